@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import trueness
 from trueness._core.checks.errors import UnsupportedDesign
 from trueness._core.records import json_value
-from trueness.counts.cases import in_clusters, keep_clusters
+from trueness.counts.cases import add_as_clusters, keep_clusters
 from trueness.counts.values import panel_of_rows
 
 # labels are given by lot here, and now and then look as if they were not
@@ -379,7 +379,7 @@ def test_order_and_shards_of_clusters_are_irrelevant(analysis, weighted):
     # other names come in another order, in which other clusters are drawn
     assert kept(analysis, analysis(count(every, 99 - cluster)), whole, set())
     parts = {c: count(every[cluster == c]).without_clusters() for c in range(N // 6)}
-    assert kept(analysis, analysis(in_clusters(parts)), whole, set())
+    assert kept(analysis, analysis(add_as_clusters(parts)), whole, set())
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ from trueness._core.imports import handler
 from trueness._core.names import documented
 from trueness._core.progress import stop_if_requested
 from trueness.counts import design as _design
-from trueness.counts.cases import in_clusters
+from trueness.counts.cases import add_as_clusters
 from trueness.counts.design import CANNOT
 from trueness.counts.folds import Folds
 from trueness.counts.values import Panel, Tally
@@ -389,7 +389,7 @@ def _said_of_counts(
 ) -> Any:
     """Add to counts what was said of how their cases came."""
     if words.pop("cluster", None) is not None:  # the keys of a mapping are clusters
-        x = in_clusters(x)
+        x = add_as_clusters(x)
     if words:
         raise InputError(
             f"{next(iter(words))}= is for arrays and frames; {name} was given "

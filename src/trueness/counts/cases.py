@@ -1,4 +1,4 @@
-"""What do tallies and panels share: three columns of counts, or six of weights.
+"""What tallies and panels share: three columns of counts, or six of weights.
 
 Of weighted cases ``neg``, ``pos`` and ``unknown`` are sums of weights, and three more
 columns sums of their squares; all are added up, chosen and merged alike.
@@ -22,8 +22,15 @@ from trueness._core.checks.words import described
 from trueness._core.figures import html_table
 from trueness._core.numbers import counted, number_of
 from trueness._core.records import brief, native_frame
+from trueness.counts.clusters import (
+    Clusters,
+    add_clusters,
+    canonical_clusters,
+    cluster_names,
+    subtract_clusters,
+)
 from trueness.counts.design import PLAIN, Design
-from trueness.counts.rows import Clusters, cells, cluster_names, join, less, take_out
+from trueness.counts.rows import has_cases, subtract_counts
 
 T = TypeVar("T")
 C = TypeVar("C", bound="Cases")
@@ -55,23 +62,24 @@ class Cases:
         prevalence: float | None = None,
         unlabelled: str | None = None,
     ) -> Self:
-        """Say how the cases came, in words that the counts do not hold themselves.
+        """State the sampling design, as far as the counts do not hold it themselves.
 
         Parameters
         ----------
         sampling
             ``"cohort"`` or ``"case-control"``.
         prevalence
-            The share of positives in the population that is meant.
+            The proportion of positives in the target population.
         unlabelled
             ``"left out"`` or ``"missing at random"``.
         """
-        words: dict[str, Any] = {"sampling": sampling, "prevalence": prevalence}
-        design = self.design.with_words({**words, "unlabelled": unlabelled})
+        design = self.design.with_words(
+            {"sampling": sampling, "prevalence": prevalence, "unlabelled": unlabelled}
+        )
         return self if design == self.design else with_fields(self, design=design)
 
     def without_design(self) -> Self:
-        """Forget how the cases came, but for their weights and clusters."""
+        """Forget the sampling design, but for weights and clusters."""
         return self if self.design == PLAIN else with_fields(self, design=PLAIN)
 
     def without_clusters(self) -> Self:
@@ -83,17 +91,25 @@ class Cases:
         if type(other) is not type(self):
             return NotImplemented
         other = self._aligned(other, "added")
-        made: Self = self._merged(other, alike(self, other))
-        if not self.n:  # counts without a case fit with all others
-            return keep_clusters(other, made, lambda: made._find(other)[0])
+        merged: Self = self._merged(other, align_counts(self, other))
+
+        # counts without a case fit with all others
+        if not self.n:
+            return keep_clusters(other, merged, lambda: merged._find(other)[0])
         if not other.n:
-            return keep_clusters(self, made, lambda: made._find(self)[0])
-        vars(made)["design"] = self.design + other.design
-        if (pair := _clustered(self, other)) is not None:
-            columns = _one_kind([c.counts for c in pair])
-            at = made._find(self)[0], made._find(other)[0]
-            vars(made)["clusters"] = join(*pair, at, columns)
-        return made
+            return keep_clusters(self, merged, lambda: merged._find(self)[0])
+
+        vars(merged)["design"] = self.design + other.design
+        if _both_clustered(self, other):
+            own_clusters = _clusters_of(self)
+            other_clusters = _clusters_of(other)
+            vars(merged)["clusters"] = add_clusters(
+                own_clusters,
+                other_clusters,
+                rows=(merged._find(self)[0], merged._find(other)[0]),
+                columns=_same_kind(own_clusters.counts, other_clusters.counts),
+            )
+        return merged
 
     def __radd__(self, other: int) -> Self:
         """Let ``sum(tallies)`` start from 0."""
@@ -107,29 +123,38 @@ class Cases:
         if type(other) is not type(self):
             return NotImplemented
         other = self._aligned(other, "subtracted")
-        mine, others = alike(self, other)
-        held, found = self._find(other)
-        left = less(mine, held[found], [c[found] for c in others])
-        short = np.add.reduce([c < 0 for c in left], axis=0).astype(bool)
-        if short.any() or not found.all():
-            raise InputError(_no_part(self, short, other, ~found))
+        own_counts, other_counts = align_counts(self, other)
+        row, is_there = self._find(other)
+        remaining = subtract_counts(
+            own_counts, row[is_there], [column[is_there] for column in other_counts]
+        )
+        short = np.add.reduce([column < 0 for column in remaining], axis=0).astype(bool)
+        if short.any() or not is_there.all():
+            raise InputError(_sentence_about_no_part(self, short, other, ~is_there))
+
         clusters = self.clusters
-        if other.n and (pair := _clustered(self, other)) is not None:
-            columns = _one_kind([c.counts for c in pair])
-            clusters = take_out(*pair, held, columns)
-        made = with_fields(with_counts(self, left), clusters=clusters)
-        return rows_kept(made, np.add.reduce([c != 0 for c in left], axis=0) > 0)
+        if other.n and _both_clustered(self, other):
+            own_clusters = _clusters_of(self)
+            other_clusters = _clusters_of(other)
+            clusters = subtract_clusters(
+                own_clusters,
+                other_clusters,
+                row_in_whole=row,
+                columns=_same_kind(own_clusters.counts, other_clusters.counts),
+            )
+        rest = with_fields(with_counts(self, remaining), clusters=clusters)
+        return keep_rows(rest, has_cases(remaining))
 
     def __eq__(self, other: object) -> bool:
-        """Do both describe the same cases, which came in the same way?"""
+        """Do both describe the same cases, of the same sampling design?"""
         if type(other) is not type(self):
             return NotImplemented
-        a, b = self.clusters, other.clusters
         return (
             self.design == other.design
             and getattr(self, "names", ()) == getattr(other, "names", ())
-            and same((*self._outputs, *self.counts), (*other._outputs, *other.counts))
-            and (a is b or (a is not None and b is not None and a.same(b)))
+            and same_arrays(self._outputs, other._outputs)
+            and same_arrays(self.counts, other.counts)
+            and _same_clusters(self.clusters, other.clusters)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -156,33 +181,24 @@ class Cases:
         return native_frame(self.named_columns, backend)
 
     def _repr_html_(self) -> str:
-        names, values = zip(*self._shown(), strict=True)
-        m, most = values[0].size, 10
-        rows = islice(zip(*values, strict=True), most)
-        table = html_table(names, [tuple(map(brief, row)) for row in rows])
-        note = f"<p>{m - most:,} more rows</p>" if m > most else ""
+        names, columns = zip(*self._shown(), strict=True)
+        shown_rows = islice(zip(*columns, strict=True), _ROWS_SHOWN)
+        table = html_table(names, [tuple(map(brief, row)) for row in shown_rows])
+
+        hidden_rows = columns[0].size - _ROWS_SHOWN
+        note = f"<p>{hidden_rows:,} more rows</p>" if hidden_rows > 0 else ""
         return f"<p>{type(self).__name__}: {describe(self)}</p>{table}{note}"
 
     def without_labels(self) -> Self:
         """Forget the labels: every case is unknown."""
-
-        def hidden(columns: Sequence[Array]) -> list[Array]:
-            zero, size = no_cases(len(columns[0])), len(columns)
-            whole = (np.add.reduce(columns[k : k + 3]) for k in range(0, size, 3))
-            return [column for all_of in whole for column in (zero, zero, all_of)]
-
-        return change_counts(self, hidden)
+        return change_counts(self, _as_unknown)
 
     def labelled(self) -> Self:
         """Forget the cases without a label."""
         if not self.n_unknown:
             return self
-
-        def known(columns: Sequence[Array]) -> list[Array]:
-            zero = no_cases(len(columns[0]))
-            return [zero if k % 3 == 2 else c for k, c in enumerate(columns)]
-
-        return change_counts(rows_kept(self, (self.neg + self.pos) > 0), known)
+        labelled_rows = keep_rows(self, (self.neg + self.pos) > 0)
+        return change_counts(labelled_rows, _without_unknown)
 
     @property
     def grouped(self) -> Clusters | None:
@@ -229,95 +245,139 @@ class Cases:
     @property
     def counts(self) -> tuple[Array, ...]:
         """The columns that are added: three of counts, six of weights and squares."""
-        three = (self.neg, self.pos, self.unknown)
-        return (*three, *self.squares) if self.weighted else three
+        sums = (self.neg, self.pos, self.unknown)
+        return (*sums, *self.squares) if self.weighted else sums
 
     @property
     def equal_cases(self) -> tuple[float, float]:
-        """As how many equally weighted cases do negatives and positives count?"""
-        q_neg, q_pos, _ = self.squares
+        """Return Kish's effective numbers of negatives and of positives."""
+        squares_of_negatives, squares_of_positives, _ = self.squares
         return (
-            kish(float(self.n_neg), float(q_neg.sum())),
-            kish(float(self.n_pos), float(q_pos.sum())),
+            kish(float(self.n_neg), float(squares_of_negatives.sum())),
+            kish(float(self.n_pos), float(squares_of_positives.sum())),
         )
 
     @property
     def prevalence(self) -> float:
-        """Which share of the labelled cases is positive? NaN when there are none."""
-        known = self.n_pos + self.n_neg
-        return self.n_pos / known if known else float("nan")
+        """Proportion of positives among the labelled cases; NaN when there are none."""
+        n_labelled = self.n_pos + self.n_neg
+        return self.n_pos / n_labelled if n_labelled else float("nan")
 
 
 COUNTS = ("neg", "pos", "unknown")
 # the names of the sums of squared weights, in frames and files
 SQUARES = ("neg_squares", "pos_squares", "unknown_squares")
+_ROWS_SHOWN = 10
 
 
-def fill(value: object, names: Sequence[str], columns: Sequence[Any]) -> None:
+def _as_unknown(columns: Sequence[Array]) -> list[Array]:
+    """Return columns, of counts and perhaps of squares, in which no label is known."""
+    zero = no_cases(len(columns[0]))
+    unknown_columns = []
+    for first in range(0, len(columns), 3):
+        all_cases = np.add.reduce(columns[first : first + 3])
+        unknown_columns += [zero, zero, all_cases]
+    return unknown_columns
+
+
+def _without_unknown(columns: Sequence[Array]) -> list[Array]:
+    """Return columns, of counts and perhaps of squares, without unknown cases."""
+    zero = no_cases(len(columns[0]))
+    return [zero if k % 3 == 2 else column for k, column in enumerate(columns)]
+
+
+def set_fields(value: object, names: Sequence[str], columns: Sequence[Any]) -> None:
     """Set the fields of a frozen value, arrays read-only; squares come last."""
-    fixed = [c.view() if isinstance(c, np.ndarray) else c for c in columns]
-    for column in fixed:
-        if isinstance(column, np.ndarray):
-            column.flags.writeable = False
+    fixed = [read_only(column) for column in columns]
     for name, column in zip(names, fixed, strict=False):
         object.__setattr__(value, name, column)
     if len(columns) > len(names):
         object.__setattr__(value, "_squares", tuple(fixed[len(names) :]))
 
 
-def alike(a: Cases, b: Cases) -> list[list[Array]]:
-    """Give the counts of both; beside weights, a case is one of weight one."""
-    if not (a.weighted or b.weighted):
-        _columns.fit_together(a.n + b.n)
-    return _one_kind([a.counts, b.counts])
+def read_only(column: Any) -> Any:
+    """Return a view of an array that cannot be written to; others as they are."""
+    if not isinstance(column, np.ndarray):
+        return column
+    view = column.view()
+    view.flags.writeable = False
+    return view
 
 
-def _one_kind(both: Sequence[Sequence[Array]]) -> list[list[Array]]:
-    if all(len(columns) == 3 for columns in both):
-        return [[*columns] for columns in both]
-    six = [c if len(c) == 6 else (*c, *c) for c in both]
-    return [[np.asarray(v, np.float64) for v in c] for c in six]
+def align_counts(first: Cases, second: Cases) -> tuple[list[Array], list[Array]]:
+    """Return the counts of both; beside weights, a case is one of weight one."""
+    if not (first.weighted or second.weighted):
+        _columns.fit_together(first.n + second.n)
+    return _same_kind(first.counts, second.counts)
 
 
-def same(some: Sequence[Array], others: Sequence[Array]) -> bool:
+def _same_kind(
+    first: Sequence[Array], second: Sequence[Array]
+) -> tuple[list[Array], list[Array]]:
+    """Return both as counts, or both as weights and squares."""
+    if len(first) == len(second) == 3:
+        return [*first], [*second]
+    return _as_weights(first), _as_weights(second)
+
+
+def _as_weights(columns: Sequence[Array]) -> list[Array]:
+    """Return six columns: a counted case has weight one, whose square is one."""
+    weights_and_squares = columns if len(columns) == 6 else (*columns, *columns)
+    return [np.asarray(column, np.float64) for column in weights_and_squares]
+
+
+def same_arrays(first: Sequence[Array], second: Sequence[Array]) -> bool:
     """Are these the same columns?"""
-    pairs = zip(some, others, strict=False)
-    return len(some) == len(others) and all(
-        np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in pairs
+    if len(first) != len(second):
+        return False
+    return all(
+        np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+        for a, b in zip(first, second, strict=True)
     )
 
 
-def _no_part(a: Cases, short: Array, b: Cases, stray: Array) -> str:
-    first = a._outputs[0][short] if short.any() else b._outputs[0][stray]
-    ends = [x[stray] for x in b._outputs]
-    wide = bool((ends[0] != ends[-1]).any()) and len(ends) > 1
-    why = " (or its bins are wider than those it is taken from)" if wide else ""
-    many = f"{int(stray.sum() + short.sum()):,}"
-    where = f"in {many} rows of outputs, first {first[0].tolist()}"
-    if first.ndim == 1:
-        where = f"at {many} scores, first {first[0]:.6g}{why}"
+def _same_clusters(first: Clusters | None, second: Clusters | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    return first is second or first.same(second)
+
+
+def _sentence_about_no_part(
+    whole: Cases, short: Array, part: Cases, stray: Array
+) -> str:
+    """Say where a part has more cases than the whole."""
+    outputs = whole._outputs[0][short] if short.any() else part._outputs[0][stray]
+    number = f"{int(stray.sum() + short.sum()):,}"
+    place = f"in {number} rows of outputs, first {outputs[0].tolist()}"
+    if outputs.ndim == 1:
+        place = f"at {number} scores, first {outputs[0]:.6g}"
+        lowest, highest = part._outputs
+        if (lowest[stray] != highest[stray]).any():
+            place += " (or its bins are wider than those it is taken from)"
     return (
-        f"a - b takes out cases that + put in; b has more cases than a {where}. Is b "
+        f"a - b takes out cases that + put in; b has more cases than a {place}. Is b "
         "the part and a the whole?"
     )
 
 
-def by_name(x: Cases) -> dict[str, Array]:
-    """Give the columns by their names in frames and files."""
+def counts_by_name(x: Cases) -> dict[str, Array]:
+    """Return the columns by their names in frames and files."""
     return dict(zip((*COUNTS, *SQUARES), x.counts, strict=False))
 
 
 def count_columns(
-    size: int, output: str = "score", **given: ArrayLike | None
+    size: int, output: str = "score", **columns_by_name: ArrayLike | None
 ) -> list[Ints]:
     """Read columns of counts beside an output; None is a column without a case."""
     columns = []
-    for name, values in given.items():
+    for name, values in columns_by_name.items():
         if values is None:
             columns.append(no_cases(size))
             continue
+
         column = np.atleast_1d(_columns.as_array(values, name))
-        column = column.astype(np.int64) if column.size == 0 else column
+        if column.size == 0:
+            column = column.astype(np.int64)
         column = _columns.whole_counts(_columns.one_dimensional(column, name), name)
         _columns.same_length(**{output: np.empty(size), name: column})
         columns.append(column)
@@ -325,52 +385,57 @@ def count_columns(
 
 
 def with_counts(x: C, columns: Sequence[Array]) -> C:
-    """Give the same rows with other counts; which clusters they are of is lost."""
-    made = with_fields(x, clusters=None, _squares=None)
-    for name in ("n_neg", "n_pos", "n_unknown"):
-        vars(made).pop(name, None)
-    fill(made, COUNTS, columns)
-    return made
+    """Return the same rows with other counts; which clusters they are of is lost."""
+    changed = with_fields(x, clusters=None, _squares=None)
+    for cached_total in ("n_neg", "n_pos", "n_unknown"):
+        vars(changed).pop(cached_total, None)
+    set_fields(changed, COUNTS, columns)
+    return changed
 
 
 def with_fields(x: C, **fields: Any) -> C:
-    """Give the same counts with other fields."""
-    made = object.__new__(type(x))
-    vars(made).update(vars(x) | fields)
-    return made
+    """Return the same counts with other fields."""
+    changed = object.__new__(type(x))
+    vars(changed).update(vars(x) | fields)
+    return changed
 
 
-def rows_kept(x: C, keep: Array) -> C:
-    """Leave rows out."""
-    kept: dict[str, Any]
-    kept = {k: v[keep] for k, v in vars(x).items() if isinstance(v, np.ndarray)}
-    if "_high" in kept and np.array_equal(kept["_high"], kept["score"]):
-        kept["_high"] = None  # no bin is left
-    made = with_counts(with_fields(x, **kept), [c[keep] for c in x.counts])
-    to = np.where(keep, np.cumsum(keep) - 1, -1)
-    return keep_clusters(x, made, lambda: to)
+def keep_rows(x: C, keep: Array) -> C:
+    """Leave out all rows but those to ``keep``."""
+    fields: dict[str, Any] = {
+        name: value[keep]
+        for name, value in vars(x).items()
+        if isinstance(value, np.ndarray)
+    }
+    if "_high" in fields and np.array_equal(fields["_high"], fields["score"]):
+        fields["_high"] = None  # no bin is left
+
+    columns = [column[keep] for column in x.counts]
+    remaining = with_counts(with_fields(x, **fields), columns)
+    new_row = np.where(keep, np.cumsum(keep) - 1, -1)
+    return keep_clusters(x, remaining, lambda: new_row)
 
 
 def change_counts(x: C, change: Callable[[Sequence[Array]], Sequence[Array]]) -> C:
     """Change the counts of every row, and so of every cluster."""
-    clusters = None if x.clusters is None else x.clusters.changed(change)
+    clusters = None if x.clusters is None else x.clusters.change_counts(change)
     return with_fields(with_counts(x, change(x.counts)), clusters=clusters)
 
 
-def keep_clusters(x: Cases, made: T, to: Callable[[], Array]) -> T:
-    """Give counts made of others the clusters and the design that these have.
+def keep_clusters(x: Cases, derived: T, new_row: Callable[[], Array]) -> T:
+    """Give counts derived from others the clusters and the design that these have.
 
-    ``to`` says where each row is now.
+    ``new_row`` returns where each row is now; it is called where there are clusters.
     """
     if x.design is not PLAIN:
-        vars(made)["design"] = x.design
+        vars(derived)["design"] = x.design
     if x.clusters is not None:
-        vars(made)["clusters"] = x.clusters.moved(to())
-    return made
+        vars(derived)["clusters"] = x.clusters.move_rows(new_row())
+    return derived
 
 
 def kish(weight: float, square: float) -> float:
-    """Count as many equal cases as tell as much as these weighted ones (Kish 1965).
+    """Return Kish's effective sample size of weighted cases (Kish 1965).
 
     >>> kish(6.0, 12.0)  # three cases of weight 2
     3.0
@@ -380,17 +445,20 @@ def kish(weight: float, square: float) -> float:
 
 def describe(x: Cases) -> str:
     """Say what was counted."""
-    neg, pos, unknown = map(number_of, (x.n_neg, x.n_pos, x.n_unknown))
-    many = how_many(x)
+    cases = how_many(x)
     if x.clusters is not None:
-        many += f" in {x.clusters.number:,} clusters"
-    return f"{many} ({neg} negative, {pos} positive, {unknown} unknown)"
+        cases += f" in {x.clusters.number:,} clusters"
+    return (
+        f"{cases} ({number_of(x.n_neg)} negative, {number_of(x.n_pos)} positive, "
+        f"{number_of(x.n_unknown)} unknown)"
+    )
 
 
 def how_many(x: Cases) -> str:
     """Say how many cases there are, or what they weigh."""
-    weight = f"cases with a total weight of {number_of(x.n)}"
-    return weight if x.weighted else counted(x.n, "case")
+    if x.weighted:
+        return f"cases with a total weight of {number_of(x.n)}"
+    return counted(x.n, "case")
 
 
 def headings(x: Cases) -> tuple[str, str]:
@@ -398,8 +466,11 @@ def headings(x: Cases) -> tuple[str, str]:
     return ("weight", "of positives") if x.weighted else ("cases", "positive")
 
 
-def cases_that_tell(x: Cases) -> tuple[int, str]:
-    """Count the units that were drawn: cases, clusters, or as many equal cases."""
+def units_drawn(x: Cases) -> tuple[int, str]:
+    """Return how many units were drawn, and their kind.
+
+    Clusters, labelled cases, or the effective number of weighted ones.
+    """
     if x.grouped is not None:
         return x.grouped.number, "clustered"
     if x.weighted:
@@ -410,11 +481,13 @@ def cases_that_tell(x: Cases) -> tuple[int, str]:
 
 def unlabelled_words(x: Cases) -> str:
     """Say how many cases have no label."""
-    some = f"{number_of(x.n_unknown)} of {number_of(x.n)}"
-    return f"Cases with a weight of {some}" if x.weighted else f"{some} cases"
+    proportion = f"{number_of(x.n_unknown)} of {number_of(x.n)}"
+    if x.weighted:
+        return f"Cases with a weight of {proportion}"
+    return f"{proportion} cases"
 
 
-def weighed_counts(x: Cases) -> tuple[str, ...]:
+def weighted_counts_note(x: Cases) -> tuple[str, ...]:
     """Say that counts are sums of weights; nothing where cases are counted."""
     if not x.weighted:
         return ()
@@ -426,46 +499,59 @@ def weighed_counts(x: Cases) -> tuple[str, ...]:
     )
 
 
-def put_in_clusters(x: Cases, row: Ints, ids: Array, columns: Sequence[Array]) -> None:
+def assign_clusters(x: Cases, row: Ints, ids: Array, columns: Sequence[Array]) -> None:
     """Say of new counts which cases of each row belong together."""
     names, code = cluster_names(ids)
-    vars(x)["clusters"] = cells(names, row, code, columns)
+    vars(x)["clusters"] = canonical_clusters(names, row, code, columns)
 
 
-def in_clusters(groups: object) -> Any:
-    """Join a mapping from cluster to counts: each key is a cluster."""
-    needs = "cluster=True needs a mapping from cluster to counts without clusters"
+def add_as_clusters(groups: object) -> Any:
+    """Add up a mapping from cluster to counts: each key is a cluster."""
+    needed = "cluster=True needs a mapping from cluster to counts without clusters"
     if not isinstance(groups, Mapping) or not groups:
         raise InputError(
-            f"{needs}; found {described(groups)}. With arrays or a frame type cluster= "
-            "and the column."
+            f"{needed}; found {described(groups)}. With arrays or a frame type "
+            "cluster= and the column.",
+            option="cluster",
         )
-    parts: Any = []
-    for name, x in groups.items():
-        if not isinstance(x, Cases) or x.clusters is not None:
-            raise InputError(f"{needs}; found {described(x)} at {name!r}.")
-        made, m = with_fields(x), x.neg.size
-        put_in_clusters(made, np.arange(m), np.repeat(np.array([name]), m), x.counts)
-        parts.append(made)
-    return sum(parts[1:], parts[0])
+
+    clustered: Any = []
+    for name, counts in groups.items():
+        if not isinstance(counts, Cases) or counts.clusters is not None:
+            raise InputError(
+                f"{needed}; found {described(counts)} at {name!r}.", option="cluster"
+            )
+        rows = counts.neg.size
+        one_cluster = with_fields(counts)
+        ids = np.repeat(np.array([name]), rows)
+        assign_clusters(one_cluster, np.arange(rows), ids, counts.counts)
+        clustered.append(one_cluster)
+    return sum(clustered[1:], clustered[0])
 
 
-def by_cell(x: Cases, columns: dict[str, Array]) -> dict[str, Array]:
-    """Give columns of rows, then counts; of clustered cases a line for each cell."""
-    c = x.clusters
-    if c is None:
-        return columns | by_name(x)
-    named = dict(zip(by_name(x), c.counts, strict=True))
-    rows = {k: v[c.row] for k, v in columns.items()}
-    return rows | {"cluster": c.names[c.code]} | named
+def columns_by_cell(x: Cases, columns: dict[str, Array]) -> dict[str, Array]:
+    """Return columns of rows, then counts; of clustered cases a line for each cell."""
+    clusters = x.clusters
+    if clusters is None:
+        return columns | counts_by_name(x)
+
+    outputs = {name: column[clusters.row] for name, column in columns.items()}
+    cluster = {"cluster": clusters.names[clusters.code]}
+    counts = dict(zip(counts_by_name(x), clusters.counts, strict=True))
+    return outputs | cluster | counts
 
 
-def _clustered(a: Cases, b: Cases) -> tuple[Clusters, Clusters] | None:
-    """Give the clusters of both, which have them or have not."""
-    if a.clusters is not None and b.clusters is not None:
-        return a.clusters, b.clusters
-    if a.clusters is b.clusters:
-        return None
+def _clusters_of(x: Cases) -> Clusters:
+    assert x.clusters is not None  # noqa: S101 - asked after _both_clustered
+    return x.clusters
+
+
+def _both_clustered(first: Cases, second: Cases) -> bool:
+    """Do both have clusters? Refuse where only one of them has."""
+    if first.clusters is not None and second.clusters is not None:
+        return True
+    if first.clusters is second.clusters:
+        return False
     raise InputError(
         "Counts with clusters can be added only to counts with clusters, since each "
         "case belongs to one. Count both with cluster=."

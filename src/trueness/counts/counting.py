@@ -18,7 +18,7 @@ from trueness._core.arrays import Array, Floats, Ints, blocks, no_cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.words import plain
 from trueness._core.progress import stop_if_requested
-from trueness.counts.cases import put_in_clusters
+from trueness.counts.cases import assign_clusters
 from trueness.counts.rows import find_rows, merge_rows
 from trueness.counts.sorting import NotFinite, count_scores, weigh_scores
 from trueness.counts.values import (
@@ -141,7 +141,7 @@ def count_tally(
         made = count_tally(score, labels, count, weight, what=what)
         row = np.searchsorted(-made.score, -(score.astype(np.float64) + 0.0))
         cases = _columns_of_cases(labels, score.size, count, weight)
-        put_in_clusters(made, row, cluster, cases)
+        assign_clusters(made, row, cluster, cases)
         return made
     if weight is not None:
         score = _columns.finite_scores(score, what)
@@ -213,5 +213,5 @@ def count_panel(
     cases = _columns_of_cases(labels, len(rows), count, weight)
     made = panel_of_rows(tuple(columns), *merge_rows(rows, cases))
     if cluster is not None:
-        put_in_clusters(made, find_rows(rows, made.rows), cluster, cases)
+        assign_clusters(made, find_rows(rows, made.rows), cluster, cases)
     return made

@@ -26,9 +26,9 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_several
 from trueness._core.progress import progress
-from trueness.counts.cases import put_in_clusters, rows_kept, with_counts
+from trueness.counts.cases import assign_clusters, keep_rows, with_counts
+from trueness.counts.clusters import Clusters
 from trueness.counts.placements import runs
-from trueness.counts.rows import Clusters
 from trueness.counts.sorting import count_scores
 from trueness.counts.values import Panel, Tally, tally_of_rows
 
@@ -259,7 +259,7 @@ def resample(t: Tally, rng: Seed = 0, *, stratified: bool = True) -> Tally:
         each = [np.divide(q, w, out=np.zeros(len(t)), where=w > 0)
                 for q, w in zip(t.squares, (t.neg, t.pos), strict=False)]  # fmt: skip
         columns += [neg * each[0], pos * each[1], columns[2]]
-    return rows_kept(with_counts(t, columns), neg + pos > 0)
+    return keep_rows(with_counts(t, columns), neg + pos > 0)
 
 
 def _with_clusters_drawn(t: Tally, c: Clusters, rng: np.random.Generator) -> Tally:
@@ -270,8 +270,8 @@ def _with_clusters_drawn(t: Tally, c: Clusters, rng: np.random.Generator) -> Tal
     row, columns = c.row[cell], [k[cell] for k in c.counts]
     sums = [np.bincount(row, k, len(t)).astype(k.dtype) for k in columns]
     made = with_counts(t, sums)
-    put_in_clusters(made, row, c.code[cell] * (taken.max() + 1) + copy, columns)
-    return rows_kept(made, made.neg + made.pos > 0)
+    assign_clusters(made, row, c.code[cell] * (taken.max() + 1) + copy, columns)
+    return keep_rows(made, made.neg + made.pos > 0)
 
 
 def bootstrap(

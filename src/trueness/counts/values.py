@@ -28,31 +28,30 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import DoubtfulAssumptionWarning, InputError
 from trueness._core.checks.words import listing
 from trueness._core.imports import handler
+from trueness.counts.bins import (
+    BINS_FORGOTTEN,
+    equal_depth_starts,
+    join_into_bins,
+    map_bins,
+    merge_bins,
+    starts_without_small_counts,
+)
 from trueness.counts.cases import (
     COUNTS,
     Cases,
     Squares,
-    by_cell,
-    by_name,
+    assign_clusters,
+    columns_by_cell,
     count_columns,
+    counts_by_name,
     describe,
-    fill,
     keep_clusters,
-    put_in_clusters,
-    rows_kept,
+    keep_rows,
+    set_fields,
 )
+from trueness.counts.clusters import Clusters
 from trueness.counts.design import PLAIN, Design
-from trueness.counts.rows import (
-    BINS_FORGOTTEN,
-    Clusters,
-    equal_depth,
-    find_rows,
-    joined,
-    merge_bins,
-    merge_rows,
-    no_small,
-    turned_bins,
-)
+from trueness.counts.rows import find_rows, merge_rows
 from trueness.counts.sorting import merge_counts
 
 
@@ -100,13 +99,13 @@ class Tally(Cases):
         unknown: ArrayLike | None = None,
         cluster: ArrayLike | None = None,
     ) -> None:
-        found = np.atleast_1d(_columns.as_array(score, "score"))
-        value = read_output(_columns.one_dimensional(found, "score"))
-        columns = count_columns(value.size, neg=neg, pos=pos, unknown=unknown)
-        fill(self, ("score", *COUNTS), merge_counts([(value, *columns)]))
+        scores = np.atleast_1d(_columns.as_array(score, "score"))
+        scores = read_output(_columns.one_dimensional(scores, "score"))
+        columns = count_columns(scores.size, neg=neg, pos=pos, unknown=unknown)
+        set_fields(self, ("score", *COUNTS), merge_counts([(scores, *columns)]))
         if cluster is not None:
-            row = rows_of(self, value)
-            put_in_clusters(self, row, _read_clusters(score=value, of=cluster), columns)
+            ids = _read_clusters(cluster, score=scores)
+            assign_clusters(self, rows_of(self, scores), ids, columns)
 
     @property
     def high(self) -> Floats:
@@ -120,9 +119,10 @@ class Tally(Cases):
 
     @property
     def plain(self) -> bool:
-        """Are these independent cases, neither weighted nor binned, as they came?"""
-        parts = (self._high, self._squares, self.clusters)
-        return all(part is None for part in parts) and self.design == PLAIN
+        """Are these independent cases, not weighted, not binned, of a plain design?"""
+        if self.binned or self.weighted or self.clusters is not None:
+            return False
+        return self.design == PLAIN
 
     def bin(self, at_most: int) -> Tally:
         """Put neighbouring rows together into at most ``at_most`` bins of equal size.
@@ -134,13 +134,14 @@ class Tally(Cases):
         at_most = _options.whole_number(at_most, "at_most", at_least=1)
         if len(self) <= at_most:
             return self
-        return _in_bins(self, equal_depth(np.add.reduce(self.counts[:3]), at_most))
+        cases = np.add.reduce(self.counts[:3])
+        return _bin_rows(self, equal_depth_starts(cases, at_most))
 
     def suppress_small_counts(self, at_least: int = 11) -> Tally:
-        """Give counts without small ones, to be sent to others.
+        """Return counts without small ones, to be sent to others.
 
         Neighbouring rows are put together into bins whose numbers of negatives,
-        positives and unknowns are each zero or ``at_least``; the ``limits`` of an
+        positives and unknowns are each zero or ``at_least``; the ``bounds`` of an
         answer say what the order lost in the bins can cost. The ends of a bin are
         scores of cases; round scores first if these must not be known.
 
@@ -165,7 +166,8 @@ class Tally(Cases):
                 "Intervals from these counts are then too narrow, since they take "
                 "cases as independent."
             )
-        return _in_bins(self.without_clusters(), no_small(self.counts, at_least))
+        starts = starts_without_small_counts(self.counts, at_least)
+        return _bin_rows(self.without_clusters(), starts)
 
     def __len__(self) -> int:
         """How many distinct scores?"""
@@ -176,20 +178,23 @@ class Tally(Cases):
         return self.score, self.high
 
     def _merged(self, other: Tally, columns: Sequence[Sequence[Array]]) -> Tally:
-        parts = [(t.score, *c) for t, c in zip((self, other), columns, strict=True)]
+        own_counts, other_counts = columns
         if not (self.binned or other.binned):
+            parts = [(self.score, *own_counts), (other.score, *other_counts)]
             return tally_of_rows(*merge_counts(parts))
-        low, *counts = (np.concatenate(c) for c in zip(*parts, strict=True))
+
+        low = np.concatenate([self.score, other.score])
         high = np.concatenate([self.high, other.high])
+        counts = [np.concatenate(pair) for pair in zip(*columns, strict=True)]
         return tally_of_bins(*merge_bins(low, high, counts))
 
     def _find(self, other: Tally) -> tuple[Ints, Array]:
-        at = rows_of(self, other.score)
-        row = np.minimum(at, max(len(self) - 1, 0))
+        position = rows_of(self, other.score)
+        row = np.minimum(position, max(len(self) - 1, 0))
         if not len(self):
             return row, np.zeros(row.size, dtype=bool)
         inside = (other.score >= self.score[row]) & (other.high <= self.high[row])
-        return row, (at < len(self)) & inside
+        return row, (position < len(self)) & inside
 
     def map(
         self, f: Callable[[Floats], ArrayLike], *, monotone: bool | None = None
@@ -201,20 +206,24 @@ class Tally(Cases):
         The maps of Trueness say so themselves; for other functions pass
         ``monotone=True``. Otherwise the bins are dropped, with a warning.
         """
-        new = _mapped(f, self.score)
-        keep = getattr(f, "monotone", False) if monotone is None else monotone
-        if self.binned and not keep:
+        new_score = _map_scores(f, self.score)
+        if monotone is None:
+            monotone = getattr(f, "monotone", False)
+        if not self.binned:
+            return rescored(self, new_score)
+        if not monotone:
             warnings.warn(BINS_FORGOTTEN, DoubtfulAssumptionWarning, stacklevel=2)
-        if not (self.binned and keep):
-            return rescored(self, new)
-        ends = read_output(np.concatenate([new, _mapped(f, self.high)]))
-        made = tally_of_bins(*turned_bins(ends, self.counts))
-        return keep_clusters(self, made, lambda: rows_of(made, new + 0.0))
+            return rescored(self, new_score)
+
+        low = read_output(new_score)
+        high = read_output(_map_scores(f, self.high))
+        mapped = tally_of_bins(*map_bins(low, high, self.counts))
+        return keep_clusters(self, mapped, lambda: rows_of(mapped, low))
 
     @property
     def named_columns(self) -> dict[str, Array]:
         """The arrays by name, as in frames and files; cluster by cluster."""
-        columns = by_cell(self, {"score": self.score, "high": self.high})
+        columns = columns_by_cell(self, {"score": self.score, "high": self.high})
         if not self.binned:
             del columns["high"]
         return columns
@@ -294,10 +303,11 @@ class Panel(Cases):
             [read_output(value[:, k], n, gone=True) for k, n in enumerate(names)]
         )
         columns = count_columns(len(value), neg=neg, pos=pos, unknown=unknown)
-        fill(self, ("names", "rows", *COUNTS), (names, *merge_rows(value, columns)))
+        merged = merge_rows(value, columns)
+        set_fields(self, ("names", "rows", *COUNTS), (names, *merged))
         if cluster is not None:
-            row = find_rows(value, self.rows)
-            put_in_clusters(self, row, _read_clusters(rows=value, of=cluster), columns)
+            ids = _read_clusters(cluster, rows=value)
+            assign_clusters(self, find_rows(value, self.rows), ids, columns)
 
     def __len__(self) -> int:
         """How many distinct rows?"""
@@ -334,12 +344,14 @@ class Panel(Cases):
         if isinstance(name, list):
             if tuple(name) == self.names:
                 return self
-            at = [self._column(n) for n in _columns.distinct_names(name, "names")]
-            return _with_rows(self, self.rows[:, at], tuple(name))
+            names = _columns.distinct_names(name, "names")
+            chosen = [self._column(one_name) for one_name in names]
+            return _with_rows(self, self.rows[:, chosen], tuple(name))
+
         output = self.rows[:, self._column(name)]
-        gone = np.isnan(output)
-        if gone.any():
-            cases = np.add.reduce(self.counts[:3])[gone].sum().item()
+        missing = np.isnan(output)
+        if missing.any():
+            cases = np.add.reduce(self.counts[:3])[missing].sum().item()
             raise InputError(
                 f"A tally needs an output for every case; {name!r} has none for "
                 f'{cases:,} of {self.n:,} cases. Pass missing="drop" to leave '
@@ -357,9 +369,9 @@ class Panel(Cases):
 
     def observed(self, *names: str) -> Panel:
         """Keep the cases for which all these classifiers (default: all) gave output."""
-        at = [self._column(n) for n in names or self.names]
-        gone = np.asarray(np.isnan(self.rows[:, at]).any(axis=1))
-        return rows_kept(self, ~gone)
+        columns = [self._column(name) for name in names or self.names]
+        missing = np.asarray(np.isnan(self.rows[:, columns]).any(axis=1))
+        return keep_rows(self, ~missing)
 
     def vote(self, thresholds: float | Mapping[str, float] | Sequence[float]) -> Panel:
         """Turn scores to votes: 1 where ``score >= threshold``, else 0; NaN stays NaN.
@@ -401,16 +413,19 @@ class Panel(Cases):
     def named_columns(self) -> dict[str, Array]:
         """The arrays by name, as in a frame; see :attr:`Tally.named_columns`."""
         columns: dict[str, Array] = dict(zip(self.names, self.rows.T, strict=True))
-        clash = set(columns) & {*by_name(self), "cluster"}
+        clash = set(columns) & {*counts_by_name(self), "cluster"}
         if clash:
             raise InputError(
                 f"A frame of this panel would have two columns named {listing(clash)}. "
                 f"Rename the classifier."
             )
-        return by_cell(self, columns)
+        return columns_by_cell(self, columns)
 
     def _shown(self) -> list[tuple[str, Array]]:  # the names may be those of counts
-        return [*zip(self.names, self.rows.T, strict=True), *by_name(self).items()]
+        return [
+            *zip(self.names, self.rows.T, strict=True),
+            *counts_by_name(self).items(),
+        ]
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write to a Parquet file, all or nothing; ``trueness.read_panel`` reads it."""
@@ -431,49 +446,53 @@ def rows_of(t: Tally, score: Array) -> Ints:
 
 def _with_rows(panel: Panel, rows: Floats, names: tuple[str, ...]) -> Panel:
     """Put the cases of a panel at other rows."""
-    made = panel_of_rows(names, *merge_rows(rows, panel.counts))
-    return keep_clusters(panel, made, lambda: find_rows(rows, made.rows))
+    moved = panel_of_rows(names, *merge_rows(rows, panel.counts))
+    return keep_clusters(panel, moved, lambda: find_rows(rows, moved.rows))
 
 
-def _in_bins(t: Tally, start: Ints) -> Tally:
-    made = tally_of_bins(*joined(start, t.score, t.high, t.counts))
-    return keep_clusters(t, made, lambda: rows_of(made, t.score))
+def _bin_rows(t: Tally, start: Ints) -> Tally:
+    """Put neighbouring rows into the bins that start at these rows."""
+    binned = tally_of_bins(*join_into_bins(start, t.score, t.high, t.counts))
+    return keep_clusters(t, binned, lambda: rows_of(binned, t.score))
 
 
-def _read_clusters(of: ArrayLike, **beside: Array) -> Array:
-    ids = np.atleast_1d(_columns.as_array(of, "cluster"))
-    _columns.same_length(**beside, cluster=ids)
+def _read_clusters(cluster: ArrayLike, **outputs: Array) -> Array:
+    """Read the clusters of rows that have these outputs."""
+    ids = np.atleast_1d(_columns.as_array(cluster, "cluster"))
+    _columns.same_length(**outputs, cluster=ids)
     return ids
 
 
 def rescored(x: Tally | Panel, new: Array) -> Tally:
     """Put the cases of each row at a new score."""
     score = read_output(new)
-    made = tally_of_sums(score, x.counts)
-    return keep_clusters(x, made, lambda: rows_of(made, score))
+    moved = tally_of_sums(score, x.counts)
+    return keep_clusters(x, moved, lambda: rows_of(moved, score))
 
 
-def _mapped(f: Callable[[Floats], ArrayLike], score: Floats) -> Array:
-    new: Array = _options.array_of(f, score, "tally.map")
-    if new.shape != score.shape:
+def _map_scores(f: Callable[[Floats], ArrayLike], score: Floats) -> Array:
+    """Return what a function makes of the scores, one for each."""
+    new_score: Array = _options.array_of(f, score, "tally.map")
+    if new_score.shape != score.shape:
         raise InputError(
             f"The function of tally.map must give one score per score, shape "
-            f"{score.shape}; it gave shape {new.shape}."
+            f"{score.shape}; it gave shape {new_score.shape}."
         )
-    return new
+    return new_score
 
 
 def read_output(values: Array, name: str = "score", *, gone: bool = False) -> Floats:
     """Read a column of scores; where outputs may be ``gone`` there is NaN."""
     numbers = _columns.numeric_scores(values, name).astype(np.float64)
+    # -0.0 becomes 0.0
     return _columns.finite_scores(numbers, name, allow_nan=gone) + 0.0
 
 
 def tally_of_rows(*columns: Array) -> Tally:
     """Make a tally of columns in canonical form: score, then 3 or 6."""
-    made = object.__new__(Tally)
-    fill(made, ("score", *COUNTS), columns)
-    return made
+    tally = object.__new__(Tally)
+    set_fields(tally, ("score", *COUNTS), columns)
+    return tally
 
 
 def tally_of_sums(score: Floats, columns: Sequence[Array]) -> Tally:
@@ -483,14 +502,14 @@ def tally_of_sums(score: Floats, columns: Sequence[Array]) -> Tally:
 
 def tally_of_bins(low: Floats, high: Floats, counts: Sequence[Ints]) -> Tally:
     """Make a tally of bins that are in order and do not overlap."""
-    made = tally_of_rows(low, *counts)
+    tally = tally_of_rows(low, *counts)
     if low is not high and not np.array_equal(low, high):
-        fill(made, ("_high",), (high,))
-    return made
+        set_fields(tally, ("_high",), (high,))
+    return tally
 
 
 def panel_of_rows(names: tuple[str, ...], *columns: Array) -> Panel:
     """Make a panel of columns in canonical form: rows, then 3 or 6."""
-    made = object.__new__(Panel)
-    fill(made, ("names", "rows", *COUNTS), (names, *columns))
-    return made
+    panel = object.__new__(Panel)
+    set_fields(panel, ("names", "rows", *COUNTS), (names, *columns))
+    return panel

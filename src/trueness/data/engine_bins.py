@@ -19,8 +19,8 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import plain
 from trueness._core.imports import lazy_import
+from trueness.counts.bins import merge_bins
 from trueness.counts.counting import Labels
-from trueness.counts.rows import merge_bins
 from trueness.counts.values import Tally, tally_of_bins
 from trueness.data.cleaning import read_label_column
 from trueness.data.columns import column

@@ -29,10 +29,11 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing, plain
 from trueness._core.files import as_written, replacing
 from trueness._core.imports import required
-from trueness.counts.cases import COUNTS, SQUARES, by_cell, put_in_clusters
+from trueness.counts.bins import merge_bins
+from trueness.counts.cases import COUNTS, SQUARES, assign_clusters, columns_by_cell
 from trueness.counts.design import PLAIN
 from trueness.counts.design import WORDS as DESIGN
-from trueness.counts.rows import find_rows, merge_bins, merge_rows
+from trueness.counts.rows import find_rows, merge_rows
 from trueness.counts.values import (
     Panel,
     Tally,
@@ -83,7 +84,7 @@ def tally_of_counts(columns: Mapping[str, Array]) -> Tally:
     low, high = _ends(columns, np.add.reduce(counts[:3]))
     made = tally_of_bins(*merge_bins(low, high, counts))
     if "cluster" in columns:
-        put_in_clusters(made, rows_of(made, low), columns["cluster"], counts)
+        assign_clusters(made, rows_of(made, low), columns["cluster"], counts)
     return made.with_design(**_design_in(columns))
 
 
@@ -193,7 +194,7 @@ def write_panel(panel: Panel, path: str | os.PathLike[str]) -> None:
     # columns are numbered: a classifier may be called "neg"
     columns = {f"output_{k}": column for k, column in enumerate(panel.rows.T)}
     about = {"kind": "panel", "names": list(panel.names), **_design(panel)}
-    write_columns(by_cell(panel, columns), about, path)
+    write_columns(columns_by_cell(panel, columns), about, path)
 
 
 def _design(x: Tally | Panel) -> dict[str, Any]:
@@ -301,7 +302,7 @@ def read_panel(path: str | os.PathLike[str]) -> Panel:
         made = panel_of_rows(tuple(names), *merge_rows(rows, counts))
         if "cluster" in columns:
             held = find_rows(rows, made.rows)
-            put_in_clusters(made, held, columns["cluster"], counts)
+            assign_clusters(made, held, columns["cluster"], counts)
         return made.with_design(**about.get("design", {}))
 
 

@@ -25,7 +25,7 @@ from trueness.calibration.errors import calibration_error
 from trueness.calibration.lines import calibration_line
 from trueness.calibration.proper_scores import brier, log_loss
 from trueness.comparison.paired import compare, compare_metric
-from trueness.counts.cases import cases_that_tell, rows_kept
+from trueness.counts.cases import keep_rows, units_drawn
 from trueness.counts.design import AT_RANDOM
 from trueness.counts.values import Panel, Tally
 from trueness.evals.attempts import Attempts, pass_at_k, pass_hat_k, pass_rate
@@ -258,7 +258,7 @@ def limits_of(
     t: Any = data
     if isinstance(threshold, Rule):  # metrics are those of the cases it decides
         t = threshold.verdicts(t)
-        t, threshold = rows_kept(t, t.score != DEFERRED), FLAGGED
+        t, threshold = keep_rows(t, t.score != DEFERRED), FLAGGED
     measure, items = measure_of(name), isinstance(t, Attempts)
     if items != of_attempts(name):
         raise InputError(
@@ -334,7 +334,7 @@ def _bounds_at(m: Metric, t: Tally, threshold: float) -> object:
 
 
 def _interval(e: Estimate, x: Tally | Panel | Attempts) -> Interval:
-    told = cases_that_tell(x) if not isinstance(x, Attempts) else x.units
+    told = units_drawn(x) if not isinstance(x, Attempts) else x.units
     return Interval(float(e.value), float(e.low), float(e.high), *told)
 
 

@@ -18,7 +18,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.progress import stop_if_requested
 from trueness._core.records import Estimate, Record
-from trueness.counts.rows import Clusters
+from trueness.counts.clusters import Clusters
 from trueness.counts.values import Panel, Tally
 from trueness.inference.estimates import estimate_from_interval
 from trueness.inference.intervals import student_quantile

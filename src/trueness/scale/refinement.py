@@ -25,11 +25,11 @@ from trueness._core.checks.words import listing
 from trueness._core.imports import lazy_import
 from trueness._core.records import Record, apart
 from trueness.counts.answers import refuse
+from trueness.counts.bins import join_into_bins
 from trueness.counts.cases import COUNTS
 from trueness.counts.counting import read_labels
 from trueness.counts.design import PLAIN
 from trueness.counts.placements import run_starts
-from trueness.counts.rows import joined
 from trueness.counts.values import Tally, tally_of_bins
 from trueness.data import engine_bins, engines
 from trueness.data.frames import tally
@@ -297,7 +297,7 @@ def _first(
         known = lazy.labelled()
         step = 1 if whole else max(len(known) // at_most, 1)
         start, counts = np.arange(0, len(known), step), known.counts[:3]
-        bins = tally_of_bins(*joined(start, known.score, known.high, counts))
+        bins = tally_of_bins(*join_into_bins(start, known.score, known.high, counts))
         return ScoreSource(known, {}, None, [known.n], began), bins
     if score is None or label is None:
         raise InputError(
@@ -323,7 +323,7 @@ def _looks_up(frame: object) -> bool:
 def _same_class_joined(t: Tally) -> Tally:
     """Join neighbouring rows that hold one and the same class only."""
     counts = (t.neg, t.pos, t.unknown)
-    return tally_of_bins(*joined(run_starts(t), t.score, t.high, counts))
+    return tally_of_bins(*join_into_bins(run_starts(t), t.score, t.high, counts))
 
 
 def _may_bind(

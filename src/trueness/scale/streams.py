@@ -26,7 +26,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness._core.files import alone, as_written
 from trueness._core.records import Record
-from trueness.counts.cases import COUNTS, SQUARES, by_cell
+from trueness.counts.cases import COUNTS, SQUARES, columns_by_cell
 from trueness.counts.design import PLAIN, WORDS
 from trueness.counts.values import Tally
 from trueness.data.engines import label_values
@@ -233,7 +233,7 @@ class Stream:
         self, windows: dict[str, Tally], batches: set[str], labels: list[Any]
     ) -> None:
         parts = list(windows.values())
-        tables = [by_cell(t, {"score": t.score, "high": t.high}) for t in parts]
+        tables = [columns_by_cell(t, {"score": t.score, "high": t.high}) for t in parts]
         if any(SQUARES[0] in c for c in tables):  # a case is one of weight one
             for c in tables:
                 for square, count in zip(SQUARES, COUNTS, strict=True):

@@ -16,7 +16,7 @@ from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.numbers import cut_text
 from trueness._core.records import Estimate, Record, brief
 from trueness.counts.answers import of_counts
-from trueness.counts.cases import weighed_counts
+from trueness.counts.cases import weighted_counts_note
 from trueness.counts.values import Tally
 from trueness.inference.differences import (
     Difference,
@@ -241,7 +241,7 @@ def _notes(tallies: Mapping[str, Tally], proved: bool) -> tuple[str, ...]:
     notes = [] if proved else [_UNPROVED]
     notes += [_DIFFERENT_TREATMENT, _TUNED]
     for tally in tallies.values():
-        if on_weights := weighed_counts(tally):
+        if on_weights := weighted_counts_note(tally):
             # the same for every group: it is said once
             return (*notes, *on_weights)
     return tuple(notes)

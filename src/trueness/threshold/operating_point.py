@@ -21,7 +21,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.numbers import cut_texts
 from trueness._core.records import Answer, Estimate, brief, native_frame, within
 from trueness.counts.answers import of_tally
-from trueness.counts.cases import weighed_counts
+from trueness.counts.cases import weighted_counts_note
 from trueness.counts.design import AT_RANDOM, CASE_CONTROL, COHORT
 from trueness.counts.values import Tally
 from trueness.inference.verification import unlabelled_notes
@@ -235,7 +235,7 @@ def best_threshold(
     # all numbers are for the prevalence at which this cut is worst
     used = min(cuts, key=lambda c: _cuts.values_of(c, objective)[at])
     threshold, ends = _cuts.threshold_of(used.score, at), None
-    notes, sampling, in_use = [*weighed_counts(data)], data.design.sampling, data
+    notes, sampling, in_use = [*weighted_counts_note(data)], data.design.sampling, data
     if share is not None:
         in_use, sampling = data.with_design(prevalence=used.prevalence), COHORT
         if share.is_range:

@@ -28,7 +28,7 @@ from trueness._core.files import as_written
 from trueness._core.numbers import cut_text, number_of
 from trueness._core.records import Estimate, Record, native_frame
 from trueness.counts.answers import OfTally, of_counts, of_tally
-from trueness.counts.cases import rows_kept
+from trueness.counts.cases import keep_rows
 from trueness.counts.design import CASE_CONTROL
 from trueness.counts.values import Tally, rescored
 from trueness.inference.estimates import interval_notes
@@ -426,7 +426,7 @@ def _at(
                 "Labels that are missing at random need a rule with one threshold for "
                 'all cases; found two of them, or groups. Type unlabelled="left out".'
             )
-    decided = t if plain else rows_kept(t, t.score != DEFERRED)
+    decided = t if plain else keep_rows(t, t.score != DEFERRED)
     found = estimates(decided, rule.cuts()[1] if plain else FLAGGED, metrics,
                       level=level)  # fmt: skip
     if rule.defers:  # of all cases, those that are not decided

@@ -16,7 +16,7 @@ from trueness._core.numbers import cut_text, percent
 from trueness._core.progress import stop_if_requested
 from trueness._core.records import Record, brief
 from trueness.counts.answers import of_tally
-from trueness.counts.cases import weighed_counts
+from trueness.counts.cases import weighted_counts_note
 from trueness.counts.values import Tally
 from trueness.inference.sample import check_prevalence_known
 from trueness.metrics.algebra import Metric
@@ -212,7 +212,7 @@ def best_thresholds(
         objective=str(Objective(shown, objective)),
         constraints={str(k): _value(cuts, k, i, j) for k in bounds},
         prevalence=cuts.prevalence,
-        notes=(*notes, *weighed_counts(data), *left_out(data)),
+        notes=(*notes, *weighted_counts_note(data), *left_out(data)),
     )
 
 

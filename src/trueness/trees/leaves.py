@@ -27,15 +27,15 @@ from trueness.counts.cases import (
     COUNTS,
     Cases,
     Squares,
-    alike,
-    by_name,
+    align_counts,
     count_columns,
+    counts_by_name,
     describe,
-    fill,
-    same,
+    same_arrays,
+    set_fields,
 )
+from trueness.counts.clusters import Clusters
 from trueness.counts.design import PLAIN, Design
-from trueness.counts.rows import Clusters
 from trueness.counts.values import Tally
 from trueness.trees.levels import (
     TOP_METHODS,
@@ -92,7 +92,7 @@ class Leaves(Cases):
         counts = np.zeros((distinct.size, 3), np.int64)
         np.add.at(counts, at, np.column_stack(columns))
         some = counts.any(axis=1)  # a leaf without a case is none
-        fill(self, ("node", *COUNTS), [distinct[some], *counts[some].T])
+        set_fields(self, ("node", *COUNTS), [distinct[some], *counts[some].T])
 
     def __len__(self) -> int:
         """How many leaves?"""
@@ -110,7 +110,7 @@ class Leaves(Cases):
                 f"{listing(self.node[:1])} and {listing(other.node[:1])}. Turn both "
                 f"into text."
             )
-        counts = map(np.concatenate, zip(*alike(self, other), strict=True))
+        counts = map(np.concatenate, zip(*align_counts(self, other), strict=True))
         return Leaves(np.concatenate([self.node, other.node]), *counts)
 
     def __radd__(self, other: int) -> Leaves:
@@ -121,7 +121,7 @@ class Leaves(Cases):
         """Do both describe the same cases?"""
         if not isinstance(other, Leaves):
             return NotImplemented
-        return same((self.node, *self.counts), (other.node, *other.counts))
+        return same_arrays((self.node, *self.counts), (other.node, *other.counts))
 
     __hash__ = None
 
@@ -187,7 +187,7 @@ class Leaves(Cases):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give a frame with columns node, neg, pos, unknown."""
-        return native_frame({"node": self.node, **by_name(self)}, backend)
+        return native_frame({"node": self.node, **counts_by_name(self)}, backend)
 
     def __repr__(self) -> str:
         """Say what was counted, in one line."""

@@ -1,0 +1,219 @@
+"""Clusters: which cases of each row belong together.
+
+The counts of each row are divided into cells, one for each cluster that has a case
+there. Cells are in canonical form, so equal clusters are equal arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from trueness._core.arrays import Array, Ints, begins_run
+from trueness._core.checks import columns as _columns
+from trueness._core.checks.errors import InputError
+from trueness.counts.rows import has_cases, subtract_counts
+
+_LARGEST_INT = 1 << 63
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """How many cases of each cluster does each row hold?
+
+    Attributes
+    ----------
+    names : array (C,)
+        The clusters that have a case, in order.
+    row, code : array (r,) of int64
+        Which row and which cluster a cell is of, in this order.
+    counts : tuple of array (r,)
+        Negatives, positives and unknowns of a cell; of weighted cases also the sums of
+        their squares.
+    """
+
+    names: Array
+    row: Ints
+    code: Ints
+    counts: tuple[Array, ...]
+
+    @property
+    def number(self) -> int:
+        """Count the clusters."""
+        return self.names.size
+
+    @cached_property
+    def single(self) -> bool:
+        """Has every cluster one case only? Then there are no clusters."""
+        if self.row.size != self.number:
+            return False
+
+        total = np.add.reduce(self.counts[:3])
+        if len(self.counts) == 3:
+            return bool((total == 1).all())
+
+        # the square of a weight is the sum of squares where there is one case only
+        total_square = np.add.reduce(self.counts[3:])
+        return bool(np.allclose(total_square, total**2, rtol=1e-12))
+
+    def per_cluster(self, values: Array) -> Array:
+        """Add up a value of each cell, cluster by cluster."""
+        return np.bincount(self.code, values, self.number)
+
+    def change_counts(
+        self, change: Callable[[Sequence[Array]], Sequence[Array]]
+    ) -> Clusters:
+        """Change the columns of counts, cell by cell."""
+        return canonical_clusters(self.names, self.row, self.code, change(self.counts))
+
+    def move_rows(self, new_row: Array) -> Clusters:
+        """Put the cells of row k at ``new_row[k]``; rows at -1 have no cells left."""
+        row = new_row[self.row]
+        remains = row >= 0
+        columns = [column[remains] for column in self.counts]
+        return canonical_clusters(self.names, row[remains], self.code[remains], columns)
+
+    def same(self, other: Clusters) -> bool:
+        """Are these the same cells?"""
+        own_arrays = (self.names, self.row, self.code, *self.counts)
+        other_arrays = (other.names, other.row, other.code, *other.counts)
+        return all(map(np.array_equal, own_arrays, other_arrays))
+
+
+def canonical_clusters(
+    names: Array, row: Array, code: Array, counts: Iterable[Array]
+) -> Clusters:
+    """Bring cells into canonical form: in order, none twice, none without a case."""
+    columns = list(counts)
+    occupied = has_cases(columns)
+    row = row[occupied]
+    code = code[occupied]
+    columns = [column[occupied] for column in columns]
+
+    key = row * max(names.size, 1) + code
+    order = np.argsort(key, kind="stable")
+    start = np.flatnonzero(begins_run(key[order])) if key.size else order
+    if start.size:
+        columns = [np.add.reduceat(column[order], start) for column in columns]
+    row = row[order][start]
+    code = code[order][start]
+
+    # names without a case are gone, so that equal cells are equal clusters
+    used, code = np.unique(code, return_inverse=True)
+    return Clusters(names[used], row, code.astype(np.int64), tuple(columns))
+
+
+def cluster_names(ids: Array) -> tuple[Array, Ints]:
+    """Read clusters of any type: their names in order, and the number of each case's.
+
+    Whole numbers stay numbers; other names are texts, so that shards can be joined.
+    """
+    ids = _columns.one_dimensional(ids, "cluster")
+    _columns.named_groups(ids, what="cluster=")
+    names, code = np.unique(_canonical_ids(ids), return_inverse=True)
+    return names, code.astype(np.int64, copy=False)
+
+
+def _canonical_ids(ids: Array) -> Array:
+    """Return ids that are the same in all shards, whatever else is in their columns."""
+    kind = ids.dtype.kind
+    if kind == "M":
+        return np.datetime_as_string(ids, unit="auto")
+    if kind == "b":
+        return ids.astype(np.int64)
+    if kind in "iU":
+        return ids
+
+    names = [_canonical_name(value) for value in ids.tolist()]
+    if not names:
+        return np.array(names, int)
+    are_numbers = all(type(name) is int and abs(name) < _LARGEST_INT for name in names)
+    return np.array(names if are_numbers else [str(name) for name in names])
+
+
+def _canonical_name(value: Any) -> Any:
+    """Return a whole number as an integer, a time as a text, and others as they are."""
+    if isinstance(value, (bool, float)) and value == int(value):
+        return int(value)
+    if not hasattr(value, "isoformat"):
+        return value
+    if getattr(value, "tzinfo", None) is not None:
+        return value.isoformat()
+    return str(np.datetime_as_string(np.datetime64(value), unit="auto"))
+
+
+class _CommonNames(NamedTuple):
+    """The names of two sets of clusters, and of which each of their cells is."""
+
+    names: Array
+    first_code: Array
+    second_code: Array
+
+
+def _common_names(first: Clusters, second: Clusters) -> _CommonNames:
+    first_names = first.names
+    second_names = second.names
+    if first_names.dtype.kind != second_names.dtype.kind:
+        first_names = first_names.astype(np.str_)
+        second_names = second_names.astype(np.str_)
+
+    stacked = np.concatenate([first_names, second_names])
+    names, code = np.unique(stacked, return_inverse=True)
+    return _CommonNames(
+        names,
+        first_code=code[: first.number][first.code],
+        second_code=code[first.number :][second.code],
+    )
+
+
+def add_clusters(
+    first: Clusters,
+    second: Clusters,
+    rows: tuple[Array, Array],
+    columns: Sequence[Sequence[Array]],
+) -> Clusters:
+    """Put the cells of both together; clusters of the same name are one.
+
+    ``rows`` say where the rows of each are now, ``columns`` are counts of one kind.
+    """
+    common = _common_names(first, second)
+    row = np.concatenate([rows[0][first.row], rows[1][second.row]])
+    code = np.concatenate([common.first_code, common.second_code])
+    counts = [np.concatenate(pair) for pair in zip(*columns, strict=True)]
+    return canonical_clusters(common.names, row, code, counts)
+
+
+def subtract_clusters(
+    whole: Clusters,
+    part: Clusters,
+    row_in_whole: Array,
+    columns: Sequence[Sequence[Array]],
+) -> Clusters:
+    """Take the cells of a part out of those of the whole.
+
+    ``row_in_whole`` says which row of the whole holds each row of the part.
+    """
+    common = _common_names(whole, part)
+    size = common.names.size
+    key = whole.row * size + common.first_code
+    wanted_key = row_in_whole[part.row] * size + common.second_code
+
+    order = np.argsort(key)
+    position = np.searchsorted(key, wanted_key, sorter=order)
+    cell = order[np.minimum(position, key.size - 1)]
+    stray = key[cell] != wanted_key
+
+    whole_counts, part_counts = columns
+    taken = [column[~stray] for column in part_counts]
+    remaining = subtract_counts(whole_counts, cell[~stray], taken)
+    if stray.any() or any((column < 0).any() for column in remaining):
+        raise InputError(
+            "a - b takes out cases that + put in; b has cases in clusters that have "
+            "fewer of them in a. Is b the part and a the whole?"
+        )
+    return canonical_clusters(common.names, whole.row, common.first_code, remaining)
