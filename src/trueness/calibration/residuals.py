@@ -27,7 +27,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.records import Estimate
 from trueness._core.solvers import bisect
 from trueness.calibration.forecasts import Forecasts
-from trueness.counts.rows import Clusters
+from trueness.counts.clusters import Clusters
 from trueness.inference.estimates import estimate_from_interval
 from trueness.inference.intervals import student_quantile, wilson_interval
 from trueness.inference.variance import VarianceEstimate
