@@ -174,7 +174,7 @@ from trueness.threshold.costs import (
     cost_curve as cost_curve,
     decision_curve as decision_curve,
 )
-from trueness.threshold.operating_point import pareto as pareto
+from trueness.threshold.fronts import pareto as pareto
 from trueness.threshold.group_cuts import group_thresholds as group_thresholds
 from trueness.threshold.guarantees import guaranteed_threshold as guaranteed_threshold
 from trueness.threshold.operating_point import best_threshold as best_threshold

@@ -52,7 +52,7 @@ from trueness.threshold.costs import (
     CostCurve as CostCurve,
     DecisionCurve as DecisionCurve,
 )
-from trueness.threshold.operating_point import ParetoFront as ParetoFront
+from trueness.threshold.fronts import ParetoFront as ParetoFront
 from trueness.threshold.group_cuts import GroupThresholds as GroupThresholds
 from trueness.threshold.guarantees import (
     GuaranteedThreshold as GuaranteedThreshold,

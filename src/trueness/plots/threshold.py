@@ -23,9 +23,9 @@ from trueness.ranking.figures import FPR, TPR, curve_figure, score_figure
 from trueness.threshold.constraints import DEFAULT_OBJECTIVE, ConstraintLike
 from trueness.threshold.costs import cost_curve_figure, decision_figure, region
 from trueness.threshold.cuts import all_cuts, values_of
+from trueness.threshold.fronts import pareto as pareto_front
 from trueness.threshold.guarantees import GuaranteedThreshold
 from trueness.threshold.operating_point import best_threshold
-from trueness.threshold.operating_point import pareto as pareto_front
 from trueness.threshold.prevalences import Prevalences
 from trueness.threshold.rule import DEFERRED, rule_of
 

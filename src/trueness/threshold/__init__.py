@@ -3,7 +3,7 @@ r"""Where do I cut, what does it cost, and how far can the choice be trusted?
 =============================================================  =======================
 Which scores are flagged, deferred, for whom? How good is it?  ``rule``
 At which threshold is a metric best, under constraints?        ``operating_point``
-Which cuts are worth considering when several metrics count?   ``operating_point``
+Which cuts are worth considering when several metrics count?   ``fronts``
 Where do yes and no end, and where should a person look?       ``zones``
 Which cut for each group, so that all are treated alike?       ``group_cuts``
 What remains of any of these choices on other cases?           ``validation``

@@ -33,7 +33,8 @@ from trueness.threshold.constraints import (
     read_scoped_constraints,
 )
 from trueness.threshold.cuts import Interval
-from trueness.threshold.operating_point import left_out
+from trueness.threshold.operating_point import notes_on_unlabelled
+from trueness.threshold.pair_search import PairSum, best_pairs
 from trueness.threshold.prevalences import (
     Prevalences,
     UsePrevalence,
@@ -42,7 +43,7 @@ from trueness.threshold.prevalences import (
 )
 from trueness.threshold.risks import Claim, MeanClaim, limit_of, read_claim
 from trueness.threshold.rule import Rule
-from trueness.threshold.zones import best_pairs, forbidding
+from trueness.threshold.zones import forbid_cuts
 
 
 @final
@@ -196,7 +197,7 @@ def guaranteed_threshold(
     check_prevalence_of_use(
         data, share, [k.metric for k in asked], "guaranteed_threshold"
     )
-    notes = left_out(data)
+    notes = notes_on_unlabelled(data)
     t = data.labelled()
     alpha = float((1 - as_fraction(level)) / len(asked))
     given = None if thresholds is None else _given(thresholds)
@@ -330,9 +331,9 @@ def _order(claim: Claim, learned: Confusion) -> Ints:
 def _smallest_zone(t: Tally, proved: list[Proved]) -> tuple[int, int]:
     """Take the two proved cuts with the fewest cases between them."""
     places = np.arange(len(t) + 1)
-    rows = [forbidding(k, np.isin(places, cuts)) for k, _, cuts, *_ in proved]
+    rows = [forbid_cuts(k, np.isin(places, cuts)) for k, _, cuts, *_ in proved]
     cases = np.concatenate([[0], np.cumsum(t.pos + t.neg)])
-    found = best_pairs((cases, -cases), rows)
+    found = best_pairs(PairSum(cases, -cases), rows)
     if found is None:
         raise NotEnoughCases(
             "Each constraint can be guaranteed, but the lower threshold would lie "

@@ -51,7 +51,7 @@ from trueness.threshold.constraints import (
 from trueness.threshold.cuts import thresholds_of, unit_of
 from trueness.threshold.group_cuts import group_thresholds
 from trueness.threshold.group_optimum import choose_groups_again
-from trueness.threshold.operating_point import best_threshold, cut_again
+from trueness.threshold.operating_point import best_threshold, choose_cut_again
 from trueness.threshold.prevalences import (
     Prevalences,
     UsePrevalence,
@@ -64,7 +64,7 @@ from trueness.threshold.repeated_choices import (
     repeat_choice,
 )
 from trueness.threshold.rule import DEFERRED, FLAGGED, NOT_FLAGGED, together
-from trueness.threshold.zones import best_thresholds, zones_again
+from trueness.threshold.zones import best_thresholds, choose_zones_again
 
 # rows that a choice is repeated on: neighbouring scores are pooled, since where exactly
 # a repeated choice lies between them moves its value by far less than chance does
@@ -309,7 +309,7 @@ def _choice_of_zones(
         tallies={"": data.labelled()},
         cut_names=("upper", "lower"),
         choose=partial(
-            zones_again, objective.maximized, constraints, data.design.prevalence
+            choose_zones_again, objective.maximized, constraints, data.design.prevalence
         ),
         objective=objective,
         shown=read_scoped_constraints([f"{q} >= 0" for q in _SHOWN_OF_ZONES], SIDES),
@@ -337,7 +337,9 @@ def _choice_of_one_cut(
         choice=choice,
         tallies={"": labelled},
         cut_names=("threshold",),
-        choose=partial(cut_again, objective.maximized, plain_constraints, to_try),
+        choose=partial(
+            choose_cut_again, objective.maximized, plain_constraints, to_try
+        ),
         objective=objective,
         shown=_metrics_of_one_cut(labelled, prevalence),
         constraints=constraints,

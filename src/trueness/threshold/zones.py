@@ -6,14 +6,13 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from trueness._core.arrays import Array, Ints
 from trueness._core.checks.errors import Infeasible, InputError, NotEnoughCases
 from trueness._core.numbers import cut_text, percent
-from trueness._core.progress import stop_if_requested
 from trueness._core.records import Record, brief
 from trueness.counts.answers import of_tally
 from trueness.counts.cases import weighted_counts_note
@@ -25,7 +24,6 @@ from trueness.threshold import cuts as _cuts
 from trueness.threshold.constraints import (
     SIDES,
     ConstraintLike,
-    Objective,
     ScopedConstraint,
     read_objective,
     read_scoped_constraints,
@@ -39,13 +37,17 @@ from trueness.threshold.linear_forms import (
     constraint_rows,
     evaluate_form,
     in_whole_numbers,
-    is_constant,
     linear_form,
     maximize_quotient,
     quotient_of_metric,
 )
-from trueness.threshold.maximum_tree import MaximumTree
-from trueness.threshold.operating_point import left_out
+from trueness.threshold.operating_point import notes_on_unlabelled
+from trueness.threshold.pair_search import (
+    MOST_LISTED,
+    BestPairs,
+    PairSum,
+    best_pairs,
+)
 from trueness.threshold.rule import Rule
 
 _REFUSAL = (
@@ -53,12 +55,19 @@ _REFUSAL = (
     "sums (cost, accuracy, precision, f1, defer); {} is not. For one side any metric "
     'can be bounded: "mcc above >= 0.3".'
 )
+_TUNED = (
+    "These thresholds were tuned on the same data, so the results are "
+    "optimistic; validate_threshold says what to expect on new cases."
+)
+_NOT_ALL_LISTED = (
+    f"More than {MOST_LISTED:,} pairs of thresholds are optimal; not all are listed."
+)
 
 
 @final
 @dataclass(frozen=True, repr=False)
 class Zones(Record):
-    """Which two thresholds were chosen, and what follows from them?
+    """Two chosen thresholds, and what follows from them.
 
     Attributes
     ----------
@@ -76,7 +85,7 @@ class Zones(Record):
     pairs : tuple of (range, range)
         All optimal pairs, lower and upper, the chosen one first (at most 1,000).
     defer, prevalence : float
-        The shares of all cases that are deferred, and that are positive, in use.
+        The proportions of all cases that are deferred, and that are positive, in use.
     """
 
     lower: float
@@ -97,29 +106,33 @@ class Zones(Record):
 
     @property
     def rule(self) -> Rule:
-        """Give the choice as a rule."""
+        """Return the choice as a rule."""
         return Rule(self.upper, self.lower)
 
     def __repr__(self) -> str:
-        c = self.confusion
-        others = len(self.pairs) - 1
+        counts = self.confusion
         upper = cut_text(self.upper, self.upper_range)
         lower = cut_text(self.lower, self.lower_range)
+        heading = f"Zones: {self.objective} = {self.value:.6g}"
+        if not math.isnan(self.single):
+            heading += f" (a single threshold: {self.single:.6g})"
+        prevalence = f"  prevalence {self.prevalence:.4g}"
+        if len(self.pairs) > 1:
+            prevalence += f"; {len(self.pairs) - 1} more pairs are as good"
+
         lines = [
-            f"Zones: {self.objective} = {self.value:.6g}"
-            + (f" (a single threshold: {self.single:.6g})" if self.single == self.single
-               else ""),
-            f"  positive from {upper} on: {brief(c.tp)} positives, "
-            f"{brief(c.fp)} negatives",
-            f"  deferred from {lower} on: {brief(self.deferred_pos)} "
-            f"positives, {brief(self.deferred_neg)} negatives, {percent(self.defer)} "
-            "of all cases",
-            f"  negative below: {brief(c.fn)} positives, {brief(c.tn)} negatives",
+            heading,
+            f"  positive from {upper} on: {brief(counts.tp)} positives, "
+            f"{brief(counts.fp)} negatives",
+            f"  deferred from {lower} on: {brief(self.deferred_pos)} positives, "
+            f"{brief(self.deferred_neg)} negatives, {percent(self.defer)} of all cases",
+            f"  negative below: {brief(counts.fn)} positives, "
+            f"{brief(counts.tn)} negatives",
             *(f"  {text}: {value:.6g}" for text, value in self.constraints.items()),
-            f"  prevalence {self.prevalence:.4g}"
-            + (f"; {others} more pairs are as good" if others else ""),
-        ]  # fmt: skip
-        return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
+            prevalence,
+            *(f"  Note: {note}" for note in self.notes),
+        ]
+        return "\n".join(lines)
 
 
 @of_tally
@@ -130,7 +143,9 @@ def best_thresholds(
     *,
     minimize: str | Metric | None = None,
 ) -> Zones:
-    r"""Which two thresholds are best, with the cases between them left to a person?
+    r"""Two thresholds, with the cases between them left to a person.
+
+    Which two thresholds are best?
 
     .. math:: \min_{\ell \le u}\; c_{fp} FP(u) + c_{fn} FN(\ell)
         + c_d\,\#\{\ell \le score < u\}
@@ -141,11 +156,11 @@ def best_thresholds(
         Scores and labels of one classifier. Cases without a label do not count.
     maximize, minimize
         A weighted sum of counts or one quotient of such sums, in which ``defer`` is the
-        share of deferred cases and ``deferred`` their number:
+        proportion of deferred cases and ``deferred`` their number:
         ``minimize="cost(fp=1, fn=10, defer=0.3)"``. Metrics such as ``accuracy`` are
         those of the decided cases.
     subject_to
-        Constraints on the deferred share (``"defer <= 0.1"``), on one side
+        Constraints on the deferred proportion (``"defer <= 0.1"``), on one side
         (``"precision above >= 0.9"``, ``"npv below >= 0.99"``), or on all decided cases
         (``"accuracy >= 0.95"``). "Above" and "below" may follow any metric: it is that
         of the upper or the lower threshold as if it were the only one.
@@ -171,208 +186,256 @@ def best_thresholds(
     if maximize is None and minimize is None:
         raise InputError(
             "best_thresholds needs an objective: what a deferred case costs. Type "
-            'minimize="cost(fp=1, fn=10, defer=0.3)".'
+            'minimize="cost(fp=1, fn=10, defer=0.3)".',
+            option="minimize",
+            example="cost(fp=1, fn=10, defer=0.3)",
         )
-    shown, objective = read_objective(maximize, minimize)
-    bounds = read_scoped_constraints(subject_to, SIDES)
+    objective = read_objective(maximize, minimize)
+    constraints = read_scoped_constraints(subject_to, SIDES)
     check_prevalence_known(data, "What is best in three zones")
     cuts = _cuts.all_cuts(data, data.design.prevalence, "best_thresholds")
-    found, value = choose_pair(cuts, objective, bounds)
-    if found is None:
-        raise _infeasible(cuts, bounds)
-    # one cut is a pair with nothing in between
-    k = np.arange(len(cuts.score) + 1)
-    single = choose_pair(cuts, objective, bounds, [(k, -k)])[1]
-    i, j = fewest_deferred(cuts, found)
-    pairs = zip(found[0].tolist(), found[1].tolist(), strict=True)
-    sign, seen, score = 1 if objective is shown else -1, cuts.seen, cuts.score
-    notes: tuple[str, ...] = (
-        "These thresholds were tuned on the same data, so the results are "
-        "optimistic; validate_threshold says what to expect on new cases.",
-    )
-    if not found[2]:
-        notes += (
-            "More than 1,000 pairs of thresholds are optimal; not all are listed.",
-        )
+
+    optimum = choose_pair(cuts, objective.maximized, constraints)
+    if optimum.pairs is None:
+        raise _infeasible(cuts, constraints)
+    single = _value_of_single_cut(cuts, objective.maximized, constraints)
+    upper, lower = fewest_deferred(cuts, optimum.pairs)
+
+    score, counts = cuts.score, cuts.seen
+    notes = [_TUNED]
+    if not optimum.pairs.is_complete:
+        notes.append(_NOT_ALL_LISTED)
+    notes += [*weighted_counts_note(data), *notes_on_unlabelled(data)]
     return Zones(
-        lower=_cuts.threshold_of(score, j),
-        upper=_cuts.threshold_of(score, i),
-        lower_range=_cuts.interval_of(score, j),
-        upper_range=_cuts.interval_of(score, i),
-        value=float(sign * (value or 0)),
-        confusion=Confusion(seen.tp[i], seen.fp[i], seen.fn[j], seen.tn[j]),
-        deferred_pos=(seen.tp[j] - seen.tp[i]).item(),
-        deferred_neg=(seen.fp[j] - seen.fp[i]).item(),
-        defer=float(_deferred(cuts, i, j)) / float(cuts.total),
-        single=math.nan if single is None else sign * float(single),
-        pairs=tuple(
-            (_cuts.interval_of(score, b), _cuts.interval_of(score, a))
-            for a, b in [(i, j), *(p for p in pairs if p != (i, j))]
+        lower=_cuts.threshold_of(score, lower),
+        upper=_cuts.threshold_of(score, upper),
+        lower_range=_cuts.interval_of(score, lower),
+        upper_range=_cuts.interval_of(score, upper),
+        value=float(objective.sign * (optimum.value or 0)),
+        confusion=Confusion(
+            tp=counts.tp[upper],
+            fp=counts.fp[upper],
+            fn=counts.fn[lower],
+            tn=counts.tn[lower],
         ),
-        objective=str(Objective(shown, objective)),
-        constraints={str(k): _value(cuts, k, i, j) for k in bounds},
+        deferred_pos=(counts.tp[lower] - counts.tp[upper]).item(),
+        deferred_neg=(counts.fp[lower] - counts.fp[upper]).item(),
+        defer=float(_deferred(cuts, upper, lower)) / float(cuts.total),
+        single=math.nan if single is None else objective.sign * float(single),
+        pairs=_score_ranges(cuts, optimum.pairs, first=(upper, lower)),
+        objective=str(objective),
+        constraints={
+            str(scoped): _value_at_pair(cuts, scoped, upper, lower)
+            for scoped in constraints
+        },
         prevalence=cuts.prevalence,
-        notes=(*notes, *weighted_counts_note(data), *left_out(data)),
+        notes=tuple(notes),
     )
 
 
-def _deferred(cuts: Cuts, i: Ints | int, j: Ints | int) -> Any:
+def _value_of_single_cut(
+    cuts: Cuts, objective: Metric, constraints: Sequence[ScopedConstraint]
+) -> Fraction | None:
+    """Return the best objective of one cut: a pair with nothing in between."""
+    place = np.arange(len(cuts.score) + 1)
+    not_apart = PairSum(of_upper=place, of_lower=-place)
+    return choose_pair(cuts, objective, constraints, [not_apart]).value
+
+
+def _score_ranges(
+    cuts: Cuts, pairs: BestPairs, first: tuple[int, int]
+) -> tuple[tuple[Interval, Interval], ...]:
+    """Return the lower and the upper range of each pair, of one of them first."""
+    listed = list(zip(pairs.upper.tolist(), pairs.lower.tolist(), strict=True))
+    others = [pair for pair in listed if pair != first]
+    return tuple(
+        (_cuts.interval_of(cuts.score, lower), _cuts.interval_of(cuts.score, upper))
+        for upper, lower in [first, *others]
+    )
+
+
+def _deferred(cuts: Cuts, upper: Ints | int, lower: Ints | int) -> Any:
+    """Return how many cases in use lie between two cuts."""
     used = cuts.used
-    return used.tp[j] - used.tp[i] + used.fp[j] - used.fp[i]
+    return used.tp[lower] - used.tp[upper] + used.fp[lower] - used.fp[upper]
 
 
-def fewest_deferred(cuts: Cuts, found: Pairs) -> tuple[int, int]:
-    """Of equally good pairs take the one with the smallest zone of doubt."""
-    used, (i, j, _) = cuts.used, found
-    balance = np.abs(used.fp[i] - used.fn[j])
-    at = int(np.lexsort([balance, _deferred(cuts, i, j)])[0])
-    return int(i[at]), int(j[at])
+def fewest_deferred(cuts: Cuts, pairs: BestPairs) -> tuple[int, int]:
+    """Return of equally good pairs the one that defers fewest, then the most balanced.
+
+    Upper and lower cut; balanced is where as many cases are flagged as are positive.
+    """
+    imbalance = np.abs(cuts.used.fp[pairs.upper] - cuts.used.fn[pairs.lower])
+    deferred = _deferred(cuts, pairs.upper, pairs.lower)
+    best = int(np.lexsort([imbalance, deferred])[0])
+    return int(pairs.upper[best]), int(pairs.lower[best])
 
 
-def zones_again(
-    goal: Metric, bounds: Bounds, share: float | None, seen: list[Confusion]
+def choose_zones_again(
+    objective: Metric,
+    constraints: Sequence[ScopedConstraint],
+    prevalence: float | None,
+    samples: list[Confusion],
 ) -> Ints:
-    """Choose the best two cuts in each of many samples, their places the scores."""
+    """Return the best two cuts in each of many samples, -1 for none.
 
-    def best(c: Confusion) -> list[int]:
-        found = None
-        if c.fn[0] > 0 and c.tn[0] > 0:
-            cuts = _cuts.make_cuts(np.arange(c.tp.size - 1, 0, -1.0), c, share)
-            found = choose_pair(cuts, goal, bounds)[0]
-        if found is None:
-            return [-1, -1]
-        flagged = c.tp + c.fp
-        # rows without a case of the sample repeat a cut: the first of them is meant
-        pair = fewest_deferred(cuts, found)
-        return [int(np.searchsorted(flagged, flagged[k])) for k in pair]
-
-    return np.array([[best(seen[0][k])] for k in range(len(seen[0].tp))])
+    ``samples`` has one entry, the running counts (samples, cuts).
+    """
+    number_of_samples = len(samples[0].tp)
+    return np.array(
+        [
+            [_choose_in_sample(objective, constraints, prevalence, samples[0][k])]
+            for k in range(number_of_samples)
+        ]
+    )
 
 
-def _value(cuts: Cuts, bound: ScopedConstraint, i: int, j: int) -> float:
-    if bound.scope:
-        return _cuts.value_at(cuts, bound.metric, i if bound.scope == "above" else j)
-    value = _ratio(cuts, _quotient(bound.metric, cuts), i, j)
+def _choose_in_sample(
+    objective: Metric,
+    constraints: Sequence[ScopedConstraint],
+    prevalence: float | None,
+    counts: Confusion,
+) -> list[int]:
+    """Return the places of the upper and the lower cut in one sample."""
+    nothing = [-1, -1]
+    if not (counts.fn[0] > 0 and counts.tn[0] > 0):
+        return nothing
+    places_as_scores = np.arange(counts.tp.size - 1, 0, -1.0)
+    cuts = _cuts.make_cuts(places_as_scores, counts, prevalence)
+    pairs = choose_pair(cuts, objective, constraints).pairs
+    if pairs is None:
+        return nothing
+    # rows without a case of the sample repeat a cut: the first of them is meant
+    flagged = counts.tp + counts.fp
+    upper, lower = fewest_deferred(cuts, pairs)
+    return [
+        int(np.searchsorted(flagged, flagged[upper])),
+        int(np.searchsorted(flagged, flagged[lower])),
+    ]
+
+
+def _value_at_pair(
+    cuts: Cuts, scoped: ScopedConstraint, upper: int, lower: int
+) -> float:
+    """Return the bounded metric at a pair of cuts; NaN where it is undefined."""
+    if scoped.scope == "above":
+        return _cuts.value_at(cuts, scoped.metric, upper)
+    if scoped.scope == "below":
+        return _cuts.value_at(cuts, scoped.metric, lower)
+    value = _evaluate_at_pair(cuts, _quotient(scoped.metric, cuts), upper, lower)
     return math.nan if value is None else float(value)
 
 
-Bounds = tuple[ScopedConstraint, ...]
-Sum = tuple[Any, Any]  # a function of a pair of cuts: of the first, plus of the second
-Pairs = tuple[Ints, Ints, bool]  # the best pairs, and whether all are listed
+class PairOptimum(NamedTuple):
+    """The best pairs of cuts, and their value; None where no pair is allowed."""
+
+    pairs: BestPairs | None
+    value: Fraction | None
 
 
 def choose_pair(
     cuts: Cuts,
     objective: Metric,
-    bounds: Bounds,
-    rows: Iterable[Sum] = (),
-) -> tuple[Pairs | None, Fraction | None]:
-    """Find the best pairs, and their value; None when none is allowed."""
-    rows = [*rows, *(r for bound in bounds for r in _rows(cuts, bound))]
+    constraints: Sequence[ScopedConstraint],
+    more_rows: Iterable[PairSum] = (),
+) -> PairOptimum:
+    """Return the pairs of cuts at which a metric is best, under constraints.
+
+    ``more_rows`` are further functions of a pair that must not be negative.
+    """
+    rows = list(more_rows)
+    for scoped in constraints:
+        rows += _rows_of_constraint(cuts, scoped)
     goal = _quotient(objective, cuts)
-    if not is_constant(goal[1]):
-        rows.append(_sum(cuts, at_least_one(goal[1])))
-    value, found, again, _ = maximize_quotient(
-        goal,
-        lambda form: best_pairs(_sum(cuts, in_whole_numbers(form)), rows),
-        lambda x: x and _ratio(cuts, goal, int(x[0][0]), int(x[1][0])),
-    )
-    # all pairs on which the lead is zero are optimal, not only the last found
-    return again or found, value if found else None
+    if not goal.is_linear:
+        # the objective must be defined
+        rows.append(_pair_sum(cuts, at_least_one(goal.denominator)))
+
+    def maximize_form(form: LinearForm) -> BestPairs | None:
+        return best_pairs(_pair_sum(cuts, in_whole_numbers(form)), rows)
+
+    def value_of(pairs: BestPairs | None) -> Fraction | None:
+        if pairs is None:
+            return None
+        return _evaluate_at_pair(cuts, goal, int(pairs.upper[0]), int(pairs.lower[0]))
+
+    best = maximize_quotient(goal, maximize_form, value_of)
+    # all pairs at which the last difference is zero are optimal, not only the first
+    pairs = best.proof or best.solution
+    return PairOptimum(pairs, best.value if best.solution else None)
 
 
 def _quotient(metric: Metric, cuts: Cuts) -> Quotient:
     return quotient_of_metric(metric, cuts, TWO_CUTS, _REFUSAL)
 
 
-def _ratio(cuts: Cuts, q: Quotient, i: int, j: int) -> Fraction | None:
-    """Evaluate a quotient of counts at a pair of cuts, exactly; None if undefined."""
-    tp, fp = cuts.units.tp, cuts.units.fp
-    over, under = (evaluate_form(f, *(int(n[k]) for k in (i, j) for n in (tp, fp)))
-                   for f in q)  # fmt: skip
-    return Fraction(over / under) if under else None
-
-
-def _sum(cuts: Cuts, form: LinearForm) -> Sum:
-    """Write a weighted sum, in whole numbers, as a function of i plus one of j."""
-    a, b, c, d, const = form
-    largest = (abs(a) + abs(c)) * cuts.n_pos + (abs(b) + abs(d)) * cuts.n_neg
-    kind: Any = np.int64 if largest + abs(const) < 2**61 else object
-    tp, fp = (n.astype(kind) for n in (cuts.units.tp, cuts.units.fp))
-    return tp * a + fp * b, tp * c + fp * d + const
-
-
-def _rows(cuts: Cuts, bound: ScopedConstraint) -> list[Sum]:
-    """Write a constraint as functions of the pair that must not be negative."""
-    if bound.scope:
-        return [forbidding(bound, _cuts.holds(cuts, bound.constraint))]
-    quotient = _quotient(bound.metric, cuts)
-    return [_sum(cuts, r) for r in constraint_rows(bound.constraint, quotient)]
-
-
-def forbidding(bound: ScopedConstraint, met: Array) -> Sum:
-    """Forbid the upper cuts, or the lower ones, at which a bound is not met."""
-    row, none = np.where(met, 0, -1), np.zeros(met.size, dtype=np.int64)
-    return (row, none) if bound.scope == "above" else (none, row)
-
-
-_LISTED = 1_000  # equally good pairs
-_BATCH = 1 << 12  # squares that are judged at once
-_QUARTERS = np.array([[[0], [0], [1], [1]], [[0], [1], [0], [1]]])
-
-
-def best_pairs(objective: Sum, rows: Sequence[Sum]) -> Pairs | None:
-    """Give the pairs with the largest objective at which no row is negative, or None.
-
-    Branch and bound: squares of neighbouring pairs are quartered, the largest bounds
-    first, and dropped when their bound, or that of a row, allows no pair.
-    """
-    worth, *held = ((MaximumTree(a), MaximumTree(b)) for a, b in (objective, *rows))
-    top: Any = None
-    found: list[Ints] = []
-    waiting = [np.ones((2, 1), dtype=np.int64)]
-    while waiting:
-        stop_if_requested()
-        i, j = waiting.pop()
-        value, keep = worth[0].maxima[i] + worth[1].maxima[j], i <= j
-        for row in held:
-            keep &= np.asarray(row[0].maxima[i] + row[1].maxima[j] >= 0, dtype=bool)
-        if top is not None:  # of very many that are as good, some are enough
-            enough = sum(x.shape[1] for x in found) > _LISTED
-            keep &= np.asarray(value > top if enough else value >= top, dtype=bool)
-        i, j, value = i[keep], j[keep], value[keep]
-        if (
-            i.size and i[0] >= worth[0].first_leaf
-        ):  # blocks of one entry: all are as deep
-            best = value.max()
-            found = found if best == top else []
-            top = best
-            found.append(np.stack([i, j])[:, np.asarray(value == top, dtype=bool)])
-        elif i.size:
-            order = np.argsort(value)
-            for part in np.array_split(order, -(-order.size // _BATCH)):
-                both = 2 * np.stack([i[part], j[part]])[:, None] + _QUARTERS
-                waiting.append(both.reshape(2, -1))
-    if top is None:
+def _evaluate_at_pair(
+    cuts: Cuts, quotient: Quotient, upper: int, lower: int
+) -> Fraction | None:
+    """Return a quotient of counts at a pair of cuts, exactly; None if undefined."""
+    units = cuts.units
+    counts = [
+        int(units.tp[upper]),
+        int(units.fp[upper]),
+        int(units.tp[lower]),
+        int(units.fp[lower]),
+    ]
+    denominator = evaluate_form(quotient.denominator, *counts)
+    if not denominator:
         return None
-    first, second = np.concatenate(found, axis=1) - worth[0].first_leaf
-    order = np.lexsort([first, second])[:_LISTED]
-    return first[order], second[order], first.size <= _LISTED
+    return Fraction(evaluate_form(quotient.numerator, *counts) / denominator)
 
 
-def _infeasible(cuts: Cuts, bounds: Bounds) -> Exception:
-    """Say which constraint stands alone in the way, or that they do together."""
-    flat = _sum(cuts, linear_form([0] * 5))
-    for bound in bounds:
-        if best_pairs(flat, _rows(cuts, bound)) is None:
+def _pair_sum(cuts: Cuts, form: LinearForm) -> PairSum:
+    """Return a linear form, in whole numbers, as a sum over the two cuts of a pair."""
+    upper_tp, upper_fp, lower_tp, lower_fp, constant = form
+    of_positives = (abs(upper_tp) + abs(lower_tp)) * cuts.n_pos
+    of_negatives = (abs(upper_fp) + abs(lower_fp)) * cuts.n_neg
+    fits = of_positives + of_negatives + abs(constant) < 2**61
+    # beyond 64 bits Python's own whole numbers
+    kind: Any = np.int64 if fits else object
+    tp = cuts.units.tp.astype(kind)
+    fp = cuts.units.fp.astype(kind)
+    return PairSum(
+        of_upper=tp * upper_tp + fp * upper_fp,
+        of_lower=tp * lower_tp + fp * lower_fp + constant,
+    )
+
+
+def _rows_of_constraint(cuts: Cuts, scoped: ScopedConstraint) -> list[PairSum]:
+    """Return a constraint as functions of the pair that must not be negative."""
+    if scoped.scope:
+        return [forbid_cuts(scoped, _cuts.holds(cuts, scoped.constraint))]
+    quotient = _quotient(scoped.metric, cuts)
+    return [
+        _pair_sum(cuts, row) for row in constraint_rows(scoped.constraint, quotient)
+    ]
+
+
+def forbid_cuts(scoped: ScopedConstraint, allowed: Array) -> PairSum:
+    """Return a row that is negative at the upper, or lower, cuts not allowed."""
+    row = np.where(allowed, 0, -1)
+    zeros = np.zeros(allowed.size, dtype=np.int64)
+    if scoped.scope == "above":
+        return PairSum(of_upper=row, of_lower=zeros)
+    return PairSum(of_upper=zeros, of_lower=row)
+
+
+def _infeasible(cuts: Cuts, constraints: Sequence[ScopedConstraint]) -> Exception:
+    """Say which constraint cannot be met alone, or that all cannot be met together."""
+    anything = _pair_sum(cuts, linear_form([0] * 5))
+    for scoped in constraints:
+        if best_pairs(anything, _rows_of_constraint(cuts, scoped)) is None:
             return Infeasible(
-                f"{bound} cannot be met by any pair of thresholds of these "
-                f"{cuts.sizes}. Loosen it."
+                f"{scoped} cannot be met by any pair of thresholds of these "
+                f"{cuts.sizes}. Loosen it.",
+                option="subject_to",
             )
-    if bounds:
+    if constraints:
         return Infeasible(
-            f"{' and '.join(map(str, bounds))} cannot be met by one pair of "
-            "thresholds, though each of them can. Loosen one of them, or defer more."
+            f"{' and '.join(map(str, constraints))} cannot be met by one pair of "
+            "thresholds, though each of them can. Loosen one of them, or defer more.",
+            option="subject_to",
         )
     return NotEnoughCases(
         "The objective is undefined for every pair of thresholds; there are "

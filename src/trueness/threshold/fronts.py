@@ -1,0 +1,260 @@
+"""What is given up for what, as the threshold of a classifier moves?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.checks import columns as _columns
+from trueness._core.checks.errors import InputError
+from trueness._core.records import Answer, native_frame
+from trueness.counts.answers import of_tally
+from trueness.counts.values import Tally
+from trueness.metrics.algebra import Metric
+from trueness.metrics.confusion import Confusion
+from trueness.metrics.grammar import constraints as read_constraints
+from trueness.metrics.grammar import metric as read_metric
+from trueness.metrics.grammar import one_or_more
+from trueness.threshold import cuts as _cuts
+from trueness.threshold.constraints import ConstraintLike
+from trueness.threshold.cuts import Cuts
+from trueness.threshold.prevalences import check_prevalence_of_use, prevalence_of_use
+
+# points of more than two metrics that are compared with the front at once
+_BLOCK = 64
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class ParetoFront(Answer):
+    """The thresholds on the Pareto front, and their metrics.
+
+    Attributes
+    ----------
+    threshold, low, high : array (n,)
+        The thresholds of the front, highest first, and the intervals (low, high] of
+        those that flag the same cases.
+    values : dict of str to array (n,)
+        The metrics along the front, at the prevalence of use.
+    directions : dict of str to str
+        Which way each metric is better: "higher" or "lower".
+    """
+
+    threshold: Floats
+    low: Floats
+    high: Floats
+    values: dict[str, Floats]
+    confusion: Confusion
+    directions: dict[str, str]
+    prevalence: float
+
+    def __len__(self) -> int:
+        return len(self.threshold)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return a table with a row for each threshold."""
+        columns = {
+            "threshold": self.threshold,
+            "low": self.low,
+            "high": self.high,
+            **self.values,
+            "tp": self.confusion.tp,
+            "fp": self.confusion.fp,
+            "fn": self.confusion.fn,
+            "tn": self.confusion.tn,
+        }
+        return native_frame(columns, backend)
+
+
+@of_tally
+def pareto(
+    data: Tally,
+    metrics: Iterable[str | Metric] = (),
+    *,
+    maximize: Iterable[str | Metric] = (),
+    minimize: Iterable[str | Metric] = (),
+    subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
+) -> ParetoFront:
+    """The Pareto front of several metrics over all thresholds.
+
+    Which thresholds are worth considering when several metrics count?
+
+    A threshold is left out when another one is at least as good in every metric and
+    better in one: the whole Pareto front, also what no weighted sum would find.
+
+    Parameters
+    ----------
+    data
+        Scores and labels of one classifier.
+    metrics
+        Two or more metrics, each better in its own direction.
+    maximize, minimize
+        Metrics without a direction of their own, such as ``minimize=["flagged"]``.
+    subject_to
+        Constraints that every threshold of the front must meet.
+
+    Notes
+    -----
+    Sameni (2025), section 6.3. Thresholds with equal values in all metrics are kept
+    together; equality is exact (see :func:`best_threshold`). An undefined metric
+    excludes a threshold. O(m log m) for two metrics.
+
+    Examples
+    --------
+    >>> t = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
+    >>> pareto(t, ["recall", "precision"]).values["recall"]
+    array([0.5 , 0.75, 1.  ])
+    """
+    wanted = _read_directed_metrics(
+        {"metrics": metrics, "maximize": maximize, "minimize": minimize}
+    )
+    constraints = read_constraints(subject_to)
+    prevalence = prevalence_of_use(data)
+    involved = (*(w.metric for w in wanted), *(c.metric for c in constraints))
+    check_prevalence_of_use(data, prevalence, involved, "pareto")
+
+    cuts = _cuts.all_cuts(data, data.design.prevalence, "pareto")
+    met = _cuts.met_by([cuts], constraints)
+    _cuts.stop_infeasible(cuts, constraints, met)
+    usable = np.asarray(met.all(axis=0))
+    for metric, _ in wanted:
+        usable &= ~np.isnan(_cuts.values_of(cuts, metric))
+
+    places = np.flatnonzero(usable)
+    if places.size:
+        ranks = [_ranks(cuts, w.maximized, places) for w in wanted]
+        places = places[undominated(ranks)]
+    ends = np.concatenate([[np.inf], cuts.score, [-np.inf]])
+    return ParetoFront(
+        threshold=_cuts.thresholds_of(cuts.score, places),
+        low=ends[places + 1],
+        high=ends[places],
+        values={m.name: _cuts.values_of(cuts, m)[places] for m, _ in wanted},
+        confusion=cuts.seen[places],
+        directions={
+            metric.name: "higher" if higher else "lower" for metric, higher in wanted
+        },
+        prevalence=cuts.prevalence,
+    )
+
+
+class _DirectedMetric(NamedTuple):
+    """A metric, and whether more of it is better."""
+
+    metric: Metric
+    higher_is_better: bool
+
+    @property
+    def maximized(self) -> Metric:
+        """Return the metric, or its negative, so that more is better."""
+        return self.metric if self.higher_is_better else -self.metric
+
+
+def _read_directed_metrics(
+    options: Mapping[str, Iterable[str | Metric] | None],
+) -> list[_DirectedMetric]:
+    """Read the metrics of each option, with the direction in which each is better."""
+    wanted = []
+    for option, given in options.items():
+        if given is None:
+            continue
+        needed = f"{option} must be metrics or their names in a list"
+        for name in one_or_more(given, needed, '["recall", "f1"]'):
+            wanted.append(_with_direction(read_metric(name), option))
+    if len(wanted) < 2:
+        raise InputError(
+            f"pareto needs two or more metrics; found {len(wanted)}. Type "
+            f'metrics=["recall", "precision"].',
+            option="metrics",
+            example='["recall", "precision"]',
+        )
+    _columns.distinct_names([w.metric.name for w in wanted], "metrics")
+    return wanted
+
+
+def _with_direction(metric: Metric, option: str) -> _DirectedMetric:
+    """Return the direction that the option says, or that the metric has."""
+    if option != "metrics":
+        return _DirectedMetric(metric, higher_is_better=option == "maximize")
+    if metric.direction == "none":
+        raise InputError(
+            f"pareto cannot know whether more or less of {metric.name} is better. "
+            f'Type maximize=["{metric.name}"] or minimize=["{metric.name}"].',
+            option="metrics",
+        )
+    return _DirectedMetric(metric, higher_is_better=metric.direction == "higher")
+
+
+def undominated(ranks: Sequence[Ints]) -> NDArray[np.bool_]:
+    """Return which points no other dominates: one array a metric, more is better."""
+    # sorted by the first metric, then the second, ...: what dominates a point stands
+    # before it
+    order = np.lexsort(ranks[::-1])[::-1]
+    sorted_points = np.stack(ranks, axis=1)[order]
+    is_new = np.r_[True, (sorted_points[1:] != sorted_points[:-1]).any(axis=1)]
+    points = sorted_points[is_new]
+
+    if len(ranks) == 2:
+        # the second metric must be better than at all points with a larger first one
+        best_so_far = np.maximum.accumulate(points[:, 1])
+        on_front = np.r_[True, points[1:, 1] > best_so_far[:-1]]
+    else:
+        on_front = _undominated_in_order(points)
+
+    # equal points share their place on the front
+    result = np.zeros(order.size, dtype=bool)
+    result[order] = on_front[np.cumsum(is_new) - 1]
+    return result
+
+
+def _undominated_in_order(points: Array) -> NDArray[np.bool_]:
+    """Return which of different points none before them dominates, block by block."""
+    on_front = np.zeros(len(points), dtype=bool)
+    front = points[:0]
+    for start in range(0, len(points), _BLOCK):
+        block = points[start : start + _BLOCK]
+        candidates = np.concatenate([front, block])
+        beaten_by = np.all(candidates[None] >= block[:, None], axis=2)
+        # no point beats itself
+        own = np.arange(len(block))
+        beaten_by[own, len(front) + own] = False
+
+        survives = ~beaten_by.any(axis=1)
+        on_front[start : start + _BLOCK] = survives
+        front = np.concatenate([front, block[survives]])
+    return on_front
+
+
+def _ranks(cuts: Cuts, metric: Metric, places: Ints) -> Ints:
+    """Number the values of a metric from low to high; equal values share a number.
+
+    Floats give an order, but for values so near to each other that rounding may have
+    changed it; these are compared in fractions.
+    """
+    values = _cuts.values_of(cuts, metric)[places]
+    order = np.argsort(values, kind="stable")
+    rounding = _cuts.rounding_of(cuts, metric)
+    with np.errstate(invalid="ignore"):  # inf - inf: equal, and left as it is
+        is_larger = np.diff(values[order]) > rounding
+    begins_rank = np.r_[True, is_larger]
+
+    if rounding and metric.is_exact:
+        starts = np.flatnonzero(begins_rank)
+        for start, stop in zip(starts, np.r_[starts[1:], order.size], strict=True):
+            run = order[start:stop]
+            if run.size > 1 and np.isfinite(values[run[0]]):
+                # squares of roots with their sign have the order of the roots
+                exact = _cuts.exact_values(cuts, metric, places[run])
+                exact_order = sorted(range(run.size), key=exact.__getitem__)
+                sorted_values = exact[exact_order]
+                order[start:stop] = run[exact_order]
+                begins_rank[start + 1 : stop] = sorted_values[1:] != sorted_values[:-1]
+
+    ranks = np.empty(places.size, dtype=np.int64)
+    ranks[order] = np.cumsum(begins_rank)
+    return ranks
