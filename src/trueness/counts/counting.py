@@ -1,4 +1,4 @@
-"""How do cases become counts?
+"""Counting: cases become counts.
 
 Arrays come in, a :class:`~trueness.counts.values.Tally` or a
 :class:`~trueness.counts.values.Panel` goes out. Which label is positive is decided
@@ -29,6 +29,10 @@ from trueness.counts.values import (
     tally_of_rows,
     tally_of_sums,
 )
+
+# codes of labels; negatives are 0
+_POSITIVE = 1
+_UNKNOWN = 2
 
 
 @final
@@ -77,19 +81,21 @@ class Labels:
     positive: Any
     code: NDArray[np.int8] | None = None
 
-    def is_pos(self, b: slice) -> Array:
+    def is_pos(self, block: slice) -> Array:
         """Which cases of a slice are positive, when none is unknown?"""
         if self.code is not None:
-            return np.asarray(self.code[b] == 1)
-        if self.values.dtype == np.bool_:
-            return self.values[b] if self.positive else ~self.values[b]
+            return np.asarray(self.code[block] == _POSITIVE)
+
+        values = self.values[block]
+        if values.dtype == np.bool_:
+            return values if self.positive else ~values
         try:
-            return np.asarray(self.values[b] == self.positive)
+            return np.asarray(values == self.positive)
         except OverflowError:  # a whole number beyond all floats is none of these
-            return np.zeros(self.values[b].shape, dtype=bool)
+            return np.zeros(values.shape, dtype=bool)
 
     def codes(self) -> NDArray[np.int8]:
-        """Give 0, 1 or 2 for every case."""
+        """Return 0, 1 or 2 for every case."""
         if self.code is not None:
             return self.code
         return self.is_pos(slice(0, self.values.size)).astype(np.int8)
@@ -98,32 +104,50 @@ class Labels:
 def read_labels(values: Array, positive: object, what: str = "y_true") -> Labels:
     """Which value is positive? Missing values are unknown; nothing is guessed."""
     values = _columns.one_dimensional(values, what)
-    if values.dtype.kind in "biuf" and values.size:  # two numbers, none of them missing
-        low, high = values.min(), values.max()
-        whole = values.dtype.kind != "f" and int(high) - int(low) <= 1
-        if whole or all(
-            ((values[b] == low) | (values[b] == high)).all()
-            for b in blocks(values.size)
-        ):
-            found = [low.item()] if low == high else [low.item(), high.item()]
-            return Labels(values, _columns.label_pair(found, positive, what)[1])
-    gone = _columns.missing(values)
-    kept = values[~gone]
-    found = _distinct(kept, what)
-    _, chosen = _columns.label_pair(found, positive, what)
-    code = np.full(values.size, 2, dtype=np.int8)
-    code[~gone] = Labels(kept, chosen).is_pos(slice(None))
-    return Labels(values, chosen, code)
+    two_numbers = _two_numbers(values)
+    if two_numbers is not None:
+        _, positive_value = _columns.label_pair(two_numbers, positive, what)
+        return Labels(values, positive_value)
+
+    missing = _columns.missing(values)
+    known_values = values[~missing]
+    distinct = _distinct_values(known_values, what)
+    _, positive_value = _columns.label_pair(distinct, positive, what)
+
+    code = np.full(values.size, _UNKNOWN, dtype=np.int8)
+    code[~missing] = Labels(known_values, positive_value).is_pos(slice(None))
+    return Labels(values, positive_value, code)
 
 
-def _distinct(values: Array, what: str) -> list[Any]:
-    if values.dtype.kind == "O":
-        found = _columns.hashable(values, what)
-        try:
-            return sorted(found, key=lambda v: (type(v).__name__, v))
-        except TypeError:  # values that have no order, such as complex numbers
-            return sorted(found, key=lambda v: (type(v).__name__, repr(v)))
-    return [plain(v) for v in np.unique(values)]
+def _two_numbers(values: Array) -> list[Any] | None:
+    """Return the one or two numbers of a column without a gap; None where it is not.
+
+    The column is compared block by block, so that one of millions is never copied.
+    """
+    if values.dtype.kind not in "biuf" or not values.size:
+        return None
+
+    low = values.min()
+    high = values.max()
+    neighbours = values.dtype.kind != "f" and int(high) - int(low) <= 1
+    if not neighbours:
+        for block in blocks(values.size):
+            part = values[block]
+            if not ((part == low) | (part == high)).all():
+                return None
+    return [low.item()] if low == high else [low.item(), high.item()]
+
+
+def _distinct_values(values: Array, what: str) -> list[Any]:
+    """Return the distinct values in order, those of one type together."""
+    if values.dtype.kind != "O":
+        return [plain(value) for value in np.unique(values)]
+
+    distinct = _columns.hashable(values, what)
+    try:
+        return sorted(distinct, key=lambda value: (type(value).__name__, value))
+    except TypeError:  # values that have no order, such as complex numbers
+        return sorted(distinct, key=lambda value: (type(value).__name__, repr(value)))
 
 
 def count_tally(
@@ -138,61 +162,76 @@ def count_tally(
     """Count cases into a tally; ``labels=None`` makes all unknown."""
     score = _columns.numeric_scores(_columns.one_dimensional(score, what), what)
     if cluster is not None:
-        made = count_tally(score, labels, count, weight, what=what)
-        row = np.searchsorted(-made.score, -(score.astype(np.float64) + 0.0))
+        tally = count_tally(score, labels, count, weight, what=what)
+        row = np.searchsorted(-tally.score, -(score.astype(np.float64) + 0.0))
         cases = _columns_of_cases(labels, score.size, count, weight)
-        assign_clusters(made, row, cluster, cases)
-        return made
+        assign_clusters(tally, row, cluster, cases)
+        return tally
     if weight is not None:
-        score = _columns.finite_scores(score, what)
-        if weight.square is None:
-            code = np.full(score.size, 2, np.int8) if labels is None else labels.codes()
-            return tally_of_rows(*weigh_scores(score, code, weight.sum))
-        sums = split_weights(labels, weight)
-        return tally_of_sums(score.astype(np.float64) + 0.0, sums)
+        return _weigh(_columns.finite_scores(score, what), labels, weight)
     if count is not None:
         score = _columns.finite_scores(score.astype(np.float64), what)
         return Tally(score, *split_counts(labels, count))
-    if labels is not None and labels.code is not None and (labels.code == 2).any():
-        gone = labels.code == 2
-        _columns.finite_scores(score, what)
-        known = Labels(labels.values, labels.positive, labels.code[~gone])
-        return count_tally(score[~gone], known, what=what) + count_tally(
-            score[gone], None, what=what
-        )
+
     try:
-        if labels is not None:
-            distinct, neg, pos = count_scores(score, labels.is_pos)
-            return tally_of_rows(distinct, neg, pos, no_cases(distinct.size))
-        none = np.zeros(score.size, dtype=bool)
-        distinct, number, zero = count_scores(score, lambda b: none[b])
-        return tally_of_rows(distinct, zero, zero, number)
+        return _count_single_cases(score, labels)
     except NotFinite:
+        # the check says how many scores are not finite, and where
         _columns.finite_scores(score, what)
         raise
 
 
+def _weigh(score: Array, labels: Labels | None, weight: Weights) -> Tally:
+    """Add up the weights of rows; scores are finite."""
+    if weight.square is not None:
+        sums = split_weights(labels, weight)
+        return tally_of_sums(score.astype(np.float64) + 0.0, sums)
+
+    if labels is None:
+        code = np.full(score.size, _UNKNOWN, np.int8)
+    else:
+        code = labels.codes()
+    return tally_of_rows(*weigh_scores(score, code, weight.sum))
+
+
+def _count_single_cases(score: Array, labels: Labels | None) -> Tally:
+    """Count rows that are one case each."""
+    if labels is None:
+        none_positive = np.zeros(score.size, dtype=bool)
+        distinct, number, zero = count_scores(score, lambda block: none_positive[block])
+        return tally_of_rows(distinct, zero, zero, number)
+
+    if labels.code is not None and (labels.code == _UNKNOWN).any():
+        unknown = labels.code == _UNKNOWN
+        known = Labels(labels.values, labels.positive, labels.code[~unknown])
+        labelled = _count_single_cases(score[~unknown], known)
+        return labelled + _count_single_cases(score[unknown], None)
+
+    distinct, neg, pos = count_scores(score, labels.is_pos)
+    return tally_of_rows(distinct, neg, pos, no_cases(distinct.size))
+
+
 def split_counts(labels: Labels | None, count: Array) -> list[Array]:
-    """Give the negative, positive and unknown cases of every row."""
+    """Return the negative, positive and unknown cases of every row."""
     zero = no_cases(count.size)
     if labels is None:
         return [zero, zero, count]
     code = labels.codes()
-    return [np.where(code == k, count, 0) for k in range(3)]
+    return [np.where(code == kind, count, 0) for kind in range(3)]
 
 
-def split_weights(labels: Labels | None, w: Weights) -> list[Array]:
-    """Give the weights of negatives, positives, unknowns, then their squares."""
-    total = w.sum.astype(np.float64, copy=False)
-    square = total * total if w.square is None else w.square
-    each = [c for x in (total, square) for c in split_counts(labels, x)]
-    return [c.astype(np.float64, copy=False) for c in each]
+def split_weights(labels: Labels | None, weights: Weights) -> list[Array]:
+    """Return the weights of negatives, positives, unknowns, then their squares."""
+    total = weights.sum.astype(np.float64, copy=False)
+    square = total * total if weights.square is None else weights.square
+    columns = [*split_counts(labels, total), *split_counts(labels, square)]
+    return [column.astype(np.float64, copy=False) for column in columns]
 
 
 def _columns_of_cases(
     labels: Labels | None, size: int, count: Ints | None, weight: Weights | None
 ) -> list[Array]:
-    """Give the counts, or weights and squares, of every case."""
+    """Return the counts, or weights and squares, of every case."""
     if weight is not None:
         return split_weights(labels, weight)
     ones = np.ones(size, dtype=np.int64) if count is None else count
@@ -211,7 +250,7 @@ def count_panel(
     rows = np.column_stack([read_output(c, k, gone=True) for k, c in columns.items()])
     stop_if_requested()
     cases = _columns_of_cases(labels, len(rows), count, weight)
-    made = panel_of_rows(tuple(columns), *merge_rows(rows, cases))
+    panel = panel_of_rows(tuple(columns), *merge_rows(rows, cases))
     if cluster is not None:
-        assign_clusters(made, find_rows(rows, made.rows), cluster, cases)
-    return made
+        assign_clusters(panel, find_rows(rows, panel.rows), cluster, cases)
+    return panel

@@ -1,4 +1,4 @@
-"""Which cases did each model of a cross-validation score?
+"""Folds of a cross-validation: the cases that each model scored.
 
 Folds are no groups: every fold was scored by another model, trained on the others.
 Their scores are not pooled; a measure is the mean of its values in the folds.
@@ -38,31 +38,17 @@ class Folds(Record):
         """Check that these are folds of one cross-validation."""
         parts = tuple(self.parts)
         object.__setattr__(self, "parts", parts)
-        kinds = {type(p) for p in parts}
+        kinds = {type(part) for part in parts}
         if len(parts) < 2 or kinds not in ({Tally}, {Panel}):
             raise InputError(
                 "Folds needs two or more tallies, or panels, one for each fold; found "
                 f"{counted(len(parts), 'part')}. Type trueness.cross_validate(model, "
                 "X, y)."
             )
-        if kinds == {Panel} and len({p.names for p in parts}) > 1:
+        if kinds == {Panel} and len({part.names for part in parts}) > 1:
             raise InputError("Every fold needs the same models, in the same order.")
-        for k, part in enumerate(parts, 1):
-            if not part.n_pos or not part.n_neg:
-                gone = "positives" if not part.n_pos else "negatives"
-                raise NotEnoughCases(
-                    f"Fold {k} has no {gone}. Use fewer folds, or folds that keep the "
-                    "share of positives: cv=StratifiedKFold(5)."
-                )
-        seen: dict[Any, int] = {}
-        for k, part in enumerate(parts, 1):
-            for name in () if part.clusters is None else part.clusters.names:
-                if seen.setdefault(name, k) != k:
-                    raise InputError(
-                        f"Folds {seen[name]} and {k} share cluster {name!r}: a model "
-                        "was tested on cases like those it was trained on. Keep "
-                        "clusters together: cv=StratifiedGroupKFold(5), with cluster=."
-                    )
+        _check_both_classes(parts)
+        _check_clusters_apart(parts)
 
     def __len__(self) -> int:
         """Count the folds."""
@@ -94,3 +80,33 @@ class Folds(Record):
         """
         first, *others = self.parts
         return sum(others, start=first)
+
+
+def _check_both_classes(parts: tuple[Any, ...]) -> None:
+    """Refuse a fold that holds one class only."""
+    for number, part in enumerate(parts, 1):
+        if part.n_pos and part.n_neg:
+            continue
+        missing = "negatives" if part.n_pos else "positives"
+        raise NotEnoughCases(
+            f"Fold {number} has no {missing}. Use fewer folds, or folds that keep the "
+            "proportion of positives: cv=StratifiedKFold(5).",
+            option="cv",
+        )
+
+
+def _check_clusters_apart(parts: tuple[Any, ...]) -> None:
+    """Refuse a cluster whose cases are in two folds."""
+    fold_of_cluster: dict[Any, int] = {}
+    for number, part in enumerate(parts, 1):
+        if part.clusters is None:
+            continue
+        for name in part.clusters.names:
+            other = fold_of_cluster.setdefault(name, number)
+            if other != number:
+                raise InputError(
+                    f"Folds {other} and {number} share cluster {name!r}: a model was "
+                    "tested on cases like those it was trained on. Keep clusters "
+                    "together: cv=StratifiedGroupKFold(5), with cluster=.",
+                    option="cv",
+                )

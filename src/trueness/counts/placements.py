@@ -1,4 +1,4 @@
-"""Where do the positives stand among the negatives?
+"""Placements: where the positives stand among the negatives.
 
 What every analysis of a ranking shares: exact counts of pairs, and curves with fewer
 rows.
@@ -14,24 +14,31 @@ from trueness._core.arrays import Array, begins_run, blocks
 from trueness.counts.cases import keep_clusters
 from trueness.counts.values import Tally, tally_of_rows
 
+# sums of products below this fit into 64 bits
+_SAFE_PRODUCT = 1 << 62
+
 
 def twice_wins(t: Tally) -> Any:
     """Count pairs of a positive and a negative: won ones twice, tied ones once.
 
     Of whole cases a whole number, exact for any number of pairs. O(m).
     """
-    wins = neg_above = 0
-    number: Any = type(t.n_neg + t.n_pos)
-    for b in blocks(t.neg.size):
-        pos, neg = t.pos[b], t.neg[b]
-        if 4 * (int(pos.sum()) + int(neg.sum())) ** 2 >= 1 << 62:
+    wins = 0
+    negatives_above = 0
+    number: Any = type(t.n_neg + t.n_pos)  # float of weighted cases
+    for block in blocks(t.neg.size):
+        pos = t.pos[block]
+        neg = t.neg[block]
+        if 4 * (int(pos.sum()) + int(neg.sum())) ** 2 >= _SAFE_PRODUCT:
             # products would overflow: on with Python's integers
-            pos, neg = pos.astype(object), neg.astype(object)
+            pos = pos.astype(object)
+            neg = neg.astype(object)
+
         # twice the negatives below, ties once, counted from the top of this block
-        below = neg - 2 * np.cumsum(neg)
-        wins += 2 * (t.n_neg - neg_above) * number(pos.sum())
-        wins += number((pos * below).sum())
-        neg_above += number(neg.sum())
+        twice_below = neg - 2 * np.cumsum(neg)
+        wins += 2 * (t.n_neg - negatives_above) * number(pos.sum())
+        wins += number((pos * twice_below).sum())
+        negatives_above += number(neg.sum())
     return wins
 
 
@@ -53,48 +60,55 @@ def runs(t: Tally) -> tuple[Array, Array]:
 
 
 def run_starts(t: Tally) -> Array:
-    """Where does each run of rows begin that hold one and the same class only?"""
-    kind = np.where(t.pos == 0, 0, np.where(t.neg == 0, 1, 2))
-    return np.flatnonzero(begins_run(kind) | (kind == 2))
+    """Return where each run of rows begins that hold one and the same class only."""
+    only_positive = 1
+    both_classes = 2
+    kind = np.where(t.pos == 0, 0, np.where(t.neg == 0, only_positive, both_classes))
+    return np.flatnonzero(begins_run(kind) | (kind == both_classes))
 
 
 def corners(t: Tally) -> Tally:
-    """Give the same curve with one row a run; scores are numbers of rows.
+    """Return the same curve with one row a run; scores are numbers of rows.
 
     A run of one class is a straight part of the curve: one row is enough.
     """
-    t = t.labelled()
-    return _starting(t, run_starts(t))
+    labelled = t.labelled()
+    return _join_rows(labelled, run_starts(labelled))
 
 
 def coarser(t: Tally, most: int) -> Tally:
     """Join neighbouring rows until at most ``most`` are left, as ``grouped`` does."""
     if len(t) <= most:
         return t
-    return _starting(t, group_starts(_weight(t.neg, t.pos), most))
+    return _join_rows(t, group_starts(_class_balanced_weight(t.neg, t.pos), most))
 
 
-def _starting(t: Tally, start: Array) -> Tally:
-    columns = [np.add.reduceat(c, start) for c in t.counts]
-    made = tally_of_rows(np.arange(start.size, 0, -1.0), *columns)
-    size = np.diff([*start, len(t)])
-    return keep_clusters(t, made, lambda: np.repeat(np.arange(start.size), size))
+def _join_rows(t: Tally, start: Array) -> Tally:
+    """Join neighbouring rows, a new one from each start on."""
+    columns = [np.add.reduceat(column, start) for column in t.counts]
+    coarse = tally_of_rows(np.arange(start.size, 0, -1.0), *columns)
+    rows_joined = np.diff([*start, len(t)])
+    return keep_clusters(
+        t, coarse, lambda: np.repeat(np.arange(start.size), rows_joined)
+    )
 
 
 def grouped(neg: Array, pos: Array, most: int) -> tuple[Array, Array]:
     """Join neighbours until at most ``most`` cells of about equal weight are left."""
     if neg.size <= most:
         return neg, pos
-    start = group_starts(_weight(neg, pos), most)
+    start = group_starts(_class_balanced_weight(neg, pos), most)
     return np.add.reduceat(neg, start), np.add.reduceat(pos, start)
 
 
 def group_starts(count: Array, most: int) -> Array:
-    """Where do groups of neighbours begin that hold about equally many cases?"""
-    place = (np.cumsum(count) - count / 2) / float(count.sum()) * most
-    return np.flatnonzero(np.diff(np.minimum(place, most - 1).astype(int), prepend=-1))
+    """Return where groups of neighbours begin that hold about equally many cases."""
+    middle = np.cumsum(count) - count / 2
+    position = middle / float(count.sum()) * most
+    group = np.minimum(position, most - 1).astype(int)
+    return np.flatnonzero(np.diff(group, prepend=-1))
 
 
-def _weight(neg: Array, pos: Array) -> Array:
-    """Let both classes count alike."""
+def _class_balanced_weight(neg: Array, pos: Array) -> Array:
+    """Return weights of rows in which both classes count the same."""
     return np.asarray(neg / neg.sum() + pos / pos.sum())
