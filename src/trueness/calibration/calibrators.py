@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from inspect import signature
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,7 +44,16 @@ from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.inference.sample import apply_design, check_prevalence_known
 
-_Point = tuple[int, int]
+# rows that are compared with a line at once
+_SMALLEST_BLOCK = 64
+_LARGEST_BLOCK = 1 << 14
+
+
+class _Corner(NamedTuple):
+    """A corner of the cumulative sum diagram."""
+
+    cases: int
+    positives: int
 
 
 @register("isotonic")
@@ -61,7 +70,7 @@ class Isotonic(Map):
 
     @property
     def expression(self) -> Formula:
-        """Give the points that straight lines connect."""
+        """Return the points that straight lines connect."""
         return (("lines", self.score, self.probability),)
 
 
@@ -78,7 +87,7 @@ class Histogram(Map):
 
     @property
     def expression(self) -> Formula:
-        """Give the table of steps."""
+        """Return the table of steps."""
         return (("table", self.edges, self.probability),)
 
 
@@ -103,7 +112,7 @@ class VennAbers(Map):
             raise InputError("low must not be above high.")
 
     def interval(self, score: ArrayLike) -> tuple[Floats, Floats]:
-        """Give p0 and p1 for each score: isotonic fits with the case as 0 and as 1."""
+        """Return p0 and p1 of each score: isotonic fits with the case as 0 and as 1."""
         low = ("table", self.low_edges, self.low)
         # "edge < score" is "next float above the edge <= score"
         high = ("table", just_above(self.high_edges), self.high)
@@ -111,7 +120,7 @@ class VennAbers(Map):
 
     @property
     def expression(self) -> Formula:
-        """Give the table of steps of the probability between the two."""
+        """Return the table of steps of the probability between the two."""
         edges = np.union1d(self.low_edges, just_above(self.high_edges))
         p0, p1 = self.interval(np.concatenate([[-np.inf], edges]))
         # Vovk et al. (2015), section 4
@@ -119,7 +128,7 @@ class VennAbers(Map):
 
 
 def isotonic(t: Tally) -> Isotonic:
-    """Which increasing function of the score fits the labels best?
+    """Isotonic regression: which increasing function fits the labels best?
 
     Straight lines between the scores, as in scikit-learn (Zadrozny and Elkan 2002,
     doi:10.1145/775047.775151). Its ends are often exactly 0 or 1, so that one case may
@@ -128,14 +137,16 @@ def isotonic(t: Tally) -> Isotonic:
     >>> isotonic(Tally([1, 2, 3, 4], neg=[2, 0, 2, 0], pos=[0, 1, 1, 2]))([1, 2, 3])
     array([0. , 0.5, 0.5])
     """
-    value, start = pool_violators(t.pos[::-1], t.neg[::-1])
+    probability, start = pool_violators(t.pos[::-1], t.neg[::-1])
     score = t.score[::-1]
-    ends = np.unique(np.concatenate([start[:-1], start[1:] - 1]))
-    return Isotonic(score[ends], value[np.searchsorted(start, ends, side="right") - 1])
+
+    block_ends = np.unique(np.concatenate([start[:-1], start[1:] - 1]))
+    block = np.searchsorted(start, block_ends, side="right") - 1
+    return Isotonic(score[block_ends], probability[block])
 
 
 def venn_abers(t: Tally) -> VennAbers:
-    """Between which two probabilities lies a case, one of them perfectly calibrated?
+    """Venn-Abers predictor: two probabilities, one of them perfectly calibrated.
 
     p0 is the isotonic fit at the score when the case itself is added as a negative, p1
     as a positive; as one number :math:`p_1 / (1 - p_0 + p_1)`, which is never 0 or 1
@@ -146,115 +157,148 @@ def venn_abers(t: Tally) -> VennAbers:
     ([array([0.3333]), array([0.6667])], array([0.5]))
     """
     # a new negative among these cases is a new positive in their mirror image
-    low = 1 - _with_positive(t.neg, t.pos)[::-1]
-    high, score = _with_positive(t.pos[::-1], t.neg[::-1]), t.score[::-1]
+    p0 = 1 - _isotonic_with_one_positive(t.neg, t.pos)[::-1]
+    p1 = _isotonic_with_one_positive(t.pos[::-1], t.neg[::-1])
+
     # between two scores p0 is that of the lower one, p1 that of the upper one
-    low, high = np.concatenate([[0.0], low]), np.concatenate([high, [1.0]])
-    rise_low, rise_high = np.diff(low) > 0, np.diff(high) > 0
+    score = t.score[::-1]
+    low_steps = np.concatenate([[0.0], p0])
+    high_steps = np.concatenate([p1, [1.0]])
+    low_rises = np.diff(low_steps) > 0
+    high_rises = np.diff(high_steps) > 0
     return VennAbers(
-        score[rise_low],
-        low[np.append(True, rise_low)],
-        score[rise_high],
-        high[np.append(rise_high, True)],
+        low_edges=score[low_rises],
+        low=low_steps[np.append(True, low_rises)],
+        high_edges=score[high_rises],
+        high=high_steps[np.append(high_rises, True)],
     )
 
 
-def _with_positive(pos: Ints, neg: Ints) -> Floats:
-    """Give the isotonic value at each row when one positive is added to it, exactly."""
-    # Vovk et al. (2015), algorithms 1 to 4: one walk along the cumulative sum diagram
-    x, y = np.cumsum(pos + neg), np.cumsum(pos)
-    corners = _corners(x, y)
-    if x[-1] >= 2**31:  # products of two counts must not overflow
-        x, y = x.astype(object), y.astype(object)
-    out = np.empty(x.size)
+def _isotonic_with_one_positive(pos: Ints, neg: Ints) -> Floats:
+    """Return the isotonic value at each row when one positive is added to it, exactly.
+
+    Vovk et al. (2015), algorithms 1 to 4: one walk along the cumulative sum diagram,
+    with cases to the right (x) and positives upwards (y).
+    """
+    cases = np.cumsum(pos + neg)
+    positives = np.cumsum(pos)
+    corners = _minorant_corners(cases, positives)
+    if cases[-1] >= 2**31:  # products of two counts must not overflow
+        cases = cases.astype(object)
+        positives = positives.astype(object)
+
+    value = np.empty(cases.size)
     row = 0
-    while row < x.size:
-        a, b = corners[-1], corners[-2]
-        stop = _first_below(x, y, row, a, b)
-        out[row : stop + 1] = (b[1] - a[1]) / (b[0] - a[0])
-        if stop < x.size:
-            # Algorithm 2: this row moves to the left of the added case, by (-1, -1)
+    while row < cases.size:
+        leftmost = corners[-1]
+        following = corners[-2]
+        stop = _first_row_below(cases, positives, row, leftmost, following)
+        rise = following.positives - leftmost.positives
+        value[row : stop + 1] = rise / (following.cases - leftmost.cases)
+        if stop < cases.size:
+            # algorithm 2: this row moves to the left of the added case, by (-1, -1)
             corners.pop()
-            _step_left(corners, (int(x[stop]) - 1, int(y[stop]) - 1))
+            moved = _Corner(int(cases[stop]) - 1, int(positives[stop]) - 1)
+            _add_corner_on_the_left(corners, moved)
         row = stop + 1
-    return out
+    return value
 
 
-def _first_below(x: Ints, y: Ints, row: int, a: _Point, b: _Point) -> int:
-    """Which row from here on would end below the line a-b? In growing blocks."""
-    run, rise, step = b[0] - a[0], b[1] - a[1], 64
-    while row < x.size:
-        s = slice(row, row + step)
-        below = (y[s] - (1 + a[1])) * run < rise * (x[s] - (1 + a[0]))
+def _first_row_below(
+    cases: Ints, positives: Ints, row: int, start: _Corner, end: _Corner
+) -> int:
+    """Return the first row from here on that would lie below a line; in blocks."""
+    run = end.cases - start.cases
+    rise = end.positives - start.positives
+    block_size = _SMALLEST_BLOCK
+    while row < cases.size:
+        block = slice(row, row + block_size)
+        height = (positives[block] - (1 + start.positives)) * run
+        below = height < rise * (cases[block] - (1 + start.cases))
         first = int(below.argmax())
         if below[first]:
             return row + first
-        row, step = row + step, min(2 * step, 1 << 14)
-    return x.size
+        row += block_size
+        block_size = min(2 * block_size, _LARGEST_BLOCK)
+    return cases.size
 
 
-def _corners(x: Ints, y: Ints) -> list[_Point]:
-    """Give the corners of the convex minorant, the leftmost last (algorithm 1)."""
+def _minorant_corners(cases: Ints, positives: Ints) -> list[_Corner]:
+    """Return the corners of the convex minorant, the leftmost last (algorithm 1)."""
     # the added case is before the first row; blocks may end between corners, too
-    x, y = np.concatenate([[-1, 0], x]), np.concatenate([[-1, 0], y])
-    ends = pooled_blocks(np.diff(y), np.diff(x))
-    corners: list[_Point] = []
-    for point in zip(x[ends[::-1]].tolist(), y[ends[::-1]].tolist(), strict=True):
-        _step_left(corners, point)
+    x = np.concatenate([[-1, 0], cases])
+    y = np.concatenate([[-1, 0], positives])
+    ends = pooled_blocks(np.diff(y), np.diff(x))[::-1]
+
+    corners: list[_Corner] = []
+    for corner in zip(x[ends].tolist(), y[ends].tolist(), strict=True):
+        _add_corner_on_the_left(corners, _Corner(*corner))
     return corners
 
 
-def _step_left(corners: list[_Point], point: _Point) -> None:
-    """Put a point to the left of the corners and drop those it hides."""
-    x, y = point
+def _add_corner_on_the_left(corners: list[_Corner], new: _Corner) -> None:
+    """Put a corner to the left of all others and drop those it hides."""
     while len(corners) > 1:
-        (ax, ay), (bx, by) = corners[-1], corners[-2]
-        if (ay - y) * (bx - ax) < (by - ay) * (ax - x):
+        next_one = corners[-1]
+        after_next = corners[-2]
+        # does the line bend upwards at the next corner?
+        rise_to_next = next_one.positives - new.positives
+        run_to_next = next_one.cases - new.cases
+        rise_after = after_next.positives - next_one.positives
+        run_after = after_next.cases - next_one.cases
+        if rise_to_next * run_after < rise_after * run_to_next:
             break
         corners.pop()
-    corners.append(point)
+    corners.append(new)
 
 
 def histogram(t: Tally, *, bins: int = 10) -> Histogram:
-    """What share of each bin of scores is positive?
+    """Histogram binning: the proportion of positives in each bin of scores.
 
     Bins hold about equally many cases, edges lie half-way between neighbouring scores;
-    shares need not increase (Zadrozny and Elkan, ICML 2001).
+    proportions need not increase (Zadrozny and Elkan, ICML 2001).
 
     >>> t = Tally([1, 2, 3, 4], neg=[3, 2, 2, 0], pos=[1, 2, 2, 4])
     >>> histogram(t, bins=2)([1, 4])
     array([0.375, 0.75 ])
     """
     bins = _options.whole_number(bins, "bins", at_least=1)
-    pos, cases = t.pos[::-1], (t.neg + t.pos)[::-1]
-    start = equal_mass_bins(cases, bins)
     score = t.score[::-1]
-    below, above = score[start[1:] - 1], score[start[1:]]
+    pos = t.pos[::-1]
+    cases = (t.neg + t.pos)[::-1]
+    start = equal_mass_bins(cases, bins)
+
+    below = score[start[1:] - 1]
+    above = score[start[1:]]
     middle = below / 2 + above / 2
     # between neighbouring floats there is no middle
-    edges = np.where((middle > below) & (middle <= above), middle, above)
-    return Histogram(edges, np.add.reduceat(pos, start) / np.add.reduceat(cases, start))
+    has_middle = (middle > below) & (middle <= above)
+    edges = np.where(has_middle, middle, above)
+    probability = np.add.reduceat(pos, start) / np.add.reduceat(cases, start)
+    return Histogram(edges, probability)
 
 
-def _frozen_table(record: Map, scores: str, values: str, more: int) -> None:
-    """Ask for ascending scores, and as many values and ``more``; make both constant."""
+def _frozen_table(record: Map, scores: str, values: str, additional: int) -> None:
+    """Make two fields constant: ascending scores, and values with some additional."""
     freeze(record, scores, values)
-    a, b = getattr(record, scores), getattr(record, values)
-    check_ascending("The scores of a map", a)
-    if (a.size + more,) != b.shape:
+    score = getattr(record, scores)
+    value = getattr(record, values)
+    check_ascending("The scores of a map", score)
+    if (score.size + additional,) != value.shape:
         raise InputError(
-            f"The table of a map must have one value per score; found {a.size} scores "
-            f"and {b.size} values."
+            f"The table of a map must have one value per score; found {score.size} "
+            f"scores and {value.size} values."
         )
 
 
 @of_tally
 def calibrate(data: Tally, /, method: str = "auto", **options: Any) -> Map:
-    """Which probability does each score stand for?
+    """Calibration map from score to probability.
 
-    Called with scores the map gives probabilities; ``t.map(c)`` is the calibrated
-    tally, and ``c.save(path)`` saves the map. With a prevalence, which a case-control
-    sample needs, it is carried there (:func:`trueness.at_prevalence`).
+    Which probability does each score stand for? Called with scores the map returns
+    probabilities; ``t.map(c)`` is the calibrated tally, and ``c.save(path)`` saves the
+    map. With a prevalence, which a case-control sample needs, it is carried there
+    (:func:`trueness.at_prevalence`).
 
     Parameters
     ----------
@@ -274,24 +318,29 @@ def calibrate(data: Tally, /, method: str = "auto", **options: Any) -> Map:
     array([0.25, 0.5 , 0.75])
     """
     method = calibrator_name(method)
-    fit, what = CALIBRATORS[method], f"calibrate(method={method!r})"
+    fit = CALIBRATORS[method]
+    call = f"calibrate(method={method!r})"
     if method in CASE_BY_CASE:
         able = ", ".join(name for name in CALIBRATORS if name not in CASE_BY_CASE)
-        why = f"It is fitted case by case; {able} take weights."
-        refuse(data, what, {"weight": why})
-    _cases.both_classes(data, what)
-    known = [name for name in signature(fit).parameters if name != "t"]
-    _options.options(options, known, f"method={method!r}")
+        reason = f"It is fitted case by case; {able} take weights."
+        refuse(data, call, {"weight": reason})
+    _cases.both_classes(data, call)
+    option_names = [name for name in signature(fit).parameters if name != "t"]
+    _options.options(options, option_names, f"method={method!r}")
     check_prevalence_known(data, "calibrate")
-    came, d = data.without_design(), data.design
-    fitted = fit(came.without_clusters(), **options)
-    if d.prevalence is None:
+
+    as_drawn = data.without_design()
+    fitted = fit(as_drawn.without_clusters(), **options)
+    design = data.design
+    if design.prevalence is None:
         return fitted
-    # the share of the population that the labelled cases show
-    drawn = apply_design(
-        came.with_design(sampling=d.sampling, unlabelled=d.unlabelled)
-    ).target_counts
-    return at_prevalence(fitted, drawn.prevalence, d.prevalence)
+
+    # the prevalence of the population that the labelled cases stand for
+    cohort = as_drawn.with_design(
+        sampling=design.sampling, unlabelled=design.unlabelled
+    )
+    prevalence_drawn = apply_design(cohort).target_counts.prevalence
+    return at_prevalence(fitted, prevalence_drawn, design.prevalence)
 
 
 def calibrator_name(method: object) -> str:

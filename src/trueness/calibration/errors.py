@@ -367,10 +367,11 @@ def calibration_index(
     values = _distance_summaries(score, cases, curve)
 
     interval = _interval_from_lines(forecasts, values, _distance_summaries, level)
-    ici, e50, e90, largest = (
+    estimates = [
         estimate_from_interval(value, low, high, level, "calibration line")
         for value, low, high in zip(values, interval.low, interval.high, strict=True)
-    )
+    ]
+    ici, e50, e90, largest = estimates
     notes = (
         "By chance, even perfectly calibrated scores have an index above 0; it says "
         "nothing about discrimination.",

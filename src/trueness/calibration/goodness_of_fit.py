@@ -107,8 +107,9 @@ def calibration_test(
     )
     forecasts = Forecasts(data, "calibration_test")
     if method == "isotonic":
-        words = ("weight", "cluster", "sampling", "prevalence")
-        refuse(data, 'method="isotonic"', dict.fromkeys(words, _DRAWS_LABELS))
+        design_arguments = ("weight", "cluster", "sampling", "prevalence")
+        reasons = dict.fromkeys(design_arguments, _DRAWS_LABELS)
+        refuse(data, 'method="isotonic"', reasons)
 
     notes = (*test.notes, *unlabelled_notes(data), *interval_notes(data))
     if forecasts.refuted_certainties:  # what was impossible has happened

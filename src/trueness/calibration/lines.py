@@ -23,7 +23,7 @@ from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
 from trueness.inference.estimates import estimate_measure
 from trueness.inference.sample import MeasuredValue, Sample
-from trueness.inference.variance import Influence
+from trueness.inference.variance import Influence, VarianceEstimate
 from trueness.inference.verification import unlabelled_notes
 
 # scores of 0 and 1 have no log-odds: they are taken this far from themselves
@@ -171,12 +171,14 @@ class LineFit:
         fit = _fit_polynomial(sample.target_counts, degree=1)
         self.coefficients = fit.coefficients
 
-        intercept, slope, total = (
-            variance_of_sum(
-                sample, fit.by_negative @ direction, fit.by_positive @ direction
-            )
-            for direction in np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-        )
+        def variance_along(direction: list[float]) -> VarianceEstimate:
+            by_negative = fit.by_negative @ np.array(direction)
+            by_positive = fit.by_positive @ np.array(direction)
+            return variance_of_sum(sample, by_negative, by_positive)
+
+        intercept = variance_along([1.0, 0.0])
+        slope = variance_along([0.0, 1.0])
+        total = variance_along([1.0, 1.0])
         # var(a + b) = var a + var b + 2 cov(a, b)
         shared = (total.variance - intercept.variance - slope.variance) / 2
         self.covariance = np.array(

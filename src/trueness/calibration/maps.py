@@ -48,24 +48,34 @@ _RISING = {"identity": 1, "log": 1, "log1m": -1, "logit": 1}
 
 
 def direction(formula: Formula) -> int | None:
-    """Does it never fall (1) or never rise (-1)? None where that is not known."""
-    way = 1
+    """Return 1 if it never falls, -1 if it never rises, None if that is not known."""
+    total = 1
     for step in formula:
-        found: set[float | None] = set()
-        match step:
-            case ("logistic", _, terms, *_):
-                found = {
-                    _RISING[n] * np.sign(c) if n in _RISING else None for c, n in terms
-                }
-            case ("table" | "lines", _, values):
-                found = set(np.sign(np.diff(values)).tolist())
-            case (_, *shares):
-                found = {1 if min(shares) >= 0 else None}
-        found -= {0}  # flat goes with both
-        if None in found or len(found) > 1:
+        step_direction = _direction_of_step(step)
+        if step_direction is None:
             return None
-        way *= int(found.pop() or 0) if found else 1
-    return way
+        total *= step_direction
+    return total
+
+
+def _direction_of_step(step: tuple[Any, ...]) -> int | None:
+    """Return 1 if a step never falls, -1 if it never rises, None if it may do both."""
+    signs: set[float | None] = set()
+    match step:
+        case ("logistic", _, terms, *_):
+            signs = {
+                _RISING[name] * np.sign(coefficient) if name in _RISING else None
+                for coefficient, name in terms
+            }
+        case ("table" | "lines", _, values):
+            signs = set(np.sign(np.diff(values)).tolist())
+        case (_, *factors):
+            signs = {1 if min(factors) >= 0 else None}
+
+    signs -= {0}  # flat goes with both
+    if None in signs or len(signs) > 1:
+        return None
+    return int(signs.pop() or 0) if signs else 1
 
 
 def known_scores(formula: Formula) -> tuple[float, float]:
@@ -89,14 +99,15 @@ def evaluate_formula(formula: Formula, score: ArrayLike) -> Floats:
         ) from None
     out = value.reshape(-1).copy()
     # np.interp walks fastest through all at once
-    whole = len(formula) == 1 and formula[0][0] == "lines"
-    for b in [slice(None)] if whole else blocks(out.size):
+    lines_only = len(formula) == 1 and formula[0][0] == "lines"
+    for block in [slice(None)] if lines_only else blocks(out.size):
         for step in formula:
-            out[b] = _stepped(step, out[b])
+            out[block] = _apply_step(step, out[block])
     return out.reshape(value.shape)
 
 
-def _stepped(step: tuple[Any, ...], s: Floats) -> Floats:
+def _apply_step(step: tuple[Any, ...], s: Floats) -> Floats:
+    """Return the values of one step of a formula."""
     match step:
         case ("logistic", intercept, terms, low, high):
             s = np.clip(s, low, high)
@@ -106,8 +117,8 @@ def _stepped(step: tuple[Any, ...], s: Floats) -> Floats:
                     total += coefficient * TRANSFORMS[name](s)
             return np.asarray(expit(total))
         case ("table", edges, values):
-            found = values[np.searchsorted(edges, s, side="right")]
-            return np.where(np.isnan(s), np.nan, found)
+            value = values[np.searchsorted(edges, s, side="right")]
+            return np.where(np.isnan(s), np.nan, value)
         case ("lines", x, y):
             out = np.interp(s, x, y)
             if x.size == 1:  # np.interp then forgets that NaN stays NaN
@@ -121,7 +132,7 @@ def _stepped(step: tuple[Any, ...], s: Floats) -> Floats:
 
 
 def just_above(edges: Floats) -> Floats:
-    """Give the next float, so that "edge < score" is "that <= score"."""
+    """Return the next float, so that "edge < score" is "that <= score"."""
     with np.errstate(over="ignore"):  # nothing is above the largest float
         return np.asarray(np.nextafter(edges, np.inf))
 
@@ -154,7 +165,7 @@ class Map(Record):
         return direction(self.expression) is not None
 
     def __call__(self, score: ArrayLike) -> Floats:
-        """Give the new score of each score, in the same shape; NaN stays NaN."""
+        """Return the new score of each score, in the same shape; NaN stays NaN."""
         return evaluate_formula(self.expression, score)
 
     def save(self, path: str | os.PathLike[str], score: str | None = None) -> None:
@@ -290,6 +301,7 @@ def _encode(value: object) -> Any:
 
 
 def _decode(value: Any, name: str) -> Any:
+    """Return what a value of the file of this name stands for."""
     match value:
         case {"type": _}:
             return _decode_map(value, name)
@@ -298,8 +310,9 @@ def _decode(value: Any, name: str) -> Any:
                 numbers = [_decode(v, name) for v in items]
                 return np.array(numbers, dtype=np.float64).reshape(shape)
             except (TypeError, ValueError, OverflowError):
-                words = f"{name} is damaged: an array does not hold numbers."
-                raise InputError(words) from None
+                raise InputError(
+                    f"{name} is damaged: an array does not hold numbers."
+                ) from None
         case {"list": list(items)}:
             return tuple(_decode(v, name) for v in items)
         case {"mapping": dict(items)}:
@@ -312,7 +325,9 @@ def _decode(value: Any, name: str) -> Any:
 
 
 def _decode_map(content: dict[str, Any], name: str) -> Map:
-    kind, values = content.get("type"), content.get("fields")
+    """Return the map that the file of this name holds, after it was tried."""
+    kind = content.get("type")
+    values = content.get("fields")
     if kind not in [*MAPS]:  # a list: a damaged file has anything for a name
         handler("_import_all")()  # whatever makes a map is public
     if kind not in [*MAPS]:
@@ -321,27 +336,28 @@ def _decode_map(content: dict[str, Any], name: str) -> Map:
             f"{kind!r}.{nearest(kind, MAPS)} A class of your own under "
             f"@trueness.calibration.register must be imported first."
         )
-    wanted = {f.name for f in fields(MAPS[kind])}
-    if not isinstance(values, dict) or set(values) != wanted:
-        found = listing(values) if isinstance(values, dict) else repr(values)
+    field_names = {field.name for field in fields(MAPS[kind])}
+    if not isinstance(values, dict) or set(values) != field_names:
+        content_text = listing(values) if isinstance(values, dict) else repr(values)
         raise InputError(
             f"{name} is damaged: a map of type {kind!r} has the fields "
-            f"{listing(sorted(wanted), 20)}; found {found}."
+            f"{listing(sorted(field_names), 20)}; found {content_text}."
         )
-    given = {k: _decode(v, name) for k, v in values.items()}
-    for f in fields(MAPS[kind]):
-        if not _fits(given[f.name], str(f.type)):
+
+    decoded = {key: _decode(value, name) for key, value in values.items()}
+    for field in fields(MAPS[kind]):
+        if not _fits(decoded[field.name], str(field.type)):
             raise InputError(
-                f"{name} is damaged: {f.name!r} of a map of type {kind!r} must be "
-                f"{f.type}."
+                f"{name} is damaged: {field.name!r} of a map of type {kind!r} must be "
+                f"{field.type}."
             )
     try:
-        made = MAPS[kind](**given)
+        loaded = MAPS[kind](**decoded)
         with np.errstate(all="ignore"):
-            _works(made)
+            _check_values(loaded)
     except _DAMAGE as err:
         raise InputError(f"{name} is damaged: {err}") from None
-    return made
+    return loaded
 
 
 # what wrong values in the fields of a record may end with
@@ -362,7 +378,7 @@ def _fits(value: object, kind: str) -> bool:
     return isinstance(value, known.get(kind, object))
 
 
-def _works(map: Map) -> None:
+def _check_values(map: Map) -> None:
     """Stop at a map of ours that gives no number, or no probability, at some score.
 
     Its own numbers, between them and beyond are tried: there a forged one would show.
@@ -374,13 +390,13 @@ def _works(map: Map) -> None:
         rows = np.array([[0.0], [1.0]]) * np.ones(len(names))
         numbers = np.asarray(map(rows), dtype=np.float64)
     else:
-        own = [v for v in vars(map).values() if isinstance(v, np.ndarray)]
-        score = np.concatenate([*own, [-1e6, 0.0, 0.5, 1.0, 1e6]], axis=None)
+        arrays = [v for v in vars(map).values() if isinstance(v, np.ndarray)]
+        score = np.concatenate([*arrays, [-1e6, 0.0, 0.5, 1.0, 1e6]], axis=None)
         numbers = map(score[np.isfinite(score)])
     if not np.isfinite(numbers).all():
         raise InputError("it gives no number for some scores.")
-    share = type(map).__module__.startswith("trueness.calibration.")
-    if share and not ((numbers >= 0) & (numbers <= 1)).all():
+    is_calibrator = type(map).__module__.startswith("trueness.calibration.")
+    if is_calibrator and not ((numbers >= 0) & (numbers <= 1)).all():
         raise InputError("it gives probabilities below 0 or above 1.")
 
 
@@ -402,7 +418,7 @@ class AtPrevalence(Map):
 
     @property
     def expression(self) -> Formula:
-        """Give the map's expression followed by Bayes' rule."""
+        """Return the map's expression followed by Bayes' rule."""
         return self.map.expression + self._prior
 
     def interval(self, score: ArrayLike) -> tuple[Floats, Floats]:
@@ -417,10 +433,11 @@ class AtPrevalence(Map):
 
 
 def at_prevalence(map: Map, old: float, new: float) -> AtPrevalence:
-    r"""What does a score mean where the condition is rarer or more common?
+    r"""Calibration map at another prevalence (label shift).
 
-    Where the scores of each class are distributed as before (label shift), the odds are
-    multiplied by a constant (Elkan 2001, Proc. IJCAI 17:973, Theorem 2):
+    What does a score mean where the condition is rarer or more common? Where the scores
+    of each class are distributed as before (label shift), the odds are multiplied by a
+    constant (Elkan 2001, Proc. IJCAI 17:973, Theorem 2):
 
     .. math:: \frac{p'}{1-p'} = \frac{p}{1-p}
               \cdot \frac{\pi_{new}/(1-\pi_{new})}{\pi_{old}/(1-\pi_{old})}
@@ -443,5 +460,6 @@ def at_prevalence(map: Map, old: float, new: float) -> AtPrevalence:
     >>> float(trueness.at_prevalence(balanced, 1 / 2, 1 / 11)(1.0))
     0.0909...
     """
-    old, new = _options.fraction(old, "old"), _options.fraction(new, "new")
+    old = _options.fraction(old, "old")
+    new = _options.fraction(new, "new")
     return AtPrevalence(_fitted(map, "at_prevalence"), old, new)

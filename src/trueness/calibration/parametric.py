@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
@@ -38,6 +39,9 @@ from trueness.ranking.models import fit_binormal, separation
 _EPS = 2.0**-52
 _SCALES = ("identity", "logit")
 _TARGETS = ("labels", "smoothed")
+# of the hidden scale of the binormal map; Newton's steps double the digits of a cell
+_GRID_CELLS = 1000
+_NEWTON_STEPS = 4
 
 
 @register("platt")
@@ -63,7 +67,7 @@ class Platt(Map):
 
     @property
     def expression(self) -> Formula:
-        """Give the logistic curve."""
+        """Return the logistic curve."""
         terms = ((self.slope, self.scale),)
         return (("logistic", self.intercept, terms, self.low, self.high),)
 
@@ -94,7 +98,7 @@ class Beta(Map):
 
     @property
     def expression(self) -> Formula:
-        """Give the logistic curve in ln s and ln(1 - s)."""
+        """Return the logistic curve in ln s and ln(1 - s)."""
         terms = ((self.a, "log"), (-self.b, "log1m"))
         return (("logistic", self.c, terms, self.low, self.high),)
 
@@ -123,13 +127,13 @@ class Temperature(Map):
 
     @property
     def expression(self) -> Formula:
-        """Give the logistic curve without an intercept."""
+        """Return the logistic curve without an intercept."""
         terms = ((1 / self.temperature, self.scale),)
         return (("logistic", 0.0, terms, self.low, self.high),)
 
 
 def platt(t: Tally, *, targets: str = "auto", scale: str = "identity") -> Platt:
-    """Which logistic curve in the score fits the labels best?
+    """Platt scaling: the logistic curve in the score that fits the labels best.
 
     ``targets`` "labels" is maximum likelihood; "smoothed" replaces 1 and 0 by
     (n_pos + 1)/(n_pos + 2) and 1/(n_neg + 2) (Platt 1999, section 2.2; scikit-learn);
@@ -141,14 +145,17 @@ def platt(t: Tally, *, targets: str = "auto", scale: str = "identity") -> Platt:
     1.0
     """
     _options.choice(scale, _SCALES, "scale")
-    columns, ends = _regressors(t, (scale,), "platt")
-    fit, targets = _fit(columns, t, targets, separated(columns[0], t.pos, t.neg))
-    intercept, slope = fit[0].tolist()
-    return Platt(intercept, slope, scale, targets, *ends)
+    columns, (low, high) = _regressors(t, (scale,), "platt")
+    is_separated = separated(columns[0], t.pos, t.neg)
+    targets = _targets_in_force(targets, is_separated)
+
+    fit = _fit(columns, t, targets)
+    intercept, slope = fit.coefficients.tolist()
+    return Platt(intercept, slope, scale, targets, low, high)
 
 
 def beta(t: Tally, *, targets: str = "auto") -> Beta:
-    r"""Which ratio of beta densities fits the labels best?
+    r"""Beta calibration: the ratio of beta densities that fits the labels best.
 
     .. math:: \mathrm{logit}\, p = c + a \ln s - b \ln(1 - s), \qquad a, b \ge 0
 
@@ -159,23 +166,31 @@ def beta(t: Tally, *, targets: str = "auto") -> Beta:
     >>> beta(Tally([0.2, 0.8], neg=[80, 20], pos=[20, 80]))([0.2, 0.8]).round(6)
     array([0.2, 0.8])
     """
-    (log, log1m), ends = _regressors(t, ("log", "log1m"), "beta")
-    apart = separated(log, t.pos, t.neg)
-    faces = []
+    (log, log1m), (low, high) = _regressors(t, ("log", "log1m"), "beta")
+    targets = _targets_in_force(targets, separated(log, t.pos, t.neg))
+
+    likelihoods = []
+    maps = []
     for use_a, use_b in product((True, False), repeat=2):
-        columns = [log] * use_a + [-log1m] * use_b
-        (beta, _, likelihood, converged), kind = _fit(columns, t, targets, apart)
-        c, *free = beta.tolist()
-        a, b = free.pop(0) if use_a else 0.0, free.pop() if use_b else 0.0
-        if a >= 0 and b >= 0 and converged:
-            faces.append((likelihood, Beta(a, b, c, kind, *ends)))
-    return max(faces, key=lambda face: face[0])[1]
+        columns = []
+        if use_a:
+            columns.append(log)
+        if use_b:
+            columns.append(-log1m)
+        fit = _fit(columns, t, targets)
+        c, *slopes = fit.coefficients.tolist()
+        a = slopes.pop(0) if use_a else 0.0
+        b = slopes.pop() if use_b else 0.0
+        if a >= 0 and b >= 0 and fit.converged:
+            likelihoods.append(fit.log_likelihood)
+            maps.append(Beta(a, b, c, targets, low, high))
+    return maps[likelihoods.index(max(likelihoods))]
 
 
 def temperature(
     t: Tally, *, targets: str = "auto", scale: str = "logit"
 ) -> Temperature:
-    """By which factor are the log-odds too large?
+    """Temperature scaling: the factor by which the log-odds are too large.
 
     The cut at 1/2 stays where it is: a wrong prevalence cannot be repaired by it (Guo
     et al. 2017, arXiv:1706.04599). Scores that are log-odds have ``scale="identity"``.
@@ -184,30 +199,34 @@ def temperature(
     2.0
     """
     _options.choice(scale, _SCALES, "scale")
-    columns, ends = _regressors(t, (scale,), "temperature")
-    apart = separated(columns[0], t.pos, t.neg, at=0.0)
-    fit, targets = _fit(columns, t, targets, apart, intercept=False)
-    inverse = max(float(fit[0][1]), 0.0)
-    return Temperature(1 / inverse if inverse else math.inf, scale, targets, *ends)
+    columns, (low, high) = _regressors(t, (scale,), "temperature")
+    is_separated = separated(columns[0], t.pos, t.neg, at=0.0)
+    targets = _targets_in_force(targets, is_separated)
+
+    fit = _fit(columns, t, targets, intercept=False)
+    slope = max(float(fit.coefficients[1]), 0.0)
+    factor = 1 / slope if slope else math.inf
+    return Temperature(factor, scale, targets, low, high)
 
 
 def _regressors(
     t: Tally, names: tuple[str, ...], method: str
 ) -> tuple[list[Floats], tuple[float, float]]:
-    """Give the transformed scores (descending) and their ends."""
-    score, ends = t.score, (-math.inf, math.inf)
-    if names != ("identity",):
-        instead = 'Type method="platt" for scores on another scale'
-        if method == "temperature":
-            instead += ', or scale="identity" if these are log-odds'
-        _columns.unit_scores(score, f"method={method!r}", instead + ".")
-        ends = open_ends(score)
-        score = np.clip(score, *ends)
-    return [TRANSFORMS[n](score) for n in names], ends
+    """Return the transformed scores (descending) and the ends they are kept between."""
+    if names == ("identity",):
+        return [TRANSFORMS["identity"](t.score)], (-math.inf, math.inf)
+
+    remedy = 'Type method="platt" for scores on another scale'
+    if method == "temperature":
+        remedy += ', or scale="identity" if these are log-odds'
+    _columns.unit_scores(t.score, f"method={method!r}", remedy + ".")
+    low, high = open_ends(t.score)
+    score = np.clip(t.score, low, high)
+    return [TRANSFORMS[name](score) for name in names], (low, high)
 
 
 def open_ends(score: Floats) -> tuple[float, float]:
-    """Between which two numbers are scores from 0 to 1 kept, so that logits exist?
+    """Return the numbers between which scores from 0 to 1 are kept: logits exist.
 
     A score of exactly 0 is taken as half the smallest one above 0 (and 1 likewise): a
     forest of 100 trees that says 0 means "below 1/100", not "never".
@@ -221,23 +240,41 @@ def open_ends(score: Floats) -> tuple[float, float]:
     return low, 1 - high
 
 
-def _fit(
-    columns: list[Floats], t: Tally, targets: str, apart: bool, intercept: bool = True
-) -> tuple[tuple[Floats, Floats, float, bool], str]:
+def _targets_in_force(targets: str, is_separated: bool) -> str:
+    """Return "labels" or "smoothed", which separated classes need."""
     _options.choice(targets, ("labels", "smoothed", "auto"), "targets")
-    if targets == "labels" and apart:
+    if targets == "labels" and is_separated:
         raise NotEnoughCases(
             "Maximum likelihood needs classes that overlap; here one threshold "
             'separates them perfectly. Type targets="auto" or targets="smoothed".'
         )
     if targets == "auto":
-        targets = "smoothed" if apart else "labels"
-    pos, neg = t.pos, t.neg
+        return "smoothed" if is_separated else "labels"
+    return targets
+
+
+class _LogisticFit(NamedTuple):
+    """A logistic regression as ``fit_logistic`` returns it."""
+
+    coefficients: Floats
+    covariance: Floats
+    log_likelihood: float
+    converged: bool
+
+
+def _fit(
+    columns: list[Floats], t: Tally, targets: str, intercept: bool = True
+) -> _LogisticFit:
+    """Return a logistic regression on the labels, or on Platt's targets."""
+    pos = t.pos
+    neg = t.neg
     if targets == "smoothed":  # Platt (1999), section 2.2
         n_neg, n_pos = t.equal_cases
-        high, low = (n_pos + 1) / (n_pos + 2), 1 / (n_neg + 2)
-        pos, neg = pos * high + neg * low, pos * (1 - high) + neg * (1 - low)
-    return fit_logistic(columns, pos, neg, intercept=intercept), targets
+        target_of_positive = (n_pos + 1) / (n_pos + 2)
+        target_of_negative = 1 / (n_neg + 2)
+        pos = t.pos * target_of_positive + t.neg * target_of_negative
+        neg = t.pos * (1 - target_of_positive) + t.neg * (1 - target_of_negative)
+    return _LogisticFit(*fit_logistic(columns, pos, neg, intercept=intercept))
 
 
 @register("fermi-dirac")
@@ -260,7 +297,7 @@ class FermiDiracMap(Map):
 
     @property
     def expression(self) -> Formula:
-        """Give the table of ranks, then the logistic curve in the rank."""
+        """Return the table of ranks, then the logistic curve in the rank."""
         edges = np.stack([self.score, just_above(self.score)], axis=1).ravel()
         # below a row, at it and above it: how many are before, and half a rank
         after = np.cumsum(self.cases[::-1])[::-1] + 0.5
@@ -271,7 +308,7 @@ class FermiDiracMap(Map):
 
 
 def fermi_dirac_map(t: Tally) -> FermiDiracMap:
-    """Which probability has a rank, if nothing but AUC and prevalence is known?
+    """Fermi-Dirac map: the probability of a rank, from AUC and prevalence alone.
 
     ``logit p = beta (mu - rank)`` with beta and mu of :func:`trueness.fermi_dirac` (Kim
     et al. 2021, eq. 5, doi:10.1073/pnas.2100761118). It needs few cases, and is off by
@@ -280,8 +317,8 @@ def fermi_dirac_map(t: Tally) -> FermiDiracMap:
     >>> float(fermi_dirac_map(Tally([1, 2, 3], neg=[3, 2, 1], pos=[1, 2, 3]))(2.0))
     0.5
     """
-    beta, llr, centre = solve(t.n, t.n_pos, _softened_auc(t))
-    height = math.log(t.n_pos / t.n_neg) + llr
+    beta, log_likelihood_ratio, centre = solve(t.n, t.n_pos, _softened_auc(t))
+    height = math.log(t.n_pos / t.n_neg) + log_likelihood_ratio
     cases = (t.neg + t.pos)[::-1].astype(np.float64)
     return FermiDiracMap(t.score[::-1], cases, beta, centre, height)
 
@@ -313,7 +350,7 @@ class BinormalMap(Map):
 
     @property
     def expression(self) -> Formula:
-        """Give straight lines to the hidden scale, then the likelihood ratio."""
+        """Return straight lines to the hidden scale, then the likelihood ratio."""
         odds = self.prevalence / (1 - self.prevalence)
         precision = self.sd**-2
         # log of the ratio of the two normal densities, by powers of z
@@ -324,7 +361,7 @@ class BinormalMap(Map):
 
 
 def binormal(t: Tally) -> BinormalMap:
-    """Which two normal distributions on a hidden scale explain the labels by rank?
+    """Binormal map: two normal distributions on a hidden scale explain the labels.
 
     Those of ``fit_binormal`` (Dorfman and Alf 1969); a case is where the mixture of
     both reaches its mid-rank. Between the scores that were seen the hidden scale is
@@ -337,38 +374,52 @@ def binormal(t: Tally) -> BinormalMap:
     >>> round(float(c(4.0) + c(1.0)), 4), round(c.sd, 3)
     (1.0, 1.0)
     """
+    mean, sd = _normal_of_positives(t)
+    cases = (t.pos + t.neg)[::-1]
+    # the proportion of the cases below each row, its own cases counted half
+    rank = np.asarray((np.cumsum(cases) - cases / 2) / cases.sum())
+    hidden = _mixture_quantiles(rank, mean, sd, t.prevalence)
+    return BinormalMap(t.score[::-1], hidden, mean, sd, t.prevalence)
+
+
+def _normal_of_positives(t: Tally) -> tuple[float, float]:
+    """Return mean and standard deviation of positives, negatives being standard."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", NotConvergedWarning
-            )  # the best curve so far
+            # the best curve so far will do
+            warnings.simplefilter("ignore", NotConvergedWarning)
             curve = fit_binormal(t).curve
-        mean, sd = curve.b / curve.alpha, 1 / curve.alpha
-    except NotEnoughCases:  # no best curve: that of equal spread with this AUC
-        mean, sd = separation(_softened_auc(t)), 1.0
-    cases = (t.pos + t.neg)[::-1]
-    # the share of the cases below each row, its own cases counted half
-    share = np.asarray((np.cumsum(cases) - cases / 2) / cases.sum())
-    rho = t.prevalence
-    # where the mixture of both normals reaches these shares
-    ends = (min(-9.0, mean - 9 * sd), max(9.0, mean + 9 * sd))
-    grid = np.linspace(*ends, 1001)
-    cdf = (1 - rho) * ndtr(grid) + rho * ndtr((grid - mean) / sd)
-    at = np.clip(np.searchsorted(cdf, share), 1, 1000)
-    low, high = grid[at - 1], grid[at]
-    z = np.interp(share, cdf, grid)
-    for _ in range(4):
+    except NotEnoughCases:  # no best curve: that of equal variances with this AUC
+        return separation(_softened_auc(t)), 1.0
+    return curve.b / curve.alpha, 1 / curve.alpha
+
+
+def _mixture_quantiles(
+    rank: Floats, mean: float, sd: float, prevalence: float
+) -> Floats:
+    """Return where the mixture of both normals reaches these ranks, by Newton steps."""
+    rho = prevalence
+    # nine standard deviations: beyond them a float does not tell the rank from 0 or 1
+    lowest = min(-9.0, mean - 9 * sd)
+    highest = max(9.0, mean + 9 * sd)
+    grid = np.linspace(lowest, highest, _GRID_CELLS + 1)
+    distribution = (1 - rho) * ndtr(grid) + rho * ndtr((grid - mean) / sd)
+    cell = np.clip(np.searchsorted(distribution, rank), 1, _GRID_CELLS)
+
+    z = np.interp(rank, distribution, grid)
+    for _ in range(_NEWTON_STEPS):
         x = (z - mean) / sd
-        height = (1 - rho) * ndtr(z) + rho * ndtr(x) - share
+        excess = (1 - rho) * ndtr(z) + rho * ndtr(x) - rank
         density = (1 - rho) * np.exp(-z * z / 2) + rho / sd * np.exp(-x * x / 2)
-        step = height * math.sqrt(2 * math.pi) / np.maximum(density, 1e-300)
+        step = excess * math.sqrt(2 * math.pi) / np.maximum(density, 1e-300)
         # in the gap between well separated classes the density is nil: stay in the cell
-        z = np.clip(z - step, low, high)
-    return BinormalMap(t.score[::-1], z, mean, sd, rho)
+        z = np.clip(z - step, grid[cell - 1], grid[cell])
+    return z
 
 
 def _softened_auc(t: Tally) -> float:
-    """Give the AUC, never 1 or 0: half a pair is turned round where all agree."""
+    """Return the AUC, never 1 or 0: half a pair is turned round where all agree."""
     pairs = t.n_pos * t.n_neg
-    area, half = twice_wins(t) / (2 * pairs), 0.5 / pairs if pairs > 1 else 0.25
-    return float(min(max(area, half), 1 - half, math.nextafter(1, 0)))
+    area = twice_wins(t) / (2 * pairs)
+    half_pair = 0.5 / pairs if pairs > 1 else 0.25
+    return float(min(max(area, half_pair), 1 - half_pair, math.nextafter(1, 0)))

@@ -175,15 +175,15 @@ def _confidence_band(pos: Floats, neg: Floats, level: float) -> tuple[Floats, Fl
     from scipy.special import chdtri
 
     largest_loss = float(chdtri(1, 1 - level)) / 2
-    least = _log_likelihood(isotonic_curve(pos, neg), pos, neg) - largest_loss
+    smallest = _log_likelihood(isotonic_curve(pos, neg), pos, neg) - largest_loss
     low = np.empty(pos.size)
     high = np.empty(pos.size)
     for row in range(pos.size):
-        low[row], high[row] = _likely_values(row, pos, neg, least)
+        low[row], high[row] = _likely_values(row, pos, neg, smallest)
     return low, high
 
 
-def _likely_values(row: int, pos: Floats, neg: Floats, least: float) -> Floats:
+def _likely_values(row: int, pos: Floats, neg: Floats, smallest: float) -> Floats:
     """Return the ends of the values at a row with at least this log-likelihood."""
     # with a value at this row the most likely increasing curve is that of either side
     # by itself, cut off at the value
@@ -200,7 +200,7 @@ def _likely_values(row: int, pos: Floats, neg: Floats, least: float) -> Floats:
         above = np.maximum(proportion, column)
         curve = np.where(side < 0, below, above)
         curve = np.where(side == 0, column, curve)
-        return np.asarray(_log_likelihood(curve, block_pos, block_neg) >= least)
+        return np.asarray(_log_likelihood(curve, block_pos, block_neg) >= smallest)
 
     fitted = isotonic_curve(block_pos, block_neg)[side == 0]
     middle = float(np.clip(fitted, 0.0, 1.0)[0])

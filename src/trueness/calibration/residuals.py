@@ -142,12 +142,12 @@ class BinnedResiduals:
             """Return the true square at which so much lies below the observed one."""
             if _probability_below(square, 0.0, moments) <= tail:
                 return 0.0
-            found = bisect(
+            true_square = bisect(
                 lambda true: _probability_below(square, float(true), moments) > tail,
                 0.0,
                 largest,
             )
-            return min(float(found), 1.0)
+            return min(float(true_square), 1.0)
 
         low = end(observed, (1 + level) / 2)
         # power-constrained (Cowan et al. 2011): below its mean, noise shows nothing
@@ -416,17 +416,13 @@ def _covariance_of_bins(
 
     A negative and a positive case add ``contributions`` to the mean of their own bin.
     """
-    negatives, positives = (
+    by_class = [
         _class_contribution(
-            forecasts,
-            label,
-            contributions[label],
-            bin_of_row,
-            bins,
-            prevalence_estimated,
+            forecasts, label, contribution, bin_of_row, bins, prevalence_estimated
         )
-        for label in (0, 1)
-    )
+        for label, contribution in enumerate(contributions)
+    ]
+    negatives, positives = by_class
     clusters = forecasts.sample.observed.grouped
     if clusters is None:
         covariance, units_in_bin = _covariance_of_cases(
