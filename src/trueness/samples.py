@@ -49,4 +49,5 @@ SAMPLES = {
     "chloroplast": "no_gold/chloroplast_reconstructed.csv",
     "readers": "vandyke.csv.gz",
     "judges": "judges.csv",
+    "studies": "studies.csv",
 }

@@ -83,6 +83,8 @@ QUESTIONS = {
     "internlm2_20b --label human --labelled random --system kind",
     "evals": "evals sample:judges --item pair --passed truth",
     "evals systems": "evals data.csv --item y --passed v0 --system g",
+    "sites": "sites sample:studies",
+    "sites of a metric": "sites sample:studies --metric recall --covariate patients",
     "leaves": f"leaves {DATA} --node leaf --by g",
     "report": f"report {DATA} --score p -o r.html --by g",
     "report at": f"report {DATA} --score p -o a.html --at 0.5",
@@ -154,7 +156,7 @@ def test_every_command_is_documented_and_has_the_common_options(name):
     assert {"json", "debug"} <= options
     without = ("plan difference", "plan rate", "plan labels")
     assert ("plot" in options) == (name not in without)
-    own = ("demo", "apply", "sql", *PLANS, "check", "watch", "evals", "look")
+    own = ("demo", "apply", "sql", *PLANS, "check", "watch", "evals", "look", "sites")
     if name not in own:
         usual = {"file", "label", "positive", "level"}
         # a row of readers is a reading, and the groups of judges are systems

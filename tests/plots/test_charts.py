@@ -631,3 +631,24 @@ def test_a_figure_takes_how_the_cases_came(name, word):
         return
     drawn = figure(y, S, **came, **options).to_dict()
     assert drawn == figure(trueness.tally(y, S, **came), **options).to_dict()
+
+
+def test_the_forest_of_sites_ends_with_the_next_site():
+    studies = trueness.read_studies(trueness.samples.path("studies"))
+    answer = trueness.across_sites(studies, "recall")
+
+    chart = plots.site_forest(answer)
+
+    text = chart.to_json()
+    assert "next site (prediction)" in text
+    assert f"{answer.prediction.low:.3g}" in chart.to_dict()["description"]
+
+
+def test_the_plane_of_sites_has_both_regions_and_the_curve():
+    studies = trueness.read_studies(trueness.samples.path("studies"))
+
+    chart = plots.summary_plane(trueness.summary_roc(studies, method="normal"))
+
+    text = chart.to_json()
+    for name in ("summary ROC curve", "confidence region", "prediction region"):
+        assert name in text

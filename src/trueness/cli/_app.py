@@ -17,9 +17,9 @@ from typer.core import TyperCommand, TyperGroup
 
 _NAMES = (
     "report app look evaluate threshold compare readers calibrate combine apply nogold "
-    "judge evals leaves plan check watch sql demo"
+    "judge evals sites leaves plan check watch sql demo"
 )
-_MODULES = "check", "compare", "evals", "evaluate", "judge", "plan", "report"
+_MODULES = "check", "compare", "evals", "evaluate", "judge", "plan", "report", "sites"
 # a command with the first line of its documentation, or a group with its help
 _COMMAND = re.compile(
     r'^@command.*?^def (\w+)_command\(.*?^    """(.+?)$|'

@@ -43,6 +43,7 @@ from trueness.plots.scores import (
     sample_size,
     score_distributions,
 )
+from trueness.plots.sites import site_forest, summary_plane
 from trueness.plots.threshold import (
     cost_curve,
     decision_curve,
@@ -68,5 +69,6 @@ __all__ = [
     "lift_curve", "majority_likelihood", "operating_point", "pareto",
     "pareto_plane", "pass_rates", "posterior_densities", "precision_recall",
     "rank_correlation", "rank_probability", "reader_results", "reliability", "roc",
-    "sample_size", "save", "score_distributions", "zones",
+    "sample_size", "save", "score_distributions", "site_forest", "summary_plane",
+    "zones",
 ]  # fmt: skip

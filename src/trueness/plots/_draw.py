@@ -54,6 +54,7 @@ _MADE_BY = {
     "Leaderboard | Mapping[str, Estimate]": "leaderboard", "Rate": "prevalence",
     "LatentPosterior": "latent_class", "Mapping[str, Rate]": "prevalence",
     "GuaranteedThreshold": "guaranteed_threshold", "Plan": "plan_auc",
+    "AcrossSites": "across_sites", "SummaryROC": "summary_roc",
 }  # fmt: skip
 
 

@@ -1,0 +1,211 @@
+"""Does it hold at every site, and what will it do at the next one?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import trueness
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing
+from trueness._core.progress import progress
+from trueness.cli import _columns
+from trueness.cli import _shell as shell
+from trueness.cli._command import File, command, say_what_was_taken
+from trueness.cli._source import Source, known, open_source
+from trueness.counts.values import Tally
+from trueness.data.engines import columns_of
+from trueness.data.frames import tally
+from trueness.data.study_tables import StudyTables, has_study_tables, study_tables
+from trueness.findings.next_site import next_site, summary_point
+from trueness.sites.across import FEWEST_SITES, AcrossSites
+from trueness.sites.bivariate import FITS
+from trueness.sites.prediction import PREDICTION_INTERVALS
+from trueness.sites.summary_curve import SummaryROC
+from trueness.sites.values import STATISTICS
+
+# what is asked of 2x2 tables when no measure was named
+_OF_TABLES = ("recall", "specificity")
+
+
+@command(
+    measures=STATISTICS,
+    predictions=PREDICTION_INTERVALS,
+    methods=FITS,
+    without=("seed",),
+)
+def sites_command(
+    file: File,
+    site: str | None = None,
+    metric: str | None = None,
+    label: str | None = None,
+    score: str | None = None,
+    positive: str | None = None,
+    threshold: float | None = None,
+    covariate: str | None = None,
+    prediction: str = "nagashima",
+    method: str = "binomial",
+    level: float = 0.95,
+) -> shell.CommandAnswer:
+    """Does it hold at every site, and at the next? Meta-analysis of accuracy.
+
+    --site COLUMN: Column with the sites; not needed for 2x2 tables.
+    --metric: {measures}, or a metric at a threshold: recall, precision, ... Of 2x2
+        tables (columns tp, fp, fn, tn) sensitivity and specificity together.
+    --score, -s COLUMN: Column with the score.
+    --threshold: The threshold of such a metric.
+    --covariate COLUMN: Column that may explain the differences between sites.
+    --prediction: Prediction interval: {predictions}.
+    --method: Model of sensitivity and specificity: {methods}.
+
+    Example: trueness sites sample:studies
+    """
+    source = open_source(file)
+    of_tables = has_study_tables(source.types)
+    if of_tables:
+        if site is not None:
+            raise InputError("2x2 tables have a row for each site. Leave --site out.")
+        studies = study_tables(source.rows)
+    else:
+        studies = _count_sites(source, site, label, score, positive, covariate)
+    measures = _measures(metric, of_tables=of_tables)
+    entries = _covariate_entries(studies, covariate)
+
+    with progress("Sites", unit=""):
+        answers = [
+            trueness.across_sites(
+                studies.tables,
+                measure,
+                threshold=threshold,
+                covariate=entries,
+                prediction=prediction,
+                level=level,
+            )
+            for measure in measures
+        ]
+        summary = None
+        if metric is None and of_tables and len(studies.tables) >= FEWEST_SITES:
+            summary = trueness.summary_roc(studies.tables, method=method, level=level)
+
+    about = _about(file, studies.tables, site=site, label=label, score=score)
+    if len(answers) == 1:
+        return shell.answered(
+            next_site(answers[0]),
+            chart=lambda: trueness.plots.site_forest(answers[0]),
+            about=about,
+        )
+    return _answer_on_tables(summary, answers, about)
+
+
+def _answer_on_tables(
+    summary: SummaryROC | None, answers: list[AcrossSites], about: dict[str, Any]
+) -> shell.CommandAnswer:
+    """Return sensitivity and specificity together, then each by itself."""
+    by_measure = [next_site(answer) for answer in answers]
+    # both have the same names for their numbers, which stand under their measures
+    numbers = {
+        answer.measure: finding.numbers
+        for answer, finding in zip(answers, by_measure, strict=True)
+    }
+    findings = [replace(finding, numbers={}) for finding in by_measure]
+    if summary is None:
+        return shell.answered(
+            *findings,
+            chart=lambda: trueness.plots.site_forest(answers[0]),
+            about=about,
+            measures=numbers,
+        )
+    return shell.answered(
+        summary_point(summary),
+        *findings,
+        chart=lambda: trueness.plots.summary_plane(summary),
+        about=about,
+        measures=numbers,
+    )
+
+
+def _measures(metric: str | None, *, of_tables: bool) -> tuple[str, ...]:
+    """Return what is measured: of 2x2 tables both rates, when nothing was named."""
+    if metric is not None:
+        return (metric,)
+    return _OF_TABLES if of_tables else ("auc",)
+
+
+def _count_sites(
+    source: Source,
+    site: str | None,
+    label: str | None,
+    score: str | None,
+    positive: str | None,
+    covariate: str | None,
+) -> StudyTables:
+    """Count the cases of each site, and read its covariate."""
+    if site is None:
+        raise InputError(
+            "Which column names the sites? Type --site COLUMN; or a file of 2x2 tables "
+            f"with the columns tp, fp, fn, tn. It has {listing(source.types, 12)}.",
+            option="site",
+            choices=source.types,
+        )
+    known(source, site, "--site")
+    chosen = _columns.choose(
+        source,
+        option="score",
+        scores=[score] if score else [],
+        guess=_columns.one_score,
+        label=label,
+        positive=positive,
+        by=site,
+    )
+    say_what_was_taken(source, chosen, "score")
+    tallies: Any = tally(
+        source.only(chosen.columns), score=chosen.scores[0], by=site, **chosen.words
+    )
+    by_site = {str(name): counts for name, counts in tallies.items()}
+    if covariate is None:
+        return StudyTables(by_site, {})
+    return StudyTables(by_site, {covariate: _site_covariate(source, site, covariate)})
+
+
+def _site_covariate(source: Source, site: str, covariate: str) -> dict[str, object]:
+    """Return the entry of a covariate for each site, which must be one."""
+    known(source, covariate, "--covariate")
+    columns = columns_of(source.only([site, covariate]), [site, covariate])
+    entries: dict[str, object] = {}
+    for name, entry in zip(
+        columns[site].tolist(), columns[covariate].tolist(), strict=True
+    ):
+        before = entries.setdefault(str(name), entry)
+        if before != entry:
+            raise InputError(
+                f"A covariate has one value for each site; {covariate!r} has "
+                f"{before!r} and {entry!r} at {str(name)!r}.",
+                option="covariate",
+            )
+    return entries
+
+
+def _covariate_entries(
+    studies: StudyTables, covariate: str | None
+) -> dict[str, dict[str, object]] | None:
+    """Return a covariate with its name, as ``across_sites`` takes it."""
+    if covariate is None:
+        return None
+    if covariate not in studies.covariates:
+        raise InputError(
+            f"There is no column {covariate!r} beside the tables; found "
+            f"{listing(studies.covariates) or 'none'}.",
+            option="covariate",
+            choices=studies.covariates,
+        )
+    return {covariate: studies.covariates[covariate]}
+
+
+def _about(file: str, tables: Mapping[str, Tally], **columns: Any) -> dict[str, Any]:
+    """Say which file, columns and cases an answer is about."""
+    negatives = sum(int(counts.n_neg) for counts in tables.values())
+    positives = sum(int(counts.n_pos) for counts in tables.values())
+    unknown = sum(int(counts.n_unknown) for counts in tables.values())
+    total = negatives + positives + unknown
+    return shell.about_cases(file, columns, total, negatives, positives, unknown)

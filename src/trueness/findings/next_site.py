@@ -1,0 +1,138 @@
+"""Does it hold at every site, and what will it do at the next one?"""
+
+from __future__ import annotations
+
+from trueness._core.numbers import counted, p_is, percent
+from trueness._core.records import Estimate
+from trueness.findings.notes import Note, note, said
+from trueness.findings.records import Figure, Finding, Table, fields_of, finding, table
+from trueness.sites.across import AcrossSites
+from trueness.sites.figures import forest_figure, plane_figure
+from trueness.sites.summary_curve import SummaryROC
+
+# how a measure is written in a sentence
+_WRITTEN = {
+    "auc": "AUC",
+    "brier": "Brier score",
+    "average_precision": "average precision",
+}
+
+
+def next_site(answer: AcrossSites) -> Finding:
+    """Say what the value is at each site, on average, and at the next one."""
+    name = _WRITTEN.get(answer.measure, answer.measure)
+    numbers = fields_of(
+        answer,
+        "measure",
+        "mean",
+        "between",
+        "i_squared",
+        "prediction",
+        "p_value",
+        "stand_out",
+        "covariate",
+        "scale",
+    )
+    tables = [_summary_table(answer)] if answer.mean is not None else []
+    tables.append(_site_table(answer, name))
+    if answer.covariate is not None:
+        tables.append(_covariate_table(answer))
+    return finding(
+        "sites",
+        {**numbers, "sites": dict(answer.sites)},
+        answer=_answer(answer, name),
+        notes=said(answer.notes),
+        tables=tuple(tables),
+        figures=(Figure(forest_figure(answer), "Sites and the next one"),),
+    )
+
+
+def _answer(answer: AcrossSites, name: str) -> tuple[Note, ...]:
+    """Say the prediction interval, and how far sites differ."""
+    sites = counted(len(answer.sites), "site")
+    if answer.mean is None or answer.prediction is None or answer.between is None:
+        return (note("sites few", sites=sites, measure=name),)
+    low, high = f"{answer.prediction.low:.3g}", f"{answer.prediction.high:.3g}"
+    return (
+        note(
+            "sites next",
+            measure=name,
+            low=low,
+            high=high,
+            level=answer.level,
+            sites=sites,
+            mean=f"{answer.mean.value:.3g}",
+        ),
+        note("sites between", p=p_is(answer.p_value), part=_part(answer)),
+    )
+
+
+def _part(answer: AcrossSites) -> str:
+    """Write I² in per cent."""
+    return "" if answer.i_squared is None else percent(answer.i_squared.value)
+
+
+def _summary_table(answer: AcrossSites) -> Table:
+    """Return the mean, the next site and the variation between sites."""
+    rows: list[tuple[str, Estimate | None]] = [
+        ("mean over sites", answer.mean),
+        ("next site (prediction interval)", answer.prediction),
+        (f"standard deviation between sites ({answer.scale})", answer.between),
+        ("I²", answer.i_squared),
+    ]
+    return table("Over all sites", ("", "value"), rows, most=60)
+
+
+def _site_table(answer: AcrossSites, name: str) -> Table:
+    """Return the value and the weight of each site."""
+    rows = [
+        (
+            site,
+            estimate,
+            percent(answer.weights[site]) if site in answer.weights else "left out",
+        )
+        for site, estimate in answer.sites.items()
+    ]
+    return table("Sites", ("site", name, "weight"), rows)
+
+
+def _covariate_table(answer: AcrossSites) -> Table:
+    """Return what a covariate explains."""
+    effect = answer.covariate
+    assert effect is not None  # noqa: S101  # where this table is made
+    rows = [
+        (name, coefficient, p_is(effect.p_value), percent(effect.explained))
+        for name, coefficient in effect.coefficients.items()
+    ]
+    head = ("covariate", f"effect ({answer.scale})", "p", "explains")
+    return table("What explains the differences", head, rows)
+
+
+def summary_point(summary: SummaryROC) -> Finding:
+    """Say what sensitivity and specificity are over all sites, together."""
+    names = ("sensitivity", "specificity", "lr_positive", "lr_negative", "odds_ratio")
+    rows = [(getattr(summary, name).name, getattr(summary, name)) for name in names]
+    numbers = fields_of(
+        summary,
+        *names,
+        "between_sensitivity",
+        "between_specificity",
+        "correlation",
+        "method",
+    )
+    return finding(
+        "summary",
+        numbers,
+        answer=(
+            note(
+                "summary point",
+                sites=counted(len(summary.sites), "site"),
+                sensitivity=f"{summary.sensitivity.value:.3g}",
+                specificity=f"{summary.specificity.value:.3g}",
+                correlation=f"{summary.correlation:.2f}",
+            ),
+        ),
+        notes=said(summary.notes),
+        tables=(table("Summary point", ("", "value"), rows),),
+        figures=(Figure(plane_figure(summary), "Sites in the ROC plane"),),
+    )
