@@ -106,12 +106,12 @@ def test_long_panels_are_resampled_on_levels(rng):
     y = rng.random(30_000) < 0.3
     a = rng.normal(size=y.size) + y
     p = trueness.panel(y, {"a": a, "b": a + rng.normal(size=y.size)})
-    found = quick(p, "a", "b")
+    found = trueness.dominates(p, "a", "b", replicates=300)
     curves = [tpr_grid(p[k], found.fpr[1:]) for k in "ab"]
     assert found.difference[1:] == pytest.approx(curves[0] - curves[1], abs=1e-3)
     assert found.p_better < 0.02
     assert np.mean(found.high - found.low) < 0.1
-    apart = quick(p["a"], p["b"])
+    apart = trueness.dominates(p["a"], p["b"], replicates=300)
     assert np.mean(found.high - found.low) < np.mean(apart.high - apart.low)
     # rows that were joined do not widen the band: as many errors as normal curves have
     for f in (found, apart):
@@ -135,6 +135,20 @@ def test_equal_curves_are_found_different_in_five_percent(rng):
         p += [d.p_better, d.p_worse]
     small = np.mean(np.array(p) < 0.05)
     assert 0.006 < small < 0.1  # 160 values; by the band they were .006
+
+
+@pytest.mark.parametrize("spread", [0.8, 1.4, 2])
+def test_band_and_p_values_do_not_contradict_each_other(rng, spread):
+    """Curves that cross at low rates differ in a narrow range, which a mean hides."""
+    surely = 0
+    for k in range(12):
+        found = trueness.dominates(
+            two_curves(rng, 200, [0.8, 0.8], spread=spread), replicates=200, rng=k
+        )
+        surely += bool(found.surely_better or found.surely_worse)
+        assert found.p_better <= 0.05 or not found.surely_better
+        assert found.p_worse <= 0.05 or not found.surely_worse
+    assert spread < 1 or surely
 
 
 def test_the_margin_holds_at_the_worst_rate(rng):

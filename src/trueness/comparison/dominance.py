@@ -7,36 +7,32 @@ better anywhere?
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from statistics import NormalDist
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats, begins_run
+from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.figures import Axis, Curves, Line, guide
-from trueness._core.progress import progress
 from trueness._core.records import Record
+from trueness.comparison.curve_ranges import Ranges, ranges_by_fpr, ranges_by_recall
+from trueness.comparison.curve_tests import (
+    p_value_of_margin,
+    simultaneous_band,
+    tests_of_ranges,
+    uncertain_difference,
+)
+from trueness.comparison.redrawing import CurveRequest, redrawn_curves
 from trueness.comparison.results import asked_margin
 from trueness.counts.answers import of_panel
-from trueness.counts.cases import kish
-from trueness.counts.placements import group_starts
 from trueness.counts.resampling import Seed
-from trueness.counts.resampling import replicates as redraws
 from trueness.counts.values import Panel, Tally
-from trueness.inference.intervals import student_quantile
-from trueness.ranking.bands import critical, height, rate_variance, running_shares
-from trueness.ranking.geometry import chord
-
-Ranges = tuple[tuple[float, float], ...]
-# curves are sums of shares: smaller differences are rounding
-_EQUAL = 1e-12
 
 
 @final
@@ -116,8 +112,8 @@ def dominates(
     .. math:: G_a(u) \le G_b(u) \text{ for all } u \in (0, 1)
 
     Curves may touch, and all meet at both ends. *Better somewhere* is tested by mean
-    differences over ranges of any width, *nowhere worse* by the worst of one-sided
-    bounds at each false positive rate: ``docs/maths/comparison.md``.
+    differences over ranges and by single rates, as the band has them; *nowhere worse*
+    by the worst of one-sided bounds at each rate: ``docs/maths/comparison.md``.
 
     Parameters
     ----------
@@ -139,15 +135,13 @@ def dominates(
     >>> answer.verdict, answer.fpr_better, answer.recall_better
     ('dominates', ((0.0, 1.0),), ((0.0, 1.0),))
     """
-    options: Any = {"margin": margin, "level": level, "points": points}
-    options |= {"rng": rng, "replicates": replicates}
+    request = _request(
+        margin=margin, level=level, points=points, rng=rng, replicates=replicates
+    )
     if isinstance(data, Tally) and isinstance(other, Tally) and reference is None:
-        asked, both = _Redraws(**options), (data.labelled(), other.labelled())
-        for t in both:
-            _cases.both_classes(t, "dominates")
-        drawn = np.subtract(*(_curves(t, [t], asked)[0] for t in both))
-        return replace(_dominance(*both, drawn, asked), paired=False)
-    names = [n for n in (other, reference) if isinstance(n, str)]
+        return _dominance_on_different_cases(data.labelled(), other.labelled(), request)
+
+    names = [name for name in (other, reference) if isinstance(name, str)]
     if isinstance(data, Panel):
         names = names or list(data.names)
     if not isinstance(data, Panel) or len(names) != 2:
@@ -155,275 +149,155 @@ def dominates(
             "dominates needs two tallies, or a panel and two of its names. Type "
             'trueness.dominates(a, b) or trueness.dominates(panel, "a", "b").'
         )
-    pair = names[0], names[1]
-    return dominance_of_pairs(data, [pair], **options)[pair]
+    pair = (names[0], names[1])
+    return _dominance_on_same_cases(data, [pair], request)[pair]
 
 
 def dominance_of_pairs(
-    panel: Panel, pairs: Sequence[tuple[str, str]], **options: Any
+    panel: Panel,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    margin: float | None = None,
+    level: float = 0.95,
+    points: int = 101,
+    rng: Seed = 0,
+    replicates: int = 1000,
 ) -> dict[tuple[str, str], Dominance]:
-    """Say what :func:`dominates` does, of many pairs on the same redrawn cases."""
+    """Return what :func:`dominates` does, of many pairs on the same redrawn cases."""
     if not pairs:
         return {}
-    asked, names = _Redraws(**options), list(dict.fromkeys(chain.from_iterable(pairs)))
+    request = _request(
+        margin=margin, level=level, points=points, rng=rng, replicates=replicates
+    )
+    return _dominance_on_same_cases(panel, pairs, request)
+
+
+def _request(
+    *, margin: float | None, level: float, points: int, rng: Seed, replicates: int
+) -> CurveRequest:
+    """Return a request whose options were checked."""
+    points = _options.whole_number(points, "points", at_least=3, at_most=10**6)
+    return CurveRequest(
+        grid=np.linspace(0, 1, points + 1)[:-1],
+        level=_options.fraction(level, "level"),
+        margin=asked_margin(margin),
+        replicates=_options.whole_number(replicates, "replicates", at_least=100),
+        rng=_options.generator(rng),
+    )
+
+
+def _dominance_on_different_cases(
+    first: Tally, second: Tally, request: CurveRequest
+) -> Dominance:
+    """Return how two classifiers compare that were seen on different cases."""
+    for tally in (first, second):
+        _cases.both_classes(tally, "dominates")
+
+    first_curves = redrawn_curves(first, [first], request)[0]
+    second_curves = redrawn_curves(second, [second], request)[0]
+    dominance = _dominance(first, second, first_curves - second_curves, request)
+    return replace(dominance, paired=False)
+
+
+def _dominance_on_same_cases(
+    panel: Panel, pairs: Sequence[tuple[str, str]], request: CurveRequest
+) -> dict[tuple[str, str], Dominance]:
+    """Return how pairs compare, all on the same redrawn cases."""
+    names = list(dict.fromkeys(chain.from_iterable(pairs)))
     panel = panel[names].labelled()
     _cases.complete_outputs(panel, "dominates")
     tallies = {name: panel[name] for name in names}
-    for t in tallies.values():
-        _cases.both_classes(t, "dominates")
-    curves = dict(zip(names, _curves(panel, [*tallies.values()], asked), strict=True))
+    for tally in tallies.values():
+        _cases.both_classes(tally, "dominates")
+
+    redrawn = redrawn_curves(panel, list(tallies.values()), request)
+    curves = dict(zip(names, redrawn, strict=True))
     return {
-        (a, b): _dominance(tallies[a], tallies[b], curves[a] - curves[b], asked)
-        for a, b in pairs
+        (first, second): _dominance(
+            tallies[first], tallies[second], curves[first] - curves[second], request
+        )
+        for first, second in pairs
     }
 
 
-class _Redraws:
-    """At which rates curves are redrawn, how often, and what is asked of them."""
-
-    def __init__(
-        self,
-        margin: float | None = None,
-        level: float = 0.95,
-        points: int = 101,
-        rng: Seed = 0,
-        replicates: int = 1000,
-    ) -> None:
-        points = _options.whole_number(points, "points", at_least=3, at_most=10**6)
-        self.grid = np.linspace(0, 1, points + 1)[:-1]
-        self.level = _options.fraction(level, "level")
-        self.margin = asked_margin(margin)
-        self.number = _options.whole_number(replicates, "replicates", at_least=100)
-        self.rng = _options.generator(rng)
-
-
 def _dominance(
-    first: Tally, second: Tally, drawn: Floats, asked: _Redraws
+    first: Tally, second: Tally, redrawn: Floats, request: CurveRequest
 ) -> Dominance:
-    """Hold two curves against each other, and against redrawn differences."""
-    fpr_better, fpr_worse = _ranges(_corners(first), _corners(second))
-    # precision is higher where the false positive rate at a recall is lower: of
-    # specificity over the miss rate
-    sides = [(1 - y[::-1], 1 - x[::-1]) for x, y in map(_corners, (first, second))]
-    recall_better, recall_worse = (
-        tuple((1 - high, 1 - low) for low, high in reversed(ranges))
-        for ranges in _ranges(*sides)
-    )
-    grid, level, margin = asked.grid, asked.level, asked.margin
-    curves = [height(*_corners(t), grid) for t in (first, second)]
-    value, least = curves[0] - curves[1], _least(curves, (first, second))
-    variance, few, _ = least
-    error = np.sqrt(np.maximum(drawn.var(axis=0), variance / 4))
-    many = critical(np.abs(drawn - value) / error, level, "simultaneous")
-    # few cases, large weights or clusters: Student's quantile, as a wider error
-    wider = student_quantile(few - 1, level) / NormalDist().inv_cdf((1 + level) / 2)
-    error = wider * error
-    (p_better, range_better), (p_worse, range_worse) = _somewhere(
-        value / wider, drawn, least, asked
-    )
-    low, high = (np.clip(value + k * many * error, -1, 1) for k in (-1, 1))
-    # each rate has a one-sided bound, and the worst of them holds (Berger 1982)
-    reach = NormalDist().inv_cdf(level) * error
-    clear = float(((value + margin) / error).min())
-    p_noninferior = math.nan if math.isnan(margin) else NormalDist().cdf(-clear)
-    return Dominance(
-        verdict=_VERDICTS[2 * bool(fpr_better) + bool(fpr_worse)],
-        fpr_better=fpr_better, fpr_worse=fpr_worse,
-        recall_better=recall_better, recall_worse=recall_worse,
-        p_better=p_better, p_worse=p_worse,
-        range_better=range_better, range_worse=range_worse,
-        p_value=min(1.0, 2 * min(p_better, p_worse)),
-        margin=float(np.clip(reach - value, 0.0, 1.0).max()),
-        margin_first=float(np.clip(reach + value, 0.0, 1.0).max()),
-        tested_margin=margin, p_noninferior=p_noninferior,
-        surely_better=_where(grid, low > 0), surely_worse=_where(grid, high < 0),
-        fpr=grid, difference=value, low=low, high=high, level=level, paired=True,
-    )  # fmt: skip
+    """Return how two curves compare, in the sample and in the population.
 
-
-_VERDICTS = ("equal", "is dominated", "dominates", "crosses")
-
-
-def _corners(t: Tally) -> tuple[Floats, Floats]:
-    """Give the ROC curve, from (0, 0), one corner a row."""
-    return running_shares(t.neg), running_shares(t.pos)
-
-
-def _ranges(
-    a: tuple[Floats, Floats], b: tuple[Floats, Floats]
-) -> tuple[Ranges, Ranges]:
-    """Where is the first of two rising curves higher, and where lower? Exact."""
-    # a stable sort merges what is in order already
-    knot = np.sort(np.concatenate([a[0], b[0]]), kind="stable")
-    # 1 - x rounds: knots that differ by less are one
-    knot = knot[np.concatenate([[True], np.diff(knot) > _EQUAL])]
-    right = _side(a, knot[:-1], "right") - _side(b, knot[:-1], "right")
-    left = _side(a, knot[1:], "left") - _side(b, knot[1:], "left")
-    return _positive(knot, right, left), _positive(knot, -right, -left)
-
-
-def _side(curve: tuple[Floats, Floats], at: Floats, side: str) -> Floats:
-    """Give the limit of a curve from the left or from the right."""
-    x, y = curve
-    if side == "right":
-        i = np.searchsorted(x, at + _EQUAL, side="right") - 1
-        j = np.minimum(i + 1, x.size - 1)
-    else:
-        j = np.searchsorted(x, at - _EQUAL, side="left")
-        i = np.maximum(j - 1, 0)
-    return np.asarray(chord(x, y, i, j, at))
-
-
-def _positive(knot: Floats, start: Floats, end: Floats) -> Ranges:
-    """Where is a difference above zero that is straight between knots?"""
-    some = np.maximum(start, end) > _EQUAL
-    low, high, s, e = knot[:-1][some], knot[1:][some], start[some], end[some]
-    # a straight line crosses zero within the piece
-    rise = np.where(s == e, 1.0, s - e)
-    zero = low + (high - low) * s / rise
-    low, high = np.where(s < -_EQUAL, zero, low), np.where(e < -_EQUAL, zero, high)
-    apart = np.flatnonzero(low[1:] > high[:-1] + _EQUAL)
-    starts, ends = np.append(0, apart + 1), np.append(apart, low.size - 1)
-    if not low.size:
-        return ()
-    return tuple(zip(low[starts].tolist(), high[ends].tolist(), strict=True))
-
-
-def _least(
-    curves: Sequence[Floats], tallies: Sequence[Tally]
-) -> tuple[Floats, float, float]:
-    """How uncertain are two curves at least, and of how many cases?
-
-    The variance of a rate, where no redrawn curve varies; cases of a class, or
-    clusters, as equal ones (Kish 1965); negatives.
+    ``redrawn`` holds bootstrap differences of the curves, (replicates, grid).
     """
-    numbers = []
-    for t in tallies:
-        neg, pos = t.equal_cases
-        if t.grouped is not None:
-            each = map(t.grouped.per_cluster, t.grouped.counts[:2])
-            neg, pos = (kish(float(w.sum()), float(w @ w)) for w in each)
-        numbers.append((neg, pos))
-    varies = (rate_variance(c, n[1]) for c, n in zip(curves, numbers, strict=True))
-    few = max(min(map(min, numbers)), 2.0)
-    return np.minimum(*varies), few, min(n[0] for n in numbers)
+    fpr_better, fpr_worse = ranges_by_fpr(first, second)
+    recall_better, recall_worse = ranges_by_recall(first, second)
+    uncertain = uncertain_difference(first, second, redrawn, request)
+    band = simultaneous_band(uncertain, request.level)
+    better, worse = tests_of_ranges(uncertain, request.grid)
+    one_sided = NormalDist().inv_cdf(request.level) * uncertain.standard_error
 
-
-_NEGATIVES = 5  # a range that holds fewer of them has no steady error
-_DRAWS = 20_000
-
-
-def _somewhere(
-    value: Floats, drawn: Floats, least: tuple[Floats, float, float], asked: _Redraws
-) -> Iterator[tuple[float, tuple[float, ...]]]:
-    """Give, for each side, how often equal curves differ as clearly, and where."""
-    grid, (variance, few, n_neg) = asked.grid, least
-    parts = [k for k in (1, 2, 4, 8) if k <= 2 or n_neg >= k * _NEGATIVES]
-    low = np.concatenate([np.arange(k) / k for k in parts])
-    width = np.concatenate([np.full(k, 1 / k) for k in parts])
-    inside = (grid[:, None] > low - _EQUAL) & (grid[:, None] < low + width - _EQUAL)
-    some = inside.any(axis=0)  # a coarse grid has no point in a narrow range
-    low, width, inside = low[some], width[some], inside[:, some]
-    mean = inside / inside.sum(axis=0)
-    spread = np.atleast_2d(np.cov((drawn @ mean).T))
-    own = np.diag(spread).copy()
-    correlation = spread / np.sqrt(np.outer(own, own) + 1e-300)
-    np.fill_diagonal(correlation, 1.0)
-    # a bootstrap's variance is short by (n - 1) / n; where no draw varies, a rate's is
-    own = np.where(own > _EQUAL, own * few / (few - 1), variance @ mean)
-    scaled, toll = value @ mean / np.sqrt(own), np.sqrt(2 * np.log(1 / width)) / 2
-    # normal values with this correlation, under the same toll
-    size, vector = np.linalg.eigh(correlation)
-    root = vector * np.sqrt(np.maximum(size, 0))
-    for side in (scaled, -scaled):
-        best = int((side - toll).argmax())
-        noise = asked.rng.normal(size=(_DRAWS, size.size)) @ root.T
-        above = (noise - toll).max(axis=1) >= (side - toll)[best]
-        p = (float(above.sum()) + 1) / (_DRAWS + 1)
-        place = float(low[best]), float(low[best] + width[best])
-        yield (p, place) if side[best] > 0 else (1.0, ())
-
-
-# with more rows, classifiers are redrawn on this many levels of their outputs each,
-# which are finer than the usual grid of the band: one classifier, several
-_ROWS, _LEVELS = (1_000, 20_000), (1_000, 128)
-
-
-def _curves(x: Tally | Panel, tallies: Sequence[Tally], asked: _Redraws) -> Floats:
-    """Draw cases with all outputs: the curves of each classifier, (K, number, grid)."""
-    outputs = [x.score] if isinstance(x, Tally) else list(x.rows.T)
-    several = len(outputs) > 1
-    most = _LEVELS[several] if len(x) > _ROWS[several] else None
-    levels = [_levels(v, t, most) for v, t in zip(outputs, tallies, strict=True)]
-    cell, first = _cells(levels)
-    cases = (x.map if isinstance(x, Tally) else x.combine)(lambda _: -cell)
-    sides = [_shares_by(level[first]) for level in levels]
-    out = np.empty((len(sides), asked.number, asked.grid.size))
-    at = 0
-    with progress("Bootstrap", asked.number, "samples") as went_by:
-        for neg, pos in redraws(cases, asked.number, asked.rng):
-            for k, side in enumerate(sides):
-                for r, corner in enumerate(zip(side(neg), side(pos), strict=True), at):
-                    out[k, r] = height(*corner, asked.grid)
-            at += len(neg)
-            went_by(len(neg))
-    # What rows that were joined take from a curve, redrawn curves get back: else the
-    # band would be as wide as that loss at its worst, at the steep start.
-    for k, (t, side) in enumerate(zip(tallies, sides, strict=True)):
-        joined = height(side(cases.neg[None])[0], side(cases.pos[None])[0], asked.grid)
-        out[k] += height(*_corners(t), asked.grid) - joined
-    return out
-
-
-def _levels(output: Floats, t: Tally, most: int | None) -> Array:
-    """Number outputs, the highest first; neighbours are joined into ``most`` levels."""
-    start = np.arange(len(t))
-    if most is not None:
-        start = group_starts(t.neg / t.n_neg + t.pos / t.n_pos, most)
-    return np.searchsorted(-t.score[start], -output, side="right") - 1
-
-
-def _cells(levels: Sequence[Array]) -> tuple[Array, Array]:
-    """Number the combinations of levels that occur: of each row, and a row of each."""
-    key = levels[0]
-    for level in levels[1:]:
-        key = np.unique(key, return_inverse=True)[1] * (int(level.max()) + 1) + level
-    _, first, cell = np.unique(key, return_index=True, return_inverse=True)
-    return cell, first
-
-
-def _shares_by(level: Array) -> Callable[[Array], Floats]:
-    """Give a function from counts of cells to their shares up to each level."""
-    order = np.argsort(level, kind="stable")
-    start = np.flatnonzero(begins_run(level[order]))
-    in_order = bool((np.diff(order) == 1).all())
-
-    def shares(counts: Array) -> Floats:
-        if not in_order:
-            counts = np.take(counts, order, axis=1)
-        total = np.zeros((len(counts), start.size + 1))
-        at_level = np.add.reduceat(counts, start, axis=1)
-        np.cumsum(at_level, axis=1, out=total[:, 1:])
-        total /= total[:, -1:]
-        return total
-
-    return shares
-
-
-def _where(grid: Floats, inside: Array) -> Ranges:
-    """Join neighbouring grid points into ranges."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]])))
-    return tuple(
-        (float(grid[i]), float(grid[j - 1]))
-        for i, j in zip(edges[::2], edges[1::2], strict=True)
+    return Dominance(
+        verdict=_VERDICTS[bool(fpr_better), bool(fpr_worse)],
+        fpr_better=fpr_better,
+        fpr_worse=fpr_worse,
+        recall_better=recall_better,
+        recall_worse=recall_worse,
+        p_better=better.p_value,
+        p_worse=worse.p_value,
+        range_better=better.clearest_range,
+        range_worse=worse.clearest_range,
+        p_value=min(1.0, 2 * min(better.p_value, worse.p_value)),
+        # each rate has a one-sided bound, and the worst of them holds (Berger 1982)
+        margin=float(np.clip(one_sided - uncertain.value, 0.0, 1.0).max()),
+        margin_first=float(np.clip(one_sided + uncertain.value, 0.0, 1.0).max()),
+        tested_margin=request.margin,
+        p_noninferior=p_value_of_margin(uncertain, request.margin),
+        surely_better=_where(request.grid, band.low > 0),
+        surely_worse=_where(request.grid, band.high < 0),
+        fpr=request.grid,
+        difference=uncertain.value,
+        low=band.low,
+        high=band.high,
+        level=request.level,
+        paired=True,
     )
 
 
-def difference_figure(d: Dominance, name: str = "") -> Curves:
-    """Where is the first of two classifiers better, and how sure is that?"""
-    reach = max(0.01, *(float(abs(v).max()) for v in (d.low, d.high)))
-    x = Axis("fpr", "False positive rate")
-    y = Axis("difference", "Difference of true positive rates", -reach, reach)
-    columns = {k: getattr(d, k) for k in ("fpr", "difference", "low", "high")}
-    line, zero = Line(name or "first - second", columns), guide(x, y, [0, 1], [0, 0])
-    return Curves("Difference of two ROC curves", x, y, (line,), (line,), (zero,))
+# is the first better somewhere, is it worse somewhere?
+_VERDICTS = {
+    (False, False): "equal",
+    (False, True): "is dominated",
+    (True, False): "dominates",
+    (True, True): "crosses",
+}
+
+
+def _where(grid: Floats, is_inside: Array) -> Ranges:
+    """Return ranges of neighbouring grid points."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], is_inside, [False]])))
+    starts = edges[::2]
+    stops = edges[1::2]
+    return tuple(
+        (float(grid[start]), float(grid[stop - 1]))
+        for start, stop in zip(starts, stops, strict=True)
+    )
+
+
+def difference_figure(dominance: Dominance, name: str = "") -> Curves:
+    """Return the figure of a difference of two curves, with its band."""
+    largest = max(
+        0.01, float(abs(dominance.low).max()), float(abs(dominance.high).max())
+    )
+    x_axis = Axis("fpr", "False positive rate")
+    y_axis = Axis("difference", "Difference of true positive rates", -largest, largest)
+    line = Line(
+        name or "first - second",
+        {
+            "fpr": dominance.fpr,
+            "difference": dominance.difference,
+            "low": dominance.low,
+            "high": dominance.high,
+        },
+    )
+    zero = guide(x_axis, y_axis, [0, 1], [0, 0])
+    return Curves(
+        "Difference of two ROC curves", x_axis, y_axis, (line,), (line,), (zero,)
+    )

@@ -1,0 +1,103 @@
+"""Where is one ROC curve of a sample above another? Exact.
+
+Curves are straight between their corners, so that they cross at corners or within one
+straight piece. ``ranges_by_fpr`` compares true positive rates at a false positive rate,
+``ranges_by_recall`` the precision at a recall.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trueness._core.arrays import Floats
+from trueness.counts.values import Tally
+from trueness.ranking.bands import running_shares
+from trueness.ranking.geometry import chord
+
+Ranges = tuple[tuple[float, float], ...]  # from low to high
+RocCorners = tuple[Floats, Floats]  # rising false and true positive rates
+
+# curves are sums of proportions: smaller differences are rounding
+ROUNDING = 1e-12
+
+
+def roc_corners(tally: Tally) -> RocCorners:
+    """Return the ROC curve, from (0, 0), one corner a row."""
+    return running_shares(tally.neg), running_shares(tally.pos)
+
+
+def ranges_by_fpr(first: Tally, second: Tally) -> tuple[Ranges, Ranges]:
+    """Return the false positive rates where the first curve is higher, and lower."""
+    return _ranges(roc_corners(first), roc_corners(second))
+
+
+def ranges_by_recall(first: Tally, second: Tally) -> tuple[Ranges, Ranges]:
+    """Return the recalls where the first has the higher, and the lower, precision.
+
+    Precision is higher where the false positive rate at a recall is lower.
+    """
+    better, worse = _ranges(_specificity_curve(first), _specificity_curve(second))
+    return _as_recalls(better), _as_recalls(worse)
+
+
+def _specificity_curve(tally: Tally) -> RocCorners:
+    """Return the specificity over the miss rate, rising."""
+    fpr, recall = roc_corners(tally)
+    return 1 - recall[::-1], 1 - fpr[::-1]
+
+
+def _as_recalls(miss_rates: Ranges) -> Ranges:
+    """Return ranges of miss rates as those of recalls."""
+    return tuple((1 - high, 1 - low) for low, high in reversed(miss_rates))
+
+
+def _ranges(first: RocCorners, second: RocCorners) -> tuple[Ranges, Ranges]:
+    """Return where the first of two rising curves is higher, and lower; exact."""
+    # a stable sort merges what is in order already
+    knots = np.sort(np.concatenate([first[0], second[0]]), kind="stable")
+    # 1 - x rounds: knots that differ by less are one
+    knots = knots[np.concatenate([[True], np.diff(knots) > ROUNDING])]
+
+    starts = knots[:-1]
+    ends = knots[1:]
+    after_start = _limit(first, starts, "right") - _limit(second, starts, "right")
+    before_end = _limit(first, ends, "left") - _limit(second, ends, "left")
+    return (
+        _positive_ranges(knots, after_start, before_end),
+        _positive_ranges(knots, -after_start, -before_end),
+    )
+
+
+def _limit(curve: RocCorners, positions: Floats, side: str) -> Floats:
+    """Return the limit of a curve from the left or from the right."""
+    x, y = curve
+    if side == "right":
+        left = np.searchsorted(x, positions + ROUNDING, side="right") - 1
+        right = np.minimum(left + 1, x.size - 1)
+    else:
+        right = np.searchsorted(x, positions - ROUNDING, side="left")
+        left = np.maximum(right - 1, 0)
+    return np.asarray(chord(x, y, left, right, positions))
+
+
+def _positive_ranges(knots: Floats, after_start: Floats, before_end: Floats) -> Ranges:
+    """Return where a difference that is straight between knots is above zero."""
+    is_positive = np.maximum(after_start, before_end) > ROUNDING
+    if not is_positive.any():
+        return ()
+    low = knots[:-1][is_positive]
+    high = knots[1:][is_positive]
+    at_low = after_start[is_positive]
+    at_high = before_end[is_positive]
+
+    # a straight line crosses zero within the piece
+    fall = np.where(at_low == at_high, 1.0, at_low - at_high)
+    crossing = low + (high - low) * at_low / fall
+    low = np.where(at_low < -ROUNDING, crossing, low)
+    high = np.where(at_high < -ROUNDING, crossing, high)
+
+    # neighbours are joined
+    last_of_range = np.flatnonzero(low[1:] > high[:-1] + ROUNDING)
+    range_starts = low[np.append(0, last_of_range + 1)]
+    range_ends = high[np.append(last_of_range, low.size - 1)]
+    return tuple(zip(range_starts.tolist(), range_ends.tolist(), strict=True))

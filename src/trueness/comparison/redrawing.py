@@ -1,0 +1,128 @@
+"""ROC curves of redrawn cases.
+
+The cases are drawn anew with all their outputs, in the way that they came: single
+cases, weights, or whole clusters. Of very many rows the outputs are joined into levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats, begins_run
+from trueness._core.progress import progress
+from trueness.comparison.curve_ranges import roc_corners
+from trueness.counts.placements import group_starts
+from trueness.counts.resampling import replicates as redraws
+from trueness.counts.values import Panel, Tally
+from trueness.ranking.bands import height
+
+
+@dataclass(frozen=True)
+class CurveRequest:
+    """At which rates curves are compared, how often redrawn, and at which level."""
+
+    grid: Floats  # false positive rates
+    level: float
+    margin: float  # NaN where none is tested
+    replicates: int
+    rng: np.random.Generator
+
+
+# with more rows than these, outputs are joined into levels, which are finer than the
+# usual grid of the band
+_MAX_ROWS_OF_ONE = 1_000
+_MAX_ROWS_OF_SEVERAL = 20_000
+_LEVELS_OF_ONE = 1_000
+_LEVELS_OF_SEVERAL = 128  # of each classifier
+
+
+def redrawn_curves(
+    cases: Tally | Panel, tallies: Sequence[Tally], request: CurveRequest
+) -> Floats:
+    """Return curves of redrawn cases, with all their outputs: (K, replicates, grid)."""
+    levels = _output_levels(cases, tallies)
+    cells, first_rows = _combinations_of_levels(levels)
+    counted_cells = _with_scores(cases, -cells)
+    sides = [_cumulative_proportions_by(level[first_rows]) for level in levels]
+
+    curves = np.empty((len(sides), request.replicates, request.grid.size))
+    drawn = 0
+    with progress("Bootstrap", request.replicates, "samples") as advance:
+        for neg, pos in redraws(counted_cells, request.replicates, request.rng):
+            for k, proportions in enumerate(sides):
+                corners = zip(proportions(neg), proportions(pos), strict=True)
+                for replicate, (fpr, tpr) in enumerate(corners, drawn):
+                    curves[k, replicate] = height(fpr, tpr, request.grid)
+            drawn += len(neg)
+            advance(len(neg))
+
+    # What rows that were joined take from a curve, redrawn curves get back: else the
+    # band would be as wide as that loss at its worst, at the steep start.
+    for k, (tally, proportions) in enumerate(zip(tallies, sides, strict=True)):
+        fpr = proportions(counted_cells.neg[None])[0]
+        tpr = proportions(counted_cells.pos[None])[0]
+        joined = height(fpr, tpr, request.grid)
+        curves[k] += height(*roc_corners(tally), request.grid) - joined
+    return curves
+
+
+def _with_scores(cases: Tally | Panel, scores: Array) -> Tally:
+    """Return the cases with one score a row."""
+    if isinstance(cases, Tally):
+        return cases.map(lambda _: scores)
+    return cases.combine(lambda _: scores)
+
+
+def _output_levels(cases: Tally | Panel, tallies: Sequence[Tally]) -> list[Array]:
+    """Return the level of each row by each classifier, the highest output first."""
+    outputs = [cases.score] if isinstance(cases, Tally) else list(cases.rows.T)
+
+    several = len(outputs) > 1
+    max_rows = _MAX_ROWS_OF_SEVERAL if several else _MAX_ROWS_OF_ONE
+    max_levels = None
+    if len(cases) > max_rows:
+        max_levels = _LEVELS_OF_SEVERAL if several else _LEVELS_OF_ONE
+    return [
+        _levels(output, tally, max_levels)
+        for output, tally in zip(outputs, tallies, strict=True)
+    ]
+
+
+def _levels(output: Floats, tally: Tally, max_levels: int | None) -> Array:
+    """Return outputs as numbers, the highest first; neighbours are joined if many."""
+    starts = np.arange(len(tally))
+    if max_levels is not None:
+        proportions = tally.neg / tally.n_neg + tally.pos / tally.n_pos
+        starts = group_starts(proportions, max_levels)
+    return np.searchsorted(-tally.score[starts], -output, side="right") - 1
+
+
+def _combinations_of_levels(levels: Sequence[Array]) -> tuple[Array, Array]:
+    """Return a number for each combination that occurs, by row, and a row of each."""
+    keys = levels[0]
+    for level in levels[1:]:
+        _, codes = np.unique(keys, return_inverse=True)
+        keys = codes * (int(level.max()) + 1) + level
+    _, first_rows, cells = np.unique(keys, return_index=True, return_inverse=True)
+    return cells, first_rows
+
+
+def _cumulative_proportions_by(level: Array) -> Callable[[Array], Floats]:
+    """Return a function from counts of cells to their proportions up to each level."""
+    order = np.argsort(level, kind="stable")
+    starts = np.flatnonzero(begins_run(level[order]))
+    is_in_order = bool((np.diff(order) == 1).all())
+
+    def proportions(counts: Array) -> Floats:
+        if not is_in_order:
+            counts = np.take(counts, order, axis=1)
+        cumulative = np.zeros((len(counts), starts.size + 1))
+        counts_of_levels = np.add.reduceat(counts, starts, axis=1)
+        np.cumsum(counts_of_levels, axis=1, out=cumulative[:, 1:])
+        cumulative /= cumulative[:, -1:]
+        return cumulative
+
+    return proportions
