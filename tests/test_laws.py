@@ -89,7 +89,8 @@ def mean_of_positives(t):
 
 
 SOME = (0.1, 0.3, 0.6, 0.9)  # of the points that a curve has
-OWN = {"ends": (-np.inf, np.inf)}
+# a function of one's own, without redrawn cases
+OWN = {"ends": (-np.inf, np.inf), "method": "jackknife"}
 RANKED = {
     "binormal": True, "fermi-dirac": True, "histogram": True, "isotonic": True,
     "venn-abers": True, "beta": False, "platt": False, "temperature": False,

@@ -92,7 +92,7 @@ from trueness.evals.runs import (
 )
 from trueness.fermi.distribution import fermi_dirac as fermi_dirac
 from trueness.findings.how_good import evaluate as evaluate
-from trueness.inference.jackknife import estimate as estimate
+from trueness.inference.any_statistic import estimate as estimate
 from trueness.metrics.confusion import (
     Confusion as Confusion,
     sweep as sweep,

@@ -22,7 +22,9 @@ def test_an_analysis_is_compared_as_where_it_is_at_home(sites):
         slow = trueness.compare_groups(groups, trueness.auc)
         assert slow.pairs == fast.pairs
         assert slow.p_value == fast.p_value
-        own = trueness.compare_groups(groups, lambda t: trueness.auc(t).value)
+        own = trueness.compare_groups(
+            groups, lambda t: trueness.auc(t).value, method="jackknife"
+        )
         for a, b in zip(fast.pairs, own.pairs, strict=True):
             assert b.difference.value == a.difference.value
             assert b.difference.se == pytest.approx(a.difference.se, rel=0.03)
@@ -75,3 +77,16 @@ def test_clusters_of_tallies_and_of_panels(rng):
     pair = trueness.compare_auc(panels, cluster=True).pairs[0].difference
     assert both.value == pytest.approx(pair.value)
     assert both.se == pytest.approx(pair.se, rel=0.1)
+
+
+def test_groups_are_redrawn_by_themselves(sites):
+    y, s, site, _ = sites
+    groups = trueness.tally(y, s, by=site)
+
+    found = trueness.compare_groups(groups, lambda t: trueness.auc(t).value)
+    formula = trueness.compare_auc(groups)
+
+    for own, exact in zip(found.pairs, formula.pairs, strict=True):
+        assert own.difference.value == exact.difference.value
+        assert own.difference.se == pytest.approx(exact.difference.se, rel=0.15)
+        assert own.difference.method == "bootstrap"

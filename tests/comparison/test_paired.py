@@ -46,7 +46,7 @@ def test_proc_agrees_to_the_digit(asah):
         assert pair.statistic == pytest.approx(z, rel=1e-9)
         assert pair.p_value == pytest.approx(p, rel=1e-9)
         assert ends(pair.difference) == pytest.approx((low, high), rel=1e-9)
-        assert pair.difference.method == "delong"
+        assert pair.difference.method == "DeLong 1988"
 
 
 def test_proc_agrees_to_the_digit_of_different_cases(asah):
@@ -392,7 +392,7 @@ def test_a_number_of_ones_own_has_the_limits_of_the_formula(rng):
         p = trueness.panel(y, s, **words)
         formula = trueness.compare(p, trueness.auc).pairs[0]
         assert formula == trueness.compare_auc(p).pairs[0]
-        own = trueness.compare(p, area).pairs[0]
+        own = trueness.compare(p, area, method="jackknife").pairs[0]
         assert own.difference.value == formula.difference.value
         assert own.difference.se == pytest.approx(formula.difference.se, rel=0.03)
     far = trueness.compare(p, lambda t: 10 * area(t), ends=(0, 10)).pairs[0]
@@ -403,13 +403,51 @@ def test_a_number_of_ones_own_has_the_limits_of_the_formula(rng):
         trueness.compare(p[["a"]], trueness.auc)
 
 
+def test_a_number_of_ones_own_by_redrawn_cases(rng):
+    y, s, how = sample(rng, 150, gap=0.5, clusters=40)
+
+    def area(t):
+        return trueness.auc(t).value
+
+    for design in ({}, {"weight": how["weight"]}, how):
+        panel = trueness.panel(y, s, **design)
+        formula = trueness.compare(panel, trueness.auc).pairs[0].difference
+        found = trueness.compare(panel, area, margin=0.1)
+        pair = found.pairs[0]
+
+        assert pair.difference.method == "bootstrap"
+        assert pair.difference.value == formula.value
+        assert pair.difference.se == pytest.approx(formula.se, rel=0.15)
+        # each classifier has the interval that it has alone, p that of the interval
+        alone = trueness.estimate(panel["a"], area)
+        assert ends(found.values[0]) == ends(alone)
+        low, high = ends(pair.difference)
+        assert (pair.p_value < 0.05) == (not low <= 0 <= high)
+
+
+def test_medians_of_copies_are_not_proven_equal(rng):
+    y = np.repeat([1, 0], 10)
+    s = rng.random(20)
+
+    def median(t):
+        return float(np.median(np.repeat(t.score, t.pos.astype(int))))
+
+    pair = trueness.compare(y, {"a": s, "b": s}, statistic=median, margin=0.1).pairs[0]
+
+    assert pair.p_value == 1
+    assert pair.p_equivalent > 0.05
+    assert "the same output" in repr(pair)
+
+
 # laws
 
 ASKED = {
     "auc": trueness.compare_auc,
     "recall": lambda *a, **k: trueness.compare_metric(*a, metric="recall", **k),
     "f1": lambda *a, **k: trueness.compare_metric(*a, metric="f1", **k),
-    "own": lambda *a, **k: trueness.compare(*a, lambda t: t.pos[:9].sum() / t.n, **k),
+    "own": lambda *a, **k: trueness.compare(
+        *a, lambda t: t.pos[:9].sum() / t.n, method="jackknife", **k
+    ),
 }
 
 

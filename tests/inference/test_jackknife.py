@@ -10,6 +10,10 @@ import trueness
 from trueness.inference.jackknife import _MAX_DELETIONS
 
 
+def by_jackknife(*args, **options):
+    return trueness.estimate(*args, method="jackknife", **options)
+
+
 def data(n, seed=0, places=9):
     rng = np.random.default_rng(seed)
     y = np.append(rng.random(n - 4) < 0.4, [0, 0, 1, 1]).astype(int)
@@ -47,12 +51,12 @@ def test_it_is_the_jackknife_of_single_cases(name):
          for i in range(y.size)]
     )  # fmt: skip
     by_hand = (y.size - 1) * each.var()
-    found = trueness.estimate(trueness.tally(y, s), statistic, ends=ends)
+    found = by_jackknife(trueness.tally(y, s), statistic, ends=ends)
     assert found.se**2 == pytest.approx(by_hand, rel=1e-9)
     # of a case-control sample each class is left out by itself
     parts = [(y == k).sum() - 1 for k in (0, 1)]
     by_class = sum(m * each[y == k].var() for k, m in enumerate(parts))
-    found = trueness.estimate(
+    found = by_jackknife(
         trueness.tally(y, s), statistic, ends=ends, sampling="case-control"
     )
     assert found.se**2 == pytest.approx(by_class, rel=1e-9)
@@ -68,7 +72,7 @@ def test_an_area_by_hand_has_the_limits_of_the_area(places, words):
     rng = np.random.default_rng(1)
     values = {"cluster": np.arange(1200) // 6, "weight": rng.uniform(0.5, 2, 1200)}
     t = trueness.tally(y, s, **{k: values[k] for k in words})
-    a, b = trueness.auc(t), trueness.estimate(t, area)
+    a, b = trueness.auc(t), by_jackknife(t, area)
     assert b.value == pytest.approx(a.value, abs=1e-12)
     assert b.se == pytest.approx(a.se, rel=0.02)
     assert (b.low, b.high) == pytest.approx((a.low, a.high), abs=0.002)
@@ -78,14 +82,14 @@ def test_a_panel_of_many_rows_is_left_out_in_groups():
     y, s = data(900)
     p = trueness.panel(y, {"a": s, "b": s**2})
     assert len(p) > _MAX_DELETIONS
-    found = trueness.estimate(p, lambda p: area(p["a"]))
+    found = by_jackknife(p, lambda p: area(p["a"]))
     assert found.se == pytest.approx(trueness.auc(y, s).se, rel=0.15)
 
 
 def test_counts_beyond_rounding():
     small = trueness.Tally([2, 1, 0], pos=[30, 20, 10], neg=[10, 20, 40])
     large = trueness.Tally([2, 1, 0], pos=[3e14, 2e14, 1e14], neg=[1e14, 2e14, 4e14])
-    a, b = (trueness.estimate(t, area).se for t in (small, large))
+    a, b = (by_jackknife(t, area).se for t in (small, large))
     assert b * math.sqrt(1e13) == pytest.approx(a, rel=0.02)
 
 
@@ -103,14 +107,14 @@ def test_what_a_single_case_decides_has_wide_limits(name, statistic):
         warnings.simplefilter("error")
         ends = (0.0, 1.0) if statistic is not mean_of_positives else (-10.0, 10.0)
         # as a plain function: an analysis has influence values of its own
-        found = trueness.estimate(UNDEFINED[name], lambda t: statistic(t), ends=ends)
+        found = by_jackknife(UNDEFINED[name], lambda t: statistic(t), ends=ends)
     assert found.low < found.value - 0.1
     assert found.notes
 
 
 def test_a_statistic_without_a_value():
     t = trueness.Tally([2, 1], pos=[4, 3], neg=[3, 5])
-    found = trueness.estimate(t, lambda t: math.nan)
+    found = by_jackknife(t, lambda t: math.nan)
     assert math.isnan(found.value)
     assert math.isnan(found.low)
     assert math.isnan(found.se)
@@ -130,4 +134,4 @@ def test_what_cannot_be_done_is_said(words):
     statistic, options = WRONG[words]
     t = trueness.Tally([2, 1], pos=[4, 3], neg=[3, 5], unknown=[1, 1])
     with pytest.raises(trueness.InputError, match=words):
-        trueness.estimate(t, statistic, **options)
+        by_jackknife(t, statistic, **options)

@@ -30,12 +30,23 @@ from trueness.comparison.results import (
     together,
 )
 from trueness.counts.answers import of_counts, of_panel, refuse
+from trueness.counts.resampling import Seed
 from trueness.counts.values import Panel, Tally
+from trueness.inference.any_statistic import (
+    METHODS,
+    bootstrap_statistic,
+    constant_variance,
+    varies,
+)
+from trueness.inference.bootstrap import bootstrap_values
 from trueness.inference.differences import (
+    BootstrapDifference,
     DeLongDifference,
     Difference,
     IndependentDifference,
+    NamedDifference,
     PairedProportionDifference,
+    variance_of_independent_difference,
 )
 from trueness.inference.estimates import (
     EvaluatedMeasure,
@@ -43,10 +54,11 @@ from trueness.inference.estimates import (
     reported_estimate,
 )
 from trueness.inference.intervals import effective_sample_size, proportion_sample
-from trueness.inference.jackknife import Statistic, evaluate_statistic
+from trueness.inference.jackknife import Statistic, evaluate_statistic, number_from
 from trueness.inference.sample import Sample, apply_design, check_prevalence_known
 from trueness.inference.variance import (
     Influence,
+    VarianceEstimate,
     estimate_variance,
     influence_at_rows,
     influence_difference,
@@ -242,15 +254,21 @@ def measured_columns(
 def _compare_outputs(
     panel: Panel, columns: Sequence[EvaluatedMeasure], margin: float | None, method: str
 ) -> Comparison:
-    """Subtract influence values, and say which two are copies."""
-    found = _compare_columns(panel, columns, margin, method)
-    output, pairs = dict(zip(panel.names, panel.rows.T, strict=True)), []
-    for p in found.pairs:
-        same = p.difference.value == 0  # before every case is looked at
-        if same and np.array_equal(output[p.first], output[p.second]):
-            p = replace(p, difference=replace(p.difference, method=SAME))
-        pairs.append(p)
-    return replace(found, pairs=tuple(pairs))
+    """Return the comparison of measures of the same cases; copies are named."""
+    return _name_copies(_compare_columns(panel, columns, margin, method), panel)
+
+
+def _name_copies(comparison: Comparison, panel: Panel) -> Comparison:
+    """Return the comparison with the pairs marked that have the same output."""
+    outputs = dict(zip(panel.names, panel.rows.T, strict=True))
+    pairs = []
+    for pair in comparison.pairs:
+        # before every case is looked at
+        may_be_copies = pair.difference.value == 0
+        if may_be_copies and np.array_equal(outputs[pair.first], outputs[pair.second]):
+            pair = replace(pair, difference=replace(pair.difference, method=SAME))
+        pairs.append(pair)
+    return replace(comparison, pairs=tuple(pairs))
 
 
 def _compare_columns(
@@ -458,19 +476,26 @@ def compare(
     data: Panel,
     statistic: Statistic,
     *,
+    method: str = "bootstrap",
     ends: tuple[float, float] = (0.0, 1.0),
     margin: float | None = None,
     level: float = 0.95,
+    rng: Seed = 0,
+    replicates: int = 1000,
 ) -> Comparison:
-    """Which classifier is better by any number, on the same cases?
+    """Difference of any statistic of two classifiers, with an interval and a test.
 
-    Influence values as in :func:`estimate`, subtracted case by case.
+    Which classifier is better by any number, on the same cases?
 
     Parameters
     ----------
     statistic
         A function from a tally to a number or an :class:`Estimate`, for example
-        ``trueness.average_precision``.
+        ``trueness.average_precision``. An analysis of Trueness has influence values,
+        which are subtracted case by case.
+    method
+        Of other functions, as in :func:`estimate`: ``"bootstrap"`` draws the same cases
+        again for all classifiers, ``"jackknife"`` is for smooth functions.
 
     Examples
     --------
@@ -481,10 +506,89 @@ def compare(
     """
     level = _options.fraction(level, "level")
     _options.statistic(statistic, "compare")
+    _options.choice(method, METHODS, "method")
     name = name_of(statistic)
     panel = _complete(data, "compare")
+    if method == "bootstrap" and not hasattr(statistic, "measure"):
+        return _compare_by_bootstrap(
+            panel,
+            statistic,
+            ends=ends,
+            margin=margin,
+            level=level,
+            rng=rng,
+            replicates=replicates,
+        )
     columns = measured_columns(panel, statistic, name, level, ends)
     return _compare_outputs(panel, columns, margin, name)
+
+
+def _compare_by_bootstrap(
+    panel: Panel,
+    statistic: Statistic,
+    *,
+    ends: tuple[float, float],
+    margin: float | None,
+    level: float,
+    rng: Seed,
+    replicates: int,
+) -> Comparison:
+    """Return the comparison of any statistic on the same redrawn cases."""
+    name = name_of(statistic)
+    # each classifier has the estimate that it has alone
+    estimates_by_name = {
+        classifier: bootstrap_statistic(
+            panel[classifier],
+            statistic,
+            ends=ends,
+            level=level,
+            rng=rng,
+            replicates=replicates,
+            name=name,
+        ).estimate
+        for classifier in panel.names
+    }
+
+    def numbers(cases: Panel) -> list[float]:
+        return [
+            number_from(statistic, cases[classifier], may_be_undefined=True)
+            for classifier in panel.names
+        ]
+
+    sample = apply_design(panel)
+    values = bootstrap_values(sample, numbers, replicates, _options.generator(rng))
+    points = [estimated.value for estimated in estimates_by_name.values()]
+
+    def difference(i: int, j: int) -> NamedDifference:
+        return _bootstrap_difference(
+            points[i] - points[j],
+            values[:, i] - values[:, j],
+            constant_variance(sample.observed),
+            largest_possible=ends[1] - ends[0],
+        )
+
+    comparison = together(
+        estimates_by_name,
+        difference,
+        margin=margin,
+        paired=True,
+        method=name,
+        cases=[panel],
+    )
+    return _name_copies(comparison, panel)
+
+
+def _bootstrap_difference(
+    value: float,
+    replicates: Floats,
+    constant: VarianceEstimate,
+    *,
+    largest_possible: float,
+) -> NamedDifference:
+    """Return a difference by its replicates; if none varies, by what was not seen."""
+    if varies(replicates):
+        return BootstrapDifference(value, replicates[np.isfinite(replicates)])
+    return Difference(value, constant, largest_possible)
 
 
 @of_counts
@@ -493,13 +597,16 @@ def compare_groups(
     statistic: Statistic,
     *,
     reference: object = None,
+    method: str = "bootstrap",
     ends: tuple[float, float] = (0.0, 1.0),
     level: float = 0.95,
+    rng: Seed = 0,
+    replicates: int = 1000,
 ) -> Comparison:
-    """Does a statistic differ between groups, and could that be chance?
+    """Difference of any statistic between groups, with an interval and a test.
 
-    Variances of two groups are added, with Satterthwaite's degrees of freedom. Cases of
-    a cluster that lie in two groups count as if they were independent.
+    Does a statistic differ between groups, and could that be chance? Cases of a cluster
+    that lie in two groups count as if they were independent.
 
     Parameters
     ----------
@@ -512,6 +619,9 @@ def compare_groups(
         0.1))``.
     reference
         Compare every other group with this one; all pairs when None.
+    method
+        Of functions that are no analysis of Trueness, as in :func:`estimate`:
+        ``"bootstrap"``, or ``"jackknife"`` for smooth ones.
 
     Examples
     --------
@@ -523,6 +633,7 @@ def compare_groups(
     level = _options.fraction(level, "level")
     _cases.mapping_of_counts(data, "compare_groups")
     _options.statistic(statistic, "compare_groups")
+    _options.choice(method, METHODS, "method")
     _cases.at_least_two([str(n) for n in data], "compare_groups")
     names, pairs = list(data), None
     if reference is not None:
@@ -533,13 +644,76 @@ def compare_groups(
             )
         at = names.index(reference)
         pairs = [(k, at) for k in range(len(names)) if k != at]
-    named = {str(name): t for name, t in data.items()}
+    tallies = {str(name): tally for name, tally in data.items()}
+    if method == "bootstrap" and not hasattr(statistic, "measure"):
+        return _compare_groups_by_bootstrap(
+            tallies,
+            statistic,
+            pairs=pairs,
+            ends=ends,
+            level=level,
+            rng=rng,
+            replicates=replicates,
+        )
     name = name_of(statistic)
     sides = [
-        evaluate_statistic(t, statistic, ends=ends, level=level, name=name)
-        for t in named.values()
+        evaluate_statistic(tally, statistic, ends=ends, level=level, name=name)
+        for tally in tallies.values()
     ]
-    return _compare_apart(named, sides, name, pairs=pairs)
+    return _compare_apart(tallies, sides, name, pairs=pairs)
+
+
+def _compare_groups_by_bootstrap(
+    tallies: Mapping[str, Tally],
+    statistic: Statistic,
+    *,
+    pairs: list[tuple[int, int]] | None,
+    ends: tuple[float, float],
+    level: float,
+    rng: Seed,
+    replicates: int,
+) -> Comparison:
+    """Return the comparison of any statistic, each group redrawn by itself."""
+    name = name_of(statistic)
+    bootstrapped = [
+        bootstrap_statistic(
+            tally,
+            statistic,
+            ends=ends,
+            level=level,
+            rng=rng,
+            replicates=replicates,
+            name=name,
+        )
+        for tally in tallies.values()
+    ]
+    # the same seed draws similar groups alike: their replicates are put out of order
+    generator = np.random.default_rng(0)
+    values = [generator.permutation(group.replicates) for group in bootstrapped]
+    labelled = [tally.labelled() for tally in tallies.values()]
+
+    def difference(i: int, j: int) -> NamedDifference:
+        return _bootstrap_difference(
+            bootstrapped[i].estimate.value - bootstrapped[j].estimate.value,
+            values[i] - values[j],
+            variance_of_independent_difference(
+                constant_variance(labelled[i]), constant_variance(labelled[j])
+            ),
+            largest_possible=ends[1] - ends[0],
+        )
+
+    estimates_by_name = {
+        group: result.estimate
+        for group, result in zip(tallies, bootstrapped, strict=True)
+    }
+    return together(
+        estimates_by_name,
+        difference,
+        pairs=pairs,
+        paired=False,
+        method=name,
+        cases=labelled,
+    )
 
 
 def name_of(statistic: Callable[..., Any]) -> str:

@@ -39,7 +39,7 @@ class Pair(Record):
         First minus second.
     statistic : float
         The difference in standard errors; it has the p-value of the test. Normal,
-        Student's (``"student"``) or Tango's score.
+        Student's or Tango's score, as ``difference.method`` says.
     p_value, p_adjusted : float
         Two-sided (1 when one is a copy of the other); for the number of pairs (Holm).
     margin : float

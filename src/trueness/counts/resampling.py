@@ -158,7 +158,7 @@ def replicates(
     array. Weighted cases are drawn by the Bayesian bootstrap, clusters whole.
     """
     rng = _options.generator(rng)
-    weight = _one_weight(x)
+    weight = common_weight(x)
     if weight is not None:  # equal weights are no weights
         whole = [np.rint(c / weight).astype(np.int64) for c in x.counts[:3]]
         same = with_counts(x, whole)
@@ -191,7 +191,7 @@ def replicates(
             yield tuple(both[:, k * m : (k + 1) * m] for k in range(kinds))
 
 
-def _one_weight(x: Tally | Panel) -> float | None:
+def common_weight(x: Tally | Panel) -> float | None:
     """Give the weight that all independent cases have; None where they differ."""
     if not x.weighted or x.grouped is not None:
         return None
