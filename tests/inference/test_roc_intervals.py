@@ -180,6 +180,16 @@ def test_a_partial_area_holds_with_few_positives(rng, fpr):
     assert np.mean(held) >= 0.9
 
 
+def test_clusters_reach_into_every_part_of_the_curve():
+    """Fifteen clusters of ten cases: a tenth of the cases is still of 15 clusters."""
+    of_clusters = ClassSizes(150, 150, 15, 15)
+
+    part = of_clusters.scaled(1.0, 0.2)
+
+    assert (part.negatives, part.negative_units) == (30, 15)
+    assert sizes(150, 150).scaled(1.0, 0.2) == sizes(150, 30)
+
+
 def test_the_whole_curve_is_the_largest_part(rng):
     y = rng.random(200) < 0.2
     s = rng.normal(size=200) + y
