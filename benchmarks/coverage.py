@@ -143,7 +143,7 @@ def population(d: Design, which: int) -> trueness.Tally:
     """
     moved = d.with_score * math.sqrt(math.log1p(d.cv**2)) * (1.0, ALIKE)[which]
     mean = d.means[which]
-    x = np.linspace(min(-6, mean - 6 * d.sd), mean + 6 * d.sd + 6 + moved, 20_001)
+    x = np.linspace(min(-6, mean - 6 * d.sd), mean + 6 * d.sd + moved, 20_001)
     pos = np.exp(-(((x - moved * d.sd - mean) / d.sd) ** 2) / 2)
     neg = np.exp(-((x - moved) ** 2) / 2)
     odds = d.prevalence / (1 - d.prevalence)
@@ -196,6 +196,8 @@ def study(design: str, measures: list[str], samples: int, pool: Any) -> list[lis
     """Give the rows of a design."""
     part = max(1, samples // (4 * (os.cpu_count() or 1)))
     truths = {m: truth(m, DESIGNS[design]) for m in measures}
+    # a log loss may be infinite: scores that round to 1 are then wrong for some cases
+    truths = {m: value for m, value in truths.items() if math.isfinite(value)}
     jobs = [
         pool.submit(sampled, design, truths, k, min(part, samples - k))
         for k in range(0, samples, part)
