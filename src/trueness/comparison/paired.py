@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats, begins_run
+from trueness._core.arrays import Array, Floats, Ints, begins_run
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
@@ -24,7 +24,6 @@ from trueness._core.records import Estimate
 from trueness.comparison.results import (
     SAME,
     Comparison,
-    Pair,
     adjusted,
     smallest_p_value,
     together,
@@ -238,17 +237,24 @@ def measured_columns(
     level: float,
     ends: tuple[float, float] = (0.0, 1.0),
 ) -> list[EvaluatedMeasure]:
-    """Measure every classifier, with its influence on the rows of the panel."""
+    """Return the measure of every classifier, with its influence by panel row."""
     columns = []
-    for k, output in zip(panel.names, panel.rows.T, strict=True):
-        found = evaluate_statistic(
-            panel[k], statistic, ends=ends, level=level, name=name
+    for classifier, output in zip(panel.names, panel.rows.T, strict=True):
+        evaluated = evaluate_statistic(
+            panel[classifier], statistic, ends=ends, level=level, name=name
         )
         # rows of the panel move it as the row of the tally that has their output
-        order, at = np.argsort(-output), np.empty(output.size, dtype=np.intp)
-        at[order] = np.cumsum(begins_run(output[order])) - 1
-        columns.append(replace(found, influence=influence_at_rows(found.influence, at)))
+        influence = influence_at_rows(evaluated.influence, _tally_rows(output))
+        columns.append(replace(evaluated, influence=influence))
     return columns
+
+
+def _tally_rows(output: Floats) -> Ints:
+    """Return the row of a tally, highest first, that each output of a panel has."""
+    order = np.argsort(-output)
+    rows = np.empty(output.size, dtype=np.intp)
+    rows[order] = np.cumsum(begins_run(output[order])) - 1
+    return rows
 
 
 def _compare_outputs(
@@ -390,23 +396,39 @@ def compare_metric(
             )
         why = "It counts single cases on which two differ."
         refuse(votes, "McNemar's test", {"weight": why, "cluster": why})
-    found = (estimates(votes[k], 1.0, [chosen], level=level) for k in votes.names)
-    values = {k: e[chosen.name] for k, e in zip(votes.names, found, strict=True)}
+    values = {
+        name: estimates(votes[name], 1.0, [chosen], level=level)[chosen.name]
+        for name in votes.names
+    }
     if not shared:
-        columns = []
-        for e, flags in zip(
-            values.values(), sample.target_counts.rows.T == 1, strict=True
-        ):
-            m = evaluate_measure(sample, partial(metric_measure, chosen, flags))
-            columns.append(replace(m, value=e.value, estimate=e))
+        columns = _metric_columns(sample, chosen, list(values.values()))
         return _compare_columns(votes, columns, margin, chosen.name)
 
-    def contrast(i: int, j: int) -> PairedProportionDifference:
-        return _share_contrast(sample.observed, chosen, i, j, level)
+    def difference(i: int, j: int) -> PairedProportionDifference:
+        return _paired_proportion_difference(sample.observed, chosen, i, j, level)
 
-    about: Any = {"margin": margin, "method": chosen.name, "cases": [votes]}
-    answer = together(values, contrast, paired=True, **about)
-    return _by_mcnemar(answer, contrast) if method == "mcnemar" else answer
+    comparison = together(
+        values,
+        difference,
+        margin=margin,
+        paired=True,
+        method=chosen.name,
+        cases=[votes],
+    )
+    return _by_mcnemar(comparison, difference) if method == "mcnemar" else comparison
+
+
+def _metric_columns(
+    sample: Sample[Panel], metric: Metric, reported: Sequence[Estimate]
+) -> list[EvaluatedMeasure]:
+    """Return a metric of each classifier, with its influence by row of the panel."""
+    columns = []
+    for estimate, output in zip(reported, sample.target_counts.rows.T, strict=True):
+        evaluated = evaluate_measure(
+            sample, partial(metric_measure, metric, output == 1)
+        )
+        columns.append(replace(evaluated, value=estimate.value, estimate=estimate))
+    return columns
 
 
 def _same_cases(m: Metric, sample: Sample[Panel]) -> bool:
@@ -419,56 +441,100 @@ def _same_cases(m: Metric, sample: Sample[Panel]) -> bool:
     return tp == fn and fp == tn
 
 
-def _share_contrast(
-    x: Panel, metric: Metric, i: int, j: int, level: float
+def _paired_proportion_difference(
+    panel: Panel, metric: Metric, i: int, j: int, level: float
 ) -> PairedProportionDifference:
-    """Count the cases that only one of two shares counts, as if independent."""
+    """Return the difference of two proportions of the same cases.
+
+    Weighted or clustered cases count as so many independent ones as vary as much.
+    """
     ratio: Any = metric.ratio
-    (tp, fp, fn, tn), among = ratio.over, ratio.under[1::-1]
-    flag = x.rows[:, [i, j]] == 1
-    # by how much more does the first count a negative, and a positive, of each row?
-    gaps = [
-        np.subtract(*np.where(flag, a, b).T.astype(np.float64))
-        for a, b in ((fp, tn), (tp, fn))
-    ]
-    counts = (x.neg, x.pos)
-    n = sum(k * float(c.sum()) for k, c in zip(among, counts, strict=True))
-    if not n > 0:
+    counts_positives, counts_negatives = ratio.under[:2]
+    total = counts_negatives * float(panel.neg.sum())
+    total += counts_positives * float(panel.pos.sum())
+    if not total > 0:
         return PairedProportionDifference(math.nan, 0.0, 0.0, math.nan)
-    b, c = (
-        sum(float(c[side * g > 0].sum()) for c, g in zip(counts, gaps, strict=True))
-        for side in (1, -1)
+
+    # by how much more does the first count a negative, and a positive, of each row?
+    tp, fp, fn, tn = ratio.over
+    gap_of_negative = _gap_by_row(panel, i, j, flagged=fp, not_flagged=tn)
+    gap_of_positive = _gap_by_row(panel, i, j, flagged=tp, not_flagged=fn)
+
+    # McNemar's discordant cases: counted by the first only, by the second only
+    only_first = _cases_where(panel, gap_of_negative > 0, gap_of_positive > 0)
+    only_second = _cases_where(panel, gap_of_negative < 0, gap_of_positive < 0)
+    difference = (only_first - only_second) / total
+
+    influence = Influence(
+        counts_negatives * (gap_of_negative - difference) / total,
+        counts_positives * (gap_of_positive - difference) / total,
     )
-    d = (b - c) / n
-    by_neg, by_pos = (k * (g - d) / n for k, g in zip(among, gaps, strict=True))
-    s = estimate_variance(x, Influence(by_neg, by_pos))
-    of_one, (neg, pos) = (b + c) / n - d * d, (np.full(len(x), k > 0) for k in among)
-    sample = proportion_sample(x, neg, pos, s.uncorrected_variance, varies=of_one > 0)
-    number = effective_sample_size(of_one, sample, level)
+    variance_estimate = estimate_variance(panel, influence)
+    variance_of_case = (only_first + only_second) / total - difference * difference
+    sample = proportion_sample(
+        panel,
+        np.full(len(panel), counts_negatives > 0),
+        np.full(len(panel), counts_positives > 0),
+        variance_estimate.uncorrected_variance,
+        varies=variance_of_case > 0,
+    )
+    number = effective_sample_size(variance_of_case, sample, level)
     return PairedProportionDifference(
-        number, number * b / n, number * c / n, s.standard_error
+        sample_size=number,
+        only_first=number * only_first / total,
+        only_second=number * only_second / total,
+        standard_error=variance_estimate.standard_error,
     )
+
+
+def _gap_by_row(
+    panel: Panel, i: int, j: int, *, flagged: float, not_flagged: float
+) -> Floats:
+    """Return how much more the first of two classifiers counts a case of each row."""
+    first = np.where(panel.rows[:, i] == 1, flagged, not_flagged).astype(np.float64)
+    second = np.where(panel.rows[:, j] == 1, flagged, not_flagged).astype(np.float64)
+    return np.asarray(first - second)
+
+
+def _cases_where(panel: Panel, of_negatives: Array, of_positives: Array) -> float:
+    """Return the number of negatives, and of positives, of the chosen rows."""
+    return float(panel.neg[of_negatives].sum()) + float(panel.pos[of_positives].sum())
 
 
 def _by_mcnemar(
-    found: Comparison, contrast: Callable[[int, int], PairedProportionDifference]
+    comparison: Comparison,
+    contrast: Callable[[int, int], PairedProportionDifference],
 ) -> Comparison:
-    """Give pairs McNemar's exact p-values; intervals hold 0 where these allow it."""
-    from scipy.special import bdtr
+    """Return pairs with McNemar's exact p-values; intervals agree with them."""
+    positions = {name: k for k, name in enumerate(comparison.names)}
+    pairs = []
+    for pair in comparison.pairs:
+        discordant = contrast(positions[pair.first], positions[pair.second])
+        p_value = _exact_mcnemar_p_value(discordant)
+        difference = pair.difference
+        if p_value > 1 - difference.level:
+            # zero is possible by the test
+            difference = replace(
+                difference,
+                low=min(difference.low, 0.0),
+                high=max(difference.high, 0.0),
+            )
+        pairs.append(replace(pair, difference=difference, p_value=p_value))
 
-    at = {name: k for k, name in enumerate(found.names)}
-    pairs: list[Pair] = []
-    for pair in found.pairs:
-        c = contrast(at[pair.first], at[pair.second])
-        won, lost, d = round(c.only_first), round(c.only_second), pair.difference
-        p = min(1.0, 2 * float(bdtr(min(won, lost), won + lost, 0.5)))
-        if p > 1 - d.level:
-            d = replace(d, low=min(d.low, 0.0), high=max(d.high, 0.0))
-        pairs.append(replace(pair, difference=d, p_value=p))
     adjusted_pairs = adjusted(pairs)
     return replace(
-        found, pairs=adjusted_pairs, p_value=smallest_p_value(adjusted_pairs)
+        comparison, pairs=adjusted_pairs, p_value=smallest_p_value(adjusted_pairs)
     )
+
+
+def _exact_mcnemar_p_value(difference: PairedProportionDifference) -> float:
+    """Return the two-sided binomial p-value of the discordant cases."""
+    from scipy.special import bdtr
+
+    only_first = round(difference.only_first)
+    only_second = round(difference.only_second)
+    fewer = min(only_first, only_second)
+    return min(1.0, 2 * float(bdtr(fewer, only_first + only_second, 0.5)))
 
 
 @of_panel

@@ -147,8 +147,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 def adjusted(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
     """Give pairs the p-values that allow for their number."""
-    p = holm([pair.p_value for pair in pairs])
-    return tuple(replace(pair, p_adjusted=a) for pair, a in zip(pairs, p, strict=True))
+    adjusted_p_values = holm([pair.p_value for pair in pairs])
+    return tuple(
+        replace(pair, p_adjusted=p_value)
+        for pair, p_value in zip(pairs, adjusted_p_values, strict=True)
+    )
 
 
 def asked_margin(margin: float | None) -> float:
@@ -159,29 +162,54 @@ def asked_margin(margin: float | None) -> float:
 def judged(
     first: str,
     second: str,
-    c: TestedDifference,
+    difference: TestedDifference,
     method: str,
     level: float,
     margin: float,
 ) -> Pair:
-    """Put a difference and its tests, against zero and the margin, into a pair."""
-    unknown = math.nan
-    if not math.isfinite(c.value):  # of an undefined ratio nothing is known
-        difference = estimate_from_interval(c.value, unknown, unknown, level, method)
-        return Pair(first, second, difference, unknown, unknown, unknown, margin)
-    difference, p = (
-        estimate_from_interval(
-            c.value, *c.interval(level), level, method, c.standard_error
-        ),
-        two_sided_p_value(c),
+    """Return a pair: a difference with its tests, against zero and the margin."""
+    if not math.isfinite(difference.value):
+        return _undefined_pair(first, second, difference.value, method, level, margin)
+
+    low, high = difference.interval(level)
+    estimate = estimate_from_interval(
+        difference.value, low, high, level, method, difference.standard_error
     )
-    pair = Pair(first, second, difference, c.statistic, p, p, margin)
+    p_value = two_sided_p_value(difference)
+    pair = Pair(
+        first=first,
+        second=second,
+        difference=estimate,
+        statistic=difference.statistic,
+        p_value=p_value,
+        p_adjusted=p_value,
+        margin=margin,
+    )
     if math.isnan(margin):
         return pair
-    worse, better = c.p_value_above(-margin), 1 - c.p_value_above(margin)
-    both = max(worse, better)
+
+    p_first_worse = difference.p_value_above(-margin)
+    p_second_worse = 1 - difference.p_value_above(margin)
     return replace(
-        pair, p_noninferior=worse, p_noninferior_second=better, p_equivalent=both
+        pair,
+        p_noninferior=p_first_worse,
+        p_noninferior_second=p_second_worse,
+        p_equivalent=max(p_first_worse, p_second_worse),
+    )
+
+
+def _undefined_pair(
+    first: str, second: str, value: float, method: str, level: float, margin: float
+) -> Pair:
+    """Return a pair of which nothing is known: a ratio is undefined."""
+    return Pair(
+        first=first,
+        second=second,
+        difference=estimate_from_interval(value, math.nan, math.nan, level, method),
+        statistic=math.nan,
+        p_value=math.nan,
+        p_adjusted=math.nan,
+        margin=margin,
     )
 
 
@@ -232,33 +260,68 @@ def smallest_p_value(pairs: Sequence[Pair]) -> float:
     return min(p_values, default=math.nan)
 
 
-_FEW = 10  # with fewer cases of a class even large differences are missed
+# with fewer cases of a class even large differences are missed
+_FEW_CASES = 10
 
 
 def _notes(values: Mapping[str, Estimate], cases: Sequence[Cases]) -> tuple[str, ...]:
-    """Say what is undefined, where few cases tell little, and what limits assume."""
-    found = []
-    gone = [name for name, e in values.items() if not math.isfinite(e.value)]
-    if gone:
-        what = next(iter(values.values())).name or "The number"
-        found.append(
-            f"{what} of {listing(gone)} is not defined by these cases (its denominator "
-            "is 0), so that its differences cannot be judged."
-        )
-    words = "negative", "positive"
-    numbers = (pair for x in cases for pair in zip(x.equal_cases, words, strict=True))
-    n, name = min((pair for pair in numbers if pair[0] > 0), default=(_FEW, ""))
-    if n < _FEW:
-        found.append(
-            f"With {n:.3g} {name} case{'s' if n > 1 else ''} only a very large "
-            "difference can be distinguished from chance; collect more "
-            f"{name} cases."
-        )
-    return *found, *next(filter(None, map(interval_notes, cases)), ())
+    """Return what is undefined, where few cases tell little, what intervals assume."""
+    return (
+        *_notes_on_undefined_values(values),
+        *_notes_on_few_cases(cases),
+        *_first_interval_notes(cases),
+    )
 
 
-def pairs_figure(found: Comparison, minus: str = "-") -> Intervals:
-    """Which classifiers differ, and by how much? All differences with intervals."""
-    named = {f"{p.first} {minus} {p.second}": p.difference for p in found.pairs}
-    p, keys = np.array([p.p_adjusted for p in found.pairs]), ("pair", "difference")
-    return intervals("Differences", "Difference", named, zero=0.0, keys=keys, p=p)
+def _notes_on_undefined_values(values: Mapping[str, Estimate]) -> list[str]:
+    undefined = [
+        name for name, estimate in values.items() if not math.isfinite(estimate.value)
+    ]
+    if not undefined:
+        return []
+    statistic = next(iter(values.values())).name or "The number"
+    return [
+        f"{statistic} of {listing(undefined)} is not defined by these cases (its "
+        "denominator is 0), so that its differences cannot be judged."
+    ]
+
+
+def _notes_on_few_cases(cases: Sequence[Cases]) -> list[str]:
+    class_sizes = []
+    for counts in cases:
+        negatives, positives = counts.equal_cases
+        class_sizes += [(negatives, "negative"), (positives, "positive")]
+    present = [class_size for class_size in class_sizes if class_size[0] > 0]
+    number, label = min(present, default=(_FEW_CASES, ""))
+    if number >= _FEW_CASES:
+        return []
+    return [
+        f"With {number:.3g} {label} case{'s' if number > 1 else ''} only a very large "
+        "difference can be distinguished from chance; collect more "
+        f"{label} cases."
+    ]
+
+
+def _first_interval_notes(cases: Sequence[Cases]) -> tuple[str, ...]:
+    """Return what intervals assume of the first cases of which there is a note."""
+    for counts in cases:
+        notes = interval_notes(counts)
+        if notes:
+            return notes
+    return ()
+
+
+def pairs_figure(comparison: Comparison, minus: str = "-") -> Intervals:
+    """Return the figure of all differences with their intervals."""
+    differences = {
+        f"{pair.first} {minus} {pair.second}": pair.difference
+        for pair in comparison.pairs
+    }
+    return intervals(
+        "Differences",
+        "Difference",
+        differences,
+        zero=0.0,
+        keys=("pair", "difference"),
+        p=np.array([pair.p_adjusted for pair in comparison.pairs]),
+    )
