@@ -238,3 +238,48 @@ def wait_until_reading(pid):
         if "pipe" in stack and "duckdb" in maps:
             return
         subprocess.run(["sleep", "0.05"], check=True)
+
+
+SWALLOWED = """
+import os, sys
+from trueness.cli import _app
+
+def engine_that_swallows():
+    try:
+        os.kill(os.getpid(), int(sys.argv[1]))
+    except BaseException:
+        pass
+    raise RuntimeError("Query interrupted")
+
+_app.app = engine_that_swallows
+_app.main()
+"""
+FORGOTTEN = """
+import os, sys
+from trueness._core.progress import steps
+from trueness.cli import _app
+
+def library_that_forgets():
+    try:
+        os.kill(os.getpid(), int(sys.argv[1]))
+    except BaseException:
+        pass
+    for _ in steps(range(10**9), "Bootstrap"):
+        pass
+
+_app.app = library_that_forgets
+_app.main()
+"""
+
+
+@pytest.mark.parametrize("code", [SWALLOWED, FORGOTTEN])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_an_engine_swallows_ends_the_command(code, number):
+    words = [sys.executable, "-c", code, str(int(number))]
+
+    done = subprocess.run(
+        words, env=ENVIRONMENT, capture_output=True, text=True, timeout=60
+    )
+
+    assert done.returncode == 128 + number
+    assert done.stderr == ""

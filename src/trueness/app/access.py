@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 from collections.abc import Iterable
+from contextlib import suppress
 from secrets import token_urlsafe
 from typing import final
 from urllib.parse import parse_qs
@@ -52,6 +53,7 @@ PUBLIC_PAGES = ("/", "/look")
 PUBLIC_FOLDER = "/static/"
 WRONG_HOST = "This server answers under its own address only.\n"
 WRONG_ORIGIN = "This request came from another page, and was refused.\n"
+STOPPING = "The server is stopping.\n"
 UNKNOWN_SESSION = (
     "This page opens with the address that trueness app has printed. The address "
     "opens one browser, once. For another browser stop trueness app, start it again, "
@@ -88,8 +90,13 @@ class Guard:
                     headers[name] = value
             await send(message)
 
-        answer = await self._own_answer(Request(scope, receive))
-        await (answer or self.app)(scope, receive, send_with_headers)
+        try:
+            answer = await self._own_answer(Request(scope, receive))
+            await (answer or self.app)(scope, receive, send_with_headers)
+        except asyncio.CancelledError:  # the server ends, and this took too long
+            stopping = PlainTextResponse(STOPPING, 503)
+            with suppress(RuntimeError):  # where an answer has begun
+                await stopping(scope, receive, send_with_headers)
 
     async def _own_answer(self, request: Request) -> Response | None:
         """Return a refusal, or the secret for a token; None where the app answers."""

@@ -22,7 +22,7 @@ from trueness._core.progress import Stopped, heard_by, stopped_by
 from trueness.app.files import DataFile
 
 MAX_CACHED_JOBS = 96
-JOIN_TIMEOUT_S = 2.0  # how long the end of the server waits for each lane
+JOIN_TIMEOUT_S = 5.0  # how long the end of the server waits for each lane
 POLL_INTERVAL_S = 0.05  # how often a lane looks after the job that it runs
 # seconds without being asked for, after which a job is stopped: browsers let a page
 # that nobody looks at ask once a minute only

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
+from types import FrameType
 from typing import Any, final
 
 import uvicorn
@@ -33,6 +34,7 @@ from trueness.app.address import DATA, KINDS, Asked, complete, field_of, in_page
 from trueness.app.files import GIVEN, Files, TooLargeError, too_large
 from trueness.app.jobs import Job, Jobs
 from trueness.app.session import COMBINER, Counted, combines
+from trueness.data.engines import interrupt_connections
 from trueness.findings.records import Finding
 
 LIMIT = 512  # megabytes of an upload
@@ -52,9 +54,15 @@ class Workbench:
 
     def __init__(self, given: str | None = None, limit: int = LIMIT * 2**20) -> None:
         self.files, self.jobs = Files(given, limit), Jobs()
+        self.is_stopping = False
         self._complete = lru_cache(200)(complete)
         # of several files the counts of the last ones stay in memory
         self._count = lru_cache(answers.KEPT)(answers.count)
+
+    def begin_to_stop(self) -> None:
+        """Let requests that wait end now; called by a handler of signals: no locks."""
+        self.is_stopping = True
+        interrupt_connections()
 
     def close(self) -> None:
         """Stop what runs and delete what was uploaded."""
@@ -137,7 +145,7 @@ class Workbench:
         if asked.chosen is None:
             return JSONResponse({"problems": asked.problems})
         job = self._ask(request, asked, "count", topic="count")
-        if not await _over(job, SOON):
+        if not await self._is_over(job, SOON):
             return JSONResponse(job.progress(), 202)
         if job.state != "done" or job.result:
             self.jobs.drop(_what(asked, "count"))
@@ -152,7 +160,7 @@ class Workbench:
             raise HTTPException(404)
         quick = "quick" in request.query_params
         job = self._ask(request, asked, key, quick, topic=(key, quick))
-        if not await _over(job, SOON):
+        if not await self._is_over(job, SOON):
             return JSONResponse(job.progress(), 202)
         if job.state == "done":
             return HTMLResponse(job.result[0])
@@ -173,6 +181,14 @@ class Workbench:
         make = partial(self._made, asked, key, quick)
         lane = 0 if quick or key == "count" else 1
         return self.jobs.ask(what, make, tab, lane, topic if tab else None, asked.file)
+
+    async def _is_over(self, job: Job, seconds: float | None = None) -> bool:
+        """Wait until a job is over, for a while; other requests go on meanwhile."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while not job.is_over and not self.is_stopping:
+                    await asyncio.sleep(0.01)
+        return job.is_over
 
     def _made(self, asked: Asked, key: str, quick: bool) -> Any:
         """Make what a job is for: problems by field, a file, or a section."""
@@ -237,7 +253,7 @@ class Workbench:
         if alone or not known:
             raise HTTPException(404)
         job = self._ask(request, asked, figure[1] if figure else name)
-        if not await _over(job, SOON if ready else None):
+        if not await self._is_over(job, SOON if ready else None):
             return JSONResponse(job.progress(), 202)
         if job.state != "done":
             return _problem(_why(job), 409)
@@ -295,15 +311,6 @@ class Workbench:
 def _whole(request: Request, name: str) -> int:
     text = request.query_params.get(name, "0")
     return int(text) if re.fullmatch(r"\d{1,12}", text) else 0
-
-
-async def _over(job: Job, seconds: float | None = None) -> bool:
-    """Wait until a job is over, for a while; other requests go on meanwhile."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            while not job.is_over:
-                await asyncio.sleep(0.01)
-    return job.is_over
 
 
 def _why(job: Job) -> str:
@@ -375,6 +382,20 @@ def _ignore_lack_of_handles(
     loop.default_exception_handler(context)
 
 
+@final
+class Server(uvicorn.Server):
+    """A server whose requests that wait end when it is asked to end."""
+
+    def __init__(self, config: uvicorn.Config, workbench: Workbench) -> None:
+        super().__init__(config)
+        self._workbench = workbench
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Hear Ctrl-C or SIGTERM."""
+        self._workbench.begin_to_stop()
+        super().handle_exit(sig, frame)
+
+
 @contextmanager
 def prepared(
     given: str | None, *, host: str = "127.0.0.1", port: int = 0, limit: int = LIMIT
@@ -403,7 +424,7 @@ def prepared(
             ws="none",
             timeout_graceful_shutdown=2,
         )
-        server = uvicorn.Server(config)
+        server = Server(config, workbench)
         name = socket.gethostname() if host in ANYWHERE else _in_address(host)
         own = [file.word for file in workbench.files.own]
         page = f"look?file={GIVEN}" if own == [GIVEN] else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import sys
 from functools import cache
 from importlib import import_module
@@ -14,6 +13,9 @@ from typing import Annotated, Any
 import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
+
+from trueness._core.progress import stopped_by
+from trueness.cli import _signals
 
 _NAMES = (
     "report app look evaluate threshold compare readers calibrate combine apply nogold "
@@ -45,7 +47,7 @@ CODES = (
     "Exit codes: 0 done; 1 the output could not be written or was closed by its "
     "reader; 2 wrong input; 3 too few cases, or no threshold meets the constraints; "
     "4 a requirement fails, or an alarm is raised; 5 none fails, but one cannot be "
-    "decided yet; 130 interrupted."
+    "decided yet; 130 interrupted; 143 terminated."
 )
 
 
@@ -146,16 +148,17 @@ def _start(
     pass
 
 
-def _terminated(number: int, frame: object) -> None:
-    # unwinds like an interrupt, so that no temporary file stays behind
-    raise SystemExit(128 + number)
-
-
 def main() -> None:
     """Run the command line."""
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115 - until the end
     if sys.stdout is None:
         sys.stderr.write("Error: standard output is closed.\n")
         raise SystemExit(1)
-    signal.signal(signal.SIGTERM, _terminated)
-    app()
+    _signals.listen()
+    try:
+        with stopped_by(_signals.STOP_REQUEST):
+            app()
+    except BaseException as error:
+        if not _signals.was_asked_to_end(error):
+            raise
+        _signals.leave(error)

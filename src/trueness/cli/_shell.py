@@ -41,9 +41,10 @@ from trueness._core.checks.errors import (
 )
 from trueness._core.files import is_device, replacing
 from trueness._core.imports import required
-from trueness._core.progress import progress, silent
+from trueness._core.progress import Stopped, progress, silent
 from trueness._core.records import json_value, shown
 from trueness.calibration.maps import Map
+from trueness.cli import _signals
 from trueness.cli._columns import Request
 from trueness.cli._source import Source, is_local
 from trueness.counts.design import PLAIN
@@ -322,6 +323,10 @@ def ending(debug: bool, quiet: bool, options: Iterable[str]) -> Iterator[None]:
         if debug and not isinstance(err, BrokenPipeError):
             raise
         raise typer.Exit(_end(err)) from None
+    except (Exception, Stopped) as err:
+        if debug or not _signals.was_asked_to_end(err):
+            raise
+        raise typer.Exit(_end(KeyboardInterrupt())) from None
     finally:
         _QUIET.reset(said)
         _OPTIONS.reset(known)
@@ -330,7 +335,7 @@ def ending(debug: bool, quiet: bool, options: Iterable[str]) -> Iterator[None]:
 def _end(err: BaseException) -> int:
     if isinstance(err, KeyboardInterrupt):
         _print(sys.stderr, "Interrupted; no file was left half-written.")
-        return 130
+        return _signals.exit_code()
     if isinstance(err, OSError):
         try:
             sys.stdout.flush()

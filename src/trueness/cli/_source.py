@@ -25,7 +25,7 @@ from trueness._core.checks.words import nearest
 from trueness._core.files import temporary_folder
 from trueness._core.records import shown
 from trueness.data.cleaning import few_words, meaning
-from trueness.data.engines import quoted, reading
+from trueness.data.engines import CONNECTIONS, quoted, reading
 from trueness.data.files import is_data, scan
 
 SAMPLE = "sample:"
@@ -145,7 +145,9 @@ def memory_engine() -> Any:
 
     The usual one may take four fifths of the machine.
     """
-    return duckdb.connect(":memory:", config={"memory_limit": MEMORY_LIMIT})
+    engine = duckdb.connect(":memory:", config={"memory_limit": MEMORY_LIMIT})
+    CONNECTIONS.add(engine)
+    return engine
 
 
 def groups_of(rows: duckdb.DuckDBPyRelation, column: str) -> Iterator[tuple[Any, Any]]:

@@ -26,7 +26,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_one, plain
 from trueness._core.imports import lazy_import
-from trueness._core.progress import progress
+from trueness._core.progress import progress, stop_if_requested
 from trueness.counts.counting import Weights
 from trueness.data.columns import column, is_frame
 
@@ -384,12 +384,17 @@ def aside(query: Callable[[], T]) -> T:
     try:
         while thread.is_alive():
             thread.join(0.05)
-    except KeyboardInterrupt:
-        for connection in list(CONNECTIONS):
-            connection.interrupt()
+    except (KeyboardInterrupt, SystemExit):
+        interrupt_connections()
         thread.join(5)
         raise
     return answer.result()
+
+
+def interrupt_connections() -> None:
+    """End every query that an engine of this process runs."""
+    for connection in list(CONNECTIONS):
+        connection.interrupt()
 
 
 @contextmanager
@@ -406,6 +411,7 @@ def reading() -> Iterator[Callable[[], None]]:
         signal.default_int_handler(number, frame)
 
     def stop_if_asked() -> None:
+        stop_if_requested()
         if pressed:
             raise KeyboardInterrupt
 
