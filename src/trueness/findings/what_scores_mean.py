@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, final
@@ -59,111 +59,155 @@ class Meaning:
     verdict: CalibrationVerdict
 
     def probability(self, threshold: Array) -> Array:
-        """Which share of positives belongs to each threshold, by the fitted curve?"""
+        """Return the proportion of positives at each threshold, by the fitted curve."""
         return np.interp(threshold, self.curve.score, self.curve.probability)
 
 
 def meanings(s: Subject) -> list[Meaning | None]:
     """Measure the calibration of each classifier whose scores can be probabilities."""
-    a, sure = s.asked, {"level": s.asked.level}
+    request = s.asked
 
-    def ask(m: Model) -> Meaning | None:
-        if not m.is_probability:
+    def measure(model: Model) -> Meaning | None:
+        if not model.is_probability:
             return None
-        number = a.replicates or FEW
         return Meaning(
-            reliability(m.tally, **sure, rng=a.rng, replicates=number),
-            brier(m.tally, **sure),
-            log_loss(m.tally, **sure),
-            calibration_verdict(m.tally, **sure),
+            curve=reliability(
+                model.tally,
+                level=request.level,
+                rng=request.rng,
+                replicates=request.replicates or FEW,
+            ),
+            brier=brier(model.tally, level=request.level),
+            log_loss=log_loss(model.tally, level=request.level),
+            verdict=calibration_verdict(model.tally, level=request.level),
         )
 
     return [
-        s.once(("meaning", m.key, a.sure), partial(possible, partial(ask, m)))
-        for m in s.models
+        s.once(
+            ("meaning", model.key, request.sure),
+            partial(possible, partial(measure, model)),
+        )
+        for model in s.models
     ]
 
 
 def what_scores_mean(s: Subject) -> Finding | None:
     """Say which scores can be read as probabilities."""
-    found = dict(zip(s.names, meanings(s), strict=True))
-    known = {name: x for name, x in found.items() if x is not None}
-    outside = [m.name for m in s.models if not m.is_probability]
-    if not known and not outside:  # nothing that could be tested
+    meaning_of = dict(zip(s.names, meanings(s), strict=True))
+    measured = {name: x for name, x in meaning_of.items() if x is not None}
+    outside = [model.name for model in s.models if not model.is_probability]
+    if not measured and not outside:  # nothing that could be tested
         return None
-    worst = [n for n, x in known.items() if math.isinf(x.log_loss.value)]
+
+    infinite = [name for name, x in measured.items() if math.isinf(x.log_loss.value)]
     open_ended = [
-        n for n, x in known.items() if math.isinf(x.log_loss.high) and n not in worst
+        name
+        for name, x in measured.items()
+        if math.isinf(x.log_loss.high) and name not in infinite
     ]
+    numbers = {
+        name: fields_of(x, "brier", "log_loss", "verdict")
+        for name, x in measured.items()
+    }
     return finding(
         "calibration",
-        {n: fields_of(x, "brier", "log_loss", "verdict") for n, x in known.items()},
-        answer=tuple(_verdicts(known)),
+        numbers,
+        answer=tuple(_verdict_notes(measured)),
         notes=(
-            *when(worst, "log loss infinite", names=worst),
+            *when(infinite, "log loss infinite", names=infinite),
             *when(open_ended, "log loss unbounded", names=open_ended),
             *when(outside, "not probabilities", names=outside),
         ),
-        tables=_tables(s.tallies, known),
-        figures=tuple(_figure(s, found[s.best.name], known)),
+        tables=_tables(s.tallies, measured),
+        figures=tuple(_figure(s, meaning_of[s.best.name], measured)),
     )
 
 
-def _verdicts(known: Mapping[str, Meaning]) -> list[Note]:
+def _verdict_notes(measured: Mapping[str, Meaning]) -> list[Note]:
     """Say the one verdict of each; how far, and where, of the worst like the best."""
-    codes = dict.fromkeys(x.verdict.code for x in known.values())
-    best, lines = next(iter(known), ""), []
+    best = next(iter(measured), "")
+    codes = dict.fromkeys(x.verdict.code for x in measured.values())
+    notes: list[Note] = []
+
     for code in codes:
-        some = {n: x.verdict for n, x in known.items() if x.verdict.code == code}
-        ps = (p_is(v.p_value) for v in some.values() if not math.isnan(v.p_value))
-        texts = ", ".join(dict.fromkeys(ps))
-        said_p = f" ({texts})" if texts else ""
-        lines.append(note(code, names=list(some), p=said_p))
-        if best in some:
-            worst = max(some, key=lambda n: some[n].error.value)
-            of = f"{worst}: " if len(known) > 1 else ""
-            lines += said(f"{of}{text}" for text in some[worst].sentences[1:])
-    return lines
+        verdicts = {
+            name: x.verdict for name, x in measured.items() if x.verdict.code == code
+        }
+        p_values = _p_values_in_words(verdicts.values())
+        notes.append(note(code, names=list(verdicts), p=p_values))
+        if best not in verdicts:
+            continue
+        worst = max(verdicts, key=lambda name: verdicts[name].error.value)
+        prefix = f"{worst}: " if len(measured) > 1 else ""
+        notes += said(f"{prefix}{text}" for text in verdicts[worst].sentences[1:])
+    return notes
+
+
+def _p_values_in_words(verdicts: Iterable[CalibrationVerdict]) -> str:
+    """Return the different p-values in brackets, or nothing."""
+    texts = [p_is(v.p_value) for v in verdicts if not math.isnan(v.p_value)]
+    if not texts:
+        return ""
+    return f" ({', '.join(dict.fromkeys(texts))})"
 
 
 def _tables(
-    tallies: Mapping[str, Tally], known: Mapping[str, Meaning]
+    tallies: Mapping[str, Tally], measured: Mapping[str, Meaning]
 ) -> tuple[Table, ...]:
-    """Give the scores with their parts, and the line through them."""
-    if not known:
+    """Return the scores with their parts, and the line through them."""
+    if not measured:
         return ()
-    lines = []
-    for name, x in known.items():
+
+    verdict_rows = []
+    part_rows = []
+    line_rows = []
+    for name, x in measured.items():
+        verdict_rows.append((name, x.verdict.code, x.verdict.error, x.brier))
+        parts = x.brier.parts
+        part_rows.append((name, parts.mcb.value, parts.dsc.value, parts.unc.value))
         line = possible(partial(calibration_line, tallies[name]))
-        lines.append((name, x.log_loss, line and line.slope, line and line.intercept))
-    three = ("mcb", "dsc", "unc")
-    parts = [(n, *(getattr(x.brier, k).value for k in three)) for n, x in known.items()]
-    each = [(n, x.verdict.code, x.verdict.error, x.brier) for n, x in known.items()]
-    head = ("classifier", "verdict", "mean error", "Brier score")
-    brier_parts = ("classifier", "miscalibration", "discrimination", "uncertainty")
-    more = ("classifier", "log loss", "slope", "intercept")
+        slope = line and line.slope
+        intercept = line and line.intercept
+        line_rows.append((name, x.log_loss, slope, intercept))
+
     return (
-        table("Calibration", head, each),
-        table("Parts of the Brier score", brier_parts, parts, brief=False),
-        table("Log loss and calibration line", more, lines, brief=False),
+        table(
+            "Calibration",
+            ("classifier", "verdict", "mean error", "Brier score"),
+            verdict_rows,
+        ),
+        table(
+            "Parts of the Brier score",
+            ("classifier", "miscalibration", "discrimination", "uncertainty"),
+            part_rows,
+            brief=False,
+        ),
+        table(
+            "Log loss and calibration line",
+            ("classifier", "log loss", "slope", "intercept"),
+            line_rows,
+            brief=False,
+        ),
     )
 
 
 def _figure(
-    s: Subject, first: Meaning | None, known: Mapping[str, Meaning]
+    s: Subject, best: Meaning | None, measured: Mapping[str, Meaning]
 ) -> list[Figure]:
-    """Draw the share of positives against the score, with the consistency band."""
-    if not known:
+    """Draw the proportion of positives against the score, with its consistency band."""
+    if not measured:
         return []
-    cut = float(np.clip(s.best.point.threshold, 0, 1))
-    at = math.nan if first is None else float(first.probability(np.array(cut)))
-    curves = {name: x.curve for name, x in known.items()}
+    threshold = float(np.clip(s.best.point.threshold, 0, 1))
+    probability = math.nan
+    if best is not None:
+        probability = float(best.probability(np.array(threshold)))
+    curves = {name: x.curve for name, x in measured.items()}
     return [
         figure(
             "Calibration",
             reliability_figure(curves, "consistency"),
             order=s.names,
-            at=(cut, at),
+            at=(threshold, probability),
             follow="threshold probability",
             rule="threshold",
             band="expected",

@@ -1,0 +1,148 @@
+"""Expected calibration error, smooth error and ICI."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trueness
+from trueness import InputError, Tally
+
+REFERENCE = Path(__file__).parents[1] / "reference"
+SMOOTH = json.loads((REFERENCE / "smooth_ece.json").read_text())
+
+
+def test_calibration_error_by_hand():
+    t = trueness.Tally([0.1, 0.4, 0.8], neg=[8, 4, 3], pos=[2, 6, 7])
+    e = trueness.calibration_error(t, bins=3)
+    assert e.plain.value == pytest.approx((0.1 + 0.2 + 0.1) / 3)
+    noise = (0.2 * 0.8 + 0.6 * 0.4 + 0.7 * 0.3) / 9
+    square = (0.01 + 0.04 + 0.01 - noise) / 3
+    assert e.rms.value == pytest.approx(math.sqrt(max(0, square)))
+    assert e.debiased.value < e.plain.value
+    # E|N(0, s)| = s sqrt(2 / pi)
+    s = [math.sqrt(p * (1 - p) / 10) for p in (0.1, 0.4, 0.8)]
+    assert e.chance == pytest.approx(math.sqrt(2 / math.pi) * sum(s) / 3)
+    assert e.bins == 3
+    assert f"{e.chance:.3g}" in e.warning
+
+
+def test_smooth_error_is_that_of_its_authors():
+    for case in SMOOTH["cases"]:
+        rng = np.random.default_rng(case["seed"])
+        p = np.round(rng.random(case["n"]), 3)
+        y = (rng.random(case["n"]) < p ** case["power"]).astype(int)
+        t = trueness.tally(y, p)
+        ours = trueness.calibration_error(t).smooth.value
+        assert ours == pytest.approx(case["smooth"], rel=0.02)
+
+
+def brute_loess(x, y, at, span):
+    """One weighted parabola at a time, on single cases."""
+    q = int(np.floor(span * x.size + 1e-5))
+    out = []
+    for point in at:
+        distance = np.abs(x - point)
+        width = np.sort(distance)[q - 1]
+        weight = np.clip(1 - (distance / width) ** 3, 0, None) ** 3
+        fit = np.polynomial.polynomial.polyfit(x - point, y, 2, w=np.sqrt(weight))
+        out.append(fit[0])
+    return np.array(out)
+
+
+@pytest.mark.parametrize("span", [0.4, 0.75, 1.0])
+def test_index_of_labels_one_by_one(rng, span):
+    p = rng.random(150)
+    y = rng.random(150) < p**2
+    found = trueness.calibration_index(y, p, positive=True, span=span)
+    x = np.sort(p)
+    away = np.abs(brute_loess(x, y[np.argsort(p)].astype(float), x, span) - x)
+    assert found.ici.value == pytest.approx(away.mean(), abs=1e-8)
+    assert found.e50.value == pytest.approx(np.median(away), abs=1e-8)
+    assert found.e90.value == pytest.approx(np.quantile(away, 0.9), abs=1e-8)
+    assert found.largest.value == pytest.approx(away.max(), abs=1e-8)
+    assert found.ici.low > 0  # 1/12 + ... : p^2 is far from p
+
+
+def test_equal_width_error_is_that_of_other_packages():
+    """get_ece of uncertainty-calibration 0.1.4 (Kumar et al. 2019), 10 and 15 bins."""
+    i = np.arange(1, 121)
+    y = ((i * 7) % 10 < 3).astype(int)
+    t = trueness.tally(y, 0.7 * ((i * 53) % 101 + 1) / 103 + 0.2 * y)
+    for bins, other in ((10, 0.15004854368932036), (15, 0.14508090614886726)):
+        found = trueness.calibration_error(t, bins=bins, binning="equal width")
+        assert found.plain.value == pytest.approx(other, rel=1e-13)
+    t = Tally([0.25, 0.75], neg=[5, 1], pos=[5, 9])
+    e = trueness.calibration_error(t, bins=10, binning="equal width")
+    assert e.plain.value == pytest.approx((0.25 + 0.15) / 2)
+    assert (e.bins, e.binning) == (2, "equal width")
+    with pytest.raises(InputError, match="binning must be one of"):
+        trueness.calibration_error(t, binning="equal")
+
+
+def test_indices_agree_with_r():
+    # R's loess and ResourceSelection's formula: tests/reference/calibration.R
+    found = json.loads((REFERENCE / "calibration.json").read_text())
+    y, p = (np.array(found[k]) for k in ("y", "p"))
+    x = trueness.calibration_index(y, p)
+    ours = [x.ici.value, x.e50.value, x.e90.value, x.largest.value]
+    assert ours == pytest.approx([found[k] for k in ("ici", "e50", "e90", "emax")])
+    test = trueness.calibration_test(y, p, method="hosmer-lemeshow", parameters=2)
+    assert (test.statistic, test.p_value) == pytest.approx((found["hl"], found["hl_p"]))
+
+
+def width(estimate):
+    return estimate.high - estimate.low
+
+
+def test_intervals_come_nearer_with_more_cases():
+    """The same proportions with 100 times as many cases: a tenth of the width."""
+    score = [0.1, 0.3, 0.5, 0.7, 0.9]
+    neg = np.array([85, 80, 40, 35, 20])
+    few = trueness.calibration_error(Tally(score, neg, 100 - neg))
+    many = trueness.calibration_error(Tally(score, 10_000 * neg, 10_000 * (100 - neg)))
+
+    for name in ("plain", "debiased"):
+        assert width(getattr(many, name)) < 0.011 * width(getattr(few, name))
+
+
+def test_the_interval_of_the_error_holds_it_where_most_bins_have_none():
+    """Two of ten bins are off: noise in the other eight must not raise the low end."""
+    rng = np.random.default_rng(9)
+    held = 0
+    for _ in range(40):
+        p = rng.random(1000)
+        truth = np.where(p > 0.8, p - 0.2, p)
+        error = trueness.calibration_error(rng.random(1000) < truth, p).debiased
+        bins = np.array_split((truth - p)[np.argsort(p)], 10)
+        true_error = sum(abs(gap.mean()) * gap.size for gap in bins) / 1000
+        held += error.low <= true_error <= error.high
+
+    assert held >= 35
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_interval_begins_or_ends_at_its_estimate(seed):
+    """Curves that are no line: an interval of lines would not hold their error."""
+    rng = np.random.default_rng(seed)
+    p = rng.beta(1, 1, 300).round(2).clip(0.01, 0.99)
+    y = (rng.random(300) < np.where(p > 0.5, 0.3, 0.6)).astype(int)
+    t = trueness.tally(y, p)
+    error = trueness.calibration_error(t)
+    index = trueness.calibration_index(t)
+
+    for estimate in (error.plain, error.debiased, error.rms, error.smooth, index.ici):
+        assert estimate.low < estimate.value < estimate.high
+
+
+def test_a_curve_that_is_no_line_has_no_interval_of_lines():
+    rng = np.random.default_rng(1)
+    p = np.linspace(0.01, 0.99, 2000)
+    y = (rng.random(2000) < 4 * (p - 0.5) ** 2).astype(int)
+
+    error = trueness.calibration_error(y, p)
+
+    assert (error.smooth.low, error.smooth.high) == (0, 1)
+    assert any("does not follow a line" in note for note in error.notes)
