@@ -14,7 +14,7 @@ from trueness._core.checks.errors import NotEnoughCases, UnsupportedDesign
 from trueness.counts.design import CANNOT
 from trueness.metrics.grammar import constraints
 from trueness.plots.answers import sequence
-from trueness.threshold.costs import region
+from trueness.threshold.cost_figures import region
 
 HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
 OTHER = Tally([0.9, 0.4], pos=[3, 1], neg=[1, 9])

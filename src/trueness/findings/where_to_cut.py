@@ -34,7 +34,7 @@ from trueness.metrics.definitions import METRICS, SHOWN
 from trueness.metrics.grammar import is_share, text_of
 from trueness.metrics.intervals import meant_by_rows
 from trueness.ranking.figures import curve_figure, score_figure
-from trueness.threshold import costs, sentences
+from trueness.threshold import cost_figures, sentences
 from trueness.threshold.operating_point import best_threshold
 from trueness.threshold.rule import AtThreshold
 
@@ -306,7 +306,7 @@ def _figures(s: Subject) -> list[Figure]:
         ("pr", a.sure), lambda: curve_figure("precision_recall", s.tallies, **bands)
     )
     counts = {m.name: apply_design(m.tally).target_counts for m in s.models}
-    cost = s.once(("price", fp, fn), lambda: costs.price_figure(counts, fp, fn))
+    cost = s.once(("price", fp, fn), lambda: cost_figures.price_figure(counts, fp, fn))
     both, rare, told = "recall precision", share < RARE, {"share": share}
     made = [
         _drawn(s, "ROC curve", roc, "fpr recall", "roc", folded=rare),
@@ -338,7 +338,7 @@ def _capacity(s: Subject) -> Figure:
 def _any_cost(s: Subject) -> Figure:
     """Draw the cost of the best threshold for every weight of the two errors."""
     level, first, at = s.asked.level, steps_of(s)[0], np.linspace(0, 1, POINTS)
-    curve = partial(costs.cost_curve_figure, s.tallies, level=level, at=at)
+    curve = partial(cost_figures.cost_curve_figure, s.tallies, level=level, at=at)
     return _drawn(
         s,
         "Cost for every cost ratio",
@@ -352,13 +352,15 @@ def _any_cost(s: Subject) -> Figure:
     )
 
 
-def _shaded(s: Subject, plane: str) -> tuple[costs.Strip, ...]:
+def _shaded(s: Subject, plane: str) -> tuple[cost_figures.Strip, ...]:
     """Shade where a constraint is not met, half a column wider: two strips meet."""
     limits, first = s.asked.limits, steps_of(s)[0]
     if not limits:
         return ()
-    half, made = 0.5 / (costs.ACROSS - 1), []
-    for x, *ends in costs.region(limits, plane, first.n_pos, first.n_neg, met=False):
+    half, made = 0.5 / (cost_figures.COLUMNS - 1), []
+    for x, *ends in cost_figures.region(
+        limits, plane, first.n_pos, first.n_neg, met=False
+    ):
         across = np.concatenate([[x[0] - half], x, [x[-1] + half]]).clip(0, 1)
         low, high = (np.concatenate([v[:1], v, v[-1:]]) for v in ends)
         made.append((across, low, high))
@@ -377,7 +379,7 @@ def _benefit(s: Subject) -> Figure | None:
     if not at:
         return None
     asked = {m.name: m.tally for m in s.models if m.name in at}
-    data = costs.decision_figure(asked, level=s.asked.level, at=at)
+    data = cost_figures.decision_figure(asked, level=s.asked.level, at=at)
     best = max(float(line["y"].max()) for line in data.lines)
     share, now_at = first.share, float(np.clip(first.first, 0, 1))
     top = max(best, 0.1 * share) * 1.15

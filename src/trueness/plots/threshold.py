@@ -21,7 +21,7 @@ from trueness.plots._altair import ONE, Panels, spread
 from trueness.plots._draw import Shown, Source, Style, named, picture, picture_of
 from trueness.ranking.figures import FPR, TPR, curve_figure, score_figure
 from trueness.threshold.constraints import DEFAULT_OBJECTIVE, ConstraintLike
-from trueness.threshold.costs import cost_curve_figure, decision_figure, region
+from trueness.threshold.cost_figures import cost_curve_figure, decision_figure, region
 from trueness.threshold.cuts import all_cuts, values_of
 from trueness.threshold.fronts import pareto as pareto_front
 from trueness.threshold.guarantees import GuaranteedThreshold

@@ -8,7 +8,7 @@ Where do yes and no end, and where should a person look?       ``zones``
 Which cut for each group, so that all are treated alike?       ``group_cuts``
 What remains of any of these choices on other cases?           ``validation``
 What does a choice become on bootstrap samples?                ``repeated_choices``
-Which rule keeps a promise in the population?                  ``guarantees``, ``risks``
+Which rule keeps a promise in the population?                  ``guarantees``
 What do errors cost, what is acting on the scores worth?       ``costs``
 What does a 0-1 program say, and its solver certify?           ``milp``
 What is maximised, what is bounded, and among which cases?     ``constraints``
@@ -22,11 +22,12 @@ A tally is swept into the right and wrong cases of every cut (``cuts``); a metri
 these into numbers, constraints say which cuts are allowed, and what is best among them
 becomes a record that holds a :class:`Rule`::
 
-    Tally --all_cuts--> Cuts --Problem--> Found --> OperatingPoint --> Rule
+    Tally --all_cuts--> Cuts --metric, constraints--> OperatingPoint --> Rule
 
 Floating point looks first, whole numbers decide; weights are counted in whole units.
 Read ``rule`` and ``cuts`` first, then ``operating_point``, ``validation``,
-``guarantees``; ``milp`` and ``group_search`` (with ``group_windows``, ``group_states``
-and ``maximum_tree``) last. The maths is on the page "Operating points"
+``guarantees`` (its tests are in ``claims``). The searches come last: ``pair_search``,
+``milp``, and ``group_search`` with ``group_windows``, ``group_states`` and
+``maximum_tree``. The maths is on the page "Operating points"
 (``docs/maths/threshold.md``).
 """

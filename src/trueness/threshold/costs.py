@@ -1,12 +1,12 @@
-"""What do errors cost, what is it worth to act on the scores, and how is it drawn?"""
+"""What do errors cost, and what is it worth to act on the scores?"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,6 @@ from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.figures import POINTS, Axis, Curves, Line, few_points, guide
 from trueness._core.records import Answer, Estimate
 from trueness._core.solvers import concave_corners
 from trueness.counts.answers import of_tally
@@ -24,25 +23,31 @@ from trueness.counts.resampling import Seed, replicates
 from trueness.counts.values import Tally, rescored
 from trueness.inference.estimates import evaluate_measure
 from trueness.inference.sample import apply_design, check_prevalence_known
-from trueness.metrics.algebra import Constraint, Metric, Ratio
-from trueness.metrics.confusion import Confusion, sweep, thresholds
+from trueness.metrics.algebra import Metric, Ratio
+from trueness.metrics.confusion import sweep
 from trueness.metrics.definitions import METRICS, net_benefit
 from trueness.metrics.intervals import Cut, estimate_at, meant_by_rows, metric_measure
 from trueness.threshold.cuts import thresholds_of
+
+# bootstrap samples in which the cheapest threshold is chosen again
+_REPLICATES = 200
+# corners of the ROC curve that are resampled
+_MOST_ROWS = 1000
 
 
 @final
 @dataclass(frozen=True, repr=False)
 class CostCurve(Answer):
-    """How low can the cost of errors be, for every weight of the two kinds?
+    """The smallest cost of errors, for every weight of the two kinds.
 
     Attributes
     ----------
     weight : array (n,)
-        The share of the largest possible cost that is due to missed positives, Holte's
-        probability cost function PC(+).
+        The proportion of the largest possible cost that is due to missed positives,
+        Holte's probability cost function PC(+).
     cost, low, high : array (n,)
-        The smallest cost, as a share of the largest possible one, and its interval.
+        The smallest cost, as a proportion of the largest possible one, and its
+        confidence interval.
     trivial : array (n,)
         The cost of the better of "flag all" and "flag none".
     threshold, recall, fpr : array (n,)
@@ -68,7 +73,9 @@ def cost_curve(
     level: float = 0.95,
     rng: Seed = 0,
 ) -> CostCurve:
-    r"""How low can the cost of errors be, whatever the prevalence and costs are?
+    r"""Cost curve of Drummond and Holte, with a confidence interval.
+
+    How low can the cost of errors be, whatever the prevalence and costs are?
 
     .. math:: C(w) = \min_\tau\; w\,\mathrm{FNR}(\tau) + (1 - w)\,\mathrm{FPR}(\tau),
         \qquad w = \frac{\pi c_{fn}}{\pi c_{fn} + (1 - \pi) c_{fp}}
@@ -100,82 +107,112 @@ def cost_curve(
     _cases.one_classifier(data, "cost_curve")
     _cases.both_classes(data, "cost_curve")
     level = _options.fraction(level, "level")
-    w = _options.grid(np.arange(101) / 100 if at is None else at, "at")
-    t, c = data.labelled(), sweep(data)
-    best = _cheapest(c.tp, c.fp, w)
-    tp, fp = c.tp[best], c.fp[best]
-    miss, alarm = 1 - tp / t.n_pos, fp / t.n_neg
-    cost = w * miss + (1 - w) * alarm
-    sure = _cut_rows(t, np.where(best > 0, t.score[np.maximum(best, 1) - 1], np.inf))
-    found = [
-        estimate_at(cut, replace(v * METRICS["fnr"] + (1 - v) * METRICS["fpr"],
-                              range=(0.0, 1.0)), level)
-        for v, cut in zip(w.tolist(), sure, strict=True)
-    ]  # fmt: skip
-    low, high, sd = np.array([(e.low, e.high, e.se) for e in found]).reshape(-1, 3).T
-    gain, varies = _choice_of_cost(t, w, rng)
+    weight = _options.grid(np.arange(101) / 100 if at is None else at, "at")
+
+    labelled = data.labelled()
+    counts = sweep(data)
+    place = _cheapest_cuts(counts.tp, counts.fp, weight)
+    recall = counts.tp[place] / labelled.n_pos
+    fpr = counts.fp[place] / labelled.n_neg
+    cost = weight * (1 - recall) + (1 - weight) * fpr
+
+    at_fixed_cut = _estimate_costs(labelled, place, weight, level)
+    low = np.array([e.low for e in at_fixed_cut])
+    high = np.array([e.high for e in at_fixed_cut])
+    standard_error = np.array([e.se for e in at_fixed_cut])
+    choice = _optimism_of_cheapest(labelled, weight, rng)
     # where the choice varies more than the cost at a fixed threshold
-    times = np.maximum(np.divide(varies, sd, out=np.ones(w.size), where=sd > 0), 1.0)
+    widening = np.divide(
+        choice.standard_deviation,
+        standard_error,
+        out=np.ones(weight.size),
+        where=standard_error > 0,
+    )
+    widening = np.maximum(widening, 1.0)
     return CostCurve(
-        weight=w,
+        weight=weight,
         cost=cost,
-        low=np.clip(cost + gain - times * (cost - low), 0, cost),
-        high=np.clip(cost + gain + times * (high - cost), cost, 1),
-        trivial=np.minimum(w, 1 - w),
-        threshold=thresholds_of(t.score, best),
-        recall=tp / t.n_pos,
-        fpr=alarm,
+        low=np.clip(cost + choice.optimism - widening * (cost - low), 0, cost),
+        high=np.clip(cost + choice.optimism + widening * (high - cost), cost, 1),
+        trivial=np.minimum(weight, 1 - weight),
+        threshold=thresholds_of(labelled.score, place),
+        recall=recall,
+        fpr=fpr,
         level=level,
     )
 
 
-def _cut_rows(t: Tally, cuts: Floats) -> list[Cut]:
+def _estimate_costs(
+    tally: Tally, place: Ints, weight: Floats, level: float
+) -> list[Estimate]:
+    """Return the cost at each weight, with an interval for its cut taken as fixed."""
+    lowest_flagged = np.where(place > 0, tally.score[np.maximum(place, 1) - 1], np.inf)
+    estimates = []
+    for w, cut in zip(weight.tolist(), _cut_at(tally, lowest_flagged), strict=True):
+        cost = w * METRICS["fnr"] + (1 - w) * METRICS["fpr"]
+        estimates.append(estimate_at(cut, replace(cost, range=(0.0, 1.0)), level))
+    return estimates
+
+
+def _cut_at(tally: Tally, thresholds: Floats) -> list[Cut]:
     """Cut a tally at several thresholds; rows between two of them are one."""
-    places = np.unique(cuts)
-    if not meant_by_rows(t):  # otherwise the chance of a label goes with the score
-        t = rescored(t, np.searchsorted(places, t.score, side="right"))
-        cuts = np.asarray(np.searchsorted(places, cuts) + 1.0, np.float64)
-    sample = apply_design(t)
-    return [Cut(sample, sample.observed.score >= cut) for cut in cuts]
+    if not meant_by_rows(tally):
+        # otherwise the chance of a label goes with the score
+        distinct = np.unique(thresholds)
+        interval = np.searchsorted(distinct, tally.score, side="right")
+        tally = rescored(tally, interval)
+        thresholds = np.asarray(np.searchsorted(distinct, thresholds) + 1.0, np.float64)
+    sample = apply_design(tally)
+    return [Cut(sample, sample.observed.score >= cut) for cut in thresholds]
 
 
-def _cheapest(tp: Array, fp: Array, w: Floats) -> Ints:
-    """Which cut has the smallest cost at each weight?"""
+def _cheapest_cuts(tp: Array, fp: Array, weight: Floats) -> Ints:
+    """Return the cut with the smallest cost at each weight."""
     # w TPR - (1 - w) FPR is linear, so that it is largest at a corner of the hull
-    at = concave_corners(np.diff(tp), np.diff(fp))
-    gain = tp[at] / tp[-1], fp[at] / fp[-1]
-    worth = w[:, None] * gain[0] - (1 - w)[:, None] * gain[1]
-    return np.asarray(at[np.argmax(worth, axis=1)], dtype=np.int64)
+    corner = concave_corners(np.diff(tp), np.diff(fp))
+    tpr = tp[corner] / tp[-1]
+    fpr = fp[corner] / fp[-1]
+    gain = weight[:, None] * tpr - (1 - weight)[:, None] * fpr
+    return np.asarray(corner[np.argmax(gain, axis=1)], dtype=np.int64)
 
 
-_REPEATED = 200  # samples in which the cheapest threshold is chosen again
-_ROWS = 1000  # corners of the curve that are resampled
+class _Choice(NamedTuple):
+    """How much cheaper a choice looks than it is, and how far that varies."""
+
+    optimism: Floats
+    standard_deviation: Floats
 
 
-def _choice_of_cost(t: Tally, w: Floats, rng: Seed) -> tuple[Floats, Floats]:
-    """How much cheaper does the choice look than it is, and how far does that vary?"""
+def _optimism_of_cheapest(tally: Tally, weight: Floats, rng: Seed) -> _Choice:
+    """Repeat the choice of the cheapest cuts on bootstrap samples (Efron 1983)."""
+    pooled = coarser(corners(tally), _MOST_ROWS)
+    tpr = _running_rate(pooled.pos)
+    fpr = _running_rate(pooled.neg)
+    differences = []
+    for negatives, positives in replicates(pooled, _REPLICATES, rng):
+        for neg, pos in zip(negatives, positives, strict=True):
+            if not (neg.any() and pos.any()):
+                continue
+            sample_tpr = _running_rate(pos)
+            sample_fpr = _running_rate(neg)
+            place = _cheapest_cuts(sample_tpr, sample_fpr, weight)
+            # the cost in the sample less the cost of the same cut in all cases
+            from_misses = weight * (tpr[place] - sample_tpr[place])
+            from_alarms = (1 - weight) * (sample_fpr[place] - fpr[place])
+            differences.append(from_misses + from_alarms)
+    return _Choice(-np.mean(differences, axis=0), np.std(differences, axis=0))
 
-    def running(count: Array) -> Floats:
-        total = np.concatenate([[0], np.cumsum(count)])
-        return np.asarray(total / total[-1])
 
-    few = coarser(corners(t), _ROWS)
-    tpr, fpr = running(few.pos), running(few.neg)
-    lead = []
-    for blocks in replicates(few, _REPEATED, rng):
-        for n, p in zip(*blocks, strict=True):
-            if n.any() and p.any():
-                seen = running(p), running(n)
-                at = _cheapest(*seen, w)
-                more = w * (tpr[at] - seen[0][at]) + (1 - w) * (seen[1][at] - fpr[at])
-                lead.append(more)
-    return -np.mean(lead, axis=0), np.std(lead, axis=0)
+def _running_rate(counts: Array) -> Floats:
+    """Return which proportion of a class each cut flags."""
+    running = np.concatenate([[0], np.cumsum(counts)])
+    return np.asarray(running / running[-1])
 
 
 @final
 @dataclass(frozen=True, repr=False)
 class DecisionCurve(Answer):
-    """What is the net benefit of acting on the scores, at every threshold?
+    """The net benefit of acting on the scores, at every threshold.
 
     Attributes
     ----------
@@ -187,7 +224,7 @@ class DecisionCurve(Answer):
     treat_all, treat_all_low, treat_all_high, treat_none : array (n,)
         Net benefit of acting always, and its interval; of acting never: zero.
     standardised, standardised_low, standardised_high : array (n,)
-        Net benefit as a share of the largest possible one, the prevalence.
+        Net benefit as a proportion of the largest possible one, the prevalence.
     """
 
     threshold: Floats
@@ -213,7 +250,9 @@ def decision_curve(
     threshold: ArrayLike | None = None,
     level: float = 0.95,
 ) -> DecisionCurve:
-    r"""What is the net benefit of acting when the score reaches a probability?
+    r"""Decision curve: net benefit at every threshold probability.
+
+    What is the net benefit of acting when the score reaches a probability?
 
     .. math:: NB(p) = \pi\,\mathrm{TPR}(p) - (1 - \pi)\,\frac{p}{1 - p}\,\mathrm{FPR}(p)
 
@@ -228,8 +267,8 @@ def decision_curve(
     Notes
     -----
     The net benefit is that of the scores as they are, calibrated or not: calibrate them
-    first (``t.map(trueness.calibrate(t))``). Intervals combine those of the shares of
-    true and false positives by Zou and Donner's method.
+    first (``t.map(trueness.calibrate(t))``). Intervals combine those of the
+    proportions of true and false positives by Zou and Donner's method.
 
     References
     ----------
@@ -247,36 +286,41 @@ def decision_curve(
     _cases.both_classes(data, "decision_curve")
     _columns.unit_scores(data.score, "decision_curve", _CALIBRATE)
     level = _options.fraction(level, "level")
-    every = np.arange(1, 100) / 100
-    p = _options.grid(every if threshold is None else threshold, "threshold",
-                      below_one=True)  # fmt: skip
+    if threshold is None:
+        threshold = np.arange(1, 100) / 100
+    probability = _options.grid(threshold, "threshold", below_one=True)
     check_prevalence_known(data, "The net benefit")
-    known, cuts, odds = data.design.prevalence, _cut_rows(data, p), p / (1 - p)
-    x = cuts[0].sample
-    all_flagged = Cut(x, np.ones(len(x.observed), dtype=bool))
-    here = estimate_at(all_flagged, METRICS["precision"], level)
-    share, ends = here.value, np.array([here.low, here.high])
-    if known is not None:
-        share, ends = known, np.full(2, known)
-    found = [
-        _benefit(cut, o, share, known is not None, level)
-        for cut, o in zip(cuts, odds.tolist(), strict=True)
-    ]
-    benefit, low, high, whole, whole_low, whole_high = np.array(found).T
-    least, most = (end - (1 - end) * odds for end in ends)
+
+    cuts = _cut_at(data, probability)
+    odds = probability / (1 - probability)
+    prevalence, prevalence_ends = _prevalence_with_ends(data, cuts[0], level)
+    is_known = data.design.prevalence is not None
+    if is_known:
+        benefits = [
+            _benefit_at_prevalence(cut, o, prevalence, level)
+            for cut, o in zip(cuts, odds.tolist(), strict=True)
+        ]
+    else:
+        benefits = [
+            _benefit_in_sample(cut, o, level)
+            for cut, o in zip(cuts, odds.tolist(), strict=True)
+        ]
+    plain = np.array([b.plain for b in benefits])
+    standardised = np.array([b.standardised for b in benefits])
+    low_end, high_end = prevalence_ends
     return DecisionCurve(
-        threshold=p,
-        net_benefit=benefit,
-        low=low,
-        high=high,
-        treat_all=share - (1 - share) * odds,
-        treat_all_low=least,
-        treat_all_high=most,
-        treat_none=np.zeros(p.size),
-        standardised=whole,
-        standardised_low=whole_low,
-        standardised_high=whole_high,
-        prevalence=share,
+        threshold=probability,
+        net_benefit=plain[:, 0],
+        low=plain[:, 1],
+        high=plain[:, 2],
+        treat_all=prevalence - (1 - prevalence) * odds,
+        treat_all_low=low_end - (1 - low_end) * odds,
+        treat_all_high=high_end - (1 - high_end) * odds,
+        treat_none=np.zeros(probability.size),
+        standardised=standardised[:, 0],
+        standardised_low=standardised[:, 1],
+        standardised_high=standardised[:, 2],
+        prevalence=prevalence,
         level=level,
         sampling=data.design.sampling,
     )
@@ -285,177 +329,126 @@ def decision_curve(
 _CALIBRATE = "Turn them into probabilities first: t.map(trueness.calibrate(t))."
 
 
-def _benefit(
-    cut: Cut, odds: float, share: float, known: bool, level: float
-) -> tuple[float, ...]:
-    """Give the net benefit and its limits, then the same as a share of the largest."""
-    m = net_benefit(odds)
-    if known:  # the classes are separate samples
-        rates = [estimate_at(cut, METRICS[k], level) for k in ("recall", "fpr")]
-        plain = _joined(cut, m, (share, -(1 - share) * odds), rates)
-        # of a prevalence of 1e-320 nothing is a part that a number holds
-        most = float(np.finfo(float).max) / 4
-        return (*plain, *(min(max(v / share, -most), most) for v in plain))
-    plain = _joined(cut, m, (1.0, -odds), [estimate_at(cut, k, level)
-                                           for k in (_TRUE, _FALSE)])  # fmt: skip
-    part = replace(m, ratio=Ratio((1, -odds, 0, 0), (1, 0, 1, 0)))
-    rates = [estimate_at(cut, METRICS["recall"], level),
-             _odds(estimate_at(cut, _ALARMS, level))]  # fmt: skip
-    return (*plain, *_joined(cut, part, (1.0, -odds), rates))
+def _prevalence_with_ends(
+    data: Tally, cut: Cut, level: float
+) -> tuple[float, tuple[float, float]]:
+    """Return the prevalence of use, known or estimated, and its interval."""
+    known = data.design.prevalence
+    if known is not None:
+        return known, (known, known)
+    # the precision of flagging all is the prevalence
+    everything = np.ones(len(cut.sample.observed), dtype=bool)
+    estimate = estimate_at(Cut(cut.sample, everything), METRICS["precision"], level)
+    return estimate.value, (estimate.low, estimate.high)
+
+
+class _NetBenefit(NamedTuple):
+    """Value, low and high of the net benefit, and of its part of the largest one."""
+
+    plain: tuple[float, float, float]
+    standardised: tuple[float, ...]
 
 
 _CASES = (1, 1, 1, 1)
-_TRUE = Metric("tp / n", ratio=Ratio((1, 0, 0, 0), _CASES))
-_FALSE = Metric("fp / n", ratio=Ratio((0, 1, 0, 0), _CASES))
+_TRUE_POSITIVES = Metric("tp / n", ratio=Ratio((1, 0, 0, 0), _CASES))
+_FALSE_POSITIVES = Metric("fp / n", ratio=Ratio((0, 1, 0, 0), _CASES))
 # false positives beside the positives: given their sum, a binomial number
-_ALARMS = Metric("fp / (fp + p)", ratio=Ratio((0, 1, 0, 0), (1, 1, 1, 0)))
+_FALSE_AMONG_BOTH = Metric("fp / (fp + p)", ratio=Ratio((0, 1, 0, 0), (1, 1, 1, 0)))
 
 
-def _odds(e: Estimate) -> Estimate:
-    """Turn a share into its odds."""
-    # a limit may round to 1, whose odds no number holds
-    rest = [max(1 - v, float(np.finfo(float).epsneg)) for v in (e.value, e.low, e.high)]
-    value, low, high = ((1 - r) / r for r in rest)
-    return replace(e, value=value, low=low, high=high, se=e.se / rest[0] ** 2)
-
-
-def _joined(
-    cut: Cut, m: Metric, weights: tuple[float, float], rates: list[Estimate]
-) -> tuple[float, float, float]:
-    """Give a weighted sum of two rates, and limits by Zou and Donner (2008)."""
-    found = evaluate_measure(cut.sample, partial(metric_measure, m, cut.flags))
-    a, b = (w * e.se for w, e in zip(weights, rates, strict=True))
-    alike = 0.0
-    if a * b:
-        alike = (found.variance_estimate.variance - a * a - b * b) / (2 * abs(a * b))
-        alike = min(max(alike, -1.0), 1.0)
-    ends = []
-    for upper in (False, True):
-        # a negative weight turns an interval round
-        x, y = (
-            w * ((e.high if upper == (w > 0) else e.low) - e.value)
-            for w, e in zip(weights, rates, strict=True)
-        )
-        ends.append(math.sqrt(max(x * x + y * y + 2 * alike * x * y, 0.0)))
-    return found.value, found.value - ends[0], found.value + ends[1]
-
-
-WEIGHT = Axis("weight", "Weight of missed positives (prevalence and costs)")
-COST = Axis("cost", "Cost (share of the largest possible)", 0.0, 0.5)
-ACT = Axis("p", "Threshold probability")
-FLAGGED = Axis("flagged_rate", "Share of all cases flagged")
-UNSEEN = 2e-4  # of the height of a figure: lines may be off by so much
-Tallies = Mapping[str, Tally]
-
-
-def cost_curve_figure(
-    tallies: Tallies, *, level: float = 0.95, at: Floats | None = None
-) -> Curves:
-    """What do errors cost at best, for every weight of the two kinds?"""
-    found = {name: cost_curve(t, level=level, at=at) for name, t in tallies.items()}
-    lines = tuple(
-        Line(name, {"weight": c.weight, "cost": c.cost, "low": c.low, "high": c.high,
-                    "trivial": c.trivial, "cut": c.threshold})
-        for name, c in found.items()
-    )  # fmt: skip
-    trivial = guide(WEIGHT, COST, [0, 0.5, 1], [0, 0.5, 0])
-    return Curves("Cost curve", WEIGHT, COST, lines, lines, (trivial,))
-
-
-def price_figure(tallies: Tallies, fp: float, fn: float) -> Curves:
-    """What do the errors cost per case, against how many cases are flagged?"""
-    lines = []
-    for name, t in tallies.items():
-        c, n = sweep(t), t.n_pos + t.n_neg
-        flagged = np.asarray((c.tp + c.fp) / n)
-        cost = np.asarray((fp * c.fp + fn * c.fn) / n)
-        top = float(cost.max()) or 1.0
-        some = few_points(flagged, cost / top, POINTS, UNSEEN)
-        columns = {"flagged_rate": flagged[some], "cost": cost[some]}
-        lines.append(Line(name, {**columns, "cut": thresholds(t)[some]}))
-    top = max(float(line["cost"].max()) for line in lines) * 1.05 or 1.0
-    return Curves("Cost", FLAGGED, Axis("cost", "Cost per case", 0, top), tuple(lines))
-
-
-def decision_figure(
-    tallies: Tallies,
-    *,
-    level: float = 0.95,
-    standardised: bool = False,
-    at: Mapping[str, Floats] | None = None,
-) -> Curves:
-    """What is it worth to act on the scores, always, or never?"""
-    found = {
-        name: decision_curve(t, threshold=None if at is None else at[name], level=level)
-        for name, t in tallies.items()
-    }
-    lines = tuple(Line(n, _columns_of(d, standardised)) for n, d in found.items())
-    always = {
-        d.prevalence: (d.threshold, d.treat_all / (d.prevalence if standardised else 1))
-        for d in found.values()
-    }
-    ceiling = max(
-        *(float(line["high"].max()) for line in lines),
-        *(float(v.max()) for _, v in always.values()),
+def _benefit_at_prevalence(
+    cut: Cut, odds: float, prevalence: float, level: float
+) -> _NetBenefit:
+    """Return the net benefit at a known prevalence: the classes are two samples."""
+    plain = _weighted_sum(
+        cut,
+        net_benefit(odds),
+        weights=(prevalence, -(1 - prevalence) * odds),
+        rates=[estimate_at(cut, METRICS[name], level) for name in ("recall", "fpr")],
     )
-    what = "Standardised net benefit" if standardised else "Net benefit"
-    # far below zero nothing is to be learned: acting never is better
-    y = Axis("y", what, -ceiling / 4, 1.05 * ceiling)
-    p = next(iter(found.values())).threshold
-    others = [guide(ACT, y, at_p, v, "act always") for at_p, v in always.values()]
-    others.append(guide(ACT, y, p, 0 * p, "act never"))
-    return Curves(what, ACT, y, lines, lines, tuple(others))
+    # of a prevalence of 1e-320 nothing is a part that a float holds
+    largest = float(np.finfo(float).max) / 4
+    standardised = [min(max(v / prevalence, -largest), largest) for v in plain]
+    return _NetBenefit(plain, tuple(standardised))
 
 
-def _columns_of(d: DecisionCurve, standardised: bool) -> dict[str, Array]:
-    keys = ("standardised", "standardised_low", "standardised_high")
-    keys = keys if standardised else ("net_benefit", "low", "high")
-    y, low, high = (getattr(d, k) for k in keys)
-    return {"p": d.threshold, "y": y, "low": low, "high": high, "cut": d.threshold}
+def _benefit_in_sample(cut: Cut, odds: float, level: float) -> _NetBenefit:
+    """Return the net benefit at the prevalence of the sample."""
+    metric = net_benefit(odds)
+    weights = (1.0, -odds)
+    plain = _weighted_sum(
+        cut,
+        metric,
+        weights,
+        rates=[
+            estimate_at(cut, _TRUE_POSITIVES, level),
+            estimate_at(cut, _FALSE_POSITIVES, level),
+        ],
+    )
+    per_positive = replace(metric, ratio=Ratio((1, -odds, 0, 0), (1, 0, 1, 0)))
+    standardised = _weighted_sum(
+        cut,
+        per_positive,
+        weights,
+        rates=[
+            estimate_at(cut, METRICS["recall"], level),
+            _odds_of(estimate_at(cut, _FALSE_AMONG_BOTH, level)),
+        ],
+    )
+    return _NetBenefit(plain, standardised)
 
 
-# a point of a plane, as true and false positives of so many of each class
-PLANES: dict[str, Callable[[Array, Array, float, float], tuple[Array, Array]]] = {
-    "roc": lambda x, y, pos, neg: (y * pos, x * neg),
-    "precision_recall": lambda x, y, pos, _: (
-        x * pos,
-        x * pos * (1 - y) / np.maximum(y, 1e-9),
-    ),
-    "gain": lambda x, y, pos, neg: (y * pos, x * (pos + neg) - y * pos),
-}
-# points of a plane at which constraints are asked: finer than a pixel
-ACROSS, UP = 241, 961
-Strip = tuple[Floats, Floats, Floats]  # where, from, to
+def _odds_of(proportion: Estimate) -> Estimate:
+    """Return the odds of a proportion, with its interval."""
+    # an end may round to 1, whose odds no float holds
+    smallest = float(np.finfo(float).epsneg)
+    ends = (proportion.value, proportion.low, proportion.high)
+    complements = [max(1 - end, smallest) for end in ends]
+    value, low, high = ((1 - c) / c for c in complements)
+    # delta method: the slope of the odds is one over the squared complement
+    standard_error = proportion.se / complements[0] ** 2
+    return replace(proportion, value=value, low=low, high=high, se=standard_error)
 
 
-def region(
-    constraints: Sequence[Constraint],
-    plane: str,
-    n_pos: float,
-    n_neg: float,
-    *,
-    met: bool = True,
-) -> list[Strip]:
-    """Where in a plane are all constraints met, or not all of them, as strips?"""
-    x, y = np.linspace(0, 1, ACROSS)[:, None], np.linspace(0, 1, UP)[None, :]
-    tp, fp = np.broadcast_arrays(*PLANES[plane](x, y, n_pos, n_neg))
-    c = Confusion(tp, fp, n_pos - tp, n_neg - fp)
-    held = np.ones((ACROSS, UP), dtype=bool)
-    for constraint in constraints:
-        held &= np.asarray(constraint(c), dtype=bool)
-    # points that no cut of so many cases can reach belong to neither region
-    possible = (fp >= 0) & (fp <= n_neg * (1 + 1e-12))
-    marked = (held if met else ~held) & possible
-    # marked stretches of neighbouring columns are joined, as long as they are alike
-    done: list[list[tuple[float, ...]]] = []
-    growing: list[list[tuple[float, ...]]] = []
-    for k, column in enumerate(marked):
-        change = np.diff(np.concatenate([[0], column.astype(np.int8), [0]]))
-        ends = np.flatnonzero(change).reshape(-1, 2) - [0, 1]
-        if len(ends) != len(growing):
-            done += growing
-            growing = [[] for _ in ends]
-        for strip, (low, high) in zip(growing, ends / (UP - 1), strict=True):
-            strip.append((k / (ACROSS - 1), float(low), float(high)))
-    columns = (np.array(strip).T for strip in done + growing)
-    return [(where, low, high) for where, low, high in columns]
+def _weighted_sum(
+    cut: Cut,
+    metric: Metric,
+    weights: tuple[float, float],
+    rates: Sequence[Estimate],
+) -> tuple[float, float, float]:
+    """Return a weighted sum of two rates, and its interval by Zou and Donner (2008).
+
+    The correlation of the rates is what the variance of their sum leaves.
+    """
+    measured = evaluate_measure(cut.sample, partial(metric_measure, metric, cut.flags))
+    first, second = rates
+    correlation = _correlation_in_sum(
+        measured.variance_estimate.variance,
+        weights[0] * first.se,
+        weights[1] * second.se,
+    )
+
+    distances = []
+    for upper in (False, True):
+        x = _distance_to_end(first, weights[0], upper)
+        y = _distance_to_end(second, weights[1], upper)
+        squared = x * x + y * y + 2 * correlation * x * y
+        distances.append(math.sqrt(max(squared, 0.0)))
+    low_distance, high_distance = distances
+    value = measured.value
+    return value, value - low_distance, value + high_distance
+
+
+def _correlation_in_sum(variance_of_sum: float, se_x: float, se_y: float) -> float:
+    """Return the correlation of two terms, from the variance of their sum."""
+    if not se_x * se_y:
+        return 0.0
+    covariance_part = variance_of_sum - se_x * se_x - se_y * se_y
+    return min(max(covariance_part / (2 * abs(se_x * se_y)), -1.0), 1.0)
+
+
+def _distance_to_end(rate: Estimate, weight: float, upper: bool) -> float:
+    """Return how far the weighted rate is from the end of its interval."""
+    # a negative weight turns an interval round
+    end = rate.high if upper == (weight > 0) else rate.low
+    return weight * (end - rate.value)

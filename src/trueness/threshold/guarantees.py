@@ -1,17 +1,17 @@
 """Which threshold keeps its promise in the population, not only in the sample?
 
-Constraints are tested in a fixed order of cuts; ``risks.py`` says by which tests.
+Constraints are tested in a fixed order of cuts; ``claims`` says by which tests.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import cases as _cases
@@ -25,6 +25,7 @@ from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
 from trueness.metrics.confusion import Confusion, sweep, swept
 from trueness.threshold import cuts as _cuts
+from trueness.threshold.claims import Claim, MeanClaim, provable_bound, read_claim
 from trueness.threshold.constraints import (
     SIDES,
     ConstraintLike,
@@ -41,24 +42,27 @@ from trueness.threshold.prevalences import (
     check_prevalence_of_use,
     prevalence_of_use,
 )
-from trueness.threshold.risks import Claim, MeanClaim, limit_of, read_claim
 from trueness.threshold.rule import Rule
 from trueness.threshold.zones import forbid_cuts
+
+# how many times the cases are tried in the search for a sample size, and in which steps
+_MOST_TIMES = 1e4
+_STEP_OF_TIMES = 1.05
 
 
 @final
 @dataclass(frozen=True, repr=False)
 class Proof(Record):
-    """What is the evidence that one constraint holds at a threshold?
+    """The evidence that one constraint holds at a threshold.
 
     Attributes
     ----------
     level : float
         The confidence with which this constraint, taken alone, holds.
     value, bound : float
-        The metric in the sample, and its one-sided confidence limit.
+        The metric in the sample, and its one-sided confidence bound.
     p_value : float
-        The test of the constraint there; exact binomial for shares.
+        The test of the constraint there; exact binomial for proportions.
     cases : int
         How many cases the metric is computed from.
     """
@@ -75,7 +79,7 @@ class Proof(Record):
 @final
 @dataclass(frozen=True, repr=False)
 class GuaranteedThreshold(Answer):
-    """Which rule guarantees constraints in the population?
+    """A rule that guarantees constraints in the population.
 
     Attributes
     ----------
@@ -89,7 +93,7 @@ class GuaranteedThreshold(Answer):
     confusion : Confusion
         The decided ones of the cases that were used for that test.
     defer : float
-        The share of the cases between two thresholds.
+        The proportion of the cases between two thresholds.
     """
 
     rule: Rule
@@ -109,7 +113,7 @@ class GuaranteedThreshold(Answer):
 
     @property
     def threshold(self) -> float:
-        """Give the score from which on cases are flagged."""
+        """Return the score from which on cases are flagged."""
         return self.rule.cuts()[1]
 
 
@@ -126,7 +130,7 @@ def guaranteed_threshold(
     sequence: bool = True,
     rng: Seed = 0,
 ) -> GuaranteedThreshold:
-    r"""Which rule meets constraints in the population, with given confidence?
+    r"""A threshold that meets constraints in the population, with given confidence.
 
     A threshold that just meets ``recall >= 0.9`` in a sample fails it in the population
     about half of the time. The threshold returned here fails with a probability of at
@@ -148,7 +152,7 @@ def guaranteed_threshold(
         Of the thresholds with the guarantee take the one where this metric is best in
         the sample: the guarantee holds for all of them at once.
     prevalences
-        Shares of positives in use: two numbers are a range (the guarantee holds for
+        Prevalences in use: two numbers are a range (the guarantee holds for
         every prevalence in it), an :class:`Estimate` has an uncertainty that the
         guarantee allows for.
     thresholds
@@ -165,9 +169,9 @@ def guaranteed_threshold(
     with several constraints the one whose weakest evidence is strongest. Rates that
     only rise or only fall with the threshold need no correction; for other metrics one
     half of the cases chooses an order of thresholds, and the other half tests them
-    until one fails. Tests are exact for shares of cases, and conservative for other
-    means and for weighted sums of recall and fpr. Of k constraints each is tested at
-    (1 - ``level``) / k.
+    until one fails. Tests are exact for proportions of cases, and conservative for
+    other means and for weighted sums of recall and fpr. Of k constraints each is tested
+    at (1 - ``level``) / k.
 
     References
     ----------
@@ -188,246 +192,366 @@ def guaranteed_threshold(
     _cases.one_classifier(data, "guaranteed_threshold")
     _cases.some_labels(data, "guaranteed_threshold")
     level = _options.fraction(level, "level")
-    asked = read_scoped_constraints(subject_to, SIDES)
+    constraints = read_scoped_constraints(subject_to, SIDES)
     objective = None
     if maximize is not None or minimize is not None:
-        objective = read_objective(maximize, minimize)[1]
-    two = _asks_for_two(asked, objective is not None or thresholds is not None)
-    share = prevalence_of_use(data, prevalences)
-    check_prevalence_of_use(
-        data, share, [k.metric for k in asked], "guaranteed_threshold"
-    )
+        objective = read_objective(maximize, minimize).maximized
+    has_choice = objective is not None or thresholds is not None
+    two_cuts = _asks_for_two_cuts(constraints, has_choice)
+    prevalence = prevalence_of_use(data, prevalences)
+    metrics = [scoped.metric for scoped in constraints]
+    check_prevalence_of_use(data, prevalence, metrics, "guaranteed_threshold")
     notes = notes_on_unlabelled(data)
-    t = data.labelled()
-    alpha = float((1 - as_fraction(level)) / len(asked))
-    given = None if thresholds is None else _given(thresholds)
+
+    labelled = data.labelled()
+    # Bonferroni: all constraints hold at once
+    alpha = float((1 - as_fraction(level)) / len(constraints))
+    fixed_thresholds = None if thresholds is None else _read_thresholds(thresholds)
     generator = _options.generator(rng)
     proved = [
-        _prove(t, k, alpha, generator, share, given, sequence or given is None)
-        for k in asked
+        _prove(labelled, c, alpha, generator, prevalence, fixed_thresholds, sequence)
+        for c in constraints
     ]
-    if two:
-        upper, lower = _smallest_zone(t, proved)
+    if two_cuts:
+        upper, lower = _smallest_zone(labelled, proved)
     else:
-        upper = lower = _choose(t, proved, objective, share)
+        upper = lower = _choose(labelled, proved, objective, prevalence)
+
     proofs = [
-        _proof(p, lower if p[0].scope == "below" else upper, alpha, share)
+        _proof(p, lower if p.scoped.scope == "below" else upper, alpha, prevalence)
         for p in proved
     ]
-    least = int(np.argmax([p.p_value for p in proofs]))
-    weakest, seen = proofs[least], proved[least][3]
-    threshold = _cuts.threshold_of(t.score, upper)
-    ends = _cuts.interval_of(t.score, upper)
-    if given is not None:  # what was fixed beforehand is what is guaranteed
-        threshold = float(given[(ends[0] < given) & (given <= ends[1])][0])
-        ends = (threshold, threshold)
-    cases = t.pos + t.neg
+    weakest = int(np.argmax([proof.p_value for proof in proofs]))
+    threshold = _cuts.threshold_of(labelled.score, upper)
+    score_range = _cuts.interval_of(labelled.score, upper)
+    if fixed_thresholds is not None:
+        # what was fixed beforehand is what is guaranteed
+        threshold = _threshold_inside(fixed_thresholds, score_range)
+        score_range = (threshold, threshold)
+    lower_threshold = lower_range = None
+    if two_cuts:
+        lower_threshold = _cuts.threshold_of(labelled.score, lower)
+        lower_range = _cuts.interval_of(labelled.score, lower)
+
+    tested = proved[weakest].tested
+    cases = labelled.pos + labelled.neg
     return GuaranteedThreshold(
-        rule=Rule(threshold, _cuts.threshold_of(t.score, lower) if two else None),
-        score_range=ends,
-        lower_range=_cuts.interval_of(t.score, lower) if two else None,
-        constraint=" and ".join(p.constraint for p in proofs),
+        rule=Rule(threshold, lower_threshold),
+        score_range=score_range,
+        lower_range=lower_range,
+        constraint=" and ".join(proof.constraint for proof in proofs),
         level=level,
-        value=weakest.value,
-        bound=weakest.bound,
-        p_value=weakest.p_value,
-        confusion=Confusion(seen.tp[upper], seen.fp[upper], seen.fn[lower],
-                            seen.tn[lower]),
-        cases=weakest.cases,
-        method=weakest.method,
+        value=proofs[weakest].value,
+        bound=proofs[weakest].bound,
+        p_value=proofs[weakest].p_value,
+        confusion=Confusion(
+            tp=tested.tp[upper],
+            fp=tested.fp[upper],
+            fn=tested.fn[lower],
+            tn=tested.tn[lower],
+        ),
+        cases=proofs[weakest].cases,
+        method=proofs[weakest].method,
         defer=float(cases[upper:lower].sum()) / float(cases.sum()),
         proofs=tuple(proofs),
         notes=notes,
-    )  # fmt: skip
+    )
 
 
-def _asks_for_two(asked: tuple[ScopedConstraint, ...], more: bool) -> bool:
-    """Are two thresholds asked for? Stops at what does not go together."""
-    sided = [k for k in asked if k.scope]
-    if not asked:
+def _asks_for_two_cuts(
+    constraints: Sequence[ScopedConstraint], has_choice: bool
+) -> bool:
+    """Are two thresholds asked for? Refuses what does not go together."""
+    if not constraints:
         raise InputError(
-            'A guarantee needs a constraint; found none. Type "recall >= 0.9".'
+            'A guarantee needs a constraint; found none. Type "recall >= 0.9".',
+            option="subject_to",
+            example="recall >= 0.9",
         )
-    if sided and len(sided) < len(asked):
-        plain = next(k for k in asked if not k.scope)
+    plain = [scoped for scoped in constraints if not scoped.scope]
+    if len(plain) == len(constraints):
+        return False
+    if plain:
         raise InputError(
-            f"A guarantee for two thresholds is about one side; found {plain}. "
-            'Type "precision above >= 0.9" or "npv below >= 0.99".'
+            f"A guarantee for two thresholds is about one side; found {plain[0]}. "
+            'Type "precision above >= 0.9" or "npv below >= 0.99".',
+            option="subject_to",
+            example="npv below >= 0.99",
         )
-    if sided and more:
+    if has_choice:
         raise InputError(
             "Of two guaranteed thresholds those with the fewest cases between them are "
             "taken. Leave maximize=, minimize= and thresholds= out."
         )
-    return bool(sided)
+    return True
 
 
-def _given(thresholds: ArrayLike) -> Floats:
-    at = np.atleast_1d(np.asarray(thresholds))
-    if at.ndim != 1 or not at.size or at.dtype.kind not in "iuf" or np.isnan(at).any():
+def _read_thresholds(thresholds: ArrayLike) -> Floats:
+    numbers = np.atleast_1d(np.asarray(thresholds))
+    is_list = numbers.ndim == 1 and numbers.size > 0
+    if not is_list or numbers.dtype.kind not in "iuf" or np.isnan(numbers).any():
         raise InputError(
             f"thresholds must be numbers, one or more; found {thresholds!r}. Type "
-            f"thresholds=[0.2, 0.5, 0.8]."
+            f"thresholds=[0.2, 0.5, 0.8].",
+            option="thresholds",
+            example="[0.2, 0.5, 0.8]",
         )
-    return at.astype(np.float64)
+    return numbers.astype(np.float64)
 
 
-# a constraint, as a claim; the cuts at which it is proved, in the order of trying; the
-# cases of the tests, at every cut; and how they were tested
-Proved = tuple[ScopedConstraint, Claim, Ints, Confusion, str]
+def _threshold_inside(thresholds: Floats, score_range: Interval) -> float:
+    """Return the first threshold that makes the cut of this range of scores."""
+    low, high = score_range
+    return float(thresholds[(low < thresholds) & (thresholds <= high)][0])
+
+
+class ProvedCuts(NamedTuple):
+    """The cuts at which a constraint is proved, in the order in which they are tried.
+
+    ``tested`` are the counts of the cases that test, at every cut.
+    """
+
+    scoped: ScopedConstraint
+    claim: Claim
+    cuts: Ints
+    tested: Confusion
+    method: str
+
+    def is_proved(self, places: Ints) -> NDArray[np.bool_]:
+        """Return at which of these cuts the constraint is proved."""
+        return np.isin(places, self.cuts)
 
 
 def _prove(
-    t: Tally,
-    sided: ScopedConstraint,
+    tally: Tally,
+    scoped: ScopedConstraint,
     alpha: float,
     rng: np.random.Generator,
-    share: UsePrevalence | None,
-    given: Floats | None,
+    prevalence: UsePrevalence | None,
+    thresholds: Floats | None,
     sequence: bool,
-) -> Proved:
+) -> ProvedCuts:
     """Find the cuts at which a constraint is proved with an error of at most alpha.
 
     Cuts are tried in an order that does not depend on the cases that test, until one
     fails: the first wrong cut of the order is then one fixed cut, and for any wrong cut
     to pass, that one must. So one test is enough, at the full error rate.
     """
-    asked = sided.constraint
-    claim = read_claim(asked, share, alpha)
-    if isinstance(claim, MeanClaim) and claim.is_share:
-        _stop_too_few(t, claim, asked, alpha, halved=given is None and not claim.way)
-    seen, method = sweep(t), "order statistics"
-    if given is not None:
-        order = t.score.size - np.searchsorted(t.score[::-1], given, side="left")
-        method = "fixed sequence" if sequence else "bonferroni"
-    elif claim.way:
-        # from where the share is 1 it only falls: the first threshold of the population
-        # that breaks the constraint is a fixed one
-        order = np.arange(len(t) + 1)[:: -claim.way]
+    constraint = scoped.constraint
+    claim = read_claim(constraint, prevalence, alpha)
+    needs_split = thresholds is None and not claim.direction
+    if isinstance(claim, MeanClaim) and claim.is_proportion:
+        _check_enough_cases(tally, claim, constraint, alpha, needs_split)
+
+    if thresholds is not None and not sequence:
+        # Bonferroni: all thresholds are tried, none in vain
+        order = _places_of_thresholds(tally, thresholds)
+        tested = sweep(tally)
+        cuts = order[claim.passes(tested[order], alpha / order.size)]
+        method = "bonferroni"
     else:
-        # one half of the cases chooses the order, the other one tests
-        pos, neg = rng.binomial(t.pos, 0.5), rng.binomial(t.neg, 0.5)
-        order = _order(claim, swept(pos, neg))
-        seen, method = swept(t.pos - pos, t.neg - neg), "split and fixed sequence"
-    met = claim.passes(seen[order], alpha if sequence else alpha / order.size)
-    cuts = order[np.logical_and.accumulate(met) if sequence else met]
+        order, tested, method = _test_order(tally, claim, thresholds, rng)
+        passes = claim.passes(tested[order], alpha)
+        cuts = order[np.logical_and.accumulate(passes)]
     if not cuts.size:
-        raise _not_proved(t, claim, asked, alpha)
-    if method.startswith("split") and not claim.towards:
-        cuts = cuts[::-1]  # the answer is the cut with the strongest evidence
-    return sided, claim, cuts, seen, method
+        raise _not_proved(tally, claim, constraint, alpha)
+    if needs_split and not claim.case_direction:
+        # the last one is taken: the cut with the strongest evidence
+        cuts = cuts[::-1]
+    return ProvedCuts(scoped, claim, cuts, tested, method)
 
 
-def _order(claim: Claim, learned: Confusion) -> Ints:
-    """From the strongest evidence on, towards cuts whose share is of more cases."""
-    evidence = claim.evidence(learned)
-    if not claim.towards:
+class _TestOrder(NamedTuple):
+    """Cuts in the order of the tests, counts of the cases that test, and the method."""
+
+    order: Ints
+    tested: Confusion
+    method: str
+
+
+def _test_order(
+    tally: Tally,
+    claim: Claim,
+    thresholds: Floats | None,
+    rng: np.random.Generator,
+) -> _TestOrder:
+    """Return an order of cuts that does not depend on the cases that test them."""
+    if thresholds is not None:
+        order = _places_of_thresholds(tally, thresholds)
+        return _TestOrder(order, sweep(tally), "fixed sequence")
+    if claim.direction:
+        # from where the proportion is 1 it only falls: the first threshold of the
+        # population that breaks the constraint is a fixed one
+        order = np.arange(len(tally) + 1)[:: -claim.direction]
+        return _TestOrder(order, sweep(tally), "order statistics")
+    # one half of the cases chooses the order, the other one tests
+    learning_pos = rng.binomial(tally.pos, 0.5)
+    learning_neg = rng.binomial(tally.neg, 0.5)
+    order = _order_by_evidence(claim, swept(learning_pos, learning_neg))
+    tested = swept(tally.pos - learning_pos, tally.neg - learning_neg)
+    return _TestOrder(order, tested, "split and fixed sequence")
+
+
+def _places_of_thresholds(tally: Tally, thresholds: Floats) -> Ints:
+    ascending = tally.score[::-1]
+    return tally.score.size - np.searchsorted(ascending, thresholds, side="left")
+
+
+def _order_by_evidence(claim: Claim, counts: Confusion) -> Ints:
+    """Return cuts from the strongest evidence on, towards proportions of more cases."""
+    evidence = claim.evidence(counts)
+    if not claim.case_direction:
         return np.argsort(-evidence, kind="stable")
     start = int(np.argmax(evidence))
-    end = evidence.size if claim.towards > 0 else -1
-    return np.arange(start, end, claim.towards)
+    end = evidence.size if claim.case_direction > 0 else -1
+    return np.arange(start, end, claim.case_direction)
 
 
-def _smallest_zone(t: Tally, proved: list[Proved]) -> tuple[int, int]:
-    """Take the two proved cuts with the fewest cases between them."""
-    places = np.arange(len(t) + 1)
-    rows = [forbid_cuts(k, np.isin(places, cuts)) for k, _, cuts, *_ in proved]
-    cases = np.concatenate([[0], np.cumsum(t.pos + t.neg)])
-    found = best_pairs(PairSum(cases, -cases), rows)
-    if found is None:
+def _smallest_zone(tally: Tally, proved: list[ProvedCuts]) -> tuple[int, int]:
+    """Return the two proved cuts, upper and lower, with the fewest cases between."""
+    places = np.arange(len(tally) + 1)
+    rows = [forbid_cuts(p.scoped, p.is_proved(places)) for p in proved]
+    flagged = np.concatenate([[0], np.cumsum(tally.pos + tally.neg)])
+    pairs = best_pairs(PairSum(of_upper=flagged, of_lower=-flagged), rows)
+    if pairs is None:
         raise NotEnoughCases(
             "Each constraint can be guaranteed, but the lower threshold would lie "
             "above the upper one. Loosen one of them, or ask for one threshold: leave "
-            '"above" and "below" out.'
+            '"above" and "below" out.',
+            option="subject_to",
         )
-    return int(found[0][0]), int(found[1][0])
+    return int(pairs.upper[0]), int(pairs.lower[0])
 
 
 def _choose(
-    t: Tally, proved: list[Proved], goal: Metric | None, share: UsePrevalence | None
+    tally: Tally,
+    proved: list[ProvedCuts],
+    objective: Metric | None,
+    prevalence: UsePrevalence | None,
 ) -> int:
-    """Take one of the cuts at which everything is proved."""
-    if goal is None and len(proved) == 1:
-        return int(proved[0][2][-1])
-    places = np.arange(len(t) + 1)
-    allowed = np.all([np.isin(places, cuts) for _, _, cuts, *_ in proved], axis=0)
+    """Return one of the cuts at which everything is proved."""
+    if objective is None and len(proved) == 1:
+        return int(proved[0].cuts[-1])
+    places = np.arange(len(tally) + 1)
+    allowed = np.all([p.is_proved(places) for p in proved], axis=0)
     if not allowed.any():
-        ranges = []
-        for k, _, cuts, *_ in proved:
-            low, high = _cuts.thresholds_of(t.score, np.array([cuts.max(), cuts.min()]))
-            ranges.append(f"{k} at thresholds from {low:g} to {high:g}")
-        raise NotEnoughCases(
-            f"Each constraint can be guaranteed, but not at the same threshold: "
-            f"{'; '.join(ranges)}. Loosen one of them, or collect more cases."
-        )
-    if goal is not None:
-        used = None if share is None else share.value
-        every = _cuts.make_cuts(t.score, sweep(t), used)
-        best = _cuts.best_cuts([every], goal, allowed)
+        raise _proved_at_different_cuts(tally, proved)
+
+    if objective is not None:
+        in_use = None if prevalence is None else prevalence.value
+        cuts = _cuts.make_cuts(tally.score, sweep(tally), in_use)
+        best = _cuts.best_cuts([cuts], objective, allowed)
         if best.size:
-            return int(_cuts.most_balanced(every, best))
+            return int(_cuts.most_balanced(cuts, best))
     # all must hold: the cut whose least sure constraint is surest
-    weakest = np.min([claim.evidence(c) for _, claim, _, c, _ in proved], axis=0)
+    weakest = np.min([p.claim.evidence(p.tested) for p in proved], axis=0)
     return int(np.argmax(np.where(allowed, weakest, -np.inf)))
 
 
-def _stop_too_few(
-    t: Tally, claim: MeanClaim, asked: Constraint, alpha: float, halved: bool
+def _proved_at_different_cuts(tally: Tally, proved: list[ProvedCuts]) -> NotEnoughCases:
+    ranges = []
+    for p in proved:
+        ends = np.array([p.cuts.max(), p.cuts.min()])
+        low, high = _cuts.thresholds_of(tally.score, ends)
+        ranges.append(f"{p.scoped} at thresholds from {low:g} to {high:g}")
+    return NotEnoughCases(
+        f"Each constraint can be guaranteed, but not at the same threshold: "
+        f"{'; '.join(ranges)}. Loosen one of them, or collect more cases.",
+        option="subject_to",
+    )
+
+
+def _check_enough_cases(
+    tally: Tally, claim: MeanClaim, constraint: Constraint, alpha: float, halved: bool
 ) -> None:
-    word, needed = claim.words, claim.fewest(alpha)
-    sizes = {"positives": t.n_pos, "negatives": t.n_neg}
-    found = sizes.get(word, t.n_pos + t.n_neg)
-    wanted = 2 * needed if halved else needed  # one half must be enough
-    if found >= wanted:
+    """Refuse a proportion of so few cases that even no error would prove nothing."""
+    name = claim.name_of_cases
+    class_sizes = {"positives": tally.n_pos, "negatives": tally.n_neg}
+    available = class_sizes.get(name, tally.n_pos + tally.n_neg)
+    needed = claim.fewest_cases(alpha)
+    # one half of the cases must be enough
+    needed_in_all = 2 * needed if halved else needed
+    if available >= needed_in_all:
         return
-    of = word if word in sizes else "labelled cases"
-    split_words = f" in the half that tests, so {wanted:,} {of}" if halved else ""
+
+    counted = name if name in class_sizes else "labelled cases"
+    in_half = ""
+    if halved:
+        in_half = f" in the half that tests, so {needed_in_all:,} {counted}"
     raise NotEnoughCases(
-        f"{asked!r} with a confidence of {1 - alpha:.10g} needs at least {needed:,} "
-        f"{word}{split_words}, even if no error is seen among them; there are "
-        f"{found:,} {of}: {wanted - found:,} more are needed."
+        f"{constraint!r} with a confidence of {1 - alpha:.10g} needs at least "
+        f"{needed:,} {name}{in_half}, even if no error is seen among them; there are "
+        f"{available:,} {counted}: {needed_in_all - available:,} more are needed."
     )
 
 
 def _not_proved(
-    t: Tally, claim: Claim, asked: Constraint, alpha: float
+    tally: Tally, claim: Claim, constraint: Constraint, alpha: float
 ) -> NotEnoughCases | Infeasible:
     """Say how many more cases like these would be proof, or that none would."""
-    c = sweep(t)
-    at = int(np.argmax(claim.evidence(c)))
-    here, total = c[at], t.n_pos + t.n_neg
-    value = float(asked.metric(here))
-    where = f"at the threshold {cut_text(_cuts.threshold_of(t.score, at))}"
+    counts = sweep(tally)
+    place = int(np.argmax(claim.evidence(counts)))
+    strongest = counts[place]
+    metric = constraint.metric.name
+    value = float(constraint.metric(strongest))
+    where = f"at the threshold {cut_text(_cuts.threshold_of(tally.score, place))}"
 
-    def enough(times: float) -> bool:
-        p, q = math.floor(t.n_pos * times), math.floor(t.n_neg * times)
-        # rounded against the claim on both sides would forbid what rounding allows
-        tp = round(p * int(here.tp) / max(t.n_pos, 1))
-        fp = round(q * int(here.fp) / max(t.n_neg, 1))
-        return bool(claim.passes(Confusion(tp, fp, p - tp, q - fp), alpha))
-
-    times, most = 1.0, 1e4
-    while not enough(times / 2) and times < most:  # one half of the cases tests
-        times *= 1.05
-    if times >= most:
+    times = _times_as_many_cases(tally, claim, strongest, alpha)
+    if times >= _MOST_TIMES:
         return Infeasible(
-            f"{asked!r} is not met in the sample either: {asked.metric.name} is "
+            f"{constraint!r} is not met in the sample either: {metric} is "
             f"{value:.4g} where the evidence is strongest, {where}. More cases would "
-            f"not help."
+            f"not help.",
+            option="subject_to",
         )
+    total = tally.n_pos + tally.n_neg
     more = max(1, math.ceil((times - 1) * total))
     return NotEnoughCases(
-        f"{asked!r} cannot be guaranteed from these {total:,} cases, though "
-        f"{asked.metric.name} is {value:.4g} {where}. About {more:,} more cases like "
+        f"{constraint!r} cannot be guaranteed from these {total:,} cases, though "
+        f"{metric} is {value:.4g} {where}. About {more:,} more cases like "
         f"them are needed."
     )
 
 
-def _proof(p: Proved, cut: int, alpha: float, share: UsePrevalence | None) -> Proof:
+def _times_as_many_cases(
+    tally: Tally, claim: Claim, counts: Confusion, alpha: float
+) -> float:
+    """Return how many times as many cases like these would prove a claim."""
+
+    def is_enough(times: float) -> bool:
+        positives = math.floor(tally.n_pos * times)
+        negatives = math.floor(tally.n_neg * times)
+        # rounded against the claim on both sides would forbid what rounding allows
+        tp = round(positives * int(counts.tp) / max(tally.n_pos, 1))
+        fp = round(negatives * int(counts.fp) / max(tally.n_neg, 1))
+        enlarged = Confusion(tp, fp, positives - tp, negatives - fp)
+        return bool(claim.passes(enlarged, alpha))
+
+    times = 1.0
+    # one half of the cases tests
+    while not is_enough(times / 2) and times < _MOST_TIMES:
+        times *= _STEP_OF_TIMES
+    return times
+
+
+def _proof(
+    proved: ProvedCuts, cut: int, alpha: float, prevalence: UsePrevalence | None
+) -> Proof:
     """Say why the constraint may be trusted at a cut."""
-    k, claim, _, seen, method = p
-    c = seen[cut]
-    value = float(k.metric(c if share is None else c.at_prevalence(share.value)))
-    bound = limit_of(k.constraint, claim, c, value, alpha, share)
-    p_value, cases = float(claim.p_values(c)), int(claim.cases(c))
-    return Proof(str(k), 1 - alpha, value, bound, p_value, cases, method)
+    scoped, claim = proved.scoped, proved.claim
+    counts = proved.tested[cut]
+    in_use = counts
+    if prevalence is not None:
+        in_use = counts.at_prevalence(prevalence.value)
+    value = float(scoped.metric(in_use))
+    return Proof(
+        constraint=str(scoped),
+        level=1 - alpha,
+        value=value,
+        bound=provable_bound(
+            scoped.constraint, claim, counts, value, alpha, prevalence
+        ),
+        p_value=float(claim.p_values(counts)),
+        cases=int(claim.cases(counts)),
+        method=proved.method,
+    )
