@@ -44,12 +44,10 @@ from trueness.calibration.verdict import (
     calibration_verdict as calibration_verdict,
 )
 from trueness.comparison.dominance import dominates as dominates
-from trueness.comparison.paired import (
-    compare as compare,
-    compare_auc as compare_auc,
-    compare_groups as compare_groups,
-    compare_metric as compare_metric,
-)
+from trueness.comparison.any_number import compare as compare
+from trueness.comparison.any_number import compare_groups as compare_groups
+from trueness.comparison.at_threshold import compare_metric as compare_metric
+from trueness.comparison.paired import compare_auc as compare_auc
 from trueness.counts.resampling import (
     simulate_panel as simulate_panel,
     simulate_tally as simulate_tally,

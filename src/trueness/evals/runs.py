@@ -21,7 +21,7 @@ from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.figures import Intervals, intervals
 from trueness._core.numbers import counted, level_text, percent
 from trueness._core.records import Estimate, Record, as_precise, shown
-from trueness.comparison.paired import compare_metric
+from trueness.comparison.at_threshold import compare_metric
 from trueness.comparison.results import Comparison, adjusted, together
 from trueness.counts.values import Panel
 from trueness.evals.attempts import (

@@ -24,7 +24,8 @@ from trueness._core.records import Estimate, Record
 from trueness.calibration.errors import calibration_error
 from trueness.calibration.lines import calibration_line
 from trueness.calibration.proper_scores import brier, log_loss
-from trueness.comparison.paired import compare, compare_metric
+from trueness.comparison.any_number import compare
+from trueness.comparison.at_threshold import compare_metric
 from trueness.counts.cases import keep_rows, units_drawn
 from trueness.counts.design import AT_RANDOM
 from trueness.counts.values import Panel, Tally

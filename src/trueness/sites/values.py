@@ -34,7 +34,9 @@ from trueness.calibration.lines import (
     slope_measure,
 )
 from trueness.calibration.proper_scores import brier, log_loss
-from trueness.comparison.paired import compare, compare_metric, name_of
+from trueness.comparison.any_number import compare
+from trueness.comparison.at_threshold import compare_metric
+from trueness.comparison.paired import name_of
 from trueness.counts.values import Panel, Tally
 from trueness.evals.attempts import Attempts, pass_rate
 from trueness.inference.estimates import evaluate_measure

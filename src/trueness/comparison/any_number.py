@@ -1,0 +1,296 @@
+"""Which is better by any number: a classifier on the same cases, or a group of cases?
+
+An analysis of Trueness has influence values; any other function is computed on redrawn
+cases, or by the jackknife.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from trueness._core.arrays import Floats
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import described, is_one, listing
+from trueness.comparison.paired import (
+    compare_apart,
+    compare_outputs,
+    complete_panel,
+    measured_columns,
+    name_copies,
+    name_of,
+)
+from trueness.comparison.results import (
+    Comparison,
+    together,
+)
+from trueness.counts.answers import of_counts, of_panel
+from trueness.counts.resampling import Seed
+from trueness.counts.values import Panel, Tally
+from trueness.inference.any_statistic import (
+    METHODS,
+    bootstrap_statistic,
+    constant_variance,
+    varies,
+)
+from trueness.inference.bootstrap import bootstrap_values
+from trueness.inference.differences import (
+    BootstrapDifference,
+    Difference,
+    NamedDifference,
+    variance_of_independent_difference,
+)
+from trueness.inference.jackknife import Statistic, evaluate_statistic, number_from
+from trueness.inference.sample import apply_design
+from trueness.inference.variance import (
+    VarianceEstimate,
+)
+
+
+@of_panel
+def compare(
+    data: Panel,
+    statistic: Statistic,
+    *,
+    method: str = "bootstrap",
+    ends: tuple[float, float] = (0.0, 1.0),
+    margin: float | None = None,
+    level: float = 0.95,
+    rng: Seed = 0,
+    replicates: int = 1000,
+) -> Comparison:
+    """Difference of any statistic of two classifiers, with an interval and a test.
+
+    Which classifier is better by any number, on the same cases?
+
+    Parameters
+    ----------
+    statistic
+        A function from a tally to a number or an :class:`Estimate`, for example
+        ``trueness.average_precision``. An analysis of Trueness has influence values,
+        which are subtracted case by case.
+    method
+        Of other functions, as in :func:`estimate`: ``"bootstrap"`` draws the same cases
+        again for all classifiers, ``"jackknife"`` is for smooth functions.
+
+    Examples
+    --------
+    >>> p = Panel(["a", "b"], [[1, 1], [1, 0], [0, 1]], pos=[5, 6, 0], neg=[0, 0, 9])
+    >>> found = compare(p, lambda t: t.pos[0] / t.n_pos)
+    >>> found.pairs[0].difference.value  # 11/11 - 5/11
+    0.5454545454545454
+    """
+    level = _options.fraction(level, "level")
+    _options.statistic(statistic, "compare")
+    _options.choice(method, METHODS, "method")
+    name = name_of(statistic)
+    panel = complete_panel(data, "compare")
+    if method == "bootstrap" and not hasattr(statistic, "measure"):
+        return _compare_by_bootstrap(
+            panel,
+            statistic,
+            ends=ends,
+            margin=margin,
+            level=level,
+            rng=rng,
+            replicates=replicates,
+        )
+    columns = measured_columns(panel, statistic, name, level, ends)
+    return compare_outputs(panel, columns, margin, name)
+
+
+def _compare_by_bootstrap(
+    panel: Panel,
+    statistic: Statistic,
+    *,
+    ends: tuple[float, float],
+    margin: float | None,
+    level: float,
+    rng: Seed,
+    replicates: int,
+) -> Comparison:
+    """Return the comparison of any statistic on the same redrawn cases."""
+    name = name_of(statistic)
+    # each classifier has the estimate that it has alone
+    estimates_by_name = {
+        classifier: bootstrap_statistic(
+            panel[classifier],
+            statistic,
+            ends=ends,
+            level=level,
+            rng=rng,
+            replicates=replicates,
+            name=name,
+        ).estimate
+        for classifier in panel.names
+    }
+
+    def numbers(cases: Panel) -> list[float]:
+        return [
+            number_from(statistic, cases[classifier], may_be_undefined=True)
+            for classifier in panel.names
+        ]
+
+    sample = apply_design(panel)
+    values = bootstrap_values(sample, numbers, replicates, _options.generator(rng))
+    points = [estimated.value for estimated in estimates_by_name.values()]
+
+    def difference(i: int, j: int) -> NamedDifference:
+        return _bootstrap_difference(
+            points[i] - points[j],
+            values[:, i] - values[:, j],
+            constant_variance(sample.observed),
+            largest_possible=ends[1] - ends[0],
+        )
+
+    comparison = together(
+        estimates_by_name,
+        difference,
+        margin=margin,
+        paired=True,
+        method=name,
+        cases=[panel],
+    )
+    return name_copies(comparison, panel)
+
+
+def _bootstrap_difference(
+    value: float,
+    replicates: Floats,
+    constant: VarianceEstimate,
+    *,
+    largest_possible: float,
+) -> NamedDifference:
+    """Return a difference by its replicates; if none varies, by what was not seen."""
+    if varies(replicates):
+        return BootstrapDifference(value, replicates[np.isfinite(replicates)])
+    return Difference(value, constant, largest_possible)
+
+
+@of_counts
+def compare_groups(
+    data: Mapping[Any, Tally],
+    statistic: Statistic,
+    *,
+    reference: object = None,
+    method: str = "bootstrap",
+    ends: tuple[float, float] = (0.0, 1.0),
+    level: float = 0.95,
+    rng: Seed = 0,
+    replicates: int = 1000,
+) -> Comparison:
+    """Difference of any statistic between groups, with an interval and a test.
+
+    Does a statistic differ between groups, and could that be chance? Cases of a cluster
+    that lie in two groups count as if they were independent.
+
+    Parameters
+    ----------
+    data
+        A mapping from name to tally, or data with ``by=``; each case is in one group
+        only.
+    statistic
+        A function from a tally to a number or an :class:`Estimate`, for example
+        ``trueness.average_precision`` or ``lambda t: trueness.partial_auc(t, fpr=(0,
+        0.1))``.
+    reference
+        Compare every other group with this one; all pairs when None.
+    method
+        Of functions that are no analysis of Trueness, as in :func:`estimate`:
+        ``"bootstrap"``, or ``"jackknife"`` for smooth ones.
+
+    Examples
+    --------
+    >>> sites = {"A": Tally([2, 1], [1, 9], [8, 2]), "B": Tally([2, 1], [5, 5], [5, 5])}
+    >>> found = compare_groups(sites, lambda t: t.pos[0] / t.n_pos)
+    >>> round(found.pairs[0].difference.value, 12)  # 8/10 - 5/10
+    0.3
+    """
+    level = _options.fraction(level, "level")
+    _cases.mapping_of_counts(data, "compare_groups")
+    _options.statistic(statistic, "compare_groups")
+    _options.choice(method, METHODS, "method")
+    _cases.at_least_two([str(n) for n in data], "compare_groups")
+    names, pairs = list(data), None
+    if reference is not None:
+        if not is_one(reference) or reference not in names:
+            raise InputError(
+                f"reference must be one of the groups {listing(names)}; found "
+                f"{described(reference)}."
+            )
+        at = names.index(reference)
+        pairs = [(k, at) for k in range(len(names)) if k != at]
+    tallies = {str(name): tally for name, tally in data.items()}
+    if method == "bootstrap" and not hasattr(statistic, "measure"):
+        return _compare_groups_by_bootstrap(
+            tallies,
+            statistic,
+            pairs=pairs,
+            ends=ends,
+            level=level,
+            rng=rng,
+            replicates=replicates,
+        )
+    name = name_of(statistic)
+    sides = [
+        evaluate_statistic(tally, statistic, ends=ends, level=level, name=name)
+        for tally in tallies.values()
+    ]
+    return compare_apart(tallies, sides, name, pairs=pairs)
+
+
+def _compare_groups_by_bootstrap(
+    tallies: Mapping[str, Tally],
+    statistic: Statistic,
+    *,
+    pairs: list[tuple[int, int]] | None,
+    ends: tuple[float, float],
+    level: float,
+    rng: Seed,
+    replicates: int,
+) -> Comparison:
+    """Return the comparison of any statistic, each group redrawn by itself."""
+    name = name_of(statistic)
+    bootstrapped = [
+        bootstrap_statistic(
+            tally,
+            statistic,
+            ends=ends,
+            level=level,
+            rng=rng,
+            replicates=replicates,
+            name=name,
+        )
+        for tally in tallies.values()
+    ]
+    # the same seed draws similar groups alike: their replicates are put out of order
+    generator = np.random.default_rng(0)
+    values = [generator.permutation(group.replicates) for group in bootstrapped]
+    labelled = [tally.labelled() for tally in tallies.values()]
+
+    def difference(i: int, j: int) -> NamedDifference:
+        return _bootstrap_difference(
+            bootstrapped[i].estimate.value - bootstrapped[j].estimate.value,
+            values[i] - values[j],
+            variance_of_independent_difference(
+                constant_variance(labelled[i]), constant_variance(labelled[j])
+            ),
+            largest_possible=ends[1] - ends[0],
+        )
+
+    estimates_by_name = {
+        group: result.estimate
+        for group, result in zip(tallies, bootstrapped, strict=True)
+    }
+    return together(
+        estimates_by_name,
+        difference,
+        pairs=pairs,
+        paired=False,
+        method=name,
+        cases=labelled,
+    )

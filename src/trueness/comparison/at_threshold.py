@@ -1,0 +1,235 @@
+"""Which classifier is better at its threshold, on the same cases?
+
+Proportions of the same cases have Tango's interval or McNemar's exact test; other
+metrics have influence values by the four counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.records import Estimate
+from trueness.comparison.paired import compare_columns, complete_panel
+from trueness.comparison.results import (
+    Comparison,
+    adjusted,
+    smallest_p_value,
+    together,
+)
+from trueness.counts.answers import of_panel, refuse
+from trueness.counts.values import Panel
+from trueness.inference.differences import (
+    PairedProportionDifference,
+)
+from trueness.inference.estimates import (
+    EvaluatedMeasure,
+    evaluate_measure,
+)
+from trueness.inference.intervals import effective_sample_size, proportion_sample
+from trueness.inference.sample import Sample, apply_design, check_prevalence_known
+from trueness.inference.variance import (
+    Influence,
+    estimate_variance,
+)
+from trueness.metrics.algebra import Metric, depends_on_prevalence
+from trueness.metrics.grammar import metric as read_metric
+from trueness.metrics.intervals import estimates, metric_measure
+
+
+@of_panel
+def compare_metric(
+    data: Panel,
+    metric: Metric | str = "accuracy",
+    *,
+    thresholds: float | Mapping[str, float] | Sequence[float] = 0.5,
+    method: str = "auto",
+    margin: float | None = None,
+    level: float = 0.95,
+) -> Comparison:
+    """Which classifier is better at its threshold, on the same cases?
+
+    A larger value counts as better when a margin is tested: of a metric that is better
+    when lower, ``p_noninferior_second`` is that of the first.
+
+    Parameters
+    ----------
+    metric
+        Any metric, as a value or as text: ``"f1"``, ``"0.5*recall + 0.5*precision"``.
+    thresholds
+        One for all, a mapping from name to threshold, or a sequence in the order of the
+        names.
+    method
+        ``"auto"``: Tango's score interval and test of shares of the same cases
+        (accuracy, recall, specificity), Student's of all other metrics. ``"mcnemar"``
+        gives shares McNemar's exact p-value, and an interval that agrees with it.
+
+    Examples
+    --------
+    >>> p = Panel(["a", "b"], [[1, 1], [1, 0], [0, 1]], pos=[5, 6, 0], neg=[0, 0, 0])
+    >>> compare_metric(p, "recall", method="mcnemar").pairs[0].p_value  # 2 / 2**6
+    0.03125
+    """
+    level = _options.fraction(level, "level")
+    _options.choice(method, ("auto", "mcnemar"), "method")
+    chosen = read_metric(metric)
+    if depends_on_prevalence(chosen):
+        check_prevalence_known(data, f"compare_metric of {chosen.name}")
+    votes = complete_panel(data, "compare_metric").vote(thresholds)
+    sample = apply_design(votes)
+    shared = _same_cases(chosen, sample)
+    if method == "mcnemar":
+        if not shared:
+            raise InputError(
+                "McNemar's test compares shares of the same cases (accuracy, recall, "
+                f'specificity); found {chosen.name}. Type method="auto".'
+            )
+        why = "It counts single cases on which two differ."
+        refuse(votes, "McNemar's test", {"weight": why, "cluster": why})
+    values = {
+        name: estimates(votes[name], 1.0, [chosen], level=level)[chosen.name]
+        for name in votes.names
+    }
+    if not shared:
+        columns = _metric_columns(sample, chosen, list(values.values()))
+        return compare_columns(votes, columns, margin, chosen.name)
+
+    def difference(i: int, j: int) -> PairedProportionDifference:
+        return _paired_proportion_difference(sample.observed, chosen, i, j, level)
+
+    comparison = together(
+        values,
+        difference,
+        margin=margin,
+        paired=True,
+        method=chosen.name,
+        cases=[votes],
+    )
+    return _by_mcnemar(comparison, difference) if method == "mcnemar" else comparison
+
+
+def _metric_columns(
+    sample: Sample[Panel], metric: Metric, reported: Sequence[Estimate]
+) -> list[EvaluatedMeasure]:
+    """Return a metric of each classifier, with its influence by row of the panel."""
+    columns = []
+    for estimate, output in zip(reported, sample.target_counts.rows.T, strict=True):
+        evaluated = evaluate_measure(
+            sample, partial(metric_measure, metric, output == 1)
+        )
+        columns.append(replace(evaluated, value=estimate.value, estimate=estimate))
+    return columns
+
+
+def _same_cases(m: Metric, sample: Sample[Panel]) -> bool:
+    """Is it a share of cases that do not depend on who is flagged?"""
+    if not m.is_share or m.ratio is None or m.ratio.under is None:
+        return False
+    if sample.reweighted and depends_on_prevalence(m):
+        return False
+    tp, fp, fn, tn = m.ratio.under
+    return tp == fn and fp == tn
+
+
+def _paired_proportion_difference(
+    panel: Panel, metric: Metric, i: int, j: int, level: float
+) -> PairedProportionDifference:
+    """Return the difference of two proportions of the same cases.
+
+    Weighted or clustered cases count as so many independent ones as vary as much.
+    """
+    ratio: Any = metric.ratio
+    counts_positives, counts_negatives = ratio.under[:2]
+    total = counts_negatives * float(panel.neg.sum())
+    total += counts_positives * float(panel.pos.sum())
+    if not total > 0:
+        return PairedProportionDifference(math.nan, 0.0, 0.0, math.nan)
+
+    # by how much more does the first count a negative, and a positive, of each row?
+    tp, fp, fn, tn = ratio.over
+    gap_of_negative = _gap_by_row(panel, i, j, flagged=fp, not_flagged=tn)
+    gap_of_positive = _gap_by_row(panel, i, j, flagged=tp, not_flagged=fn)
+
+    # McNemar's discordant cases: counted by the first only, by the second only
+    only_first = _cases_where(panel, gap_of_negative > 0, gap_of_positive > 0)
+    only_second = _cases_where(panel, gap_of_negative < 0, gap_of_positive < 0)
+    difference = (only_first - only_second) / total
+
+    influence = Influence(
+        counts_negatives * (gap_of_negative - difference) / total,
+        counts_positives * (gap_of_positive - difference) / total,
+    )
+    variance_estimate = estimate_variance(panel, influence)
+    variance_of_case = (only_first + only_second) / total - difference * difference
+    sample = proportion_sample(
+        panel,
+        np.full(len(panel), counts_negatives > 0),
+        np.full(len(panel), counts_positives > 0),
+        variance_estimate.uncorrected_variance,
+        varies=variance_of_case > 0,
+    )
+    number = effective_sample_size(variance_of_case, sample, level)
+    return PairedProportionDifference(
+        sample_size=number,
+        only_first=number * only_first / total,
+        only_second=number * only_second / total,
+        standard_error=variance_estimate.standard_error,
+    )
+
+
+def _gap_by_row(
+    panel: Panel, i: int, j: int, *, flagged: float, not_flagged: float
+) -> Floats:
+    """Return how much more the first of two classifiers counts a case of each row."""
+    first = np.where(panel.rows[:, i] == 1, flagged, not_flagged).astype(np.float64)
+    second = np.where(panel.rows[:, j] == 1, flagged, not_flagged).astype(np.float64)
+    return np.asarray(first - second)
+
+
+def _cases_where(panel: Panel, of_negatives: Array, of_positives: Array) -> float:
+    """Return the number of negatives, and of positives, of the chosen rows."""
+    return float(panel.neg[of_negatives].sum()) + float(panel.pos[of_positives].sum())
+
+
+def _by_mcnemar(
+    comparison: Comparison,
+    contrast: Callable[[int, int], PairedProportionDifference],
+) -> Comparison:
+    """Return pairs with McNemar's exact p-values; intervals agree with them."""
+    positions = {name: k for k, name in enumerate(comparison.names)}
+    pairs = []
+    for pair in comparison.pairs:
+        discordant = contrast(positions[pair.first], positions[pair.second])
+        p_value = _exact_mcnemar_p_value(discordant)
+        difference = pair.difference
+        if p_value > 1 - difference.level:
+            # zero is possible by the test
+            difference = replace(
+                difference,
+                low=min(difference.low, 0.0),
+                high=max(difference.high, 0.0),
+            )
+        pairs.append(replace(pair, difference=difference, p_value=p_value))
+
+    adjusted_pairs = adjusted(pairs)
+    return replace(
+        comparison, pairs=adjusted_pairs, p_value=smallest_p_value(adjusted_pairs)
+    )
+
+
+def _exact_mcnemar_p_value(difference: PairedProportionDifference) -> float:
+    """Return the two-sided binomial p-value of the discordant cases."""
+    from scipy.special import bdtr
+
+    only_first = round(difference.only_first)
+    only_second = round(difference.only_second)
+    fewer = min(only_first, only_second)
+    return min(1.0, 2 * float(bdtr(fewer, only_first + only_second, 0.5)))
