@@ -62,7 +62,7 @@ from trueness.threshold.milp import Certificate as Certificate
 from trueness.threshold.operating_point import OperatingPoint as OperatingPoint
 from trueness.threshold.validation import Validation as Validation
 from trueness.threshold.zones import Zones as Zones
-from trueness.trees.leaves import LeafReport as LeafReport
+from trueness.trees.leaf_reports import LeafReport as LeafReport
 from trueness.trees.levels import (
     EntropicBinomial as EntropicBinomial,
     EntropicTree as EntropicTree,

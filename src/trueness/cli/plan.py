@@ -22,7 +22,8 @@ from trueness.findings.trust import planned, planned_labels, planned_leaf, which
 from trueness.nogold.label_plans import plan_labels
 from trueness.ranking.models import MODELS
 from trueness.ranking.planning import plan_auc, plan_auc_difference, plan_rate
-from trueness.trees.leaves import LeafReport, Leaves
+from trueness.trees.leaf_reports import LeafReport
+from trueness.trees.leaves import Leaves
 from trueness.trees.levels import plan_leaf
 
 labels_for: Any = inspect.unwrap(plan_labels)  # before there are any data
@@ -144,18 +145,22 @@ NODE = Columns("node", guess_node, several=False)
 
 @command(NODE, without=("seed",), cannot="leaves")
 def leaves_command(
-    request: Request, rule: str | None = None, confidence: float = 0.95
+    request: Request,
+    rule: str | None = None,
+    confidence: float = 0.95,
+    grown: bool = False,
 ) -> CommandAnswer:
     """Can this leaf be trusted? Confidence and utility of every leaf of a tree.
 
     --rule COLUMN: Column with the rule of each leaf, in words.
     --confidence: Probability P(C) from which a leaf is trusted.
+    --grown: The tree was grown on these cases. No leaf is then called trusted.
 
     Example: trueness leaves sample:leaves --node leaf --label virus --count n
     """
 
     def judged(held: Leaves) -> LeafReport:
-        found = held.report(confidence=confidence, level=request.level)
+        found = held.report(confidence=confidence, level=request.level, fresh=not grown)
         return with_rules(found, request, rule)
 
     with progress("Counting", unit=""):

@@ -22,14 +22,16 @@ from trueness._core.checks.errors import InputError, OptimisticWarning
 from trueness._core.checks.words import listing, plain
 from trueness.data.frames import leaves
 from trueness.estimators.classifiers import class_of, keep, two_labels
-from trueness.trees.leaves import LeafReport, Leaves, beside_prediction
+from trueness.trees.leaf_reports import LeafReport, report_beside_prediction
+from trueness.trees.leaves import Leaves
 from trueness.trees.splits import merge_splits, node_counts
 
 _FRESH = "Counted on cases that were not used to grow the tree."
 _GROWN = (
     "Counted on the cases that were used to grow the tree. Its splits were chosen "
-    "because they looked good on these cases, so the levels are too high. Pass cases "
-    "that were held out: leaf_report(tree, X_test, y_test)."
+    "because they looked good on these cases, so the levels are too high and no leaf "
+    "is called trusted. Pass cases that were held out: leaf_report(tree, X_test, "
+    "y_test)."
 )
 
 
@@ -70,14 +72,18 @@ def leaf_report(
     >>> tree = DecisionTreeClassifier().fit([[0], [0], [1], [1]], [0, 0, 1, 1])
     >>> report = leaf_report(tree, [[0], [0], [1], [1], [1], [1]], [0, 1, 1, 1, 1, 1])
     >>> report.verdict.tolist(), report.more.tolist()
-    (['coin toss', 'thin'], [inf, 1.0])
+    (['coin toss', 'thin'], [inf, 3.0])
     """
     tree, seen, names = _last_step(tree, X)
     found, grown = tree_leaves(tree, seen, y, positive=positive, classes=classes)
     if grown:
         warnings.warn(_GROWN, OptimisticWarning, stacklevel=2)
     report = found.report(
-        confidence=confidence, level=level, method=method, empty=empty
+        confidence=confidence,
+        level=level,
+        method=method,
+        empty=empty,
+        fresh=not grown,
     )
     labels = class_labels(tree, y, classes)
     swapped = positive is not None and positive == labels[0]
@@ -90,7 +96,14 @@ def leaf_report(
         above = tree.leaves_.scores(method=tree.method) > 0.5
         predicted = labels[above[place].astype(np.intp)]
     report = replace(report, rule=rule, classes=named)
-    report = beside_prediction(report, found, predicted, named[1], not grown)
+    report = report_beside_prediction(
+        report,
+        neg=found.neg,
+        pos=found.pos,
+        predicted=predicted,
+        positive=named[1],
+        fresh=not grown,
+    )
     against = int((report.verdict == "contradicted").sum())
     note = _GROWN if grown else _FRESH
     if against:
@@ -338,7 +351,8 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.estimator_ = tree
         self.leaves_ = self._counted(rows, code)
         words["confidence"] = self.confidence or 0.95
-        self.report_ = self._counted(rows[judge], code[judge]).report(**words)
+        counted = self._counted(rows[judge], code[judge])
+        self.report_ = counted.report(**words, fresh=bool(held.any()))
         return self
 
     def _counted(self, X: object, code: Array) -> Leaves:  # noqa: N803

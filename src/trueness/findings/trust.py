@@ -23,7 +23,7 @@ from trueness.ranking.curves import roc
 from trueness.ranking.figures import FPR, TPR
 from trueness.ranking.planning import Plan, plan_auc
 from trueness.threshold.operating_point import best_threshold
-from trueness.trees.leaves import (
+from trueness.trees.leaf_reports import (
     LeafReport,
     leaf_figure,
     leaf_numbers,
@@ -133,7 +133,7 @@ def _leaf_numbers(r: LeafReport) -> dict[str, Any]:
     return {
         "leaves": leaf_numbers(r),
         "tree": fields_of(r.tree, "n", "confidence", "utility"),
-        **fields_of(r, "wanted", "level", "method"),
+        **fields_of(r, "wanted", "level", "trusted_level", "method"),
     }
 
 

@@ -57,6 +57,7 @@ VERDICTS = {
     "holds": (COLOURS[0], "circle"),
     "thin": (COLOURS[4], "triangle-up"),
     "cannot tell yet": (GREY, "triangle-up"),
+    "untested": (GREY, "square"),
     "coin toss": (COLOURS[1], "cross"),
     "fails": (COLOURS[1], "cross"),
     "contradicted": (COLOURS[3], "diamond"),

@@ -15,7 +15,7 @@ from trueness._core.numbers import level_text
 from trueness._core.records import shown
 from trueness.plots._altair import SIZE, VERDICTS, alt, frame
 from trueness.plots._draw import Shown, Style, picture
-from trueness.trees.leaves import LeafReport, leaf_figure
+from trueness.trees.leaf_reports import LeafReport, leaf_figure
 from trueness.trees.levels import TOP_METHODS, tree_levels
 from trueness.trees.splits import named_splits, split_parameters
 

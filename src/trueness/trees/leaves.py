@@ -6,23 +6,19 @@ all that is asked about a tree, a segmentation or a categorical covariate.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Array, Floats, Ints
-from trueness._core.binomial import at_least
 from trueness._core.checks import options as _options
 from trueness._core.checks.columns import missing, one_dimensional
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import listing, places
-from trueness._core.figures import Intervals, html_table
-from trueness._core.numbers import chance, counted, p_is
-from trueness._core.records import Record, brief, native_frame, shown
+from trueness._core.figures import html_table
+from trueness._core.records import brief, native_frame
 from trueness.counts.cases import (
     COUNTS,
     Cases,
@@ -37,16 +33,10 @@ from trueness.counts.cases import (
 from trueness.counts.clusters import Clusters
 from trueness.counts.design import PLAIN, Design
 from trueness.counts.values import Tally
-from trueness.trees.levels import (
-    TOP_METHODS,
-    TreeLevels,
-    confidence_level,
-    majority_interval,
-    plan_leaf,
-    top_or_half,
-    tree_levels,
-    utility_level,
-)
+from trueness.trees.leaf_reports import LeafReport, report_on_leaves
+from trueness.trees.levels import TOP_METHODS, top_or_half
+
+MAX_ROWS = 10  # of leaves in a notebook
 
 
 @final
@@ -88,11 +78,13 @@ class Leaves(Cases):
     ) -> None:
         names = _leaf_names(np.atleast_1d(np.asarray(node)))
         columns = count_columns(names.size, "node", neg=neg, pos=pos, unknown=unknown)
-        distinct, at = np.unique(names, return_inverse=True)
+        distinct, place = np.unique(names, return_inverse=True)
         counts = np.zeros((distinct.size, 3), np.int64)
-        np.add.at(counts, at, np.column_stack(columns))
-        some = counts.any(axis=1)  # a leaf without a case is none
-        set_fields(self, ("node", *COUNTS), [distinct[some], *counts[some].T])
+        np.add.at(counts, place, np.column_stack(columns))
+
+        has_cases = counts.any(axis=1)  # a leaf without a case is none
+        values = [distinct[has_cases], *counts[has_cases].T]
+        set_fields(self, ("node", *COUNTS), values)
 
     def __len__(self) -> int:
         """How many leaves?"""
@@ -102,8 +94,10 @@ class Leaves(Cases):
         """Count the cases of both."""
         if not isinstance(other, Leaves):
             return NotImplemented
-        if not len(self) or not len(other):
-            return self if len(self) else other
+        if not len(self):
+            return other
+        if not len(other):
+            return self
         if (self.node.dtype.kind == "U") != (other.node.dtype.kind == "U"):
             raise InputError(
                 f"Leaves can be added when their nodes are of one kind; found "
@@ -128,18 +122,19 @@ class Leaves(Cases):
     def tally(self, *, method: str = "mle") -> Tally:
         """Score each leaf by its estimated probability of a positive.
 
-        "mle" is the share of positives, "emle" and "blend" move it towards 1/2. A leaf
-        without a labelled case gets 1/2, as does a single case under "emle".
+        "mle" is the proportion of positives, "emle" and "blend" move it towards 1/2. A
+        leaf without a labelled case gets 1/2, as does a single case under "emle".
         """
         return Tally(self.scores(method=method), self.neg, self.pos, self.unknown)
 
     def scores(self, *, method: str = "mle") -> Floats:
-        """Give each leaf's estimated probability of a positive, as in ``tally``."""
+        """Return each leaf's estimated probability of a positive, as in ``tally``."""
         n = self.neg + self.pos
-        top = top_or_half(self.pos, n, method)
-        if method == "mle":  # 1 - (1 - share) would not be the share to the last digit
+        of_majority = top_or_half(self.pos, n, method)
+        if method == "mle":
+            # 1 - (1 - p) would not be the proportion to the last digit
             return np.where(n > 0, self.pos / np.maximum(n, 1), 0.5)
-        return np.where(self.pos >= self.neg, top, 1 - top)
+        return np.where(self.pos >= self.neg, of_majority, 1 - of_majority)
 
     def report(
         self,
@@ -148,45 +143,40 @@ class Leaves(Cases):
         level: float = 0.95,
         method: str = "blend",
         empty: str | float = "coin",
+        fresh: bool = True,
     ) -> LeafReport:
-        """Which leaves can be trusted? See :class:`LeafReport`.
+        """Verdict on each leaf, with its levels of confidence and utility.
 
-        A trusted leaf reaches this ``confidence``; ``level`` is that of the intervals.
-        The levels use the estimate ``method`` ("mle", "emle" or "blend") of the larger
-        class probability; an ``empty`` leaf counts in those of the whole tree as in
-        :func:`trueness.trees.tree_levels`.
+        Which leaves can be trusted? See :class:`LeafReport`.
+
+        A trusted leaf reaches this ``confidence``, with all leaves taken into account;
+        ``level`` is that of the intervals. The levels use the estimate ``method``
+        ("mle", "emle" or "blend") of the larger class probability; an ``empty`` leaf
+        counts in those of the whole tree as in :func:`trueness.trees.tree_levels`. With
+        ``fresh=False``, for cases that the tree was grown on, no leaf is called
+        trusted.
         """
-        wanted = _options.fraction(confidence, "confidence")
+        confidence = _options.fraction(confidence, "confidence")
         level = _options.fraction(level, "level")
         _options.choice(method, TOP_METHODS, "method")
-        n = self.neg + self.pos
-        total = int(n.sum())
-        if total == 0:
+        if not (self.neg + self.pos).sum():
             raise NotEnoughCases(
                 f"A report on leaves needs labelled cases; found none among "
                 f"{self.n:,} cases in {len(self):,} leaves."
             )
-        low, high = majority_interval(self.pos, n, level)
-        made = {k: f(self.pos, n) for k, f in TOP_METHODS.items()}
-        # Laplace's rule of succession, where the cases cannot show that others exist
-        agree = (self.pos == n) | (self.neg == n)
-        p = np.where(agree, (n + 1) / (n + 2), made[method])
-        # the levels take 1/2 where there is no estimate: a leaf without a case, or with
-        # a single one, which is a majority of 1 whatever the truth is
-        p = np.where(np.isnan(made[method]) | (n == 1), 0.5, p)
-        coin = ((2 * self.pos - n) ** 2 <= n) & (n != 1)
-        sides = [self.pos > self.neg, self.pos < self.neg]
-        more = _more_cases(agree, n, made[method], wanted)
-        majority = np.select(sides, ["positive", "negative"], "tie")
-        verdict = np.select([coin, more == 0], ["coin toss", "trust"], "thin")
-        sure = (confidence_level(n, x) for x in (p, low, high))
-        each: Any = (*made.values(), low, high, *sure, utility_level(n, p))
-        tree = tree_levels(total, n / total, p, empty)
-        known: Any = (self.node, n, majority, *each, verdict, more, tree)
-        return LeafReport(*(*known, wanted, level, method))
+        return report_on_leaves(
+            self.node,
+            self.neg,
+            self.pos,
+            confidence=confidence,
+            level=level,
+            method=method,
+            empty=empty,
+            fresh=fresh,
+        )
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Give a frame with columns node, neg, pos, unknown."""
+        """Return a frame with columns node, neg, pos, unknown."""
         return native_frame({"node": self.node, **counts_by_name(self)}, backend)
 
     def __repr__(self) -> str:
@@ -195,19 +185,21 @@ class Leaves(Cases):
 
     def _repr_html_(self) -> str:
         rows = list(zip(self.node, *self.counts, strict=True))
-        shown = [tuple(brief(v) for v in row) for row in rows[:10]]
-        note = f"<p>{len(rows) - 10:,} more leaves</p>" if len(rows) > 10 else ""
-        return f"<p>{self!r}</p>{html_table(('node', *COUNTS), shown)}{note}"
+        cells = [tuple(brief(value) for value in row) for row in rows[:MAX_ROWS]]
+        note = ""
+        if len(rows) > MAX_ROWS:
+            note = f"<p>{len(rows) - MAX_ROWS:,} more leaves</p>"
+        return f"<p>{self!r}</p>{html_table(('node', *COUNTS), cells)}{note}"
 
 
 def _leaf_names(values: Array) -> Array:
     """Pass on names of leaves that can be sorted: all numbers, or all text."""
     names = one_dimensional(values, "node")
-    gone = missing(names)
-    if gone.any():
+    is_missing = missing(names)
+    if is_missing.any():
         raise InputError(
-            f"node must name a leaf for every case; missing at {places(gone)}. Give "
-            "these cases a leaf of their own."
+            f"node must name a leaf for every case; missing at {places(is_missing)}. "
+            "Give these cases a leaf of their own."
         )
     if names.dtype.kind != "O":
         return names
@@ -218,189 +210,3 @@ def _leaf_names(values: Array) -> Array:
             f"Turn them all into text."
         )
     return np.array(names.tolist()) if names.size else names.astype(str)
-
-
-def beside_prediction(
-    r: LeafReport, leaves: Leaves, predicted: Array, positive: object, fresh: bool
-) -> LeafReport:
-    """Put leaves first that contradict what a tree, not grown on them, predicts."""
-    n = leaves.neg + leaves.pos
-    agree = np.where(predicted == positive, leaves.pos, leaves.neg)
-    p_value = np.where(n > 0, at_least(n - agree, n, 0.5), np.nan)
-    against = (2 * agree < n) & fresh
-    verdict = np.where(against, "contradicted", r.verdict)
-    order = np.lexsort((np.where(against, p_value, 0.0), ~against))
-    known: Any = {f.name: getattr(r, f.name) for f in fields(r) if f.name != "classes"}
-    known |= {"predicted": predicted, "p_value": p_value, "verdict": verdict}
-    columns = (k for k, v in known.items() if isinstance(v, np.ndarray))
-    return replace(r, **{k: known[k][order] for k in columns})
-
-
-def _more_cases(agree: Array, n: Ints, p: Floats, wanted: float) -> Floats:
-    """How many cases does each leaf lack?"""
-
-    def needed(p: float) -> float:
-        try:
-            return 1.0 if math.isnan(p) else float(plan_leaf(p, confidence=wanted))
-        except NotEnoughCases:  # p = 1/2: no number of cases finds a majority
-            return math.inf
-
-    distinct, at = np.unique(p, return_inverse=True)
-    least = np.array([needed(value) for value in distinct])[at]
-    # all alike: a coin does that once in 2**(n - 1) times, for either class
-    least = np.where(agree, np.maximum(least, math.ceil(-math.log2(1 - wanted))), least)
-    return np.where(n == 0, np.nan, np.maximum(least - n, 0.0))
-
-
-@final
-@dataclass(frozen=True, repr=False)
-class LeafReport(Record):
-    r"""Which leaves can be trusted, and how many more cases do the others need?
-
-    Attributes
-    ----------
-    node, n, majority : array (J,)
-        The leaves, their labelled cases, and "positive", "negative" or "tie".
-    mle, emle, blend, low, high : array (J,)
-        Estimates of the larger class probability, see
-        :func:`trueness.top_probability`, and its interval.
-    confidence, utility : array (J,)
-        P(C) and P(U) of the leaf with its n cases, at the estimate ``method``; where
-        all cases agree, at (n + 1) / (n + 2), and for a single case at 1/2.
-    confidence_low, confidence_high : array (J,)
-        P(C) at the ends of the interval.
-    verdict, more : array (J,)
-        "contradicted": most of these cases are not of the class that the tree predicts
-        (only for cases that the tree was not grown on). "trust": P(C) reaches
-        ``wanted``. "thin": it does not, or all cases agree but are so few that tosses
-        of a coin could agree as well, :math:`2^{-n} > 1 -` ``wanted``. "coin toss": the
-        counts do not differ from a coin's, :math:`(\mathrm{pos}-\mathrm{neg})^2 \le n`.
-        How many more cases the leaf needs, if its estimate is right; infinite in a tie,
-        NaN without a case.
-    tree : TreeLevels
-        P(C) and P(U) of the whole tree, whose leaves get their cases at random.
-    wanted, level, method, note
-        Wanted level of confidence, level of the intervals, estimate behind the levels,
-        and on which cases the leaves were counted.
-    predicted, rule, p_value : array (J,)
-        What a tree itself predicts in each leaf, which cases fall into it, and the
-        exact one-sided probability that a leaf in which the predicted class has half of
-        the cases or more would show so few of it.
-    classes : array (2,)
-        What the negative and the positive class are called, when that is known.
-    """
-
-    node: Array
-    n: Ints
-    majority: Array
-    mle: Floats
-    emle: Floats
-    blend: Floats
-    low: Floats
-    high: Floats
-    confidence: Floats
-    confidence_low: Floats
-    confidence_high: Floats
-    utility: Floats
-    verdict: Array
-    more: Floats
-    tree: TreeLevels
-    wanted: float
-    level: float
-    method: str
-    note: str = ""
-    predicted: Array | None = None
-    p_value: Floats | None = None
-    rule: Array | None = None
-    classes: Array | None = None
-
-    def __repr__(self) -> str:
-        """Write one line a leaf, the first forty, and one for the tree."""
-        lines = [text_table(*leaf_table(self, 40))]
-        if self.node.size > 40:
-            lines.append(f"... {self.node.size - 40:,} more leaves")
-        return "\n".join([*lines, *_foot(self)])
-
-    def _repr_html_(self) -> str:
-        foot = "".join(f"<p>{line}</p>" for line in _foot(self))
-        return html_table(*leaf_table(self, 100)) + foot
-
-
-def text_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Write columns of equal width for a terminal."""
-    table = [head, *([brief(cell) for cell in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = (
-        "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
-        for row in table
-    )
-    return "\n".join(lines)
-
-
-def leaf_numbers(r: LeafReport) -> list[dict[str, Any]]:
-    """Give the numbers of each leaf, for programs."""
-    names = ["node", "n", "majority", "probability", "low", "high", "confidence"]
-    names += ["utility", "verdict", "more", *(["rule"] if r.rule is not None else [])]
-    own = [r.method if name == "probability" else name for name in names]
-    rows = zip(*(np.asarray(getattr(r, k)).tolist() for k in own), strict=True)
-    return [dict(zip(names, row, strict=True)) for row in rows]
-
-
-def leaf_table(
-    r: LeafReport, most: int | None = None
-) -> tuple[list[str], list[list[Any]]]:
-    """Name the columns, and give a row for each leaf; its rule where it is known."""
-    head = ["leaf", "cases", "majority", "share of majority", "P(C)", "P(U)", "verdict"]
-    head += ["cases needed", *(["rule"] if r.rule is not None else [])]
-    rows = []
-    for j, row in enumerate(leaf_numbers(r)[:most]):
-        majority, verdict, more = row["majority"], row["verdict"], row["more"]
-        if r.classes is not None and majority != "tie":
-            majority = str(r.classes[int(majority == "positive")])
-        if verdict == "contradicted" and r.predicted is not None:
-            p_value = np.nan if r.p_value is None else r.p_value[j]
-            verdict += f": predicts {r.predicted[j]}, {p_is(p_value)}"
-        enough = f"{more:,.0f}" if np.isfinite(more) else "never enough"
-        cells = [str(row["node"]), row["n"], majority]
-        cells += [f"{row['probability']:.3f} ({row['low']:.3f} to {row['high']:.3f})"]
-        cells += [chance(row["confidence"], 4), chance(row["utility"], 4), verdict]
-        cells += [enough if more else "", *([row["rule"]] if "rule" in row else [])]
-        rows.append(cells)
-    return head, rows
-
-
-def _foot(r: LeafReport) -> list[str]:
-    line = (
-        f"tree of {r.tree.n:,} cases: P(C) {chance(r.tree.confidence, 3)}, "
-        f"P(U) {chance(r.tree.utility, 3)}; {(r.verdict == 'trust').sum()} of "
-        f"{r.node.size} leaves trusted at {r.wanted:g}"
-    )
-    return [line, r.note] if r.note else [line]
-
-
-def leaf_sentences(r: LeafReport) -> list[str]:
-    """Say how many leaves can be trusted, and what the columns mean."""
-    return [
-        f"{(r.verdict == 'trust').sum()} of "
-        f"{counted(r.node.size, 'leaf', 'leaves')} can be trusted. With "
-        "so many cases, the majority seen is the true majority with a probability "
-        f"P(C) of {r.wanted:g} or more. P(U) is the probability that a new case has "
-        "the label of the majority. A leaf is 'thin' when it has too few cases; "
-        "'cases needed' is how many more it needs.",
-        f"The whole tree: P(C) {chance(r.tree.confidence, 4)}, "
-        f"P(U) {chance(r.tree.utility, 4)}.",
-    ]
-
-
-def leaf_figure(r: LeafReport) -> Intervals:
-    """How large is the majority of each leaf, and how sure is it?"""
-    return Intervals(
-        "Share of the majority",
-        "share of the majority",
-        tuple(shown(node, 30) for node in r.node.tolist()),
-        getattr(r, r.method),
-        r.low,
-        r.high,
-        keys=("leaf", "share"),
-        more={"confidence": r.confidence, "cases": r.n, "verdict": r.verdict},
-    )

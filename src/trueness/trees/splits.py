@@ -18,7 +18,8 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.figures import html_table
 from trueness._core.records import Record, brief
-from trueness.trees.leaves import Leaves, text_table
+from trueness.trees.leaf_reports import text_table
+from trueness.trees.leaves import Leaves
 from trueness.trees.levels import TOP_METHODS, top_or_half, tree_levels, utility_level
 
 _HEAD = ("split", "leaves", "P(C)", "P(U)", "Gini", "by Gini")

@@ -1,0 +1,481 @@
+"""Which leaves can be trusted, how useful are they, and how many cases do they lack?
+
+Many leaves are looked at, and the best-looking ones are picked out. So a leaf is called
+trusted only if the sign test finds its majority with all leaves taken into account
+(Benjamini and Hochberg 1995), and the intervals of trusted leaves allow for having been
+picked out (Benjamini and Yekutieli 2005). Cases that a tree was grown on show neither.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, final
+
+import numpy as np
+from scipy.special import betainc
+
+from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.binomial import at_least
+from trueness._core.checks.errors import NotEnoughCases
+from trueness._core.figures import Intervals, html_table
+from trueness._core.numbers import chance, counted, p_is
+from trueness._core.records import Record, brief, shown
+from trueness._core.solvers import bisect
+from trueness.trees.levels import (
+    TOP_METHODS,
+    TreeLevels,
+    confidence_level,
+    majority_interval,
+    plan_leaf,
+    tree_levels,
+    utility_level,
+)
+
+# Zhang (2024), section 4, item 2: the least cases of a leaf for each estimate
+RECOMMENDED_CASES = {"blend": 20, "mle": 40, "emle": 40}
+MAX_LINES = 40  # of a report on a terminal
+MAX_ROWS = 100  # of a report in a notebook
+MAX_CASES = 1e6  # beyond, the number that a leaf needs is a bound
+BISECTIONS = 40  # which leave less than 1e-6 of a case
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class LeafReport(Record):
+    r"""Which leaves can be trusted, and how many more cases do the others need?
+
+    Attributes
+    ----------
+    node, n, majority : array (J,)
+        The leaves, their labelled cases, and "positive", "negative" or "tie".
+    mle, emle, blend, low, high : array (J,)
+        Estimates of the larger class probability, see
+        :func:`trueness.top_probability`, and its interval.
+    confidence, utility : array (J,)
+        P(C) and P(U) of the leaf with its n cases, at the estimate ``method``; where
+        all cases agree, at (n + 1) / (n + 2), and for a single case at 1/2.
+    confidence_low, confidence_high, utility_low, utility_high : array (J,)
+        P(C) and P(U) at the ends of the interval.
+    adjusted_p_value : array (J,)
+        Of the two-sided sign test that both classes are equally likely in the leaf,
+        adjusted for the number of leaves (Benjamini and Hochberg 1995).
+    verdict, more : array (J,)
+        "contradicted": most of these cases are not of the class that the tree predicts
+        (only for cases that the tree was not grown on). "trust": P(C) reaches
+        ``wanted``, and the adjusted p-value is at most 1 - ``wanted``. "untested":
+        likewise, but on cases that the tree was grown on, which proves nothing.
+        "coin toss": the counts do not differ from a coin's,
+        :math:`(\mathrm{pos}-\mathrm{neg})^2 \le n`. "thin": all others.
+        How many more cases the leaf needs, if its estimate is right; infinite in a tie,
+        NaN without a case.
+    tree : TreeLevels
+        P(C) and P(U) of the whole tree, whose leaves get their cases at random.
+    wanted, level, trusted_level, method, note
+        Wanted level of confidence; level of the intervals; level of each interval of a
+        trusted leaf, 1 - (1 - ``level``) R / J for R trusted ones of J, so that on
+        average ``level`` of them hold (Benjamini and Yekutieli 2005; NaN for R = 0);
+        estimate behind the levels; and on which cases the leaves were counted.
+    predicted, rule, p_value : array (J,)
+        What a tree itself predicts in each leaf, which cases fall into it, and the
+        exact one-sided probability that a leaf in which the predicted class has half of
+        the cases or more would show so few of it.
+    classes : array (2,)
+        What the negative and the positive class are called, when that is known.
+    """
+
+    node: Array
+    n: Ints
+    majority: Array
+    mle: Floats
+    emle: Floats
+    blend: Floats
+    low: Floats
+    high: Floats
+    confidence: Floats
+    confidence_low: Floats
+    confidence_high: Floats
+    utility: Floats
+    utility_low: Floats
+    utility_high: Floats
+    adjusted_p_value: Floats
+    verdict: Array
+    more: Floats
+    tree: TreeLevels
+    wanted: float
+    level: float
+    trusted_level: float
+    method: str
+    note: str = ""
+    predicted: Array | None = None
+    p_value: Floats | None = None
+    rule: Array | None = None
+    classes: Array | None = None
+
+    def __repr__(self) -> str:
+        """Write one line a leaf, the first forty, and one for the tree."""
+        lines = [text_table(*leaf_table(self, MAX_LINES))]
+        if self.node.size > MAX_LINES:
+            lines.append(f"... {self.node.size - MAX_LINES:,} more leaves")
+        return "\n".join([*lines, *_foot(self)])
+
+    def _repr_html_(self) -> str:
+        foot = "".join(f"<p>{line}</p>" for line in _foot(self))
+        return html_table(*leaf_table(self, MAX_ROWS)) + foot
+
+
+def report_on_leaves(
+    node: Array,
+    neg: Ints,
+    pos: Ints,
+    *,
+    confidence: float,
+    level: float,
+    method: str,
+    empty: str | float,
+    fresh: bool,
+) -> LeafReport:
+    """Return the report on leaves with these labelled cases; options are checked."""
+    n = neg + pos
+    total = int(n.sum())
+    estimates = {name: estimate(pos, n) for name, estimate in TOP_METHODS.items()}
+    probability = _probability_for_levels(neg, pos, estimates[method])
+    reached = confidence_level(n, probability)
+
+    adjusted = benjamini_hochberg(_sign_test_p_values(neg, pos))
+    significant = adjusted <= 1 - confidence
+    passes = significant & (reached >= confidence)
+    is_coin = ((2 * pos - n) ** 2 <= n) & (n != 1)
+    trusted = passes & ~is_coin & fresh
+
+    low, high = majority_interval(pos, n, level)
+    trusted_level = math.nan
+    if trusted.any():
+        trusted_level = 1 - (1 - level) * trusted.sum() / (n > 0).sum()
+        trusted_low, trusted_high = majority_interval(pos, n, trusted_level)
+        low = np.where(trusted, trusted_low, low)
+        high = np.where(trusted, trusted_high, high)
+
+    more = _more_cases(neg, pos, estimates[method], confidence, significant)
+    more = np.where(passes & ~is_coin, 0.0, np.maximum(more, 1.0))
+    passed = "trust" if fresh else "untested"
+    return LeafReport(
+        node=node,
+        n=n,
+        majority=np.select([pos > neg, pos < neg], ["positive", "negative"], "tie"),
+        **estimates,
+        low=low,
+        high=high,
+        confidence=reached,
+        confidence_low=confidence_level(n, low),
+        confidence_high=confidence_level(n, high),
+        utility=utility_level(n, probability),
+        utility_low=utility_level(n, low),
+        utility_high=utility_level(n, high),
+        adjusted_p_value=adjusted,
+        verdict=np.select([is_coin, passes], ["coin toss", passed], "thin"),
+        more=more,
+        tree=tree_levels(total, n / total, probability, empty),
+        wanted=confidence,
+        level=level,
+        trusted_level=float(trusted_level),
+        method=method,
+        note=FRESH if fresh else GROWN,
+    )
+
+
+FRESH = "The leaves are taken to be chosen without these cases, as for held-out data."
+GROWN = (
+    "The tree was grown on these cases. Its splits were chosen because they looked "
+    "good on them, so the levels are too high and no leaf is called trusted. Count the "
+    "leaves on cases that were held out."
+)
+
+
+def _probability_for_levels(neg: Ints, pos: Ints, estimate: Floats) -> Floats:
+    """Return the class probability behind P(C) and P(U) of each leaf."""
+    n = neg + pos
+    # Laplace's rule of succession, where the cases cannot show that others exist
+    all_agree = (pos == n) | (neg == n)
+    probability = np.where(all_agree, (n + 1) / (n + 2), estimate)
+    # 1/2 where there is no estimate: a leaf without a case, or with a single one, which
+    # is a majority of 1 whatever the truth is
+    return np.where(np.isnan(estimate) | (n == 1), 0.5, probability)
+
+
+def _sign_test_p_values(neg: Ints, pos: Ints) -> Floats:
+    """Return the exact two-sided p-value of equal classes; NaN without a case."""
+    n = neg + pos
+    # the majority is seen in the same cases, so that both tails count
+    p_value = np.minimum(1.0, 2 * at_least(np.maximum(pos, neg), n, 0.5))
+    return np.where(n > 0, p_value, np.nan)
+
+
+def benjamini_hochberg(p_value: Floats) -> Floats:
+    """Return p-values adjusted for their number; NaN stays, and does not count.
+
+    The smallest false discovery rate at which each is rejected (Benjamini and Hochberg
+    1995, doi:10.1111/j.2517-6161.1995.tb02031.x).
+
+    >>> benjamini_hochberg(np.array([0.01, 0.04, 0.03, np.nan])).round(3).tolist()
+    [0.03, 0.04, 0.04, nan]
+    """
+    adjusted = np.full(p_value.shape, np.nan)
+    tested = np.flatnonzero(~np.isnan(p_value))
+    ascending = tested[np.argsort(p_value[tested], kind="stable")]
+    scaled = p_value[ascending] * tested.size / np.arange(1, tested.size + 1)
+    # a p-value is rejected wherever a larger one is
+    adjusted[ascending] = np.minimum.accumulate(scaled[::-1])[::-1]
+    return adjusted
+
+
+def _more_cases(
+    neg: Ints, pos: Ints, estimate: Floats, wanted: float, significant: Array
+) -> Floats:
+    """Return how many cases each leaf lacks if its estimate is right."""
+    n = neg + pos
+    # the first of the others would be tested at this level (Benjamini and Hochberg)
+    tested = max(int((n > 0).sum()), 1)
+    significance_level = (1 - wanted) * min(1.0, (significant.sum() + 1) / tested)
+
+    distinct, place = np.unique(estimate, return_inverse=True)
+    for_level = np.array([_cases_for_level(p, wanted) for p in distinct])
+    for_test = _cases_for_sign_test(distinct, significance_level)
+    needed = np.maximum(for_level, for_test)[place]
+    return np.where(n == 0, np.nan, np.maximum(needed - n, 0.0))
+
+
+def _cases_for_level(probability: float, wanted: float) -> float:
+    """Return how many cases have this P(C); infinitely many for a coin."""
+    if math.isnan(probability):
+        return 1.0
+    try:
+        return float(plan_leaf(probability, confidence=wanted))
+    except NotEnoughCases:  # p = 1/2: no number of cases finds a majority
+        return math.inf
+
+
+def _cases_for_sign_test(probability: Floats, significance_level: float) -> Floats:
+    """Return how many cases with such a majority the sign test tells from a coin."""
+    # one case says nothing of the probability: it is taken to agree with all others
+    majority = np.where(np.isnan(probability), 1.0, probability)
+    excess = np.maximum(majority - 0.5, 1e-9)
+    # Hoeffding (1963): the tail is at most exp(-2 n (p - 1/2)^2)
+    surely_enough = np.ceil(math.log(2 / significance_level) / (2 * excess**2)) + 1
+
+    def too_few(cases: Floats) -> Array:
+        in_majority = majority * cases
+        tail = betainc(in_majority, cases - in_majority + 1, 0.5)
+        return np.asarray(2 * tail > significance_level)
+
+    # of very many cases the bound is near enough, and the tail takes long to sum
+    countable = surely_enough < MAX_CASES
+    most = np.where(countable, surely_enough, 1.0)
+    cases = np.ceil(bisect(too_few, 1.0, most, BISECTIONS) - 1e-6)
+    cases = np.where(countable, cases, surely_enough)
+    return np.where(majority > 0.5, cases, np.inf)
+
+
+def report_beside_prediction(
+    report: LeafReport,
+    *,
+    neg: Ints,
+    pos: Ints,
+    predicted: Array,
+    positive: object,
+    fresh: bool,
+) -> LeafReport:
+    """Put leaves first that contradict what a tree, not grown on them, predicts."""
+    n = neg + pos
+    agree = np.where(predicted == positive, pos, neg)
+    p_value = np.where(n > 0, at_least(n - agree, n, 0.5), np.nan)
+    contradicted = (2 * agree < n) & fresh
+    verdict = np.where(contradicted, "contradicted", report.verdict)
+    report = replace(report, predicted=predicted, p_value=p_value, verdict=verdict)
+
+    order = np.lexsort((np.where(contradicted, p_value, 0.0), ~contradicted))
+    by_leaf = {
+        field.name: getattr(report, field.name)[order]
+        for field in fields(report)
+        if field.name != "classes"
+        and isinstance(getattr(report, field.name), np.ndarray)
+    }
+    return replace(report, **by_leaf)
+
+
+def text_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Write columns of equal width for a terminal."""
+    table = [head, *([brief(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = []
+    for row in table:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+LEAF_NUMBERS = (
+    "node",
+    "n",
+    "majority",
+    "probability",
+    "low",
+    "high",
+    "confidence",
+    "utility",
+    "utility_low",
+    "utility_high",
+    "adjusted_p_value",
+    "verdict",
+    "more",
+)
+
+
+def leaf_numbers(report: LeafReport) -> list[dict[str, Any]]:
+    """Return the numbers of each leaf, for programs."""
+    names = [*LEAF_NUMBERS]
+    if report.rule is not None:
+        names.append("rule")
+    # the probability is that of the chosen method
+    own = [report.method if name == "probability" else name for name in names]
+    columns = [np.asarray(getattr(report, name)).tolist() for name in own]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+LEAF_HEAD = (
+    "leaf",
+    "cases",
+    "majority",
+    "share of majority",
+    "P(C)",
+    "P(U)",
+    "verdict",
+    "cases needed",
+)
+
+
+def leaf_table(
+    report: LeafReport, most: int | None = None
+) -> tuple[list[str], list[list[Any]]]:
+    """Return the names of the columns, and a row for each leaf."""
+    head = [*LEAF_HEAD]
+    if report.rule is not None:
+        head.append("rule")
+    rows = [
+        _leaf_row(report, leaf, numbers)
+        for leaf, numbers in enumerate(leaf_numbers(report)[:most])
+    ]
+    return head, rows
+
+
+def _leaf_row(report: LeafReport, leaf: int, numbers: dict[str, Any]) -> list[Any]:
+    """Write one leaf; its rule where it is known."""
+    majority = numbers["majority"]
+    if report.classes is not None and majority != "tie":
+        majority = str(report.classes[int(majority == "positive")])
+
+    verdict = numbers["verdict"]
+    if verdict == "contradicted" and report.predicted is not None:
+        p_value = np.nan if report.p_value is None else report.p_value[leaf]
+        verdict += f": predicts {report.predicted[leaf]}, {p_is(p_value)}"
+
+    proportion = f"{numbers['probability']:.3f}"
+    interval = f"{numbers['low']:.3f} to {numbers['high']:.3f}"
+    utility = chance(numbers["utility"], 3)
+    ends = f"{numbers['utility_low']:.3f} to {numbers['utility_high']:.3f}"
+    row = [
+        str(numbers["node"]),
+        numbers["n"],
+        majority,
+        f"{proportion} ({interval})",
+        chance(numbers["confidence"], 4),
+        f"{utility} ({ends})",
+        verdict,
+        _cases_needed(numbers["more"]),
+    ]
+    if "rule" in numbers:
+        row.append(numbers["rule"])
+    return row
+
+
+def _cases_needed(more: float) -> str:
+    """Write how many cases a leaf lacks; nothing where it lacks none."""
+    if more == 0:
+        return ""
+    return f"{more:,.0f}" if np.isfinite(more) else "never enough"
+
+
+def _foot(report: LeafReport) -> list[str]:
+    """Write what holds for the whole tree, and what must be known."""
+    tree = report.tree
+    line = (
+        f"tree of {tree.n:,} cases: P(C) {chance(tree.confidence, 3)}, "
+        f"P(U) {chance(tree.utility, 3)}; {_number_trusted(report)} of "
+        f"{report.node.size} leaves trusted at {report.wanted:g}"
+    )
+    return [line, *_few_cases(report), *([report.note] if report.note else [])]
+
+
+def _number_trusted(report: LeafReport) -> int:
+    """Return how many leaves can be trusted."""
+    return int((report.verdict == "trust").sum())
+
+
+def _few_cases(report: LeafReport) -> list[str]:
+    """Say which leaves are smaller than the paper recommends."""
+    least = RECOMMENDED_CASES[report.method]
+    small = int((report.n < least).sum())
+    if not small:
+        return []
+    have = "has" if small == 1 else "have"
+    leaves = counted(report.node.size, "leaf", "leaves")
+    return [
+        f"{small} of {leaves} {have} fewer than {least} cases, which Zhang (2024) "
+        f"recommends as the least for the {report.method} estimate."
+    ]
+
+
+def leaf_sentences(report: LeafReport) -> list[str]:
+    """Say how many leaves can be trusted, and what the columns mean."""
+    sentences = [
+        f"{_number_trusted(report)} of "
+        f"{counted(report.node.size, 'leaf', 'leaves')} can be trusted.",
+        "In a trusted leaf the majority seen is the true majority with a probability "
+        f"P(C) of {report.wanted:g} or more.",
+        "Of all leaves called trusted, at most "
+        f"{100 * (1 - report.wanted):.3g} % are expected to be coin tosses (Benjamini "
+        "and Hochberg 1995).",
+        "P(U) is the probability that a new case has the label of the majority.",
+    ]
+    if _number_trusted(report):
+        sentences.append(
+            "Intervals of trusted leaves allow for their having been picked out "
+            "(Benjamini and Yekutieli 2005)."
+        )
+    sentences += [
+        "A leaf is 'thin' when it has too few cases; 'cases needed' is how many more "
+        "it needs.",
+        f"The whole tree: P(C) {chance(report.tree.confidence, 4)}, "
+        f"P(U) {chance(report.tree.utility, 4)}.",
+        *_few_cases(report),
+    ]
+    return sentences
+
+
+def leaf_figure(report: LeafReport) -> Intervals:
+    """How large is the majority of each leaf, and how sure is it?"""
+    return Intervals(
+        "Share of the majority",
+        "share of the majority",
+        tuple(shown(node, 30) for node in report.node.tolist()),
+        getattr(report, report.method),
+        report.low,
+        report.high,
+        keys=("leaf", "share"),
+        more={
+            "confidence": report.confidence,
+            "cases": report.n,
+            "verdict": report.verdict,
+        },
+    )
