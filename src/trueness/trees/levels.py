@@ -38,10 +38,13 @@ from trueness.inference.estimates import estimate_from_interval
 EMPTY = {"coin": 0.5, "wrong": 0.0}
 # a target typed as a decimal is met when the level reaches it to the digits we promise
 _DIGITS = 1e-12
+MAX_PAIRS = 2**52  # of cases that a leaf is planned for
 
 
 def confidence_level(n: ArrayLike, p: ArrayLike) -> Any:
-    r"""How likely is the majority of n cases to be the true majority?
+    r"""Level of confidence P(C) of a leaf.
+
+    How likely is the majority of n cases to be the true majority?
 
     .. math:: P(C) = \sum_{y > n/2} \binom ny p^y (1-p)^{n-y}
         + \tfrac12 P(Y = n/2) = \tfrac12 + \tfrac12 I_{(2p-1)^2}(\tfrac12, \lceil
@@ -68,7 +71,9 @@ def confidence_level(n: ArrayLike, p: ArrayLike) -> Any:
 
 
 def utility_level(n: ArrayLike, p: ArrayLike) -> Any:
-    r"""How likely is the majority of n cases to predict the next case?
+    r"""Level of utility P(U) of a leaf.
+
+    How likely is the majority of n cases to predict the next case?
 
     .. math:: P(U) = p\,P(C) + (1-p)(1-P(C))
 
@@ -85,14 +90,14 @@ def utility_level(n: ArrayLike, p: ArrayLike) -> Any:
 
 
 def _excess(n: ArrayLike, p: ArrayLike) -> tuple[Floats, Floats]:
-    """Give 2 P(C) - 1 and d = 2p - 1, both exact near zero."""
+    """Return 2 P(C) - 1 and d = 2p - 1, both exact near zero."""
     n = _columns.whole_counts(_columns.as_floats(n, "n"), "n")
     d = np.abs(2 * _columns.probabilities(p, "p") - 1)
     return _excess_of_pairs((n + 1) // 2, d), d
 
 
 def _excess_of_pairs(k: Array, d: Floats) -> Floats:
-    """Give 2 P(C) - 1 for n = 2k - 1 and n = 2k; nothing at k = 0."""
+    """Return 2 P(C) - 1 for n = 2k - 1 and n = 2k; nothing at k = 0."""
     return np.where(k > 0, betainc(0.5, np.maximum(k, 1), d * d), 0.0)
 
 
@@ -125,7 +130,9 @@ class TreeLevels(Record):
 def tree_levels(
     n: int, weights: ArrayLike, p: ArrayLike, empty: str | float = "coin"
 ) -> TreeLevels:
-    r"""How likely is a tree grown on n cases to be right about the next one?
+    r"""Levels of confidence and utility of a whole tree.
+
+    How likely is a tree grown on n cases to be right about the next one?
 
     .. math:: P(C_j) = \sum_{m=0}^n P(C \mid m, p_j) \binom nm \lambda_j^m
         (1-\lambda_j)^{n-m}, \qquad P(C) = \sum_j \lambda_j P(C_j)
@@ -154,35 +161,63 @@ def tree_levels(
     0.65
     """
     n = _options.whole_number(n, "n")
-    share = _columns.shares(weights, "weights")
-    top = _columns.probabilities(p, "p")
-    if top.ndim == 0:
-        top = np.full(share.shape, top)
-    _columns.same_length(weights=share, p=_columns.one_dimensional(top, "p"))
-    worth = EMPTY.get(empty) if isinstance(empty, str) else empty
-    if worth is None:
+    weights = _columns.shares(weights, "weights")
+    probability = _columns.probabilities(p, "p")
+    if probability.ndim == 0:
+        probability = np.full(weights.shape, probability)
+    _columns.same_length(weights=weights, p=_columns.one_dimensional(probability, "p"))
+    right_if_empty = _probability_right_if_empty(empty)
+
+    d = np.abs(2 * probability - 1)
+    excess, left_out = _mean_excess(n, weights, d)
+    # an empty leaf was counted as a coin, 1/2
+    empty_leaf = binomial_pmf(0, n, weights)
+    node_confidence = 0.5 + 0.5 * excess + (right_if_empty - 0.5) * empty_leaf
+    node_utility = 0.5 + d * (node_confidence - 0.5)
+    return TreeLevels(
+        confidence=float(weights @ node_confidence),
+        utility=float(weights @ node_utility),
+        n=n,
+        left_out=left_out,
+        weights=weights,
+        p=np.maximum(probability, 1 - probability),
+        node_confidence=node_confidence,
+        node_utility=node_utility,
+    )
+
+
+def _probability_right_if_empty(empty: str | float) -> float:
+    """Return how often a leaf without a case is right, from a word or a number."""
+    if isinstance(empty, str):
         _options.choice(empty, EMPTY, "empty")
-    worth = _options.fraction(worth, "empty", ends="[]")
-    d = np.abs(2 * top - 1)
-    # average 2 P(C) - 1 over the cases a leaf may get, leaf by leaf
-    low, high = bulk(n, share)
-    first, last = (low + 1) // 2, (high + 1) // 2
-    sizes = last - first + 1
-    start = np.cumsum(sizes) - sizes
-    leaf = np.repeat(np.arange(share.size), sizes)
-    k = np.arange(leaf.size) - start[leaf] + first[leaf]
-    # m = 2k - 1 and m = 2k are worth the same; outside 0..n the mass is zero
-    mass = binomial_pmf(2 * k, n, share[leaf])
-    mass += binomial_pmf(2 * k - 1, n, share[leaf])
-    sums = np.add.reduceat(mass * _excess_of_pairs(k, d[leaf]), start)
+        return EMPTY[empty]
+    return _options.fraction(empty, "empty", ends="[]")
+
+
+def _mean_excess(n: int, weights: Floats, d: Floats) -> tuple[Floats, float]:
+    """Average 2 P(C) - 1 over the cases that each leaf may get of n.
+
+    Returns the averages (J,), and the most that leaving out the tails can change them.
+    """
+    low, high = bulk(n, weights)
+    # m = 2k - 1 and m = 2k cases are worth the same, so that pairs k are summed
+    first_pair = (low + 1) // 2
+    last_pair = (high + 1) // 2
+    number_of_pairs = last_pair - first_pair + 1
+
+    # all leaves in one array, one after the other
+    start = np.cumsum(number_of_pairs) - number_of_pairs
+    leaf = np.repeat(np.arange(weights.size), number_of_pairs)
+    pair = np.arange(leaf.size) - start[leaf] + first_pair[leaf]
+    # outside 0..n the mass is zero
+    mass = binomial_pmf(2 * pair, n, weights[leaf])
+    mass += binomial_pmf(2 * pair - 1, n, weights[leaf])
+    sums = np.add.reduceat(mass * _excess_of_pairs(pair, d[leaf]), start)
     # dividing by the mass that was summed lets its rounding errors cancel
     excess = sums / np.add.reduceat(mass, start)
-    left_out = 0.0 if ((low == 0) & (high == n)).all() else 2 * LEFT_OUT
-    node = 0.5 + 0.5 * excess + (worth - 0.5) * binomial_pmf(0, n, share)
-    utility = 0.5 + d * (node - 0.5)
-    whole = float(share @ node), float(share @ utility)
-    top = np.maximum(top, 1 - top)
-    return TreeLevels(*whole, n, left_out, share, top, node, utility)
+
+    nothing_left_out = ((low == 0) & (high == n)).all()
+    return excess, 0.0 if nothing_left_out else 2 * LEFT_OUT
 
 
 def plan_leaf(
@@ -192,7 +227,7 @@ def plan_leaf(
     utility: float | None = None,
     decimals: int | None = None,
 ) -> int:
-    r"""How many cases does a leaf need to be trusted?
+    r"""Number of cases that a leaf needs for a level of confidence or utility.
 
     The smallest n with :math:`P(C) \ge` ``confidence`` and :math:`P(U) \ge`
     ``utility``. It is odd: an even number gives no higher level than one case fewer.
@@ -224,34 +259,51 @@ def plan_leaf(
             "plan_leaf(p=0.75, utility=0.7)."
         )
     p = _options.fraction(p, "p", ends="[]")
-    top, d = max(p, 1 - p), abs(2 * p - 1)
-    slack, wanted = 0.0, 0.0  # wanted is the 2 P(C) - 1 that meets both targets
+    rounding = 0.0
     if decimals is not None:
-        slack = 10.0 ** -_options.whole_number(decimals, "decimals") / 2
+        rounding = 10.0 ** -_options.whole_number(decimals, "decimals") / 2
+
+    # 2 P(C) - 1 that meets both targets
+    excess = 0.0
     if confidence is not None:
-        wanted = 2 * (_options.fraction(confidence, "confidence") - slack) - 1
+        excess = 2 * (_options.fraction(confidence, "confidence") - rounding) - 1
     if utility is not None:
-        gain = 2 * (_options.fraction(utility, "utility", ends="(]") - slack) - 1
-        if gain > _DIGITS and gain >= d and d < 1:
-            raise NotEnoughCases(
-                f"No number of cases reaches a utility of {utility:g}: it stays below "
-                f"the larger class probability, {top:g}. Ask for less than {top:g}."
-            )
-        wanted = max(wanted, gain / d if gain > _DIGITS else 0.0)
-    if wanted <= _DIGITS:
+        excess = max(excess, _excess_for_utility(p, utility, rounding))
+    if excess <= _DIGITS:
         return 1
+    return _cases_for_excess(abs(2 * p - 1), excess - 2 * _DIGITS)
+
+
+def _excess_for_utility(p: float, utility: float, rounding: float) -> float:
+    """Return the 2 P(C) - 1 at which P(U) = 1/2 + (2p - 1) (P(C) - 1/2) is reached."""
+    gain = 2 * (_options.fraction(utility, "utility", ends="(]") - rounding) - 1
+    d = abs(2 * p - 1)
+    if gain <= _DIGITS:
+        return 0.0
+    if gain >= d and d < 1:
+        top = max(p, 1 - p)
+        raise NotEnoughCases(
+            f"No number of cases reaches a utility of {utility:g}: it stays below "
+            f"the larger class probability, {top:g}. Ask for less than {top:g}."
+        )
+    return gain / d
+
+
+def _cases_for_excess(d: float, excess: float) -> int:
+    """Return the smallest odd number of cases with this 2 P(C) - 1."""
     if d == 0:
         raise NotEnoughCases(
             "No number of cases finds the majority when p is 1/2: there is none. "
             "Give a p that differs from 1/2."
         )
-    most, wanted = 2**52, wanted - 2 * _DIGITS
-    if betainc(0.5, most, d * d) < wanted:
+    if betainc(0.5, MAX_PAIRS, d * d) < excess:
         raise NotEnoughCases(
-            f"More than {2 * most:,} cases would be needed: p is within {d / 2:g} of "
-            f"1/2. Give a p that differs more from 1/2, or a lower target."
+            f"More than {2 * MAX_PAIRS:,} cases would be needed: p is within {d / 2:g} "
+            f"of 1/2. Give a p that differs more from 1/2, or a lower target."
         )
-    pairs = smallest(lambda k: bool(betainc(0.5, k, d * d) >= wanted), most=most)
+    pairs = smallest(
+        lambda number: bool(betainc(0.5, number, d * d) >= excess), most=MAX_PAIRS
+    )
     return 2 * pairs - 1
 
 
@@ -341,30 +393,32 @@ class EntropicTree(Record):
                 f"{self.weights.size}; found shape {cases.shape}."
             )
         # the multinomial, one leaf after the other from what the earlier ones left
-        taken = np.cumsum(cases, axis=-1) - cases
-        rest = np.cumsum(self.weights[::-1])[::-1]
-        share = self.weights / np.where(rest > 0, rest, 1.0)
-        mass = binomial_pmf(cases, np.maximum(self.n - taken, 0), share)
-        mass = np.where(cases.sum(axis=-1) == self.n, mass.prod(axis=-1), 0.0)
-        leaf = _majority_pmf(majority, cases, self.p)
-        return plain_number(np.asarray(mass * leaf.prod(axis=-1)))
+        cases_before = np.cumsum(cases, axis=-1) - cases
+        weight_left = np.cumsum(self.weights[::-1])[::-1]
+        proportion = self.weights / np.where(weight_left > 0, weight_left, 1.0)
+        cases_left = np.maximum(self.n - cases_before, 0)
+        of_each_leaf = binomial_pmf(cases, cases_left, proportion)
+        is_complete = cases.sum(axis=-1) == self.n
+        of_cases = np.where(is_complete, of_each_leaf.prod(axis=-1), 0.0)
+        of_majorities = _majority_pmf(majority, cases, self.p).prod(axis=-1)
+        return plain_number(np.asarray(of_cases * of_majorities))
 
     def mean(self) -> tuple[Floats, Floats]:
         """How many cases, and how large a majority, has each leaf on average?"""
-        top = np.zeros(self.weights.size)
-        for j, (share, p) in enumerate(zip(self.weights, self.p, strict=True)):
-            (low,), (high,) = bulk(self.n, np.array([share]))
-            m = np.arange(low, high + 1)  # the cases that the leaf may get
-            means = [EntropicBinomial(int(k), float(p)).mean() for k in m]
-            top[j] = binomial_pmf(m, self.n, share) @ means
-        return self.n * self.weights, top
+        majority = np.zeros(self.weights.size)
+        for j, (weight, p) in enumerate(zip(self.weights, self.p, strict=True)):
+            (low,), (high,) = bulk(self.n, np.array([weight]))
+            possible_cases = np.arange(low, high + 1)
+            means = [EntropicBinomial(int(m), float(p)).mean() for m in possible_cases]
+            majority[j] = binomial_pmf(possible_cases, self.n, weight) @ means
+        return self.n * self.weights, majority
 
     def rvs(self, size: int | None = None, *, rng: object = 0) -> tuple[Ints, Ints]:
         """Draw the cases and the majorities of all leaves."""
         generator = _options.generator(rng)
         cases = generator.multinomial(self.n, self.weights, size)
-        y = generator.binomial(cases, self.p)
-        return cases, np.maximum(y, cases - y)
+        of_one_class = generator.binomial(cases, self.p)
+        return cases, np.maximum(of_one_class, cases - of_one_class)
 
 
 def entropic_tree(n: int, weights: ArrayLike, p: ArrayLike) -> EntropicTree:
@@ -382,19 +436,20 @@ def entropic_tree(n: int, weights: ArrayLike, p: ArrayLike) -> EntropicTree:
     >>> round(tree.pmf([1, 1], [1, 1]), 12)  # one case each: 2 * 1/2 * 1/2
     0.5
     """
-    share = _columns.shares(weights, "weights")
-    top = np.broadcast_to(_columns.probabilities(p, "p"), share.shape)
-    return EntropicTree(_options.whole_number(n, "n"), share, np.maximum(top, 1 - top))
+    weights = _columns.shares(weights, "weights")
+    probability = np.broadcast_to(_columns.probabilities(p, "p"), weights.shape)
+    larger = np.maximum(probability, 1 - probability)
+    return EntropicTree(_options.whole_number(n, "n"), weights, larger)
 
 
 def _majority_mle(y: Array, n: Array) -> Floats:
-    # Zhang (2024), eq. (14); NaN without a case
+    """Return the proportion of the majority: Zhang (2024), eq. (14); NaN for n = 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.maximum(y, n - y) / n)
 
 
 def _majority_emle(y: Array, n: Array) -> Floats:
-    r"""Give the most likely p under eq. (2), the law that forgets the classes.
+    r"""Return the most likely p under eq. (2), the law that forgets the classes.
 
     With :math:`d = |2y - n|` and :math:`x = 2p - 1` it solves :math:`n x = d \tanh(d
     \operatorname{artanh} x)`: 1/2 if and only if :math:`d^2 \le n`, and 1 if and only
@@ -405,15 +460,21 @@ def _majority_emle(y: Array, n: Array) -> Floats:
     d = np.abs(2 * y - n)
     x = np.where(d == n, 1.0, 0.0)
     inner = (d * d > n) & (d < n)
-    d, m = d[inner], n[inner]
-    # the root is the only one between 0 and d/n, and below it the right side is larger
-    x[inner] = bisect(lambda x: d * np.tanh(d * np.arctanh(x)) > m * x, 0.0, d / m)
+    inner_d = d[inner]
+    inner_n = n[inner]
+
+    def below_root(x: Floats) -> Array:
+        # the root is the only one between 0 and d/n; below it the right side is larger
+        return np.asarray(inner_d * np.tanh(inner_d * np.arctanh(x)) > inner_n * x)
+
+    x[inner] = bisect(below_root, 0.0, inner_d / inner_n)
     return np.where(n < 2, np.nan, 0.5 + 0.5 * x)
 
 
 def _majority_blend(y: Array, n: Array) -> Floats:
-    """Give mle and emle, weighted by the mle itself: Zhang (2024), eqs (20), (21)."""
-    mle, emle = _majority_mle(y, n), _majority_emle(y, n)
+    """Return mle and emle, weighted by the mle itself: Zhang (2024), eqs (20), (21)."""
+    mle = _majority_mle(y, n)
+    emle = _majority_emle(y, n)
     # with w = 1 the emle, which n = 1 does not identify, has no weight
     return np.where(mle == 1, 1.0, emle + mle * (mle - emle))
 
@@ -433,7 +494,9 @@ def majority_interval(y: Array, n: Array, level: float) -> tuple[Floats, Floats]
 def top_probability(
     y: int, n: int, method: str = "blend", *, level: float = 0.95
 ) -> Estimate:
-    r"""How large is the larger of two class probabilities, given y cases of n?
+    r"""Larger of two class probabilities, with a confidence interval.
+
+    How large is it, given y cases of n?
 
     .. math:: \hat p = \max(y, n - y)/n, \qquad \hat p^b = \tilde p + \hat p(\hat p -
         \tilde p)
@@ -457,7 +520,8 @@ def top_probability(
     ...     round(103 / 147, 12)]
     True
     """
-    n, y = _options.whole_number(n, "n"), _options.whole_number(y, "y")
+    n = _options.whole_number(n, "n")
+    y = _options.whole_number(y, "y")
     _options.choice(method, TOP_METHODS, "method")
     level = _options.fraction(level, "level")
     _options.part_of(y, n)
@@ -468,8 +532,9 @@ def top_probability(
     value = TOP_METHODS[method](np.asarray(y), np.asarray(n))
     low, high = majority_interval(np.asarray(y), np.asarray(n), level)
     # fmin and fmax pass over the NaN of a single case
-    ends = float(np.fmin(low, value)), float(np.fmax(high, value))
-    return estimate_from_interval(float(value), *ends, level, method)
+    lower_end = float(np.fmin(low, value))
+    upper_end = float(np.fmax(high, value))
+    return estimate_from_interval(float(value), lower_end, upper_end, level, method)
 
 
 TOP_METHODS: dict[str, Callable[[Array, Array], Floats]] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -73,7 +73,9 @@ def compare_splits(
     method: str = "blend",
     empty: str | float = "coin",
 ) -> SplitComparison:
-    r"""Which split is the most useful with n cases, or is no split better?
+    r"""Splits in the order of their utility, beside their Gini impurity.
+
+    Which split is the most useful with n cases, or is no split better?
 
     Zhang (2024, doi:10.3390/stats7040071), section 2.3 and example 3. For counted
     leaves "no split", with all cases in one leaf, is added. The impurity is
@@ -101,27 +103,60 @@ def compare_splits(
     >>> found.name.tolist()
     ['A', 'no split', 'B']
     """
-    rows = []
-    for name, split in _with_no_split(named_splits(splits)).items():
-        share, p, top = split_parameters(split, method)
-        if n is None and not isinstance(split, Leaves):
-            raise InputError(
-                "compare_splits needs the number of cases with pairs (weights, p). "
-                "Type compare_splits(splits, n=100)."
-            )
-        number = split.n_neg + split.n_pos if n is None else n
-        cases = _options.whole_number(number, "n")
-        levels = tree_levels(cases, share, top, empty)
-        gini = float(levels.weights @ (2 * p * (1 - p)))
-        rows.append((name, share.size, levels.confidence, levels.utility, gini, cases))
+    judged = [
+        _judge_split(name, split, n, method, empty)
+        for name, split in _with_no_split(named_splits(splits)).items()
+    ]
     # rounded, so that what is equal in theory stays in the given order
-    rows = sorted(rows, key=lambda r: (-round(r[3], 12), -round(r[2], 12)))
-    names, sizes, sure, useful, purest, total = (
-        np.array(column) for column in zip(*rows, strict=True)
-    )
+    judged.sort(key=lambda one: (-round(one.utility, 12), -round(one.confidence, 12)))
+
+    gini = np.array([one.gini for one in judged])
     # equal impurities share the better place
-    rank = 1 + (purest[:, None] > purest[None, :] + 1e-12).sum(axis=1)
-    return SplitComparison(names, sizes, sure, useful, purest, rank, int(total[0]))
+    gini_rank = 1 + (gini[:, None] > gini[None, :] + 1e-12).sum(axis=1)
+    return SplitComparison(
+        name=np.array([one.name for one in judged]),
+        leaves=np.array([one.leaves for one in judged]),
+        confidence=np.array([one.confidence for one in judged]),
+        utility=np.array([one.utility for one in judged]),
+        gini=gini,
+        gini_rank=gini_rank,
+        n=judged[0].cases,
+    )
+
+
+class _JudgedSplit(NamedTuple):
+    """One split: its leaves, its levels, and its weighted Gini impurity."""
+
+    name: str
+    leaves: int
+    confidence: float
+    utility: float
+    gini: float
+    cases: int
+
+
+def _judge_split(
+    name: str, split: Any, n: int | None, method: str, empty: str | float
+) -> _JudgedSplit:
+    """Return the levels and the impurity of one split at a number of cases."""
+    weights, observed, estimated = split_parameters(split, method)
+    if n is None and not isinstance(split, Leaves):
+        raise InputError(
+            "compare_splits needs the number of cases with pairs (weights, p). "
+            "Type compare_splits(splits, n=100)."
+        )
+    number = split.n_neg + split.n_pos if n is None else n
+    cases = _options.whole_number(number, "n")
+    levels = tree_levels(cases, weights, estimated, empty)
+    gini = float(levels.weights @ (2 * observed * (1 - observed)))
+    return _JudgedSplit(
+        name=name,
+        leaves=weights.size,
+        confidence=levels.confidence,
+        utility=levels.utility,
+        gini=gini,
+        cases=cases,
+    )
 
 
 def named_splits(splits: object) -> Mapping[str, Any]:
@@ -144,16 +179,22 @@ def named_splits(splits: object) -> Mapping[str, Any]:
 
 def _with_no_split(splits: Mapping[str, Any]) -> dict[str, Any]:
     """Add "no split" to counted leaves, and see that all count the same cases."""
-    counted = {k: s for k, s in splits.items() if isinstance(s, Leaves)}
-    if not counted:
+    totals = {
+        name: (split.n_neg, split.n_pos)
+        for name, split in splits.items()
+        if isinstance(split, Leaves)
+    }
+    if not totals:
         return dict(splits)
-    totals = {k: (s.n_neg, s.n_pos) for k, s in counted.items()}
     if len(set(totals.values())) > 1:
-        found = "; ".join(f"{k}: {a:,} and {b:,}" for k, (a, b) in totals.items())
+        numbers = "; ".join(
+            f"{name}: {neg:,} and {pos:,}" for name, (neg, pos) in totals.items()
+        )
         raise InputError(
             f"Splits must count the same cases; found different numbers of negatives "
-            f"and positives ({found}). Count every covariate on the same rows."
+            f"and positives ({numbers}). Count every covariate on the same rows."
         )
+
     (neg, pos), *_ = totals.values()
     whole = Leaves(["all"], [neg], [pos])
     return {**splits, "no split": splits.get("no split", whole)}
@@ -162,17 +203,19 @@ def _with_no_split(splits: Mapping[str, Any]) -> dict[str, Any]:
 def split_parameters(
     split: Leaves | Sequence[ArrayLike], method: str
 ) -> tuple[Floats, Floats, Floats]:
-    """Give weights, observed or supposed p, and the p behind the levels."""
+    """Return weights, observed or supposed p, and the p behind the levels."""
     _options.choice(method, TOP_METHODS, "method")
     if not isinstance(split, Leaves):
-        share, p = (np.atleast_1d(np.asarray(v, np.float64)) for v in split)
-        return share, p, p
+        weights, p = split
+        supposed = np.atleast_1d(np.asarray(p, np.float64))
+        return np.atleast_1d(np.asarray(weights, np.float64)), supposed, supposed
     n = split.neg + split.pos
     if n.sum() == 0:
         raise NotEnoughCases(
             f"compare_splits needs labelled cases; found none among {split.n:,}."
         )
-    pos, n = split.pos[n > 0], n[n > 0]
+    pos = split.pos[n > 0]
+    n = n[n > 0]
     return n / n.sum(), pos / n, top_or_half(pos, n, method)
 
 
@@ -195,7 +238,7 @@ def merge_splits(
     method: str = "blend",
     empty: str | float = "coin",
 ) -> Array:
-    r"""Which nodes remain leaves when splits that are not worth it are merged?
+    r"""Nodes that remain leaves when splits that are not worth it are merged.
 
     From the bottom up, the splits below a node are merged when together they are not
     more useful than the node as a single leaf, at the node's number of cases, or when
@@ -211,19 +254,27 @@ def merge_splits(
     >>> merge_splits(left, right, np.array([40, 20, 20]), np.array([40, 20, 20]))
     array([ True, False, False])
     """
-    floor = _options.fraction(confidence, "confidence", ends="[)")
-    n, top = neg + pos, top_or_half(pos, neg + pos, method)
-    below: list[list[int]] = [[node] for node in range(left.size)]
+    least_confidence = _options.fraction(confidence, "confidence", ends="[)")
+    n = neg + pos
+    probability = top_or_half(pos, n, method)
+
+    # the leaves below each node that remain; children come after their parents
+    leaves_below: list[list[int]] = [[node] for node in range(left.size)]
     for node in range(left.size - 1, -1, -1):
         if left[node] < 0:
             continue
-        leaves, cases = below[left[node]] + below[right[node]], int(n[node])
+        leaves = leaves_below[left[node]] + leaves_below[right[node]]
+        cases = int(n[node])
         # no case came here: every leaf is as good as a coin, and the split is merged
-        share = n[leaves] / cases if cases else np.full(len(leaves), 1 / len(leaves))
-        split = tree_levels(cases, share, top[leaves], empty)
-        thin = len(leaves) == 2 and split.confidence < floor
-        if split.utility > utility_level(cases, top[node]) + 1e-12 and not thin:
-            below[node] = leaves
+        weights = np.full(len(leaves), 1 / len(leaves))
+        if cases:
+            weights = n[leaves] / cases
+        split = tree_levels(cases, weights, probability[leaves], empty)
+        useful = split.utility > utility_level(cases, probability[node]) + 1e-12
+        thin = len(leaves) == 2 and split.confidence < least_confidence
+        if useful and not thin:
+            leaves_below[node] = leaves
+
     remains = np.zeros(left.size, dtype=bool)
-    remains[below[0]] = True
+    remains[leaves_below[0]] = True
     return remains
