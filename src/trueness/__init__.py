@@ -58,6 +58,11 @@ is for scikit-learn, ``trueness.samples`` holds data to try things on, and
 room: ``trueness.ranking.hull``, ``trueness.trees.tree_levels``.
 """
 
+from trueness._core import interrupts as _interrupts
+
+if _interrupts.is_program():  # before the imports below, which take their time
+    _interrupts.quit_when_interrupted()
+
 import sys as _sys
 from importlib import import_module as _import_module
 from pathlib import Path as _Path

@@ -148,9 +148,15 @@ def test_scores_that_are_missing_are_told_once(tmp_path):
     for column in (["a", "b"], ["a"]):
         with running(path) as server:
             problems = server.json("/count", **DATA | {"column": column})["problems"]
-        assert list(problems) == ["column"]
-        assert "Leave these rows out of the file, or give them" in problems["column"]
-        assert "--" not in problems["column"]
+            dropped = DATA | {"column": column, "missing_scores": "drop"}
+            counted = server.json("/count", **dropped)
+            taken = server.json("/check", **dropped)["taken"]
+        assert list(problems) == ["missing_scores"]
+        assert "under Cases without a score" in problems["missing_scores"]
+        assert "--" not in problems["missing_scores"]
+        assert not counted["problems"]
+        assert "--missing-scores drop" in taken["command"]
+        assert "missing='drop'" in taken["python"]
 
 
 COUNTED = "y,p,n\n1,0.9,5\n0,0.4,7\n1,0.4,2\n"

@@ -172,3 +172,73 @@ class TestLongFiles:
         result = run("evaluate", path, "--label", "y", "--score", "p")
 
         assert result.exit_code == 0, result.stderr
+
+
+class TestMissingScores:
+    """Ten scores of forty are missing, in lines that are known."""
+
+    LOST = (3, 4, 11, 20, 21, 22, 30, 35, 38, 39)  # rows, counted from 0
+    WORDS = ("--label", "y", "--score", "p")
+
+    def columns(self, written):
+        label, score = rows()
+        score = [round(s) / 2 for s in score]  # equal ones share a row of the counts
+        for k in self.LOST:
+            score[k] = written
+        return {"y": label, "p": score}
+
+    @pytest.mark.parametrize("written", ["", "nan", "n/a", "NULL"])
+    def test_are_counted_and_found_in_the_file(self, tmp_path, written):
+        path = write_csv(tmp_path / "gaps.csv", **self.columns(written))
+
+        result = run("evaluate", path, *self.WORDS)
+
+        assert result.exit_code == 2
+        assert "in 10 of 40 cases" in result.stderr
+        assert "See lines 5, 6, 13, 22, 23 and 5 more of the file." in result.stderr
+
+    def test_are_found_below_a_text_with_a_line_break(self, tmp_path):
+        path = write_csv(tmp_path / "gaps.csv", **self.columns(""))
+        lines = path.read_text().splitlines()
+        quoted = [f'{line},"a\nb"' for line in lines[1:]]
+        path.write_text("\n".join([f"{lines[0]},note", *quoted]) + "\n")
+
+        result = run("evaluate", path, *self.WORDS)
+
+        # the last line of each record: two lines a case, below the header
+        assert "See lines 9, 11, 25, 43, 45 and 5 more" in result.stderr
+
+    def test_of_parquet_are_found_by_row(self, tmp_path):
+        text = write_csv(tmp_path / "gaps.csv", **self.columns(""))
+        path = tmp_path / "gaps.parquet"
+        duckdb.read_csv(str(text)).write_parquet(str(path))
+
+        result = run("evaluate", path, *self.WORDS)
+
+        assert "See rows 4, 5, 12, 21, 22 and 5 more of the file." in result.stderr
+
+    def test_can_be_left_out(self, tmp_path):
+        path = write_csv(tmp_path / "gaps.csv", **self.columns(""))
+
+        found = answer("evaluate", path, *self.WORDS, "--missing-scores", "drop")
+
+        assert found["cases"]["n"] == 30
+
+    def test_infinite_scores_are_no_missing_ones(self, tmp_path):
+        path = write_csv(tmp_path / "gaps.csv", **self.columns("inf"))
+
+        result = run("evaluate", path, *self.WORDS)
+
+        assert "found infinite scores in 10 of 40 cases" in result.stderr
+        assert "drop" not in result.stderr
+
+
+@pytest.mark.parametrize("command", ["evaluate", "threshold", "report", "calibrate"])
+def test_a_column_is_not_measured_by_itself(tmp_path, command):
+    label, score = rows()
+    path = write_csv(tmp_path / "cases.csv", y=label, p=score)
+
+    result = run(command, path, "--label", "y", "--score", "y")
+
+    assert result.exit_code == 2
+    assert "Column 'y' is named as the label and as what is measured" in result.stderr

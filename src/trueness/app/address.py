@@ -77,11 +77,12 @@ FIELDS = {
     "by": "Groups", "yes": "Verdict that means positive", "verdict": "Verdicts",
     "item": "Item", "system": "System", "level": "Confidence level",
     "prevalence": "Prevalence in use", "half-width": "Half-width",
-    "combine": "Combiner",
+    "combine": "Combiner", "missing-scores": "Cases without a score",
 }  # fmt: skip
 # not "w": a guess that is wrong would move every number
 WEIGHT_NAMES = ("weight", "weights", "sample_weight", "survey_weight", "case_weight")
 NO_LABELS = "no human labels"
+DROP = "leave them out"
 # fields of a design that not every answer takes, and what is chosen there instead
 WITHOUT = {
     "weight": "every case weighs the same",
@@ -109,6 +110,7 @@ class Asked:
     count: str | None = None
     weight: str | None = None
     cluster: str | None = None
+    missing_scores: str | None = None
     rule: str | None = None
     yes: str | None = None
     labelled: str | None = None
@@ -201,7 +203,7 @@ class Asked:
 
 
 # what the counts depend on: the fields before those about the threshold
-DATA = tuple(f.name for f in fields(Asked))[:15]
+DATA = tuple(f.name for f in fields(Asked))[:16]
 NAMES = {*DATA, "classifier"}
 
 
@@ -262,7 +264,7 @@ READERS: Mapping[str, Callable[[str], object]] = {
 }
 CHOICES: Mapping[str, Iterable[str]] = {
     "kind": KINDS, "labelled": LABELLED, "goal": ("maximize", "minimize"),
-    "calibrate": CALIBRATORS, "combine": COMBINERS,
+    "calibrate": CALIBRATORS, "combine": COMBINERS, "missing_scores": ("drop",),
 }  # fmt: skip
 
 
@@ -343,6 +345,7 @@ def _chosen(asked: Asked, guess: Guess) -> Chosen:
         by=asked.by,
         weight=asked.named("weight"),
         cluster=asked.named("cluster"),
+        missing=asked.missing_scores if asked.kind == "scores" else None,
         needs_label=asked.kind != "tests",
     )
     if asked.kind == "scores":
@@ -454,7 +457,7 @@ def field_of(sentence: str, option: str) -> str:
     """Which field of the page does a sentence speak of?"""
     found = re.search(r"--([a-z-]+)", for_the_shell(sentence))
     name = found[1] if found else "label" if "label" in sentence else option
-    if name in ("score", "vote", "node", "judge", "passed", "missing-scores"):
+    if name in ("score", "vote", "node", "judge", "passed"):
         return "column"
     return name.replace("-", "_")
 
@@ -469,7 +472,7 @@ def in_page(sentence: str) -> str:
     """
     text = re.sub(r"Out of Memory Error: .*", MEMORY, for_the_shell(sentence))
     drop = r"Type --missing-scores drop to leave (?:these cases|them) out"
-    text = re.sub(drop, "Leave these rows out of the file", text)
+    text = re.sub(drop, f"Choose {DROP!r} under {FIELDS['missing-scores']}", text)
     options = "|".join(FIELDS)
 
     def chosen(match: re.Match[str]) -> str:

@@ -97,7 +97,8 @@ def _environment() -> jinja2.Environment:
     made = environment(jinja2.FunctionLoader(_own), face=notes.PAGE)
     made.globals |= {
         "version": __version__, "fields": FIELDS, "nothing": address.NOTHING,
-        "no_labels": address.NO_LABELS, "ways": HOW, "titles": TITLES,
+        "no_labels": address.NO_LABELS, "drop": address.DROP,
+        "ways": HOW, "titles": TITLES,
         "instead": WITHOUT, "kinds": {k: v[2] for k, v in KINDS.items()},
         "at_once": AT_ONCE, "calibrators": list(CALIBRATORS),
         "combiners": list(COMBINERS), "call": _call, "repr": repr, "quoted": quoted,
@@ -284,6 +285,7 @@ def _columns(asked: Asked, columns: tuple[str, ...]) -> dict[str, Any]:
     """Give the options that name columns."""
     found: Any = asked.chosen
     beside = {k: getattr(found, k) for k in ("count", "weight", "cluster")}
+    beside["missing-scores"] = found.missing
     first = {"label": found.label, "positive": asked.positive}
     return {**first, KINDS[str(asked.kind)][0]: columns, **beside}
 
@@ -330,7 +332,7 @@ def _python(asked: Asked, chosen: Chosen) -> str:
         goals: dict[str, Any] = {"maximize": None, "minimize": None}
         goals[asked.goal] = asked.objective or None
         given |= {
-            "design": replace(chosen, prevalence=asked.one_share).words,
+            "design": _design(asked, chosen),
             "limits": tuple(of_one_cut(limits)),
             "between": tuple(between),
             "two": asked_of_two(**goals, limits=limits, cost=asked.cost, equal=EQUAL),
@@ -354,6 +356,12 @@ def _python(asked: Asked, chosen: Chosen) -> str:
         given["votes"] = f"* REPLACE ({cells})"
     opened = opened_line(asked.file.typed)
     return _render("lines.py.j2", opened=opened, **given)
+
+
+def _design(asked: Asked, chosen: Chosen) -> dict[str, Any]:
+    """Give what is said of the cases when they are counted."""
+    words = replace(chosen, prevalence=asked.one_share).words
+    return words if chosen.missing is None else words | {"missing": chosen.missing}
 
 
 def _goal(asked: Asked) -> dict[str, str]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from trueness._core.arrays import Array
 from trueness._core.checks.errors import Infeasible, InputError
+from trueness._core.numbers import percent
 from trueness._core.progress import progress
 from trueness.app.address import FIELDS, WITHOUT, Asked, in_page, wide_table
 from trueness.app.files import is_unread
@@ -24,12 +25,13 @@ from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import map_to_json
 from trueness.cli._columns import Request, count_panel, with_verdicts
 from trueness.cli._shell import CommandAnswer, answered, completed, envelope
+from trueness.cli.check import with_scores
 from trueness.cli.judge import compared_of, for_verdicts, rates_of
 from trueness.cli.plan import with_rules
 from trueness.cli.report import report_result, report_words
 from trueness.counts.values import Panel, Tally
 from trueness.data import frames
-from trueness.data.cleaning import listening
+from trueness.data.cleaning import listening, tell
 from trueness.data.engines import quoted, reading
 from trueness.data.eval_rows import attempts
 from trueness.ensembles.combiners import COMBINERS
@@ -126,9 +128,12 @@ def count(asked: Asked) -> Counted:
         elif kind == "scores" and large:  # each by itself: memory is bounded
             if chosen.by is not None and len(chosen.scores) == 1:
                 groups = {"score": first, "by": chosen.by, "at_most": BINS // 10}
-                groups = frames.tally(rows, **groups, **words)
+                groups = frames.tally(_with_score(request, first), **groups, **words)
             each = {"at_most": BINS, **words}
-            data = {s: frames.tally(rows, score=s, **each) for s in chosen.scores}
+            data = {
+                s: frames.tally(_with_score(request, s), score=s, **each)
+                for s in chosen.scores
+            }
         else:
             if kind != "scores":
                 judges = kind == "judges"
@@ -140,6 +145,16 @@ def count(asked: Asked) -> Counted:
             for name in data.names if several and np.isnan(data.rows).any() else ():
                 _ = data[name]  # says what is missing: here, and not in every section
     return Counted(request, data, groups, known)
+
+
+def _with_score(request: Request, score: str) -> Any:
+    """Give the rows that are counted: where it was asked for, those with a score."""
+    if request.chosen.missing != "drop":
+        return request.rows
+    found, gone = with_scores(replace(request.source, rows=request.rows), score)
+    if gone:
+        tell([f"{percent(gone)} of the rows have no {score} and are left out."])
+    return found
 
 
 def meant(counted: Counted, prevalence: float | None) -> Counted:

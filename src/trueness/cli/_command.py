@@ -27,6 +27,7 @@ from trueness._core.records import shown
 from trueness.cli import _columns
 from trueness.cli import _shell as shell
 from trueness.cli._long_files import refuse_long_file
+from trueness.cli._missing_scores import with_places
 from trueness.cli._source import WHOLE_TYPES, Source, is_there, open_source
 from trueness.counts.answers import refusal
 from trueness.counts.design import CANNOT
@@ -177,8 +178,11 @@ def command(
                     one = [_request(columns, words, given, ranges)] if columns else []
                     if words.get("strict"):
                         _columns.refuse_cleaned(cleaned)
-                    answer = function(*one, **given)
                     asked = one[0] if one else None
+                    try:
+                        answer = function(*one, **given)
+                    except InputError as err:
+                        raise with_places(err, asked) from err
                     answer = shell.completed(answer, name, asked, cleaned)
                     answers.append(answer)
                     shell.show(answer, last["json"], last["plot"])

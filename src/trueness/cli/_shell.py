@@ -29,6 +29,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 import trueness
+from trueness._core import interrupts
 from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import (
@@ -314,6 +315,7 @@ def _console(stream: TextIO) -> Console:
 @contextmanager
 def ending(debug: bool, quiet: bool, options: Iterable[str]) -> Iterator[None]:
     """End a command with a sentence and an exit code, as the help says."""
+    interrupts.raise_when_interrupted()
     said = _QUIET.set(quiet)
     known = _OPTIONS.set(frozenset(f"--{o.replace('_', '-')}" for o in options))
     try:

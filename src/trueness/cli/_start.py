@@ -12,11 +12,14 @@ import os
 import sys
 from pathlib import Path
 
+from trueness._core import interrupts
+
 _SWITCH = "NPY_DISABLE_CPU_FEATURES"
 
 
 def main() -> None:
     """Run ``trueness``."""
+    interrupts.quit_when_interrupted()
     if _SWITCH not in os.environ and slow_avx512(_processor()):
         os.environ[_SWITCH] = "X86_V4 AVX512_ICL"
     try:
@@ -26,7 +29,9 @@ def main() -> None:
     try:
         command_line()
     except KeyboardInterrupt:  # before or after a command: those end by themselves
-        raise SystemExit(130) from None
+        raise SystemExit(interrupts.INTERRUPTED) from None
+    finally:
+        interrupts.ignore_interrupts()
 
 
 def _bare(library: str, words: list[str]) -> int:

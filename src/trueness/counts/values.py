@@ -353,10 +353,11 @@ class Panel(Cases):
         if missing.any():
             cases = np.add.reduce(self.counts[:3])[missing].sum().item()
             raise InputError(
-                f"A tally needs an output for every case; {name!r} has none for "
-                f'{cases:,} of {self.n:,} cases. Pass missing="drop" to leave '
+                f"{name!r} has no score for {cases:,} of {self.n:,} cases, and one is "
+                f'needed for every case. Pass missing="drop" to leave '
                 f"them out, or give them a score. A panel that is counted has them in "
-                f"panel.observed({name!r})[{name!r}]."
+                f"panel.observed({name!r})[{name!r}].",
+                option="missing",
             )
         return rescored(self, output)
 

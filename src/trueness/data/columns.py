@@ -220,7 +220,8 @@ def _cases_of(
         if missing == "refuse" and gone.any():
             raise InputError(
                 f"scores must not be missing; found some in {int(gone.sum()):,} of "
-                f'{gone.size:,} rows. Type missing="drop" to leave these cases out.'
+                f'{gone.size:,} rows. Type missing="drop" to leave these cases out.',
+                option="missing",
             )
         if missing == "drop" and gone.any():
             cleaning.tell([_dropped(gone, labels, count)])

@@ -16,7 +16,6 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import plain
 from trueness._core.imports import lazy_import
 from trueness.counts.bins import merge_bins
@@ -47,9 +46,11 @@ def extent(lazy: nw.LazyFrame[Any], names: Names) -> Extent:
     """
     kind, value = lazy.collect_schema()["score"], nw.col("score").cast(nw.Float64)
     # NaN may be the largest, the smallest or neither: it is asked for by name
-    lost = value.is_null() | value.is_nan() | (value.abs() == np.inf)
+    missing = value.is_null() | value.is_nan()
+    lost = missing | (value.abs() == np.inf)
     asked = {"rows": nw.len(), "low": value.min(), "high": value.max()}
     asked["lost"] = lost.cast(nw.Int64).sum()
+    asked["missing"] = missing.cast(nw.Int64).sum()
     if isinstance(kind, nw.Decimal):
         asked |= {"exact": nw.col("score").n_unique(), "apart": value.n_unique()}
     if "count" in names:
@@ -61,8 +62,10 @@ def extent(lazy: nw.LazyFrame[Any], names: Names) -> Extent:
     found = {k: table[k].to_list()[0] for k in asked}
     rows, score = int(found["rows"]), f"score={names['score']!r}"
     if found["lost"]:
-        raise InputError(
-            _columns.not_finite(score, f"in {int(found['lost']):,} of {rows:,} cases")
+        raise _columns.not_finite(
+            score,
+            f"in {int(found['lost']):,} of {rows:,} cases",
+            only_infinite=not found["missing"],
         )
     if "count" in names and rows:
         total = float(found["total"])

@@ -278,6 +278,7 @@ def _columns_of_leaves(
     _is_table(frame, "leaves")
     if node is None:
         raise InputError(_unnamed("leaves", frame))
+    _columns.apart_from_label([node], label)
     found = engines.read(frame, {"label": label, "node": node, "count": count})
     return [found.get(role) for role in ("label", "node", "count")]
 
@@ -358,6 +359,12 @@ def _of_columns(
         read = {
             n: read_scores(v, what.format(n), said, times) for n, v in given.items()
         }
+        if times is not None:  # rows of an engine are no rows of the user
+            kept = kind == "panel" or words["missing"] == "drop"
+            for n, score in read.items():
+                if score.dtype.kind == "f":
+                    name = what.format(n)
+                    _columns.finite_scores(score, name, allow_nan=kept, cases=times)
         return count_columns(kind, labels, read, words)
     if any(words[word] is not None for word in _ROLES[1:]):
         raise InputError(
@@ -390,6 +397,7 @@ def _of_table(data: object, kind: str, scores: object, words: dict[str, Any]) ->
         raise InputError(_unnamed(kind, data))
     named = {role: roles[role] for role in outputs}
     _columns.distinct_names(list(named.values()))
+    _columns.apart_from_label(named.values(), roles["label"])
     # a panel keeps what is missing, or leaves it out itself
     complete = kind == "panel" or words["missing"] != "drop"
     if not isinstance(data, Mapping):

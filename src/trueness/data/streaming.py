@@ -17,7 +17,6 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats, Ints, begins_run, no_cases, threads
 from trueness._core.checks import columns as _columns
-from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import plain
 from trueness._core.imports import lazy_import, required
 from trueness._core.progress import progress, visible
@@ -171,7 +170,8 @@ def _batches(
     lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]
 ) -> Iterator[tuple[Array, Array | None, pa.Array | None, pa.Array | None]]:
     """Give scores, where they are not finite, Arrow arrays of labels and of weights."""
-    chosen, name, lost, total = by_role(lazy, wanted), wanted["score"], 0, 0
+    chosen, name = by_role(lazy, wanted), wanted["score"]
+    lost = infinite = total = 0
     with progress(f"counting {name}", _known_rows(chosen)) as seen, reading() as heed:
         for batch in _arrow_batches(chosen.to_native()):
             heed()
@@ -179,12 +179,16 @@ def _batches(
             score, *others = (batch.column(k) if k in there else None for k in _ROLES)
             value, gone = _numbers(score, name)
             total += value.size
-            lost += 0 if gone is None else int(gone.sum())
+            if gone is not None:
+                lost += int(gone.sum())
+                infinite += int(np.isinf(value[gone]).sum())
             yield value, gone, others[0], others[1]
             seen(value.size)
     if lost:
-        raise InputError(
-            _columns.not_finite(f"score={name!r}", f"in {lost:,} of {total:,} cases")
+        raise _columns.not_finite(
+            f"score={name!r}",
+            f"in {lost:,} of {total:,} cases",
+            only_infinite=infinite == lost,
         )
 
 

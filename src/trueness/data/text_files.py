@@ -179,6 +179,18 @@ def _mended(files: Sequence[str]) -> list[str] | None:
     return [*map(str, copies)]
 
 
+def decoded(file: str) -> str:
+    """Give the text of a file that is not compressed, without marks of its encoding."""
+    raw = Path(file).read_bytes()
+    return raw.decode(_encoding_of(raw, file), "replace").lstrip("\ufeff")
+
+
+def separators(text: str) -> list[str]:
+    """Which signs could separate the fields of a text, the likeliest first?"""
+    head = text[:100_000]
+    return sorted((s for s in ";,\t|" if s in head), key=lambda s: -head.count(s))
+
+
 def _unpacked(file: str, most: int) -> bytes | None:
     """Give the bytes of a file, unpacked as far as that; None where it is broken."""
     packed = file.endswith((".gz", ".zst"))

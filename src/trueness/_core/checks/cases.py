@@ -108,7 +108,8 @@ def complete_outputs(panel: Any, what: str) -> None:
         raise InputError(
             f"{what} needs every classifier's output for every case; {cases:,} of "
             f'{panel.n:,} labelled cases lack one. Pass missing="drop" to leave them '
-            f"out. A panel that is counted has the others in panel.observed()."
+            f"out. A panel that is counted has the others in panel.observed().",
+            option="missing",
         )
 
 

@@ -189,13 +189,24 @@ def _numbers_from_objects(values: Array, what: str) -> Array:
     return out
 
 
+def apart_from_label(names: Iterable[object], label: object) -> None:
+    """Stop where a column is the label and is to be judged by the label, too."""
+    if isinstance(label, str) and label in [n for n in names if isinstance(n, str)]:
+        raise InputError(
+            f"Column {label!r} is named as the label and as what is measured by it. "
+            "Name another column for one of them.",
+            option="score",
+        )
+
+
 def finite_scores(
     values: Array, what: str, *, allow_nan: bool = False, cases: Array | None = None
 ) -> Array:
     """Pass on scores without NaN or infinity; each stands for one case or ``cases``."""
     bad = np.isinf(values) if allow_nan else ~np.isfinite(values)
     if bad.any():
-        raise InputError(not_finite(what, _where(bad, cases)))
+        only_infinite = not np.isnan(values[bad]).any()
+        raise not_finite(what, _where(bad, cases), only_infinite=only_infinite)
     return values
 
 
@@ -205,11 +216,20 @@ def _where(bad: Array, cases: Array | None) -> str:
     return f"in {int(cases[bad].sum()):,} of {int(cases.sum()):,} cases"
 
 
-def not_finite(what: str, where: str) -> str:
-    """Say where a score is missing."""
-    return (
+def not_finite(what: str, where: str, *, only_infinite: bool) -> InputError:
+    """Give the error that says where scores are missing or infinite."""
+    if only_infinite:
+        return InputError(
+            f"{what} must be finite; found infinite scores {where}. Replace each by a "
+            "number beyond all other scores.",
+            option="missing",
+        )
+    return InputError(
         f"{what} must be finite; found NaN, missing or infinite {where}. Type "
-        'missing="drop" to leave these cases out, or give them a score.'
+        'missing="drop" to leave these cases out, or give them a score.',
+        option="missing",
+        choices=("drop", "refuse"),
+        example="drop",
     )
 
 

@@ -1,0 +1,98 @@
+"""In which rows of the user's file is a score missing?
+
+Counts know no rows. Where an answer stops at a missing score, the file is read once
+more, in its order, and the error says where to look.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from trueness._core.checks.errors import InputError
+from trueness.cli._columns import Request
+from trueness.cli._source import Source, open_source
+from trueness.data.cleaning import is_missing_word
+from trueness.data.columns import column
+from trueness.data.text_files import decoded, separators
+
+MOST_BYTES = 1 << 27  # a larger file is not read once more
+SHOWN = 5  # rows that are named
+
+
+def with_places(err: InputError, request: Request | None) -> InputError:
+    """Add to an error about missing scores where they are in the file."""
+    if err.option != "missing" or request is None:
+        return err
+    path = Path(request.source.path)
+    if not path.is_file() or path.stat().st_size > MOST_BYTES:
+        return err
+    with suppress(InputError, OSError, UnicodeError, csv.Error):
+        if found := places_without_score(request.source, request.chosen.scores):
+            return InputError(f"{err} {found}", option=err.option)
+    return err
+
+
+def places_without_score(source: Source, scores: Sequence[str]) -> str:
+    """Say in which lines, or rows, of a file a score is missing or infinite."""
+    if source.is_text:
+        lines = _lines_of_text(source, scores)
+        if lines is not None:
+            return _sentence("line", lines)
+    return _sentence("row", _rows_in_order(source, scores))
+
+
+def _sentence(what: str, numbers: Sequence[int]) -> str:
+    if not numbers:
+        return ""
+    first = ", ".join(f"{k:,}" for k in numbers[:SHOWN])
+    more = len(numbers) - SHOWN
+    others = f" and {more:,} more" if more > 0 else ""
+    many = "s" if len(numbers) > 1 else ""
+    return f"See {what}{many} {first}{others} of the file."
+
+
+def _lines_of_text(source: Source, scores: Sequence[str]) -> list[int] | None:
+    """Give the lines of a CSV file, as an editor counts them; None where unclear."""
+    if Path(source.path).suffix.lower() not in (".csv", ".tsv", ".txt"):
+        return None  # compressed
+    text = decoded(source.path)
+    for sign in separators(text):
+        records = csv.reader(io.StringIO(text, newline=""), delimiter=sign)
+        for names in records:
+            trimmed = [" ".join(name.split()) for name in names]
+            if all(trimmed.count(score) == 1 for score in scores):
+                places = [trimmed.index(score) for score in scores]
+                return [
+                    records.line_num
+                    for record in records
+                    if any(map(str.strip, record)) and _lacks(record, places)
+                ]
+    return None
+
+
+def _lacks(record: Sequence[str], places: Sequence[int]) -> bool:
+    """Has this record no number in one of these places?"""
+    for k in places:
+        word = record[k].strip() if k < len(record) else ""
+        if is_missing_word(word) or word.lower().lstrip("+-") in ("inf", "infinity"):
+            return True
+    return False
+
+
+def _rows_in_order(source: Source, scores: Sequence[str]) -> list[int]:
+    """Give the rows of Parquet, JSON lines or a table, counted from 1."""
+    table = open_source(source.name, ordered=True).only(scores).to_arrow_table()
+    lost = np.zeros(table.num_rows, bool)
+    for score in scores:
+        values = column(table[score], score)
+        if values.dtype.kind == "f":
+            lost |= ~np.isfinite(values)
+        elif values.dtype.kind == "O":
+            lost |= np.array([v is None or is_missing_word(v) for v in values], bool)
+    return [int(k) + 1 for k in np.flatnonzero(lost)]
