@@ -242,3 +242,41 @@ def test_a_column_is_not_measured_by_itself(tmp_path, command):
 
     assert result.exit_code == 2
     assert "Column 'y' is named as the label and as what is measured" in result.stderr
+
+
+class TestContractsOnCounts:
+    """A contract need not name columns of a file that holds counts."""
+
+    REQUIRED = '[[require]]\nmetric = "auc"\nat_least = 0.55\n'
+
+    @pytest.fixture
+    def counted(self, tmp_path):
+        label, score = rows()
+        whole = trueness.tally(label * 10, score * 10)
+        path = tmp_path / "counts.csv"
+        whole.write(path)
+        return whole, path
+
+    @pytest.mark.parametrize("named", ["", 'label = "y"\nscore = "p"\n'])
+    def test_are_checked(self, counted, tmp_path, named):
+        whole, path = counted
+        contract = tmp_path / "quality.toml"
+        contract.write_text(named + self.REQUIRED)
+
+        found = answer("check", contract, path)
+
+        assert found["result"]["verdicts"][0]["value"] == trueness.auc(whole).value
+
+    def test_keep_the_prevalence_of_the_contract(self, counted, tmp_path):
+        whole, path = counted
+        contract = tmp_path / "quality.toml"
+        required = '[[require]]\nmetric = "precision"\nthreshold = 0.5\nat_most = 1.0\n'
+        contract.write_text(f"prevalence = 0.01\n{required}")
+
+        found = answer("check", contract, path)
+
+        expected = trueness.at_threshold(
+            whole.with_design(prevalence=0.01), 0.5
+        ).metrics["precision"]
+        verdict = found["result"]["verdicts"][0]
+        assert verdict["value"] == pytest.approx(expected.value)

@@ -50,15 +50,18 @@ def asked_of(contract: Contract, file: str) -> tuple[Request, float]:
     judged = [r.judges[0] for r in contract.requirements if r.judges]
     if words["score"] is None and len(judged) == len(contract.requirements):
         words["score"] = judged[0]  # a rate from judges has no score
+    if holds_counts(source.rows, words["label"]):
+        design = {word: words[word] for word in DESIGN}
+        by = next((r.by for r in contract.requirements if r.by), None)
+        score = count_columns_of(source.types)["score"]
+        chosen = Chosen(None, (score,), by=by, **design)
+        return Request(source, chosen, source.rows, contract.level, 0), 0.0
     for name in ("label", "score"):
         if words[name] is None:
             raise InputError(
                 f'{contract.path} must name the column: add {name} = "NAME". '
                 f"{source.name} has {', '.join(source.types)}."
             )
-    if are_counts(source.types) and words["label"] not in source.types:
-        chosen = Chosen(None, (count_columns_of(source.types)["score"],))
-        return Request(source, chosen, source.rows, contract.level, 0), 0.0
     for name in ("label", "score", "weight", "cluster"):
         known(source, words[name], name)
     score = words.pop("score")
@@ -72,6 +75,19 @@ def asked_of(contract: Contract, file: str) -> tuple[Request, float]:
             example=long_file.case,
         )
     return Request(source, chosen, rows, contract.level, 0), missing
+
+
+def holds_counts(rows: Any, label: str | None) -> bool:
+    """Are these counts, and not cases with a label of this name?"""
+    return are_counts(rows.columns) and label not in rows.columns
+
+
+def _tally_of(rows: Any, words: dict[str, Any]) -> Any:
+    """Count cases; counts have no columns to be named but that of their groups."""
+    if not holds_counts(rows, words.get("label")):
+        return tally(rows, **words)
+    said = {w: v for w, v in words.items() if w in ("by", *DESIGN)}
+    return tally(rows, **said)
 
 
 def with_scores(source: Source, score: str) -> tuple[Any, float]:
@@ -107,7 +123,8 @@ def evidence_of(
 
     def count(by: str | None) -> Any:
         own = {"score": score, "by": known(source, by, "by"), **words}
-        tallies, other = tally(rows, **own), None if old is None else tally(old, **own)
+        tallies = tally(rows, **own)
+        other = None if old is None else _tally_of(old, own)
         panels: dict[str, Any] = {
             n: panel(x, both, by=by, **words) for n, (x, both) in pairs.items()
         }
@@ -144,6 +161,13 @@ def _stop_without(contract: Contract, source: Source) -> None:
 def _baseline(request: Request, key: str | None, file: str) -> Any:
     """Give the rows of the baseline; with a key both files, joined case by case."""
     other, (score,) = open_source(file), request.chosen.scores
+    if holds_counts(other.rows, request.chosen.label):
+        return other.rows
+    if request.chosen.label is None:
+        raise InputError(
+            f"{request.source.name} holds counts, and {other.name} does not. Give "
+            "counts of both, or the rows of both."
+        )
     old, lost = with_scores(other, known(other, score, "score"))
     if lost:
         say(

@@ -361,10 +361,10 @@ def _of_columns(
         }
         if times is not None:  # rows of an engine are no rows of the user
             kept = kind == "panel" or words["missing"] == "drop"
-            for n, score in read.items():
-                if score.dtype.kind == "f":
+            for n, number in read.items():
+                if number.dtype.kind == "f":
                     name = what.format(n)
-                    _columns.finite_scores(score, name, allow_nan=kept, cases=times)
+                    _columns.finite_scores(number, name, allow_nan=kept, cases=times)
         return count_columns(kind, labels, read, words)
     if any(words[word] is not None for word in _ROLES[1:]):
         raise InputError(
