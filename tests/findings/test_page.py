@@ -44,3 +44,15 @@ class TestAucNote:
         )
 
         assert "both the same 38 times" in sentence_of(test)
+
+
+def test_an_evaluation_of_bins_says_where_the_exact_value_lies():
+    label = [0, 1, 1, 0] * 30
+    score = [(k * 37 % 101) / 101 for k in range(120)]
+    binned = trueness.tally(label, score).bin(10)
+
+    sentences = " ".join(map(str, trueness.evaluate(binned).notes))
+
+    low, high = trueness.auc(binned).bounds
+    assert f"AUC, exact value within {low:.4g} to {high:.4g}" in sentences
+    assert "Brier score, exact value within" in sentences

@@ -615,3 +615,30 @@ def test_only_what_holds_is_true(requirement, verdict):
     assert found.verdict == verdict
     assert bool(found) is (verdict == "holds")
     assert bool(found.verdicts[0]) is (verdict == "holds")
+
+
+@pytest.mark.parametrize("fact", ["cases", "labelled", "positives", "negatives"])
+def test_too_few_cases_cannot_tell_yet(fact):
+    small = cut(tp=9, fp=1, fn=1, tn=9)
+
+    found = trueness.check(small, f"{fact} >= 410")
+
+    assert found.verdict == "cannot tell yet"
+    assert found.verdicts[0].more == 410 - (10 if "tives" in fact else 20)
+
+
+def test_a_smaller_batch_of_the_same_model_does_not_fail_its_first_contract(tmp_path):
+    draw = np.random.default_rng(5)
+    label = draw.integers(0, 2, 1000)
+    score = np.round(draw.normal(label, 1.0), 3)
+    for name, size in (("first", 1000), ("next", 120)):
+        rows = {"y": label[:size], "p": score[:size]}
+        pd.DataFrame(rows).to_csv(tmp_path / f"{name}.csv", index=False)
+    contract = tmp_path / "quality.toml"
+    words = ("--label", "y", "--score", "p", "-o", contract)
+    assert run("check", "--init", tmp_path / "first.csv", *words).exit_code == 0
+
+    result = run("check", contract, tmp_path / "next.csv")
+
+    assert result.exit_code == 5, result.stdout
+    assert "No requirement fails" in result.stdout

@@ -39,6 +39,7 @@ from trueness.counts import design as _design
 from trueness.counts.cases import add_as_clusters
 from trueness.counts.design import CANNOT
 from trueness.counts.folds import Folds
+from trueness.counts.groups import with_each_column
 from trueness.counts.values import Panel, Tally
 
 P = ParamSpec("P")
@@ -380,7 +381,7 @@ def _answer(q: _Analysis, args: tuple[Any, ...], options: dict[str, Any]) -> Any
         return _respond(q, counts, rest, options)
     if not counts:
         raise NotEnoughCases(f"{q.name} needs cases; found an empty mapping of groups.")
-    parts = {**counts, WHOLE: reduce(add, counts.values())}
+    parts = {**with_each_column(counts), WHOLE: reduce(add, counts.values())}
     return {name: _respond(q, x, rest, options) for name, x in parts.items()}
 
 

@@ -297,8 +297,9 @@ def _counted(
         if role.startswith("score") and role not in text:
             allow_nan = role != "score" or not complete
             columns[role] = _scores(columns[role], f"{role}={name!r}", cases, allow_nan)
-        if role in ("by", "cluster"):
-            _columns.named_groups(column(columns[role], name), cases, f"{role}=")
+        word = role.split("[")[0]
+        if word in ("by", "cluster"):
+            _columns.named_groups(column(columns[role], name), cases, f"{word}=")
     return columns
 
 

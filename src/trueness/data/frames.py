@@ -21,6 +21,7 @@ from trueness._core.checks.words import listing, plain
 from trueness._core.imports import handler
 from trueness.counts.counting import split_counts
 from trueness.counts.design import WORDS as DESIGN
+from trueness.counts.groups import Group, intersections
 from trueness.counts.values import Panel, Tally
 from trueness.data import cleaning, engines, streaming
 from trueness.data.columns import (
@@ -147,8 +148,9 @@ def tally(
         Cases without a label are ``"left out"`` (the default), or ``"missing at
         random"`` given the score (Begg and Greenes).
     by
-        Groups: an array, or a column of the frame. The result is then a dict from group
-        to tally.
+        Groups: an array, a column of the frame, or a list of columns. The result is
+        then a dict from group to tally. Analyses of several columns answer for each
+        column alone, too: ``by=["sex", "race"]``.
     at_most
         The largest number of rows wanted. Where there are more distinct scores,
         neighbouring ones share a bin, and :func:`bounds` says what that costs.
@@ -389,10 +391,19 @@ def _of_table(data: object, kind: str, scores: object, words: dict[str, Any]) ->
             names = [scores] if isinstance(data, Mapping) else ()
         outputs = {f"scores[{k}]": n for k, n in enumerate(names)}
     roles = {role: words.pop(role) for role in _ROLES}
-    data, roles = engines.with_text_names(data, roles | outputs)
     known = engines.column_names(data)
+    by_names = _several_columns_of_groups(roles["by"], known)
+    if len(by_names) == 1:
+        (roles["by"],) = by_names
+        by_names = []
+    if by_names:
+        roles["by"] = None
+        outputs_and_groups = outputs | {f"by[{k}]": n for k, n in enumerate(by_names)}
+    else:
+        outputs_and_groups = outputs
+    data, roles = engines.with_text_names(data, roles | outputs_and_groups)
     if kind == "tally" and _counts_named(known, roles):
-        return _read_counts(data, known, roles["by"], words["at_most"])
+        return _read_counts(data, known, by_names or roles["by"], words["at_most"])
     if not outputs or roles.get("score", "") is None:
         raise InputError(_unnamed(kind, data))
     named = {role: roles[role] for role in outputs}
@@ -402,7 +413,7 @@ def _of_table(data: object, kind: str, scores: object, words: dict[str, Any]) ->
     complete = kind == "panel" or words["missing"] != "drop"
     if not isinstance(data, Mapping):
         data = engines.open_frame(data)
-        if kind == "tally" and engines.is_lazy(data) and complete:
+        if kind == "tally" and engines.is_lazy(data) and complete and not by_names:
             made = _by_engine(data, roles, words)
             if made is not None:
                 return made
@@ -413,9 +424,23 @@ def _of_table(data: object, kind: str, scores: object, words: dict[str, Any]) ->
     }
     labels, what = found.pop("label", None), "score={!r}" if kind == "panel" else "{}"
     times = found["count"] if engines.is_lazy(data) else None
+    groups: list[Group] = []
+    if by_names:
+        parts = [column(found.pop(f"by[{k}]"), n) for k, n in enumerate(by_names)]
+        found["by"], groups = intersections(by_names, parts)
     words = dict.fromkeys(_ROLES) | words | found
     words["labels"] = f"column {roles['label']!r}"
-    return _of_columns(kind, labels, columns, words, what, times)
+    made = _of_columns(kind, labels, columns, words, what, times)
+    return {groups[k]: counts for k, counts in made.items()} if by_names else made
+
+
+def _several_columns_of_groups(by: object, known: Sequence[str]) -> list[str]:
+    """Which columns make the groups, where several are named? Otherwise none."""
+    if not isinstance(by, (list, tuple)) or not all(isinstance(n, str) for n in by):
+        return []
+    if not any(n in known for n in by):  # the groups themselves
+        return []
+    return [_columns.column(n, known, "by") for n in dict.fromkeys(by)]
 
 
 def _by_engine(
@@ -477,8 +502,9 @@ def _read_counts(
     data: object, names: Sequence[str], by: object, at_most: int | None
 ) -> Tally | dict[Any, Tally]:
     """Read the counts that a table holds, all of them or each group's."""
-    wanted = count_columns_of(names) | ({} if by is None else {"by": str(by)})
-    found = engines.columns_of(data, list(wanted.values()))
+    wanted = count_columns_of(names)
+    by_names = list(by) if isinstance(by, list) else [] if by is None else [str(by)]
+    found = engines.columns_of(data, [*wanted.values(), *by_names])
     columns = {role: found[name] for role, name in wanted.items()}
 
     def made(at: Any) -> Tally:
@@ -487,5 +513,8 @@ def _read_counts(
 
     if by is None:
         return made(slice(None))
-    groups, member = _columns.group_members(columns.pop("by"))
+    if len(by_names) > 1:
+        code, several = intersections(by_names, [found[n] for n in by_names])
+        return {group: made(code == k) for k, group in enumerate(several)}
+    groups, member = _columns.group_members(found[by_names[0]])
     return {plain(name): made(member == k) for k, name in enumerate(groups)}

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial, reduce
 from operator import add
 from typing import Any
@@ -15,7 +16,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.figures import intervals
 from trueness._core.numbers import listed, number_of
 from trueness._core.progress import steps
-from trueness._core.records import Estimate, shown
+from trueness._core.records import Estimate, shown, within
 from trueness.calibration.proper_scores import brier
 from trueness.comparison.paired import compare_auc
 from trueness.counts.answers import of_counts
@@ -96,7 +97,7 @@ def how_good(s: subjects.Subject, together: Estimate | None = None) -> Finding:
         found = {n: found[n] for n in sorted(found, key=lambda n: -worth[n])}
     alone, by_group = subjects.subject(s.data, level=a.level), {}
     for n in found if s.groups else ():
-        parts = subjects.named_groups(s, n).items()
+        parts = subjects.named_groups(s, n, each_column=True).items()
         by_group[n] = {g: measures(alone, f"{n} in {g}", t) for g, t in parts}
     used = {}
     if a.at is not None:
@@ -147,6 +148,7 @@ def _notes(
     return (
         *when(used, "at", cut=" ".join(cuts)),
         note("intervals", level=s.asked.level),
+        *exact_within(found),
         *when(len({t.n for t in tallies.values()}) > 1, "scored cases", each=each),
         *when(no_brier and not unknown, "no brier"),
         *when(one_class, "one class"),
@@ -190,10 +192,24 @@ def measures(s: subjects.Subject, name: str, t: Tally) -> Measured:
     found["average_precision"] = average_precision(t, level=level)
     if subjects.could_be_probabilities(t):
         b = brier(t, level=level)
-        found["brier"] = estimate_from_interval(
+        estimate = estimate_from_interval(
             b.value, b.low, b.high, b.level, b.method, b.se
         )
+        found["brier"] = replace(estimate, bounds=b.bounds)
     return found
+
+
+def exact_within(found: Mapping[str, Measured]) -> tuple[Note, ...]:
+    """Say of scores in bins between which numbers the exact values lie."""
+    notes: list[Note] = []
+    for name, row in found.items():
+        each = [
+            f"{MEASURES[key]}{within(e).replace(';', ',')}"
+            for key, e in row.items()
+            if e is not None and e.bounds is not None
+        ]
+        notes += when(each, "exact within", name=shown(name), each="; ".join(each))
+    return tuple(notes)
 
 
 def no_share(t: Panel | Tally) -> bool:
@@ -251,11 +267,14 @@ def _forests(found: dict[str, Measured]) -> tuple[Figure, ...]:
 def in_every_group(s: subjects.Subject) -> Finding | None:
     """Does it hold in every group? The best classifier at one threshold."""
     best, level = s.best, s.asked.level
-    tallies = subjects.named_groups(s, best.key)
-    both = {g: t for g, t in tallies.items() if t.n_pos and t.n_neg}
+    tallies = subjects.named_groups(s, best.key, each_column=True)
+    # groups that share no case with another: those can be compared
+    apart = subjects.named_groups(s, best.key)
+    both = {g: t for g, t in apart.items() if t.n_pos and t.n_neg}
     if len(both) < 2:
         return None
-    areas = {g: auc(t, level=level) for g, t in both.items()}
+    measurable = {g: t for g, t in tallies.items() if t.n_pos and t.n_neg}
+    areas = {g: auc(t, level=level) for g, t in measurable.items()}
     rows = []
     for g, t in tallies.items():
         c = confusion(t, best.point.threshold).at_prevalence(t.design.prevalence)

@@ -25,6 +25,7 @@ from trueness._core.checks.errors import (
 from trueness._core.names import told_apart
 from trueness._core.numbers import cut_text
 from trueness._core.records import Estimate
+from trueness.counts.groups import with_each_column
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Panel, Tally
 from trueness.findings.notes import Note, when
@@ -477,9 +478,16 @@ def cut_of(point: OperatingPoint) -> str:
     return cut_text(point.threshold, point.score_range)
 
 
-def named_groups(s: Subject, key: str) -> dict[str, Tally]:
-    """Give the counts of one classifier in each group, by the name that is shown."""
-    groups = s.groups or {}
+def named_groups(
+    s: Subject, key: str, *, each_column: bool = False
+) -> dict[str, Tally]:
+    """Give the counts of one classifier in each group, by the name that is shown.
+
+    ``each_column``: of groups of several columns also those of each column alone, which
+    share cases with the others.
+    """
+    groups: Mapping[Any, Any] = s.groups or {}
+    groups = with_each_column(groups) if each_column else groups
     texts = told_apart([str(g) for g in groups], NAME)
     both = zip(texts, groups.values(), strict=True)
     return {text: x if isinstance(x, Tally) else x[key] for text, x in both}
