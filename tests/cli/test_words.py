@@ -204,8 +204,8 @@ ADVICE = {
     "labels of a few": (VOTES, "judge", "type --label human|not:--dependence"),
     "votes": (VOTES, "nogold --draws 300", "type --label human|type --dependence none"),
     "few": (ROWS[:56], "combine -l y -s p -s q", "need 5 cases|not:--folds"),
-    "missing": (MISSING, "compare -l y -s p -s q", "has none for 4 of 20 cases. Type "
-                "--missing-scores drop"),
+    "missing": (MISSING, "compare -l y -s p -s q", "no score for 4 of 20 cases|"
+                "Type --missing-scores drop"),
     "percent": (ROWS, "threshold -l y -s p --subject-to recall>=90", "0.9 for 90 %"),
     "counts": ("y,p,n\n0,0.1,30\n1,0.9,20\n", "evaluate", "says how many cases a row "
                "stands for, type --count n."),

@@ -325,7 +325,7 @@ def test_eleven_voters_take_the_general_road():
     ("make", "words"),
     [
         (lambda p: p["aa"], "'aa' must name a column.*Did you mean 'a'"),
-        (lambda p: p["b"], "'b' has none for 1 of 2 cases.*panel.observed"),
+        (lambda p: p["b"], "'b' has no score for 1 of 2 cases.*panel.observed"),
         (lambda p: p[["a", "a"]], "names must have different names; used twice: 'a'"),
         (lambda p: p.vote({"a": 1}), "needs a threshold for every.*none for 'b'"),
         (lambda p: p.vote({"a": 1, "b": 1, "c": 1}), "'c' must name a column"),
