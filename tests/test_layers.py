@@ -134,6 +134,7 @@ def test_import_loads_a_list_of_names_and_nothing_else():
         "trueness",
         "trueness._core",
         "trueness._core.imports",
+        "trueness._core.interrupts",
     }
     assert not {"numpy", "scipy", *FOREIGN} & set(loaded)
 
