@@ -192,29 +192,59 @@ def compare_combiners(
     _cases.both_classes(data, "compare_combiners")
     data = data.labelled()
     _cases.cases_for_folds(data, folds)
-    names, k = list(chosen), len(chosen)
-    judged = [*chosen.values(), *map(_alone, range(len(data.names)))]
-    scored = _scored(data, judged, folds, _options.generator(rng))
-    found, base = MeasuredFolds(scored, auc, "AUC", level), names.index(against)
-    each, difference, gain, tests = {}, {}, {}, {}
-    for i, name in enumerate(names):
-        row = [found.contrast(i, j) for j in (base, *range(k, k + len(data.names)))]
-        first, *apart = (
-            estimate_from_interval(
-                c.value, *c.interval(level), level, c.method, c.standard_error
-            )
-            for c in row
-        )
-        each[name], difference[name] = found.estimate(i), first
-        gain[name] = dict(zip(data.names, apart, strict=True))
+    # the combiners, and behind them each classifier alone
+    single = [_alone(k) for k in range(len(data.names))]
+    scored = _scored(data, [*chosen.values(), *single], folds, _options.generator(rng))
+    measured = MeasuredFolds(scored, auc, "AUC", level)
+    combiner_places = {name: place for place, name in enumerate(chosen)}
+    single_places = {name: len(chosen) + k for k, name in enumerate(data.names)}
+
+    difference = {}
+    gain = {}
+    p_values = {}
+    for name, place in combiner_places.items():
+        to_base = measured.contrast(place, combiner_places[against])
+        to_single = {
+            classifier: measured.contrast(place, other)
+            for classifier, other in single_places.items()
+        }
+        difference[name] = _estimate_of_difference(to_base, level)
+        gain[name] = {
+            classifier: _estimate_of_difference(contrast, level)
+            for classifier, contrast in to_single.items()
+        }
         if name != against:
-            tests[name] = max(c.p_value_above(0.0) for c in row)
+            # better than all of them: the largest of the p-values
+            contrasts = [to_base, *to_single.values()]
+            p_values[name] = max(c.p_value_above(0.0) for c in contrasts)
+
+    adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
     return CombinerComparison(
-        *(each, difference, against, folds, data.n_pos, data.n_neg),
-        {s: auc(data.observed(s)[s], level=level) for s in data.names},
-        gain,
-        {against: 1.0, **dict(zip(tests, holm(list(tests.values())), strict=True))},
-        {s: found.estimate(k + j) for j, s in enumerate(data.names)},
+        auc={name: measured.estimate(k) for name, k in combiner_places.items()},
+        difference=difference,
+        against=against,
+        folds=folds,
+        n_pos=data.n_pos,
+        n_neg=data.n_neg,
+        single={
+            name: auc(data.observed(name)[name], level=level) for name in data.names
+        },
+        gain=gain,
+        p_value={against: 1.0, **adjusted},
+        alone={name: measured.estimate(k) for name, k in single_places.items()},
+    )
+
+
+def _estimate_of_difference(difference: Difference, level: float) -> Estimate:
+    """Return a difference of two AUCs as an estimate with its interval."""
+    low, high = difference.interval(level)
+    return estimate_from_interval(
+        difference.value,
+        low,
+        high,
+        level,
+        difference.method,
+        difference.standard_error,
     )
 
 
@@ -246,14 +276,19 @@ def _scored(
     panel: Panel, combiners: Sequence[Combiner], folds: int, rng: np.random.Generator
 ) -> Folds:
     """Fit on all folds but one, and score the cases of that one."""
-    parts, names = [], [str(k) for k in range(len(combiners))]
-    dealt = [deal_cases(count, folds, rng) for count in (panel.neg, panel.pos)]
-    deal = list(zip(*dealt, strict=True))
+    names = [str(k) for k in range(len(combiners))]
+    negatives = deal_cases(panel.neg, folds, rng)
+    positives = deal_cases(panel.pos, folds, rng)
+    deal = list(zip(negatives, positives, strict=True))
+
+    parts = []
     for neg, pos in steps(deal, "Cross-fitting", unit="folds"):
         rest = Panel(panel.names, panel.rows, panel.neg - neg, panel.pos - pos)
-        here = neg + pos > 0
-        scores = [np.asarray(c(rest)(panel.rows[here])) for c in combiners]
-        parts.append(Panel(names, np.column_stack(scores), neg[here], pos[here]))
+        in_fold = neg + pos > 0
+        scores = [
+            np.asarray(combiner(rest)(panel.rows[in_fold])) for combiner in combiners
+        ]
+        parts.append(Panel(names, np.column_stack(scores), neg[in_fold], pos[in_fold]))
     return Folds(tuple(parts))
 
 
@@ -319,25 +354,26 @@ class MeasuredFolds:
         level: float,
         ends: tuple[float, float] = (0.0, 1.0),
     ) -> None:
-        self._name, self._level = name, level
-        asked = (statistic, name, level, ends)
-        panels = [p.labelled() for p in data]
-        self._parts = [measured_columns(p, *asked) for p in panels]
-        self._samples = [apply_design(p) for p in panels]
+        self._name = name
+        self._level = level
+        panels = [panel.labelled() for panel in data]
+        self._parts = [
+            measured_columns(panel, statistic, name, level, ends) for panel in panels
+        ]
+        self._samples = [apply_design(panel) for panel in panels]
 
     def side(self, k: int) -> EvaluatedMeasure:
-        """Give the mean of one of them, with its variance."""
-        each = [columns[k] for columns in self._parts]
-        value = math.fsum(s.value for s in each) / len(each)
-        return EvaluatedMeasure(
-            value, variance_of_mean([s.variance_estimate for s in each]), each[0].ends
-        )
+        """Return the mean of one of them, with its variance."""
+        by_fold = [columns[k] for columns in self._parts]
+        value = math.fsum(fold.value for fold in by_fold) / len(by_fold)
+        variance = variance_of_mean([fold.variance_estimate for fold in by_fold])
+        return EvaluatedMeasure(value, variance, by_fold[0].ends)
 
     def estimate(self, k: int) -> Estimate:
-        """Give the mean of one of them, with its limits."""
-        s = self.side(k)
+        """Return the mean of one of them, with its interval."""
+        mean = self.side(k)
         return estimate_from_variance(
-            s.value, s.variance_estimate, s.ends, self._level, self._name
+            mean.value, mean.variance_estimate, mean.ends, self._level, self._name
         )
 
     def contrast(self, i: int, j: int) -> Difference:
@@ -412,9 +448,15 @@ def _fold_estimate(votes: Folds, m: Metric, level: float) -> Estimate:
 
 
 def _cells(t: Tally) -> Confusion:
-    """Count both classes on both sides of the cut: tp, fp, fn, tn."""
-    sides = (t.pos, 1), (t.neg, 1), (t.pos, 0), (t.neg, 0)
-    return Confusion(*(float(c[t.score == s].sum()) for c, s in sides))
+    """Count both classes on both sides of the cut."""
+    flagged = t.score == 1
+    cleared = t.score == 0
+    return Confusion(
+        tp=float(t.pos[flagged].sum()),
+        fp=float(t.neg[flagged].sum()),
+        fn=float(t.pos[cleared].sum()),
+        tn=float(t.neg[cleared].sum()),
+    )
 
 
 OF_FOLDS: dict[str, Callable[..., Any]] = {
