@@ -56,3 +56,20 @@ def test_an_evaluation_of_bins_says_where_the_exact_value_lies():
     low, high = trueness.auc(binned).bounds
     assert f"AUC, exact value within {low:.4g} to {high:.4g}" in sentences
     assert "Brier score, exact value within" in sentences
+
+
+class TestACopyOfTheLabel:
+    def test_is_asked_about(self):
+        label = [0, 1] * 20
+
+        sentences = " ".join(map(str, trueness.evaluate(label, label).notes))
+
+        assert "Is it a copy of the label?" in sentences
+
+    def test_is_not_seen_in_a_score_with_errors(self):
+        label = [0, 1] * 20
+        vote = [1 - y if k == 3 else y for k, y in enumerate(label)]
+
+        sentences = " ".join(map(str, trueness.evaluate(label, vote).notes))
+
+        assert "copy" not in sentences

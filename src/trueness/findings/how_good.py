@@ -149,6 +149,7 @@ def _notes(
         *when(used, "at", cut=" ".join(cuts)),
         note("intervals", level=s.asked.level),
         *exact_within(found),
+        *when(copies := _like_labels(tallies, found), "like labels", names=copies),
         *when(len({t.n for t in tallies.values()}) > 1, "scored cases", each=each),
         *when(no_brier and not unknown, "no brier"),
         *when(one_class, "one class"),
@@ -210,6 +211,19 @@ def exact_within(found: Mapping[str, Measured]) -> tuple[Note, ...]:
         ]
         notes += when(each, "exact within", name=shown(name), each="; ".join(each))
     return tuple(notes)
+
+
+def _like_labels(
+    tallies: Mapping[str, Tally], found: Mapping[str, Measured]
+) -> list[str]:
+    """Which scores have two values, one for each label? They may be copies of it."""
+    names = []
+    for name, row in found.items():
+        area = row["auc"]
+        two_values = tallies[name].labelled().score.size == 2
+        if area is not None and two_values and area.value in (0.0, 1.0):
+            names.append(shown(name))
+    return names
 
 
 def no_share(t: Panel | Tally) -> bool:
