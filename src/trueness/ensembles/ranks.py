@@ -374,42 +374,81 @@ class CorrelatedFiDEL(RankMap):
         return np.asarray(np.linalg.solve(self.covariance, apart), dtype=np.float64)
 
 
-def correlated_fidel(r: Reference, rho: float) -> CorrelatedFiDEL:
+def correlated_fidel(reference: Reference, prevalence: float) -> CorrelatedFiDEL:
     """Fit the combination that allows for dependence; see :func:`trueness.fidel`."""
-    z = normal_scores(r.ranks, r.n)
-    _, mean_pos = _class_means(z, r.pos)
-    _, mean_neg = _class_means(z, r.neg)
-    # the average of both classes: pooling would let the larger one decide (Su, Liu)
-    seen = ~np.isnan(z)
-    covariance, error = np.zeros((2, z.shape[1], z.shape[1]))
-    for mean, count in ((mean_pos, r.pos), (mean_neg, r.neg)):
-        away = np.where(seen, z - mean, 0.0)
-        common = (seen * count[:, None].astype(np.float64)).T @ seen
-        covariance += away.T @ (away * count[:, None]) / np.maximum(common - 1, 1) / 2
-        error += 0.25 / np.maximum(common, 1.0)
-    sd = np.sqrt(np.diag(covariance))
-    # a constant classifier has no spread, and its means do not differ either
-    sd = np.where(sd > 0, sd, 1.0)
-    found = np.clip(covariance / np.outer(sd, sd), -1, 1)
-    matrix, share = _shrink(found, error)
-    covariance = matrix * np.outer(sd, sd)
-    total = discriminate(z, mean_pos, mean_neg, covariance)
-    known = (r.names, r.auc, rho, mean_pos, mean_neg, covariance, share)
-    made = (r.correlation, calibrator_of(total, r, rho))
-    return CorrelatedFiDEL(*known, *made, *reference_of(r.columns))
+    scores = normal_scores(reference.ranks, reference.n)
+    _, mean_pos = _class_means(scores, reference.pos)
+    _, mean_neg = _class_means(scores, reference.neg)
+    covariance, sampling_error = _covariance_within_classes(
+        scores, reference, mean_pos, mean_neg
+    )
+
+    standard_deviation = np.sqrt(np.diag(covariance))
+    # a constant classifier does not vary, and its means do not differ either
+    standard_deviation = np.where(standard_deviation > 0, standard_deviation, 1.0)
+    scale = np.outer(standard_deviation, standard_deviation)
+    correlation = np.clip(covariance / scale, -1, 1)
+    shrunk_correlation, shrinkage = _shrink(correlation, sampling_error)
+    covariance = shrunk_correlation * scale
+
+    log_likelihood_ratio = discriminate(scores, mean_pos, mean_neg, covariance)
+    reference_scores, reference_cases = reference_of(reference.columns)
+    return CorrelatedFiDEL(
+        names=reference.names,
+        auc=reference.auc,
+        prevalence=prevalence,
+        mean_pos=mean_pos,
+        mean_neg=mean_neg,
+        covariance=covariance,
+        shrinkage=shrinkage,
+        correlation=reference.correlation,
+        calibrator=calibrator_of(log_likelihood_ratio, reference, prevalence),
+        scores=reference_scores,
+        cases=reference_cases,
+    )
 
 
-def calibrator_of(total: Floats, r: Reference, rho: float) -> Map:
+def _covariance_within_classes(
+    scores: Floats, reference: Reference, mean_pos: Floats, mean_neg: Floats
+) -> tuple[Floats, Floats]:
+    """Return the mean covariance of both classes, and its sampling error, (K, K).
+
+    Pooling would let the larger class decide (Su and Liu 1993).
+    """
+    seen = ~np.isnan(scores)
+    number = scores.shape[1]
+    covariance = np.zeros((number, number))
+    sampling_error = np.zeros((number, number))
+    for mean, cases in ((mean_pos, reference.pos), (mean_neg, reference.neg)):
+        deviation = np.where(seen, scores - mean, 0.0)
+        products = deviation.T @ (deviation * cases[:, None])
+        common_cases = (seen * cases[:, None].astype(np.float64)).T @ seen
+        covariance += products / np.maximum(common_cases - 1, 1) / 2
+        sampling_error += 0.25 / np.maximum(common_cases, 1.0)
+    return covariance, sampling_error
+
+
+def calibrator_of(
+    log_likelihood_ratio: Floats, reference: Reference, prevalence: float
+) -> Map:
     """Fit a logistic curve in L to the labels, carried to the prevalence of use."""
-    t = Tally(total, r.neg, r.pos)
-    if len(t) > 8 * _POOLED:  # two numbers do not need a million rows
-        start = np.arange(0, len(t), -(-len(t) // _POOLED))
-        neg, pos = np.add.reduceat(t.neg, start), np.add.reduceat(t.pos, start)
-        weighed = np.add.reduceat(t.score * (t.neg + t.pos), start)
-        t = Tally(weighed / (neg + pos), neg, pos)
-    fitted, old = platt(t), r.prevalence
-    shift = math.log(rho / (1 - rho)) - math.log(old / (1 - old))
+    labelled = Tally(log_likelihood_ratio, reference.neg, reference.pos)
+    if len(labelled) > 8 * _POOLED:  # two numbers do not need a million rows
+        labelled = _pool_neighbours(labelled)
+    fitted = platt(labelled)
+    log_odds_of_use = math.log(prevalence / (1 - prevalence))
+    log_odds_here = math.log(reference.prevalence / (1 - reference.prevalence))
+    shift = log_odds_of_use - log_odds_here
     return Platt(fitted.intercept + shift, fitted.slope, targets=fitted.targets)
+
+
+def _pool_neighbours(tally: Tally) -> Tally:
+    """Merge neighbouring scores into some thousand groups, each at its mean."""
+    start = np.arange(0, len(tally), -(-len(tally) // _POOLED))
+    neg = np.add.reduceat(tally.neg, start)
+    pos = np.add.reduceat(tally.pos, start)
+    sum_of_scores = np.add.reduceat(tally.score * (tally.neg + tally.pos), start)
+    return Tally(sum_of_scores / (neg + pos), neg, pos)
 
 
 def normal_scores(ranks: Floats, n: Floats) -> Floats:
