@@ -87,6 +87,7 @@ def sections_of(asked: Asked) -> list[str]:
         "ensembles": one or binned,
         "groups": asked.by is None,
         "group-cuts": asked.by is None,
+        "sites": asked.by is None,
         "scale": not binned,
     }
     return [k for k in ("summary", *QUESTIONS) if not none.get(k)]

@@ -204,7 +204,14 @@ def findings(counted: Counted, asked: Asked, quick: bool = False) -> Subject:
         for what in (*curves, *(("meaning", m) for m in asked.columns)):
             if (*what, full) in known:
                 known[*what, options.sure] = known[*what, full]
-    return Subject(counted.data, options, counted.groups, known=counted.known)
+    return Subject(
+        counted.data,
+        options,
+        counted.groups,
+        known=counted.known,
+        # who opens that section takes the groups for a sample of sites
+        sites=counted.groups,
+    )
 
 
 def depends(asked: Asked, key: str) -> tuple[Any, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +21,7 @@ from trueness.calibration.calibrators import CALIBRATORS
 from trueness.cli import _columns as columns
 from trueness.cli._command import Columns, command
 from trueness.cli._shell import CommandAnswer, say, spoken, write_report
+from trueness.cli._source import known
 from trueness.cli.evaluate import rule_typed
 from trueness.cli.judge import open_verdicts
 from trueness.counts.values import Panel, Tally
@@ -53,6 +55,7 @@ def report_command(
     half_width: float | None = None,
     classifier: str = "",
     combine: str = "",
+    site: str | None = None,
     title: str = "",
 ) -> CommandAnswer:
     """Write a report: one HTML file that works offline, to be sent to anyone.
@@ -68,6 +71,8 @@ def report_command(
         the one that ranks best.
     --combine METHOD: Way to combine several scores that the page speaks of, by default
         the best one: {combiners}.
+    --site COLUMN: Column with sites that are a sample of sites: adds what the next one
+        will do.
     --title: Title of the report.
 
     Example: trueness report sample:west_nile --label virus -o report.html
@@ -84,20 +89,24 @@ def report_command(
     costs = None if cost_fp is None else {"fp": cost_fp, "fn": cost_fn}
     if vote:
         share = request.chosen.prevalence or request.prevalences
-        if any((maximize, minimize, subject_to, costs, request.chosen.by, share, at)):
+        if any(
+            (maximize, minimize, subject_to, costs, request.chosen.by, share, at, site)
+        ):
             raise InputError(
                 "--vote is for tests without known labels, where there is no threshold "
                 "to choose. Leave out --maximize, --minimize, --subject-to, "
-                "--prevalence, --at, costs and --by."
+                "--prevalence, --at, costs, --by and --site."
             )
         request = columns.with_verdicts(request, yes)
     with progress("Counting", unit=""), listening() as cleaned:
         counted, groups = _counted(request, {} if vote else columns.classes_of(request))
+        sites = None if site is None else _counted_by_site(request, site)
     asked: dict[str, Any] = {"maximize": maximize, "minimize": minimize, "title": title}
     asked |= {"calibrator": calibrate, "half_width": half_width, "combiner": combine}
     asked |= {"classifier": classifier, "cost": costs, "at": rule_typed(at)}
     asked |= {"prevalences": request.prevalences, "subject_to": subject_to or ()}
     asked |= {"level": request.level, "rng": request.seed, "groups": groups}
+    asked |= {"sites": sites}
     with progress("Making the report", unit=""):
         several, source = isinstance(counted, dict), request.source.name
         page = page_about(counted, source=source, classes=several, **asked)
@@ -118,6 +127,14 @@ def _counted(request: columns.Request, classes: dict[Any, str]) -> tuple[Any, An
         return columns.count_classes(request, classes), None
     whole = columns.count_panel(request)
     return whole, columns.count_panel(request, by=True) if request.chosen.by else None
+
+
+def _counted_by_site(request: columns.Request, site: str) -> Any:
+    """Count all scores together at each site."""
+    known(request.source, site, "--site")
+    chosen = replace(request.chosen, by=site)
+    rows = request.source.only(chosen.columns)
+    return columns.count_panel(replace(request, chosen=chosen, rows=rows), by=True)
 
 
 def _chart(request: columns.Request, counted: Panel | dict[str, Tally]) -> object:

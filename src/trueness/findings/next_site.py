@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 from trueness._core.numbers import counted, p_is, percent
 from trueness._core.records import Estimate
 from trueness.findings.notes import Note, note, said
 from trueness.findings.records import Figure, Finding, Table, fields_of, finding, table
-from trueness.sites.across import AcrossSites
+from trueness.findings.subject import Subject, cut_of, named_sites
+from trueness.sites.across import AcrossSites, across_sites
 from trueness.sites.figures import forest_figure, plane_figure
 from trueness.sites.summary_curve import SummaryROC
 
@@ -44,6 +48,37 @@ def next_site(answer: AcrossSites) -> Finding:
         notes=said(answer.notes),
         tables=tuple(tables),
         figures=(Figure(forest_figure(answer), "Sites and the next one"),),
+    )
+
+
+def at_the_next_site(s: Subject) -> Finding | None:
+    """Answer for the sites of a report: the AUC, and both rates at the threshold."""
+    if not s.sites:
+        return None
+    best, level = s.best, s.asked.level
+    tallies = named_sites(s, best.key)
+    found = next_site(across_sites(tallies, "auc", level=level))
+    threshold = best.point.threshold
+    if math.isinf(threshold):
+        return found
+
+    by_metric = {
+        name: across_sites(tallies, name, threshold=threshold, level=level)
+        for name in ("recall", "specificity")
+    }
+    rows = [
+        (name, answer.mean, answer.prediction)
+        for name, answer in by_metric.items()
+        if answer.mean is not None
+    ]
+    if not rows:
+        return found
+    head = ("", "mean over sites", "next site (prediction interval)")
+    at_cut = table(f"At a threshold of {cut_of(best.point)}", head, rows)
+    return replace(
+        found,
+        numbers=found.numbers | {"at_threshold": by_metric},
+        tables=(*found.tables, at_cut),
     )
 
 

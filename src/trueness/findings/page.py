@@ -38,6 +38,7 @@ from trueness.findings.how_good import (
     in_every_group,
     turned,
 )
+from trueness.findings.next_site import at_the_next_site
 from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import Finding, Page, Tile
 from trueness.inference.estimates import interval_notes
@@ -66,6 +67,7 @@ QUESTIONS: Mapping[str, Question] = {
     "calibrated": what_scores_mean.calibrated,
     "groups": in_every_group,
     "group-cuts": where_to_cut.cuts_of_groups,
+    "sites": at_the_next_site,
     "ranking": how_good,
     "scale": trust.lost_in_bins,
     "planning": trust.enough_cases,
@@ -79,6 +81,7 @@ def page_about(
     title: str = "",
     source: str = "",
     groups: Mapping[Any, Panel | Tally] | None = None,
+    sites: Mapping[Any, Panel | Tally] | None = None,
     classifier: str = "",
     classes: bool = False,
     **asked: Any,
@@ -101,7 +104,7 @@ def page_about(
         kept = {k: asked[k] for k in ("level", "rng") if k in asked}
         return without_labels.without_labels(cases, title=title, facts=facts, **kept)
     words = {"classes": classes, "classifier": classifier, **asked}
-    s = subjects.subject(data, groups=groups, **words)
+    s = subjects.subject(data, groups=groups, sites=sites, **words)
     made = {
         key: finding
         for key, ask in steps(QUESTIONS.items(), "Sections", len(QUESTIONS))

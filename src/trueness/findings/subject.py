@@ -215,6 +215,7 @@ class Subject:
     by: str = "group"
     known: dict[Any, Any] = field(default_factory=dict)
     cluster: str = ""  # what cases that belong together have in common
+    sites: Mapping[Any, Counts] | None = None  # groups that are a sample of sites
 
     def once(self, what: Hashable, make: Callable[[], T]) -> T:
         """Give an answer, which is worked out the first time."""
@@ -380,12 +381,13 @@ def subject(
     by: str = "group",
     known: dict[Any, Any] | None = None,
     cluster: str = "",
+    sites: Mapping[Any, Counts] | None = None,
     **asked: Any,
 ) -> Subject:
     """Put counts and what is asked of them together; parameters as ``read_asked``."""
     first = next(iter(data.values())) if isinstance(data, Mapping) else data
     held = {} if known is None else known
-    return Subject(data, read_asked(first, **asked), groups, by, held, cluster)
+    return Subject(data, read_asked(first, **asked), groups, by, held, cluster, sites)
 
 
 def tallies_of(data: Counts) -> Mapping[str, Tally]:
@@ -487,7 +489,16 @@ def named_groups(
     share cases with the others.
     """
     groups: Mapping[Any, Any] = s.groups or {}
-    groups = with_each_column(groups) if each_column else groups
+    return _of_classifier(with_each_column(groups) if each_column else groups, key)
+
+
+def named_sites(s: Subject, key: str) -> dict[str, Tally]:
+    """Give the counts of one classifier at each site, by the name that is shown."""
+    return _of_classifier(s.sites or {}, key)
+
+
+def _of_classifier(groups: Mapping[Any, Any], key: str) -> dict[str, Tally]:
+    """Give the counts of one classifier in each group, by the name that is shown."""
     texts = told_apart([str(g) for g in groups], NAME)
     both = zip(texts, groups.values(), strict=True)
     return {text: x if isinstance(x, Tally) else x[key] for text, x in both}

@@ -66,6 +66,7 @@ class ReportWords(TypedDict, total=False):
     subject_to: ConstraintLike | Iterable[ConstraintLike]
     cost: Cost | None
     groups: Groups
+    sites: Groups
     level: float
     rng: Seed
     at: float | None
@@ -126,6 +127,9 @@ def write(
         Cost of a false positive and of a false negative, ``{"fp": 1, "fn": 20}``.
     groups
         From group to panel or tally, as ``by=`` gives.
+    sites
+        The same of sites, which are a sample of sites: adds what the next site will do,
+        as :func:`trueness.across_sites`.
     level
         Confidence level of all intervals.
     rng
