@@ -32,7 +32,7 @@ from trueness.app import session as answers
 from trueness.app.access import LOCAL_HOSTS, Guard, ImpatientProtocol
 from trueness.app.address import DATA, KINDS, Asked, complete, field_of, in_page, read
 from trueness.app.files import GIVEN, Files, TooLargeError, too_large
-from trueness.app.jobs import Job, Jobs
+from trueness.app.jobs import Job, Jobs, describe_failure
 from trueness.app.session import COMBINER, Counted, combines
 from trueness.data.engines import interrupt_connections
 from trueness.findings.records import Finding
@@ -110,7 +110,7 @@ class Workbench:
         except InputError as err:
             return HTMLResponse(pages.start(self.files, in_page(str(err))), 404)
         except Exception as err:  # whatever a file holds, the server goes on
-            words = f"This file could not be shown: {type(err).__name__}: {err}"
+            words = describe_failure(err)
             return HTMLResponse(pages.start(self.files, words), 500)
 
     async def static(self, request: Request) -> Response:
@@ -359,7 +359,8 @@ async def _wrong(request: Request, err: Exception) -> Response:
     """Answer whatever went wrong: the server goes on."""
     if isinstance(err, HTTPException):
         return _problem("There is nothing at this address.", err.status_code)
-    words = in_page(str(err)) if isinstance(err, InputError) else f"{err}"
+    told = isinstance(err, InputError)
+    words = in_page(str(err)) if told else describe_failure(err)
     if request.url.path.startswith("/section/"):
         return HTMLResponse(pages.problem(words))
     return _problem(f"This could not be answered: {words}", 400)

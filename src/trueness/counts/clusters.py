@@ -138,7 +138,7 @@ def _canonical_ids(ids: Array) -> Array:
 
 def _canonical_name(value: Any) -> Any:
     """Return a whole number as an integer, a time as a text, and others as they are."""
-    if isinstance(value, (bool, float)) and value == int(value):
+    if isinstance(value, (bool, float)) and float(value).is_integer():
         return int(value)
     if not hasattr(value, "isoformat"):
         return value

@@ -334,6 +334,9 @@ def _wins(neg: Array, pos: Array, above: Array, upto: Array, n_neg: int) -> Floa
     return wins
 
 
+_MAX_SIMULATED_CASES = 10**8  # each is held in memory
+
+
 def simulate_tally(
     n: int, n_pos: int, auc: float, *, sd_ratio: float = 1.0, rng: Seed = 0
 ) -> Tally:
@@ -361,6 +364,7 @@ def simulate_tally(
     (300, 700)
     """
     n, n_pos = _options.class_sizes(n, n_pos)
+    _options.whole_number(n, "n of a simulation", at_most=_MAX_SIMULATED_CASES)
     shift = _shift(auc, sd_ratio)
     generator = _options.generator(rng)
     score = generator.normal(size=n)

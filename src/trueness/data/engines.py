@@ -83,7 +83,7 @@ def with_text_names(
 ) -> tuple[object, dict[str, Any]]:
     """Name columns by text that are named by numbers, and what asks for them."""
     pandas: Any = frame if hasattr(type(frame), "iloc") else None
-    names = [] if pandas is None else list(pandas.columns)
+    names = list(getattr(pandas, "columns", ()))  # a Series has none
     if all(isinstance(n, str) for n in names):
         return frame, dict(roles)
     known = {n for n in names if isinstance(n, (int, float, tuple))}
@@ -101,8 +101,9 @@ def column_names(frame: object) -> list[str]:
     try:
         return list(nw.from_native(cast("Any", frame)).collect_schema().names())
     except (TypeError, ValueError):  # Narwhals refuses duplicate names
-        native = getattr(frame, "columns", None)
-        return [str(c) for c in ([] if native is None else native)]
+        # the columns of an Arrow table are arrays, beside their names
+        native = getattr(frame, "column_names", getattr(frame, "columns", ()))
+        return [str(c) for c in native]
 
 
 def is_lazy(opened: object) -> TypeGuard[nw.LazyFrame[Any]]:

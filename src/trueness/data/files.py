@@ -124,6 +124,12 @@ def scan(
             f"settings must be a mapping from name to value; found "
             f'{described(settings)}. Type settings={{"s3_region": "eu-central-1"}}.'
         )
+    if types is not None and not isinstance(types, Mapping):
+        raise InputError(
+            f"types must be a mapping from column to type; found {described(types)}.",
+            option="types",
+            example='types={"p": "DOUBLE"}',
+        )
     given = {k: str(v) for k, v in (settings or {}).items()}
     connection = _connect(places, given)
     with reading():

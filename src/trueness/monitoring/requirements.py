@@ -443,6 +443,8 @@ def read_contract(path: str | Path) -> Contract:
         raise InputError(f"{path} must be UTF-8 text.") from None
     except tomllib.TOMLDecodeError as err:
         raise InputError(f"{path} is not TOML: {err}.") from None
+    except RecursionError:
+        raise InputError(f"{path} is nested deeper than can be read.") from None
     lines = text.splitlines()
     held.pop("$schema", None)
     for key, value in held.items():

@@ -232,6 +232,22 @@ def write_page(page: Page, path: str | os.PathLike[str]) -> Report:
     return Report(Path(os.fsdecode(path)), len(text))
 
 
+def _seconds_since_epoch() -> float:
+    """Return the time of the report: now, or what a reproducible build asks for."""
+    build_time = os.environ.get("SOURCE_DATE_EPOCH")
+    if not build_time:
+        return time.time()
+    try:
+        seconds = float(build_time)
+        time.gmtime(seconds)
+    except (ValueError, OverflowError, OSError):
+        raise InputError(
+            f"SOURCE_DATE_EPOCH must be a number of seconds since 1970; found "
+            f"{build_time!r}."
+        ) from None
+    return seconds
+
+
 def render(page: Page, version: str = __version__) -> str:
     """Write a page as HTML."""
     style, script = (file_of("style.css") + file_of("figure.css")), file_of("script.js")
@@ -240,8 +256,7 @@ def render(page: Page, version: str = __version__) -> str:
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
         "base-uri 'none'; form-action 'none'"
     )
-    given = os.environ.get("SOURCE_DATE_EPOCH")  # the day that a build asks for
-    day = time.gmtime(float(given) if given else time.time())
+    day = time.gmtime(_seconds_since_epoch())
     text: str = environment().get_template("page.html.j2").render(
         page=page,
         version=version,

@@ -151,8 +151,9 @@ def grid(values: object, what: str, *, below_one: bool = False) -> NDArray[np.fl
 
 def real_number(value: object, what: str) -> float:
     """Pass on one finite number."""
+    # NumPy takes a span of time for a whole number
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(
-        value, bool
+        value, (bool, np.timedelta64)
     ):
         try:
             number = float(value)
