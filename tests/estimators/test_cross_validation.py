@@ -238,3 +238,19 @@ def test_a_display_says_the_interval(data):
         _ = shown.recall
     assert f"AUC = {e.value:.3f}" in shown.line_.get_label()
     assert shown.chance_level_ is not None
+
+
+def test_a_metric_and_the_trained_models_are_found_by_name(data):
+    X, y = data
+    both = trueness.cross_validate(
+        {"a": LogisticRegression(), "b": GaussianNB()}, X, y, metrics=["auc", "recall"]
+    )
+    alone = trueness.cross_validate(LogisticRegression(), X, y, metrics="auc")
+
+    assert alone["auc"] == both["a"]["auc"]
+    assert [type(model) for model in both.estimators["b"]] == [GaussianNB] * 5
+    first_fold = next(iter(alone.folds))
+    scores = np.unique(alone.estimators[0].predict_proba(X)[:, 1])
+    assert np.isin(first_fold.score, scores).all()
+    with pytest.raises(KeyError, match="there are 'auc'"):
+        alone["recall"]

@@ -39,7 +39,9 @@ class Record:
         if type(other) is not type(self):
             return NotImplemented
         return all(
-            _same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)
+            _same(getattr(self, f.name), getattr(other, f.name))
+            for f in fields(self)
+            if f.compare
         )
 
     def __hash__(self) -> int:

@@ -11,7 +11,6 @@ from trueness.estimators.classifiers import (  # noqa: E402
     Calibrator,
     ThresholdClassifier,
 )
-from trueness.estimators.cross_validation import metric_scorer  # noqa: E402
 from trueness.estimators.displays import (  # noqa: E402
     CalibrationDisplay,
     PrecisionRecallDisplay,
@@ -19,6 +18,7 @@ from trueness.estimators.displays import (  # noqa: E402
     ThresholdDisplay,
 )
 from trueness.estimators.fidel import FiDELClassifier  # noqa: E402
+from trueness.estimators.scorers import metric_scorer  # noqa: E402
 from trueness.estimators.trees import ConfidentTree, leaf_report, prune  # noqa: E402
 
 __all__ = [

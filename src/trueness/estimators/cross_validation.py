@@ -1,65 +1,42 @@
-r"""How good are the models that a cross-validation trains, and the one refitted on all?
+r"""Cross-validation with confidence intervals.
 
 *The models trained on these folds* are tested on cases that are new to them. *The model
 refitted on all cases* is another one, and folds share training cases, so that their
-interval is too short for it; nested cross-validation says how far both are apart.
+interval is too short for it; nested cross-validation (``nested``) says how far both are
+apart.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import combinations_with_replacement, permutations
-from math import ceil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Any, cast, final
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import clone
-from sklearn.metrics import make_scorer
-from sklearn.model_selection import (
-    StratifiedGroupKFold,
-    StratifiedKFold,
-    check_cv,
-    cross_val_predict,
-)
-from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Floats
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import Infeasible, InputError
+from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing, nearest
-from trueness._core.progress import steps
 from trueness._core.records import Estimate, Record, native_frame
 from trueness.calibration.proper_scores import brier, log_loss
 from trueness.counts.folds import Folds
 from trueness.counts.values import Tally
-from trueness.data.frames import panel as count_panel
-from trueness.data.frames import tally as count_tally
 from trueness.ensembles.crossfit import MeasuredFolds
 from trueness.estimators import classifiers as common
-from trueness.inference.estimates import (
-    estimate_from_variance,
-    estimate_measure,
-    estimate_over_folds,
-    evaluate_measure,
-)
-from trueness.inference.sample import Measure, MeasuredValue, apply_design
-from trueness.inference.variance import variance_of_mean
-from trueness.metrics.algebra import Constraint, Metric
-from trueness.metrics.grammar import constraints as read_constraints
+from trueness.estimators.nested import NamedMeasure, nested_cross_validation
+from trueness.estimators.training import Split, TrainingData
+from trueness.inference.estimates import estimate_measure, estimate_over_folds
+from trueness.inference.sample import Measure, MeasuredValue
 from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.grammar import one_or_more
 from trueness.metrics.intervals import metric_measure
 from trueness.ranking.areas import auc, average_precision
 from trueness.ranking.planning import Plan
-from trueness.threshold.operating_point import best_threshold
 
 ON_FOLDS = "the models trained on these folds, each tested on the cases left out"
 REFITTED = "the model refitted on all cases"
@@ -70,14 +47,30 @@ MEASURES: dict[str, Any] = {
     "brier": brier,
     "log_loss": log_loss,
 }
-Splits = list[tuple[Array, Array]]  # of the cases: to train on, to test on
 Values = Mapping[str, Estimate] | Mapping[str, Mapping[str, Estimate]]
+
+# the name of a model that is not one of several
+_ONLY_MODEL = ""
+# below so many cases a feature, models depend on single cases
+_ENOUGH_CASES_PER_FEATURE = 50
+_NOT_REFITTED = (
+    "These intervals are about the models trained on the folds. Those of the model "
+    "refitted on all cases are wider: type repeats=10."
+)
+_ERRORS_CORRELATE = (
+    "With few cases for each feature the errors of folds are correlated, and these "
+    "intervals are too short. With 5 cases a feature they held the truth in .82 to "
+    ".91 of samples, with 20 in .93 to .95. Those of repeats=10 held it in .93 to .97."
+)
 
 
 @final
 @dataclass(frozen=True, repr=False)
 class CrossValidation(Record):
     """How good are models that were trained on folds?
+
+    ``result["auc"]`` is the estimate of a metric; of several models, ``result["a"]``
+    are the estimates of one of them.
 
     Attributes
     ----------
@@ -88,7 +81,7 @@ class CrossValidation(Record):
         The same about the model refitted on all cases, by nested cross-validation; None
         without ``repeats``.
     folds : Folds
-        The counts of each fold, for other questions: ``compare_auc(found.folds)``.
+        The counts of each fold, for other questions: ``compare_auc(result.folds)``.
     threshold : float
         Scores of at least this are flagged, in metrics that need a threshold.
     """
@@ -98,6 +91,18 @@ class CrossValidation(Record):
     folds: Folds
     threshold: float
     notes: tuple[str, ...] = field(default=(), kw_only=True)
+    _estimators: Any = field(default=(), kw_only=True, compare=False)
+
+    @property
+    def estimators(self) -> Any:
+        """The trained models, one for each fold; of several, a mapping by name."""
+        return self._estimators
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the estimate of a metric; of several models, the estimates of one."""
+        if name not in self.values:
+            raise KeyError(f"There is no {name!r}; there are {listing(self.values)}.")
+        return self.values[name]
 
     def __repr__(self) -> str:
         """Write a line for each number, under what it speaks of."""
@@ -105,12 +110,12 @@ class CrossValidation(Record):
         for about, values in ((ON_FOLDS, self.values), (REFITTED, self.refitted)):
             if values is not None:
                 lines += [f"  About {about}:", *_lines(values)]
-        return "\n".join([*lines, *(f"  Note: {n}" for n in self.notes)])
+        return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
 
     def plan(
         self, metric: str = "auc", *, power: float = 0.9, level: float = 0.95
     ) -> Plan:
-        """How many cases would tell two models apart, if they differ as they did here?
+        """Sample size that would tell two models apart, if they differ as here.
 
         ``power`` is the wanted probability that the interval of the paired difference,
         whose standard error shrinks with the root of the number of cases, excludes 0.
@@ -123,51 +128,82 @@ class CrossValidation(Record):
             )
         power = _options.fraction(power, "power")
         level = _options.fraction(level, "level")
-        title, measure = _measure(metric, self.threshold)
-        pair = MeasuredFolds(self.folds, _asking(measure), title, level).contrast(0, 1)
-        if not pair.value or not pair.standard_error:
-            raise InputError(
-                f"The two models do not differ in {title} on these folds: no number of "
-                "cases is enough."
-            )
-        normal, cases = NormalDist(), [p.labelled() for p in self.folds]
-        z = normal.inv_cdf((1 + level) / 2)
-        now, pos = (sum(float(getattr(p, k)) for p in cases) for k in ("n", "n_pos"))
-        n = ceil(
-            now * ((z + normal.inv_cdf(power)) * pair.standard_error / pair.value) ** 2
+        named = _read_measure(metric, self.threshold)
+        measured = MeasuredFolds(
+            self.folds, _as_analysis(named.measure), named.title, level
         )
-        sd, share = pair.standard_error * math.sqrt(now / n), pos / now
-        reached = normal.cdf(abs(pair.value) / sd - z)
-        sizes = (n, round(n * share), n - round(n * share), n)
-        what, d = f"difference of {title}", pair.value
-        given = (share, level, "cohort", "folds")
-        return Plan(*sizes, sd, z * sd, reached, what, d, 0.0, *given)
+        difference = measured.contrast(0, 1)
+        if not difference.value or not difference.standard_error:
+            raise InputError(
+                f"The two models do not differ in {named.title} on these folds: no "
+                "number of cases is enough."
+            )
+
+        labelled = [fold.labelled() for fold in self.folds]
+        cases_now = sum(float(fold.n) for fold in labelled)
+        prevalence = sum(float(fold.n_pos) for fold in labelled) / cases_now
+
+        normal = NormalDist()
+        quantile = normal.inv_cdf((1 + level) / 2)
+        standard_errors_wanted = quantile + normal.inv_cdf(power)
+        n = math.ceil(
+            cases_now
+            * (standard_errors_wanted * difference.standard_error / difference.value)
+            ** 2
+        )
+        standard_error = difference.standard_error * math.sqrt(cases_now / n)
+        n_pos = round(n * prevalence)
+        return Plan(
+            n=n,
+            n_pos=n_pos,
+            n_neg=n - n_pos,
+            counted=n,
+            se=standard_error,
+            half_width=quantile * standard_error,
+            power=normal.cdf(abs(difference.value) / standard_error - quantile),
+            measure=f"difference of {named.title}",
+            value=difference.value,
+            null=0.0,
+            prevalence=prevalence,
+            level=level,
+            sampling="cohort",
+            model="folds",
+        )
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Give a table with a row for each number."""
-        rows = [
-            (about, model, name, e.value, e.low, e.high)
-            for about, values in (("folds", self.values), ("refitted", self.refitted))
-            if values is not None
-            for model, each in _by_model(values).items()
-            for name, e in each.items()
-        ]
-        heads = ("about", "model", "metric", "value", "low", "high")
-        columns = map(list, zip(*rows, strict=True))
-        return native_frame(dict(zip(heads, columns, strict=True)), backend)
+        """Return a table with a row for each number."""
+        columns: dict[str, list[Any]] = {
+            name: [] for name in ("about", "model", "metric", "value", "low", "high")
+        }
+        for about, values in (("folds", self.values), ("refitted", self.refitted)):
+            if values is None:
+                continue
+            for model, estimates in _by_model(values).items():
+                for metric, estimate in estimates.items():
+                    columns["about"].append(about)
+                    columns["model"].append(model)
+                    columns["metric"].append(metric)
+                    columns["value"].append(estimate.value)
+                    columns["low"].append(estimate.low)
+                    columns["high"].append(estimate.high)
+        return native_frame(columns, backend)
 
 
 def _by_model(values: Any) -> dict[str, Mapping[str, Estimate]]:
-    several = all(isinstance(v, Mapping) for v in values.values())
-    return dict(values) if several else {"": values}
+    """Return estimates by model, also where there is one model only."""
+    several = all(isinstance(value, Mapping) for value in values.values())
+    return dict(values) if several else {_ONLY_MODEL: values}
 
 
 def _lines(values: Values) -> list[str]:
-    return [
-        f"    {model + ': ' if model else ''}{e}".partition("\n")[0]
-        for model, each in _by_model(values).items()
-        for e in each.values()
-    ]
+    """Return a line for each estimate, without its notes."""
+    lines = []
+    for model, estimates in _by_model(values).items():
+        head = f"{model}: " if model else ""
+        for estimate in estimates.values():
+            first_line, _, _ = str(estimate).partition("\n")
+            lines.append(f"    {head}{first_line}")
+    return lines
 
 
 def cross_validate(
@@ -186,13 +222,15 @@ def cross_validate(
     level: float = 0.95,
     rng: int | np.random.Generator | None = 0,
 ) -> CrossValidation:
-    """How good is this kind of model, by cross-validation, and how sure are we?
+    """Cross-validation of a classifier, with confidence intervals.
+
+    How good is this kind of model?
 
     Parameters
     ----------
     estimator
         A classifier of scikit-learn, or a mapping from name to classifier: all are
-        trained on the same folds, for :func:`compare_auc` of ``found.folds``.
+        trained on the same folds, for :func:`compare_auc` of ``.folds``.
     X, y
         Cases and their labels, which have two different values.
     cv
@@ -219,265 +257,197 @@ def cross_validate(
     Notes
     -----
     Values are averaged over the folds and not pooled. The first answer, about the
-    models trained on these folds, has limits by influence values within folds (LeDell
-    et al. 2015, Electron. J. Stat. 9:1583; Bayle et al. 2020, NeurIPS 33:16339). About
-    the refitted one nested cross-validation (Bates et al. 2023, J. Am. Stat. Assoc.
-    119:1434) adds what the models of different folds differ by, and removes the bias of
-    smaller training sets. Bates et al. treat means of losses; for areas their errors
-    and standard errors of a fold are those of its area.
+    models trained on these folds, has intervals by influence values within folds
+    (LeDell et al. 2015, Electron. J. Stat. 9:1583; Bayle et al. 2020, NeurIPS
+    33:16339). About the refitted one nested cross-validation (Bates et al. 2023, J. Am.
+    Stat. Assoc. 119:1434) adds what the models of different folds differ by, and
+    removes the bias of smaller training sets. Bates et al. treat means of losses; for
+    areas their errors and standard errors of a fold are those of its area.
 
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.naive_bayes import GaussianNB
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> found = cross_validate(GaussianNB(), X, y, metrics="auc")
-    >>> found.values["auc"]
+    >>> cross_validate(GaussianNB(), X, y, metrics="auc")["auc"]
     AUC 0.987 (95 % CI 0.978 to 0.993)
     """
     level = _options.fraction(level, "level")
-    number = _options.whole_number(repeats, "repeats")
-    labels, classes = common.two_labels(y, "cross_validate")
-    positive = common.positive_label(labels, positive)
-    models = estimator if isinstance(estimator, Mapping) else {"": estimator}
-    given = {"cluster": cluster, "weight": sample_weight}
-    columns = {k: np.asarray(v) for k, v in given.items() if v is not None}
-    _columns.same_length(y=labels, **columns)
-
-    def counted(scores: Mapping[str, Floats], at: Array) -> Any:
-        words: Any = {"positive": positive, **{k: v[at] for k, v in columns.items()}}
-        if [*scores] == [""]:
-            return count_tally(labels[at], scores[""], **words)
-        return count_panel(labels[at], scores, **words)
-
-    names = one_or_more(metrics, "metrics must be names", '["auc", "recall"]')
-    splits = _splits(cv, X, labels, cluster)
-    response = {
-        k: common.response_of(m, "auto", "cross-validate") for k, m in models.items()
+    repeats = _options.whole_number(repeats, "repeats")
+    data = _read_cases(X, y, positive, cluster, sample_weight)
+    several_models = isinstance(estimator, Mapping)
+    models = (
+        cast("Mapping[str, Any]", estimator)
+        if several_models
+        else {_ONLY_MODEL: estimator}
+    )
+    responses = {
+        name: common.response_of(model, "auto", "cross-validate")
+        for name, model in models.items()
     }
     if threshold is None:
-        threshold = 0.0 if "decision_function" in response.values() else 0.5
+        threshold = 0.0 if "decision_function" in responses.values() else 0.5
     threshold = _options.real_number(threshold, "threshold")
-    weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-    scores, how = {}, {"cv": splits, "n_jobs": n_jobs, "params": weight}
-    for k, m in models.items():
-        found = cross_val_predict(clone(m), X, labels, method=response[k], **how)
-        scores[k] = np.asarray(common.score_of(found, bool(classes[1] == positive)))
-    parts = (counted({k: s[at] for k, s in scores.items()}, at) for _, at in splits)
-    folds = Folds(tuple(parts))
-    asked = {name: _measure(name, threshold) for name in names}
-    values = {
-        model: {
-            n: estimate_over_folds(
-                folds[model] if model else folds, m, level=level, name=title
-            )
-            for n, (title, m) in asked.items()
-        }
-        for model in models
+    names = one_or_more(metrics, "metrics must be names", '["auc", "recall"]')
+    splits = data.splits(cv)
+    fitted = {
+        name: _fit_folds(data, model, responses[name], splits, n_jobs)
+        for name, model in models.items()
     }
+    folds = _count_folds(data, splits, fitted)
+    measures = {name: _read_measure(name, threshold) for name in names}
+    values = {name: _values_of_model(folds, name, measures, level) for name in models}
 
-    def trained(model: str, without: list[Array]) -> Callable[[Array], Tally]:
-        train = np.setdiff1d(np.arange(len(labels)), np.concatenate(without))
-        words = {k: np.asarray(w)[train] for k, w in weight.items()}
-        rows, made = _safe_indexing(X, train), clone(models[model])
-        made.fit(rows, labels[train], **words)
+    refitted = None
+    if repeats:
+        seeds = _options.generator(rng).integers(0, 2**31, repeats).tolist()
+        shuffled = [data.splits(len(splits), seed) for seed in seeds]
+        refitted = {
+            name: nested_cross_validation(
+                data, model, responses[name], shuffled, measures, level
+            )
+            for name, model in models.items()
+        }
 
-        def tested(at: Array) -> Tally:
-            rows = _safe_indexing(X, at)
-            score = common.scores_of(made, rows, response[model], positive)
-            return cast("Tally", counted({"": score}, at))
-
-        return tested
-
-    again = None
-    if number:
-        seeds = _options.generator(rng).integers(0, 2**31, number).tolist()
-        drawn = [[at for _, at in _splits(len(splits), X, labels, cluster, seed)]
-                 for seed in seeds]  # fmt: skip
-        again = {k: _nested(partial(trained, k), drawn, asked, level) for k in models}
-    # where models hang on single cases; 50 a feature were enough
-    few = len(labels) < 50 * (*np.shape(cast("Any", X)), 1)[1]
-    plain = not isinstance(estimator, Mapping)
+    estimators = {name: [fold.model for fold in fitted[name]] for name in models}
+    if not several_models:
+        return CrossValidation(
+            values[_ONLY_MODEL],
+            None if refitted is None else refitted[_ONLY_MODEL],
+            folds,
+            threshold,
+            notes=_notes(data, repeats),
+            _estimators=estimators[_ONLY_MODEL],
+        )
     return CrossValidation(
-        values[""] if plain else values,
-        again[""] if again is not None and plain else again,
+        values,
+        refitted,
         folds,
         threshold,
-        notes=((_NOT_REFITTED,) * (not number)) + ((_TOGETHER,) * few),
+        notes=_notes(data, repeats),
+        _estimators=estimators,
     )
 
 
-_NOT_REFITTED = (
-    "These limits are about the models trained on the folds. Those of the model "
-    "refitted on all cases are wider: type repeats=10."
-)
-_TOGETHER = (
-    "With few cases for each feature the errors of folds go together, and these "
-    "limits are too short: with 5 cases a feature they held the truth in .82 to .91 "
-    "of samples, with 20 in .93 to .95. Those of repeats=10 held it in .93 to .97."
-)
-
-
-def _asking(measure: Measure) -> Any:
-    """Give a measure the shape of an analysis, which a comparison takes."""
-
-    def ask(t: Tally, *, level: float = 0.95) -> Any:
-        return estimate_measure(t, measure, level=level)
-
-    ask.measure = measure  # type: ignore[attr-defined]
-    return ask
-
-
-def _splits(
-    cv: Any,
+def _read_cases(
     X: object,  # noqa: N803
-    y: Array,
-    groups: object,
-    seed: int | None = None,
-) -> Splits:
-    """Make the folds, each case in one of them."""
-    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
-        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-        cv = kind(int(cv), shuffle=seed is not None, random_state=seed)
-    splitter = check_cv(cv, y, classifier=True)
-    with warnings.catch_warnings():  # folds that ignore clusters are refused later
-        warnings.filterwarnings("ignore", "The groups parameter is ignored")
-        splits = list(splitter.split(X, y, groups))
-    tested = np.concatenate([test for _, test in splits])
-    if len(splits) < 2 or not np.array_equal(np.sort(tested), np.arange(len(y))):
-        raise InputError(
-            "cross_validate needs folds that hold each case once, as KFold and "
-            "StratifiedGroupKFold give them. Repeats are asked for by repeats=."
+    y: object,
+    positive: object,
+    cluster: object,
+    sample_weight: object,
+) -> TrainingData:
+    """Read labels, clusters and weights, one of each case."""
+    labels, _ = common.two_labels(y, "cross_validate")
+    columns = {
+        name: np.asarray(column)
+        for name, column in (("cluster", cluster), ("weight", sample_weight))
+        if column is not None
+    }
+    _columns.same_length(y=labels, **columns)
+    return TrainingData(
+        X=X,
+        labels=labels,
+        positive=common.positive_label(labels, positive),
+        cluster=columns.get("cluster"),
+        weight=columns.get("weight"),
+    )
+
+
+@dataclass(frozen=True)
+class _FittedFold:
+    """A model trained without a fold, and its scores of that fold."""
+
+    model: Any
+    score: Floats
+
+
+def _fit_folds(
+    data: TrainingData,
+    model: Any,
+    response: str,
+    splits: Sequence[Split],
+    n_jobs: int | None,
+) -> list[_FittedFold]:
+    """Train a model without each fold, and score that fold."""
+    folds: list[_FittedFold] = Parallel(n_jobs=n_jobs)(
+        delayed(_fit_fold)(data, model, response, split) for split in splits
+    )
+    return folds
+
+
+def _fit_fold(
+    data: TrainingData, model: Any, response: str, split: Split
+) -> _FittedFold:
+    trained = data.fit(model, split.train)
+    return _FittedFold(trained, data.score(trained, response, split))
+
+
+def _count_folds(
+    data: TrainingData,
+    splits: Sequence[Split],
+    fitted: Mapping[str, Sequence[_FittedFold]],
+) -> Folds:
+    """Count the scores of each fold, by one model or by several."""
+    parts: list[Any] = []
+    for number, split in enumerate(splits):
+        scores = {name: folds[number].score for name, folds in fitted.items()}
+        if [*scores] == [_ONLY_MODEL]:
+            parts.append(data.count_tally(scores[_ONLY_MODEL], split.test))
+        else:
+            parts.append(data.count_panel(scores, split.test))
+    return Folds(tuple(parts))
+
+
+def _values_of_model(
+    folds: Folds, model: str, measures: Mapping[str, NamedMeasure], level: float
+) -> dict[str, Estimate]:
+    """Estimate each measure of one model, as a mean over the folds."""
+    own_folds = folds if model == _ONLY_MODEL else folds[model]
+    return {
+        name: estimate_over_folds(
+            own_folds, named.measure, level=level, name=named.title
         )
-    return splits
+        for name, named in measures.items()
+    }
 
 
-def _measure(name: str, threshold: float) -> tuple[str, Measure]:
-    """Read a metric: its title, and its value and influence of a tally."""
+def _notes(data: TrainingData, repeats: int) -> tuple[str, ...]:
+    """Say which model the intervals are about, and where they are too short."""
+    features = (*np.shape(data.X), 1)[1]
+    notes = []
+    if not repeats:
+        notes.append(_NOT_REFITTED)
+    if len(data.labels) < _ENOUGH_CASES_PER_FEATURE * features:
+        notes.append(_ERRORS_CORRELATE)
+    return tuple(notes)
+
+
+def _as_analysis(measure: Measure) -> Any:
+    """Return a measure in the shape of an analysis, which a comparison takes."""
+
+    def analysis(tally: Tally, *, level: float = 0.95) -> Any:
+        return estimate_measure(tally, measure, level=level)
+
+    analysis.measure = measure  # type: ignore[attr-defined]
+    return analysis
+
+
+def _read_measure(name: str, threshold: float) -> NamedMeasure:
+    """Read the name of a measure, or of a metric at the threshold."""
     if name in MEASURES:
         title = "AUC" if name == "auc" else name.replace("_", " ")
-        return title, MEASURES[name].measure
+        return NamedMeasure(title, MEASURES[name].measure)
     try:
-        chosen = read_metric(name)
+        metric = read_metric(name)
     except InputError as err:
         raise InputError(
             f"metrics takes {listing(MEASURES)}, and those at a threshold."
-            f"{nearest(name, MEASURES) or f' {err}'}"
+            f"{nearest(name, MEASURES) or f' {err}'}",
+            option="metrics",
+            choices=MEASURES,
         ) from None
 
-    def measure(t: Tally) -> MeasuredValue:
-        return metric_measure(chosen, t.score >= threshold, t)
+    def measure_at_threshold(tally: Tally) -> MeasuredValue:
+        return metric_measure(metric, tally.score >= threshold, tally)
 
-    return chosen.name, measure
-
-
-def _nested(
-    trained: Callable[[list[Array]], Callable[[Array], Tally]],
-    drawn: list[list[Array]],
-    asked: Mapping[str, tuple[str, Measure]],
-    level: float,
-) -> dict[str, Estimate]:
-    """Estimate the error of a cross-validation as a forecast of the refitted model.
-
-    ``trained`` gives, of a model trained without some folds, the counts of others;
-    ``drawn`` are the folds of each repeat.
-    """
-    k, found = len(drawn[0]), defaultdict(list)
-    for parts in steps(drawn, "Nested cross-validation"):
-        tallies: dict[tuple[int, int], Tally] = {}
-        for i, j in combinations_with_replacement(range(k), 2):
-            # a model without two folds serves either of them; i = j is the outer one
-            tested = trained([parts[i], parts[j]])
-            tallies |= {(a, b): tested(parts[a]) for a, b in {(i, j), (j, i)}}
-        for name, (_, measure) in asked.items():
-            folds = [
-                evaluate_measure(apply_design(tallies[j, j]), measure) for j in range(k)
-            ]
-            outer = np.array([m.value for m in folds])
-            each = np.full((k, k), np.nan)
-            for i, j in permutations(range(k), 2):
-                each[i, j] = measure(apply_design(tallies[i, j]).target_counts).value
-            # Bates et al. (2023), algorithm 1: of the folds beside j, by models without
-            inner = np.nanmean(each, axis=0)
-            naive = variance_of_mean([m.variance_estimate for m in folds])
-            within = np.mean([m.variance_estimate.variance for m in folds])
-            error = np.mean((inner - outer) ** 2) - within
-            numbers = inner.mean(), outer.mean(), error, naive.variance
-            found[name].append((numbers, naive, folds[0].ends))
-    made = {}
-    for name, rows in found.items():  # sec. 4.3 and 4.4
-        _, s, ends = rows[0]
-        nested, plain, error, alone = np.mean([r[0] for r in rows], axis=0).tolist()
-        # the error is kept between that of independent folds and that of one fold
-        variance = min(max((k - 1) / k * error, alone), k * alone)
-        # models of nested folds see fewer cases; the difference is carried on to all
-        value = nested - (1 + (k - 2) / k) * (nested - plain)
-        value = min(max(value, ends[0]), ends[1])
-        s = replace(s, variance=variance, uncorrected_variance=variance)
-        made[name] = estimate_from_variance(value, s, ends, level, asked[name][0])
-    return made
-
-
-def metric_scorer(
-    metric: str | Metric,
-    *,
-    subject_to: str | Constraint | Iterable[str | Constraint] = (),
-    prevalence: float | None = None,
-    response_method: str | tuple[str, ...] = ("decision_function", "predict_proba"),
-) -> Any:
-    """How good is a model at its best threshold under constraints, as a scorer?
-
-    "Recall at a precision of 0.9" is ``metric_scorer("recall", subject_to="precision >=
-    0.9")``. The threshold is chosen on the same fold that it is evaluated on, which is
-    right for comparing models, but optimistic as a forecast.
-
-    Parameters
-    ----------
-    metric
-        Any metric of Trueness, or text. A metric that is better when lower is
-        minimised; scikit-learn then gets its negative, as with its own losses.
-    subject_to
-        Constraints. A fold in which no threshold meets them gets the worst possible
-        value of the metric, so that a search can go on.
-    prevalence, response_method
-        The share of positives where the model is used, if it differs from that in the
-        data; which outputs of the model are taken as scores.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_classification
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.model_selection import cross_val_score
-    >>> X, y = make_classification(400, random_state=0)
-    >>> scoring = metric_scorer("recall", subject_to="precision >= 0.9")
-    >>> cross_val_score(LogisticRegression(), X, y, scoring=scoring, cv=3).shape
-    (3,)
-    """
-    chosen = read_metric(metric)
-    read_constraints(subject_to)
-    asked: Any = {"metric": chosen, "subject_to": subject_to, "prevalence": prevalence}
-    return make_scorer(
-        partial(_best_value, **asked),
-        response_method=response_method,
-        greater_is_better=chosen.direction != "lower",
-    )
-
-
-def _best_value(
-    y_true: ArrayLike,
-    y_score: Floats,
-    metric: Metric,
-    subject_to: str | Constraint | Iterable[str | Constraint],
-    prevalence: float | None,
-) -> float:
-    y = np.asarray(y_true)
-    # scikit-learn hands over the score of the larger label
-    t = common.tally_of(y, y_score, np.unique(y)[-1]).with_design(prevalence=prevalence)
-    lower = metric.direction == "lower"
-    aim: dict[str, Any] = {"minimize": metric} if lower else {"maximize": metric}
-    try:
-        found = best_threshold(t, subject_to=subject_to, **aim)
-        return float(found.value)
-    except Infeasible:
-        worst = metric.range[1] if lower else metric.range[0]
-        return float(worst) if math.isfinite(worst) else math.nan
+    return NamedMeasure(metric.name, measure_at_threshold)
