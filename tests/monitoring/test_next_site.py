@@ -105,7 +105,7 @@ def test_what_cannot_be_required(asked, words):
 
 
 def test_one_tally_has_no_sites():
-    with pytest.raises(trueness.InputError, match="needs sites"):
+    with pytest.raises(trueness.InputError, match="needs data of several sites"):
         trueness.check(GOOD["site 0"], "auc >= 0.8 at the next site")
 
 

@@ -23,21 +23,21 @@ from trueness.inference.intervals import student_quantile
 from trueness.ranking.bands import height, rate_variance
 
 
-class _ClassSizes(NamedTuple):
+class _CurveSampleSizes(NamedTuple):
     """Cases of each class, or clusters with such cases, as equal ones (Kish 1965)."""
 
     negatives: float
     positives: float
 
 
-def _class_sizes(tally: Tally) -> _ClassSizes:
+def _class_sizes(tally: Tally) -> _CurveSampleSizes:
     clusters = tally.grouped
     if clusters is None:
-        return _ClassSizes(*tally.equal_cases)
+        return _CurveSampleSizes(*tally.equal_cases)
 
     negatives = clusters.per_cluster(clusters.counts[0])
     positives = clusters.per_cluster(clusters.counts[1])
-    return _ClassSizes(
+    return _CurveSampleSizes(
         kish(float(negatives.sum()), float(negatives @ negatives)),
         kish(float(positives.sum()), float(positives @ positives)),
     )
@@ -119,14 +119,14 @@ def _normal_errors(redrawn: Floats, rng: np.random.Generator) -> Floats:
     return np.asarray(multipliers @ centered / math.sqrt(number - 1))
 
 
-class _Band(NamedTuple):
+class _DifferenceBand(NamedTuple):
     """A band that holds at all rates at once."""
 
     low: Floats
     high: Floats
 
 
-def simultaneous_band(uncertain: UncertainDifference, level: float) -> _Band:
+def simultaneous_band(uncertain: UncertainDifference, level: float) -> _DifferenceBand:
     """Return the band; each side has half of the error.
 
     So a side that excludes zero somewhere has a p-value of at most half of the error
@@ -136,7 +136,7 @@ def simultaneous_band(uncertain: UncertainDifference, level: float) -> _Band:
     # the sample may be too high by as much as drawn curves are, or too low
     low = uncertain.value - _critical_value(above, level) * uncertain.standard_error
     high = uncertain.value + _critical_value(below, level) * uncertain.standard_error
-    return _Band(np.clip(low, -1, 1), np.clip(high, -1, 1))
+    return _DifferenceBand(np.clip(low, -1, 1), np.clip(high, -1, 1))
 
 
 def _largest_standardized_errors(

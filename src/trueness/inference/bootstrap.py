@@ -87,7 +87,7 @@ def _target_counts(sample: AnySample, cases: Tally | Panel) -> Any:
 
 
 @dataclass(frozen=True)
-class _Source:
+class _ReplicateSource:
     """Cases from which replicates are drawn, and how.
 
     ``redraw`` returns the columns of counts of one replicate, as the cases have them.
@@ -97,7 +97,7 @@ class _Source:
     redraw: Callable[[np.random.Generator], list[Array]]
 
 
-def _redraw_cases(source: _Source, rng: np.random.Generator) -> Tally | Panel:
+def _redraw_cases(source: _ReplicateSource, rng: np.random.Generator) -> Tally | Panel:
     """Return one replicate: the rows that were drawn, with their counts."""
     redrawn = with_counts(source.cases, source.redraw(rng))
     return keep_rows(redrawn, redrawn.neg + redrawn.pos > 0)
@@ -123,7 +123,7 @@ def _part_size(units: int) -> int:
     return min(units, max(_MAX_WHOLE, recommended))
 
 
-def _draw_source(sample: AnySample, rng: np.random.Generator) -> _Source:
+def _draw_source(sample: AnySample, rng: np.random.Generator) -> _ReplicateSource:
     """Return the cases, or a random part of them, by the way that they were drawn."""
     cases = sample.observed
     if cases.grouped is not None:
@@ -143,7 +143,7 @@ def _source_of_counted_cases(
     rng: np.random.Generator,
     *,
     class_sizes_fixed: bool,
-) -> _Source:
+) -> _ReplicateSource:
     """Return a source of independent cases that count alike."""
     unit = 1.0 if weight is None else weight
     negatives = np.rint(cases.neg / unit).astype(np.int64)
@@ -170,7 +170,7 @@ def _source_of_counted_cases(
         )
 
     columns = _columns_of_equal_cases(of_negatives, of_positives, weight)
-    return _Source(with_counts(keep_rows(cases, in_part), columns), redraw)
+    return _ReplicateSource(with_counts(keep_rows(cases, in_part), columns), redraw)
 
 
 def _columns_of_equal_cases(
@@ -212,7 +212,7 @@ def _draw_from_counts(counts: Array, number: int, rng: np.random.Generator) -> A
 
 def _source_of_weighted_cases(
     cases: Tally | Panel, rng: np.random.Generator
-) -> _Source:
+) -> _ReplicateSource:
     """Return a source of independent weighted cases, by the Bayesian bootstrap."""
     of_negatives = _share_in_part(cases.neg, rng)
     of_positives = _share_in_part(cases.pos, rng)
@@ -237,7 +237,7 @@ def _source_of_weighted_cases(
             unlabelled_squares,
         ]
 
-    return _Source(with_counts(keep_rows(cases, in_part), columns), redraw)
+    return _ReplicateSource(with_counts(keep_rows(cases, in_part), columns), redraw)
 
 
 def _share_in_part(weights: Array, rng: np.random.Generator) -> Floats:
@@ -257,7 +257,7 @@ def _ratio(squares: Array, weights: Array) -> Floats:
 
 def _source_of_clusters(
     cases: Tally | Panel, clusters: Clusters, rng: np.random.Generator
-) -> _Source:
+) -> _ReplicateSource:
     """Return a source of whole clusters."""
     from scipy.sparse import csr_array  # clusters are small
 
@@ -287,4 +287,4 @@ def _source_of_clusters(
 
     columns = [np.asarray(table.sum(axis=0)) for table in tables]
     rows_of_part = keep_rows(with_counts(cases, cases.counts), has_cells)
-    return _Source(with_counts(rows_of_part, columns), redraw)
+    return _ReplicateSource(with_counts(rows_of_part, columns), redraw)

@@ -277,8 +277,8 @@ def _claims_on_next_site(
     """Return what a requirement claims about a site that was not seen."""
     if "" in groups:
         raise InputError(
-            f"{r} needs sites: a mapping from site to counts, or groups= with the "
-            "column that by names.",
+            f"{r} needs data of several sites; found no column that distinguishes "
+            "them.",
             option="by",
         )
     counts_by_site = {name: cases.tally for name, cases in groups.items()}

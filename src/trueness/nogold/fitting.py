@@ -163,7 +163,7 @@ def _fit_and_test_independence(
     start = coordinates.mean(axis=0)
     _, of_shared = sample(wide, _shared_draws(draws), rng, start)
     log_bayes_factor = of_shared.log_evidence - diagnostics.log_evidence
-    assumed = "Errors are taken to be independent."
+    assumed = "Errors are assumed to be independent."
     notes = (f"{assumed} {_evidence(log_bayes_factor)}", *alone.notes)
     return replace(alone, log_bayes_factor=log_bayes_factor, notes=notes)
 

@@ -122,7 +122,7 @@ PREDICTION_INTERVALS: dict[str, Callable[[RandomEffects, float, float], Interval
 
 
 @dataclass(frozen=True)
-class _Mixture:
+class _NormalMixture:
     """A mixture of normal distributions."""
 
     means: Floats
@@ -138,7 +138,7 @@ class _Mixture:
 
 def _predictive_distribution(
     model: RandomEffects, sampling_variance: float
-) -> _Mixture:
+) -> _NormalMixture:
     """Return the distribution of the value of a new site."""
     between_variances, weights = _confidence_distribution(model)
     fits = [
@@ -165,7 +165,7 @@ def _predictive_distribution(
     )
     # sites that do not differ at all leave no variance, of which there is no normal
     variances = np.maximum(variances, 1e-16 * float(model.variances.min()))
-    return _Mixture(
+    return _NormalMixture(
         means=np.repeat(means, chi_squared.size),
         variances=variances.ravel(),
         weights=np.outer(weights, chi_weights).ravel(),

@@ -124,7 +124,7 @@ class Extensions(NamedTuple):
         )
 
 
-class Combination(NamedTuple):
+class CutCombinations(NamedTuple):
     """The best choices of a window, and whether nothing was cut short."""
 
     choices: list[list[int]]
@@ -133,7 +133,7 @@ class Combination(NamedTuple):
 
 def combine_groups(
     window: Window, incumbent: Incumbent, most_states: int
-) -> Combination:
+) -> CutCombinations:
     """Return the best choices, with at most so many partial choices kept."""
     states = PartialChoices(
         counts=np.zeros((2, 1), dtype=np.int64),
@@ -143,9 +143,9 @@ def combine_groups(
     is_exhaustive = True
     for group in range(len(window.groups)):
         if incumbent.is_late:
-            return Combination([], is_exhaustive=False)
+            return CutCombinations([], is_exhaustive=False)
         if not states.loss.size:
-            return Combination([], is_exhaustive)
+            return CutCombinations([], is_exhaustive)
 
         near = _near_optimal_cuts(window, incumbent, group)
         most_cuts = min(
@@ -169,7 +169,7 @@ def combine_groups(
 
     values = exact_sum(window.objective, *states.counts)
     best = np.argsort(-values, kind="stable")[:_OFFERED]
-    return Combination([states.cuts[:, k].tolist() for k in best], is_exhaustive)
+    return CutCombinations([states.cuts[:, k].tolist() for k in best], is_exhaustive)
 
 
 def _near_optimal_cuts(window: Window, incumbent: Incumbent, group: int) -> Ints:

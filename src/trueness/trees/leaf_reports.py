@@ -185,7 +185,7 @@ def report_on_leaves(
     )
 
 
-FRESH = "The leaves are taken to be chosen without these cases, as for held-out data."
+FRESH = "The leaves are assumed to be chosen without these cases, as for held-out data."
 GROWN = (
     "The tree was grown on these cases. Its splits were chosen because they looked "
     "good on them, so the levels are too high and no leaf is called trusted. Count the "
