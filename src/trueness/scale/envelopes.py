@@ -105,7 +105,7 @@ def search(
     """
     cuts = all_cuts(t, prevalence, "best_threshold")
     allowed = met_by([cuts], constraints).all(axis=0)
-    values = np.where(allowed, np.asarray(objective(cuts.used)), np.nan)
+    values = np.where(allowed, np.asarray(objective(cuts.in_use)), np.nan)
     top = float(np.fmax.reduce(values))  # NaN only when all are
     reached = -np.inf if np.isnan(top) else top
     able = t.high > t.score

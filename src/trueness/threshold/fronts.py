@@ -135,7 +135,7 @@ def pareto(
         low=ends[places + 1],
         high=ends[places],
         values={m.name: _cuts.values_of(cuts, m)[places] for m, _ in wanted},
-        confusion=cuts.seen[places],
+        confusion=cuts.observed[places],
         directions={
             metric.name: "higher" if higher else "lower" for metric, higher in wanted
         },

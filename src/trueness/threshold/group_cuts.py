@@ -10,6 +10,8 @@ from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple, final
 
+import numpy as np
+
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible, InputError
@@ -203,7 +205,7 @@ def group_thresholds(
         value=float(objective.sign * solution.value),
         bound=float(objective.sign * solution.bound),
         proved=proved,
-        confusions={name: c.seen[k] for name, c, k in chosen},
+        confusions={name: c.observed[k] for name, c, k in chosen},
         gaps={
             scoped.name: _estimate_gap(scoped, cuts, solution.cuts, sides, level)
             for scoped in comparisons
@@ -301,7 +303,7 @@ def _best_common_cut(
 ) -> _CommonCut:
     """Return the best cut of all groups under the constraints on all together."""
     of_all = [scoped.constraint for scoped in constraints if not scoped.scope]
-    allowed = _cuts.met_by([cuts_of_all], of_all).all(axis=0)
+    allowed = np.asarray(_cuts.met_by([cuts_of_all], of_all).all(axis=0))
     best = _cuts.best_cuts([cuts_of_all], objective, allowed)
     if not best.size:
         return _CommonCut(math.nan, math.nan, {})

@@ -90,12 +90,17 @@ def best_cuts_of_groups(
 
 def add_groups(cuts: Sequence[Cuts], places: Sequence[Sequence[int]]) -> Cuts:
     """Return the sum of groups that are cut at these places, a list for each group."""
-    observed = _add_confusions([c.seen for c in cuts], places)
+    observed = _add_confusions([c.observed for c in cuts], places)
+    counts_cases = all(c.counts_cases for c in cuts)
     units = observed
-    if not all(c.units is c.seen for c in cuts):
+    if not counts_cases:
         units = _add_confusions([c.units for c in cuts], places)
     return cuts[0]._replace(
-        score=np.zeros(len(places[0]) - 1), seen=observed, used=observed, units=units
+        score=np.zeros(len(places[0]) - 1),
+        observed=observed,
+        in_use=observed,
+        units=units,
+        counts_cases=counts_cases,
     )
 
 
@@ -216,7 +221,7 @@ def _maximize_form(
     tp, fp = (int(w * denominator) for w in weights)
     chosen, value, bound = search.run((tp, fp))
 
-    if together.units is not together.seen:
+    if not together.counts_cases:
         largest_sum = abs(tp) * together.n_pos + abs(fp) * together.n_neg
         if bound - value <= largest_sum / _PROOF_DIGITS:
             bound = value

@@ -156,8 +156,8 @@ def _exact_numerator_and_denominator(
 
     # the deferred cases are a part of all cases; other metrics are of decided ones
     deferred = tp_of_lower + fp_of_lower - tp - fp
-    positives = 0 * tp + cuts.n_pos * cuts.up
-    negatives = 0 * tp + cuts.n_neg * cuts.down
+    positives = 0 * tp + cuts.n_pos * cuts.positive_weight
+    negatives = 0 * tp + cuts.n_neg * cuts.negative_weight
     counts_by_name = {
         "deferred": deferred,
         "cases": positives + negatives,
@@ -165,12 +165,12 @@ def _exact_numerator_and_denominator(
         "negatives": negatives,
     }
     if part.name in counts_by_name:
-        return counts_by_name[part.name], 0 * tp + cuts.unit
+        return counts_by_name[part.name], 0 * tp + cuts.divisor
     if part.name == "defer":
         return deferred, positives + negatives
     if part.root or not part.is_exact:
         return None
-    return exact_quotient(part, (tp, fp, fn, tn), cuts.unit)
+    return exact_quotient(part, (tp, fp, fn, tn), cuts.divisor)
 
 
 def _add_term(total: Quotient, weight: Fraction, term: Quotient) -> Quotient | None:

@@ -11,13 +11,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from trueness._core.arrays import Ints
+from trueness._core.arrays import Floats, Ints
 from trueness._core.checks.errors import Infeasible, InputError
-from trueness._core.progress import stop_if_requested
 from trueness._core.records import Record
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.threshold.cuts import Cuts
@@ -29,21 +28,25 @@ from trueness.threshold.linear_forms import (
     constraint_rows,
     evaluate_form,
     in_whole_numbers,
-    is_constant,
     maximize_quotient,
     quotient_of_metric,
 )
 
 # beyond this many cases two binaries a case take the solver hours
 MOST_CASES = 20_000
-_PER_SCORE = "a binary per distinct score"
 _PROVED_INFEASIBLE = 2  # status of scipy.optimize.milp
+
+_REFUSAL = (
+    "A 0-1 program needs metrics that are linear in the counts, or one quotient of "
+    'linear functions (precision, f1, kappa); {} is not. Type method="sweep", which '
+    "is exact for every metric."
+)
 
 
 @final
 @dataclass(frozen=True, repr=False)
 class Certificate(Record):
-    """What does the solver say about its answer?
+    """What the solver certifies about its answer.
 
     Attributes
     ----------
@@ -68,31 +71,58 @@ class Certificate(Record):
     iterations: int
 
 
-# A 0-1 program without its objective: the counts tp and fp as functions of the
-# variables, and fp + fn where there are z; for each distinct score a variable that says
-# whether it is flagged; rows and their lower ends; which variables are whole, and their
-# upper ends
-Program = tuple[Any, Any, Ints, Any, Any, Any, Any]
+@dataclass(frozen=True)
+class Program:
+    """A 0-1 program without its objective.
 
-_REFUSAL = (
-    "A 0-1 program needs metrics that are linear in the counts, or one quotient of "
-    'linear functions (precision, f1, kappa); {} is not. Type method="sweep", which '
-    "is exact for every metric."
-)
+    Attributes
+    ----------
+    tp, fp
+        The counts of true and false positives, as weights of the variables.
+    errors
+        Their sum with the false negatives, where variables count errors; else None.
+    flags
+        For each distinct score, a variable that says whether it is flagged.
+    matrix, lower
+        Rows, and the numbers that they must reach.
+    integral, upper
+        Which variables are whole numbers, and the largest value of each.
+    """
+
+    tp: Floats | Ints
+    fp: Floats | Ints
+    errors: Floats | None
+    flags: Ints
+    matrix: Any
+    lower: Floats
+    integral: Any
+    upper: Floats
 
 
 def per_score(cuts: Cuts) -> Program:
-    """One binary a distinct score: x_1 >= x_2 >= ... with counts as weights."""
+    """Return a program with one binary a distinct score: x_1 >= x_2 >= ..."""
     from scipy import sparse
 
-    flag = np.vstack([np.diff(cuts.units.tp), np.diff(cuts.units.fp)])
-    m = flag.shape[1]
-    eye, one = sparse.eye_array(m, format="csr"), np.ones(m)
-    return flag, None, np.arange(m), eye[:-1] - eye[1:], np.zeros(m - 1), one, one
+    tp = np.diff(cuts.units.tp)
+    fp = np.diff(cuts.units.fp)
+    size = tp.size
+    identity = sparse.eye_array(size, format="csr")
+    return Program(
+        tp=tp,
+        fp=fp,
+        errors=None,
+        flags=np.arange(size),
+        matrix=identity[:-1] - identity[1:],
+        lower=np.zeros(size - 1),
+        integral=np.ones(size),
+        upper=np.ones(size),
+    )
 
 
 def per_case(cuts: Cuts) -> Program:
-    r"""Two binaries a case, and the threshold t: Ramazi, eqs. (1) to (4).
+    r"""Return a program with two binaries a case, and the threshold t.
+
+    Ramazi, eqs. (1) to (4): y says whether a case is flagged, z whether that is wrong.
 
     Differs from eq. (3): the scores are replaced by their ranks 0, 1, 2, ... and t
     ranges from 0 to m, past all of them, so that scores of exactly 0 and 1 block
@@ -102,87 +132,117 @@ def per_case(cuts: Cuts) -> Program:
     from scipy import sparse
 
     m = len(cuts.score)
-    pos, neg = np.diff(cuts.units.tp), np.diff(cuts.units.fp)
+    pos = np.diff(cuts.units.tp)
+    neg = np.diff(cuts.units.fp)
+    cases = pos + neg
     n = int(pos.sum() + neg.sum())
     if n > MOST_CASES:
         raise InputError(
             "A program with two binary variables per case is for small data; found "
             f'{n:,} cases, at most {MOST_CASES:,} are tried. Type method="milp" (a '
-            'binary variable per distinct score) or method="sweep".'
+            'binary variable per distinct score) or method="sweep".',
+            option="method",
+            choices=("milp", "sweep"),
         )
-    rank = np.repeat(np.arange(m)[::-1], pos + neg).astype(np.float64)
+    rank = np.repeat(np.arange(m)[::-1], cases).astype(np.float64)
+    # of each score the positives first, then the negatives
     label = np.repeat(np.tile([1.0, 0.0], m), np.column_stack([pos, neg]).ravel())
-    eye, zero = sparse.eye_array(n), sparse.csr_array((n, n))
+
+    # the variables are z and y of all cases, then t
+    identity = sparse.eye_array(n)
+    zero = sparse.csr_array((n, n))
     column = np.ones((n, 1))
-    blocks: Any = [
-        [eye, eye, np.zeros((n, 1))],  # z + y >= label
-        [eye, -eye, np.zeros((n, 1))],  # z - y >= -label
+    no_t = np.zeros((n, 1))
+    rows: Any = [
+        [identity, identity, no_t],  # z + y >= label
+        [identity, -identity, no_t],  # z - y >= -label
         [zero, sparse.diags_array(rank + 0.5), column],  # t > rank where y = 0
         [zero, sparse.diags_array(rank - m), -column],  # t <= rank where y = 1
     ]
-    low = np.concatenate([label, -label, rank + 0.5, np.full(n, -float(m))])
-    none, both = np.zeros(n), np.ones(2 * n)
-    flag = np.vstack([np.r_[none, label, 0], np.r_[none, 1 - label, 0]])
-    first = n + np.cumsum(pos + neg) - (pos + neg)
-    matrix = sparse.block_array(blocks).tocsr()
-    return (flag, np.r_[np.ones(n), none, 0], first, matrix, low, np.r_[both, 0],
-            np.r_[both, float(m)])  # fmt: skip
+    lower = np.concatenate([label, -label, rank + 0.5, np.full(n, -float(m))])
 
-
-Solved = tuple[int, float, Any]  # a chosen cut, a proved bound, the solver's last word
-
-
-def _quotient(metric: Metric, cuts: Cuts) -> Quotient:
-    """Write a metric as a quotient in the smallest whole numbers, if it is one."""
-    both = in_whole_numbers(
-        np.concatenate(quotient_of_metric(metric, cuts, ONE_CUT, _REFUSAL))
+    no_z = np.zeros(n)
+    no_y = np.zeros(n)
+    first_case_of_score = np.cumsum(cases) - cases
+    return Program(
+        tp=np.concatenate([no_z, label, [0]]),
+        fp=np.concatenate([no_z, 1 - label, [0]]),
+        errors=np.concatenate([np.ones(n), no_y, [0]]),
+        flags=n + first_case_of_score,
+        matrix=sparse.block_array(rows).tocsr(),
+        lower=lower,
+        integral=np.concatenate([np.ones(2 * n), [0]]),
+        upper=np.concatenate([np.ones(2 * n), [float(m)]]),
     )
-    over, under = np.split(both // math.gcd(*both), 2)
-    return Quotient(over, under)
 
 
-def _at(form: LinearForm, cuts: Cuts, k: int) -> Any:
-    return evaluate_form(form, int(cuts.units.tp[k]), int(cuts.units.fp[k]))
+class Solution(NamedTuple):
+    """A chosen cut, a proved bound on the objective, and the answer of the solver."""
+
+    cut: int
+    bound: float
+    answer: Any
 
 
 def maximise(
     cuts: Cuts, metric: Metric, constraints: tuple[Constraint, ...], each_case: bool
 ) -> tuple[Ints, Certificate]:
-    """Find an optimal cut and its certificate."""
+    """Return an optimal cut and its certificate."""
     program = per_case(cuts) if each_case else per_score(cuts)
     goal = _quotient(metric, cuts)
-    rows = [
-        r for c in constraints for r in constraint_rows(c, _quotient(c.metric, cuts))
-    ]
-    linear = is_constant(goal[1])
-    rows += [] if linear else [at_least_one(goal[1])]
+    rows = []
+    for constraint in constraints:
+        rows += constraint_rows(constraint, _quotient(constraint.metric, cuts))
+    if not goal.is_linear:
+        rows.append(at_least_one(goal.denominator))
 
-    value, (cut, _, solved), (_, bound, last), steps = maximize_quotient(
-        goal,
-        lambda f: _solve(program, cuts, f, rows),
-        lambda s: Fraction(*(_at(f, cuts, s[0]) for f in goal)),
-    )
-    # the bound on the lead of a quotient, over a denominator of one or more
-    lead = bound / goal[1][-1] if linear else value + max(0.0, bound)
+    def maximize_form(form: LinearForm) -> Solution:
+        return _solve(program, cuts, form, rows)
+
+    def value_of(solution: Solution) -> Fraction:
+        numerator = _evaluate_at(goal.numerator, cuts, solution.cut)
+        return Fraction(numerator, _evaluate_at(goal.denominator, cuts, solution.cut))
+
+    best = maximize_quotient(goal, maximize_form, value_of)
+    if goal.is_linear:
+        bound = best.proof.bound / goal.denominator[-1]
+    else:
+        # the bound on a - q b, over a denominator of one or more
+        bound = best.value + max(0.0, best.proof.bound)
+    answer = best.solution.answer
     certificate = Certificate(
         solver="HiGHS",
-        formulation="two binaries per case" if each_case else _PER_SCORE,
-        status=solved.message.split("(")[0].strip().rstrip("."),
-        value=float(value),
-        bound=float(lead),
-        gap=float(last.mip_gap or 0.0),
-        nodes=int(solved.mip_node_count or 0),
-        binaries=int(program[5].sum()),
-        rows=program[3].shape[0] + len(rows),
-        iterations=steps,
+        formulation=(
+            "two binaries per case" if each_case else "a binary per distinct score"
+        ),
+        status=answer.message.split("(")[0].strip().rstrip("."),
+        value=float(best.value),
+        bound=float(bound),
+        gap=float(best.proof.answer.mip_gap or 0.0),
+        nodes=int(answer.mip_node_count or 0),
+        binaries=int(program.integral.sum()),
+        rows=program.matrix.shape[0] + len(rows),
+        iterations=best.searches,
     )
-    return np.array([cut]), certificate
+    return np.array([best.solution.cut]), certificate
+
+
+def _quotient(metric: Metric, cuts: Cuts) -> Quotient:
+    """Return a metric as a quotient in the smallest whole numbers, if it is one."""
+    quotient = quotient_of_metric(metric, cuts, ONE_CUT, _REFUSAL)
+    both = in_whole_numbers(np.concatenate(quotient))
+    numerator, denominator = np.split(both // math.gcd(*both), 2)
+    return Quotient(numerator, denominator)
+
+
+def _evaluate_at(form: LinearForm, cuts: Cuts, cut: int) -> Any:
+    return evaluate_form(form, int(cuts.units.tp[cut]), int(cuts.units.fp[cut]))
 
 
 def _solve(
-    program: Program, cuts: Cuts, objective: LinearForm, rows: list[LinearForm]
-) -> Solved:
-    """Maximise a linear function; excludes cuts that only rounding lets through.
+    program: Program, cuts: Cuts, form: LinearForm, rows: list[LinearForm]
+) -> Solution:
+    """Maximise a linear form; exclude cuts that only rounding lets through.
 
     HiGHS keeps a row to within 1e-6, so that a cut which misses a bound by less passes
     for allowed. Its answer is checked in whole numbers; a cut that fails is forbidden
@@ -191,44 +251,80 @@ def _solve(
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    (tp, fp), wrong, first, matrix, low, integral, most = program
-    held = [LinearConstraint(matrix, low)] if len(low) else []
+    objective = _objective_of_program(program, cuts, form)
+    program_rows = _program_rows(program, rows)
+    while True:
+        answer = milp(
+            -objective.weights,
+            integrality=program.integral,
+            bounds=Bounds(0, program.upper),
+            constraints=program_rows,
+            options={"mip_rel_gap": 0.0},
+        )
+        if answer.status == _PROVED_INFEASIBLE:
+            raise Infeasible(
+                "HiGHS proves that no threshold meets the constraints.",
+                option="subject_to",
+            )
+        if answer.x is None:
+            raise RuntimeError(f"HiGHS found no threshold: {answer.message}")
+        cut = int((answer.x[program.flags] > 0.5).sum())
+        if all(_evaluate_at(row, cuts, cut) >= 0 for row in rows):
+            break
+        # forbid that the last score of this cut is flagged and the next one is not
+        only_this_cut = np.zeros(program.upper.size)
+        only_this_cut[program.flags[cut - 1 : cut]] = 1.0
+        only_this_cut[program.flags[cut : cut + 1]] = -1.0
+        forbidden = LinearConstraint(only_this_cut, -np.inf, 0.0 if cut else -1.0)
+        program_rows.append(forbidden)
+
+    proved = answer.fun if answer.mip_dual_bound is None else answer.mip_dual_bound
+    bound = objective.constant - objective.unit * float(proved)
+    return Solution(cut, bound / objective.scale, answer)
+
+
+def _program_rows(program: Program, rows: list[LinearForm]) -> list[Any]:
+    """Return the rows of the program, and those that constraints add."""
+    from scipy.optimize import LinearConstraint
+
+    program_rows = []
+    if len(program.lower):
+        program_rows.append(LinearConstraint(program.matrix, program.lower))
     for row in rows:
         # without their common divisor the solver's absolute tolerances mean something;
         # floor: on whole numbers a*tp + b*fp >= -c holds exactly when rounded, too
-        a, b, c = map(float, row // (math.gcd(*row[:-1]) or 1))
-        held.append(LinearConstraint(a * tp + b * fp, -c))
-    scale = math.lcm(*(w.denominator for w in objective))
-    objective = in_whole_numbers(objective)
+        divisor = math.gcd(*row[:-1]) or 1
+        a, b, c = (float(weight) for weight in row // divisor)
+        program_rows.append(LinearConstraint(a * program.tp + b * program.fp, -c))
+    return program_rows
+
+
+class _ProgramObjective(NamedTuple):
+    """Weights of the variables: the form is (constant + unit * weights x) / scale."""
+
+    weights: Floats
+    constant: float
+    unit: int
+    scale: int
+
+
+def _objective_of_program(
+    program: Program, cuts: Cuts, form: LinearForm
+) -> _ProgramObjective:
+    """Return a linear form of the counts as weights of the variables."""
+    scale = math.lcm(*(weight.denominator for weight in form))
+    weight_tp, weight_fp, constant = in_whole_numbers(form)
     # Dinkelbach's weights are products of counts, 10^12 and more
-    unit = math.gcd(*objective[:-1]) or 1
-    a, b = (float(w // unit) for w in objective[:-1])
-    weights, constant = a * tp + b * fp, float(objective[-1])
-    if wrong is not None and b <= 0:
-        # z counts the errors (Ramazi, eqs. 1 and 6): fp = errors - n_pos + tp. The rows
-        # bound z from below only, so that this needs b <= 0. Differs from eq. (6): its
-        # weights alpha and beta should be alpha/N and beta/P, as in the metric
-        weights = (a + b) * tp + b * wrong
-        constant = float(objective[-1] - objective[1] * cuts.n_pos)
-    while True:
-        stop_if_requested()
-        result = milp(
-            -weights,
-            integrality=integral,
-            bounds=Bounds(0, most),
-            constraints=held,
-            options={"mip_rel_gap": 0.0},
-        )
-        if result.status == _PROVED_INFEASIBLE:
-            raise Infeasible("HiGHS proves that no threshold meets the constraints.")
-        if result.x is None:
-            raise RuntimeError(f"HiGHS found no threshold: {result.message}")
-        k = int((result.x[first] > 0.5).sum())
-        if all(_at(r, cuts, k) >= 0 for r in rows):
-            break
-        # forbid that the last score of this cut is flagged and the next one is not
-        only = np.zeros(most.size)
-        only[first[k - 1 : k]], only[first[k : k + 1]] = 1.0, -1.0
-        held.append(LinearConstraint(only, -np.inf, 0.0 if k else -1.0))
-    proof = result.fun if result.mip_dual_bound is None else result.mip_dual_bound
-    return k, (constant - unit * float(proof)) / scale, result
+    unit = math.gcd(weight_tp, weight_fp) or 1
+    a = float(weight_tp // unit)
+    b = float(weight_fp // unit)
+    if program.errors is None or b > 0:
+        weights = a * program.tp + b * program.fp
+        return _ProgramObjective(weights, float(constant), unit, scale)
+
+    # z counts the errors (Ramazi, eqs. 1 and 6): fp = errors - n_pos + tp. The rows
+    # bound z from below only, so that this needs b <= 0. Differs from eq. (6): its
+    # weights alpha and beta should be alpha/N and beta/P, as in the metric
+    weights = (a + b) * program.tp + b * program.errors
+    without_positives = float(constant - weight_fp * cuts.n_pos)
+    return _ProgramObjective(weights, without_positives, unit, scale)

@@ -253,9 +253,11 @@ def best_threshold(
         threshold=threshold,
         score_range=_cuts.interval_of(worst.score, place),
         value=_cuts.value_at(worst, objective.shown, place),
-        confusion=worst.seen[place],
+        confusion=worst.observed[place],
         score_ranges=tuple(_cuts.interval_of(worst.score, int(k)) for k in best),
-        binding=_cuts.stopped_by(worst, objective.maximized, constraints, met, place),
+        binding=_cuts.limiting_constraints(
+            worst, objective.maximized, constraints, met, place
+        ),
         objective=str(objective),
         constraints={
             repr(c): _cuts.value_at(worst, c.metric, place) for c in constraints
@@ -288,7 +290,7 @@ def _count_cuts(
     if method == "fermi-dirac":
         return [_cuts.expected_cuts(tally, first_prevalence, auc)]
     first = _cuts.all_cuts(tally, first_prevalence, "best_threshold")
-    return [first, *(_cuts.make_cuts(first.score, first.seen, p) for p in others)]
+    return [first, *(_cuts.make_cuts(first.score, first.observed, p) for p in others)]
 
 
 def _constraints_met(cuts: list[Cuts], constraints: Sequence[Constraint]) -> _cuts.Met:
@@ -306,7 +308,7 @@ def _solve_program(
     cuts: Cuts, objective: Objective, constraints: tuple[Constraint, ...], method: str
 ) -> tuple[Ints, Certificate]:
     """Return an optimal cut of a 0-1 program, and what its solver certifies."""
-    if cuts.units is not cuts.seen:
+    if not cuts.counts_cases:
         raise InputError(
             'Weighted cases need method="sweep": programs count cases.',
             option="method",

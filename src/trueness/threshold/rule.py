@@ -48,7 +48,7 @@ FLAGGED, DEFERRED, NOT_FLAGGED = 1.0, 0.5, 0.0
 @final
 @dataclass(frozen=True, repr=False)
 class Rule(Record):
-    """Which scores are flagged, deferred, not flagged, and for whom?
+    """A rule: which scores are flagged, deferred, not flagged, and for whom.
 
     Attributes
     ----------
@@ -70,17 +70,14 @@ class Rule(Record):
     lower: Cut | None = None
 
     def __post_init__(self) -> None:
-        for name in ("upper", "lower"):
-            given = getattr(self, name)
-            if isinstance(given, Mapping):
-                given = {str(k): threshold_number(v, name) for k, v in given.items()}
-            elif name == "upper" or given is not None:
-                given = threshold_number(given, name)
-            object.__setattr__(self, name, given)
-        # the groups of each threshold; None where it is a number
-        names = [set(cut) if isinstance(cut, Mapping) else None
-                 for cut in (self.upper, self.lower) if cut is not None]  # fmt: skip
-        if names[0] != names[-1] or self.upper == {}:
+        object.__setattr__(self, "upper", _read_cut(self.upper, "upper"))
+        if self.lower is not None:
+            object.__setattr__(self, "lower", _read_cut(self.lower, "lower"))
+
+        same_groups = self.lower is None or (
+            _group_names(self.upper) == _group_names(self.lower)
+        )
+        if not same_groups or self.upper == {}:
             raise InputError(
                 "A rule for groups needs an upper and a lower threshold for each; "
                 f"found {described(self.upper)} and {described(self.lower)}."
@@ -95,7 +92,7 @@ class Rule(Record):
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Give the groups that have thresholds of their own, if any."""
+        """Return the groups that have thresholds of their own, if any."""
         return tuple(self.upper) if isinstance(self.upper, Mapping) else ()
 
     @property
@@ -104,18 +101,21 @@ class Rule(Record):
         return self.lower is not None and self.lower != self.upper
 
     def cuts(self, group: object = None) -> tuple[float, float]:
-        """Give the lower and the upper threshold, of a group where groups differ."""
-        if not isinstance(self.upper, Mapping):
-            upper, lower = self.upper, self.lower
-        else:
-            if str(group) not in self.upper:
-                raise InputError(
-                    f"This rule is for the groups {', '.join(self.upper)}; found "
-                    f"{described(group)}."
-                )
-            upper = self.upper[str(group)]
-            lower = self.lower[str(group)] if isinstance(self.lower, Mapping) else None
-        return (upper if lower is None else float(lower)), float(upper)  # type: ignore[arg-type]
+        """Return the lower and the upper threshold, of a group where groups differ."""
+        upper = self._cut_of_group(self.upper, group)
+        if self.lower is None:
+            return upper, upper
+        return self._cut_of_group(self.lower, group), upper
+
+    def _cut_of_group(self, cut: Cut, group: object) -> float:
+        if not isinstance(cut, Mapping):
+            return float(cut)
+        if str(group) not in cut:
+            raise InputError(
+                f"This rule is for the groups {', '.join(cut)}; found "
+                f"{described(group)}."
+            )
+        return float(cut[str(group)])
 
     def decide(self, score: ArrayLike, group: object = None) -> Floats:
         """What happens to each case? 1 is flagged, 0 is not, NaN is deferred.
@@ -125,46 +125,50 @@ class Rule(Record):
         score = _columns.as_floats(score, "score")
         if self.groups and group is not None and not isinstance(group, str):
             names = np.asarray(group).astype(str)
-            found = np.full(score.shape, np.nan)
+            decisions = np.full(score.shape, np.nan)
             for name in np.unique(names):
-                found[names == name] = self.decide(score[names == name], str(name))
-            return found
+                of_group = names == name
+                decisions[of_group] = self.decide(score[of_group], str(name))
+            return decisions
+
         lower, upper = self.cuts(group)
-        kinds = [np.isnan(score), score >= upper, score < lower]
-        return np.select(kinds, [np.nan, FLAGGED, NOT_FLAGGED], np.nan)
+        conditions = [np.isnan(score), score >= upper, score < lower]
+        return np.select(conditions, [np.nan, FLAGGED, NOT_FLAGGED], np.nan)
 
     def verdicts(self, data: Tally | Mapping[Any, Tally]) -> Tally:
         """Count cases: those flagged as 1, deferred as 1/2, not flagged as 0."""
         if isinstance(data, Mapping):
-            first, *others = (self._judged(t, name) for name, t in data.items())
+            first, *others = (self._verdicts_of(t, name) for name, t in data.items())
             return sum(others, start=first)
         if self.groups:
             raise InputError(
                 f"A rule for the groups {', '.join(self.groups)} needs a tally of "
                 'each. Type trueness.tally(frame, label=..., score=..., by="group").'
             )
-        return self._judged(data, None)
+        return self._verdicts_of(data, None)
 
-    def _judged(self, t: Tally, group: object) -> Tally:
+    def _verdicts_of(self, tally: Tally, group: object) -> Tally:
         lower, upper = self.cuts(group)
-        kinds = [t.score >= upper, t.score < lower]
-        return rescored(t, np.select(kinds, [FLAGGED, NOT_FLAGGED], DEFERRED))
+        conditions = [tally.score >= upper, tally.score < lower]
+        verdicts = np.select(conditions, [FLAGGED, NOT_FLAGGED], DEFERRED)
+        return rescored(tally, verdicts)
 
     def to_sql(self, score: str = "score", group: str = "group") -> str:
         """Write the rule as an SQL expression: 1 flagged, 0 not, NULL deferred.
 
         ``score`` and ``group`` are the columns, by name.
         """
-        column, parts = _quoted(score), []
+        column = _quoted(score)
+        branches = []
         for name in self.groups or (None,):
             lower, upper = self.cuts(name)
-            whose = ""
+            in_group = ""
             if name is not None:
-                text = name.replace("'", "''")
-                whose = f"{_quoted(group)} = '{text}' AND "
-            parts += [f"WHEN {whose}{_at_least(column, upper)} THEN 1"]
-            parts += [f"WHEN {whose}{_at_least(column, lower, below=True)} THEN 0"]
-        return " ".join(["CASE", *parts, "END"])
+                literal = name.replace("'", "''")
+                in_group = f"{_quoted(group)} = '{literal}' AND "
+            branches.append(f"WHEN {in_group}{_at_least(column, upper)} THEN 1")
+            branches.append(f"WHEN {in_group}{_below(column, lower)} THEN 0")
+        return " ".join(["CASE", *branches, "END"])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the rule to a JSON file; :meth:`load` reads it back, equal."""
@@ -181,20 +185,19 @@ class Rule(Record):
             return cls.from_dict(json.loads(file.read_text(encoding="utf-8")))
 
     @classmethod
-    def from_dict(cls, given: object) -> Rule:
-        """Read what ``to_dict`` gave."""
+    def from_dict(cls, fields: object) -> Rule:
+        """Read what ``to_dict`` returned."""
         known = {"trueness", "upper", "lower"}
         if (
-            not isinstance(given, Mapping)
-            or not {"upper"} <= given.keys() <= known
-            or given.get("trueness", "rule") != "rule"
+            not isinstance(fields, Mapping)
+            or not {"upper"} <= fields.keys() <= known
+            or fields.get("trueness", "rule") != "rule"
         ):
             raise InputError(
                 f'A rule is written as {{"upper": 0.8, "lower": 0.3}}; found '
-                f"{described(given)}."
+                f"{described(fields)}."
             )
-        cuts = (_read(given.get(name)) for name in ("upper", "lower"))
-        return cls(*cuts)
+        return cls(_from_json(fields["upper"]), _from_json(fields.get("lower")))
 
     def __repr__(self) -> str:
         parts = []
@@ -210,11 +213,13 @@ class Rule(Record):
 
 
 def rule_of(given: object) -> Rule:
-    """Take a number, a rule, or an answer that holds one, as a rule."""
+    """Return a rule from a number, a rule, or an answer that holds one."""
     if isinstance(given, Rule):
         return given
-    inside = getattr(given, "rule", None)
-    return inside if isinstance(inside, Rule) else Rule(threshold_number(given))
+    rule = getattr(given, "rule", None)
+    if isinstance(rule, Rule):
+        return rule
+    return Rule(threshold_number(given))
 
 
 def threshold_number(value: object, name: str = "threshold") -> float:
@@ -224,10 +229,22 @@ def threshold_number(value: object, name: str = "threshold") -> float:
     return _options.real_number(value, name)
 
 
-def _read(cut: object) -> Any:
+def _read_cut(cut: Cut, name: str) -> Cut:
+    """Read a threshold, or one for each group."""
+    if isinstance(cut, Mapping):
+        return {str(group): threshold_number(v, name) for group, v in cut.items()}
+    return threshold_number(cut, name)
+
+
+def _group_names(cut: Cut) -> set[str] | None:
+    """Return the groups of a threshold; None where it is one number for all."""
+    return set(cut) if isinstance(cut, Mapping) else None
+
+
+def _from_json(cut: object) -> Any:
     """Read a threshold of JSON, which writes infinite ones as text."""
     if isinstance(cut, Mapping):
-        return {name: _read(v) for name, v in cut.items()}
+        return {name: _from_json(v) for name, v in cut.items()}
     return float(cut) if cut in ("inf", "-inf") else cut
 
 
@@ -235,12 +252,18 @@ def _quoted(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 
-def _at_least(column: str, cut: float, below: bool = False) -> str:
-    """Compare a column with a cut; infinite ones hold for every score, or for none."""
+def _at_least(column: str, cut: float) -> str:
+    """Return SQL for scores of at least a cut, which may be infinite."""
     if math.isinf(cut):
-        holds = (cut < 0) != below
-        return f"{column} IS NOT NULL" if holds else "FALSE"
-    return f"{column} {'<' if below else '>='} {cut!r}"
+        return f"{column} IS NOT NULL" if cut < 0 else "FALSE"
+    return f"{column} >= {cut!r}"
+
+
+def _below(column: str, cut: float) -> str:
+    """Return SQL for scores below a cut, which may be infinite."""
+    if math.isinf(cut):
+        return f"{column} IS NOT NULL" if cut > 0 else "FALSE"
+    return f"{column} < {cut!r}"
 
 
 P = ParamSpec("P")
@@ -248,23 +271,27 @@ R = TypeVar("R")
 
 
 def together(
-    asked: Callable[[Any], bool],
+    asks_for_groups: Callable[[Any], bool],
 ) -> Callable[[Callable[Concatenate[Tally, P], R]], OfTally[P, R]]:
-    """Let an analysis take all groups at once where an argument asks for it."""
+    """Let an analysis take all groups at once where an argument asks for it.
 
-    def opened(analysis: Callable[Concatenate[Tally, P], R]) -> OfTally[P, R]:
-        alone: Any = of_tally(analysis)
-        joint: Any = of_counts(analysis)
+    Otherwise it is made of each group by itself.
+    """
 
-        @wraps(alone)
+    def decorate(analysis: Callable[Concatenate[Tally, P], R]) -> OfTally[P, R]:
+        of_each_group: Any = of_tally(analysis)
+        of_all_groups: Any = of_counts(analysis)
+
+        @wraps(of_each_group)
         def call(*args: Any, **options: Any) -> Any:
-            at_once = any(map(asked, (*args[1:], *options.values())))
-            return (joint if at_once else alone)(*args, **options)
+            arguments = (*args[1:], *options.values())
+            if any(asks_for_groups(argument) for argument in arguments):
+                return of_all_groups(*args, **options)
+            return of_each_group(*args, **options)
 
-        made: Any = call
-        return made  # type: ignore[no-any-return]
+        return call  # type: ignore[return-value]
 
-    return opened
+    return decorate
 
 
 def _is_answer(x: object) -> bool:
@@ -278,15 +305,15 @@ def _names_groups(x: object) -> bool:
 @final
 @dataclass(frozen=True, repr=False)
 class AtThreshold(Record):
-    """How good is the classifier at one threshold, or by one rule?
+    """The metrics of a classifier at one threshold, or by one rule.
 
     Attributes
     ----------
     confusion : Confusion
         The four counts of the cases that are decided.
     metrics : dict of str to Estimate
-        Every metric of the decided cases; and ``defer``, the share of cases that is
-        deferred, where the rule defers some.
+        Every metric of the decided cases; and ``defer``, the proportion of cases that
+        is deferred, where the rule defers some.
     prevalence : float or None
         The prevalence of use, where the design of the cases says one.
     """
@@ -300,38 +327,49 @@ class AtThreshold(Record):
 
     @property
     def threshold(self) -> float:
-        """Give the score from which on cases are flagged; NaN where groups differ."""
-        return float("nan") if self.rule.groups else self.rule.cuts()[1]
+        """Return the score from which on cases are flagged; NaN where groups differ."""
+        return math.nan if self.rule.groups else self.rule.cuts()[1]
 
     def __getitem__(self, name: str) -> Estimate:
-        meant = read_metric(name)
-        known = {read_metric(k).name: e for k, e in self.metrics.items()}
-        return self.metrics.get(name) or known[meant.name]
+        if name in self.metrics:
+            return self.metrics[name]
+        # a metric may be shown, or asked for, by one of its aliases
+        by_own_name = {read_metric(k).name: e for k, e in self.metrics.items()}
+        return by_own_name[read_metric(name).name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.metrics)
 
     def __repr__(self) -> str:
         tp, fp, fn, tn = (number_of(float(n)) for n in self.confusion.cells)
-        head = (
+        heading = (
             f"{self.rule!r}: {tp} true and {fp} false positives, {fn} false and {tn} "
             "true negatives"
         )
-        rows = [f"  {e!r}" for e in self.metrics.values()]
-        return "\n".join([head, *rows, *(f"  Note: {n}" for n in self.notes)])
+        metrics = [f"  {estimate!r}" for estimate in self.metrics.values()]
+        notes = [f"  Note: {note}" for note in self.notes]
+        return "\n".join([heading, *metrics, *notes])
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Give one row per metric: metric, value, low, high, level, method, group."""
-        found = self.metrics.values()
-        columns: dict[str, list[Any]] = {"metric": list(self.metrics)}
-        for k in ("value", "low", "high", "level", "method"):
-            columns[k] = [getattr(e, k) for e in found]
-        return native_frame({**columns, "group": [None] * len(found)}, backend)
+        """Return one row per metric: metric, value, low, high, level, method, group."""
+        rows = self.metrics.values()
+        columns = {
+            "metric": list(self.metrics),
+            "value": [e.value for e in rows],
+            "low": [e.low for e in rows],
+            "high": [e.high for e in rows],
+            "level": [e.level for e in rows],
+            "method": [e.method for e in rows],
+            "group": [None] * len(rows),
+        }
+        return native_frame(columns, backend)
 
 
 @together(_names_groups)
 def confusion(data: Tally | Mapping[Any, Tally], threshold: object) -> Confusion:
-    """How many cases are right and wrong at this threshold, or by this rule?
+    """Confusion matrix at a threshold, or by a rule.
+
+    How many cases are right and wrong?
 
     Labelled cases as they are: no prevalence moves these counts. Cases that a rule
     defers are in none of the four.
@@ -353,14 +391,19 @@ def confusion(data: Tally | Mapping[Any, Tally], threshold: object) -> Confusion
       fn: 1
       tn: 1
     """
-    return _counted(rule_of(threshold).verdicts(data))
+    return _count_verdicts(rule_of(threshold).verdicts(data))
 
 
-def _counted(t: Tally) -> Confusion:
-    """Count verdicts, without those that are deferred."""
-    flagged, cleared = t.score == FLAGGED, t.score < DEFERRED
-    cells = [c[at].sum().item() for at in (flagged, cleared) for c in (t.pos, t.neg)]
-    return Confusion(*cells)
+def _count_verdicts(verdicts: Tally) -> Confusion:
+    """Return the confusion matrix of verdicts, without those that are deferred."""
+    flagged = verdicts.score == FLAGGED
+    cleared = verdicts.score < DEFERRED
+    return Confusion(
+        tp=verdicts.pos[flagged].sum().item(),
+        fp=verdicts.neg[flagged].sum().item(),
+        fn=verdicts.pos[cleared].sum().item(),
+        tn=verdicts.neg[cleared].sum().item(),
+    )
 
 
 @together(_names_groups)
@@ -371,7 +414,9 @@ def at_threshold(
     *,
     level: float = 0.95,
 ) -> Any:
-    """How good is the classifier at my threshold, or by my rule?
+    """Metrics at a threshold, or by a rule, with confidence intervals.
+
+    How good is the classifier at my threshold?
 
     Parameters
     ----------
@@ -385,11 +430,11 @@ def at_threshold(
 
     Notes
     -----
-    Shares of cases have Wilson's interval, other metrics Student's from their influence
-    values (:func:`estimate`). Where labels are missing at random given the score, the
-    metrics, but not ``confusion``, are those of expected counts (Begg and Greenes). A
-    threshold that was tuned on the same cases looks better here than it will be on new
-    cases: see :func:`validate_threshold`.
+    Proportions of cases have Wilson's interval, other metrics Student's from their
+    influence values (:func:`estimate`). Where labels are missing at random given the
+    score, the metrics, but not ``confusion``, are those of expected counts (Begg and
+    Greenes). A threshold that was tuned on the same cases looks better here than it
+    will be on new cases: see :func:`validate_threshold`.
 
     Examples
     --------
@@ -404,82 +449,123 @@ def at_threshold(
     wanted = None
     if metrics is not None:
         needed = "metrics must be metrics or their names in a list"
-        wanted = [_named(m) for m in one_or_more(metrics, needed, '["recall", "f1"]')]
+        names = one_or_more(metrics, needed, '["recall", "f1"]')
+        wanted = [_metric_as_typed(name) for name in names]
     if is_several(threshold) and not _is_answer(threshold):
-        return {cut: _at(data, Rule(cut), wanted, level) for cut in threshold}
-    return _at(data, rule_of(threshold), wanted, level)
+        return {cut: _at_rule(data, Rule(cut), wanted, level) for cut in threshold}
+    return _at_rule(data, rule_of(threshold), wanted, level)
 
 
-def _at(
+def _at_rule(
     data: Tally | Mapping[Any, Tally],
     rule: Rule,
     metrics: list[Metric] | None,
     level: float,
 ) -> AtThreshold:
-    plain = not (rule.groups or rule.defers)
-    t = data if plain and isinstance(data, Tally) else rule.verdicts(data)
-    _cases.some_labels(t, "at_threshold")
-    if meant_by_rows(t):
-        _cases.both_classes(t, "at_threshold")
-        if not plain:
+    """Return the metrics of the cases that a rule decides."""
+    one_threshold = not (rule.groups or rule.defers)
+    if one_threshold and isinstance(data, Tally):
+        # the scores are kept: the chance of a label may depend on them
+        tally = data
+    else:
+        tally = rule.verdicts(data)
+    _cases.some_labels(tally, "at_threshold")
+    if meant_by_rows(tally):
+        _cases.both_classes(tally, "at_threshold")
+        if not one_threshold:
             raise InputError(
                 "Labels that are missing at random need a rule with one threshold for "
-                'all cases; found two of them, or groups. Type unlabelled="left out".'
+                'all cases; found two of them, or groups. Type unlabelled="left out".',
+                option="unlabelled",
+                example="left out",
             )
-    decided = t if plain else keep_rows(t, t.score != DEFERRED)
-    found = estimates(decided, rule.cuts()[1] if plain else FLAGGED, metrics,
-                      level=level)  # fmt: skip
-    if rule.defers:  # of all cases, those that are not decided
-        asked = rescored(t, t.score == DEFERRED)
-        of_all = replace(METRICS["flagged_rate"], name="defer")
-        found |= estimates(asked, 1.0, [of_all], level=level)
-    d = t.design
-    notes = unlabelled_notes(t, stacklevel=6)
-    if d.sampling == CASE_CONTROL and d.prevalence is None:
-        notes += (
+
+    if one_threshold:
+        values = estimates(tally, rule.cuts()[1], metrics, level=level)
+    else:
+        decided = keep_rows(tally, tally.score != DEFERRED)
+        values = estimates(decided, FLAGGED, metrics, level=level)
+    if rule.defers:
+        values |= _proportion_deferred(tally, level)
+    # the warning points at the caller of at_threshold
+    notes = (*unlabelled_notes(tally, stacklevel=6), *_notes(tally, values))
+    verdicts = rule.verdicts(tally) if one_threshold else tally
+    return AtThreshold(
+        rule=rule,
+        confusion=_count_verdicts(verdicts),
+        metrics=values,
+        prevalence=tally.design.prevalence,
+        sampling=tally.design.sampling,
+        notes=notes,
+    )
+
+
+def _proportion_deferred(verdicts: Tally, level: float) -> dict[str, Estimate]:
+    """Return which proportion of all cases is not decided."""
+    deferred = rescored(verdicts, verdicts.score == DEFERRED)
+    proportion = replace(METRICS["flagged_rate"], name="defer")
+    return estimates(deferred, 1.0, [proportion], level=level)
+
+
+def _notes(tally: Tally, values: dict[str, Estimate]) -> list[str]:
+    """Say which metrics are left out or undefined, and what intervals assume."""
+    notes = []
+    design = tally.design
+    if design.sampling == CASE_CONTROL and design.prevalence is None:
+        notes.append(
             "Metrics that depend on the prevalence are left out for a case-control "
-            "sample; pass prevalence= to get them.",
+            "sample; pass prevalence= to get them."
         )
-    notes += interval_notes(t)
-    if gone := [name for name, e in found.items() if math.isnan(e.value)]:
-        notes += (
-            f"{', '.join(gone)}: undefined here, since the cases that they are a share "
-            "of are none.",
+    notes += interval_notes(tally)
+    undefined = [name for name, e in values.items() if math.isnan(e.value)]
+    if undefined:
+        notes.append(
+            f"{', '.join(undefined)}: undefined here, since the cases that they are a "
+            "share of are none."
         )
-    counted = _counted(rule.verdicts(t) if plain else t)
-    return AtThreshold(rule, counted, found, d.prevalence, d.sampling, notes)
+    return notes
 
 
-def _named(asked: str | Metric) -> Metric:
+def _metric_as_typed(given: str | Metric) -> Metric:
     """Read a metric; it is shown by the name that was typed."""
-    m = read_metric(asked)
-    if isinstance(asked, str) and asked.lower() in m.aliases:
-        return replace(m, name=asked)
-    return m
+    metric = read_metric(given)
+    if isinstance(given, str) and given.lower() in metric.aliases:
+        return replace(metric, name=given)
+    return metric
 
 
-def metric_at(m: Metric, *args: Any, **options: Any) -> Any:
-    """Ask for one metric of data: ``f1(t, threshold=0.5)``, ``f1(y_true, y_pred)``."""
+def metric_at(metric: Metric, *args: Any, **options: Any) -> Any:
+    """Return one metric of data: ``f1(t, threshold=0.5)``, ``f1(y_true, y_pred)``."""
 
-    def ask(data: Tally, threshold: object = None, *, level: float = 0.95) -> Any:
-        if threshold is None:  # scores that are 0 and 1 are verdicts
-            threshold, scores = 1.0, set(data.score.tolist())
-            if not scores or not scores <= {0.0, 1.0}:
-                raise InputError(
-                    f"{m.name} needs a threshold, or verdicts that are 0 and 1; found "
-                    f"{len(scores):,} distinct scores. Type "
-                    f"trueness.{m.name}(y_true, y_score, threshold=0.5)."
-                )
-        if depends_on_prevalence(m):
-            check_prevalence_known(data, m.name)
-        found = at_threshold(data, threshold, metrics=[m], level=level)
-        if isinstance(found, dict):  # several thresholds
-            return {cut: one(x) for cut, x in found.items()}
-        return one(found)
+    def analysis(data: Tally, threshold: object = None, *, level: float = 0.95) -> Any:
+        if threshold is None:
+            _check_verdicts(data, metric)
+            threshold = 1.0
+        if depends_on_prevalence(metric):
+            check_prevalence_known(data, metric.name)
+        answer = at_threshold(data, threshold, metrics=[metric], level=level)
+        if isinstance(answer, dict):  # several thresholds
+            return {cut: _with_notes(record, metric) for cut, record in answer.items()}
+        return _with_notes(answer, metric)
 
-    def one(found: AtThreshold) -> Estimate:
-        e = found.metrics[m.name]
-        return replace(e, notes=e.notes or found.notes)
+    analysis.__name__ = metric.name
+    return of_tally(analysis)(*args, **options)
 
-    ask.__name__ = m.name
-    return of_tally(ask)(*args, **options)
+
+def _check_verdicts(data: Tally, metric: Metric) -> None:
+    """Refuse scores that are not 0 and 1 where no threshold is given."""
+    scores = set(data.score.tolist())
+    if not scores or not scores <= {0.0, 1.0}:
+        raise InputError(
+            f"{metric.name} needs a threshold, or verdicts that are 0 and 1; found "
+            f"{len(scores):,} distinct scores. Type "
+            f"trueness.{metric.name}(y_true, y_score, threshold=0.5).",
+            option="threshold",
+            example="0.5",
+        )
+
+
+def _with_notes(record: AtThreshold, metric: Metric) -> Estimate:
+    """Return one metric with its notes, or with those of the record."""
+    estimate = record.metrics[metric.name]
+    return replace(estimate, notes=estimate.notes or record.notes)

@@ -201,7 +201,7 @@ def best_thresholds(
     single = _value_of_single_cut(cuts, objective.maximized, constraints)
     upper, lower = fewest_deferred(cuts, optimum.pairs)
 
-    score, counts = cuts.score, cuts.seen
+    score, counts = cuts.score, cuts.observed
     notes = [_TUNED]
     if not optimum.pairs.is_complete:
         notes.append(_NOT_ALL_LISTED)
@@ -256,7 +256,7 @@ def _score_ranges(
 
 def _deferred(cuts: Cuts, upper: Ints | int, lower: Ints | int) -> Any:
     """Return how many cases in use lie between two cuts."""
-    used = cuts.used
+    used = cuts.in_use
     return used.tp[lower] - used.tp[upper] + used.fp[lower] - used.fp[upper]
 
 
@@ -265,7 +265,7 @@ def fewest_deferred(cuts: Cuts, pairs: BestPairs) -> tuple[int, int]:
 
     Upper and lower cut; balanced is where as many cases are flagged as are positive.
     """
-    imbalance = np.abs(cuts.used.fp[pairs.upper] - cuts.used.fn[pairs.lower])
+    imbalance = np.abs(cuts.in_use.fp[pairs.upper] - cuts.in_use.fn[pairs.lower])
     deferred = _deferred(cuts, pairs.upper, pairs.lower)
     best = int(np.lexsort([imbalance, deferred])[0])
     return int(pairs.upper[best]), int(pairs.lower[best])
