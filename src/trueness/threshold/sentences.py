@@ -33,161 +33,191 @@ from trueness.threshold.zones import Zones
 
 
 def objective_of(text: str) -> str:
-    """Give what was maximised or minimised, in words."""
+    """Return what was maximised or minimised, in words."""
     name = text.partition(" ")[2]
     if name == "youden":
         return "Youden's index (sensitivity + specificity - 1)"
     return text_of(name)
 
 
-def limiting(p: OperatingPoint) -> list[str]:
+def limiting(point: OperatingPoint) -> list[str]:
     """Say which constraints the choice stops at; nothing where there is none."""
-    if not p.binding:
+    if not point.binding:
         return []
-    many = "s" if len(p.binding) > 1 else ""
-    return [
-        f"Limiting constraint{many}: {listed(list(map(constraint_text, p.binding)))}."
-    ]
+    plural = "s" if len(point.binding) > 1 else ""
+    texts = [constraint_text(constraint) for constraint in point.binding]
+    return [f"Limiting constraint{plural}: {listed(texts)}."]
 
 
-def met(v: Validation, below: float = math.inf) -> list[str]:
+def met(validation: Validation, below: float = math.inf) -> list[str]:
     """Say how often repeated choices met each constraint, where that was too rare."""
     return [
         f"Chosen again on bootstrap samples, the threshold met {name} in "
-        f"{percent(share)} of them, on the cases left out."
-        for name, share in v.holds.items()
-        if share < below
+        f"{percent(proportion)} of them, on the cases left out."
+        for name, proportion in validation.holds.items()
+        if proportion < below
     ]
 
 
-def missed(v: Validation) -> list[str]:
+def missed(validation: Validation) -> list[str]:
     """Say which constraints of one threshold new cases are expected to miss."""
-    if v.choice.prevalences is not None:  # they hold at the least favourable one
+    point = validation.choice
+    if point.prevalences is not None:
+        # the constraints hold at the least favourable prevalence
         return []
-    lines = []
-    for c in constraints(list(v.choice.constraints)):
-        name = c.metric.name
+    sentences = []
+    for constraint in constraints(list(point.constraints)):
+        name = constraint.metric.name
+        if name not in validation.metrics:
+            continue
+        expected = validation.metrics[name].value
         write = percent if is_share(name) else written
-        expected = v.metrics[name].value if name in v.metrics else c.bound
-        if not c.decide(expected) and write(expected) != write(c.bound):
-            lines.append(
-                f"On new cases {constraint_text(repr(c))} is expected to be missed: "
-                f"expect {write(expected)}."
+        differs_in_print = write(expected) != write(constraint.bound)
+        if not constraint.decide(expected) and differs_in_print:
+            sentences.append(
+                f"On new cases {constraint_text(repr(constraint))} is expected to be "
+                f"missed: expect {write(expected)}."
             )
-    return lines
+    return sentences
 
 
-def zone_sentences(z: Zones) -> list[str]:
+def zone_sentences(zones: Zones) -> list[str]:
     """Say where yes and no end, and what the zone of doubt is worth."""
-    lower, upper = _both_cuts(z)
-    where = (
-        "One threshold is enough: call a case positive when its score is "
-        f"{upper} or more."
-    )
-    if z.defer:
-        positive = f"positive when it is {upper} or more"
-        if z.upper == float("inf"):
-            positive = "none positive"
-        where = (
-            f"Call a case negative when its score is below {lower}, and "
-            f"{positive}; leave the {percent(z.defer)} of the cases in between to a "
-            "person."
-        )
     single = "no single threshold meets the constraints"
-    if z.single == z.single:
-        single = f"with the best single threshold it is {written(z.single)}"
-    found = f"Then {objective_of(z.objective)} is {written(z.value)}; {single}."
-    more = len(z.pairs) - 1
-    others = counted(
-        more, "other pair of thresholds is", "other pairs of thresholds are"
+    if not math.isnan(zones.single):
+        single = f"with the best single threshold it is {written(zones.single)}"
+    objective = objective_of(zones.objective)
+    sentences = [
+        _where_zones_end(zones),
+        f"Then {objective} is {written(zones.value)}; {single}.",
+    ]
+    others = len(zones.pairs) - 1
+    if others:
+        pairs = counted(
+            others, "other pair of thresholds is", "other pairs of thresholds are"
+        )
+        sentences.append(f"{pairs} as good.")
+    return sentences
+
+
+def _where_zones_end(zones: Zones) -> str:
+    lower, upper = _both_cuts(zones)
+    if not zones.defer:
+        return (
+            "One threshold is enough: call a case positive when its score is "
+            f"{upper} or more."
+        )
+    positive = f"positive when it is {upper} or more"
+    if zones.upper == math.inf:
+        positive = "none positive"
+    return (
+        f"Call a case negative when its score is below {lower}, and "
+        f"{positive}; leave the {percent(zones.defer)} of the cases in between to a "
+        "person."
     )
-    return [where, found, *([f"{others} as good."] if more else [])]
 
 
-def _both_cuts(z: Zones | GuaranteedThreshold) -> tuple[str, str]:
-    lower, upper = (cut_text(cut) for cut in z.rule.cuts())
-    return lower, upper
+def _both_cuts(answer: Zones | GuaranteedThreshold) -> tuple[str, str]:
+    lower, upper = answer.rule.cuts()
+    return cut_text(lower), cut_text(upper)
 
 
-def zone_check(v: Validation) -> str:
+def zone_check(validation: Validation) -> str:
     """Say what to expect of two cuts on new cases."""
-    e = v.corrected
+    expected = validation.corrected
+    interval = f"{written(expected.low)} to {written(expected.high)}"
     return (
         "The thresholds were tuned on the same data, so the results are optimistic. "
-        f"On new cases expect {written(e.value)} ({level_text(e.level)} interval "
-        f"{written(e.low)} to {written(e.high)}) instead of {written(v.value)}."
+        f"On new cases expect {written(expected.value)} ({level_text(expected.level)} "
+        f"interval {interval}) instead of {written(validation.value)}."
     )
 
 
-def guaranteed_zone_sentence(z: GuaranteedThreshold) -> str:
+def guaranteed_zone_sentence(answer: GuaranteedThreshold) -> str:
     """Say what two cuts promise, and how many cases lie between them."""
-    lower, upper = _both_cuts(z)
+    lower, upper = _both_cuts(answer)
     return (
         f"Call a case negative when its score is below {lower}, and positive "
-        f"when it is {upper} or more. With {level_text(z.level)} "
-        f"confidence the population then has {z.constraint}. {percent(z.defer)} of "
-        "the cases lie in between."
+        f"when it is {upper} or more. With {level_text(answer.level)} "
+        f"confidence the population then has {answer.constraint}. "
+        f"{percent(answer.defer)} of the cases lie in between."
     )
 
 
-def zone_rows(z: Zones | GuaranteedThreshold) -> list[list[Any]]:
-    """Count the cases in each zone, or their weight."""
-    tp, fp, fn, tn = _numbers(z.confusion)
-    rows: list[list[Any]] = [["called positive", tp, fp], ["called negative", fn, tn]]
-    if isinstance(z, Zones):
-        rows.insert(1, ["left to a person", z.deferred_pos, z.deferred_neg])
+def zone_rows(answer: Zones | GuaranteedThreshold) -> list[list[Any]]:
+    """Return the cases in each zone, or their weight, as rows of a table."""
+    tp, fp, fn, tn = _numbers(answer.confusion)
+    rows: list[list[Any]] = [["called positive", tp, fp]]
+    if isinstance(answer, Zones):
+        rows.append(["left to a person", answer.deferred_pos, answer.deferred_neg])
+    rows.append(["called negative", fn, tn])
     return rows
 
 
-def _numbers(c: Confusion) -> list[Any]:
-    """Give counts as whole numbers, and sums of weights as they are."""
-    return [np.asarray(n).item() for n in c.cells]
+def _numbers(confusion: Confusion) -> list[Any]:
+    """Return counts as whole numbers, and sums of weights as they are."""
+    return [np.asarray(count).item() for count in confusion.cells]
 
 
-def group_sentences(g: GroupThresholds) -> list[str]:
+def group_sentences(groups: GroupThresholds) -> list[str]:
     """Say what a cut for each group gives, and what one cut for all would."""
     proof = "no other choice of thresholds is better"
-    if not g.proved:
-        proof = f"no choice of thresholds is better than {written(g.bound)}"
-    what = objective_of(g.objective)
-    differ = ", ".join(f"{k} {v:.4g}" for k, v in g.common_gaps.items())
-    lines = [f"With a threshold for each group, {what} is {written(g.value)}; {proof}."]
-    lines += [f"{e}." for e in g.gaps.values()]
-    if g.free_value != g.value:
-        lines.append(f"Without limits on differences it is {written(g.free_value)}.")
-    if g.common_value == g.common_value:
-        lines.append(
-            f"One threshold for all, {cut_text(g.common_threshold)}, gives "
-            f"{written(g.common_value)}" + (f" with {differ}." if differ else ".")
+    if not groups.proved:
+        proof = f"no choice of thresholds is better than {written(groups.bound)}"
+    objective = objective_of(groups.objective)
+    sentences = [
+        f"With a threshold for each group, {objective} is {written(groups.value)}; "
+        f"{proof}.",
+        *(f"{gap}." for gap in groups.gaps.values()),
+    ]
+    if groups.free_value != groups.value:
+        sentences.append(
+            f"Without limits on differences it is {written(groups.free_value)}."
         )
-    return lines
+    if not math.isnan(groups.common_value):
+        sentences.append(_common_threshold_sentence(groups))
+    return sentences
 
 
-def group_rows(g: GroupThresholds) -> list[list[Any]]:
-    """Give the threshold of each group, and what comes of it there."""
+def _common_threshold_sentence(groups: GroupThresholds) -> str:
+    sentence = (
+        f"One threshold for all, {cut_text(groups.common_threshold)}, gives "
+        f"{written(groups.common_value)}"
+    )
+    if groups.common_gaps:
+        gaps = [f"{name} {value:.4g}" for name, value in groups.common_gaps.items()]
+        sentence += f" with {', '.join(gaps)}"
+    return f"{sentence}."
+
+
+def group_rows(groups: GroupThresholds) -> list[list[Any]]:
+    """Return the threshold of each group, and what comes of it there."""
     rows: list[list[Any]] = []
-    for name, at in g.thresholds.items():
-        tp, fp, fn, _ = _numbers(g.confusions[name])
-        precision = tp / (tp + fp) if tp + fp else None
-        rows.append([name, cut_text(at), tp + fp, tp / (tp + fn), precision])
+    for name, threshold in groups.thresholds.items():
+        tp, fp, fn, _ = _numbers(groups.confusions[name])
+        flagged = tp + fp
+        recall = tp / (tp + fn)
+        precision = tp / flagged if flagged else None
+        rows.append([name, cut_text(threshold), flagged, recall, precision])
     return rows
 
 
 GROUP_HEAD = ("group", "threshold", "flagged", "recall", "precision")
 
 
-def prevalence_sentences(p: OperatingPoint) -> list[str]:
+def prevalence_sentences(point: OperatingPoint) -> list[str]:
     """Say where to cut when the prevalence of use is known, or lies in a range."""
-    what, at = objective_of(p.objective), cut_text(p.threshold, p.score_range)
-    if p.prevalences is None:
+    objective = objective_of(point.objective)
+    threshold = cut_text(point.threshold, point.score_range)
+    if point.prevalences is None:
         return [
-            f"At a prevalence of {percent(p.prevalence)}, flag cases with a score of "
-            f"{at} or more; {what} is then {written(p.value)}.",
-            *p.notes,
+            f"At a prevalence of {percent(point.prevalence)}, flag cases with a score "
+            f"of {threshold} or more; {objective} is then {written(point.value)}.",
+            *point.notes,
         ]
-    low, high = map(percent, p.prevalences)
+    low, high = (percent(end) for end in point.prevalences)
     return [
         f"If the prevalence lies between {low} and {high}, flag cases with a score of "
-        f"{at} or more: {what} is then {written(p.value)} or better, and no other "
-        "threshold has a better worst case."
+        f"{threshold} or more: {objective} is then {written(point.value)} or better, "
+        "and no other threshold has a better worst case."
     ]
