@@ -138,9 +138,9 @@ def test_nagashima_interval_is_the_quantiles_of_its_algorithm():
     assert_allclose(nagashima_interval(model, 0.95), expected, atol=0.03)
 
 
-@pytest.mark.parametrize("degrees_of_freedom", [4, 9, 39])
+@pytest.mark.parametrize("degrees_of_freedom", [1, 4, 20, 21, 39, 199])
 def test_weighted_sum_of_equal_weights_is_chi_squared(degrees_of_freedom):
-    for value in (1.0, 5.0, 30.0):
+    for value in (0.01, 1.0, 5.0, 30.0, 200.0):
         probability = probability_above_weighted_sum(
             2 * value, np.full(degrees_of_freedom, 2.0)
         )
@@ -155,6 +155,25 @@ def test_weighted_sum_of_unequal_weights_is_what_draws_show():
     for value in (5.0, 25.0, 80.0):
         expected = (drawn > value).mean()
         assert abs(probability_above_weighted_sum(value, weights) - expected) < 0.003
+
+
+def test_weighted_sum_of_very_unequal_weights_is_exact():
+    # the small ones add nothing: the sum of two equal weights is exponential
+    weights = np.array([1.0, 1.0, 1e-9, 1e-12])
+
+    for value in (0.1, 2.0, 20.0):
+        probability = probability_above_weighted_sum(value, weights)
+        assert_allclose(probability, np.exp(-value / 2), atol=1e-8)
+
+
+def test_sites_of_very_different_size_have_an_interval():
+    variances = np.array([1e-6, 1e-3, 1e-2, 0.1, 10.0])
+    values = np.array([0.1, -0.2, 0.3, 0.0, 2.0])
+
+    low, high = nagashima_interval(fit_random_effects(values, variances), 0.95)
+
+    assert -2 < low < -0.2
+    assert 0.3 < high < 2
 
 
 def test_sites_that_do_not_differ_have_no_variance_between():

@@ -17,8 +17,9 @@ numerically instead of drawn, so that the same data have the same interval.
 References
 ----------
 Nagashima, Noma, Furukawa (2019), doi:10.1177/0962280218773520; Biggerstaff, Jackson
-(2008), doi:10.1002/sim.3425; Davies (1980), doi:10.2307/2346911; Higgins, Thompson,
-Spiegelhalter (2009), doi:10.1111/j.1467-985X.2008.00552.x; Partlett, Riley (2017),
+(2008), doi:10.1002/sim.3425; Davies (1980), doi:10.2307/2346911; Trefethen, Weideman,
+Schmelzer (2006), doi:10.1007/s10543-006-0077-9; Higgins, Thompson, Spiegelhalter
+(2009), doi:10.1111/j.1467-985X.2008.00552.x; Partlett, Riley (2017),
 doi:10.1002/sim.7140 (Student's quantile after REML)
 """
 
@@ -44,6 +45,8 @@ _CHI_NODES = 40
 # points at which the confidence distribution is computed, and its upper end
 _GRID_POINTS = 70
 _UPPER_TAIL = 1e-5
+# where one site has nearly all the weight, the tail is lost in rounding before its end
+_LARGEST_GROWTH = 1e6
 
 
 def nagashima_interval(
@@ -224,7 +227,10 @@ def _distribution_on_grid(model: RandomEffects) -> tuple[Floats, Floats]:
     observed = model.cochran_q
 
     upper = float(model.values.var(ddof=1) + model.variances.mean())
-    while 1 - quadratic_form.probability_above(observed, upper) > _UPPER_TAIL:
+    largest = _LARGEST_GROWTH * upper
+    while upper < largest:
+        if 1 - quadratic_form.probability_above(observed, upper) < _UPPER_TAIL:
+            break
         upper *= 2
 
     # equal steps of the standard deviation up to the middle, then by factors
@@ -261,38 +267,84 @@ class _CochranForm:
         return probability_above_weighted_sum(observed, eigenvalues)
 
 
-# what the sum may leave out, beyond its end and by its steps
-_REMAINDER = 1e-8
-_MOST_TERMS = 20_000
+# up to so many variables the contour is exact; of more the sum has few terms
+_FEW_VARIABLES = 20
 
 
 def probability_above_weighted_sum(value: float, coefficients: Floats) -> float:
-    r"""Return the probability that a weighted sum of chi-squared variables is larger.
+    """Return the probability that a weighted sum of chi-squared variables is larger.
 
-    Each variable has one degree of freedom and a positive coefficient. Davies (1980),
-    eq. (5), the sum that stands for Imhof's integral:
+    Each variable has one degree of freedom and a positive coefficient. Few variables
+    may have very different coefficients, which takes a contour; many make the terms of
+    a sum fall fast.
+    """
+    if not value > 0:
+        return 1.0
+    # in units of the mean coefficient, so that both methods have one scale
+    scale = float(coefficients.mean())
+    weights = np.maximum(coefficients, 0.0) / scale
+    if weights.size <= _FEW_VARIABLES:
+        probability = _probability_by_contour(value / scale, weights)
+    else:
+        probability = _probability_by_sum(value / scale, weights)
+    return min(max(probability, 0.0), 1.0)
+
+
+# nodes of the contour; its error falls as 3.89 to the power of minus their number
+_CONTOUR_NODES = 32
+
+
+def _probability_by_contour(bound: float, weights: Floats) -> float:
+    r"""Return P(Q > x) by inversion of a Laplace transform.
+
+    The distribution function of the sum has the transform
+
+    .. math:: \hat F(s) = \frac1s \prod_i (1 + 2 w_i s)^{-1/2}
+
+    whose singularities lie on the negative axis and at zero. It is inverted on the
+    contour of Talbot, as modified by Trefethen, Weideman and Schmelzer (2006), sec. 3.
+    """
+    nodes = _CONTOUR_NODES
+    step = 2 * math.pi / nodes
+    angles = -math.pi + (np.arange(nodes) + 0.5) * step
+
+    # z = N (a phi cot(b phi) - c + d i phi), and its slope by phi
+    cotangent = 1 / np.tan(0.6407 * angles)
+    contour = nodes * (0.5017 * angles * cotangent - 0.6122 + 0.2645j * angles)
+    slope = nodes * (
+        0.5017 * cotangent - 0.5017 * 0.6407 * angles * (1 + cotangent**2) + 0.2645j
+    )
+
+    # s = z / x and ds = dz / x, so that x cancels in front
+    factors = np.sqrt(1 + 2 * np.outer(contour / bound, weights))
+    transform = 1 / (contour * np.prod(factors, axis=1))
+    integral = step / (2j * math.pi) * np.sum(np.exp(contour) * transform * slope)
+    return 1 - float(integral.real)
+
+
+# what the sum may leave out beyond its end
+_REMAINDER = 1e-10
+
+
+def _probability_by_sum(bound: float, weights: Floats) -> float:
+    r"""Return P(Q > x) by the sum of Davies (1980), eq. (5).
 
     .. math:: P(Q > x) = \frac12 + \sum_{j \ge 0}
               \frac{\sin\theta(u_j)}{\pi (j + \frac12) \rho(u_j)}, \qquad
               u_j = (j + \tfrac12)\Delta
     """
-    # in units of the mean coefficient, so that the sum has one scale
-    scale = float(coefficients.mean())
-    weights = np.maximum(coefficients, 0.0) / scale
-    bound = value / scale
-
     # steps are narrow enough that the sum repeats itself beyond all that Q can be
     mean = float(weights.sum())
     deviation = math.sqrt(2 * float(weights @ weights))
     step = 2 * math.pi / (mean + 15 * deviation + 2 * bound)
-    terms = min(math.ceil(_end_of_sum(weights) / step), _MOST_TERMS)
+    terms = math.ceil(_end_of_sum(weights) / step)
 
     indices = np.arange(terms) + 0.5
     products = (indices * step)[:, None] * weights
     angles = 0.5 * (np.arctan(products).sum(axis=1) - bound * indices * step)
     log_radius = 0.25 * np.log1p(products**2).sum(axis=1)
     total = float((np.sin(angles) / indices * np.exp(-log_radius)).sum())
-    return min(max(0.5 + total / math.pi, 0.0), 1.0)
+    return 0.5 + total / math.pi
 
 
 def _end_of_sum(weights: Floats) -> float:
