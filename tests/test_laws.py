@@ -161,6 +161,7 @@ ANALYSES = {
         for m in ("f1", "recall")
     },
     "cost_curve": Analysis(lambda t: trueness.cost_curve(t, at=SOME).cost),
+    "decile_table": of_scores(partial(trueness.decile_table, groups=4)),
     "decision_curve": of_scores(probable(trueness.decision_curve, threshold=SOME)),
     "estimate": of_scores(lambda t: trueness.estimate(t, mean_of_positives, **OWN)),
     "fermi_dirac": Analysis(trueness.fermi_dirac),
@@ -171,9 +172,11 @@ ANALYSES = {
         )
         for name in ("det", "gain_curve", "lift_curve", "roc")
     },
+    "gini": Analysis(trueness.gini),
     "hull": Analysis(lambda t: columns(trueness.ranking.hull(trueness.roc(t)))),
     # its bins follow the number of cases, so weights of k are not k copies
     "kl_divergence": Analysis(trueness.ranking.kl_divergence, drawn="values"),
+    "ks": of_scores(trueness.ks),
     "leaf levels": Analysis(leaf_levels),
     "leakage": Analysis(trueness.ranking.leakage),
     "pareto": Analysis(lambda t: trueness.pareto(t, ["f1", "specificity"]).values),

@@ -15,7 +15,7 @@ How good is my threshold? Metrics add, scale and compare.
     at_threshold confusion sweep thresholds Confusion metric constraint METRICS,
     and the metrics themselves: accuracy, recall, cost(fp=, fn=), ...
 How good is the ranking, and how sure are we?
-    auc partial_auc average_precision estimate Estimate
+    auc partial_auc average_precision gini ks decile_table estimate Estimate
     roc precision_recall det gain_curve lift_curve roc_band precision_recall_band
     plan_auc plan_auc_difference plan_rate
 Which is better, and everywhere?

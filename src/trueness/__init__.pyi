@@ -152,6 +152,11 @@ from trueness.ranking.planning import (
     plan_auc_difference as plan_auc_difference,
     plan_rate as plan_rate,
 )
+from trueness.ranking.scorecards import (
+    decile_table as decile_table,
+    gini as gini,
+    ks as ks,
+)
 from trueness.readers.analysis import reader_study as reader_study
 from trueness.readers.planning import plan_readers as plan_readers
 from trueness.scale.application import apply as apply

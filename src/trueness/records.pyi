@@ -37,6 +37,10 @@ from trueness.nogold.rate import Rate as Rate
 from trueness.nogold.rate_comparison import RateComparison as RateComparison
 from trueness.ranking.bands import Band as Band
 from trueness.ranking.curves import Curve as Curve
+from trueness.ranking.scorecards import (
+    DecileTable as DecileTable,
+    KolmogorovSmirnov as KolmogorovSmirnov,
+)
 from trueness.ranking.models import Binormal as Binormal, BinormalFit as BinormalFit
 from trueness.ranking.geometry import Divergence as Divergence, Leakage as Leakage
 from trueness.ranking.planning import Plan as Plan

@@ -83,6 +83,9 @@ ELSEWHERE = {
     "estimators.Calibrator(model)": "estimators",
     "auc(y_true, y_score)": "roc_auc_score roc_auc auroc BinaryAUROC AUROC ci_auc "
     "roc_auc_vec binary_auroc ranking",
+    "gini(y_true, y_score)": "accuracy_ratio somers_d gini_coefficient",
+    "ks(y_true, y_score)": "ks_statistic kolmogorov_smirnov ks_2samp",
+    "decile_table(y_true, y_score)": "gains_table deciles gain_table lift_table",
     "roc(y_true, y_score)": "roc_curve BinaryROC RocCurveDisplay",
     "average_precision(y_true, y_score)": "average_precision_score pr_auc auprc "
     "BinaryAveragePrecision",
