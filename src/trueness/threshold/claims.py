@@ -127,9 +127,14 @@ class MeanClaim:
         """
         n = self.cases(counts)
         if self.is_proportion:
-            tail = at_least(self.right_cases(counts), n, self.bound)
-            return np.where(n > 0, tail, 1.0)
+            p_values = at_least(self.right_cases(counts), n, self.bound)
+        else:
+            p_values = self._p_values_of_mean(counts, n)
+        # no case is no evidence
+        return np.where(n > 0, p_values, 1.0)
 
+    def _p_values_of_mean(self, counts: Confusion, n: Any) -> Floats:
+        """Return the smaller of Hoeffding's and Bentkus's bound, for a mean loss."""
         values = tuple(float(value) for value in self.values)
         smallest, largest = min(values), max(values)
         mean = counts.weighed(values) / np.maximum(n, 1)
@@ -140,8 +145,7 @@ class MeanClaim:
         hoeffding = np.where(loss < loss_bound, np.exp(exponent), 1.0)
         lost_cases = np.ceil(n * loss - 1e-9)  # rounding must not add a case
         bentkus = math.e * at_least(n - lost_cases, n, self.bound)
-        smaller = np.minimum(np.minimum(hoeffding, bentkus), 1.0)
-        return np.where(n > 0, smaller, 1.0)
+        return np.minimum(np.minimum(hoeffding, bentkus), 1.0)
 
     def passes(self, counts: Confusion, alpha: float | Floats) -> NDArray[np.bool_]:
         """Return at which cuts the claim is proved with an error of alpha."""

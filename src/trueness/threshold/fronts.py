@@ -245,16 +245,26 @@ def _ranks(cuts: Cuts, metric: Metric, places: Ints) -> Ints:
 
     if rounding and metric.is_exact:
         starts = np.flatnonzero(begins_rank)
-        for start, stop in zip(starts, np.r_[starts[1:], order.size], strict=True):
+        stops = np.append(starts[1:], order.size)
+        for start, stop in zip(starts, stops, strict=True):
             run = order[start:stop]
             if run.size > 1 and np.isfinite(values[run[0]]):
-                # squares of roots with their sign have the order of the roots
-                exact = _cuts.exact_values(cuts, metric, places[run])
-                exact_order = sorted(range(run.size), key=exact.__getitem__)
-                sorted_values = exact[exact_order]
-                order[start:stop] = run[exact_order]
-                begins_rank[start + 1 : stop] = sorted_values[1:] != sorted_values[:-1]
+                run, is_new = _sort_exactly(cuts, metric, places, run)
+                order[start:stop] = run
+                begins_rank[start:stop] = is_new
 
     ranks = np.empty(places.size, dtype=np.int64)
     ranks[order] = np.cumsum(begins_rank)
     return ranks
+
+
+def _sort_exactly(
+    cuts: Cuts, metric: Metric, places: Ints, run: Ints
+) -> tuple[Ints, NDArray[np.bool_]]:
+    """Sort a run of nearly equal values; return which differ from the one before."""
+    # squares of roots with their sign have the order of the roots
+    exact = _cuts.exact_values(cuts, metric, places[run])
+    order = sorted(range(run.size), key=exact.__getitem__)
+    sorted_values = exact[order]
+    differs = np.asarray(sorted_values[1:] != sorted_values[:-1], dtype=bool)
+    return run[order], np.append(True, differs)
