@@ -234,8 +234,8 @@ def test_groups_explain_the_differences():
 def test_answers_are_shown_and_travel():
     answer = trueness.across_sites(SIX, "recall")
 
-    assert "next site: between" in repr(answer)
-    assert answer.to_dict()["prediction"]["method"] == "nagashima"
+    assert "95 % prediction interval" in repr(answer)
+    assert answer.to_dict()["prediction"]["method"] == "prediction (nagashima)"
     assert list(answer.to_frame().columns)[:2] == ["site", "value"]
     assert "_model" not in answer.to_dict()
 

@@ -387,7 +387,11 @@ class Estimate(Answer):
         """Write name, value, level and interval in one line, then the notes."""
         value, low, high = as_precise(self.value, self.low, self.high)
         # a posterior's interval is no confidence interval
-        kind = "credible interval" if self.method.startswith("posterior") else "CI"
+        kind = "CI"
+        if self.method.startswith("posterior"):
+            kind = "credible interval"
+        elif self.method.startswith("prediction"):
+            kind = "prediction interval"
         interval = f"{level_text(self.level)} {kind} {low} to {high}"
         line = f"{self.name} {value} ({interval}{within(self)})"
         return "\n".join([line.strip(), *(f"  Note: {note}" for note in self.notes)])

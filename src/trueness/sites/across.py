@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import wraps
 from inspect import Parameter, signature
 from types import MappingProxyType
-from typing import Any, final
+from typing import Any, Protocol, TypeVar, cast, final
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import described, listing
-from trueness._core.numbers import counted, level_text, p_is, percent
+from trueness._core.numbers import counted, p_is, percent
 from trueness._core.records import Estimate, Record, native_frame
 from trueness.counts.answers import of_counts
 from trueness.counts.values import Panel, Tally
@@ -42,6 +42,9 @@ from trueness.sites.random_effects import (
 )
 from trueness.sites.scales import UNBOUNDED, OpenScale
 from trueness.sites.values import SiteMeasure, SiteValue, read_measure, site_value
+
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 # with fewer sites the variance between them cannot be estimated
 FEWEST_SITES = 5
@@ -106,7 +109,7 @@ class AcrossSites(Record):
         lines = [f"{self.measure} at {counted(len(self.sites), 'site')}"]
         if self.mean is not None and self.prediction is not None:
             lines.append(f"  mean: {_line(self.mean)}")
-            lines.append(f"  next site: {_prediction_line(self.prediction)}")
+            lines.append(f"  next site: {_line(self.prediction)}")
         if self.between is not None:
             lines.append(
                 f"  between sites: standard deviation {_line(self.between)} on the "
@@ -135,22 +138,31 @@ class AcrossSites(Record):
         return native_frame(columns, backend)
 
 
+def model_of(answer: AcrossSites) -> RandomEffects | None:
+    """Return the model behind an answer; None with too few sites for one."""
+    return answer._model
+
+
+def scale_of(answer: AcrossSites) -> OpenScale:
+    """Return the scale on which the model of an answer was fitted."""
+    return OpenScale(answer._ends)
+
+
 def _line(estimate: Estimate) -> str:
     """Write an estimate in one line, without its name and notes."""
     text = repr(estimate).partition("\n")[0]
     return text.removeprefix(f"{estimate.name} ")
 
 
-def _prediction_line(prediction: Estimate) -> str:
-    """Write a prediction interval."""
-    level = level_text(prediction.level)
-    return (
-        f"between {prediction.low:.3f} and {prediction.high:.3f} ({level} prediction "
-        f"interval, {prediction.method})"
-    )
+class OfSites(Protocol[R_co]):
+    """An analysis of sites: of a mapping from site to counts, or of data."""
+
+    def __call__(self, data: Any, /, *arguments: Any, **options: Any) -> R_co:
+        """Return the answer over all sites."""
+        ...
 
 
-def of_sites(analysis: Callable[..., Any]) -> Any:
+def of_sites(analysis: Callable[..., R]) -> OfSites[R]:
     """Let an analysis of a mapping from site to counts take data with ``site=``."""
     of_groups: Any = of_counts(analysis)
 
@@ -164,7 +176,7 @@ def of_sites(analysis: Callable[..., Any]) -> Any:
     public: Any = call
     public.takes = of_groups.takes
     public.__signature__ = _signature_with_site(of_groups)
-    return public
+    return cast("OfSites[R]", public)
 
 
 def _signature_with_site(of_groups: Callable[..., Any]) -> Any:
@@ -363,7 +375,7 @@ def predicted_estimate(
         scale.value(low),
         scale.value(high),
         level,
-        method,
+        f"prediction ({method})",
         name=f"{name} at the next site",
     )
 

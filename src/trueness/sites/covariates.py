@@ -94,13 +94,13 @@ def _design_columns(name: str, entries: Sequence[object]) -> dict[str, Floats]:
     if all(_is_number(entry) for entry in entries):
         return {name: np.array(entries, dtype=np.float64)}
 
-    words = [str(entry) for entry in entries]
-    groups = sorted(set(words))
+    group_of_site = [str(entry) for entry in entries]
+    reference, *others = sorted(set(group_of_site))
     return {
-        f"{group} (against {groups[0]})": np.array(
-            [float(word == group) for word in words]
+        f"{group} (against {reference})": np.array(
+            [float(own_group == group) for own_group in group_of_site]
         )
-        for group in groups[1:]
+        for group in others
     }
 
 

@@ -16,7 +16,7 @@ from trueness._core.numbers import counted, level_text
 from trueness._core.records import Estimate, Record, native_frame
 from trueness.inference.estimates import estimate_from_interval, estimate_of_proportion
 from trueness.inference.variance import VarianceEstimate
-from trueness.sites.across import FEWEST_SITES, AcrossSites
+from trueness.sites.across import FEWEST_SITES, AcrossSites, model_of, scale_of
 from trueness.sites.prediction import PREDICTION_INTERVALS
 from trueness.sites.random_effects import RandomEffects, fit_random_effects
 from trueness.sites.scales import OpenScale
@@ -106,7 +106,7 @@ def leave_sites_out(
             f"{described(answer)}.",
             option="answer",
         )
-    model = answer._model
+    model = model_of(answer)
     if model is None or model.values.size <= FEWEST_SITES:
         raise NotEnoughCases(
             f"Leaving one site out needs {FEWEST_SITES + 1} sites with a value; found "
@@ -114,7 +114,7 @@ def leave_sites_out(
             option="site",
         )
 
-    scale = OpenScale(answer._ends)
+    scale = scale_of(answer)
     predictions = {}
     held = {}
     for place, name in enumerate(answer.weights):
@@ -138,7 +138,11 @@ def _predict_site(
     sampling_variance = float(model.variances[place])
     low, high = PREDICTION_INTERVALS[method](without, level, sampling_variance)
     estimate = estimate_from_interval(
-        scale.value(without.mean), scale.value(low), scale.value(high), level, method
+        scale.value(without.mean),
+        scale.value(low),
+        scale.value(high),
+        level,
+        f"prediction ({method})",
     )
     return estimate, bool(low <= model.values[place] <= high)
 
