@@ -1,0 +1,307 @@
+"""Our answers to the vectors of other software: a closed table of calls.
+
+A vector is a call, its inputs, and the number that somebody else gives, with the
+significant digits to which it is known. An input "$name" is a column of the suite.
+``docs/how_do_we_know.py`` writes the page from the same differences.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import trueness
+from trueness import Attempts, Estimate, Panel, Tally
+
+HERE = Path(__file__).parent
+SUITES = sorted(path.parent.name for path in HERE.glob("*/vectors.json"))
+
+Answers = dict[str, float]
+
+
+def _estimate(estimate: Estimate, prefix: str = "") -> Answers:
+    answers = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+    if prefix:
+        return {
+            prefix: estimate.value,
+            f"{prefix}_low": estimate.low,
+            f"{prefix}_high": estimate.high,
+        }
+    return answers | {"se": estimate.se}
+
+
+def _auc(label: Any, score: Any, **options: Any) -> Answers:
+    return _estimate(trueness.auc(label, score, **options))
+
+
+def _average_precision(label: Any, score: Any, **options: Any) -> Answers:
+    return _estimate(trueness.average_precision(label, score, **options))
+
+
+def _partial_auc(label: Any, score: Any, **options: Any) -> Answers:
+    for name in ("fpr", "tpr"):
+        if name in options:
+            options[name] = tuple(options[name])
+    return _estimate(trueness.partial_auc(label, score, **options))
+
+
+def _metric(
+    label: Any, score: Any, metric: str, threshold: float, **options: Any
+) -> Answers:
+    record = trueness.at_threshold(
+        label, score, threshold=threshold, metrics=[metric], **options
+    )
+    return _estimate(record[metric])
+
+
+def _table(
+    metric: str, tp: float, fp: float, fn: float, tn: float, **options: Any
+) -> Answers:
+    verdicts = Tally([1, 0], pos=[int(tp), int(fn)], neg=[int(fp), int(tn)])
+    record = trueness.at_threshold(verdicts, threshold=1, metrics=[metric], **options)
+    return _estimate(record[metric])
+
+
+def _best_threshold(label: Any, score: Any, **options: Any) -> Answers:
+    point = trueness.best_threshold(label, score, **options)
+    low, high = point.score_range
+    return {"value": point.value, "low": low, "high": high}
+
+
+def _compare_auc(
+    label: Any, first: Any, second: Any, paired: bool = True, **options: Any
+) -> Answers:
+    if paired:
+        answer = trueness.compare_auc(label, {"a": first, "b": second}, **options)
+    else:
+        separate = {
+            "a": trueness.tally(label, first),
+            "b": trueness.tally(label, second),
+        }
+        answer = trueness.compare_auc(separate, **options)
+    return _pair(answer)
+
+
+def _compare_verdicts(
+    both: int, only_first: int, only_second: int, neither: int, **options: Any
+) -> Answers:
+    """Of positives: two tests find both, one of them, or neither."""
+    rows = [[1, 1], [1, 0], [0, 1], [0, 0]]
+    panel = Panel(["a", "b"], rows, pos=[both, only_first, only_second, neither])
+    return _pair(trueness.compare_metric(panel, metric="recall", **options))
+
+
+def _pair(comparison: Any) -> Answers:
+    pair = comparison.pairs[0]
+    return {
+        "difference": pair.difference.value,
+        "low": pair.difference.low,
+        "high": pair.difference.high,
+        "statistic": pair.statistic,
+        "p_value": pair.p_value,
+    }
+
+
+def _brier(label: Any, score: Any, **options: Any) -> Answers:
+    return _estimate(trueness.brier(label, score, **options))
+
+
+def _log_loss(label: Any, score: Any, **options: Any) -> Answers:
+    return _estimate(trueness.log_loss(label, score, **options))
+
+
+def _calibration_line(label: Any, score: Any, **options: Any) -> Answers:
+    line = trueness.calibration_line(label, score, **options)
+    return {
+        "slope": line.slope.value,
+        "slope_se": line.slope.se,
+        "intercept": line.intercept.value,
+        "intercept_se": line.intercept.se,
+    }
+
+
+def _calibration_test(label: Any, score: Any, **options: Any) -> Answers:
+    test = trueness.calibration_test(label, score, **options)
+    return {"statistic": test.statistic, "p_value": test.p_value}
+
+
+def _calibration_index(label: Any, score: Any, **options: Any) -> Answers:
+    index = trueness.calibration_index(label, score, **options)
+    return {
+        "ici": index.ici.value,
+        "e50": index.e50.value,
+        "e90": index.e90.value,
+        "largest": index.largest.value,
+    }
+
+
+def _calibration_error(label: Any, score: Any, **options: Any) -> Answers:
+    return {"plain": trueness.calibration_error(label, score, **options).plain.value}
+
+
+def _decision_curve(
+    label: Any, score: Any, threshold: float, **options: Any
+) -> Answers:
+    curve = trueness.decision_curve(label, score, threshold=[threshold], **options)
+    return {
+        "net_benefit": float(curve.net_benefit[0]),
+        "treat_all": float(curve.treat_all[0]),
+    }
+
+
+def _two_raters(both: int, only_first: int, only_second: int, neither: int) -> Answers:
+    rows = [[1, 1], [1, 0], [0, 1], [0, 0]]
+    panel = Panel(["a", "b"], rows, unknown=[both, only_first, only_second, neither])
+    return {
+        method: trueness.rater_agreement(panel, method=method).value
+        for method in ("cohen", "gwet", "fleiss")
+    }
+
+
+def _rater_table(table: list[list[int]], **options: Any) -> Answers:
+    """Two raters, as a square table of counts."""
+    cells = [
+        (first, second, count)
+        for first, row in enumerate(table)
+        for second, count in enumerate(row)
+        if count
+    ]
+    rows = [[first, second] for first, second, _ in cells]
+    panel = Panel(["a", "b"], rows, unknown=[count for _, _, count in cells])
+    return _estimate(trueness.rater_agreement(panel, **options))
+
+
+def _raters(ratings: dict[str, list[float | None]], **options: Any) -> Answers:
+    columns = {
+        name: [math.nan if rating is None else float(rating) for rating in column]
+        for name, column in ratings.items()
+    }
+    items = len(next(iter(columns.values())))
+    panel = trueness.panel([None] * items, columns)
+    return _estimate(trueness.rater_agreement(panel, **options))
+
+
+def _pass_at_k(passed: list[int], tried: list[int], k: int) -> Answers:
+    items = [f"item {number}" for number in range(len(passed))]
+    return _estimate(trueness.pass_at_k(Attempts(items, passed, tried), k))
+
+
+def _across_sites(passed: list[int], tried: list[int], **options: Any) -> Answers:
+    sites = {
+        f"site {number}": Tally([1, 0], pos=[x, n - x])
+        for number, (x, n) in enumerate(zip(passed, tried, strict=True))
+    }
+    answer = trueness.across_sites(sites, measure="recall", **options)
+    return (
+        _estimate(answer.mean, "mean")
+        | _estimate(answer.between, "between")
+        | _estimate(answer.prediction, "prediction")
+        | {"i_squared": answer.i_squared.value}
+    )
+
+
+def _summary_roc(tp: Any, fp: Any, fn: Any, tn: Any, **options: Any) -> Answers:
+    studies = {
+        f"study {number}": Tally([1, 0], pos=[a, c], neg=[b, d])
+        for number, (a, b, c, d) in enumerate(zip(tp, fp, fn, tn, strict=True))
+    }
+    answer = trueness.summary_roc(studies, **options)
+    return (
+        _estimate(answer.sensitivity, "sensitivity")
+        | _estimate(answer.specificity, "specificity")
+        | {"correlation": answer.correlation}
+    )
+
+
+def _partly_verified(
+    verified_pos: list[int],
+    verified_neg: list[int],
+    unverified: list[int],
+    metric: str,
+) -> Answers:
+    """Of each verdict, 1 and 0: how many were verified, how many not."""
+    verdicts = Tally([1, 0], verified_neg, verified_pos, unverified)
+    record = trueness.at_threshold(
+        verdicts, threshold=1, metrics=[metric], unlabelled="missing at random"
+    )
+    return _estimate(record[metric])
+
+
+def _reader_study(**options: Any) -> Answers:
+    """Van Dyke's readings, which Trueness brings along."""
+    data = trueness.scan(trueness.samples.path("readers"))
+    study = trueness.reader_study(data, label="truth", score="rating", **options)
+    return _pair(study) | {"p_value": study.p_value}
+
+
+CALLS: dict[str, Callable[..., Answers]] = {
+    "across_sites": _across_sites,
+    "auc": _auc,
+    "average_precision": _average_precision,
+    "best_threshold": _best_threshold,
+    "brier": _brier,
+    "calibration_error": _calibration_error,
+    "calibration_index": _calibration_index,
+    "calibration_line": _calibration_line,
+    "calibration_test": _calibration_test,
+    "compare_auc": _compare_auc,
+    "compare_verdicts": _compare_verdicts,
+    "decision_curve": _decision_curve,
+    "log_loss": _log_loss,
+    "metric": _metric,
+    "partial_auc": _partial_auc,
+    "partly_verified": _partly_verified,
+    "pass_at_k": _pass_at_k,
+    "rater_table": _rater_table,
+    "raters": _raters,
+    "reader_study": _reader_study,
+    "summary_roc": _summary_roc,
+    "table": _table,
+    "two_raters": _two_raters,
+}
+
+
+@cache
+def read_suite(name: str) -> dict[str, Any]:
+    suite: dict[str, Any] = json.loads((HERE / name / "vectors.json").read_text())
+    return suite
+
+
+def fill_in(inputs: Any, data: dict[str, Any]) -> Any:
+    """Put columns in place of their names."""
+    if isinstance(inputs, dict):
+        return {key: fill_in(value, data) for key, value in inputs.items()}
+    if isinstance(inputs, str) and inputs.startswith("$"):
+        return data[inputs[1:]]
+    return inputs
+
+
+def answers_of(suite: dict[str, Any]) -> Iterator[tuple[dict[str, Any], float]]:
+    """Each vector with our number; calls with the same inputs are made once."""
+    answered: dict[tuple[str, str], Answers] = {}
+    for vector in suite["vectors"]:
+        call, answer = vector["call"].split(".")
+        key = (call, json.dumps(vector["inputs"], sort_keys=True))
+        if key not in answered:
+            inputs = fill_in(vector["inputs"], suite["data"])
+            with warnings.catch_warnings():
+                # what a warning doubts is not what is compared here
+                warnings.simplefilter("ignore")
+                answered[key] = CALLS[call](**inputs)
+        yield vector, answered[key][answer]
+
+
+def tolerance(vector: dict[str, Any]) -> float:
+    """Half a unit of the last digit that is known."""
+    number = abs(vector["number"])
+    leading_digit = math.floor(math.log10(number)) if number else 0
+    last_digit = 10.0 ** (leading_digit + 1 - vector["digits"])
+    # the number itself was rounded, to the nearest float
+    return 0.5 * last_digit + 4 * np.finfo(float).eps * number
