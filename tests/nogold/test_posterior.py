@@ -244,7 +244,11 @@ def test_a_test_that_says_nothing_is_noted():
 
 @pytest.mark.filterwarnings("ignore:latent_class")
 def test_not_converged_is_a_warning(monkeypatch):
-    for name, value in (("MOST", {False: 4000}), ("MOST_STEPS", 0), ("REFIT", 0)):
+    for name, value in (
+        ("MAX_PROPOSALS_INDEPENDENT", 4000),
+        ("MAX_STEPS_TIMES_TESTS", 0),
+        ("STEPS_PER_FIT", 0),
+    ):
         monkeypatch.setattr(_sampling, name, value)
     with pytest.warns(
         trueness.NotConvergedWarning, match="effective draws of the 9,000"

@@ -24,8 +24,8 @@ from trueness.inference.estimates import estimate_from_interval
 from trueness.inference.intervals import student_quantile
 from trueness.inference.variance import Influence, estimate_variance
 from trueness.nogold.model import only_value
+from trueness.nogold.particles import effective_number, resample
 from trueness.nogold.posterior import summary_of_draws
-from trueness.nogold.sampling import kish, resample
 
 Rng = np.random.Generator
 LABELLED = ("random", "by verdict", "by truth")
@@ -245,7 +245,7 @@ def joint_shares(
     # the share of each pattern in the population, by the Bayesian bootstrap
     w = rng.standard_gamma(data.total, (draws, len(data.x)))
     p, w = probabilities(b, data.x), w / w.sum(axis=1, keepdims=True)
-    return w * p, w * (1 - p), kish(weight)
+    return w * p, w * (1 - p), effective_number(weight)
 
 
 def _stretch(data: Verdicts, mode: Floats, information: Floats) -> Floats:
