@@ -171,3 +171,13 @@ def test_weighted_cases_are_refused():
 
     with pytest.raises(trueness.InputError, match="does not take weights"):
         trueness.summary_roc(dict.fromkeys("ABCDE", tally))
+
+
+def test_no_false_positive_anywhere_is_for_the_normal_model():
+    rows = {"tp": [8, 9, 7, 6, 9], "fn": [2, 1, 3, 4, 1], "fp": [0] * 5, "tn": [20] * 5}
+    studies = trueness.read_studies(rows)
+
+    with pytest.raises(trueness.NotEnoughCases, match='method="normal"'):
+        trueness.summary_roc(studies)
+    answer = trueness.summary_roc(studies, method="normal")
+    assert 0.9 < answer.specificity.value < 1

@@ -164,10 +164,15 @@ def summary_point(summary: SummaryROC) -> Finding:
                 sites=counted(len(summary.sites), "site"),
                 sensitivity=f"{summary.sensitivity.value:.3g}",
                 specificity=f"{summary.specificity.value:.3g}",
-                correlation=f"{summary.correlation:.2f}",
+                correlation=_correlation_text(summary.correlation),
             ),
         ),
         notes=said(summary.notes),
         tables=(table("Summary point", ("", "value"), rows),),
         figures=(Figure(plane_figure(summary), "Sites in the ROC plane"),),
     )
+
+
+def _correlation_text(correlation: float) -> str:
+    """Write a correlation, which sites that do not vary do not show."""
+    return "not known" if math.isnan(correlation) else f"{correlation:.2f}"

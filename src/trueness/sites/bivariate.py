@@ -28,6 +28,8 @@ from trueness._core.arrays import Floats
 
 # sensitivity first, specificity second, everywhere in this module
 _PAIR = 2
+# a smaller standard deviation on the log odds scale is what a search leaves of zero
+_NO_VARIATION = 1e-5
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,12 @@ class StudyCounts:
     def wrong(self) -> Floats:
         """Return the wrong verdicts of positives and of negatives, shape (k, 2)."""
         return np.column_stack([self.false_negatives, self.false_positives])
+
+    @property
+    def lacks_a_kind(self) -> bool:
+        """Return whether no study has a wrong, or a correct, verdict of some class."""
+        totals = np.concatenate([self.correct.sum(axis=0), self.wrong.sum(axis=0)])
+        return bool((totals == 0).any())
 
     @property
     def has_zero_cell(self) -> bool:
@@ -86,8 +94,9 @@ class BivariateFit:
     @property
     def correlation(self) -> float:
         """Return the correlation between sites; NaN where one does not vary."""
-        product = float(np.prod(self.deviations))
-        return float(self.between[0, 1]) / product if product > 0 else math.nan
+        if self.deviations.min() < _NO_VARIATION:
+            return math.nan
+        return float(self.between[0, 1]) / float(np.prod(self.deviations))
 
 
 def fit_normal(counts: StudyCounts) -> BivariateFit:

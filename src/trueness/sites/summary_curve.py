@@ -179,6 +179,13 @@ def summary_roc(
         )
 
     counts = _study_counts([tables[name] for name in usable])
+    if method == "binomial" and counts.lacks_a_kind:
+        raise NotEnoughCases(
+            "The binomial model needs wrong and correct verdicts of each class; in all "
+            'studies together one kind is missing. Type method="normal".',
+            option="method",
+            example="normal",
+        )
     fit = FITS[method](counts)
     curve_fpr, curve_tpr = _summary_curve(fit, counts)
     return SummaryROC(
@@ -347,7 +354,7 @@ def summary_sensitivity(fit: BivariateFit, fpr: Floats) -> Floats:
     from scipy.special import logit
 
     of_sensitivity, of_specificity = fit.deviations
-    if not (of_sensitivity > 0 and of_specificity > 0):
+    if math.isnan(fit.correlation):
         # without variation of one of both, the curve keeps the odds ratio
         of_sensitivity = of_specificity = 1.0
     ratio = of_specificity / of_sensitivity
