@@ -180,6 +180,17 @@ def test_site_without_a_value_is_left_out_and_named():
     assert any("Left out" in note and "empty" in note for note in answer.notes)
 
 
+def test_site_whose_variance_is_unknown_is_left_out():
+    frame = scored(6, np.random.default_rng(0))
+    sites = dict(trueness.tally(frame, label="y", score="p", by="hospital"))
+    sites["one positive"] = trueness.Tally([2, 1], pos=[1, 0], neg=[3, 12])
+
+    answer = trueness.across_sites(sites, "auc")
+
+    assert "one positive" in answer.sites
+    assert "one positive" not in answer.weights
+
+
 def test_small_sites_are_said_to_be_small():
     sites = {**SIX, "tiny": trueness.Tally([1, 0], pos=[4, 2])}
 

@@ -459,8 +459,8 @@ def _notes_on_sites(values: Mapping[str, SiteValue]) -> list[str]:
     corrected = [name for name, value in values.items() if value.corrected]
     if corrected:
         notes.append(
-            "The value lies at an end of its range, so half a case was added on both "
-            f"sides: {listing(corrected)}."
+            "Nothing varied there, as where every case is right, so half a case was "
+            f"added on both sides: {listing(corrected)}."
         )
     small = [name for name, value in values.items() if value.cases < FEW_CASES]
     if small:

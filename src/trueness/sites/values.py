@@ -333,7 +333,8 @@ def _on_open_scale(
     """Return the value and its variance on the scale without ends."""
     lowest, highest = scale.ends
     value = estimate.value
-    if math.isnan(value):
+    if math.isnan(value) or math.isnan(variance):
+        # a single case or cluster leaves nothing to compare it with
         return SiteValue(estimate, math.nan, math.nan, cases=cases)
 
     if lowest < value < highest and variance > 0:
