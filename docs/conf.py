@@ -292,6 +292,27 @@ def picture(path: Path) -> list[str]:
     ]
 
 
+def write_other_names() -> None:
+    """Write what other libraries and professions call each function."""
+    from trueness._core.synonyms import CALLS
+
+    page = [
+        "# What others call it",
+        "",
+        "The names that scikit-learn, pROC, yardstick, torchmetrics, epidemiology, "
+        "credit scoring and machine learning use, and what to type here.",
+        "",
+        "| elsewhere | here |",
+        "| --- | --- |",
+    ]
+    for call, synonyms in CALLS.items():
+        # readers search for words; names of functions have underscores
+        phrases = [name.replace("_", " ") for name in synonyms if "_" in name]
+        names = ", ".join([*(f"`{name}`" for name in synonyms), *phrases])
+        page.append(f"| {names} | `trueness.{call}` |")
+    (GENERATED / "other_names.md").write_text("\n".join(page) + "\n")
+
+
 def write_benchmarks() -> None:
     """Copy the measured tables."""
     results = HERE.parent / "benchmarks" / "RESULTS.md"
@@ -316,4 +337,5 @@ write_reference()
 write_commands()
 write_gallery()
 write_benchmarks()
+write_other_names()
 draw_figures()

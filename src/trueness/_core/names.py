@@ -15,6 +15,7 @@ from inspect import cleandoc
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import nearest
 from trueness._core.records import shown
+from trueness._core.synonyms import CALLS
 
 NAMELESS = "(no name)"
 
@@ -61,58 +62,6 @@ def _around(name: str, at: int, most: int) -> str:
     return f"{shown(name[:head])}…{_cut(name[start:], most - head - 1)}"
 
 
-# what to type here, and what other libraries call it (scikit-learn, pROC, yardstick,
-# torchmetrics), or the module of Trueness that has it
-ELSEWHERE = {
-    "best_threshold(y_true, y_score)": "threshold cutpointr",
-    "estimate(y_true, y_score, statistic=f)": "bootstrap ci confint inference",
-    "fidel(panel) or trueness.compare_combiners(panel)": "combine ensemble ensembles",
-    "calibrate(y_true, y_score)": "CalibratedClassifierCV calibration",
-    'tally(trueness.scan("cases.csv"), label="y", score="p")': "read_csv read_parquet "
-    "read open data counts",
-    'check(y_true, y_score, requirements="auc >= 0.8")': "monitoring contract",
-    "plots.roc(y_true, y_score)": "plot_roc ggroc plot_roc_curve plot plots",
-    'report.write(data, "report.html")': "report",
-    "evaluate(y_true, y_score)": "score summary classification metrics findings",
-    "latent_class(panel)": "nogold hui_walter",
-    "attempts(frame)": "evals",
-    "leaves(y_true, nodes)": "trees",
-    "reader_study(frame)": "readers mrmc",
-    'save_map(map, "map.json")': "save dump",
-    'load_map("map.json")': "load",
-    "estimators.Calibrator(model)": "estimators",
-    "auc(y_true, y_score)": "roc_auc_score roc_auc auroc BinaryAUROC AUROC ci_auc "
-    "roc_auc_vec binary_auroc ranking",
-    "gini(y_true, y_score)": "accuracy_ratio somers_d gini_coefficient",
-    "ks(y_true, y_score)": "ks_statistic kolmogorov_smirnov ks_2samp",
-    "decile_table(y_true, y_score)": "gains_table deciles gain_table lift_table",
-    "roc(y_true, y_score)": "roc_curve BinaryROC RocCurveDisplay",
-    "average_precision(y_true, y_score)": "average_precision_score pr_auc auprc "
-    "BinaryAveragePrecision",
-    "precision_recall(y_true, y_score)": "precision_recall_curve pr_curve "
-    "BinaryPrecisionRecallCurve",
-    "confusion(y_true, y_score, 0.5)": "confusion_matrix conf_mat "
-    "BinaryConfusionMatrix ConfusionMatrixDisplay",
-    "at_threshold(y_true, y_score, 0.5)": "classification_report coords "
-    "precision_recall_fscore_support",
-    "brier(y_true, y_score)": "brier_score_loss brier_class brier_score",
-    "log_loss(y_true, y_score)": "mn_log_loss cross_entropy",
-    "compare_auc(y_true, {'a': a, 'b': b})": "roc_test delong_roc_test delong "
-    "delong_test comparison",
-    "reliability(y_true, y_score)": "calibration_curve CalibrationDisplay",
-    "calibration_error(y_true, y_score)": "BinaryCalibrationError "
-    "expected_calibration_error ece",
-    "estimators.ThresholdClassifier(model)": "TunedThresholdClassifierCV",
-    "multiclass_auc(y_true, scores)": "MulticlassAUROC multiclass_roc hand_till",
-    "accuracy(y_true, y_pred)": "accuracy_score BinaryAccuracy",
-    "f1(y_true, y_pred)": "BinaryF1Score F1Score f_meas",
-    "precision(y_true, y_pred)": "precision_score BinaryPrecision",
-    "recall(y_true, y_pred)": "recall_score BinaryRecall",
-    "mcc(y_true, y_pred)": "matthews_corrcoef BinaryMatthewsCorrCoef",
-    "kappa(y_true, y_pred)": "cohen_kappa_score BinaryCohenKappa",
-}
-
-
 def not_here(
     name: str, known: Collection[str], inside: Mapping[str, str] | None = None
 ) -> str:
@@ -137,8 +86,9 @@ def not_a_function(name: str) -> InputError:
 
 
 def _typed_here(name: str) -> str:
-    found = (here for here, others in ELSEWHERE.items() if name in others.split())
-    return "".join(f" Type trueness.{here}." for here in found)
+    """Say what to type for a name of another library or profession, or nothing."""
+    calls = [call for call, synonyms in CALLS.items() if name in synonyms]
+    return "".join(f" Type trueness.{call}." for call in calls)
 
 
 WORDS: dict[str, str] = {

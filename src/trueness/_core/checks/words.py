@@ -9,6 +9,8 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from trueness._core.synonyms import WORDS
+
 Array = NDArray[Any]
 
 
@@ -68,39 +70,6 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-# words of Trueness, and what people type who know them from elsewhere
-_ELSEWHERE = {
-    "level": "conf confidence conf_level confidence_level ci alpha",
-    "rng": "seed random_state",
-    "replicates": "bootstrap boot_n n_boot n_bootstrap n_bootstraps n_resamples",
-    "half_width": "width",
-    "at_least": "min minimum",
-    "at_most": "max maximum",
-    "data": "frame df",
-    "other": "b",
-    "band": "kind",
-    "method": "rule kind",
-    "metric": "scoring measure what",
-    "metrics": "scoring metric measure measures",
-    "maximize": "metric objective optimize criterion",
-    "minimize": "cost costs cost_fp cost_fn",
-    "subject_to": "constraint constraints",
-    "cluster": "group groups clusters",
-    "by": "group groups",
-    "weight": "weights",
-    "score": "scores",
-    "scores": "score columns",
-    "label": "labels target",
-    "y_true": "labels target",
-    "y_score": "y_pred y_prob y_hat probas",
-    "positive": "pos event_level",
-    "auc": "roc_auc auroc",
-    "platt": "logistic",
-    "cv": "folds n_splits",
-    "settings": "memory_limit threads",
-}
-
-
 def nearest(name: object, known: Collection[str]) -> str:
     """Name the known words that a wrong one can mean, as a sentence, or nothing.
 
@@ -109,9 +78,11 @@ def nearest(name: object, known: Collection[str]) -> str:
     """
     if not isinstance(name, str) or name in known:
         return ""
-    meant = [k for k, said in _ELSEWHERE.items() if k in known and name in said.split()]
-    if meant:
-        return f" Did you mean {' or '.join(map(repr, meant))}?"
+    words = [
+        word for word, synonyms in WORDS.items() if word in known and name in synonyms
+    ]
+    if words:
+        return f" Did you mean {' or '.join(map(repr, words))}?"
     if f"{name} (1)" in known:
         return f" Several columns are called {name!r}; here they are numbered."
     lower = {k.lower(): k for k in known if isinstance(k, str)}

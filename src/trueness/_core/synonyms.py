@@ -1,0 +1,196 @@
+"""What other people call it: names of other libraries and professions.
+
+One table for calls, one for parameters and metrics. Python, the shell, the page and the
+documentation read both, so that whoever types a word of another field is told what to
+type here.
+"""
+
+from __future__ import annotations
+
+# what to type here, and its names in scikit-learn, pROC, yardstick, torchmetrics,
+# epidemiology, credit scoring and machine learning
+CALLS: dict[str, tuple[str, ...]] = {
+    "evaluate(y_true, y_score)": (
+        *("score", "summary", "classification", "metrics", "findings", "epi_tests"),
+        *("two_by_two", "diagnostic_accuracy", "dxr", "model_performance"),
+    ),
+    "auc(y_true, y_score)": (
+        *("roc_auc_score", "roc_auc", "auroc", "BinaryAUROC", "AUROC", "ci_auc"),
+        *("roc_auc_vec", "binary_auroc", "ranking", "c_statistic", "c_index"),
+        *("concordance", "concordance_index", "mann_whitney", "auc_score"),
+    ),
+    "gini(y_true, y_score)": ("accuracy_ratio", "somers_d", "gini_coefficient"),
+    "ks(y_true, y_score)": ("ks_statistic", "kolmogorov_smirnov", "ks_2samp"),
+    "decile_table(y_true, y_score)": (
+        *("gains_table", "deciles", "gain_table", "lift_table"),
+    ),
+    "partial_auc(y_true, y_score, fpr=0.1)": ("pauc", "partial_auc_score", "mcclish"),
+    "roc(y_true, y_score)": ("roc_curve", "BinaryROC", "RocCurveDisplay"),
+    "average_precision(y_true, y_score)": (
+        *("average_precision_score", "pr_auc", "prauc", "auprc", "aupr", "auc_pr"),
+        "BinaryAveragePrecision",
+    ),
+    "precision_recall(y_true, y_score)": (
+        *("precision_recall_curve", "pr_curve", "BinaryPrecisionRecallCurve"),
+    ),
+    "best_threshold(y_true, y_score)": (
+        *("threshold", "cutpointr", "cutoff", "optimal_cutpoint", "optimal_cutoff"),
+        *("optimal_threshold", "find_threshold", "integer_program", "ilp", "milp"),
+    ),
+    'best_threshold(y_true, y_score, maximize="recall", subject_to="fpr <= 0.1")': (
+        *("tpr_at_fpr", "sensitivity_at_specificity", "recall_at_fpr"),
+        "BinarySensitivityAtSpecificity",
+    ),
+    'best_threshold(y_true, y_score, maximize="recall", '
+    'subject_to="precision >= 0.9")': (
+        *("recall_at_precision", "precision_at_recall", "BinaryRecallAtFixedPrecision"),
+    ),
+    "confusion(y_true, y_score, 0.5)": (
+        *("confusion_matrix", "conf_mat", "BinaryConfusionMatrix"),
+        *("ConfusionMatrixDisplay", "crosstab", "contingency_table"),
+    ),
+    "at_threshold(y_true, y_score, 0.5)": (
+        *("classification_report", "coords", "precision_recall_fscore_support"),
+    ),
+    "estimate(y_true, y_score, statistic=f)": (
+        *("bootstrap", "ci", "confint", "inference", "confidence_interval"),
+    ),
+    "compare_auc(y_true, {'a': a, 'b': b})": (
+        *("roc_test", "delong_roc_test", "delong", "delong_test", "comparison"),
+        *("compare_roc", "roc_compare"),
+    ),
+    "compare_metric(y_true, {'a': a, 'b': b}, \"accuracy\", method=\"mcnemar\")": (
+        *("mcnemar", "mcnemar_test", "mcnemar_exact", "tango", "paired_proportions"),
+    ),
+    "calibrate(y_true, y_score)": (
+        *("CalibratedClassifierCV", "calibration", "platt", "platt_scaling"),
+        *("isotonic_calibration", "temperature_scaling", "beta_calibration"),
+    ),
+    "calibration_verdict(y_true, y_score)": ("is_calibrated", "calibrated"),
+    'calibration_test(y_true, y_score, method="hosmer-lemeshow")': (
+        *("hosmer_lemeshow", "hoslem_test", "hltest", "hl_test"),
+    ),
+    'calibration_test(y_true, y_score, method="spiegelhalter")': (
+        *("spiegelhalter", "spiegelhalter_z"),
+    ),
+    "calibration_line(y_true, y_score)": (
+        *("calibration_slope", "calibration_intercept", "val_prob", "cox_calibration"),
+        "calibration_in_the_large",
+    ),
+    "reliability(y_true, y_score)": (
+        *("calibration_curve", "CalibrationDisplay", "reliability_diagram"),
+        *("reliability_curve", "calibration_plot"),
+    ),
+    "calibration_error(y_true, y_score)": (
+        *("BinaryCalibrationError", "expected_calibration_error", "ece"),
+    ),
+    "brier(y_true, y_score)": ("brier_score_loss", "brier_class", "brier_score"),
+    "log_loss(y_true, y_score)": ("mn_log_loss", "cross_entropy", "logloss"),
+    "decision_curve(y_true, y_score)": (
+        *("dca", "decision_curve_analysis", "dcurves"),
+    ),
+    "gain_curve(y_true, y_score)": ("gains", "cumulative_gain", "cap"),
+    "lift_curve(y_true, y_score)": ("cumulative_lift", "plot_lift_curve"),
+    "fidel(panel) or trueness.compare_combiners(panel)": (
+        *("combine", "ensemble", "ensembles", "stacking", "super_learner"),
+    ),
+    "latent_class(panel)": (
+        *("nogold", "hui_walter", "lca", "latent_class_analysis", "dawid_skene"),
+        *("no_gold_standard", "imperfect_reference"),
+    ),
+    'prevalence(panel, labelled="random")': ("rogan_gladen", "ppi", "judge", "judges"),
+    "rater_agreement(panel)": (
+        *("fleiss_kappa", "krippendorff", "krippendorff_alpha"),
+        *("gwet", "gwet_ac1", "kappa_score", "irr"),
+    ),
+    "attempts(frame)": ("evals", "evaluation_log"),
+    "pass_at_k(attempts, 5)": ("estimate_pass_at_k", "passk"),
+    "leaves(y_true, nodes)": ("trees", "leaf", "decision_tree"),
+    "reader_study(frame)": ("readers", "mrmc", "MRMC", "obuchowski_rockette"),
+    'across_sites(frame, "auc", site="hospital")': (
+        *("sites", "meta_analysis", "metafor", "rma", "random_effects", "multicentre"),
+    ),
+    'check(y_true, y_score, requirements="auc >= 0.8")': (
+        *("monitoring", "contract", "gate", "assert_metrics"),
+    ),
+    'watch("auc >= 0.8")': ("drift", "data_drift", "monitor", "drift_detection"),
+    "recall(y_true, y_pred)": (*("recall_score", "BinaryRecall", "ppa", "tpr_score"),),
+    "specificity(y_true, y_pred)": (
+        *("npa", "BinarySpecificity", "true_negative_rate"),
+    ),
+    "precision(y_true, y_pred)": ("precision_score", "BinaryPrecision"),
+    "accuracy(y_true, y_pred)": ("accuracy_score", "BinaryAccuracy"),
+    "f1(y_true, y_pred)": (
+        *("BinaryF1Score", "F1Score", "f_meas", "f_score", "f_measure"),
+        "dice_score",
+    ),
+    "f_beta(2)(y_true, y_pred)": ("fbeta_score", "fbeta", "BinaryFBetaScore"),
+    "youden(y_true, y_pred)": ("youden_index", "youdens_j", "j_index"),
+    "mcc(y_true, y_pred)": ("matthews_corrcoef", "BinaryMatthewsCorrCoef"),
+    "kappa(y_true, y_pred)": ("cohen_kappa_score", "BinaryCohenKappa"),
+    "multiclass_auc(y_true, scores)": (
+        *("MulticlassAUROC", "multiclass_roc", "hand_till"),
+    ),
+    "plan_auc(auc=0.8, half_width=0.05)": ("power_roc_test", "sample_size", "power"),
+    "plan_rate(0.9, half_width=0.05)": ("pmsampsize", "sample_size_proportion"),
+    'tally(trueness.scan("cases.csv"), label="y", score="p")': (
+        *("read_csv", "read_parquet", "read", "open", "data", "counts", "read_excel"),
+    ),
+    "plots.roc(y_true, y_score)": (
+        *("plot_roc", "ggroc", "plot_roc_curve", "plot", "plots"),
+    ),
+    'report.write(data, "report.html")': ("report", "html_report"),
+    'save_map(map, "map.json")': ("save", "dump"),
+    'load_map("map.json")': ("load",),
+    "estimators.Calibrator(model)": ("estimators",),
+    "estimators.ThresholdClassifier(model)": (
+        *("TunedThresholdClassifierCV", "FixedThresholdClassifier"),
+    ),
+    "fermi_dirac(n=100, n_pos=50, auc=0.9)": ("fermi", "chemical_potential"),
+    "wisdom_of_crowds(panel)": ("borda", "rank_average", "mean_rank"),
+    "best_combination(posterior)": ("logical_combination", "boolean_combination"),
+    "ranking.leakage(y_true, y_score)": ("bounded_risk",),
+}
+
+# parameters, metrics and methods of Trueness, and what people type who know them from
+# elsewhere
+WORDS: dict[str, tuple[str, ...]] = {
+    "level": ("conf", "confidence", "conf_level", "confidence_level", "ci", "alpha"),
+    "rng": ("seed", "random_state"),
+    "replicates": (
+        *("bootstrap", "boot_n", "n_boot", "n_bootstrap", "n_bootstraps"),
+        "n_resamples",
+    ),
+    "half_width": ("width",),
+    "at_least": ("min", "minimum"),
+    "at_most": ("max", "maximum"),
+    "data": ("frame", "df"),
+    "other": ("b",),
+    "band": ("kind",),
+    "method": ("rule", "kind"),
+    "metric": ("scoring", "measure", "what"),
+    "metrics": ("scoring", "metric", "measure", "measures"),
+    "maximize": ("metric", "objective", "optimize", "criterion"),
+    "minimize": ("cost", "costs", "cost_fp", "cost_fn"),
+    "subject_to": ("constraint", "constraints"),
+    "cluster": ("group", "groups", "clusters"),
+    "by": ("group", "groups"),
+    "weight": ("weights",),
+    "score": ("scores",),
+    "scores": ("score", "columns"),
+    "label": ("labels", "target"),
+    "y_true": ("labels", "target"),
+    "y_score": ("y_pred", "y_prob", "y_hat", "probas"),
+    "positive": ("pos", "event_level"),
+    "auc": ("roc_auc", "auroc", "c_statistic", "concordance"),
+    "average_precision": ("pr_auc", "prauc", "auprc", "aupr", "ap"),
+    "recall": ("sens", "ppa", "hit_rate"),
+    "specificity": ("spec", "npa", "tnr", "true_negative_rate"),
+    "precision": ("positive_predictive_value",),
+    "npv": ("negative_predictive_value",),
+    "f1": ("f_score", "f_measure", "f1_score", "dice"),
+    "youden": ("youden_index", "informedness", "j"),
+    "platt": ("logistic",),
+    "cv": ("folds", "n_splits"),
+    "settings": ("memory_limit", "threads"),
+}

@@ -1,0 +1,42 @@
+"""Words of other libraries and professions are answered with what to type."""
+
+import pytest
+
+import trueness
+from trueness._core.synonyms import CALLS, WORDS
+
+MODULES = {"estimators", "plots", "ranking", "report"}
+SYNONYMS = [(name, call) for call, names in CALLS.items() for name in names]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_what_to_type_begins_with_a_public_name(call):
+    head = call.partition("(")[0].partition(".")[0]
+
+    assert head in {*trueness.__all__, *MODULES}
+
+
+def test_a_synonym_stands_once_and_is_no_public_function():
+    names = [name for name, _ in SYNONYMS]
+    functions = {n for n in trueness.__all__ if callable(getattr(trueness, n))}
+
+    assert len(names) == len(set(names))
+    assert not functions & set(names)
+
+
+@pytest.mark.parametrize(("name", "call"), SYNONYMS)
+def test_a_word_of_others_is_answered(name, call):
+    try:
+        module = getattr(trueness, name)
+    except AttributeError as err:
+        sentence = str(err)
+    else:  # a module of ours by that name says it when it is called
+        with pytest.raises(trueness.InputError) as refusal:
+            module()
+        sentence = str(refusal.value)
+
+    assert f"Type trueness.{call}." in sentence
+
+
+def test_words_of_parameters_are_not_words_of_trueness_for_another():
+    assert all(word not in synonyms for word, synonyms in WORDS.items())
