@@ -27,3 +27,11 @@ def test_a_suite_names_source_version_and_licence(name):
     assert (HERE / name / suite["made_by"]).is_file()
     assert suite["vectors"]
     assert all(vector["digits"] >= 2 for vector in suite["vectors"])
+
+
+def test_the_page_is_current(monkeypatch):
+    """Type python docs/how_do_we_know.py when this fails."""
+    monkeypatch.syspath_prepend(str(HERE.parents[1] / "docs"))
+    import how_do_we_know
+
+    assert how_do_we_know.PAGE.read_text(encoding="utf-8") == how_do_we_know.page()

@@ -40,5 +40,5 @@ write_vectors(
   "Sensitivity to negative predictive value with Wilson's intervals, likelihood ratios, odds ratio, kappa",
   setNames(list(), character()),
   c("epiR's intervals of ratios take the normal quantile, ours Student's: ours are a little wider.",
-    "epiR adds and subtracts the ends of two intervals for Youden's index; ours is Newcombe's, which is narrower and covers.",
+    "epiR adds and subtracts the ends of two intervals for Youden's index; ours is Newcombe's, which is narrower.",
     "epiR's default interval is Clopper and Pearson's, ours Wilson's, its method=\"wilson\"."))
