@@ -8,15 +8,9 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from trueness.nogold import search
+from trueness.nogold.criteria import Draws, net, read_criterion
 from trueness.nogold.formulas import votes
-from trueness.nogold.search import (
-    Draws,
-    best_on_average,
-    mean_of_best,
-    net,
-    read_criterion,
-    winners,
-)
+from trueness.nogold.search import best_on_average, mean_of_best, winners
 
 BOUNDED = ("product", "min", "f1", "jaccard", "f_beta(beta=2)", "f_beta(beta=0.5)")
 OTHERS = ("squares", "mcc", "kappa", "precision", "g_mean", "f1 + mcc")
@@ -55,11 +49,13 @@ def random_draws(rng, trial, n=30):
 
 def every_value(c, d):
     """Give the criterion for all combinations, (draws, combinations)."""
-    n = d.a.shape[1]
+    n = d.in_positives.shape[1]
     members = (np.arange(2**n)[:, None] >> np.arange(n) & 1) * 1.0
     # einsum: threads of BLAS would wait for each other on a busy machine
-    sens, fpr = (np.einsum("cj,dj->dc", members, m) for m in (d.a, d.b))
-    return c.value(sens, 1 - fpr, d.phi[:, None])
+    sens, fpr = (
+        np.einsum("cj,dj->dc", members, m) for m in (d.in_positives, d.in_negatives)
+    )
+    return c.value(sens, 1 - fpr, d.prevalence[:, None])
 
 
 @pytest.mark.parametrize("name", [*BOUNDED, *OTHERS])
@@ -70,21 +66,23 @@ def test_against_enumeration(rng, name):
         chosen, gap = best_on_average(c, d)
         best = every_value(c, d).mean(axis=0).max()
         assert gap == 0
-        assert c.of(d, chosen).mean() == pytest.approx(best, abs=1e-12)
+        assert c.evaluate(d, chosen).mean() == pytest.approx(best, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", BOUNDED)
 @pytest.mark.parametrize("tried", [0, 2])
 def test_bounds_and_parts_against_enumeration(rng, name, tried, monkeypatch):
     """Patterns are decided by the bounds, or put in and out, not by trying."""
-    monkeypatch.setattr(search, "TRIED", tried)
-    monkeypatch.setattr(search, "FEW", 0)
+    monkeypatch.setattr(search, "MAX_ENUMERATED", tried)
+    monkeypatch.setattr(search, "PATTERNS_OF_FOUR", 0)
     c, closed = read_criterion(name), 0
     for trial in range(30):
         d = random_draws(rng, trial)
-        monkeypatch.setattr(search, "PARTS", (2**15, d.a.shape[1])[trial % 2])
+        monkeypatch.setattr(
+            search, "MAX_PARTS", (2**15, d.in_positives.shape[1])[trial % 2]
+        )
         chosen, gap = best_on_average(c, d)
-        best, value = every_value(c, d).mean(axis=0).max(), c.of(d, chosen).mean()
+        best, value = every_value(c, d).mean(axis=0).max(), c.evaluate(d, chosen).mean()
         assert value <= best + 1e-13
         assert value + gap >= best - 1e-12
         closed += gap == 0
@@ -98,8 +96,8 @@ def test_knowing_the_draw_is_better(rng, name):
         d = random_draws(rng, trial)
         best = every_value(c, d).max(axis=1)
         assert mean_of_best(c, d) >= best.mean() - 1e-13
-        if name != "f1 + mcc" or d.a.shape[1] < 16:
-            assert c.of(d, winners(c, d)) == pytest.approx(best, abs=1e-12)
+        if name != "f1 + mcc" or d.in_positives.shape[1] < 16:
+            assert c.evaluate(d, winners(c, d)) == pytest.approx(best, abs=1e-12)
 
 
 def by_fractions(a, b, phi, value):
@@ -131,15 +129,15 @@ def test_one_draw_in_fractions(rng, name):
         phi = Fraction(int(rng.integers(1, 10)), 10)
         exact = by_fractions(a, b, phi, METRIC_BY_HAND[name])
         d = Draws(*(counts[:, None] / counts.sum(axis=1)[:, None, None]), [float(phi)])
-        d = d._replace(phi=np.array(d.phi))
-        found = c.of(d, winners(c, d))[0]
+        d = d._replace(prevalence=np.array(d.prevalence))
+        found = c.evaluate(d, winners(c, d))[0]
         assert found == pytest.approx(float(exact), abs=1e-14)
         if c.shape == "linear":
             chosen = net(*c.gain_and_loss(np.zeros((2, 1)), d)) > 0
         else:
             chosen, gap = best_on_average(c, d)
             assert gap == 0
-        assert c.of(d, chosen)[0] == pytest.approx(float(exact), abs=1e-14)
+        assert c.evaluate(d, chosen)[0] == pytest.approx(float(exact), abs=1e-14)
 
 
 def minimum_by_highs(a, b):
@@ -162,9 +160,9 @@ def test_minimum_against_highs(rng, k, cases):
     d = Draws(*patterns(*posterior(rng, k, cases, 20, common=0.2)), np.full(20, 0.3))
     c = read_criterion("min")
     chosen, gap = best_on_average(c, d)
-    theirs = c.of(d, minimum_by_highs(d.a, d.b)).mean()
-    assert c.of(d, chosen).mean() + gap >= theirs - 1e-12
-    assert c.of(d, chosen).mean() >= theirs - 2e-3
+    theirs = c.evaluate(d, minimum_by_highs(d.in_positives, d.in_negatives)).mean()
+    assert c.evaluate(d, chosen).mean() + gap >= theirs - 1e-12
+    assert c.evaluate(d, chosen).mean() >= theirs - 2e-3
 
 
 @pytest.mark.parametrize("name", [*BOUNDED, "squares", "mcc"])
@@ -175,10 +173,12 @@ def test_no_random_set_is_better(rng, name):
     chosen, gap = best_on_average(c, d)
     assert gap == 0 or name in ("min", "squares", "mcc")
     assert gap < {"min": 2e-3}.get(name, 0.1)
-    best = c.of(d, chosen).mean()
+    best = c.evaluate(d, chosen).mean()
     for share in (1 / 256, 2 / 256, 0.02, 0.1):
         others = chosen ^ (rng.random((500, 256)) < share)
-        value = c.value(a @ others.T, 1 - b @ others.T, d.phi[:, None]).mean(axis=0)
+        value = c.value(a @ others.T, 1 - b @ others.T, d.prevalence[:, None]).mean(
+            axis=0
+        )
         assert value.max() <= best + 1e-13
 
 

@@ -19,6 +19,7 @@ from trueness.calibration.field_rules import check_names
 from trueness.calibration.maps import Map, freeze, register
 from trueness.metrics.algebra import Metric
 from trueness.metrics.definitions import cost
+from trueness.nogold.criteria import CRITERIA, Draws, net, read_criterion
 from trueness.nogold.formulas import formula, votes
 from trueness.nogold.posterior import (
     LatentPosterior,
@@ -27,15 +28,7 @@ from trueness.nogold.posterior import (
     vote_rows,
     which_population,
 )
-from trueness.nogold.search import (
-    CRITERIA,
-    Draws,
-    all_sets,
-    best_on_average,
-    net,
-    read_criterion,
-    winners,
-)
+from trueness.nogold.search import all_sets, best_on_average, winners
 
 ENUMERATED = 4  # classifiers up to which all combinations are written down
 DRAWS = 1000  # in which the best combination is looked for, beyond three classifiers
@@ -273,7 +266,7 @@ def best_combination(
     s = which_population(population, post.populations, prevalence, single=free)
     d = draws_of(post, DRAWS if k >= ENUMERATED else ENTRIES, s, prevalence)
     won = winners(c, d)
-    worth = c.of(d, won) - EQUAL
+    worth = c.evaluate(d, won) - EQUAL
     often = Counter(w.tobytes() for w in won)
     chosen = favourite = np.frombuffer(often.most_common(1)[0][0], dtype=bool)
     gap = 0.0
@@ -283,7 +276,7 @@ def best_combination(
         chosen = net(*sums) > 0
     elif method == "expected":
         chosen, gap = best_on_average(c, draws_of(post, ENTRIES >> k, s, prevalence))
-    parts = [(*x.rates(chosen), x.phi) for x in every_draw(post, s, prevalence)]
+    parts = [(*x.rates(chosen), x.prevalence) for x in every_draw(post, s, prevalence)]
     sens, spec, phi = np.hstack(parts)
     patterns = np.flatnonzero(chosen)
     return Combination(
@@ -292,10 +285,10 @@ def best_combination(
         summary_of_draws(spec, post.level),
         c.name,
         summary_of_draws(c.sign * c.value(sens, spec, phi), post.level),
-        float(np.mean(c.of(d, chosen) >= worth)),
+        float(np.mean(c.evaluate(d, chosen) >= worth)),
         method,
         formula(np.flatnonzero(favourite).tolist(), post.names),
-        float(np.mean(c.of(d, favourite) >= worth)),
+        float(np.mean(c.evaluate(d, favourite) >= worth)),
         len(often),
         gap,
         sum(1 << int(j) for j in patterns),
@@ -331,7 +324,7 @@ def cost_rule(
         post, criterion=price, population=population, prevalence=prevalence
     )
     s = which_population(population, post.populations, prevalence)
-    phi = np.concatenate([d.phi for d in every_draw(post, s, prevalence)])
+    phi = np.concatenate([d.prevalence for d in every_draw(post, s, prevalence)])
     sens, spec = post.flat["sensitivity"].T, post.flat["specificity"].T
     none, every = np.zeros(len(phi)), np.ones(len(phi))
     rates = dict(zip(post.names, zip(sens, spec, strict=True), strict=True))
@@ -417,7 +410,9 @@ def all_combinations(post: LatentPosterior) -> CombinationTable:
     latent_posterior(post, "all_combinations", ENUMERATED)
     patterns = np.arange(2 ** len(post.names))
     d = draws_of(post, TABLE_DRAWS if patterns.size > 8 else ENTRIES)
-    parts = [_worth(*x[1:]) for x in all_sets(d, patterns, patterns < 0)]
+    parts = [
+        _worth(sens, spec) for _, sens, spec in all_sets(d, patterns, patterns < 0)
+    ]
     columns: Any = {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
     number = np.arange(1, 2**patterns.size + 1)
     for name in CRITERIA:
@@ -475,7 +470,10 @@ def combination_front(post: LatentPosterior) -> CombinationFront:
         From :func:`trueness.latent_class`.
     """
     latent_posterior(post, "combination_front", 10)
-    sums = [(d.a.sum(axis=0), d.b.sum(axis=0)) for d in every_draw(post)]
+    sums = [
+        (d.in_positives.sum(axis=0), d.in_negatives.sum(axis=0))
+        for d in every_draw(post)
+    ]
     a, b = np.sum(sums, axis=0) / len(post.flat["sensitivity"])
     sens, spec = np.zeros(1), np.ones(1)
     members = np.zeros((1, -(-a.size // 8)), dtype=np.uint8)

@@ -1,381 +1,370 @@
-"""What makes a combination good, and which set of patterns is best?
+"""Which set of vote patterns is best by a criterion?
 
-A criterion is linear, convex (its level sets in the plane of both rates bound convex
-sets), concave (product, minimum) or a sum of several. How sets are searched, and proved
-to be the best, is in docs/maths/nogold.md, section "Combinations".
+How sets are searched, and proved to be the best, is in docs/maths/nogold.md, section
+"Combinations". What makes a set good is in ``criteria``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from trueness._core.arrays import Array, Floats, blocks
-from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import described, listing, nearest
 from trueness._core.progress import stop_if_requested
-from trueness.metrics.algebra import Metric, Ratio
-from trueness.metrics.confusion import Confusion
-from trueness.metrics.definitions import METRICS
-from trueness.metrics.grammar import metric
+from trueness.nogold.criteria import CONCAVE, Criterion, Draws, Ends, net, plane_value
 
-Value = Callable[..., Array]
-TIE = 1e-14  # part of its probability that a pattern must add to be flagged
-STEP = 1e-6  # of slopes that are taken as differences
-# open patterns that are tried in all ways, and patterns that are flipped alone
-TRIED, NEAR = 12, 256
-FEW = 16  # patterns of four classifiers, whose sets are all tried if need be
-PARTS = 2**15  # into which a search is divided before it gives up, times patterns
+MAX_ENUMERATED = 12  # open patterns that are tried in all ways
+MAX_FLIPPED = 256  # patterns that are flipped alone
+PATTERNS_OF_FOUR = 16  # of four classifiers, whose sets are all tried if need be
+MAX_PARTS = 2**15  # into which a search is divided before it gives up, times patterns
 ROUNDING = 1e-13  # sets whose values differ by less cannot be told apart
 SMALL = 1e-7  # less probable patterns are decided by slopes: their square is rounding
 TINY = 1e-300
 OPEN, OUT, IN = -1, 0, 1
-CONCAVE = ("product", "min")
 
 
-class Draws(NamedTuple):
-    """Pattern probabilities in positives and negatives, and the prevalence of draws."""
+class SetBlock(NamedTuple):
+    """Consecutive sets: their codes, and both rates in each draw, (draws, codes)."""
 
-    a: Floats  # (draws, patterns)
-    b: Floats
-    phi: Floats  # (draws,)
-
-    def rates(self, chosen: Array) -> Floats:
-        """Give sensitivity and specificity of a set, or of one a draw, (2, draws)."""
-        if chosen.ndim == 2:
-            sens, fpr = (np.einsum("dj,dj->d", p, chosen) for p in (self.a, self.b))
-        else:
-            sens, fpr = (p @ chosen.astype(np.float64) for p in (self.a, self.b))
-        return np.stack([sens, 1 - fpr])
+    codes: slice
+    sens: Floats
+    spec: Floats
 
 
-class Criterion(NamedTuple):
-    """A criterion by its name; what should be low is negated in ``value``."""
+class Prefixes(NamedTuple):
+    """Sets of the patterns with the highest likelihood ratios, for some draws."""
 
-    name: str
-    value: Value
-    shape: str
-    sign: float = 1.0
-    parts: tuple[tuple[float, Criterion], ...] = ()
-    constant: float = 0.0
-    ratio: Ratio | None = None  # where it is a quotient of sums of counts
-
-    def of(self, d: Draws, chosen: Array) -> Array:
-        """How good is a set, or one a draw, in each draw?"""
-        return self.value(*d.rates(chosen), d.phi)
-
-    @property
-    def bounded(self) -> bool:
-        """Are limits of its slopes known? Of quotients whose denominator is above 0."""
-        if self.ratio is None or self.ratio.under is None:
-            return self.name in SLOPE_LIMITS
-        at, up, down = self.planes(np.array([0.271, 0.618]))[1]
-        return bool((at + np.minimum(up, 0) + np.minimum(down, 0) > 0).all())
-
-    def planes(self, phi: Floats) -> Floats:
-        """Give numerator and denominator of a quotient: constant, and both slopes."""
-        over, under = self.ratio or (None, None)
-        each = [
-            [fn * phi + fp * (1 - phi), (tp - fn) * phi, (tn - fp) * (1 - phi)]
-            for tp, fp, fn, tn in (self.sign * np.array(over), np.array(under))
-        ]
-        return np.array(each)
-
-    def slopes(self, rates: Floats, phi: Floats) -> Floats:
-        """How steep is it in sensitivity and in specificity, in each draw?"""
-        if self.bounded:
-            (s, p), one = rates, np.ones_like(phi)
-            return np.stack(self.slope_limits((s, s), (p, p), phi)[0]) * one
-        out = []
-        # a linear criterion is as steep everywhere as between 0 and 1
-        for step in np.eye(2)[:, :, None] * (1 if self.shape == "linear" else STEP):
-            low, high = np.clip(rates - step, 0, 1), np.clip(rates + step, 0, 1)
-            rise = self.value(*high, phi) - self.value(*low, phi)
-            out.append(rise / (high - low).sum(axis=0))
-        return np.stack(out)
-
-    def slope_limits(self, sens: Any, spec: Any, phi: Floats) -> Any:
-        """Give the lowest and highest slopes between two ends of both rates."""
-        if self.name in SLOPE_LIMITS:
-            return SLOPE_LIMITS[self.name](*sens, *spec)
-        over, under = self.planes(phi)
-        corners = [(s, p) for s in sens for p in spec]
-        n, q = (np.array([plane(x, *at) for at in corners]) for x in (over, under))
-        # a quotient and its denominator are extreme at corners; its slopes are linear
-        # in the quotient and in 1 / Q, so they are extreme at the ends of these
-        slopes = [
-            (over[1:] - r * under[1:]) / x
-            for r in ((n / q).min(axis=0), (n / q).max(axis=0))
-            for x in (q.min(axis=0), q.max(axis=0))
-        ]
-        return np.min(slopes, axis=0), np.max(slopes, axis=0)
-
-    def gain_and_loss(self, rates: Floats, d: Draws) -> Floats:
-        """What does each pattern add and cost, to first order, summed over draws?"""
-        up, down = self.slopes(rates, d.phi)
-        return np.stack([up @ d.a, down @ d.b])
-
-    def gains(self, rates: Floats, d: Draws) -> Floats:
-        """What does each pattern add on average, to first order?"""
-        return net(*self.gain_and_loss(rates, d) / len(d.phi))
+    rows: slice  # which draws
+    prevalence: Floats  # (draws, 1)
+    order: Array  # (draws, patterns), highest likelihood ratio first
+    sens: Floats  # (draws, patterns + 1), of no pattern first
+    spec: Floats
 
 
-def plane(form: Floats, sens: Floats, spec: Floats) -> Floats:
-    """Give constant + slope * sensitivity + slope * specificity."""
-    return np.asarray(form[0] + form[1] * sens + form[2] * spec)
+class Relaxed(NamedTuple):
+    """Best rates with a fraction of one pattern, and its probabilities, (draws, 1)."""
+
+    sens: Floats
+    spec: Floats
+    in_positives: Floats
+    in_negatives: Floats
 
 
-def net(gain: Floats, loss: Floats) -> Floats:
-    """Subtract a loss from a gain; what is no more than rounding is nothing."""
-    noise = TIE * (np.abs(gain) + np.abs(loss))
-    return np.where(np.abs(gain - loss) > noise, gain - loss, 0.0)
+class Bound(NamedTuple):
+    """A linear function above the criterion: its largest value, and its slopes."""
+
+    upper: float
+    cost: Floats  # (patterns,)
 
 
-def read_criterion(given: str | Metric) -> Criterion:
-    """Read a name of ``CRITERIA``, a metric, or the text of a metric."""
-    if isinstance(given, str) and given in CRITERIA:
-        return Criterion(given, CRITERIA[given], SHAPES[given])
-    try:
-        found = metric(given)
-    except InputError as err:
-        near = nearest(given, [*CRITERIA, *METRICS])
-        why = f"found {described(given)}.{near}" if near else str(err)
-        raise InputError(
-            f"criterion must be one of {listing(tuple(CRITERIA))}, or a metric; {why}"
-        ) from None
-    return _of_metric(found)
-
-
-def _of_metric(m: Metric) -> Criterion:
-    if m.direction not in ("higher", "lower"):
-        raise InputError(
-            f"A criterion needs a direction; {m.name!r} is neither better when high "
-            f"nor when low."
-        )
-    sign = 1.0 if m.direction == "higher" else -1.0
-
-    def value(sens: Array, spec: Array, phi: Array) -> Array:
-        # sums that are 0 or 1 but for rounding, where a metric may be undefined
-        sens, spec = (
-            np.where(np.abs(x - np.rint(x)) < TIE, np.rint(x), x) for x in (sens, spec)
-        )
-        pos, neg = phi, 1 - phi
-        c = Confusion(pos * sens, neg * (1 - spec), pos * (1 - sens), neg * spec)
-        return np.asarray(sign * np.nan_to_num(m(c), nan=-sign * np.inf), np.float64)
-
-    if _is_linear(value):
-        return Criterion(m.name, value, "linear", sign)
-    if m.shape == "product":
-        return Criterion(m.name, value, "product")
-    if m.terms is None or len(m.terms) == 1:
-        return Criterion(m.name, value, "convex", sign, ratio=m.ratio)
-    # a direction is that of every part, so all of them turn round together
-    parts = tuple((abs(w), _of_metric(part)) for w, part in m.terms)
-    return Criterion(m.name, value, "sum of several", sign, parts, sign * m.constant)
-
-
-def _is_linear(value: Value) -> bool:
-    """Is this a plane over both rates? Tried at points in general position."""
-    sens = np.array([0, 1, 0, 0.37, 0.81, 0.12, 0.95, 0.5, 0.23])
-    spec = np.array([0, 0, 1, 0.59, 0.17, 0.93, 0.88, 0.5, 0.04])
-    for phi in (0.271, 0.618):
-        found = value(sens, spec, np.asarray(phi))
-        if not np.isfinite(found).all():
-            return False
-        plane = found[0] + (found[1] - found[0]) * sens + (found[2] - found[0]) * spec
-        if not np.allclose(found, plane, rtol=0, atol=1e-12 * np.abs(found).max()):
-            return False
-    return True
-
-
-# the paper's four: Keith, Davey, Boyd 2012, Methods
-CRITERIA: dict[str, Value] = {
-    "product": lambda sens, spec, phi: sens * spec,
-    "squares": lambda sens, spec, phi: sens**2 + spec**2,
-    "sum": lambda sens, spec, phi: sens + spec,
-    "min": lambda sens, spec, phi: np.minimum(sens, spec),
-}
-SHAPES = {"product": "product", "squares": "convex", "sum": "linear", "min": "min"}
-# lowest and highest slopes, with sensitivity in [s, t] and specificity in [p, q]
-SLOPE_LIMITS: dict[str, Any] = {
-    "product": lambda s, t, p, q: ((p, s), (q, t)),
-    "min": lambda s, t, p, q: ((t < p, s > q), (s <= q, t >= p)),
-}
-
-
-def all_sets(d: Draws, tried: Array, fixed: Array) -> Iterator[Any]:
-    """Walk through all ways to flag these patterns: codes, and rates (draws, codes).
+def all_sets(draws: Draws, tried: Array, fixed: Array) -> Iterator[SetBlock]:
+    """Walk through all ways to flag these patterns.
 
     Bit i of a code is the i-th pattern of ``tried``; others are as in ``fixed``.
     """
-    sens, spec = d.rates(fixed & ~np.isin(np.arange(fixed.size), tried))[:, :, None]
-    for at in blocks(2**tried.size, max(1, 2**20 // len(d.a))):
-        code = np.arange(at.start, at.stop)
+    others = fixed & ~np.isin(np.arange(fixed.size), tried)
+    sens, spec = draws.rates(others)[:, :, None]
+    in_positives = draws.in_positives[:, tried]
+    in_negatives = draws.in_negatives[:, tried]
+    for codes in blocks(2**tried.size, max(1, 2**20 // len(draws.prevalence))):
+        code = np.arange(codes.start, codes.stop)
         sets = (code >> np.arange(tried.size)[:, None] & 1).astype(np.float64)
-        yield at, sens + d.a[:, tried] @ sets, spec - d.b[:, tried] @ sets
+        yield SetBlock(codes, sens + in_positives @ sets, spec - in_negatives @ sets)
 
 
-def _curves(d: Draws) -> Iterator[Any]:
-    """Walk through the draws: places, prevalence, order, and rates of prefixes.
+def _prefixes(draws: Draws) -> Iterator[Prefixes]:
+    """Walk through the draws, with the ROC curve of the patterns in each of them."""
+    number, patterns = draws.in_positives.shape
+    for rows in blocks(number, max(1, 2**20 // patterns)):
+        in_positives = draws.in_positives[rows]
+        in_negatives = draws.in_negatives[rows]
+        proportion = in_positives / np.maximum(in_positives + in_negatives, TINY)
+        order = np.argsort(-proportion, axis=1, kind="stable")
+        yield Prefixes(
+            rows,
+            draws.prevalence[rows, None],
+            order,
+            sens=_sums_in_order(in_positives, order),
+            spec=1 - _sums_in_order(in_negatives, order),
+        )
 
-    Patterns are in the order of their likelihood ratio, highest first.
-    """
-    for at in blocks(len(d.a), max(1, 2**20 // d.a.shape[1])):
-        a, b = d.a[at], d.b[at]
-        order = np.argsort(-(a / np.maximum(a + b, TINY)), axis=1, kind="stable")
-        rates = (np.take_along_axis(v, order, axis=1).cumsum(axis=1) for v in (a, b))
-        sens, fpr = (np.pad(v, ((0, 0), (1, 0))) for v in rates)  # of none first
-        yield at, d.phi[at, None], order, sens, 1 - fpr
+
+def _sums_in_order(probability: Floats, order: Array) -> Floats:
+    """Add up probabilities in an order, from 0, (draws, patterns + 1)."""
+    sums = np.take_along_axis(probability, order, axis=1).cumsum(axis=1)
+    return np.pad(sums, ((0, 0), (1, 0)))
 
 
-def winners(c: Criterion, d: Draws) -> Array:
+def winners(criterion: Criterion, draws: Draws) -> Array:
     """Which combination is best in each draw? (draws, patterns) of bool.
 
     Beyond four classifiers the best by product and minimum is the best that was found;
     beyond three, the best prefix stands for that by a sum of several metrics.
     """
-    n, patterns = d.a.shape
-    chosen = np.zeros(d.a.shape, dtype=bool)
-    if c.shape == "linear":
-        up, down = c.slopes(np.zeros((2, n)), d.phi)[:, :, None]
-        return net(up * d.a, down * d.b) > 0
-    if patterns < FEW or (patterns == FEW and c.shape in CONCAVE):
-        best, code = np.full(n, -np.inf), np.zeros(n, dtype=np.int64)
-        for at, sens, spec in all_sets(d, np.arange(patterns), chosen[0]):
-            value = c.value(sens, spec, d.phi[:, None])
-            # a margin of rounding, so that equal sets keep the smaller code
-            better = value.max(axis=1) > best + ROUNDING
-            code[better] = value[better].argmax(axis=1) + at.start
-            best = np.where(better, value.max(axis=1), best)
-        return np.asarray(code[:, None] >> np.arange(patterns) & 1 == 1)
-    for at, phi, order, sens, spec in _curves(d):
-        length = c.value(sens, spec, phi).argmax(axis=1)[:, None]
-        np.put_along_axis(chosen[at], order, np.arange(patterns) < length, axis=1)
-        if c.shape in CONCAVE:
-            part = Draws(d.a[at], d.b[at], d.phi[at])
-            chosen[at] = _off_order(c, part, chosen[at], _relaxed(c, sens, spec))
+    number, patterns = draws.in_positives.shape
+    if criterion.shape == "linear":
+        slopes = criterion.slopes(np.zeros((2, number)), draws.prevalence)
+        by_sens, by_spec = slopes[:, :, None]
+        return net(by_sens * draws.in_positives, by_spec * draws.in_negatives) > 0
+
+    concave = criterion.shape in CONCAVE
+    if patterns < PATTERNS_OF_FOUR or (patterns == PATTERNS_OF_FOUR and concave):
+        return _winners_of_all_sets(criterion, draws)
+    return _winners_near_prefixes(criterion, draws)
+
+
+def _winners_of_all_sets(criterion: Criterion, draws: Draws) -> Array:
+    """Try all sets in each draw."""
+    number, patterns = draws.in_positives.shape
+    best = np.full(number, -np.inf)
+    best_code = np.zeros(number, dtype=np.int64)
+    prevalence = draws.prevalence[:, None]
+    nothing = np.zeros(patterns, dtype=bool)
+
+    for codes, sens, spec in all_sets(draws, np.arange(patterns), nothing):
+        value = criterion.value(sens, spec, prevalence)
+        highest = value.max(axis=1)
+        # a margin of rounding, so that equal sets keep the smaller code
+        better = highest > best + ROUNDING
+        best_code[better] = value[better].argmax(axis=1) + codes.start
+        best = np.where(better, highest, best)
+    return np.asarray(best_code[:, None] >> np.arange(patterns) & 1 == 1)
+
+
+def _winners_near_prefixes(criterion: Criterion, draws: Draws) -> Array:
+    """Take the best prefix in each draw, or the best set around it (concave)."""
+    patterns = draws.in_positives.shape[1]
+    chosen = np.zeros(draws.in_positives.shape, dtype=bool)
+    for prefixes in _prefixes(draws):
+        rows = prefixes.rows
+        value = criterion.value(prefixes.sens, prefixes.spec, prefixes.prevalence)
+        length = value.argmax(axis=1)[:, None]
+        in_prefix = np.arange(patterns) < length
+        np.put_along_axis(chosen[rows], prefixes.order, in_prefix, axis=1)
+        if criterion.shape in CONCAVE:
+            relaxed = _relax(criterion, prefixes.sens, prefixes.spec)
+            some_draws = draws.take(rows)
+            chosen[rows] = _flip_best(criterion, some_draws, chosen[rows], relaxed)
     return chosen
 
 
-def _relaxed(c: Criterion, sens: Floats, spec: Floats) -> Any:
-    """Give the best rates with a fraction t of one pattern, and its probabilities.
+def _relax(criterion: Criterion, sens: Floats, spec: Floats) -> Relaxed:
+    """Return the best prefix when a fraction t of its last pattern may be flagged.
 
     (s + t x)(p - t y) is largest where its slope is 0, the minimum where both rates are
-    equal.
+    equal; x and y are the probabilities of the pattern, s and p the rates without it.
     """
-    x, y, s, p = np.diff(sens), -np.diff(spec), sens[:, :-1], spec[:, :-1]
+    x = np.diff(sens)
+    y = -np.diff(spec)
+    s = sens[:, :-1]
+    p = spec[:, :-1]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        t = (p / y - s / x) / 2 if c.shape == "product" else (p - s) / (x + y)
+        if criterion.shape == "product":
+            t = (p / y - s / x) / 2
+        else:
+            t = (p - s) / (x + y)
     t = np.clip(np.nan_to_num(t), 0, 1)
-    s, p = s + t * x, p - t * y
-    at = c.value(s, p, 0.5).argmax(axis=1)[:, None]
-    return [np.take_along_axis(v, at, axis=1) for v in (s, p, x, y)]
+    s = s + t * x
+    p = p - t * y
+
+    best = criterion.value(s, p, 0.5).argmax(axis=1)[:, None]
+    return Relaxed(*(np.take_along_axis(part, best, axis=1) for part in (s, p, x, y)))
 
 
-def _off_order(c: Criterion, d: Draws, chosen: Array, relaxed: Any) -> Array:
+def _flip_best(
+    criterion: Criterion, draws: Draws, chosen: Array, relaxed: Relaxed
+) -> Array:
     """Try to flip, in each draw, the weightiest patterns that the bound allows.
 
     A pattern on the wrong side costs no less than its distance from the tangent at the
     relaxed optimum.
     """
-    s, p, x, y = relaxed
-    up, down = (p, s) if c.shape == "product" else (y / (x + y), x / (x + y))
-    cost = np.abs(up * d.a - down * d.b)
-    room = c.value(s, p, 0.5) - c.of(d, chosen)[:, None]
-    tried = np.argsort(np.where(cost <= room, -d.a - d.b, cost), axis=1)[:, :TRIED]
-    flips = np.arange(2**TRIED) >> np.arange(TRIED)[:, None] & 1
-    sign = np.where(np.take_along_axis(chosen, tried, axis=1), -1.0, 1.0)
-    a, b = (sign * np.take_along_axis(v, tried, axis=1) for v in (d.a, d.b))
-    sens, spec = d.rates(chosen)[:, :, None]
-    best = c.value(sens + a @ flips, spec - b @ flips, 0.5).argmax(axis=1)
+    sens, spec, x, y = relaxed
+    if criterion.shape == "product":
+        by_sens, by_spec = spec, sens
+    else:
+        by_sens, by_spec = y / (x + y), x / (x + y)
+    cost = np.abs(by_sens * draws.in_positives - by_spec * draws.in_negatives)
+    value = criterion.evaluate(draws, chosen)[:, None]
+    slack = criterion.value(sens, spec, 0.5) - value
+
+    priority = np.where(cost <= slack, -draws.in_positives - draws.in_negatives, cost)
+    tried = np.argsort(priority, axis=1)[:, :MAX_ENUMERATED]
+    was_chosen = np.take_along_axis(chosen, tried, axis=1)
+    sign = np.where(was_chosen, -1.0, 1.0)
+    change_in_positives = sign * np.take_along_axis(draws.in_positives, tried, axis=1)
+    change_in_negatives = sign * np.take_along_axis(draws.in_negatives, tried, axis=1)
+
+    flips = np.arange(2**MAX_ENUMERATED) >> np.arange(MAX_ENUMERATED)[:, None] & 1
+    sens, spec = draws.rates(chosen)[:, :, None]
+    new_sens = sens + change_in_positives @ flips
+    new_spec = spec - change_in_negatives @ flips
+    best = criterion.value(new_sens, new_spec, 0.5).argmax(axis=1)
+
     chosen = chosen.copy()
-    flipped = np.take_along_axis(chosen, tried, axis=1) ^ (flips[:, best].T == 1)
-    np.put_along_axis(chosen, tried, flipped, axis=1)
+    np.put_along_axis(chosen, tried, was_chosen ^ (flips[:, best].T == 1), axis=1)
     return chosen
 
 
-def mean_of_best(c: Criterion, d: Draws) -> float:
+def mean_of_best(criterion: Criterion, draws: Draws) -> float:
     """How good were it on average to know the draw? No combination is better."""
-    if c.shape == "sum of several":
-        return c.constant + sum(w * mean_of_best(p, d) for w, p in c.parts)
+    if criterion.shape == "sum of several":
+        parts = [weight * mean_of_best(part, draws) for weight, part in criterion.parts]
+        return criterion.constant + sum(parts)
     best = []
-    for _, phi, _, s, p in _curves(d):
-        s, p = _relaxed(c, s, p)[:2] if c.shape in CONCAVE else (s, p)
-        best.append(c.value(s, p, phi).max(axis=1))
+    for prefixes in _prefixes(draws):
+        sens = prefixes.sens
+        spec = prefixes.spec
+        if criterion.shape in CONCAVE:
+            sens, spec, *_ = _relax(criterion, sens, spec)
+        best.append(criterion.value(sens, spec, prefixes.prevalence).max(axis=1))
     return _mean(np.concatenate(best))
 
 
-def best_on_average(c: Criterion, d: Draws) -> tuple[Array, float]:
-    """Give the best set of patterns, and how much better another could be at most."""
-    mean = Draws(*(x.mean(axis=0, keepdims=True) for x in d))
-    chosen = winners(c, mean)[0]
-    following = c.gains(d.rates(chosen), d) > 0
-    while _mean(c.of(d, following)) > _mean(c.of(d, chosen)) + ROUNDING:
-        stop_if_requested()
-        chosen, following = following, c.gains(d.rates(following), d) > 0
-    chosen, upper = _proved(c, d, chosen)
+def best_on_average(criterion: Criterion, draws: Draws) -> tuple[Array, float]:
+    """Return the best set of patterns, and how much better another could be at most."""
+    mean_draw = draws.mean()
+    chosen = _follow_gains(criterion, draws, winners(criterion, mean_draw)[0])
+    chosen, upper = _search_and_bound(criterion, draws, chosen)
+
     # what the value cannot tell apart is decided by the slopes
-    gain = c.gains(d.rates(chosen), d)
-    small = ((mean.a + mean.b)[0] < SMALL) & np.isfinite(gain)
+    gain = criterion.gains(draws.rates(chosen), draws)
+    probability = (mean_draw.in_positives + mean_draw.in_negatives)[0]
+    small = (probability < SMALL) & np.isfinite(gain)
     chosen = np.where(small, gain > 0, chosen)
-    if upper == -np.inf:
+    if upper is None:
         return chosen, 0.0
-    gap = min(upper, mean_of_best(c, d)) - _mean(c.of(d, chosen))
+
+    upper = min(upper, mean_of_best(criterion, draws))
+    gap = upper - _mean_value(criterion, draws, chosen)
     return chosen, gap if gap > ROUNDING else 0.0
+
+
+def _follow_gains(criterion: Criterion, draws: Draws, chosen: Array) -> Array:
+    """Flag what gains to first order, again and again, as long as that is better."""
+    following = criterion.gains(draws.rates(chosen), draws) > 0
+    while _is_better(criterion, draws, following, chosen):
+        stop_if_requested()
+        chosen = following
+        following = criterion.gains(draws.rates(chosen), draws) > 0
+    return chosen
 
 
 def _mean(value: Array) -> float:
     return float(value.mean())
 
 
-def _proved(c: Criterion, d: Draws, chosen: Array) -> tuple[Array, float]:
+def _mean_value(criterion: Criterion, draws: Draws, chosen: Array) -> float:
+    """How good is a set on average?"""
+    return _mean(criterion.evaluate(draws, chosen))
+
+
+def _is_better(criterion: Criterion, draws: Draws, first: Array, second: Array) -> bool:
+    """Is the first set better on average, by more than rounding?"""
+    value = _mean_value(criterion, draws, first)
+    return value > _mean_value(criterion, draws, second) + ROUNDING
+
+
+def _search_and_bound(
+    criterion: Criterion, draws: Draws, chosen: Array
+) -> tuple[Array, float | None]:
     """Search all sets; if they are too many, those near this one, with a bound.
+
+    The bound is None where the set was proved to be the best.
+    """
+    patterns = chosen.size
+    probability = (draws.in_positives + draws.in_negatives).mean(axis=0)
+    best = chosen
+    upper = np.inf
+    if criterion.bounded or patterns <= PATTERNS_OF_FOUR:
+        best, upper, proved = _branch(criterion, draws, best, probability)
+        if proved:
+            return best, None
+    return _search_nearby(criterion, draws, best, probability), upper
+
+
+def _branch(
+    criterion: Criterion, draws: Draws, best: Array, probability: Floats
+) -> tuple[Array, float, bool]:
+    """Search all sets by parts: the best one, a bound, and whether all were searched.
 
     As long as too many patterns are open, the most probable one is put in and out.
     """
-    n, weight = chosen.size, (d.a + d.b).mean(axis=0)
-    parts, best, top = [np.full(n, OPEN, np.int8)], chosen, np.inf
-    for i in range(min(64, PARTS // n) if c.bounded or n <= FEW else 0):
-        state, upper = _settled(c, d, best, parts.pop())
-        top = top if i else upper  # of the first part, which is the whole
+    patterns = best.size
+    parts = [np.full(patterns, OPEN, np.int8)]
+    upper_of_all = np.inf
+    for i in range(min(64, MAX_PARTS // patterns)):
+        state, upper = _settle(criterion, draws, best, parts.pop())
+        if i == 0:  # the first part is the whole
+            upper_of_all = upper
+
         free = np.flatnonzero(state == OPEN)
-        if free.size <= TRIED or n == FEW:
+        if free.size <= MAX_ENUMERATED or patterns == PATTERNS_OF_FOUR:
             fixed = (state == IN) | (best & (state == OPEN))
-            tried = _all_tried(c, d, fixed, free)
-            if _mean(c.of(d, tried)) >= _mean(c.of(d, best)) - ROUNDING:
+            tried = _best_of_all_ways(criterion, draws, fixed, free)
+            value = _mean_value(criterion, draws, tried)
+            if value >= _mean_value(criterion, draws, best) - ROUNDING:
                 best = tried
         else:
-            j = free[np.argmax(weight[free])]
-            parts += [np.where(np.arange(n) == j, x, state) for x in (OUT, IN)]
+            most_probable = free[np.argmax(probability[free])]
+            here = np.arange(patterns) == most_probable
+            parts += [np.where(here, OUT, state), np.where(here, IN, state)]
+
         if not parts:
-            return best, -np.inf
+            return best, upper_of_all, True
+    return best, upper_of_all, False
+
+
+def _search_nearby(
+    criterion: Criterion, draws: Draws, best: Array, probability: Floats
+) -> Array:
+    """Flip one pattern, or any of a few, as long as that is better."""
     while True:
         stop_if_requested()
         # a flip changes the gains by products of two probabilities: it is of use where
         # a gain is small beside that
-        gain = np.abs(c.gains(d.rates(best), d))
-        near = np.argsort(gain / np.maximum(weight, 1e-100) ** 2)[:NEAR]
-        sign = np.where(best[near], -1.0, 1.0) * np.stack([d.a[:, near], -d.b[:, near]])
-        sens, spec = d.rates(best)[:, :, None] + sign
-        flip = near[c.value(sens, spec, d.phi[:, None]).mean(axis=0).argmax()]
-        tried = best ^ (np.arange(n) == flip)
-        if not _mean(c.of(d, tried)) > _mean(c.of(d, best)) + ROUNDING:
+        gain = np.abs(criterion.gains(draws.rates(best), draws))
+        relative_gain = gain / np.maximum(probability, 1e-100) ** 2
+        candidates = np.argsort(relative_gain)[:MAX_FLIPPED]
+
+        tried = _best_single_flip(criterion, draws, best, candidates)
+        if not _is_better(criterion, draws, tried, best):
             # as many as leave 4 million values to compute
-            few = near[: min(TRIED, 22 - len(d.phi).bit_length())]
-            tried = _all_tried(c, d, best, np.sort(few))
-        if not _mean(c.of(d, tried)) > _mean(c.of(d, best)) + ROUNDING:
-            return best, top
+            number = min(MAX_ENUMERATED, 22 - len(draws.prevalence).bit_length())
+            few_candidates = np.sort(candidates[:number])
+            tried = _best_of_all_ways(criterion, draws, best, few_candidates)
+        if not _is_better(criterion, draws, tried, best):
+            return best
         best = tried
 
 
-def _all_tried(c: Criterion, d: Draws, chosen: Array, tried: Array) -> Array:
+def _best_single_flip(
+    criterion: Criterion, draws: Draws, chosen: Array, candidates: Array
+) -> Array:
+    """Flip the one candidate after which the set is best on average."""
+    flipped = draws.of_patterns(candidates)
+    direction = np.where(chosen[candidates], -1.0, 1.0)
+    change = direction * np.stack([flipped.in_positives, -flipped.in_negatives])
+    sens, spec = draws.rates(chosen)[:, :, None] + change
+    value = criterion.value(sens, spec, draws.prevalence[:, None]).mean(axis=0)
+    return np.asarray(chosen ^ (np.arange(chosen.size) == candidates[value.argmax()]))
+
+
+def _best_of_all_ways(
+    criterion: Criterion, draws: Draws, chosen: Array, tried: Array
+) -> Array:
     """Try all ways to flag these patterns, the others as they are."""
-    if tried.size > TRIED:
-        d = Draws(*(x[:: 1 + len(x) // 1000] for x in d))
-    rates = (x[1:] for x in all_sets(d, tried, chosen))
-    means = np.concatenate([c.value(*r, d.phi[:, None]).mean(axis=0) for r in rates])
+    if tried.size > MAX_ENUMERATED:
+        draws = draws.take(slice(None, None, 1 + len(draws.prevalence) // 1000))
+    prevalence = draws.prevalence[:, None]
+    means = np.concatenate(
+        [
+            criterion.value(sens, spec, prevalence).mean(axis=0)
+            for _, sens, spec in all_sets(draws, tried, chosen)
+        ]
+    )
     # a margin of rounding, so that equal sets keep the smaller code
     code = int(np.argmax(means >= means.max() - ROUNDING))
     best = chosen.copy()
@@ -383,27 +372,31 @@ def _all_tried(c: Criterion, d: Draws, chosen: Array, tried: Array) -> Array:
     return best
 
 
-def _settled(
-    c: Criterion, d: Draws, chosen: Array, state: Array
+def _settle(
+    criterion: Criterion, draws: Draws, chosen: Array, state: Array
 ) -> tuple[Array, float]:
     """Which open patterns are surely in or out of any better set? Also a bound.
 
     A rate lies between its values with the worst and with the best open patterns.
     """
-    best, rates, upper = _mean(c.of(d, chosen)), d.rates(chosen), np.inf
-    while c.bounded and (state == OPEN).any():
+    best = _mean_value(criterion, draws, chosen)
+    rates = draws.rates(chosen)
+    upper = np.inf
+    while criterion.bounded and (state == OPEN).any():
         stop_if_requested()
         free = np.flatnonzero(state == OPEN)
-        none, every = d.rates(state == IN), d.rates(state != OUT)
-        left = Draws(d.a[:, free], d.b[:, free], d.phi)
-        # the slopes in sensitivity and in specificity, lowest and highest
-        low, high = c.slope_limits((none[0], every[0]), (every[1], none[1]), d.phi)
-        least = (low[0] @ left.a - high[1] @ left.b) / len(d.phi)
-        most = (high[0] @ left.a - low[1] @ left.b) / len(d.phi)
-        sure, inside = (least > 0) | (most <= 0), least > 0
-        upper, cost = _majorant(c, left, (none, every), rates)
-        far = np.abs(cost) > max(upper - best, 0.0) + ROUNDING
-        sure, inside = sure | far, np.where(far, cost > 0, inside)
+        open_draws = draws.of_patterns(free)
+        with_none = draws.rates(state == IN)
+        with_all = draws.rates(state != OUT)
+
+        sens = (with_none[0], with_all[0])
+        spec = (with_all[1], with_none[1])
+        least, most = _gain_bounds(criterion, open_draws, sens, spec)
+        upper, cost = _bound(criterion, open_draws, (with_none, with_all), rates)
+        too_costly = np.abs(cost) > max(upper - best, 0.0) + ROUNDING
+
+        sure = (least > 0) | (most <= 0) | too_costly
+        inside = np.where(too_costly, cost > 0, least > 0)
         state = state.copy()
         state[free[sure]] = np.where(inside[sure], IN, OUT)
         if not sure.any():
@@ -411,43 +404,73 @@ def _settled(
     return state, max(upper, best)
 
 
-def _majorant(
-    c: Criterion, left: Draws, ends: tuple[Floats, Floats], rates: Floats
-) -> tuple[float, Floats]:
-    """Bound the criterion by a linear function: its largest value, and its slopes."""
-    if c.name == "min":
-        return _of_minimum(left, ends[0], rates)
-    form, bent = _bent(c, left.phi, ends, rates)
-    y = plane(form, *ends[0])
-    rows = form[1, :, None] * left.a - form[2, :, None] * left.b
-    low, high = (y + f(rows, 0).sum(axis=1) for f in (np.minimum, np.maximum))
-    slope = (bent(high) - bent(low)) / np.maximum(high - low, TINY)
-    cost = slope / len(y) @ rows
-    upper = _mean(bent(low) + slope * (y - low))
-    return upper + float(np.maximum(cost, 0).sum()), cost
+def _gain_bounds(
+    criterion: Criterion, draws: Draws, sens: Ends, spec: Ends
+) -> tuple[Floats, Floats]:
+    """Return what each pattern adds on average, at least and at most."""
+    number = len(draws.prevalence)
+    lowest, highest = criterion.slope_bounds(sens, spec, draws.prevalence)
+    least = lowest[0] @ draws.in_positives - highest[1] @ draws.in_negatives
+    most = highest[0] @ draws.in_positives - lowest[1] @ draws.in_negatives
+    return least / number, most / number
 
 
-def _bent(
-    c: Criterion, phi: Floats, ends: tuple[Floats, Floats], rates: Floats
+def _bound(criterion: Criterion, draws: Draws, ends: Ends, rates: Floats) -> Bound:
+    """Bound the criterion by a function that is linear in the open patterns.
+
+    ``ends`` are the rates with none of them and with all, (2, draws) each.
+    """
+    with_none, _ = ends
+    if criterion.name == "min":
+        return _bound_of_minimum(draws, with_none, rates)
+
+    plane, convex = _convex_bound(criterion, draws.prevalence, ends, rates)
+    start = plane_value(plane, *with_none)
+    by_sens = plane[1, :, None]
+    by_spec = plane[2, :, None]
+    changes = by_sens * draws.in_positives - by_spec * draws.in_negatives
+
+    # a convex function is below its chord between the ends
+    low = start + np.minimum(changes, 0).sum(axis=1)
+    high = start + np.maximum(changes, 0).sum(axis=1)
+    slope = (convex(high) - convex(low)) / np.maximum(high - low, TINY)
+    cost = slope / len(start) @ changes
+    upper = _mean(convex(low) + slope * (start - low))
+    return Bound(upper + float(np.maximum(cost, 0).sum()), cost)
+
+
+def _convex_bound(
+    criterion: Criterion, prevalence: Floats, ends: Ends, rates: Floats
 ) -> tuple[Floats, Callable[[Floats], Floats]]:
-    """Give a linear form of both rates, and a convex function of it for a bound."""
-    if c.name == "product":
+    """Return a plane over both rates, and a convex function of it for a bound."""
+    if criterion.name == "product":
         # any positive rates are right; those of a good set are close
         s, p = np.maximum(rates, 1e-6)
-        return np.stack([0 * s, p, s]), lambda y: np.maximum(y, 0) ** 2 / (4 * s * p)
-    over, under = c.planes(phi)
-    q = [plane(under, x[0], y[1]) for x in ends for y in ends]
-    low, high = np.min(q, axis=0), np.max(q, axis=0)
-    r = plane(over, *rates) / plane(under, *rates)
-    return over - r * under, lambda e: r + np.maximum(e / low, e / high)
+        plane = np.stack([0 * s, p, s])
+        return plane, lambda height: np.maximum(height, 0) ** 2 / (4 * s * p)
+
+    numerator, denominator = criterion.planes(prevalence)
+    corners = [
+        plane_value(denominator, first[0], second[1])
+        for first in ends
+        for second in ends
+    ]
+    low = np.min(corners, axis=0)
+    high = np.max(corners, axis=0)
+    quotient = plane_value(numerator, *rates) / plane_value(denominator, *rates)
+    plane = numerator - quotient * denominator
+    return plane, lambda height: quotient + np.maximum(height / low, height / high)
 
 
-def _of_minimum(left: Draws, none: Floats, rates: Floats) -> tuple[float, Floats]:
+def _bound_of_minimum(draws: Draws, with_none: Floats, rates: Floats) -> Bound:
     """Weigh both rates of each draw: the lower one, or both where they are close."""
-    apart, found = rates[1] - rates[0], []
-    for width in np.quantile(np.abs(apart), [0.0, 0.02, 0.1, 0.3]):
-        weight = np.clip(0.5 + apart / (2 * max(width, TINY)), 0, 1)
-        cost = (weight @ left.a - (1 - weight) @ left.b) / len(weight)
-        upper = _mean(weight * none[0] + (1 - weight) * none[1])
-        found.append((upper + float(np.maximum(cost, 0).sum()), cost))
-    return min(found, key=lambda x: x[0])
+    sens, spec = rates
+    difference = spec - sens
+    bounds = []
+    for width in np.quantile(np.abs(difference), [0.0, 0.02, 0.1, 0.3]):
+        weight = np.clip(0.5 + difference / (2 * max(width, TINY)), 0, 1)
+        gain = weight @ draws.in_positives - (1 - weight) @ draws.in_negatives
+        cost = gain / len(weight)
+        upper = _mean(weight * with_none[0] + (1 - weight) * with_none[1])
+        bounds.append(Bound(upper + float(np.maximum(cost, 0).sum()), cost))
+    return min(bounds, key=lambda bound: bound.upper)

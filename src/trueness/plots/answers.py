@@ -23,10 +23,10 @@ from trueness.evals.runs import Leaderboard, rates_figure
 from trueness.monitoring.verdicts import Check
 from trueness.monitoring.watching import Watch
 from trueness.nogold import combinations, figures
+from trueness.nogold.criteria import CRITERIA
 from trueness.nogold.formulas import votes
 from trueness.nogold.posterior import LatentPosterior
 from trueness.nogold.rate import Rate
-from trueness.nogold.search import CRITERIA
 from trueness.plots._altair import Panels
 from trueness.plots._draw import Shown, Style, picture
 from trueness.readers.analysis import ReaderStudy
