@@ -20,7 +20,9 @@ def private_reads(text):
     }
     reads = [n for n in ast.walk(tree) if isinstance(n, ast.Attribute)]
     found = {n.attr for n in reads if n.attr[0] == "_" and n.attr[:2] != "__"}
-    return found - own - {"_asdict", "_replace", "_fields", "_make", "_repr_html_"}
+    standard_library = {"_asdict", "_replace", "_fields", "_make", "_repr_html_"}
+    standard_library |= {"_exit", "_run_exitfuncs"}  # of os and atexit
+    return found - own - standard_library
 
 
 def _on(node, *names):

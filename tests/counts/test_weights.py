@@ -172,7 +172,7 @@ def analyses():
 # a refusal says why, and what to type instead
 REFUSED = r"does not take weights\. [A-Z].+\. Leave weight= out"
 OF_VOTES = ("latent_class", "plan_labels", "prevalence")
-OF_GROUPS = ("across_sites", "compare_groups", "group_thresholds")
+OF_GROUPS = ("across_sites", "compare_groups", "group_thresholds", "summary_roc")
 # what these need beside counts
 WORDS = {
     "confusion": {"threshold": 0.5},
@@ -189,6 +189,7 @@ WORDS = {
     "compare_groups": {"statistic": trueness.auc},
     "estimate": {"statistic": trueness.auc},
     "across_sites": {"measure": trueness.auc},
+    "summary_roc": {"threshold": 0.5},
     "check": {"requirements": "auc >= 0.1"},
     "prevalence": {"labelled": "random"},
     "plan_labels": {"half_width": 0.2},

@@ -104,7 +104,7 @@ SLIPS = {
         {"label": "y", "score": "p"},
     "'t' must be numbers": {"score": "t"},
     "holds 'cat', 'dog': choose which": {"label": "t", "score": "k"},
-    "must have two values; found 3": {"label": "k", "score": "k"},
+    "must have two values; found 3": {"label": "k", "score": "h"},
     "by= must name a group for every case; missing in 1 of 5 cases":
         {"score": "k", "by": "g"},
     "count must be whole numbers": {"score": "k", "count": "h"},

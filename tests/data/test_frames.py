@@ -156,9 +156,9 @@ def test_frames_without_columns_and_with_columns_of_one_name():
     frame = pd.DataFrame([[1, 2, 3]], columns=["y", "p", "p"])
     with pytest.raises(InputError, match="there are 2 columns of that name"):
         trueness.tally(frame, label="y", score="p")
-    twice = pa.Table.from_arrays([pa.array([1])] * 2, names=["y", "y"])
+    twice = pa.Table.from_arrays([pa.array([1])] * 3, names=["y", "y", "p"])
     with pytest.raises(InputError, match="columns of that name"):
-        trueness.tally(twice, label="y", score="y")
+        trueness.tally(twice, label="y", score="p")
     with pytest.raises(InputError, match="there are no columns"):
         trueness.tally(pd.DataFrame(), label="y", score="p")
 

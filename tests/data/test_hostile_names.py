@@ -31,9 +31,9 @@ def test_tallies_and_groups(engine, columns):
     assert sum(by.values()) == trueness.tally(columns["y*"], columns[name])
     bins = trueness.tally(frame, label="y*", score=name, at_most=3)
     assert bins.n == 40
-    same = trueness.tally(frame, label="y*", score="y*", count="by.[*]")
-    both, times = columns["y*"], columns["by.[*]"]
-    assert same == trueness.tally(both, both, count=times)
+    counted = trueness.tally(frame, label="y*", score=name, count="by.[*]")
+    times = columns["by.[*]"]
+    assert counted == trueness.tally(columns["y*"], columns[name], count=times)
     leaves = trueness.leaves(frame, node=name, label="y*")
     assert leaves == trueness.leaves(columns["y*"], columns[name])
 

@@ -275,7 +275,8 @@ def test_facts_have_no_doubt():
         "lowest_score >= 0",
     ]
     found = words(cut(10, 5, 10, 75), [*facts, "flagged <= 15 at 0.5"])
-    assert found == ["holds", "fails", "holds", "holds", "holds"]
+    # more cases may still come, so too few are no failure
+    assert found == ["holds", "cannot tell yet", "holds", "holds", "holds"]
     # weights of 0.4, 0.4 and 2.9 were once cut to whole numbers, one by one
     t = trueness.tally([1, 0, 0, 1], [0.9, 0.8, 0.7, 0.1], weight=[0.4, 0.4, 2.9, 5])
     rule = {"metric": "flagged", "threshold": 0.5}

@@ -439,7 +439,7 @@ def test_a_prevalence_of_use_chooses_the_cut_and_is_read_out(panel):
     # the matrix counts the cases as they are
     assert (found["tp"], found["fp"]) == (best.confusion.tp, best.confusion.fp)
     assert dict(page.facts)["for a prevalence of"] == "2.00 %"
-    assert "where 2.00 % of the cases are positive" in render(page, "0")
+    assert "are for a prevalence of 2.00 %" in render(page, "0")
     assert "at a prevalence of 2.00 %" in words(page)
 
 

@@ -72,7 +72,7 @@ ASKED = {
          lambda: trueness.group_thresholds(TWO, "mcc")),
         ("no float holds", lambda: trueness.group_thresholds(
             TWO, subject_to="1e-320*recall >= 0.1")),
-        ("its own share of positives",
+        ("its own prevalence",
          lambda: trueness.group_thresholds(TWO, prevalence=0.1)),
         ("is about one side", lambda: guaranteed(
             HAND, ["precision >= 0.9", "npv below >= 0.9"])),

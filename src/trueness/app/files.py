@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from starlette.concurrency import run_in_threadpool
 
@@ -27,6 +27,7 @@ from trueness._core.progress import stop_if_requested
 from trueness._core.records import shown
 from trueness.cli._source import SAMPLE, Source
 from trueness.cli.judge import open_verdicts
+from trueness.data.cleaning import listening, tell
 from trueness.data.engines import CONNECTIONS, quoted, reading
 from trueness.data.files import tables_of
 from trueness.data.first_look import Look, look
@@ -48,6 +49,15 @@ PART = 2**20  # bytes that are unpacked at a time
 _OPENING = threading.Lock()
 
 
+class _OpenedFile(NamedTuple):
+    """A file that was opened, and how it was understood."""
+
+    source: Source
+    judges: tuple[str, ...]
+    connections: list[Any]
+    cleaned: list[str]
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class DataFile:
@@ -65,17 +75,18 @@ class DataFile:
     _values: dict[str, list[str]] = field(default_factory=dict)
 
     @cached_property
-    def _opened(self) -> tuple[Source, tuple[str, ...], list[Any]]:
+    def _opened(self) -> _OpenedFile:
         """Open it; an error is said again each time, until the file is right."""
         with _OPENING:  # whose connection is new is known only if nobody else opens one
             before = set(CONNECTIONS)
             try:
-                found, judges = open_verdicts(self.place, THREADS)
+                with listening() as cleaned:
+                    found, judges = open_verdicts(self.place, THREADS)
             except InputError as err:  # where uploads lie is nobody's concern
                 raise InputError(str(err).replace(self.place, self.typed)) from None
-            own = [c for c in list(CONNECTIONS) if c not in before]
+            connections = [c for c in list(CONNECTIONS) if c not in before]
         rows = found.rows if judges else without_unread(found)
-        return Source(self.typed, rows), judges, own
+        return _OpenedFile(Source(self.typed, rows), judges, connections, cleaned)
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -100,25 +111,30 @@ class DataFile:
     def interrupt(self, thread: int) -> None:
         """End what the engine does for this thread, and nothing of another."""
         if self._readers[-1:] == [thread] and "_opened" in self.__dict__:
-            for connection in self._opened[2]:
+            for connection in self._opened.connections:
                 connection.interrupt()
 
     def fraction_read(self) -> float | None:
         """Return how far the engine is, if it counts now; it says so in per cent."""
         if not self._readers or "_opened" not in self.__dict__:
             return None
-        fractions = [c.query_progress() / 100 for c in self._opened[2]]
+        fractions = [c.query_progress() / 100 for c in self._opened.connections]
         return max((f for f in fractions if 0 < f <= 1), default=None)
 
     @property
     def source(self) -> Source:
-        """Give what it holds: a table, or the log of an evaluation as one."""
-        return self._opened[0]
+        """Return what it holds: a table, or the log of an evaluation as one.
+
+        How the file was understood is told to everyone who reads it, not only to the
+        first one, who opened it.
+        """
+        tell(self._opened.cleaned, warn=False)
+        return self._opened.source
 
     @property
     def judges(self) -> tuple[str, ...]:
         """Name the judges of a log; a table names none."""
-        return self._opened[1]
+        return self._opened.judges
 
     @cached_property
     def rows(self) -> int:

@@ -359,8 +359,8 @@ def auto(t: Tally, *, folds: int = 10, rng: Seed = 0) -> Map:
     cannot be divided over folds: then it is the first.
 
     >>> t = Tally([0.1, 0.9], neg=[90, 10], pos=[10, 90])
-    >>> auto(t)([0.1, 0.9]).round(6)
-    array([0.1, 0.9])
+    >>> auto(t)([0.1, 0.9]).round(6)  # Venn-Abers: (10 + 1) / (100 + 2)
+    array([0.107843, 0.892157])
     """
     folds = _options.whole_number(folds, "folds", at_least=2)
     candidates = _candidate_fits(t)

@@ -88,8 +88,8 @@ _FOLDS = "It deals whole cases into folds."
 _ONE_BY_ONE = "Its evidence is a product over single cases, one after another."
 _MOMENTS = "Its moments are those of independent cases."
 _COUNTED = "It counts, or draws, cases whose label is known."
-_TOTALS = "It adds up the cases of groups, each with its own share of positives."
-_ESTIMATED = "It estimates the share of positives of the cases as they came."
+_TOTALS = "It adds up the cases of groups, each with its own prevalence."
+_ESTIMATED = "It estimates the prevalence of the cases as they came."
 _STUDY = "Readers and cases are what a study draws, whatever their shares."
 _ITEMS = "It counts items, and pairs of ratings, each as one."
 _RATED = "It compares ratings with one another; the labels play no part."
@@ -106,6 +106,7 @@ _REFUSED = (
     ("fermi_dirac", "unlabelled", _RANKS),
     ("latent_class plan_labels prevalence compare_prevalence agreement leaves",
      "sampling prevalence", _ESTIMATED),
+    ("summary_roc", "weight cluster sampling prevalence unlabelled", _LIKELIHOOD),
     ("guaranteed_threshold", "weight cluster unlabelled", _EXACT),
     ("validate_threshold best_thresholds cost_curve group_thresholds leaves "
      "reader_study", "unlabelled", _COUNTED),

@@ -270,7 +270,7 @@ def cross_validate(
     >>> from sklearn.naive_bayes import GaussianNB
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> cross_validate(GaussianNB(), X, y, metrics="auc")["auc"]
-    AUC 0.987 (95 % CI 0.978 to 0.993)
+    AUC 0.987 (95 % CI 0.973 to 0.994)
     """
     level = _options.fraction(level, "level")
     repeats = _options.whole_number(repeats, "repeats")

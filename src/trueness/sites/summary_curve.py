@@ -42,10 +42,6 @@ _FEW_STUDIES = 10
 _BOUNDARY = 0.999
 
 _LOG_ODDS = OpenScale((0.0, 1.0))
-_WHOLE_COUNTS = dict.fromkeys(
-    ("weight", "cluster", "prevalence", "unlabelled"),
-    "Its likelihood is that of counted cases.",
-)
 
 
 @final
@@ -226,7 +222,7 @@ def _read_tables(data: object, threshold: float | None) -> dict[str, Cut]:
                 f"at {str(name)!r}.",
                 option="site",
             )
-        refuse(tally, "summary_roc", _WHOLE_COUNTS)
+        refuse(tally, "summary_roc")
         where = verdict_threshold(tally, "sensitivity", threshold)
         cuts[str(name)] = Cut.of(tally, where)
     return cuts
