@@ -28,7 +28,7 @@ Where should the threshold be?
 What does a score mean as a probability?
     calibrate CALIBRATORS save_map load_map at_prevalence calibration_verdict
     reliability brier log_loss calibration_error calibration_line calibration_test
-    calibration_gain calibration_index
+    calibration_gain calibration_index jeffreys_test
 What does a rank mean?
     fermi_dirac
 Are they better together?
@@ -47,7 +47,7 @@ Can this leaf be trusted?
 How good is a model by cross-validation?
     cross_validate
 Is it good enough, and does it stay so?
-    check watch load_watch
+    check watch load_watch psi
 What can go wrong?
     InputError NotEnoughCases Infeasible NotConvergedWarning OptimisticWarning
     DoubtfulAssumptionWarning CleanedWarning

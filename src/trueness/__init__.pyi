@@ -38,6 +38,7 @@ from trueness.calibration.gain import calibration_gain as calibration_gain
 from trueness.calibration.goodness_of_fit import (
     calibration_test as calibration_test,
 )
+from trueness.calibration.grades import jeffreys_test as jeffreys_test
 from trueness.calibration.lines import calibration_line as calibration_line
 from trueness.calibration.reliability_diagram import reliability as reliability
 from trueness.calibration.verdict import (
@@ -123,6 +124,7 @@ from trueness.metrics.definitions import (
 from trueness.metrics.grammar import constraint as constraint, metric as metric
 from trueness.monitoring.checking import check as check
 from trueness.monitoring.questions import load_watch as load_watch, watch as watch
+from trueness.monitoring.stability import psi as psi
 from trueness.nogold.combinations import (
     best_combination as best_combination,
     cost_rule as cost_rule,

@@ -3,6 +3,7 @@
 from trueness._core.records import Estimate as Estimate
 from trueness.calibration.errors import CalibrationIndex as CalibrationIndex
 from trueness.calibration.gain import CalibrationGain as CalibrationGain
+from trueness.calibration.grades import GradeTests as GradeTests
 from trueness.calibration.maps import Map as Map
 from trueness.calibration.reliability_diagram import Reliability as Reliability
 from trueness.calibration.verdict import CalibrationVerdict as CalibrationVerdict
@@ -25,6 +26,7 @@ from trueness.fermi.distribution import FermiDirac as FermiDirac
 from trueness.findings.records import Finding as Finding
 from trueness.metrics.algebra import Constraint as Constraint, Metric as Metric
 from trueness.metrics.confusion import Confusion as Confusion
+from trueness.monitoring.stability import StabilityIndex as StabilityIndex
 from trueness.monitoring.verdicts import Check as Check, Verdict as Verdict
 from trueness.monitoring.watching import Change as Change, Watch as Watch
 from trueness.nogold.combinations import Combination as Combination

@@ -112,6 +112,8 @@ _REFUSED = (
      "reader_study", "unlabelled", _COUNTED),
     ("group_thresholds", "sampling prevalence", _TOTALS),
     ("leaves", "weight cluster", _EXACT),
+    ("jeffreys_test", "weight cluster unlabelled", _LIKELIHOOD),
+    ("jeffreys_test", "sampling prevalence", _ESTIMATED),
     ("reader_study", "weight cluster sampling prevalence", _STUDY),
     ("rater_agreement", "weight", _ITEMS),
     ("rater_agreement", "sampling prevalence", _RATED),

@@ -7,6 +7,7 @@ What does a batch tell, and has it changed, at any time?   ``detectors``
 Which cases are new, and how is a watch kept in a file?    ``states``
 What is watched, batch by batch and in every group?        ``watching``
 What may be watched, and against which bound?              ``questions``
+Did the distribution of the scores change (PSI)?           ``stability``
 
 Gates: text, table, TOML --> Requirement --limits(alpha)--> Claim --> Verdict --> Check.
 Watches: batch --> numbers that tell --> bets --> detector --> alarm, since when, how

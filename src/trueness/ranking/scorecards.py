@@ -272,7 +272,7 @@ def decile_table(data: Tally, *, groups: int = 10, level: float = 0.95) -> Decil
     notes = unlabelled_notes(data)
 
     counts = apply_design(data, "decile_table").target_counts
-    group = _rank_groups(counts, number)
+    group = rank_groups(counts.pos + counts.neg, number)
     first = np.flatnonzero(np.diff(group, prepend=-1))
     last = np.append(first[1:], group.size) - 1
     deciles = group[first]
@@ -309,9 +309,8 @@ def decile_table(data: Tally, *, groups: int = 10, level: float = 0.95) -> Decil
     )
 
 
-def _rank_groups(counts: Tally, number: int) -> Ints:
-    """Return the group of each row, from 0 for the highest scores."""
-    cases = counts.pos + counts.neg
+def rank_groups(cases: Array, number: int) -> Ints:
+    """Return the group of each row of cases, from 0 for the highest scores."""
     cases_above = np.cumsum(cases) - cases
     middle_rank = (cases_above + cases / 2) / cases.sum()
     # a middle rank at the border belongs below it, whatever weights are rounded to
@@ -321,7 +320,7 @@ def _rank_groups(counts: Tally, number: int) -> Ints:
 
 def _rate_measure(counts: Tally, *, number: int, chosen: int) -> MeasuredValue:
     """Return the proportion of positives in a group, and its influence values."""
-    inside = _rank_groups(counts, number) == chosen
+    inside = rank_groups(counts.pos + counts.neg, number) == chosen
     positives = float(counts.pos[inside].sum())
     cases = positives + float(counts.neg[inside].sum())
     rate = positives / cases
