@@ -102,8 +102,14 @@ CALLS: dict[str, tuple[str, ...]] = {
     ),
     'prevalence(panel, labelled="random")': ("rogan_gladen", "ppi", "judge", "judges"),
     "rater_agreement(panel)": (
-        *("fleiss_kappa", "krippendorff", "krippendorff_alpha"),
-        *("gwet", "gwet_ac1", "kappa_score", "irr"),
+        *(
+            "percent_agreement",
+            "conger",
+            "fleiss_kappa",
+            "krippendorff",
+            "krippendorff_alpha",
+        ),
+        *("gwet", "gwet_ac1", "kappa_score", "irr", "weighted_kappa"),
     ),
     "attempts(frame)": ("evals", "evaluation_log"),
     "pass_at_k(attempts, 5)": ("estimate_pass_at_k", "passk"),

@@ -1,41 +1,57 @@
-r"""How far do raters agree, beyond what chance would give?
+r"""Agreement of raters: how far do they agree, beyond what chance would give?
 
-With :math:`p_a` the share of pairs of ratings of an item that agree, and :math:`p_e`
-that expected by chance, each coefficient is :math:`\kappa = (p_a - p_e)/(1 - p_e)`.
-They differ in what chance means. The item is the unit.
+With :math:`p_a` the proportion of pairs of ratings of an item that agree, and
+:math:`p_e` that expected by chance, each coefficient is
+:math:`\kappa = (p_a - p_e)/(1 - p_e)`. They differ in what chance means. The item is
+the unit: each coefficient comes with its influence values, from which ``inference``
+makes the interval. Below: the ratings, the coefficients, the agreement by chance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from trueness._core.arrays import Floats, Ints
+from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import NotEnoughCases
+from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Estimate
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
 from trueness.inference.estimates import estimate_from_variance, interval_notes
+from trueness.inference.intervals import PROPORTION, Ends
 from trueness.inference.sample import center_influence
 from trueness.inference.variance import Influence, estimate_variance
 
-# a coefficient, and how far one more item would move it
-Coefficient = tuple[float, Floats]
+CHANCE_CORRECTED: Ends = (-1.0, 1.0)
+
 ONE_CATEGORY = (
     "All ratings are of one category, so that nothing shows what chance would give. "
     'Type method="gwet", which is 1 then.'
 )
 
+# how far apart two categories are, by the difference of their places in the order
+DISTANCES: dict[str, Callable[[Array], Array]] = {
+    "linear": np.abs,
+    "quadratic": np.square,
+}
+
 
 @of_panel
 def rater_agreement(
-    data: Panel, *, method: str = "gwet", level: float = 0.95
+    data: Panel,
+    *,
+    method: str = "gwet",
+    weights: str | None = None,
+    level: float = 0.95,
 ) -> Estimate:
-    r"""How far do raters agree, beyond chance?
+    r"""Agreement of raters (kappa, AC1, alpha), with a confidence interval.
+
+    How far do raters agree, beyond chance?
 
     Parameters
     ----------
@@ -46,13 +62,24 @@ def rater_agreement(
         ``"gwet"``: AC1, which stays high where raters agree on a rare category.
         ``"krippendorff"``: alpha, with its correction for few items. ``"fleiss"``:
         kappa of any number of raters. ``"cohen"``: kappa of two raters, each with their
-        own shares of categories.
+        own proportions of categories; ``"conger"``: the same for any number of raters.
+        ``"brennan-prediger"``: chance takes all categories alike. ``"percent"``: the
+        proportion of pairs of ratings that agree, whatever chance gives.
+    weights
+        Of Cohen's kappa for ordered categories: ``"linear"`` or ``"quadratic"`` in the
+        difference of their places, as in scikit-learn. None: categories are unordered.
 
     Notes
     -----
     1 is full agreement, 0 what chance gives; what that is, by docs/maths/evals.md.
-    Items with one rating count for the shares of categories, but not for the agreement.
-    Categories are unordered.
+    Items with one rating count for the proportions of categories, but not for the
+    agreement.
+
+    References
+    ----------
+    Gwet (2008), doi:10.1348/000711006X126600; Cohen (1968), doi:10.1037/h0026256;
+    Conger (1980), doi:10.1037/0033-2909.88.2.322; Brennan, Prediger (1981),
+    doi:10.1177/001316448104100307; Fleiss (1971), doi:10.1037/h0031619
 
     Examples
     --------
@@ -61,117 +88,338 @@ def rater_agreement(
     0.6...
     """
     level = _options.fraction(level, "level")
-    coefficient, name = METHODS[_options.choice(method, METHODS, "method")]
+    chosen = METHODS[_options.choice(method, METHODS, "method")]
     _cases.at_least_two(data.names, "rater_agreement")
-    if method == "cohen" and len(data.names) != 2:
-        raise NotEnoughCases(
-            f"Cohen's kappa is of two raters; found {len(data.names)}. Type "
-            'method="fleiss" or method="gwet", or type panel[["a", "b"]].'
-        )
+    if method == "cohen":
+        _check_two_raters(data)
+    distance = _read_weights(weights, method)
+
     panel = data.without_labels().without_design()
-    known, items = ~np.isnan(panel.rows), np.asarray(panel.unknown, float)
-    categories = np.unique(panel.rows[known])
-    votes = np.where(known, np.searchsorted(categories, panel.rows), -1)
-    n = float(items[known.sum(axis=1) >= 2].sum())
-    if n < 2:
+    ratings = _read_ratings(panel)
+    if distance is None:
+        coefficient = chosen.coefficient(ratings)
+        name = chosen.name
+    else:
+        coefficient = _weighted_cohen(ratings, distance)
+        name = f"{chosen.name}, {weights} weights"
+
+    influence = center_influence(coefficient.influence, ratings.items)
+    variance_estimate = estimate_variance(
+        panel, Influence(influence, influence, influence)
+    )
+    # items that were rated twice are what could have shown a disagreement
+    units = ratings.n_rated_twice
+    if panel.clusters is not None:
+        units = panel.clusters.number
+    variance_estimate = replace(variance_estimate, units=units)
+    estimate = estimate_from_variance(
+        coefficient.value, variance_estimate, chosen.ends, level, name=name
+    )
+    return replace(estimate, notes=interval_notes(panel, variance_estimate))
+
+
+def _check_two_raters(data: Panel) -> None:
+    """Stop where Cohen's kappa is not of two raters."""
+    if len(data.names) == 2:
+        return
+    raise NotEnoughCases(
+        f"Cohen's kappa is of two raters; found {len(data.names)}. Type "
+        'method="conger" or method="gwet", or type panel[["a", "b"]].'
+    )
+
+
+def _read_weights(weights: str | None, method: str) -> Callable[[Array], Array] | None:
+    """Return the distance that weights stand for; None for unordered categories."""
+    if weights is None:
+        return None
+    _options.choice(weights, DISTANCES, "weights")
+    if method != "cohen":
+        raise InputError(
+            f'weights= is for method="cohen"; found method="{method}".',
+            option="weights",
+            example='method="cohen", weights="linear"',
+        )
+    return DISTANCES[weights]
+
+
+@dataclass(frozen=True)
+class RatedItems:
+    """Items that were rated alike, and how many there are of each kind.
+
+    Attributes
+    ----------
+    category_of : array (m, K)
+        Category that each rater gave; -1 for a missing rating.
+    number_of : array (m, q)
+        How many raters gave each category.
+    items : array (m,)
+        How many items were rated so.
+    """
+
+    category_of: Ints
+    number_of: Floats
+    items: Floats
+
+    @property
+    def n_categories(self) -> int:
+        """Return how many categories were given."""
+        return int(self.number_of.shape[1])
+
+    @property
+    def n_raters(self) -> Floats:
+        """Return how many raters rated each item."""
+        return np.asarray(self.number_of.sum(axis=1))
+
+    @property
+    def n_rated_twice(self) -> float:
+        """Return how many items two or more raters have rated."""
+        return float(self.items[self.n_raters >= 2].sum())
+
+    def indicators(self, rater: int) -> Floats:
+        """Return 1 in the column of the category that a rater gave, (m, q)."""
+        categories = np.arange(self.n_categories)
+        return np.asarray(self.category_of[:, [rater]] == categories, np.float64)
+
+    def only(self, rows: Array) -> RatedItems:
+        """Return the ratings of some items; the others count as not rated."""
+        return RatedItems(
+            category_of=np.where(rows[:, None], self.category_of, -1),
+            number_of=self.number_of * rows[:, None],
+            items=self.items,
+        )
+
+
+def _read_ratings(panel: Panel) -> RatedItems:
+    """Return the ratings of a panel, or stop where no two raters rated an item."""
+    is_rated = ~np.isnan(panel.rows)
+    categories = np.unique(panel.rows[is_rated])
+    places = np.searchsorted(categories, panel.rows)
+    category_of = np.where(is_rated, places, -1)
+    number_of = [
+        (category_of == category).sum(axis=1) for category in range(categories.size)
+    ]
+    ratings = RatedItems(
+        category_of=category_of,
+        number_of=np.stack(number_of, axis=1).astype(np.float64),
+        items=np.asarray(panel.unknown, np.float64),
+    )
+    if ratings.n_rated_twice < 2:
         raise NotEnoughCases(
             "rater_agreement needs two or more items that two raters have rated; found "
-            f"{n:.0f}."
+            f"{ratings.n_rated_twice:.0f}."
         )
-    # how often each item got each category; a missing rating counts for none
-    number = np.stack([(votes == q).sum(axis=1) for q in range(categories.size)], 1)
-    value, influence = coefficient(votes, number.astype(float), items)
-    u = center_influence(influence, items)
-    s = estimate_variance(panel, Influence(u, u, u))
-    s = replace(s, units=n if panel.clusters is None else panel.clusters.number)
-    e = estimate_from_variance(value, s, (-1.0, 1.0), level, name=name)
-    return replace(e, notes=interval_notes(panel, s))
+    return ratings
 
 
-def _chance_corrected(
-    number: Floats, items: Floats, chance: float, chance_influence: Floats
-) -> Coefficient:
-    """Put agreement and chance together, with the influence of both."""
-    raters = number.sum(axis=1)
-    rated, seen = raters >= 2, raters > 0
-    many = np.where(rated, raters, 2.0)
-    pairs = (number * (number - 1)).sum(axis=1) / (many * (many - 1))
-    n = float(items[rated].sum())
-    agreed = float(items[rated] @ pairs[rated]) / n
-    if not chance < 1:
+class AgreementCoefficient(NamedTuple):
+    """A coefficient of agreement, and how far one more item would move it."""
+
+    value: float
+    influence: Floats
+
+
+class ExpectedAgreement(NamedTuple):
+    """Agreement expected by chance, and how far one more item would move it."""
+
+    value: float
+    influence: Floats
+
+
+def _correct_for_chance(
+    ratings: RatedItems, expected: ExpectedAgreement
+) -> AgreementCoefficient:
+    """Return (agreement - chance) / (1 - chance), with the influence of both."""
+    raters = ratings.n_raters
+    agreeing_pairs = (ratings.number_of * (ratings.number_of - 1)).sum(axis=1)
+    # an item with fewer ratings has no pair: any number but zero will do
+    pairs = np.where(raters >= 2, raters * (raters - 1), 1.0)
+    return _correct_observed_for_chance(ratings, agreeing_pairs / pairs, expected)
+
+
+def _correct_observed_for_chance(
+    ratings: RatedItems, agreement_of_item: Floats, expected: ExpectedAgreement
+) -> AgreementCoefficient:
+    """Return the coefficient of items that each have their own agreement."""
+    if not expected.value < 1:
         raise NotEnoughCases(ONE_CATEGORY)
-    value = (agreed - chance) / (1 - chance)
-    every = float(items[seen].sum())
-    # Gwet (2021), Handbook of Inter-Rater Reliability: one rating agrees with none
-    own = np.where(rated, (pairs - chance) / (1 - chance) * every / n, 0.0) - value
-    u = np.where(seen, own, 0.0) / every
-    return value, u - (1 - value) / (1 - chance) * chance_influence
+    room_above_chance = 1 - expected.value
+    rated_twice = ratings.n_raters >= 2
+    rated = ratings.n_raters > 0
+    n_rated_twice = ratings.n_rated_twice
+    n_rated = float(ratings.items[rated].sum())
+
+    observed = ratings.items[rated_twice] @ agreement_of_item[rated_twice]
+    value = (float(observed) / n_rated_twice - expected.value) / room_above_chance
+
+    # Gwet (2021), Handbook of Inter-Rater Reliability: an item with one rating agrees
+    # with none
+    above_chance = (agreement_of_item - expected.value) / room_above_chance
+    own_coefficient = np.where(rated_twice, above_chance * n_rated / n_rated_twice, 0.0)
+    by_agreement = np.where(rated, own_coefficient - value, 0.0) / n_rated
+    by_chance = (1 - value) / room_above_chance * expected.influence
+    return AgreementCoefficient(value, by_agreement - by_chance)
 
 
-def _shares(number: Floats, items: Floats) -> tuple[Floats, Floats]:
-    """Give the mean share of each category, and the influence of items on it."""
-    raters = number.sum(axis=1)
-    seen = raters > 0
-    each = number / np.where(seen, raters, 1.0)[:, None]
-    n = float(items[seen].sum())
-    mean = items @ each / n
-    return mean, np.where(seen[:, None], each - mean, 0.0) / n
+def _percent(ratings: RatedItems) -> AgreementCoefficient:
+    """Return the proportion of pairs of ratings that agree."""
+    no_chance = ExpectedAgreement(0.0, np.zeros(ratings.items.size))
+    return _correct_for_chance(ratings, no_chance)
 
 
-def _gwet(votes: Ints, number: Floats, items: Floats) -> Coefficient:
-    mean, u = _shares(number, items)
-    ways = max(mean.size - 1, 1)  # where one category was seen there is another
-    chance = float((mean * (1 - mean)).sum()) / ways
-    return _chance_corrected(number, items, chance, u @ (1 - 2 * mean) / ways)
+def _brennan_prediger(ratings: RatedItems) -> AgreementCoefficient:
+    """Return the coefficient whose chance takes each category equally often."""
+    equal = ExpectedAgreement(1 / ratings.n_categories, np.zeros(ratings.items.size))
+    return _correct_for_chance(ratings, equal)
 
 
-def _fleiss(votes: Ints, number: Floats, items: Floats) -> Coefficient:
-    mean, u = _shares(number, items)
-    return _chance_corrected(number, items, float(mean @ mean), 2 * u @ mean)
-
-
-def _cohen(votes: Ints, number: Floats, items: Floats) -> Coefficient:
-    both = np.asarray((votes >= 0).all(axis=1))
-    number = number * both[:, None]
-    n = float(items[both].sum())
-    if n < 2:
-        raise NotEnoughCases("Cohen's kappa needs two items that both raters rated.")
-    ways = np.arange(number.shape[1])
-    each = [((votes[:, [k]] == ways) * both[:, None]).astype(float) for k in (0, 1)]
-    first, second = (items @ x / n for x in each)
-    u, v = (
-        (x - p) * both[:, None] / n for x, p in zip(each, (first, second), strict=True)
+def _gwet(ratings: RatedItems) -> AgreementCoefficient:
+    """Return Gwet's AC1: chance agrees where an item is hard to rate."""
+    mean, influence = _mean_proportions(ratings)
+    # where one category was seen there is another
+    others = max(ratings.n_categories - 1, 1)
+    expected = ExpectedAgreement(
+        value=float((mean * (1 - mean)).sum()) / others,
+        influence=influence @ (1 - 2 * mean) / others,
     )
-    return _chance_corrected(
-        number, items, float(first @ second), u @ second + v @ first
-    )
+    return _correct_for_chance(ratings, expected)
 
 
-def _krippendorff(votes: Ints, number: Floats, items: Floats) -> Coefficient:
-    """Krippendorff's alpha: one minus observed over expected disagreement.
+def _fleiss(ratings: RatedItems) -> AgreementCoefficient:
+    """Return Fleiss' kappa: chance draws both ratings from the mean proportions."""
+    mean, influence = _mean_proportions(ratings)
+    expected = ExpectedAgreement(float(mean @ mean), 2 * influence @ mean)
+    return _correct_for_chance(ratings, expected)
 
-    With a_i the agreeing pairs of an item over its ratings but one, N_q ratings of
-    category q, N in all: Do = 1 - sum a_i / N, De = 1 - sum N_q (N_q - 1)/(N (N - 1)).
+
+def _mean_proportions(ratings: RatedItems) -> tuple[Floats, Floats]:
+    """Return the mean proportion of each category, and the influence of items."""
+    raters = ratings.n_raters
+    rated = raters > 0
+    proportions = ratings.number_of / np.where(rated, raters, 1.0)[:, None]
+    n_rated = float(ratings.items[rated].sum())
+
+    mean = ratings.items @ proportions / n_rated
+    influence = np.where(rated[:, None], proportions - mean, 0.0) / n_rated
+    return mean, influence
+
+
+def _conger(ratings: RatedItems) -> AgreementCoefficient:
+    """Return Conger's kappa: chance draws the ratings of two raters, each their own.
+
+    The mean over pairs of raters of :math:`sum_q p_{gq} p_{hq}` (Conger 1980).
     """
-    number = np.where(number.sum(axis=1, keepdims=True) >= 2, number, 0.0)
-    many = number.sum(axis=1)
-    a = (number * (number - 1)).sum(axis=1) / np.maximum(many - 1, 1.0)
-    each, total, agreed = items @ number, float(items @ many), float(items @ a)
-    pairs, squares = total * (total - 1), float(each @ each) - total
-    seen, expected = 1 - agreed / total, 1 - squares / pairs
+    raters = range(ratings.category_of.shape[1])
+    by_rater = [_proportions_of_rater(ratings, rater) for rater in raters]
+    total = np.sum([proportions for proportions, _ in by_rater], axis=0)
+    n_pairs = len(by_rater) * (len(by_rater) - 1)
+
+    value = 0.0
+    influence = np.zeros(ratings.items.size)
+    for proportions, influence_of_rater in by_rater:
+        others = total - proportions
+        value += float(proportions @ others) / n_pairs
+        # each pair of raters is there twice, once from either side
+        influence += 2 * influence_of_rater @ others / n_pairs
+    return _correct_for_chance(ratings, ExpectedAgreement(value, influence))
+
+
+def _proportions_of_rater(ratings: RatedItems, rater: int) -> tuple[Floats, Floats]:
+    """Return how often a rater gives each category, and the influence of items."""
+    rated = ratings.category_of[:, rater] >= 0
+    n_rated = float(ratings.items[rated].sum())
+    if not n_rated:
+        raise NotEnoughCases("Each rater must have rated an item; one rated none.")
+
+    indicators = ratings.indicators(rater)
+    proportions = ratings.items @ indicators / n_rated
+    influence = np.where(rated[:, None], indicators - proportions, 0.0) / n_rated
+    return proportions, influence
+
+
+def _cohen(ratings: RatedItems) -> AgreementCoefficient:
+    """Return Cohen's kappa: Conger's, of two raters on items that both rated."""
+    return _conger(_rated_by_both(ratings))
+
+
+def _rated_by_both(ratings: RatedItems) -> RatedItems:
+    """Return the ratings of items that both raters rated."""
+    both = np.asarray((ratings.category_of >= 0).all(axis=1))
+    if float(ratings.items[both].sum()) < 2:
+        raise NotEnoughCases("Cohen's kappa needs two items that both raters rated.")
+    return ratings.only(both)
+
+
+def _weighted_cohen(
+    ratings: RatedItems, distance: Callable[[Array], Array]
+) -> AgreementCoefficient:
+    """Return Cohen's weighted kappa (1968), by places in the order of categories."""
+    ratings = _rated_by_both(ratings)
+    categories = np.arange(ratings.n_categories)
+    distances = distance(categories[:, None] - categories).astype(np.float64)
+    # the most distant categories agree by 0, equal ones by 1
+    agreement = 1 - distances / max(float(distances.max()), 1.0)
+
+    first, influence_of_first = _proportions_of_rater(ratings, 0)
+    second, influence_of_second = _proportions_of_rater(ratings, 1)
+    by_first = influence_of_first @ (agreement @ second)
+    by_second = influence_of_second @ (agreement @ first)
+    expected = ExpectedAgreement(
+        value=float(first @ agreement @ second), influence=by_first + by_second
+    )
+    # a missing rating has place -1, and its item is not counted
+    agreement_of_item = agreement[ratings.category_of[:, 0], ratings.category_of[:, 1]]
+    return _correct_observed_for_chance(ratings, agreement_of_item, expected)
+
+
+def _krippendorff(ratings: RatedItems) -> AgreementCoefficient:
+    r"""Return Krippendorff's alpha: one minus observed over expected disagreement.
+
+    With :math:`a_i` the agreeing pairs of an item over its ratings but one,
+    :math:`N_q` ratings of category q and N in all:
+
+    .. math:: D_o = 1 - \frac{\sum_i a_i}{N}, \qquad
+              D_e = 1 - \frac{\sum_q N_q (N_q - 1)}{N (N - 1)}
+    """
+    rated_twice = ratings.n_raters[:, None] >= 2
+    number_of = np.where(rated_twice, ratings.number_of, 0.0)
+    raters = number_of.sum(axis=1)
+    agreeing = (number_of * (number_of - 1)).sum(axis=1) / np.maximum(raters - 1, 1.0)
+
+    by_category = ratings.items @ number_of
+    total = float(ratings.items @ raters)
+    all_pairs = total * (total - 1)
+    equal_pairs = float(by_category @ by_category) - total
+    mean_agreement = float(ratings.items @ agreeing) / total
+    observed = 1 - mean_agreement
+    expected = 1 - equal_pairs / all_pairs
     if not expected > 0:
         raise NotEnoughCases(ONE_CATEGORY)
-    by_seen = -(a - agreed / total * many) / total
-    by_expected = -(
-        (2 * number @ each - many) / pairs - squares * (2 * total - 1) * many / pairs**2
-    )
-    u = -by_seen / expected + seen * by_expected / expected**2
-    return 1 - seen / expected, u
+
+    # derivatives of both by the number of items
+    by_observed = -(agreeing - mean_agreement * raters) / total
+    more_equal_pairs = 2 * number_of @ by_category - raters
+    more_pairs = (2 * total - 1) * raters
+    by_expected = -(more_equal_pairs - equal_pairs / all_pairs * more_pairs) / all_pairs
+    influence = -by_observed / expected + observed * by_expected / expected**2
+    return AgreementCoefficient(1 - observed / expected, influence)
 
 
-METHODS: dict[str, tuple[Callable[[Ints, Floats, Floats], Coefficient], str]] = {
-    "gwet": (_gwet, "Gwet's AC1"),
-    "krippendorff": (_krippendorff, "Krippendorff's alpha"),
-    "fleiss": (_fleiss, "Fleiss' kappa"),
-    "cohen": (_cohen, "Cohen's kappa"),
+class CoefficientMethod(NamedTuple):
+    """A coefficient by its name, and the values that it can have."""
+
+    coefficient: Callable[[RatedItems], AgreementCoefficient]
+    name: str
+    ends: Ends = CHANCE_CORRECTED
+
+
+METHODS = {
+    "gwet": CoefficientMethod(_gwet, "Gwet's AC1"),
+    "krippendorff": CoefficientMethod(_krippendorff, "Krippendorff's alpha"),
+    "fleiss": CoefficientMethod(_fleiss, "Fleiss' kappa"),
+    "cohen": CoefficientMethod(_cohen, "Cohen's kappa"),
+    "conger": CoefficientMethod(_conger, "Conger's kappa"),
+    "brennan-prediger": CoefficientMethod(
+        _brennan_prediger, "Brennan-Prediger coefficient"
+    ),
+    "percent": CoefficientMethod(_percent, "percent agreement", PROPORTION),
 }
