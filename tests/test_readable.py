@@ -13,7 +13,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "trueness"
 
 # the rooms that were rewritten
-ROOMS = ("calibration", "fermi", "inference")
+ROOMS = ("calibration", "fermi", "inference", "readers")
 
 # words that say nothing as the name of a local variable
 VAGUE = {

@@ -27,7 +27,7 @@ from trueness.data.eval_rows import (
 from trueness.data.verdict_logs import SYSTEM, VerdictLog
 from trueness.evals.attempts import Attempts
 from trueness.findings.systems import compared_by_readers, evals_page, how_often
-from trueness.readers.model import COVARIANCES
+from trueness.readers.covariances import COVARIANCES
 
 Logs = Annotated[
     list[str],

@@ -1,4 +1,4 @@
-"""Which treatment lets readers see more? Limits and tests of means and differences."""
+"""Which treatment lets readers see more? Means, differences, intervals and tests."""
 
 from __future__ import annotations
 
@@ -23,26 +23,30 @@ from trueness.inference.estimates import estimate_from_interval
 from trueness.inference.intervals import interval_from_variance, interval_on_open_scale
 from trueness.inference.variance import VarianceEstimate
 from trueness.metrics.algebra import Metric
-from trueness.readers.design import ROLES, Endpoint, Readings, endpoint, readings
+from trueness.readers.covariances import COVARIANCES, one_shot_standard_error
+from trueness.readers.design import ROLES, Readings, collect_readings
+from trueness.readers.endpoints import Endpoint, choose_endpoint
 from trueness.readers.model import (
     BEHRENS_FISHER,
-    COVARIANCES,
     ReaderComponents,
     ReaderModel,
-    ReaderSpread,
-    denominator,
+    ReaderVariance,
+    TreatmentComponents,
     equality_test,
     fit_model,
-    one_shot,
+    known_variance,
     quantile,
-    tail,
+    tail_probability,
+    treatment_variance,
 )
 
 
 @final
 @dataclass(frozen=True, repr=False)
 class ReaderStudy(Record):
-    """Which treatment lets readers see more, and could that be chance?
+    """Reader study: means of treatments, differences, and what they vary by.
+
+    Which treatment lets readers see more, and could that be chance?
 
     Attributes
     ----------
@@ -92,26 +96,35 @@ class ReaderStudy(Record):
             f"{self.n_pos} + {self.n_neg} cases, {self.design}; {self.assumed}; "
             f"{self.method}"
         ]
-        both = zip(self.treatments, self.means, strict=True)
-        lines += [f"  {name}: {mean}" for name, mean in both]
-        lines += [f"  {pair}" for pair in self.pairs]
+        for treatment, mean in zip(self.treatments, self.means, strict=True):
+            lines.append(f"  {treatment}: {mean}")
+        for pair in self.pairs:
+            lines.append(f"  {pair}")
         if self.pairs:
-            test = (
-                f"F {brief(self.statistic)} on {self.df1} and {brief(self.df2)} degrees"
-            )
-            if math.isinf(self.df2):
-                many = counted(self.df1, "degree")
-                test = f"chi-squared {brief(self.df1 * self.statistic)} on {many}"
-            lines.append(f"  all equal? {p_is(self.p_value)} ({test} of freedom)")
-        return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
+            lines.append(f"  all equal? {p_is(self.p_value)} ({self._test_in_words})")
+        for note in self.notes:
+            lines.append(f"  Note: {note}")
+        return "\n".join(lines)
+
+    @property
+    def _test_in_words(self) -> str:
+        """Name the test that all treatments are equal, with its degrees of freedom."""
+        if math.isinf(self.df2):
+            chi_squared = brief(self.df1 * self.statistic)
+            degrees = counted(self.df1, "degree")
+            return f"chi-squared {chi_squared} on {degrees} of freedom"
+        return (
+            f"F {brief(self.statistic)} on {self.df1} and {brief(self.df2)} degrees of "
+            "freedom"
+        )
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Give a table with one row per treatment and reader."""
-        i, j = np.nonzero(np.isfinite(self.results))
+        """Return a table with one row per treatment and reader."""
+        treatment, reader = np.nonzero(np.isfinite(self.results))
         columns = {
-            "treatment": [self.treatments[k] for k in i],
-            "reader": [self.readers[k] for k in j],
-            "value": self.results[i, j].tolist(),
+            "treatment": [self.treatments[number] for number in treatment],
+            "reader": [self.readers[number] for number in reader],
+            "value": self.results[treatment, reader].tolist(),
         }
         return native_frame(columns, backend)
 
@@ -129,7 +142,9 @@ def reader_study(
     level: float = 0.95,
     **columns: Any,
 ) -> ReaderStudy:
-    r"""Which treatment lets readers see more, and could that be chance?
+    r"""Multi-reader multi-case analysis of variance (Obuchowski and Rockette).
+
+    Which treatment lets readers see more, and could that be chance?
 
     .. math:: F = \frac{MS_T}{MS_{TR} + J \max(\mathrm{Cov}_2 - \mathrm{Cov}_3, 0)}
 
@@ -157,7 +172,7 @@ def reader_study(
     margin
         Adds tests of non-inferiority and of equivalence to every pair of treatments.
     reference
-        ``"student"``: symmetric limits by Student's distribution, as published.
+        ``"student"``: symmetric intervals by Student's distribution, as published.
         ``"logit"``: symmetric on the logit scale, and never nearer than those; tests
         against a margin then keep their level near an AUC of 1 too.
         ``"behrens-fisher"``: for two to four readers, with whom published tests reject
@@ -179,133 +194,262 @@ def reader_study(
     ...             reading = [r, t, c, int(c > 2), (c > 2) - 1.5 * wrong]
     ...             for k, v in zip(rows, reading):
     ...                 rows[k].append(v)
-    >>> found = reader_study(rows)
-    >>> [round(m.value, 4) for m in found.means]  # (1 + 6/9) / 2 and 6/9
+    >>> study = reader_study(rows)
+    >>> [round(m.value, 4) for m in study.means]  # (1 + 6/9) / 2 and 6/9
     [0.8333, 0.6667]
     """
-    level, wanted = _options.fraction(level, "level"), asked_margin(margin)
+    level = _options.fraction(level, "level")
+    tested_margin = asked_margin(margin)
     if fixed is not None:
         _options.choice(fixed, ("readers", "cases"), "fixed")
     _options.choice(covariance, COVARIANCES, "covariance")
     _options.choice(pairs, ("own", "pooled"), "pairs")
     _options.choice(reference, ("student", "logit", BEHRENS_FISHER), "reference")
-    own = [*signature(reader_study).parameters][1:-1]
-    _options.options(columns, [*ROLES, "positive", *own], "reader_study")
-    x, end = readings(data, columns), endpoint(metric, threshold)
+    own_options = [*signature(reader_study).parameters][1:-1]
+    _options.options(columns, [*ROLES, "positive", *own_options], "reader_study")
+
+    readings = collect_readings(data, columns)
+    endpoint = choose_endpoint(metric, threshold)
     if covariance == "gallas" and fixed is not None:
         raise InputError(
             'covariance="gallas" is for random readers and cases; leave fixed= out.'
         )
-    m = fit_model(x, end, covariance)
-    if fixed != "readers" and min(m.per_treatment) < 2:
+    model = fit_model(readings, endpoint, covariance)
+    _check_enough_readers(model, fixed)
+
+    method = _method_in_words(covariance, reference)
+    interval_of_mean = _interval_of_mean_by(
+        endpoint, _effective_cases(readings, endpoint, fixed), reference
+    )
+    means = tuple(
+        _mean_of_treatment(
+            value=float(model.means[treatment]),
+            n_readers=int(model.readers_per_treatment[treatment]),
+            components=components,
+            fixed=fixed,
+            reference=reference,
+            interval_of_mean=interval_of_mean,
+            level=level,
+            method=method,
+        )
+        for treatment, components in enumerate(model.by_treatment)
+    )
+
+    compared = []
+    for first, second in combinations(range(len(means)), 2):
+        standard_error, variance = _variance_of_difference(
+            readings,
+            model,
+            endpoint,
+            treatments=[first, second],
+            fixed=fixed,
+            covariance=covariance,
+            pairs=pairs,
+        )
+        difference = DifferenceOfMeans(
+            first=means[first],
+            second=means[second],
+            standard_error=standard_error,
+            variance=variance,
+            reference=reference,
+            interval_of_mean=interval_of_mean,
+        )
+        compared.append(
+            judged(
+                readings.treatments[first],
+                readings.treatments[second],
+                difference,
+                method,
+                level,
+                tested_margin,
+            )
+        )
+
+    test = equality_test(model, fixed, reference)
+    if len(compared) == 1:
+        # two treatments have one test, that of their difference
+        test = test._replace(p_value=compared[0].p_value)
+    n_pos, n_neg = readings.class_sizes
+    return ReaderStudy(
+        treatments=readings.treatments,
+        readers=readings.readers,
+        results=model.table,
+        means=means,
+        pairs=adjusted(compared),
+        statistic=test.statistic,
+        df1=test.df1,
+        df2=test.df2,
+        p_value=test.p_value,
+        components=model.components,
+        n_pos=n_pos,
+        n_neg=n_neg,
+        design=readings.design,
+        assumed=_assumption_in_words(fixed),
+        metric=endpoint.name,
+        method=method,
+        level=level,
+        notes=(
+            *_notes_on_readers(readings, model, fixed, reference),
+            *_notes_on_cases(readings, fixed, pairs),
+            *_notes_on_intervals(model, endpoint, reference, tested_margin, compared),
+        ),
+        groups=readings.groups,
+    )
+
+
+def _check_enough_readers(model: ReaderModel, fixed: str | None) -> None:
+    """Refuse random readers of whom a treatment has one."""
+    fewest = min(model.readers_per_treatment)
+    if fixed != "readers" and fewest < 2:
         raise NotEnoughCases(
             "Random readers need at least two readers with each treatment; found "
-            f'{min(m.per_treatment)}. Type fixed="readers" for a result about these '
-            "readers alone."
+            f'{fewest}. Type fixed="readers" for a result about these readers alone.'
         )
-    words = [covariance, *([reference] if reference != "student" else [])]
-    how = ", ".join(
-        words if covariance == "gallas" else ["obuchowski-rockette", *words]
-    )
-    number = (len(x.readers),) * 2 if fixed == "cases" else x.number
-    # readers who agree count as one; an AUC has no more than its smaller class
-    n = min(number) if end.name == "auc" else float(np.dot(number, end.depends))
-    ends = _ends_by(end, n, reference)
-    means = _means(m, fixed, reference, ends, level, how)
-    made = []
-    for a, b in combinations(range(len(means)), 2):
-        spread = _difference_spread(x, m, end, [a, b], fixed, covariance, pairs)
-        c = MeanContrast(means[a], means[b], *spread, reference, ends)
-        made.append(judged(x.treatments[a], x.treatments[b], c, how, level, wanted))
-    test = equality_test(m, fixed, reference)
-    if len(made) == 1:
-        test = (*test[:3], made[0].p_value)
-    assumed = ", ".join(
-        f"{'fixed' if fixed == k else 'random'} {k}" for k in ("readers", "cases")
-    )
-    same = any(p.difference.se == 0 for p in made)
-    notes = _notes(x, m, end, fixed, reference, wanted, pairs, same)
-    return ReaderStudy(
-        *(x.treatments, x.readers, m.table, means, adjusted(made), *test),
-        *(m.components, *x.number, x.design, assumed, end.name, how, level),
-        *(notes, x.groups),
-    )
 
 
-Ends = Callable[[float, float, float], tuple[float, float]]
+def _method_in_words(covariance: str, reference: str) -> str:
+    """Name the analysis: model, covariance, and reference where it is not Student's."""
+    parts = [covariance]
+    if covariance != "gallas":
+        parts = ["obuchowski-rockette", covariance]
+    if reference != "student":
+        parts.append(reference)
+    return ", ".join(parts)
 
 
-def _ends_by(end: Endpoint, n: float, reference: str) -> Ends:
-    """Give limits of a mean at z errors; without a spread, as n alike cases have."""
+def _assumption_in_words(fixed: str | None) -> str:
+    """Say which of readers and cases are random."""
+    readers = "fixed readers" if fixed == "readers" else "random readers"
+    cases = "fixed cases" if fixed == "cases" else "random cases"
+    return f"{readers}, {cases}"
 
-    def ends(value: float, sd: float, z: float) -> tuple[float, float]:
-        if sd == 0:
+
+def _effective_cases(
+    readings: Readings, endpoint: Endpoint, fixed: str | None
+) -> float:
+    """Return how many cases a mean rests on where nothing varies.
+
+    Readers who agree count as one; an AUC has no more cases than its smaller class.
+    """
+    sizes = readings.class_sizes
+    if fixed == "cases":
+        n_readers = len(readings.readers)
+        sizes = (n_readers, n_readers)
+    if endpoint.name == "auc":
+        return min(sizes)
+    return float(np.dot(sizes, endpoint.depends))
+
+
+# of a mean, its standard error, and how many of them: the ends of its interval
+IntervalOfMean = Callable[[float, float, float], tuple[float, float]]
+
+
+def _interval_of_mean_by(
+    endpoint: Endpoint, n_cases: float, reference: str
+) -> IntervalOfMean:
+    """Return a function that puts an interval around a mean over readers."""
+    lowest, highest = endpoint.range
+
+    def interval_of_mean(
+        value: float, standard_error: float, z: float
+    ) -> tuple[float, float]:
+        if standard_error == 0:
+            # as so many cases have that are all alike
             level = 2 * NormalDist().cdf(z) - 1
-            variance = VarianceEstimate(0.0, math.inf, n)
-            interval = interval_from_variance(value, variance, end.range, level)
+            variance = VarianceEstimate(0.0, math.inf, n_cases)
+            interval = interval_from_variance(value, variance, endpoint.range, level)
             return interval.low, interval.high
+        half_width = z * standard_error
         if reference == "logit":
-            return interval_on_open_scale(value, z * sd, end.range)
-        return max(end.range[0], value - z * sd), min(value + z * sd, end.range[1])
+            return interval_on_open_scale(value, half_width, endpoint.range)
+        return max(lowest, value - half_width), min(value + half_width, highest)
 
-    return ends
+    return interval_of_mean
 
 
-def _means(
-    m: ReaderModel,
+def _mean_of_treatment(
+    *,
+    value: float,
+    n_readers: int,
+    components: TreatmentComponents,
     fixed: str | None,
     reference: str,
-    ends: Ends,
+    interval_of_mean: IntervalOfMean,
     level: float,
-    how: str,
-) -> tuple[Estimate, ...]:
-    """Give the mean of each treatment, from its own readers and errors alone."""
-    means = []
-    for k, (ms, var, cov2) in enumerate(m.own):
-        n, value = int(m.per_treatment[k]), float(m.means[k])
-        spread = ReaderSpread(var + (n - 1) * max(cov2, 0.0), 0.0, math.inf)
-        if fixed != "readers":
-            both = ms + (fixed is None) * n * max(cov2, 0.0)
-            spread = ReaderSpread(both, ms, n - 1.0)
-        sd = math.sqrt(max(spread.value / n, 0.0))
-        reach = ends(value, sd, quantile(spread, level, reference))
-        means.append(estimate_from_interval(value, *reach, level, how, sd))
-    return tuple(means)
+    method: str,
+) -> Estimate:
+    """Return the mean of a treatment, from its own readers and errors alone."""
+    variance = _variance_of_treatment(components, n_readers, fixed)
+    standard_error = math.sqrt(max(variance.value / n_readers, 0.0))
+    z = quantile(variance, level, reference)
+    low, high = interval_of_mean(value, standard_error, z)
+    return estimate_from_interval(value, low, high, level, method, standard_error)
 
 
-def _difference_spread(
-    x: Readings,
-    m: ReaderModel,
-    end: Endpoint,
-    at: list[int],
+def _variance_of_treatment(
+    components: TreatmentComponents, n_readers: int, fixed: str | None
+) -> ReaderVariance:
+    """Return the variance of one reader's result, as the mean of a treatment has it."""
+    shared_by_readers = max(components.cov2, 0.0)
+    if fixed == "readers":
+        return known_variance(components.variance + (n_readers - 1) * shared_by_readers)
+
+    value = components.ms_reader
+    if fixed is None:
+        value = components.ms_reader + n_readers * shared_by_readers
+    return ReaderVariance(
+        value,
+        mean_square=components.ms_reader,
+        mean_square_df=n_readers - 1.0,
+    )
+
+
+def _variance_of_difference(
+    readings: Readings,
+    model: ReaderModel,
+    endpoint: Endpoint,
+    *,
+    treatments: list[int],
     fixed: str | None,
     covariance: str,
     pairs: str,
-) -> tuple[float, ReaderSpread]:
-    """How far does the difference of two treatments vary?"""
-    part, own = m, at
-    if pairs == "own" and not x.shares_evenly:
+) -> tuple[float, ReaderVariance]:
+    """Return the standard error of a difference of two treatments, and its variance."""
+    positions = treatments
+    if pairs == "own" and not readings.shares_evenly:
         # one covariance for all pairs would fit none of them
-        part, own = fit_model(x.of_treatments(at), end, covariance), [0, 1]
+        model = fit_model(readings.of_treatments(treatments), endpoint, covariance)
+        positions = [0, 1]
+
     # Differs from Hillis (2014), who has equal numbers of readers: the variance of a
     # difference is MS (1 / J_a + 1 / J_b) + 2 (Cov2 - Cov3), so J is harmonic.
-    j = float(2 / (1 / part.per_treatment[own]).sum())
-    spread = denominator(part, fixed, part.each if pairs == "pooled" else j)
-    sd = math.sqrt(max(2 * spread.value / j, 0.0))
+    n_readers = float(2 / (1 / model.readers_per_treatment[positions]).sum())
+    n_readers_of_variance = n_readers
+    if pairs == "pooled":
+        n_readers_of_variance = model.mean_number_of_readers
+    variance = treatment_variance(model, fixed, n_readers_of_variance)
+
+    standard_error = math.sqrt(max(2 * variance.value / n_readers, 0.0))
     if covariance == "gallas":
-        sd = one_shot(x, end, at)
-    return sd, spread if sd > 0 else ReaderSpread(0.0, 0.0, math.inf)
+        standard_error = one_shot_standard_error(readings, endpoint, treatments)
+    if standard_error == 0:
+        return 0.0, known_variance(0.0)
+    return standard_error, variance
 
 
-class MeanContrast(NamedTuple):
-    """A difference of means over readers, with limits at so many errors."""
+# normal p-values beyond so many standard errors are 0 in double precision
+_LARGEST_Z = 8.2
+
+
+class DifferenceOfMeans(NamedTuple):
+    """A difference of two means over readers, with its intervals and tests."""
 
     first: Estimate
     second: Estimate
     standard_error: float
-    spread: ReaderSpread
+    variance: ReaderVariance
     reference: str
-    ends: Ends
+    interval_of_mean: IntervalOfMean
 
     @property
     def value(self) -> float:
@@ -314,85 +458,163 @@ class MeanContrast(NamedTuple):
 
     @property
     def statistic(self) -> float:
-        """At how many errors does a limit end at zero?"""
-        return self._errors(0.0)
+        """Return at how many standard errors an interval ends at zero."""
+        return self._standard_errors_from(0.0)
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the confidence interval."""
-        z = quantile(self.spread, level, self.reference)
-        return self.value - self._reach(z, False), self.value + self._reach(z, True)
+        z = quantile(self.variance, level, self.reference)
+        low = self.value - self._half_width(z, upwards=False)
+        high = self.value + self._half_width(z, upwards=True)
+        return low, high
 
     def p_value_above(self, bound: float) -> float:
         """Return the one-sided p-value: of the interval that ends at ``bound``."""
-        return tail(self.spread, -self._errors(bound), self.reference)
+        z = -self._standard_errors_from(bound)
+        return tail_probability(self.variance, z, self.reference)
 
-    def _errors(self, bound: float) -> float:
-        gap, up = abs(self.value - bound), bound > self.value
-        # no limit is nearer than z errors; without any, p-values beyond 8.2 are 0
-        most = gap / self.standard_error if self.standard_error > 0 else 8.2
-        z = float(bisect(lambda z: self._reach(float(z), up) <= gap, 0.0, most))
-        return 0.0 if gap == 0 else -z if up else z
+    def _standard_errors_from(self, bound: float) -> float:
+        """Return at how many standard errors an interval ends at ``bound``, signed."""
+        gap = abs(self.value - bound)
+        if gap == 0:
+            return 0.0
 
-    def _reach(self, z: float, up: bool) -> float:
-        """How far do limits at z errors reach, up or down?
-
-        Symmetrically, or by the limits of both means (MOVER; Zou and Donner 2008), with
-        the correlation that the standard errors imply; never nearer than the symmetric
-        ones. Where nothing varies, r = 0.
-        """
-        a, b, sd = self.first, self.second, self.standard_error
-        if sd > 0 and self.reference != "logit":
-            return z * sd
-        both, r = 2 * a.se * b.se * (sd > 0), 0.0
-        if both > 0:
-            r = min(max((a.se**2 + b.se**2 - sd**2) / both, -1.0), 1.0)
-        own, other = (
-            self.ends(e.value, max(e.se, 1e-300) * (sd > 0), z)[side] - e.value
-            for e, side in ((a, up), (b, not up))
+        upwards = bound > self.value
+        # no interval is narrower than z standard errors
+        largest = _LARGEST_Z
+        if self.standard_error > 0:
+            largest = gap / self.standard_error
+        z = float(
+            bisect(
+                lambda z: self._half_width(float(z), upwards=upwards) <= gap,
+                0.0,
+                largest,
+            )
         )
-        square = own**2 + other**2 + 2 * r * own * other
-        return max(math.sqrt(max(square, 0.0)), z * sd)
+        return -z if upwards else z
+
+    def _half_width(self, z: float, *, upwards: bool) -> float:
+        """Return how far an interval of z standard errors extends, up or down.
+
+        Symmetrically, or by the intervals of both means (MOVER; Zou and Donner 2008),
+        with the correlation that the standard errors imply; never nearer than the
+        symmetric one.
+        """
+        if self.standard_error > 0 and self.reference != "logit":
+            return z * self.standard_error
+
+        # the difference is highest where the first is high and the second low
+        of_first = self._distance_to_end(self.first, z, upper=upwards)
+        of_second = self._distance_to_end(self.second, z, upper=not upwards)
+        correlation = self._correlation()
+        square = of_first**2 + of_second**2 + 2 * correlation * of_first * of_second
+        return max(math.sqrt(max(square, 0.0)), z * self.standard_error)
+
+    def _distance_to_end(self, mean: Estimate, z: float, *, upper: bool) -> float:
+        """Return how far the upper or lower end of a mean's interval is from it."""
+        standard_error = 0.0
+        if self.standard_error > 0:
+            # a mean that does not vary must not take the interval of n equal cases
+            standard_error = max(mean.se, 1e-300)
+        low, high = self.interval_of_mean(mean.value, standard_error, z)
+        return high - mean.value if upper else low - mean.value
+
+    def _correlation(self) -> float:
+        """Return the correlation of the means; 0 where nothing varies."""
+        first = self.first.se
+        second = self.second.se
+        if self.standard_error == 0 or first * second == 0:
+            return 0.0
+        covariance_twice = first**2 + second**2 - self.standard_error**2
+        return min(max(covariance_twice / (2 * first * second), -1.0), 1.0)
 
 
-def _notes(
-    x: Readings,
-    m: ReaderModel,
-    end: Endpoint,
-    fixed: str | None,
+# with fewer readers, notes recommend other methods
+_FEW_READERS = 4
+
+
+def _notes_on_readers(
+    readings: Readings, model: ReaderModel, fixed: str | None, reference: str
+) -> list[str]:
+    """Return what to keep in mind about the readers."""
+    notes = []
+    if readings.n_without_score:
+        missing = counted(readings.n_without_score, "reading")
+        notes.append(f"Left out: {missing} without a score.")
+
+    fewest = min(model.readers_per_treatment)
+    compares = len(readings.treatments) > 1
+    if compares and fixed != "readers" and fewest < _FEW_READERS:
+        notes.append(
+            f"With {fewest} readers hardly any difference can be shown to hold for "
+            "other readers; plan_readers says how many are needed."
+        )
+        if reference != BEHRENS_FISHER and fixed is None:
+            notes.append(
+                "Tests of so few readers reject too often where readers differ much in "
+                "what a treatment does for them. Type "
+                'reference="behrens-fisher" for tests that keep their level.'
+            )
+    if fixed == "readers":
+        notes.append(
+            "Readers are taken as fixed: the result is about these readers, and says "
+            "nothing about others."
+        )
+    return notes
+
+
+def _notes_on_cases(readings: Readings, fixed: str | None, pairs: str) -> list[str]:
+    """Return what to keep in mind about the cases."""
+    notes = []
+    if fixed == "cases":
+        notes.append("Cases are taken as fixed: the result is about these cases alone.")
+    if readings.shares_evenly:
+        return notes
+
+    if pairs == "own":
+        notes.append(
+            "Some treatments share more cases than others: each difference is analysed "
+            "by itself, and the test of all is an approximation."
+        )
+    else:
+        notes.append(
+            "Some treatments share more cases than others, but all differences have "
+            "one standard error: too small for those that share few cases."
+        )
+    return notes
+
+
+def _notes_on_intervals(
+    model: ReaderModel,
+    endpoint: Endpoint,
     reference: str,
     margin: float,
-    pairs: str,
-    same: bool,
-) -> tuple[str, ...]:
-    few, student = min(m.per_treatment) < 4, reference != BEHRENS_FISHER
-    random_few = len(x.treatments) > 1 and fixed != "readers" and few
-    near = end.range == (0, 1) and ((student and few) or m.means.max() > 0.9)
-    uneven = not x.shares_evenly
-    said = {
-        f"Left out: {counted(x.lost, 'reading')} without a score.": x.lost > 0,
-        f"With {min(m.per_treatment)} readers hardly any difference can be shown to "
-        "hold for other readers; plan_readers says how many are needed.": random_few,
-        "Tests of so few readers reject too often where readers differ much in what a "
-        'treatment does for them. Type reference="behrens-fisher" for tests that keep '
-        "their level.": random_few and student and fixed is None,
-        "Readers are taken as fixed: the result is about these readers, and says "
-        "nothing about others.": fixed == "readers",
-        "Cases are taken as fixed: the result is about these cases alone.": fixed
-        == "cases",
-        "Some treatments share more cases than others: each difference is analysed by "
-        "itself, and the test of all is an approximation.": uneven and pairs == "own",
-        "Some treatments share more cases than others, but all differences have one "
-        "standard error: too small for those that share few cases.": uneven
-        and pairs == "pooled",
-        "All readers show the same difference, so there is no spread by which it could "
-        "be judged: its limits and p-values are those of one reader with as many "
-        "independent cases for each treatment.": same,
-        "With fewer than 4 readers, or above 0.9, tests against a margin reject too "
-        "often: those of 5 % erred in up to 9 % of simulated studies. Type "
-        'reference="logit" for tests that keep their level.': near
-        and not (reference == "logit" or math.isnan(margin)),
-        "All treatments are below one half. Do high scores mean positive?": end.name
-        == "auc"
-        and m.means.max() < 0.5,
-    }
-    return tuple(text for text, holds in said.items() if holds)
+    compared: list[Pair],
+) -> list[str]:
+    """Return what to keep in mind about intervals and tests."""
+    notes = []
+    if any(pair.difference.se == 0 for pair in compared):
+        notes.append(
+            "All readers show the same difference, so there is no spread by which "
+            "it could be judged: its interval and p-values are those of one reader "
+            "with as many independent cases for each treatment."
+        )
+    if _margin_tests_err(model, endpoint, reference) and not math.isnan(margin):
+        notes.append(
+            "With fewer than 4 readers, or above 0.9, tests against a margin reject "
+            "too often: those of 5 % erred in up to 9 % of simulated studies. Type "
+            'reference="logit" for tests that keep their level.'
+        )
+    if endpoint.name == "auc" and model.means.max() < 0.5:
+        notes.append("All treatments are below one half. Do high scores mean positive?")
+    return notes
+
+
+def _margin_tests_err(model: ReaderModel, endpoint: Endpoint, reference: str) -> bool:
+    """Do tests against a margin reject too often: few readers, or near the end?"""
+    if reference == "logit" or endpoint.range != (0, 1):
+        return False
+    few_readers = min(model.readers_per_treatment) < _FEW_READERS
+    if few_readers and reference != BEHRENS_FISHER:
+        return True
+    return bool(model.means.max() > 0.9)

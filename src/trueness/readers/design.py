@@ -1,26 +1,24 @@
-"""Who read which case by which treatment, and how good was each reader?
+"""Who read which case by which treatment?
 
 All designs (fully crossed, cases or readers nested) are one table: a row per reader and
-treatment, a column per case, NaN where a case was not read. An ``Endpoint`` is the AUC,
-or a metric at a cut, of such a row.
+treatment, a column per case, NaN where a case was not read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import columns as _column_checks
-from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import listing, places
 from trueness._core.imports import handler
-from trueness.metrics.algebra import Metric, classes_of
-from trueness.metrics.confusion import Confusion
-from trueness.metrics.grammar import metric as read_metric
+
+# what the columns of the data hold; the first three name the levels of the design
+ROLES = ("reader", "treatment", "case", "label", "score")
 
 
 class Readings(NamedTuple):
@@ -32,13 +30,18 @@ class Readings(NamedTuple):
     reader: Array  # of each row
     positive: Array  # of each case
     score: Floats  # (rows, cases), NaN where not read
-    lost: int = 0  # readings without a score
+    n_without_score: int = 0  # readings that were left out
 
     @property
-    def number(self) -> tuple[int, int]:
+    def class_sizes(self) -> tuple[int, int]:
         """Count the positive and the negative cases."""
         n_pos = int(self.positive.sum())
         return n_pos, self.positive.size - n_pos
+
+    @property
+    def was_read(self) -> Array:
+        """Return, for each row and case, whether there is a score."""
+        return ~np.isnan(self.score)
 
     @property
     def nested_readers(self) -> bool:
@@ -49,234 +52,249 @@ class Readings(NamedTuple):
     @property
     def design(self) -> str:
         """Name the design in words."""
-        read = ~np.isnan(self.score)
-        if read.all() and not self.nested_readers:
+        if self.was_read.all() and not self.nested_readers:
             return "fully crossed"
+
         parts = []
         if self.nested_readers:
             parts.append("readers nested within treatments")
-        for name, by in (("treatments", self.treatment), ("readers", self.reader)):
-            seen = np.array([read[by == k].any(axis=0) for k in np.unique(by)])
-            if len(seen) > 1 and (seen.sum(axis=0) <= 1).all():
-                parts.append(f"cases nested within {name}")
+        if self._cases_nested_within(self.treatment):
+            parts.append("cases nested within treatments")
+        if self._cases_nested_within(self.reader):
+            parts.append("cases nested within readers")
         if 1 < self.groups < np.bincount(self.treatment).max():
             parts.append(f"{self.groups} groups of readers with cases of their own")
         return ", ".join(parts) or "partly crossed"
+
+    def _cases_nested_within(self, factor: Array) -> bool:
+        """Is every case read at one level of the factor only?"""
+        levels = np.unique(factor)
+        read_at_level = np.array(
+            [self.was_read[factor == level].any(axis=0) for level in levels]
+        )
+        return len(levels) > 1 and bool((read_at_level.sum(axis=0) <= 1).all())
 
     @property
     def groups(self) -> int:
         """Into how many groups without a common case do readers of a treatment fall?"""
         from scipy.sparse.csgraph import connected_components
 
-        read = (~np.isnan(self.score)).astype(np.int64)
-        parts = (read[self.treatment == t] for t in range(len(self.treatments)))
-        return max(int(connected_components(p @ p.T > 0)[0]) for p in parts)
+        was_read = self.was_read.astype(np.int64)
+        numbers = []
+        for treatment in range(len(self.treatments)):
+            rows = was_read[self.treatment == treatment]
+            number, _ = connected_components(rows @ rows.T > 0)
+            numbers.append(int(number))
+        return max(numbers)
 
     @property
     def shares_evenly(self) -> bool:
         """Does every pair of treatments share about as many cases as any other?"""
-        read = ~np.isnan(self.score)
-        seen = [read[self.treatment == t].any(0) for t in range(len(self.treatments))]
-        by = np.array(seen, dtype=np.int64)
-        common = (by @ by.T)[np.triu_indices(len(by), 1)]
+        read_with = np.array(
+            [
+                self.was_read[self.treatment == treatment].any(axis=0)
+                for treatment in range(len(self.treatments))
+            ],
+            dtype=np.int64,
+        )
+        common = (read_with @ read_with.T)[np.triu_indices(len(read_with), 1)]
         return common.size < 2 or bool(2 * common.min() >= common.max())
 
-    def of_treatments(self, at: Sequence[int]) -> Readings:
-        """Give the part of the study with these treatments, and the cases read."""
-        rows = np.isin(self.treatment, at)
-        read = ~np.isnan(self.score[rows]).all(axis=0)
+    def of_treatments(self, treatments: Sequence[int]) -> Readings:
+        """Return the part of the study with these treatments, and the cases read."""
+        rows = np.isin(self.treatment, treatments)
+        cases = ~np.isnan(self.score[rows]).all(axis=0)
         readers, reader = np.unique(self.reader[rows], return_inverse=True)
         return Readings(
-            tuple(self.treatments[t] for t in at),
-            tuple(self.readers[r] for r in readers),
-            np.searchsorted(at, self.treatment[rows]),
-            reader,
-            self.positive[read],
-            self.score[np.ix_(rows, read)],
+            treatments=tuple(self.treatments[treatment] for treatment in treatments),
+            readers=tuple(self.readers[number] for number in readers),
+            treatment=np.searchsorted(treatments, self.treatment[rows]),
+            reader=reader,
+            positive=self.positive[cases],
+            score=self.score[np.ix_(rows, cases)],
         )
 
 
-ROLES = ("reader", "treatment", "case", "label", "score")
+def collect_readings(data: object, arguments: Mapping[str, Any]) -> Readings:
+    """Return who read what; ``arguments`` has the columns, by role, and ``positive``.
+
+    A role that is not named there is the name of its column.
+    """
+    columns = _columns_by_role(data, arguments)
+    _check_equal_lengths(columns)
+    columns, n_without_score = _without_unread(columns)
+    _check_complete(columns)
+
+    label = _read_labels(columns["label"], arguments.get("positive"))
+    readers, reader = _levels(columns["reader"])
+    treatments, treatment = _levels(columns["treatment"])
+    cases, case = _levels(columns["case"])
+    positive = _label_of_each_case(cases, case, label)
+
+    # a row of the table is a pair of treatment and reader that occurs
+    pairs, row = np.unique(treatment * readers.size + reader, return_inverse=True)
+    repeated = _repeated_cells(row * cases.size + case)
+    if repeated.size:
+        first = repeated[0]
+        _refuse_repeated_reading(
+            reader=readers[reader[first]],
+            case=cases[case[first]],
+            treatment=treatments[treatment[first]],
+            others=repeated.size - 1,
+        )
+
+    score = np.full((pairs.size, cases.size), np.nan)
+    score[row, case] = columns["score"]
+    readings = Readings(
+        treatments=tuple(str(name) for name in treatments),
+        readers=tuple(str(name) for name in readers),
+        treatment=pairs // readers.size,
+        reader=pairs % readers.size,
+        positive=positive,
+        score=score,
+        n_without_score=n_without_score,
+    )
+    _check_both_classes_read(readings)
+    return readings
 
 
-def _columns_read(
-    data: object, given: Mapping[str, Any]
-) -> tuple[dict[str, Array], int]:
-    """Read the five columns, and count the readings without a score, which go."""
-    names = {role: given.get(role, role) for role in ROLES}
-    named = [n for n in names.values() if isinstance(n, str)]
-    found = handler("columns_of")(data, named) if named else {}
+def _columns_by_role(data: object, arguments: Mapping[str, Any]) -> dict[str, Array]:
+    """Return the five columns: of the data, or arrays that were passed themselves."""
+    sources = {role: arguments.get(role, role) for role in ROLES}
+    names = [source for source in sources.values() if isinstance(source, str)]
+    columns_of_data = handler("columns_of")(data, names) if names else {}
     as_array = handler("column")
-    columns = {
-        role: np.asarray(as_array(found[n] if isinstance(n, str) else n, role))
-        for role, n in names.items()
-    }
-    if len({len(values) for values in columns.values()}) > 1:
-        sizes = ", ".join(f"{role} {len(v):,}" for role, v in columns.items())
-        raise InputError(
-            f"Every reading needs one value in each column; found {sizes}. Pass "
-            "columns of the same length."
-        )
+
+    columns = {}
+    for role, source in sources.items():
+        values = columns_of_data[source] if isinstance(source, str) else source
+        columns[role] = np.asarray(as_array(values, role))
+    return columns
+
+
+def _check_equal_lengths(columns: Mapping[str, Array]) -> None:
+    """Refuse columns of different lengths."""
+    if len({len(values) for values in columns.values()}) == 1:
+        return
+
+    sizes = ", ".join(f"{role} {len(values):,}" for role, values in columns.items())
+    raise InputError(
+        f"Every reading needs one value in each column; found {sizes}. Pass "
+        "columns of the same length."
+    )
+
+
+def _without_unread(columns: Mapping[str, Array]) -> tuple[dict[str, Array], int]:
+    """Leave out readings without a score, which were not made, and count them."""
     score = _column_checks.numeric_scores(columns["score"], "score").astype(np.float64)
     _column_checks.finite_scores(score, "score", allow_nan=True)
-    read = ~np.isnan(score)  # a reading without a score was not made
-    columns = {k: v[read] for k, v in columns.items()} | {"score": score[read]}
-    if not read.any():
+    was_read = ~np.isnan(score)
+    if not was_read.any():
         raise NotEnoughCases("reader_study needs readings; these data have none.")
+
+    kept = {role: values[was_read] for role, values in columns.items()}
+    kept["score"] = score[was_read]
+    return kept, int((~was_read).sum())
+
+
+def _check_complete(columns: Mapping[str, Array]) -> None:
+    """Refuse readings without a reader, treatment, case or label."""
     for role in ROLES[:-1]:
-        gone = _column_checks.missing(columns[role])
-        if gone.any():
+        missing = _column_checks.missing(columns[role])
+        if missing.any():
             raise InputError(
-                f"Every reading needs a {role}; missing at {places(gone)}. Leave these "
-                f"readings out, or complete them."
+                f"Every reading needs a {role}; missing at {places(missing)}. Leave "
+                f"these readings out, or complete them."
             )
-    return columns, int((~read).sum())
 
 
-def readings(data: object, given: Mapping[str, Any]) -> Readings:
-    """Read who read what; ``given`` maps the roles of columns to these."""
-    columns, without = _columns_read(data, given)
-    label = _labels(columns["label"], given.get("positive"))
-    (readers, r), (treatments, t), (cases, c) = (
-        np.unique(_text(columns[k]), return_inverse=True) for k in ROLES[:3]
-    )
-    truth = np.zeros(cases.size, dtype=bool)
-    truth[c] = label
-    if (truth[c] != label).any():
-        wrong = cases[c[truth[c] != label][0]]
-        raise InputError(
-            f"Every case has one label; case {wrong} has both. Is the column of cases "
-            f"the right one, and are names such as 1.1 and 1.10 read as numbers? Read "
-            f"them as text."
-        )
-    group, row = np.unique(t * readers.size + r, return_inverse=True)
-    key = row * cases.size + c
-    _, first, count = np.unique(key, return_index=True, return_counts=True)
-    if count.max() > 1:
-        at, more = first[count > 1][0], int((count > 1).sum()) - 1
-        raise InputError(
-            f"Each reader may read a case once per treatment; reader {readers[r[at]]} "
-            f"has read case {cases[c[at]]} more often with treatment "
-            f"{treatments[t[at]]}"
-            + (f", and {more:,} more are like that" if more else "")
-            + ". Keep one of these readings. Are names such as 1.1 and 1.10 read as "
-            "numbers? Read them as text."
-        )
-    table = np.full((group.size, cases.size), np.nan)
-    table[row, c] = columns["score"]
-    for k, there in zip(group, ~np.isnan(table), strict=True):
-        n_pos, n_neg = ((there & side).sum() for side in (truth, ~truth))
-        if min(n_pos, n_neg) < 2:
-            raise NotEnoughCases(
-                f"Each reader needs two positive and two negative cases per treatment; "
-                f"reader {readers[k % readers.size]} has {n_pos} and {n_neg} with "
-                f"treatment {treatments[k // readers.size]}."
-            )
-    return Readings(
-        tuple(str(x) for x in treatments),
-        tuple(str(x) for x in readers),
-        group // readers.size,
-        group % readers.size,
-        truth,
-        table,
-        without,
-    )
+def _levels(values: Array) -> tuple[Array, Array]:
+    """Return the levels of a factor in order, and the number of each reading's."""
+    levels, number = np.unique(_as_people_sort(values), return_inverse=True)
+    return levels, number
 
 
-def _text(values: Array) -> Array:
-    """Name levels so that they sort as people count: numbers by size, else as text."""
+def _as_people_sort(values: Array) -> Array:
+    """Return levels that sort as people count: numbers by size, else as text."""
     if values.dtype.kind in "biuf":
         return values
+
     text = values.astype(str)
     try:
-        whole = text.astype(np.int64)
+        whole_numbers = text.astype(np.int64)
     except ValueError:
         return text
-    return whole if (whole.astype(str) == text).all() else text
+
+    # "01" and "1" are two names
+    is_canonical = (whole_numbers.astype(str) == text).all()
+    return whole_numbers if is_canonical else text
 
 
-def _labels(values: Array, positive: object) -> Array:
+def _read_labels(values: Array, positive: object) -> Array:
+    """Return which readings are of a positive case."""
     if positive is not None:
-        found = np.asarray(values == positive)
-        if not found.any():
-            kinds = set(values.tolist())  # as they are: 1 and "1" are two labels
+        is_positive = np.asarray(values == positive)
+        if not is_positive.any():
+            # as they are: 1 and "1" are two labels
+            labels = list(dict.fromkeys(values.tolist()))
             raise InputError(
-                f"No case has the label {positive!r}; there are {listing(kinds, 5)}."
+                f"No case has the label {positive!r}; there are {listing(labels, 5)}."
             )
-        return found
-    values = _text(values)
-    kinds = set(np.unique(values).tolist())
-    if not kinds <= {0, 1}:
+        return is_positive
+
+    values = _as_people_sort(values)
+    labels = np.unique(values).tolist()
+    if not set(labels) <= {0, 1}:
         raise InputError(
-            f"Labels must be 0 and 1; found {listing(kinds, 5)}. Say which one is "
+            f"Labels must be 0 and 1; found {listing(labels, 5)}. Say which one is "
             f'positive: positive="diseased".'
         )
     return np.asarray(values == 1)
 
 
-class Endpoint(NamedTuple):
-    """What is measured, and how it changes when a case is left out."""
-
-    name: str
-    value: Callable[[Floats, Floats], float]  # of positives' and negatives' scores
-    without: Callable[[Floats, Floats], tuple[Floats, Floats]]  # one case less
-    kernel: Callable[[Floats, Floats], Floats]  # value is its mean over pairs
-    range: tuple[float, float]
-    depends: tuple[bool, bool] = (True, True)  # on positives, on negatives
-
-
-def endpoint(metric: Metric | str, threshold: float | None) -> Endpoint:
-    """Choose the AUC, or a metric at a threshold."""
-    if isinstance(metric, str) and metric.lower() in ("auc", "roc_auc"):
-        if threshold is not None:
-            raise InputError("The AUC has no threshold; leave threshold= out.")
-        area = lambda p, q: float(_wins(p, q).mean())  # noqa: E731 - an entry of a record
-        return Endpoint("auc", area, _auc_less, _wins, (0.0, 1.0))
-    chosen = read_metric(metric)
-    if threshold is None:
+def _label_of_each_case(cases: Array, case: Array, label: Array) -> Array:
+    """Return which cases are positive; all readings of a case must agree on it."""
+    positive = np.zeros(cases.size, dtype=bool)
+    positive[case] = label
+    contradicted = positive[case] != label
+    if contradicted.any():
+        first = cases[case[contradicted][0]]
         raise InputError(
-            f'metric={metric!r} needs a threshold. Type threshold=3 for "positive '
-            'when the score is at least 3".'
+            f"Every case has one label; case {first} has both. Is the column of cases "
+            f"the right one, and are names such as 1.1 and 1.10 read as numbers? Read "
+            f"them as text."
         )
-    cut = _options.real_number(threshold, "threshold")
-    kernels = {
-        "recall": lambda p, q: np.repeat((p >= cut)[:, None] * 1.0, q.size, axis=1),
-        "specificity": lambda p, q: np.repeat((q < cut)[None] * 1.0, p.size, axis=0),
-    }
-
-    def at(tp: Array, fp: Array, n_pos: int, n_neg: int) -> Floats:
-        cells = np.broadcast_arrays(tp, fp, n_pos - tp, n_neg - fp)
-        return np.asarray(chosen(Confusion(*cells)), dtype=np.float64)
-
-    def value(p: Floats, q: Floats) -> float:
-        return float(at((p >= cut).sum(), (q >= cut).sum(), p.size, q.size))
-
-    def without(p: Floats, q: Floats) -> tuple[Floats, Floats]:
-        tp, fp = (p >= cut).sum(), (q >= cut).sum()
-        return (
-            at(tp - (p >= cut), fp, p.size - 1, q.size),
-            at(tp, fp - (q >= cut), p.size, q.size - 1),
-        )
-
-    def none(p: Floats, q: Floats) -> Floats:
-        raise InputError(
-            "Other covariances than the jackknife's are for the AUC, recall and "
-            f'specificity; found {name}. Type covariance="jackknife".'
-        )
-
-    name, kernel = f"{chosen.name} at {cut:g}", kernels.get(chosen.name, none)
-    return Endpoint(name, value, without, kernel, chosen.range, classes_of(chosen))
+    return positive
 
 
-def _wins(p: Floats, q: Floats) -> Floats:
-    """Which positive beats which negative? Ties count one half."""
-    return np.asarray((p[:, None] > q) + 0.5 * (p[:, None] == q))
+def _repeated_cells(cell: Array) -> Array:
+    """Return the first reading of each cell of the table that has several."""
+    _, first, count = np.unique(cell, return_index=True, return_counts=True)
+    return np.asarray(first[count > 1])
 
 
-def _auc_less(p: Floats, q: Floats) -> tuple[Floats, Floats]:
-    win = _wins(p, q)
-    total = win.sum()
-    return (
-        (total - win.sum(axis=1)) / ((p.size - 1) * q.size),
-        (total - win.sum(axis=0)) / (p.size * (q.size - 1)),
+def _refuse_repeated_reading(
+    *, reader: object, case: object, treatment: object, others: int
+) -> None:
+    """Say which reader read a case more than once with a treatment."""
+    like_that = f", and {others:,} more are like that" if others else ""
+    raise InputError(
+        f"Each reader may read a case once per treatment; reader {reader} has read "
+        f"case {case} more often with treatment {treatment}{like_that}. Keep one of "
+        "these readings. Are names such as 1.1 and 1.10 read as numbers? Read them as "
+        "text."
     )
+
+
+def _check_both_classes_read(readings: Readings) -> None:
+    """Refuse a reader with fewer than two cases of a class."""
+    for row, was_read in enumerate(readings.was_read):
+        n_pos = (was_read & readings.positive).sum()
+        n_neg = (was_read & ~readings.positive).sum()
+        if min(n_pos, n_neg) < 2:
+            reader = readings.readers[readings.reader[row]]
+            treatment = readings.treatments[readings.treatment[row]]
+            raise NotEnoughCases(
+                f"Each reader needs two positive and two negative cases per treatment; "
+                f"reader {reader} has {n_pos} and {n_neg} with treatment {treatment}."
+            )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 
@@ -22,13 +22,13 @@ from trueness.readers.analysis import ReaderStudy
 @final
 @dataclass(frozen=True, repr=False)
 class ReaderPlan(Record):
-    """How many readers and cases does a new study need?
+    """Readers and cases that a new study needs, with the power that they give.
 
     Attributes
     ----------
     readers, cases : array
-        Numbers of readers, and the cases needed with each, at the share of positives of
-        the pilot study, of all readers together; 0 where no number of cases is enough.
+        Numbers of readers, and the cases needed with each, of all readers together, at
+        the prevalence of the pilot study; 0 where no number of cases is enough.
     power, assurance : array
         Power reached with them, if the variance components are those of the pilot;
         power to be expected: the mean over what the variance of readers, or of their
@@ -49,7 +49,10 @@ class ReaderPlan(Record):
     notes: tuple[str, ...]
 
 
+# where these are too few for a power, no number of cases is enough
 MOST_CASES = 100_000
+# numbers of readers that are tried when none are named
+USUAL_READERS = range(3, 16)
 
 
 def plan_readers(
@@ -63,11 +66,13 @@ def plan_readers(
     cases: int | None = None,
     groups: int | None = None,
 ) -> ReaderPlan:
-    """How many readers and cases does a new study need?
+    """Sample size of a reader study: readers and cases for a power.
 
-    The share of positives and the design of the pilot study are kept (Hillis,
-    Obuchowski and Berbaum 2011, doi:10.1016/j.acra.2010.09.007; of groups Obuchowski,
-    Gallas and Hillis 2012, doi:10.1016/j.acra.2012.09.012).
+    How many readers and cases does a new study need?
+
+    The prevalence and the design of the pilot study are kept (Hillis, Obuchowski and
+    Berbaum 2011, doi:10.1016/j.acra.2010.09.007; for groups Obuchowski, Gallas and
+    Hillis 2012, doi:10.1016/j.acra.2012.09.012).
 
     Parameters
     ----------
@@ -92,157 +97,293 @@ def plan_readers(
     """
     target = _options.fraction(power, "power")
     level = _options.fraction(level, "level")
-    gap = _gap(difference, margin)
+    detectable = _detectable_difference(difference, margin)
     if not isinstance(data, ReaderStudy):
         raise InputError(
             f"plan_readers needs a study, the answer of trueness.reader_study; found "
             f"{described(data)}."
         )
-    power_of, alone, may_be = _powers(data, gap, level)
-    few = range(3, 16) if readers is None else readers
-    asked = list(few) if is_several(few) else [few]
-    chosen = [_options.whole_number(j, "readers", at_least=2) for j in asked]
-    if not chosen:
-        raise InputError("readers must be a number or several; found none.")
-    made = [_groups(data, groups, j) for j in chosen]
-    need, reached, expected = [], [], []
-    for j, g in zip(chosen, made, strict=True):
-        if cases is not None:
-            need.append(_options.whole_number(cases, "cases", at_least=4))
-        elif power_of(alone, MOST_CASES, j, g) < target:  # very many are too few
-            need.append(0)
+    pilot = _read_pilot(data)
+    estimated_variance = _reader_variance(pilot)
+    likely_variances = _likely_reader_variances(pilot)
+
+    reader_numbers = _reader_numbers(readers)
+    group_numbers = [_group_number(data, groups, number) for number in reader_numbers]
+    case_numbers = []
+    powers = []
+    assurances = []
+    for n_readers, n_groups in zip(reader_numbers, group_numbers, strict=True):
+        test = _PlannedTest(pilot, detectable, level, n_readers, n_groups)
+        if cases is None:
+            n_cases = _cases_for_power(test, estimated_variance, target)
         else:
-            enough = lambda n, j=j, g=g: power_of(alone, n, j, g) >= target  # noqa: E731
-            need.append(smallest(enough, start=4 * g))
-        n = need[-1] or MOST_CASES
-        reached.append(power_of(alone, n, j, g))
-        expected.append(float(np.mean([power_of(v, n, j, g) for v in may_be])))
-    notes = _notes(data, need, chosen, made)
-    a, b, c, d = (np.array(v) for v in (chosen, need, reached, expected))
-    return ReaderPlan(a, b, c, d, gap, target, level, notes)
+            n_cases = _options.whole_number(cases, "cases", at_least=4)
+
+        # without a number that is enough, the power of very many is shown
+        n_cases_of_power = n_cases or MOST_CASES
+        expected = [test.power(v, n_cases_of_power) for v in likely_variances]
+        case_numbers.append(n_cases)
+        powers.append(test.power(estimated_variance, n_cases_of_power))
+        assurances.append(float(np.mean(expected)))
+
+    return ReaderPlan(
+        readers=np.array(reader_numbers),
+        cases=np.array(case_numbers),
+        power=np.array(powers),
+        assurance=np.array(assurances),
+        difference=detectable,
+        target=target,
+        level=level,
+        notes=_notes(data, case_numbers, reader_numbers, group_numbers),
+    )
 
 
-def _gap(difference: float | None, margin: float | None) -> float:
-    """How far is the truth from what is to be excluded?"""
+def _reader_numbers(readers: int | Sequence[int] | None) -> list[int]:
+    """Return the numbers of readers to plan for."""
+    numbers = USUAL_READERS if readers is None else readers
+    several = list(numbers) if is_several(numbers) else [numbers]
+    checked = [
+        _options.whole_number(number, "readers", at_least=2) for number in several
+    ]
+    if not checked:
+        raise InputError("readers must be a number or several; found none.")
+    return checked
+
+
+def _detectable_difference(difference: float | None, margin: float | None) -> float:
+    """Return how far the truth is from what is to be excluded."""
     if difference is None and margin is None:
         raise InputError(
             "plan_readers needs the difference to be found. Type difference=0.05, or "
             "margin=0.05 for a test of non-inferiority."
         )
-    gap = 0.0 if difference is None else _options.real_number(difference, "difference")
-    gap = abs(gap) if margin is None else gap + _options.fraction(margin, "margin")
-    if gap <= 0:
-        raise InputError(f"The difference must be above 0; found {gap:g}.")
-    return gap
+    distance = 0.0
+    if difference is not None:
+        distance = _options.real_number(difference, "difference")
+    if margin is None:
+        distance = abs(distance)
+    else:
+        distance = distance + _options.fraction(margin, "margin")
+
+    if distance <= 0:
+        raise InputError(f"The difference must be above 0; found {distance:g}.")
+    return distance
 
 
-def _powers(
-    study: ReaderStudy, gap: float, level: float
-) -> tuple[Callable[[float, float, int, int], float], float, Floats]:
-    """Give the power of a study, by the pilot, and what varies between its readers.
+class _Pilot(NamedTuple):
+    """What the pilot study says about the variances of a new one."""
 
-    The power is a function of the variance of readers (or of their interplay with
-    treatments), cases, readers and groups. Of that variance come the estimate, and
-    equally likely values that stand for all, as the pilot's mean square varies too.
-    """
-    from scipy.special import chdtri, fdtri, ncfdtr
+    mean_square: float  # of the interaction, or of nested readers
+    mean_square_df: float
+    errors_in_mean_square: float  # what the errors add to it
+    own_error: float  # the error variance, less what a reader has over treatments
+    shared_error: float  # what two readers who share their cases have of it in common
+    case_variance: float  # Cov2 - Cov3 of two readers who share their cases
+    cases_per_group: float
+    nested: bool
 
-    each = np.isfinite(study.results).sum(axis=1)
-    if len(study.treatments) < 2 or each.min() < 2:
+
+def _read_pilot(study: ReaderStudy) -> _Pilot:
+    """Return the variances of a study that a new one will have (Hillis et al. 2011)."""
+    readers_per_treatment = np.isfinite(study.results).sum(axis=1)
+    n_treatments = len(study.treatments)
+    if n_treatments < 2 or readers_per_treatment.min() < 2:
         raise InputError(
-            f"plan_readers needs a study of at least two treatments, with two "
-            f"readers each; found {len(study.treatments)} and {each.min()}."
+            f"plan_readers needs a study of at least two treatments, with two readers "
+            f"each; found {n_treatments} and {readers_per_treatment.min()}."
         )
-    c, readers, size = study.components, float(each.mean()), _of_a_group(study)
+
+    components = study.components
+    n_readers = float(readers_per_treatment.mean())
+    group_size = _readers_per_group(study)
     # Cov2 and Cov3 are means over all pairs, and 0 for readers of two groups
-    in_common = (readers - 1) / (size - 1) if size > 1 else 0.0
-    within = in_common * max(c.cov2 - c.cov3, 0.0)
-    # the error variance, less what a reader has in common over treatments; and what
-    # errors in common take off a mean square, of two readers who share their cases
-    own, less = c.variance - c.cov1, within
-    nested = math.isnan(c.ms_interaction)
-    square, errors = c.ms_interaction, own - max(c.cov2 - c.cov3, 0.0)
-    freedom = (len(each) - 1) * (readers - 1)
+    pairs_per_common_pair = (
+        (n_readers - 1) / (group_size - 1) if group_size > 1 else 0.0
+    )
+    due_to_cases = max(components.cov2 - components.cov3, 0.0)
+    case_variance = pairs_per_common_pair * due_to_cases
+    cases_per_group = (study.n_pos + study.n_neg) / study.groups
+
+    nested = math.isnan(components.ms_interaction)
     if nested:
-        own, less = c.variance, in_common * c.cov2
-        square, errors = c.ms_reader, c.variance - c.cov2
-        freedom = float(each.sum() - len(each))
-    alone = max(square - errors, 0.0)  # Hillis et al. (2011)
-    if alone <= 0 and own <= 0:
+        pilot = _Pilot(
+            mean_square=components.ms_reader,
+            mean_square_df=float(readers_per_treatment.sum() - n_treatments),
+            errors_in_mean_square=components.variance - components.cov2,
+            own_error=components.variance,
+            shared_error=pairs_per_common_pair * components.cov2,
+            case_variance=case_variance,
+            cases_per_group=cases_per_group,
+            nested=True,
+        )
+    else:
+        own_error = components.variance - components.cov1
+        pilot = _Pilot(
+            mean_square=components.ms_interaction,
+            mean_square_df=(n_treatments - 1) * (n_readers - 1),
+            errors_in_mean_square=own_error - due_to_cases,
+            own_error=own_error,
+            shared_error=case_variance,
+            case_variance=case_variance,
+            cases_per_group=cases_per_group,
+            nested=False,
+        )
+
+    if _reader_variance(pilot) <= 0 and pilot.own_error <= 0:
         raise InputError(
             "In this study neither readers nor cases vary, so it does not show "
             "how many of them a new one needs. Plan from another study."
         )
+    return pilot
 
-    def power(alone: float, cases: float, j: int, groups: int) -> float:
+
+def _reader_variance(pilot: _Pilot) -> float:
+    """Return the variance of readers, or of their interaction, free of errors."""
+    return max(pilot.mean_square - pilot.errors_in_mean_square, 0.0)
+
+
+def _likely_reader_variances(pilot: _Pilot) -> Floats:
+    """Return equally likely values of that variance, as the mean square varies too."""
+    from scipy.special import chdtri
+
+    df = pilot.mean_square_df
+    probabilities = (np.arange(40) + 0.5) / 40
+    mean_squares = pilot.mean_square * df / chdtri(df, probabilities)
+    return np.asarray(np.maximum(mean_squares - pilot.errors_in_mean_square, 0.0))
+
+
+# beyond so many degrees of freedom the F test is a normal one
+_MAX_DF = 1e6
+
+
+class _PlannedTest(NamedTuple):
+    """The F test of two treatments in a new study with so many readers and groups."""
+
+    pilot: _Pilot
+    difference: float
+    level: float
+    n_readers: int
+    n_groups: int
+
+    def power(self, reader_variance: float, n_cases: float) -> float:
+        """Return the power, if readers (or their interaction) vary by this much."""
+        from scipy.special import fdtri, ncfdtr
+
+        pilot = self.pilot
+        n_readers = self.n_readers
         # errors are those of a group's cases
-        shrink = (study.n_pos + study.n_neg) / study.groups * groups / cases
-        pairs = (j / groups - 1) / (j - 1)
+        error_ratio = pilot.cases_per_group * self.n_groups / n_cases
+        # of two readers: how likely are they in one group?
+        same_group = (n_readers / self.n_groups - 1) / (n_readers - 1)
+
         # More readers average out what is peculiar to a reader, more cases what is
         # peculiar to the cases; Cov2 - Cov3, which the cases do to all readers of a
-        # treatment alike, is averaged by cases alone, the interplay by readers alone.
-        inner = alone + shrink * max(own - pairs * less, 0.0)
-        total = inner + j * shrink * pairs * within
-        if total <= 0:
+        # treatment alike, is averaged by cases alone, the interaction by readers alone.
+        own_error = max(pilot.own_error - same_group * pilot.shared_error, 0.0)
+        mean_square = reader_variance + error_ratio * own_error
+        due_to_cases = n_readers * error_ratio * same_group * pilot.case_variance
+        variance = mean_square + due_to_cases
+        if variance <= 0:
             return 1.0
-        # As in the analysis, only the mean square of the interplay, whose mean is
-        # ``inner``, is uncertain (Hillis 2007); beyond 10^6 the F test is a normal one.
-        free = (1 + nested) * (j - 1.0) * (total / inner) ** 2 if inner > 0 else 1e6
-        limit = float(fdtri(1.0, min(free, 1e6), level))
-        return 1 - float(ncfdtr(1.0, min(free, 1e6), j * gap**2 / 2 / total, limit))
 
-    squares = square * freedom / chdtri(freedom, (np.arange(40) + 0.5) / 40)
-    return power, alone, np.maximum(squares - errors, 0.0)
+        df = min(self._degrees_of_freedom(mean_square, variance), _MAX_DF)
+        critical_value = float(fdtri(1.0, df, self.level))
+        noncentrality = n_readers * self.difference**2 / 2 / variance
+        return 1 - float(ncfdtr(1.0, df, noncentrality, critical_value))
+
+    def _degrees_of_freedom(self, mean_square: float, variance: float) -> float:
+        """Return Hillis' degrees of freedom (2007): only the mean square varies."""
+        if not mean_square > 0:
+            return _MAX_DF
+        mean_square_df = self.n_readers - 1.0
+        if self.pilot.nested:
+            mean_square_df = 2 * (self.n_readers - 1.0)
+        return mean_square_df * (variance / mean_square) ** 2
 
 
-def _of_a_group(study: ReaderStudy) -> float:
-    """How many readers has a group? 1 where each reader has cases of their own."""
-    return float(np.isfinite(study.results).sum(axis=1).mean()) / study.groups
+def _cases_for_power(test: _PlannedTest, reader_variance: float, target: float) -> int:
+    """Return the smallest number of cases with this power; 0 where none is enough."""
+    if test.power(reader_variance, MOST_CASES) < target:
+        return 0
+    return smallest(
+        lambda n_cases: test.power(reader_variance, n_cases) >= target,
+        start=4 * test.n_groups,
+    )
 
 
-def _groups(study: ReaderStudy, asked: int | None, readers: int) -> int:
-    """Into how many groups with cases of their own do the new readers fall?"""
-    alone = _of_a_group(study) == 1
-    if asked is None:
-        return readers if alone else min(study.groups, readers)
-    groups = _options.whole_number(asked, "groups", at_least=1)
-    if groups > readers:
+def _readers_per_group(study: ReaderStudy) -> float:
+    """Return the readers of a group: 1 where each reader has cases of their own."""
+    readers_per_treatment = np.isfinite(study.results).sum(axis=1)
+    return float(readers_per_treatment.mean()) / study.groups
+
+
+def _group_number(study: ReaderStudy, groups: int | None, n_readers: int) -> int:
+    """Return into how many groups with cases of their own the new readers fall."""
+    no_common_cases = _readers_per_group(study) == 1
+    if groups is None:
+        return n_readers if no_common_cases else min(study.groups, n_readers)
+
+    number = _options.whole_number(groups, "groups", at_least=1)
+    if number > n_readers:
         raise InputError(
-            f"{readers} readers cannot be divided into {groups} groups. Type a smaller "
-            f"number of groups, or more readers."
+            f"{n_readers} readers cannot be divided into {number} groups. Type a "
+            f"smaller number of groups, or more readers."
         )
-    if alone and groups < readers:
+    if no_common_cases and number < n_readers:
         raise InputError(
             "No two readers of this study share a case, so it does not show how alike "
             "their errors on the same cases are. Leave groups= out: each reader then "
             "has cases of their own."
         )
-    return groups
+    return number
 
 
 def _notes(
-    study: ReaderStudy, need: list[int], readers: list[int], groups: list[int]
+    study: ReaderStudy,
+    case_numbers: list[int],
+    reader_numbers: list[int],
+    group_numbers: list[int],
 ) -> tuple[str, ...]:
-    n, own, split = study.n_pos + study.n_neg, groups == readers, max(groups) > 1
-    numbers = " or ".join(sorted({str(g) for g in groups}))
-    crossed = study.design == "fully crossed"
-    said = {
-        f"The variance components are those of {len(study.readers)} readers and {n} "
-        f"cases ({percent(study.n_pos / n)} positive), so they are uncertain if these "
-        "are few. The assurance is the power to be expected when that is "
-        "counted.": True,
-        "Every reader has cases of their own; the cases are those of all readers "
-        "together.": own,
-        f"The readers of the new study are divided into {numbers} groups of equal "
-        "size, each with cases of its own; the cases are those of all groups.": split
-        and not own,
-        f"The new study is assumed to be {study.design} in the same way.": not (
-            crossed or split or own
-        ),
-        "The readers are those of each treatment.": "readers nested" in study.design,
-        "The plan takes readers and cases as random; the analysis of that study took "
-        f"them as: {study.assumed}.": study.assumed != "random readers, random cases",
-        "With so few readers no number of cases is enough where 0 is shown: the "
-        "readers differ too much in what a treatment does for them.": 0 in need,
-    }
-    return tuple(text for text, holds in said.items() if holds)
+    """Return what to keep in mind about a plan."""
+    n_cases = study.n_pos + study.n_neg
+    notes = [
+        f"The variance components are those of {len(study.readers)} readers and "
+        f"{n_cases} cases ({percent(study.n_pos / n_cases)} positive), so they are "
+        "uncertain if these are few. The assurance is the power to be expected when "
+        "that is counted."
+    ]
+    notes += _notes_on_design(study, reader_numbers, group_numbers)
+    if study.assumed != "random readers, random cases":
+        notes.append(
+            "The plan takes readers and cases as random; the analysis of that study "
+            f"took them as: {study.assumed}."
+        )
+    if 0 in case_numbers:
+        notes.append(
+            "With so few readers no number of cases is enough where 0 is shown: the "
+            "readers differ too much in what a treatment does for them."
+        )
+    return tuple(notes)
+
+
+def _notes_on_design(
+    study: ReaderStudy, reader_numbers: list[int], group_numbers: list[int]
+) -> list[str]:
+    """Return what the numbers of readers and cases are of."""
+    notes = []
+    if group_numbers == reader_numbers:
+        notes.append(
+            "Every reader has cases of their own; the cases are those of all readers "
+            "together."
+        )
+    elif max(group_numbers) > 1:
+        numbers = " or ".join(sorted({str(number) for number in group_numbers}))
+        notes.append(
+            f"The readers of the new study are divided into {numbers} groups of equal "
+            "size, each with cases of its own; the cases are those of all groups."
+        )
+    elif study.design != "fully crossed":
+        notes.append(f"The new study is assumed to be {study.design} in the same way.")
+    if "readers nested" in study.design:
+        notes.append("The readers are those of each treatment.")
+    return notes

@@ -1,0 +1,179 @@
+"""How do the errors of readers go together?
+
+Readers see the same cases, so their results share errors. Each estimate here returns
+the covariance matrix of the results of all rows (reader and treatment); ``COVARIANCES``
+has them by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats
+from trueness.readers.design import Readings
+from trueness.readers.endpoints import Endpoint
+
+
+def row_results(readings: Readings, endpoint: Endpoint) -> Floats:
+    """Return the endpoint of every row."""
+    return np.array(
+        [
+            endpoint.value(*_scores_by_class(readings, row))
+            for row in range(len(readings.score))
+        ]
+    )
+
+
+def _scores_by_class(readings: Readings, row: int) -> tuple[Floats, Floats]:
+    """Return the scores of the positives and of the negatives that a row has read."""
+    score = readings.score[row]
+    was_read = ~np.isnan(score)
+    positives = score[was_read & readings.positive]
+    negatives = score[was_read & ~readings.positive]
+    return positives, negatives
+
+
+def jackknife(readings: Readings, endpoint: Endpoint) -> Floats:
+    """Return the jackknife covariance: one case at a time is left out.
+
+    The sample of a sensitivity is the positives alone, of a specificity the negatives.
+    """
+    results = row_results(readings, endpoint)
+    # a case that a row has not read does not change its result
+    values = np.repeat(results[:, None], readings.score.shape[1], axis=1)
+    for row, was_read in enumerate(readings.was_read):
+        without_positive, without_negative = endpoint.leave_one_out(
+            *_scores_by_class(readings, row)
+        )
+        values[row, was_read & readings.positive] = without_positive
+        values[row, was_read & ~readings.positive] = without_negative
+
+    # A class that the endpoint does not depend on is no part of its sample: with the
+    # negatives, a sensitivity would have the variance p (1 - p) / (n_pos - 1) times
+    # (N - 1) n_pos / (N (n_pos - 1)), which is too large.
+    depends_on_positives, depends_on_negatives = endpoint.depends
+    in_sample = np.where(readings.positive, depends_on_positives, depends_on_negatives)
+    values = values[:, in_sample]
+
+    n = values.shape[1]
+    with np.errstate(invalid="ignore"):  # an infinite ratio: `fit_model` says so
+        centered = values - values.mean(axis=1, keepdims=True)
+        covariance = (n - 1) / n * centered @ centered.T
+        return np.asarray(covariance * _have_common_cases(readings))
+
+
+def _have_common_cases(readings: Readings) -> Array:
+    """Return which rows have read a case in common; others have covariance 0."""
+    was_read = readings.was_read.astype(np.int64)
+    return np.asarray(was_read @ was_read.T > 0)
+
+
+def delong(readings: Readings, endpoint: Endpoint) -> Floats:
+    """Return the covariance of placement values (DeLong et al. 1988), by class."""
+    of_positives = _placement_covariance(readings, endpoint, readings.positive, axis=1)
+    of_negatives = _placement_covariance(readings, endpoint, ~readings.positive, axis=0)
+    return of_positives + of_negatives
+
+
+def _placement_covariance(
+    readings: Readings, endpoint: Endpoint, in_class: Array, *, axis: int
+) -> Floats:
+    """Return what one class adds: the kernel is averaged over the other, ``axis``."""
+    was_read = readings.was_read[:, in_class]
+    deviations = np.zeros(was_read.shape)
+    for row in range(len(was_read)):
+        kernel = endpoint.kernel(*_scores_by_class(readings, row))
+        placements = kernel.mean(axis=axis)
+        deviations[row, was_read[row]] = placements - placements.mean()
+
+    counts = was_read.astype(np.float64)
+    n_read = counts.sum(axis=1)
+    n_common = counts @ counts.T
+    # the sum of products has n_common - 1 degrees of freedom; a mean divides it by n
+    factor = n_common / np.maximum(n_common - 1, 1) / np.outer(n_read, n_read)
+    return np.asarray(deviations @ deviations.T * factor)
+
+
+def unbiased(readings: Readings, endpoint: Endpoint) -> Floats:
+    """Return the unbiased covariance of U-statistics (Gallas 2006).
+
+    What the product of two means has beyond the product that independent cases have.
+    """
+    wins, was_read = _kernel_of_rows(readings, endpoint)
+    means = wins.sum(axis=(1, 2)) / was_read.sum(axis=(1, 2))
+    independent = _sum_of_disjoint_products(wins) / _sum_of_disjoint_products(was_read)
+    covariance = np.outer(means, means) - independent
+    return np.asarray(covariance * _have_common_cases(readings))
+
+
+def one_shot_standard_error(
+    readings: Readings, endpoint: Endpoint, treatments: Sequence[int]
+) -> float:
+    """Return the standard error of a difference of two treatments (Gallas 2006)."""
+    wins, was_read = _kernel_of_rows(readings, endpoint)
+    # the estimate is a mean of readers, who count alike however many cases they read
+    n_pairs = was_read.sum(axis=(1, 2), keepdims=True)
+    wins = wins / n_pairs
+    was_read = was_read / n_pairs
+
+    # by treatment, reader, positive and negative; 0 where nothing was read
+    shape = (2, len(readings.readers), *wins.shape[1:])
+    values = np.zeros(shape)
+    weights = np.zeros(shape)
+    for position, treatment in enumerate(treatments):
+        rows = readings.treatment == treatment
+        values[position, readings.reader[rows]] = wins[rows]
+        weights[position, readings.reader[rows]] = was_read[rows]
+
+    # The mean of products of entries that share nothing (no reader, no positive, no
+    # negative) is the product of the expectations; what the product of the means has
+    # beyond that is their covariance. The means are taken off before: where readings
+    # are missing, what their size adds to the products would not cancel.
+    axes = (1, 2, 3)
+    total = values.sum(axis=axes, keepdims=True)
+    means = total / weights.sum(axis=axes, keepdims=True)
+    independent = _sum_of_disjoint_products(values - means * weights)
+    covariance = -independent / _sum_of_disjoint_products(weights)
+    variance = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
+    return float(np.sqrt(max(variance, 0.0)))
+
+
+def _kernel_of_rows(readings: Readings, endpoint: Endpoint) -> tuple[Floats, Floats]:
+    """Return the kernel by row, positive and negative, and which pairs were read.
+
+    Both are 0 where one of the pair was not read.
+    """
+    positives_read = readings.was_read[:, readings.positive]
+    negatives_read = readings.was_read[:, ~readings.positive]
+    both_read = positives_read[:, :, None] & negatives_read[:, None]
+    was_read = both_read.astype(np.float64)
+
+    kernel = np.zeros_like(was_read)
+    for row in range(len(kernel)):
+        pairs = np.ix_(positives_read[row], negatives_read[row])
+        kernel[row][pairs] = endpoint.kernel(*_scores_by_class(readings, row))
+    return kernel, was_read
+
+
+def _sum_of_disjoint_products(arrays: Floats) -> Floats:
+    """Sum products of entries of any two of K arrays that differ in every index."""
+    # by inclusion and exclusion, over all sets of indices that may be shared
+    total = np.zeros((len(arrays), len(arrays)))
+    for is_shared in product((False, True), repeat=arrays.ndim - 1):
+        free_axes = tuple(
+            axis for axis, shared in enumerate(is_shared, start=1) if not shared
+        )
+        sums = arrays.sum(axis=free_axes).reshape(len(arrays), -1)
+        total += (-1) ** sum(is_shared) * sums @ sums.T
+    return total
+
+
+COVARIANCES: dict[str, Callable[[Readings, Endpoint], Floats]] = {
+    "jackknife": jackknife,
+    "delong": delong,
+    "unbiased": unbiased,
+    "gallas": unbiased,
+}
