@@ -37,7 +37,11 @@ from trueness.nogold.posterior import (
     summary_of_draws,
 )
 from trueness.nogold.sampling import Diagnostics, sample
-from trueness.nogold.verdicts import LABELLED, centred, design, joint_shares
+from trueness.nogold.verdict_regression import (
+    draw_joint_proportions,
+    regressors_by_design,
+)
+from trueness.nogold.verdicts import LABELLED, center_verdicts
 
 Rng = np.random.Generator
 DEPENDENCE = ("shared", "none")
@@ -270,8 +274,11 @@ class FromLabels:
         """Draw all parameters, and say how many independent draws they are worth."""
         x = self.patterns
         seen = ~np.isnan(x.rows)
-        v = centred(x.names, x.rows, x.pos[0], x.neg[0], x.unknown[0])
-        positive, negative, worth = joint_shares(design(v, self.labelled), rng)
+        verdicts = center_verdicts(
+            x.names, x.rows, pos=x.pos[0], neg=x.neg[0], unknown=x.unknown[0]
+        )
+        data = regressors_by_design(verdicts, self.labelled)
+        positive, negative, worth = draw_joint_proportions(data, rng)
         # accuracies are sums of joint shares over patterns with a vote, over the share
         # of the class, so that rate and accuracies always agree
         hit, alarm = (

@@ -20,15 +20,17 @@ from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
 from trueness.inference.intervals import wilson_interval
 from trueness.nogold.model import pattern_word
-from trueness.nogold.verdicts import (
-    SLOPE,
-    Verdicts,
-    centred,
-    graded,
-    joint_shares,
+from trueness.nogold.verdict_regression import (
+    draw_joint_proportions,
     mode_and_information,
-    panel_of_verdicts,
     probabilities,
+)
+from trueness.nogold.verdicts import (
+    SLOPE_SD,
+    Verdicts,
+    center_verdicts,
+    graded,
+    panel_of_verdicts,
     verdicts_of,
 )
 
@@ -83,7 +85,7 @@ def plan_next(panel: Panel, width: float, labels: int) -> LabelPlan:
         claim = np.where(new < left, doubt / (new + 0.5), -1.0)
         new[int(np.argmax(claim))] += 1
     now, then = (
-        standard_error(p, v.x, v.total, v.pos + v.neg + more)
+        standard_error(p, v.regressors, v.total, v.pos + v.neg + more)
         for more in (np.zeros(p.size), new)
     )
     at = np.flatnonzero(new)[np.argsort(-new[new > 0], kind="stable")]
@@ -109,7 +111,9 @@ def expected_widths(panel: Panel, labels: int, width: float, numbers: Floats) ->
     probability = _given_votes(verdicts)
     proportion = verdicts.total / verdicts.total.sum()
     now, *then = (
-        standard_error(probability, verdicts.x, verdicts.total, number * proportion)
+        standard_error(
+            probability, verdicts.regressors, verdicts.total, number * proportion
+        )
         for number in (labels, *numbers)
     )
     return width * np.array(then) / now
@@ -117,7 +121,8 @@ def expected_widths(panel: Panel, labels: int, width: float, numbers: Floats) ->
 
 def _given_votes(v: Verdicts) -> Floats:
     """How likely is a case of each pattern positive, by the labels that there are?"""
-    return np.asarray(probabilities(mode_and_information(v)[0][None], v.x)[0])
+    mode, _ = mode_and_information(v)
+    return np.asarray(probabilities(mode[None], v.regressors)[0])
 
 
 def standard_error(p: Floats, x: Floats, total: Floats, known: Floats) -> float:
@@ -126,7 +131,7 @@ def standard_error(p: Floats, x: Floats, total: Floats, known: Floats) -> float:
     w = total / total.sum()
     spread = p * (1 - p)
     information = (z * (known * spread)[:, None]).T @ z
-    information += np.diag(np.r_[0.25, np.full(x.shape[1], 1 / SLOPE**2)])
+    information += np.diag(np.r_[0.25, np.full(x.shape[1], 1 / SLOPE_SD**2)])
     g = z.T @ (w * spread)
     between = w @ (p - w @ p) ** 2 / total.sum()
     return float(np.sqrt(g @ np.linalg.solve(information, g) + between))
@@ -288,7 +293,7 @@ def _observed_population(panel: Panel) -> _Population:
     return _Population(
         proportion=verdicts.total / verdicts.total.sum(),
         probability=_given_votes(verdicts),
-        regressors=verdicts.x,
+        regressors=verdicts.regressors,
         rows=panel.rows,
         cases=round(float(verdicts.total.sum())),
         notes=(note,),
@@ -413,7 +418,7 @@ def _simulated_width(population: _Population, labels: int, level: float) -> floa
     widths = np.empty(studies)
     for study in range(studies):
         verdicts = _simulated_study(population, labels, rng)
-        positive, _, _ = joint_shares(verdicts, rng, STUDY_DRAWS)
+        positive = draw_joint_proportions(verdicts, rng, STUDY_DRAWS).positive
         # Blom's positions: of few draws, NumPy's default lies too far inwards
         low, high = np.quantile(positive.sum(axis=1), tails, method="normal_unbiased")
         widths[study] = high - low
@@ -428,12 +433,12 @@ def _simulated_study(
     unlabelled = rng.multinomial(population.cases - labels, population.proportion)
     positive = rng.binomial(labelled, population.probability)
     drawn = labelled + unlabelled > 0
-    return centred(
+    return center_verdicts(
         tuple(map(str, range(population.rows.shape[1]))),
         population.rows[drawn],
-        positive[drawn].astype(np.float64),
-        (labelled - positive)[drawn].astype(np.float64),
-        unlabelled[drawn].astype(np.float64),
+        pos=positive[drawn].astype(np.float64),
+        neg=(labelled - positive)[drawn].astype(np.float64),
+        unknown=unlabelled[drawn].astype(np.float64),
     )
 
 

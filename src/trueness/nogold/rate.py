@@ -25,6 +25,11 @@ from trueness.nogold.fitting import fitted
 from trueness.nogold.label_plans import LabelPlan, plan_next
 from trueness.nogold.model import only_value, read_model, read_patterns
 from trueness.nogold.posterior import summary_of_draws
+from trueness.nogold.verdict_regression import (
+    draw_joint_proportions,
+    influence_on_rate,
+    regressors_by_design,
+)
 from trueness.nogold.verdicts import Judge, Verdicts
 
 Rng = np.random.Generator
@@ -188,7 +193,7 @@ def prevalence(
         theta = _verdicts.draws_by_truth(x, rng)
         judges = _verdicts.accuracies(x, x.pos, x.neg, level, rng)
     else:  # post-stratify: the truth given the votes from labels, the votes from all
-        pos, neg, _ = _verdicts.joint_shares(_verdicts.design(x, labelled), rng)
+        pos, neg, _ = draw_joint_proportions(regressors_by_design(x, labelled), rng)
         theta = pos.sum(axis=1)
         judges = _verdicts.accuracies(x, pos, neg, level, rng)
         both = (pos, neg) if labelled == "by verdict" else None
@@ -205,7 +210,7 @@ def _worth(panel: Panel, labelled: str, level: float) -> tuple[Verdicts, float]:
     start = x.pos.sum() / (x.pos.sum() + x.neg.sum())
     if labelled == "by truth":
         start = float(_verdicts.draws_by_truth(x, np.random.default_rng(0)).mean())
-    u = _verdicts.influence_on_rate(x, labelled, float(start))
+    u = influence_on_rate(x, labelled, float(start))
     effect = _verdicts.design_effect(panel, u, level)
     return _verdicts.verdicts_of(panel, effect), effect
 

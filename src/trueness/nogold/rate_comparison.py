@@ -24,7 +24,8 @@ from trueness.counts.answers import whole_cases
 from trueness.counts.values import Panel
 from trueness.nogold.posterior import summary_of_draws
 from trueness.nogold.rate import prevalence
-from trueness.nogold.verdicts import influence_on_rate, panel_of_verdicts, verdicts_of
+from trueness.nogold.verdict_regression import influence_on_rate
+from trueness.nogold.verdicts import panel_of_verdicts, verdicts_of
 
 Rng = np.random.Generator
 # the fields of a comparison that have one entry per pair of systems
