@@ -35,6 +35,11 @@ _DIFFERENCES = """
 _MORE = """
 ## What else is checked
 
+- scikit-learn's own tests of its metrics run with our functions in place of theirs.
+  Of the 2,284 tests of version 1.9.1 that run, 7 differ, for the two reasons that
+  `tests/outside/sklearn_plugin.py` gives.
+- What people type to other libraries is typed to Trueness in
+  `tests/outside/test_typed_by_others.py`, and the answers agree.
 - [How sure are we](maths/inference.md) measures by simulation how often intervals hold.
 - `tests/test_laws.py` holds the laws that every answer obeys, such as merging counts.
 
