@@ -10,11 +10,14 @@ by_class <- split(data$score, data$label)
 statistic <- suppressWarnings(wilcox.test(by_class[["1"]], by_class[["0"]])$statistic)
 add("auc.value", inputs, statistic / prod(lengths(by_class)))
 # McNemar's exact test is the binomial test of discordant pairs
-for (cells in list(c(20, 9, 2, 4), c(100, 15, 14, 60), c(50, 0, 7, 3))) {
+for (cells in list(c(20, 9, 2, 4), c(100, 15, 14, 60), c(50, 0, 7, 3), c(319, 78, 22, 32))) {
   pairs <- list(both = cells[1], only_first = cells[2], only_second = cells[3], neither = cells[4])
   exact <- binom.test(cells[2], cells[2] + cells[3])$p.value
   add("compare_verdicts.p_value", c(pairs, list(method = "mcnemar")), exact)
   add("compare_verdicts.difference", pairs, (cells[2] - cells[3]) / sum(cells))
+  # without correction it is the score test, which is Tango's of no difference
+  score <- mcnemar.test(matrix(cells, 2, byrow = TRUE), correct = FALSE)
+  add("compare_verdicts.p_value", pairs, score$p.value)
 }
 # Wilson's interval is that of prop.test without correction
 for (right in list(c(9, 2), c(45, 5), c(30, 0), c(0, 12))) {
@@ -37,6 +40,6 @@ add("calibration_test.statistic", c(inputs, list(method = "cox")), saturated - d
 add("log_loss.value", inputs, saturated / (2 * length(i)))
 write_vectors(
   "stats", "R itself: wilcox.test, binom.test, prop.test, glm; data by formulas",
-  "AUC as Wilcoxon's statistic, McNemar's exact p, Wilson's interval, Cox's calibration line",
+  "AUC as Wilcoxon's statistic, McNemar's p-values, Wilson's interval, Cox's calibration line",
   data,
   c("Our default p-value of paired proportions is that of Tango's score test; McNemar's exact one is method=\"mcnemar\"."))
