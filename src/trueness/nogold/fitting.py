@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from types import MappingProxyType
 from typing import Any, ClassVar, final
 
@@ -21,6 +20,7 @@ from trueness._core.checks.errors import InputError, NotConvergedWarning
 from trueness._core.numbers import percent
 from trueness._core.records import Estimate
 from trueness.counts.answers import of_panel
+from trueness.nogold.identification import identification
 from trueness.nogold.model import (
     LatentModel,
     Patterns,
@@ -31,7 +31,6 @@ from trueness.nogold.model import (
     read_patterns,
 )
 from trueness.nogold.posterior import (
-    PARAMETERS,
     LatentPosterior,
     span,
     summary_of_draws,
@@ -45,14 +44,16 @@ from trueness.nogold.verdicts import LABELLED, center_verdicts
 
 Rng = np.random.Generator
 DEPENDENCE = ("shared", "none")
-MOST_CASES = 10**10  # beyond, a posterior is a needle that no sampler finds in seconds
+MAX_CASES = 10**10  # beyond, a posterior is a needle that no sampler finds in seconds
 # effective draws of the model with shared errors, whose likelihood is an integral: a
 # fortieth of those asked for is enough for its wide intervals
-FEWER = 40
-LEAST = 5  # labels of each class, from which on they determine the answer
-SWAPPED = 0.01  # share of draws on the other side at which classes swap names
-MOST_RANKED = 8  # classifiers of which all patterns are tried; more are counted
-CLEAR = 3.0  # a Bayes factor of 20, "strong" (Kass, Raftery 1995)
+DRAWS_PER_SHARED_DRAW = 40
+LEAST_SHARED_DRAWS = 100
+ENOUGH_LABELS = 5  # of each class, from which on they determine the answer
+SWAPPED_PROPORTION = 0.01  # of draws on the other side, at which classes swap names
+STRONG_EVIDENCE = 3.0  # log of a Bayes factor of 20, "strong" (Kass, Raftery 1995)
+LARGEST_SHOWN = 50.0  # log Bayes factor; beyond, "more than" is said
+TINY = 1e-300  # in place of a denominator of 0
 
 
 @of_panel
@@ -67,7 +68,9 @@ def latent_class(
     level: float = 0.95,
     rng: int | np.random.Generator | None = 0,
 ) -> LatentPosterior:
-    r"""How good is each test, and how common is the condition, without a gold standard?
+    r"""Accuracy of tests and prevalence without a gold standard: latent classes.
+
+    How good is each test, and how common is the condition, when nobody knows the truth?
 
     .. math:: P(x) = \phi\, E \prod_k \alpha_k(z)^{x_k} (1 - \alpha_k(z))^{1 - x_k}
             + (1 - \phi)\, E \prod_k \beta_k(z)^{x_k} (1 - \beta_k(z))^{1 - x_k}
@@ -114,43 +117,48 @@ def latent_class(
     """
     patterns = read_patterns(data)
     cases = int(patterns.total.sum())
-    if cases > MOST_CASES:
+    if cases > MAX_CASES:
         raise InputError(
-            f"latent_class takes up to {MOST_CASES:,} cases; found {cases:,}. So many "
+            f"latent_class takes up to {MAX_CASES:,} cases; found {cases:,}. So many "
             "cases leave no sampling error, only that of the model: divide all "
-            f"counts by {10 ** len(str(cases // MOST_CASES)):,}, and the answer is "
+            f"counts by {10 ** len(str(cases // MAX_CASES)):,}, and the answer is "
             "the same."
         )
     _options.choice(dependence, DEPENDENCE, "dependence")
     _options.choice(labelled, LABELLED[:2], "labelled")
     draws = _options.whole_number(draws, "draws", at_least=100)
-    level, rng = _options.fraction(level, "level"), _options.generator(rng)
+    level = _options.fraction(level, "level")
+    rng = _options.generator(rng)
+
     model = read_model(patterns, prior, ordered)
-    free = prior is None and len(patterns.populations) == 1
-    if dependence == "shared" and free and any(patterns.labels):
-        return _by_labels(model, labelled, draws, level, rng)
+    labels_suffice = prior is None and len(patterns.populations) == 1
+    if dependence == "shared" and labels_suffice and any(patterns.labels):
+        return _fit_by_labels(model, labelled, draws, level, rng)
     if dependence == "none":
         return _fit_and_test_independence(model, draws, level, rng)
-    return fitted(model, dependence, draws, level, rng)
+    return fit_latent_classes(model, dependence, draws, level, rng)
 
 
-def fitted(
+def fit_latent_classes(
     model: LatentModel, dependence: str, draws: int, level: float, rng: Rng
 ) -> LatentPosterior:
     """Fit the model, with independent errors first: the others start from there."""
     coordinates, diagnostics = sample(model, draws, rng)
-    alone = _written(model, coordinates, diagnostics, level)
+    independent = _summarize(model, coordinates, diagnostics, level)
     if dependence == "none":
-        return alone
+        return independent
 
-    wide = replace(model, shared=True)
+    shared_model = replace(model, shared=True)
     start = coordinates.mean(axis=0)
-    coordinates, diagnostics = sample(wide, _shared_draws(draws), rng, start)
-    post = _written(wide, coordinates, diagnostics, level)
-    log_bayes_factor = diagnostics.log_evidence - alone.diagnostics.log_evidence
-    notes = (*_shared_notes(post, alone, log_bayes_factor), *post.notes)
+    coordinates, diagnostics = sample(shared_model, _shared_draws(draws), rng, start)
+    shared = _summarize(shared_model, coordinates, diagnostics, level)
+    log_bayes_factor = diagnostics.log_evidence - independent.diagnostics.log_evidence
+    note = _note_on_shared_errors(shared, independent, log_bayes_factor)
     return replace(
-        post, independent=alone, log_bayes_factor=log_bayes_factor, notes=notes
+        shared,
+        independent=independent,
+        log_bayes_factor=log_bayes_factor,
+        notes=(note, *shared.notes),
     )
 
 
@@ -159,98 +167,125 @@ def _fit_and_test_independence(
 ) -> LatentPosterior:
     """Fit independent errors, and say whether the votes contradict them."""
     coordinates, diagnostics = sample(model, draws, rng)
-    alone = _written(model, coordinates, diagnostics, level)
-    if not alone.identified:  # so few tests cannot contradict anything
-        return alone
+    independent = _summarize(model, coordinates, diagnostics, level)
+    if not independent.identified:  # so few tests cannot contradict anything
+        return independent
 
-    wide = replace(model, shared=True)
+    shared_model = replace(model, shared=True)
     start = coordinates.mean(axis=0)
-    _, of_shared = sample(wide, _shared_draws(draws), rng, start)
+    _, of_shared = sample(shared_model, _shared_draws(draws), rng, start)
     log_bayes_factor = of_shared.log_evidence - diagnostics.log_evidence
     assumed = "Errors are assumed to be independent."
-    notes = (f"{assumed} {_evidence(log_bayes_factor)}", *alone.notes)
-    return replace(alone, log_bayes_factor=log_bayes_factor, notes=notes)
+    notes = (f"{assumed} {_evidence(log_bayes_factor)}", *independent.notes)
+    return replace(independent, log_bayes_factor=log_bayes_factor, notes=notes)
 
 
 def _shared_draws(draws: int) -> int:
     """Return how many effective draws the model with shared errors gets."""
-    return max(draws // FEWER, 100)
+    return max(draws // DRAWS_PER_SHARED_DRAW, LEAST_SHARED_DRAWS)
 
 
-def _written(
-    model: LatentModel, v: Floats, found: Diagnostics, level: float
+def _summarize(
+    model: LatentModel, coordinates: Floats, diagnostics: Diagnostics, level: float
 ) -> LatentPosterior:
     """Summarise draws, and say what a reader must know."""
-    if not found.converged:
-        warnings.warn(f"latent_class: {found.message}.", NotConvergedWarning, 5)
-    flat, notes = model.natural(v), []
-    free, parameters, rank = degrees_of_freedom(model.patterns)
-    identified = rank >= parameters
+    if not diagnostics.converged:
+        warnings.warn(f"latent_class: {diagnostics.message}.", NotConvergedWarning, 5)
+
+    notes = []
     if model.shared:
-        identified = min(model.patterns.labels) >= LEAST
-    elif not identified:
-        notes.append(
-            f"Not identified: {parameters} parameters, but the data have {free} "
-            f"degrees of freedom and determine {rank} combinations of them. However "
-            f"many cases there are, the rest of the answer comes from the prior."
-        )
-    notes += constant_votes(model.patterns)
-    youden = (flat["sensitivity"] + flat["specificity"] - 1).sum(axis=1)
-    share = float(np.mean(youden < 0))
-    if share >= SWAPPED and not model.ordered:
-        notes.append(
-            f"The two classes are interchanged in {100 * share:.0f} % of the draws "
-            "(label switching): there the classifiers, taken together, are worse than "
-            "chance, and 'positive' means 'negative'. Means over all draws are "
-            "meaningless; pass ordered=True or an informative prior."
-        )
-    word = "shared" if model.shared else "none"
-    return record(model, word, flat, found, identified, notes, level)
+        identified = min(model.patterns.labels) >= ENOUGH_LABELS
+    else:
+        table = identification(model.patterns)
+        identified = table.complete
+        if not identified:
+            notes.append(
+                f"Not identified: {table.parameters} parameters, but the data have "
+                f"{table.degrees_of_freedom} degrees of freedom and determine "
+                f"{table.rank} combinations of them. However many cases there are, the "
+                "rest of the answer comes from the prior."
+            )
+    notes += _notes_on_constant_votes(model.patterns)
+    parameters = model.natural(coordinates)
+    if not model.ordered:
+        notes += _notes_on_swapped_classes(parameters)
+    return _posterior(
+        model,
+        parameters,
+        diagnostics,
+        dependence="shared" if model.shared else "none",
+        identified=identified,
+        notes=notes,
+        level=level,
+    )
 
 
-def constant_votes(patterns: Patterns) -> list[str]:
-    """Say which classifiers give the same vote to all cases."""
-    said = zip(patterns.names, map(only_value, patterns.rows.T), strict=True)
+def _notes_on_swapped_classes(parameters: Mapping[str, Floats]) -> list[str]:
+    """Say in how many draws 'positive' means 'negative'."""
+    youden = parameters["sensitivity"] + parameters["specificity"] - 1
+    swapped = float(np.mean(youden.sum(axis=1) < 0))
+    if swapped < SWAPPED_PROPORTION:
+        return []
     return [
-        f"{name} votes {vote:.0f} in every case, so its estimates rest on the prior "
-        "and on the other classifiers."
-        for name, vote in said
-        if np.isfinite(vote)
+        f"The two classes are interchanged in {100 * swapped:.0f} % of the draws "
+        "(label switching): there the classifiers, taken together, are worse than "
+        "chance, and 'positive' means 'negative'. Means over all draws are "
+        "meaningless; pass ordered=True or an informative prior."
     ]
 
 
-def record(
+def _notes_on_constant_votes(patterns: Patterns) -> list[str]:
+    """Say which classifiers give the same vote to all cases."""
+    notes = []
+    for name, column in zip(patterns.names, patterns.rows.T, strict=True):
+        vote = only_value(column)
+        if np.isfinite(vote):
+            notes.append(
+                f"{name} votes {vote:.0f} in every case, so its estimates rest on the "
+                "prior and on the other classifiers."
+            )
+    return notes
+
+
+def _posterior(
     model: LatentModel | FromLabels,
+    parameters: dict[str, Floats],
+    diagnostics: Diagnostics,
+    *,
     dependence: str,
-    flat: dict[str, Floats],
-    found: Diagnostics,
     identified: bool,
     notes: Sequence[str],
     level: float,
 ) -> LatentPosterior:
     """Write a posterior down; what votes alone do not determine has no value."""
-    known, x = identified or dependence != "shared", model.patterns
+    has_value = identified or dependence != "shared"
+    patterns = model.patterns
 
-    def each(word: str, names: Sequence[str]) -> Mapping[str, Estimate]:
-        pairs = zip(names, flat[word].T, strict=True)
+    def estimates(parameter: str, names: Sequence[str]) -> Mapping[str, Estimate]:
+        columns = zip(names, parameters[parameter].T, strict=True)
         return MappingProxyType(
-            {n: summary_of_draws(c, level, known=known) for n, c in pairs}
+            {
+                name: summary_of_draws(draws, level, known=has_value)
+                for name, draws in columns
+            }
         )
 
-    phi = each("prevalence", x.populations)
+    prevalence: Any = estimates("prevalence", patterns.populations)
+    if len(patterns.populations) == 1:  # a single population has no name
+        prevalence = prevalence[patterns.populations[0]]
     return LatentPosterior(
-        phi if len(phi) > 1 else phi[x.populations[0]],  # a single one has no name
-        each("sensitivity", x.names),
-        each("specificity", x.names),
-        dependence,
-        identified,
-        np.nan,
-        None,
-        tuple(notes),
-        found,
-        MappingProxyType(flat),
-        level,
-        model,
+        prevalence=prevalence,
+        sensitivity=estimates("sensitivity", patterns.names),
+        specificity=estimates("specificity", patterns.names),
+        dependence=dependence,
+        identified=identified,
+        log_bayes_factor=np.nan,
+        independent=None,
+        notes=tuple(notes),
+        diagnostics=diagnostics,
+        _flat=MappingProxyType(parameters),
+        _level=level,
+        _model=model,
     )
 
 
@@ -265,70 +300,123 @@ class FromLabels:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Give the name of every parameter, with the joint share of each pattern."""
-        rows = [pattern_word(row) for row in self.patterns.rows]
-        more = [f"{word}[{row}]" for word in ("positive", "negative") for row in rows]
-        return (*parameter_labels(self.patterns), *more)
+        """Return the name of every parameter, with the proportion of each pattern."""
+        words = [pattern_word(row) for row in self.patterns.rows]
+        return (
+            *parameter_labels(self.patterns),
+            *(f"positive[{word}]" for word in words),
+            *(f"negative[{word}]" for word in words),
+        )
 
     def draws(self, rng: Rng) -> tuple[dict[str, Floats], float]:
         """Draw all parameters, and say how many independent draws they are worth."""
-        x = self.patterns
-        seen = ~np.isnan(x.rows)
+        patterns = self.patterns
         verdicts = center_verdicts(
-            x.names, x.rows, pos=x.pos[0], neg=x.neg[0], unknown=x.unknown[0]
+            patterns.names,
+            patterns.rows,
+            pos=patterns.pos[0],
+            neg=patterns.neg[0],
+            unknown=patterns.unknown[0],
         )
         data = regressors_by_design(verdicts, self.labelled)
-        positive, negative, worth = draw_joint_proportions(data, rng)
-        # accuracies are sums of joint shares over patterns with a vote, over the share
-        # of the class, so that rate and accuracies always agree
-        hit, alarm = (
-            part @ (x.rows == 1) / np.maximum(part @ seen.astype(float), 1e-300)
-            for part in (positive, negative)
+        joint = draw_joint_proportions(data, rng)
+        parameters = {
+            "prevalence": joint.positive.sum(axis=1, keepdims=True),
+            "sensitivity": self._proportion_of_yes(joint.positive),
+            "specificity": 1 - self._proportion_of_yes(joint.negative),
+            "positive": joint.positive,
+            "negative": joint.negative,
+        }
+        return parameters, joint.effective
+
+    def _proportion_of_yes(self, of_class: Floats) -> Floats:
+        """Return how often each test says yes in a class, (draws, K).
+
+        Joint proportions are added up over patterns with a yes, over those with a vote,
+        so that rate and accuracies always agree.
+        """
+        rows = self.patterns.rows
+        with_vote = (~np.isnan(rows)).astype(float)
+        return np.asarray(
+            of_class @ (rows == 1) / np.maximum(of_class @ with_vote, TINY)
         )
-        phi = positive.sum(axis=1, keepdims=True)
-        flat = {"prevalence": phi, "sensitivity": hit, "specificity": 1 - alarm}
-        return flat | {"positive": positive, "negative": negative}, worth
 
     def class_probabilities(
         self, flat: Mapping[str, Floats], rows: Floats
     ) -> tuple[Floats, Floats]:
-        """Give the probability of each pattern in positives and in negatives."""
-        mine = self.patterns.rows
-        out = np.zeros((2, len(flat["positive"]), len(rows)))
+        """Return the probability of each pattern in positives and in negatives.
+
+        A missing vote of a row is any vote.
+        """
+        observed = self.patterns.rows
+        draws = len(flat["positive"])
+        in_positives = np.zeros((draws, len(rows)))
+        in_negatives = np.zeros((draws, len(rows)))
         for j, row in enumerate(rows):
-            seen = ~np.isnan(row)
-            known = ~np.isnan(mine[:, seen]).any(axis=1)
-            same = known & (np.nan_to_num(mine[:, seen]) == row[seen]).all(axis=1)
-            for c, word in enumerate(("positive", "negative")):
-                of = np.maximum(flat[word][:, known].sum(axis=1), 1e-300)
-                out[c, :, j] = flat[word][:, same].sum(axis=1) / of
-        return out[0], out[1]
+            voted = ~np.isnan(row)
+            complete = np.asarray(~np.isnan(observed[:, voted]).any(axis=1))
+            equal = (np.nan_to_num(observed[:, voted]) == row[voted]).all(axis=1)
+            same = complete & equal
+            in_positives[:, j] = _fraction_of(flat["positive"], same, complete)
+            in_negatives[:, j] = _fraction_of(flat["negative"], same, complete)
+        return in_positives, in_negatives
 
 
-def _by_labels(
-    fit: LatentModel, labelled: str, draws: int, level: float, rng: Rng
+def _fraction_of(proportions: Floats, these: Array, all_: Array) -> Floats:
+    """Return the fraction of some patterns among others, in each draw."""
+    total = np.maximum(proportions[:, all_].sum(axis=1), TINY)
+    return np.asarray(proportions[:, these].sum(axis=1) / total)
+
+
+def _fit_by_labels(
+    model: LatentModel, labelled: str, draws: int, level: float, rng: Rng
 ) -> LatentPosterior:
     """Take rate and accuracies from the labels, with errors of any kind."""
-    patterns = fit.patterns
-    model = FromLabels(patterns, labelled)
-    flat, worth = model.draws(rng)
-    worth = min(worth, float(len(flat["prevalence"])))
-    sd = np.hstack(list(flat.values())).std(axis=0, ddof=1)
-    message = f"{worth:,.0f} effective draws from the labels"
-    found = Diagnostics(
-        *(True, message, worth, np.array(model.labels), sd / np.sqrt(worth)), len(sd)
+    patterns = model.patterns
+    from_labels = FromLabels(patterns, labelled)
+    parameters, effective = from_labels.draws(rng)
+    effective = min(effective, float(len(parameters["prevalence"])))
+    sd = np.hstack(list(parameters.values())).std(axis=0, ddof=1)
+    diagnostics = Diagnostics(
+        converged=True,
+        message=f"{effective:,.0f} effective draws from the labels",
+        effective=effective,
+        parameter=np.array(from_labels.labels),
+        mcse=sd / np.sqrt(effective),
+        proposals=len(sd),
     )
-    alone = fitted(fit, "none", draws, level, rng)
-    notes = [LABELS[labelled].format(independent=_rate(alone))]
-    known = zip(("positive", "negative"), PARAMETERS[1:], patterns.labels, strict=True)
-    notes += [
-        f"Only {number:.0f} of the labels are {word}, so the {of} is poorly known."
-        for word, of, number in known
-        if number < LEAST
+
+    independent = fit_latent_classes(model, "none", draws, level, rng)
+    notes = [
+        LABELS[labelled].format(independent=_rate(independent)),
+        *_notes_on_few_labels(patterns),
+        *_notes_on_constant_votes(patterns),
     ]
-    notes += constant_votes(patterns)
-    post = record(model, "labels", flat, found, True, notes, level)
-    return replace(post, independent=alone)
+    posterior = _posterior(
+        from_labels,
+        parameters,
+        diagnostics,
+        dependence="labels",
+        identified=True,
+        notes=notes,
+        level=level,
+    )
+    return replace(posterior, independent=independent)
+
+
+def _notes_on_few_labels(patterns: Patterns) -> list[str]:
+    """Say which accuracy is poorly known, since few cases of its class have a label."""
+    positives, negatives = patterns.labels
+    of_classes = (
+        ("positive", "sensitivity", positives),
+        ("negative", "specificity", negatives),
+    )
+    return [
+        f"Only {labels:.0f} of the labels are {word}, so the {accuracy} is poorly "
+        "known."
+        for word, accuracy, labels in of_classes
+        if labels < ENOUGH_LABELS
+    ]
 
 
 LABELS = {
@@ -341,43 +429,48 @@ LABELS = {
 
 def _rate(post: LatentPosterior) -> str:
     """Write the prevalence, of the first population."""
-    e = next(iter(post.estimates.values()))
+    prevalence = next(iter(post.estimates.values()))
+    low = percent(prevalence.low)
+    high = percent(prevalence.high)
     if post.open:
-        return f"between {percent(e.low)} and {percent(e.high)}"
-    return f"{percent(e.value)} ({percent(e.low)} to {percent(e.high)})"
+        return f"between {low} and {high}"
+    return f"{percent(prevalence.value)} ({low} to {high})"
 
 
-def _shared_notes(
-    post: LatentPosterior, alone: LatentPosterior, gain: float
-) -> list[str]:
+def _note_on_shared_errors(
+    shared: LatentPosterior, independent: LatentPosterior, log_bayes_factor: float
+) -> str:
     """Say what shared errors change, and which model the votes prefer."""
-    name = post.names[0]
-    populations = post.populations
+    name = shared.names[0]
+    populations = shared.populations
     where = f" in {populations[0]}" if len(populations) > 1 else ""
-    first = "" if post.identified else ALONE
+    warning = "" if shared.identified else NOT_IDENTIFIED
     prior = ""
-    if not alone.identified:  # not even then would votes be enough
-        first = first.replace(NONE, "")
+    if not independent.identified:  # not even then would votes be enough
+        warning = warning.replace(OR_INDEPENDENT, "")
         prior = ", from the prior"
-    return [
-        f"{first}If classifiers may make the same errors, the prevalence{where} is "
-        f"{_rate(post)} and the sensitivity of {name} {span(post.sensitivity[name])}. "
-        f"If errors were independent, they would be {_rate(alone)} and "
-        f"{alone.sensitivity[name].value:.3f}{prior}. {_evidence(gain)}"
-    ]
+    return (
+        f"{warning}If classifiers may make the same errors, the prevalence{where} is "
+        f"{_rate(shared)} and the sensitivity of {name} "
+        f"{span(shared.sensitivity[name])}. "
+        f"If errors were independent, they would be {_rate(independent)} and "
+        f"{independent.sensitivity[name].value:.3f}{prior}. "
+        f"{_evidence(log_bayes_factor)}"
+    )
 
 
 def _evidence(log_bayes_factor: float) -> str:
     """Say which model the votes prefer, and by how much."""
-    over = "more than " if abs(log_bayes_factor) > 50 else ""
-    factor = np.exp(min(abs(log_bayes_factor), 50.0))
+    size = abs(log_bayes_factor)
+    over = "more than " if size > LARGEST_SHOWN else ""
+    factor = np.exp(min(size, LARGEST_SHOWN))
     more = f"{over}{factor:,.3g} times"
-    if log_bayes_factor > CLEAR:
+    if log_bayes_factor > STRONG_EVIDENCE:
         return (
             f"The votes contradict independent errors: they are {more} as probable "
             "if errors may be shared."
         )
-    if log_bayes_factor < -CLEAR:
+    if log_bayes_factor < -STRONG_EVIDENCE:
         return (
             f"The votes are {more} as probable if errors are independent, but they "
             "agree with some that are shared."
@@ -389,49 +482,9 @@ def _evidence(log_bayes_factor: float) -> str:
     )
 
 
-NONE = ', or, if errors are known to be independent, pass dependence="none"'
-ALONE = (
+OR_INDEPENDENT = ', or, if errors are known to be independent, pass dependence="none"'
+NOT_IDENTIFIED = (
     "Not identified: votes alone do not determine prevalence and accuracies, because "
     "classifiers may make the same errors. Label some cases (50 at random are a good "
-    f"start){NONE}. "
+    f"start){OR_INDEPENDENT}. "
 )
-
-
-def degrees_of_freedom(patterns: Patterns) -> tuple[int, int, int]:
-    """How many numbers can the table tell, how many are asked, how many can be known?
-
-    The last is the rank of the derivative of all probabilities (Jones et al. 2010).
-    """
-    s, k = len(patterns.populations), len(patterns.names)
-    parameters = s + 2 * k
-    # which sets of tests were run, in which population, with or without labels
-    x = patterns
-    designs = sorted({
-        (i, tuple(~np.isnan(row)), labelled)
-        for labelled, cases in ((False, x.unknown), (True, x.pos + x.neg))
-        for i in range(s)
-        for row in x.rows[cases[i] > 0]
-    })  # fmt: skip
-    free = sum(2 ** (sum(seen) + labelled) - 1 for _, seen, labelled in designs)
-    if k > MOST_RANKED:
-        return free, parameters, min(free, parameters)
-    general = np.random.default_rng(0)  # any point that is not special
-    ranges = ((0.2, 0.8, s), (0.55, 0.95, k), (0.05, 0.45, k))
-    at = np.concatenate([general.uniform(*r) for r in ranges])
-    # complex steps differentiate without rounding (Squire, Trapp 1998)
-    steps = at + 1e-30j * np.eye(parameters)
-    rows = np.hstack([[_chances(x, s, *d) for x in steps] for d in designs]).imag.T
-    size = np.linalg.norm(rows, axis=0)
-    rank = np.linalg.matrix_rank(rows / np.where(size > 0, size, 1), tol=1e-7)
-    return free, parameters, int(rank)
-
-
-def _chances(
-    at: Array, sites: int, s: int, seen: tuple[bool, ...], labelled: bool
-) -> Array:
-    """Give the probabilities of all patterns of one design, at phi, alpha and beta."""
-    alpha, beta = (part[np.array(seen)] for part in np.split(at[sites:], 2))
-    x = np.array(list(product((False, True), repeat=sum(seen))))
-    a = at[s] * np.where(x, alpha, 1 - alpha).prod(axis=1)
-    b = (1 - at[s]) * np.where(x, beta, 1 - beta).prod(axis=1)
-    return np.concatenate([a, b]) if labelled else a + b

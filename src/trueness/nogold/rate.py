@@ -21,7 +21,7 @@ from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
 from trueness.nogold import verdicts as _verdicts
-from trueness.nogold.fitting import fitted
+from trueness.nogold.fitting import fit_latent_classes
 from trueness.nogold.label_plans import LabelPlan, plan_next
 from trueness.nogold.model import only_value, read_model, read_patterns
 from trueness.nogold.posterior import summary_of_draws
@@ -321,7 +321,7 @@ def _without_labels(panel: Panel, level: float, rng: Rng) -> Rate:
     patterns = read_patterns(panel.without_clusters() if effect > 1 else panel)
     patterns = replace(patterns, unknown=patterns.unknown / effect)
     model = read_model(patterns, None, ordered=True)
-    post = fitted(model, "shared", DRAWS, level, rng)
+    post = fit_latent_classes(model, "shared", DRAWS, level, rng)
     alone = post.independent
     return _rate(
         panel,
