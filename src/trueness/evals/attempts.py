@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import wraps
-from itertools import chain
 from math import comb
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, final
+from typing import Any, Concatenate, NamedTuple, NoReturn, ParamSpec, final
 
 import numpy as np
 
@@ -35,9 +34,10 @@ from trueness.inference.estimates import (
 from trueness.inference.variance import VarianceEstimate, variance_between_units
 
 P = ParamSpec("P")
-# of an item that passed c of n attempts: the exact number that is averaged
-Value = Callable[[int, int], Fraction]
-_DATA = {
+# the exact value of an item, of which c of n attempts passed, that is averaged
+ValueOfItem = Callable[[int, int], Fraction]
+# what the docstrings of the rates say about their data
+_DATA_PARAMETER = {
     "data": "Attempts of one system; or a mapping from system to attempts, for a\n"
     "dict of estimates."
 }
@@ -48,7 +48,7 @@ SCHEMA = "trueness/attempts/1"
 @final
 @dataclass(frozen=True, repr=False)
 class Attempts(Record):
-    """How many of its attempts did each item pass?
+    """Attempts at items: how many of them passed, for each item.
 
     Attributes
     ----------
@@ -80,28 +80,18 @@ class Attempts(Record):
 
     def __post_init__(self) -> None:
         """Check the counts, and put the items in the order of their names."""
-        names = np.array([str(i) for i in self.item], object)
+        names = np.array([str(name) for name in self.item], object)
         order = np.argsort(names, kind="stable")
-        again = np.flatnonzero(names[order][1:] == names[order][:-1])
-        if again.size:
-            raise InputError(
-                f"Each item must stand once; {shown(names[order][again[0]])!r} stands "
-                "several times. Add attempts with +, or count rows with "
-                "trueness.attempts."
-            )
-        fields = {"item": names}
-        for name in ("passed", "tried"):
-            values = np.asarray(getattr(self, name))
-            values = values if values.size else np.zeros(0, np.int64)
-            kind = values.ndim == 1 and values.dtype.kind in "iub"
-            if not kind or (values < 0).any():
-                raise InputError(
-                    f"{name} must hold whole numbers, 0 or more, one per item."
-                )
-            fields[name] = values.astype(np.int64)
+        _check_different(names[order])
+
+        columns = {
+            "item": names,
+            "passed": _whole_numbers(self.passed, "passed"),
+            "tried": _whole_numbers(self.tried, "tried"),
+        }
         if self.cluster is not None:
-            fields["cluster"] = np.array([str(c) for c in self.cluster], object)
-        for name, values in fields.items():
+            columns["cluster"] = np.array([str(name) for name in self.cluster], object)
+        for name, values in columns.items():
             if values.size != names.size:
                 raise InputError(
                     f"Attempts needs one number per item; found {names.size:,} items "
@@ -110,12 +100,8 @@ class Attempts(Record):
             values = values[order]
             values.flags.writeable = False
             object.__setattr__(self, name, values)
-        for at in np.flatnonzero((self.passed > self.tried) | (self.tried < 1)):
-            raise InputError(
-                f"Item {shown(self.item[at])!r} passed {self.passed[at]} of "
-                f"{self.tried[at]} attempts; passed must be 0 to tried, and tried 1 or "
-                "more."
-            )
+
+        _check_counts(self)
         if self.cluster is not None and len(set(self.cluster)) == self.cluster.size:
             object.__setattr__(self, "cluster", None)  # clusters of one item are none
 
@@ -127,21 +113,31 @@ class Attempts(Record):
         """Add the attempts of both; items of the same name join."""
         if not isinstance(other, Attempts):
             return NotImplemented
-        return joined([self, other])
+        return add_attempts([self, other])
 
     def __repr__(self) -> str:
         """Say how much there is in one line."""
-        tried = self.tried
-        ends = sorted({int(tried.min()), int(tried.max())}) if tried.size else []
-        each = f" ({' to '.join(map(str, ends))} per item)" if ends else ""
         text = (
             f"Attempts: {counted(len(self), 'item')}, "
-            f"{counted(int(tried.sum()), 'attempt')}{each}, "
+            f"{counted(int(self.tried.sum()), 'attempt')}{self._attempts_per_item}, "
             f"{int(self.passed.sum()):,} passed"
         )
         if self.cluster is not None:
             text += f", {counted(len(set(self.cluster)), 'cluster')}"
-        return text + (f", {self.missing:,} without a verdict" if self.missing else "")
+        if self.missing:
+            text += f", {self.missing:,} without a verdict"
+        return text
+
+    @property
+    def _attempts_per_item(self) -> str:
+        """Write how many attempts an item has, in brackets."""
+        if not self.tried.size:
+            return ""
+        fewest = int(self.tried.min())
+        most = int(self.tried.max())
+        if fewest == most:
+            return f" ({fewest} per item)"
+        return f" ({fewest} to {most} per item)"
 
     @property
     def units(self) -> tuple[int, str]:
@@ -158,44 +154,100 @@ class Attempts(Record):
 
     def of_items(self, items: Iterable[str]) -> Attempts:
         """Keep the items of these names."""
-        wanted = set(items)
-        at = np.array([name in wanted for name in self.item], bool)
-        cluster = None if self.cluster is None else self.cluster[at]
-        return Attempts(self.item[at], self.passed[at], self.tried[at], cluster)
+        kept_names = set(items)
+        kept = np.array([name in kept_names for name in self.item], bool)
+        return Attempts(
+            item=self.item[kept],
+            passed=self.passed[kept],
+            tried=self.tried[kept],
+            cluster=None if self.cluster is None else self.cluster[kept],
+        )
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the counts to a JSON file, for :func:`trueness.read_attempts`."""
         with replacing(path) as temporary:
-            held = {"schema": SCHEMA, **self.to_dict()}
-            temporary.write_text(json.dumps(held), encoding="utf-8")
+            content = {"schema": SCHEMA, **self.to_dict()}
+            temporary.write_text(json.dumps(content), encoding="utf-8")
 
 
-def joined(parts: Iterable[Attempts]) -> Attempts:
-    """Add up attempts; an item keeps its cluster, which must be one."""
-    index: dict[str, int] = {}
-    where: dict[str, str] = {}
-    rows, missing, some = [], 0, False
+def _check_different(sorted_names: Array) -> None:
+    """Refuse an item that stands several times."""
+    repeated = np.flatnonzero(sorted_names[1:] == sorted_names[:-1])
+    if repeated.size:
+        raise InputError(
+            f"Each item must stand once; {shown(sorted_names[repeated[0]])!r} stands "
+            "several times. Add attempts with +, or count rows with "
+            "trueness.attempts."
+        )
+
+
+def _whole_numbers(values: object, name: str) -> Ints:
+    """Return counts as integers."""
+    numbers = np.asarray(values)
+    if not numbers.size:
+        numbers = np.zeros(0, np.int64)  # an empty list has no type of its own
+    countable = numbers.ndim == 1 and numbers.dtype.kind in "iub"
+    if not countable or (numbers < 0).any():
+        raise InputError(f"{name} must hold whole numbers, 0 or more, one per item.")
+    return numbers.astype(np.int64)
+
+
+def _check_counts(attempts: Attempts) -> None:
+    """Refuse an item without attempts, or with more passed than tried."""
+    impossible = (attempts.passed > attempts.tried) | (attempts.tried < 1)
+    if not impossible.any():
+        return
+
+    first = np.flatnonzero(impossible)[0]
+    raise InputError(
+        f"Item {shown(attempts.item[first])!r} passed {attempts.passed[first]} of "
+        f"{attempts.tried[first]} attempts; passed must be 0 to tried, and tried 1 or "
+        "more."
+    )
+
+
+def add_attempts(parts: Iterable[Attempts]) -> Attempts:
+    """Return the attempts of all parts; items of the same name are one item."""
+    parts = list(parts)
+    cluster_of_item: dict[str, str] = {}
     for part in parts:
-        rows.append((part, [index.setdefault(i, len(index)) for i in part.item]))
-        missing += part.missing
-        some |= part.cluster is not None
-        own = part.item if part.cluster is None else part.cluster
-        for i, c in zip(part.item, own, strict=True):
-            if where.setdefault(i, c) != c:
-                raise InputError(
-                    f"Item {shown(i)!r} belongs to cluster {shown(where[i])!r} and to "
-                    f"{shown(c)!r}. Give items of different clusters different names."
-                )
-    passed, tried = np.zeros((2, len(index)), np.int64)
-    for part, at in rows:
-        passed[at] += part.passed
-        tried[at] += part.tried
-    cluster = np.array([where[i] for i in index], object) if some else None
-    return Attempts(np.array(list(index), object), passed, tried, cluster, missing)
+        _add_clusters(cluster_of_item, part)
+
+    names = list(cluster_of_item)
+    position = {name: number for number, name in enumerate(names)}
+    passed = np.zeros(len(names), np.int64)
+    tried = np.zeros(len(names), np.int64)
+    for part in parts:
+        rows = [position[name] for name in part.item]
+        passed[rows] += part.passed
+        tried[rows] += part.tried
+
+    cluster = None
+    if any(part.cluster is not None for part in parts):
+        cluster = np.array([cluster_of_item[name] for name in names], object)
+    return Attempts(
+        item=np.array(names, object),
+        passed=passed,
+        tried=tried,
+        cluster=cluster,
+        missing=sum(part.missing for part in parts),
+    )
+
+
+def _add_clusters(cluster_of_item: dict[str, str], part: Attempts) -> None:
+    """Note the cluster of each item, which must be one; without clusters, itself."""
+    clusters = part.item if part.cluster is None else part.cluster
+    for name, cluster in zip(part.item, clusters, strict=True):
+        known = cluster_of_item.setdefault(name, cluster)
+        if known != cluster:
+            raise InputError(
+                f"Item {shown(name)!r} belongs to cluster {shown(known)!r} and to "
+                f"{shown(cluster)!r}. Give items of different clusters different names."
+            )
 
 
 def read_attempts(path: str | os.PathLike[str]) -> Attempts:
-    """Which attempts does this file hold?
+    """Attempts that :meth:`Attempts.write` has written to a file.
 
     Parameters
     ----------
@@ -206,44 +258,71 @@ def read_attempts(path: str | os.PathLike[str]) -> Attempts:
     if not file.is_file():
         raise InputError(f"There is no file {file}. Is the folder right?")
     try:
-        held = json.loads(file.read_text(encoding="utf-8", errors="replace"))
+        content = json.loads(file.read_text(encoding="utf-8", errors="replace"))
     except (ValueError, RecursionError):
-        held = None
-    if not isinstance(held, Mapping) or held.get("schema") != SCHEMA:
+        content = None
+    if not isinstance(content, Mapping) or content.get("schema") != SCHEMA:
         raise InputError(
             f"{file} is not a file of attempts. Write one with a.write(path); logs "
             "are read by trueness.attempts."
         )
-    item, cluster, missing = (held.get(k) for k in ("item", "cluster", "missing"))
-    given = [item, [] if cluster is None else cluster]
-    lists = [values for values in given if isinstance(values, list)]
-    if len(lists) < 2 or not all(isinstance(v, str) for v in chain(*lists)):
+
+    item = content.get("item")
+    cluster = content.get("cluster")
+    missing = content.get("missing")
+    if not _is_text_list(item) or not (cluster is None or _is_text_list(cluster)):
         raise InputError(f"{file} is damaged: items and clusters are lists of text.")
     if type(missing) is not int or not 0 <= missing < 2**63:
         raise InputError(f"{file} is damaged: missing must be a whole number.")
     with as_written(file, "attempts"):
-        counts = held["passed"], held["tried"]
-        return Attempts(lists[0], *counts, cluster, missing)  # type: ignore[arg-type]  # checked there
-
-
-def systems(data: object, what: str, *, least: int = 1) -> dict[str, Attempts]:
-    """Pass on attempts by the name of the system that made them."""
-    found: Mapping[Any, Any] = data if isinstance(data, Mapping) else {"": data}
-    if not all(isinstance(a, Attempts) for a in found.values()) or len(found) < least:
-        needed, typed = "attempts", "trueness.attempts(log)"
-        if least > 1:
-            needed, typed = f"attempts of {least} or more systems", '{"A": a, "B": b}'
-        kinds = " and ".join(sorted({type(v).__name__ for v in found.values()}))
-        number = f"{len(found)} of " if isinstance(data, Mapping) else ""
-        raise InputError(
-            f"{what} needs {needed}; found {number}{kinds or 'none'}. Type trueness."
-            f"{what}({typed})."
+        return Attempts(
+            item=item,  # type: ignore[arg-type]  # checked above
+            passed=content["passed"],
+            tried=content["tried"],
+            cluster=cluster,
+            missing=missing,
         )
-    for name, a in found.items():
-        if not len(a):
-            of = f" of {shown(name)}" * bool(name)
-            raise NotEnoughCases(f"{what} needs items; the attempts{of} are empty.")
-    return {str(name): a for name, a in found.items()}
+
+
+def _is_text_list(value: object) -> bool:
+    """Is it a list of texts?"""
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def attempts_by_system(
+    data: object, function: str, *, at_least: int = 1
+) -> dict[str, Attempts]:
+    """Return attempts by the name of the system that made them; "" where it has none.
+
+    ``function`` is the public function that was called, for the errors.
+    """
+    runs: Mapping[Any, Any] = data if isinstance(data, Mapping) else {"": data}
+    all_attempts = all(isinstance(run, Attempts) for run in runs.values())
+    if not all_attempts or len(runs) < at_least:
+        kinds = " and ".join(sorted({type(run).__name__ for run in runs.values()}))
+        number = f"{len(runs)} of " if isinstance(data, Mapping) else ""
+        _refuse_other_data(function, at_least, f"{number}{kinds or 'none'}")
+
+    for name, run in runs.items():
+        if not len(run):
+            of_system = f" of {shown(name)}" if name else ""
+            raise NotEnoughCases(
+                f"{function} needs items; the attempts{of_system} are empty."
+            )
+    return {str(name): run for name, run in runs.items()}
+
+
+def _refuse_other_data(function: str, at_least: int, passed: str) -> NoReturn:
+    """Say which data a function needs, what was passed, and what to type."""
+    needed = "attempts"
+    example = "trueness.attempts(log)"
+    if at_least > 1:
+        needed = f"attempts of {at_least} or more systems"
+        example = '{"A": a, "B": b}'
+    raise InputError(
+        f"{function} needs {needed}; found {passed}. Type trueness."
+        f"{function}({example})."
+    )
 
 
 def _of_each_system(
@@ -253,19 +332,25 @@ def _of_each_system(
 
     @wraps(rate)
     def answer(
-        data: Attempts | Mapping[str, Attempts], *own: P.args, **options: P.kwargs
+        data: Attempts | Mapping[str, Attempts],
+        *arguments: P.args,
+        **options: P.kwargs,
     ) -> Any:
-        each = systems(data, rate.__name__).items()
-        found = {name: rate(a, *own, **options) for name, a in each}
-        return found if isinstance(data, Mapping) else found[""]
+        runs = attempts_by_system(data, rate.__name__)
+        estimates = {
+            name: rate(run, *arguments, **options) for name, run in runs.items()
+        }
+        return estimates if isinstance(data, Mapping) else estimates[""]
 
-    answer.__doc__ = documented(rate.__doc__, ["level"], _DATA)
+    answer.__doc__ = documented(rate.__doc__, ["level"], _DATA_PARAMETER)
     return answer  # type: ignore[return-value]  # data may be named
 
 
 @_of_each_system
 def pass_rate(data: Attempts, *, level: float = 0.95) -> Estimate:
-    r"""How often does a system pass, and how sure are we?
+    r"""Pass rate: mean over items, with a confidence interval.
+
+    How often does a system pass, and how sure are we?
 
     .. math:: \hat p = \frac1m \sum_{i=1}^m \frac{c_i}{n_i}
 
@@ -273,7 +358,7 @@ def pass_rate(data: Attempts, *, level: float = 0.95) -> Estimate:
     -----
     Attempts at one item resemble each other, so the item is what varies: ten attempts
     at 100 items are not 1,000 cases (Miller 2024, arXiv:2411.00640). With one attempt
-    per item the limits are Wilson's; items of one cluster are added up first. No rate
+    per item the interval is Wilson's; items of one cluster are added up first. No rate
     counts as known better than from as many independent attempts.
 
     Examples
@@ -281,12 +366,14 @@ def pass_rate(data: Attempts, *, level: float = 0.95) -> Estimate:
     >>> pass_rate(Attempts(["x", "y"], passed=[2, 1], tried=[4, 4])).value  # 3/8
     0.375
     """
-    return estimated(data, *item_values(data), level, "pass rate")
+    return estimate_rate(data, item_values(data), level, "pass rate")
 
 
 @_of_each_system
 def pass_at_k(data: Attempts, k: int, *, level: float = 0.95) -> Estimate:
-    r"""How often does at least one of k attempts pass?
+    r"""pass@k, with a confidence interval.
+
+    How often does at least one of k attempts pass?
 
     .. math:: \frac1m \sum_i \Bigl(1 - \binom{n_i - c_i}{k} \Big/ \binom{n_i}{k}\Bigr)
 
@@ -297,7 +384,7 @@ def pass_at_k(data: Attempts, k: int, *, level: float = 0.95) -> Estimate:
 
     Notes
     -----
-    The share of all subsets of k attempts in which one passes, exact and unbiased
+    The proportion of all subsets of k attempts in which one passes, exact and unbiased
     (Chen et al. 2021, arXiv:2107.03374, eq. 1). ``k=1`` is :func:`pass_rate`.
 
     Examples
@@ -306,12 +393,18 @@ def pass_at_k(data: Attempts, k: int, *, level: float = 0.95) -> Estimate:
     >>> pass_at_k(a, 2).value  # (3/6 + 0) / 2
     0.25
     """
-    return _of_subsets(data, k, lambda n, c, k: comb(n, k) - comb(n - c, k), level, "@")
+
+    def subsets_that_pass(n: int, c: int, k: int) -> int:
+        return comb(n, k) - comb(n - c, k)
+
+    return _rate_of_subsets(data, k, subsets_that_pass, level, mark="@")
 
 
 @_of_each_system
 def pass_hat_k(data: Attempts, k: int, *, level: float = 0.95) -> Estimate:
-    r"""How often do all of k attempts pass?
+    r"""pass^k, with a confidence interval.
+
+    How often do all of k attempts pass?
 
     .. math:: \frac1m \sum_i \binom{c_i}{k} \Big/ \binom{n_i}{k}
 
@@ -322,7 +415,7 @@ def pass_hat_k(data: Attempts, k: int, *, level: float = 0.95) -> Estimate:
 
     Notes
     -----
-    The share of all subsets of k attempts in which each passes, exact and unbiased
+    The proportion of all subsets of k attempts in which each passes, exact and unbiased
     (Yao et al. 2024, arXiv:2406.12045, sec. 4). ``k=1`` is :func:`pass_rate`.
 
     Examples
@@ -331,23 +424,36 @@ def pass_hat_k(data: Attempts, k: int, *, level: float = 0.95) -> Estimate:
     >>> pass_hat_k(a, 2).value  # (3/6 + 1) / 2
     0.75
     """
-    return _of_subsets(data, k, lambda n, c, k: comb(c, k), level, "^")
+
+    def subsets_that_pass(n: int, c: int, k: int) -> int:
+        return comb(c, k)
+
+    return _rate_of_subsets(data, k, subsets_that_pass, level, mark="^")
 
 
-def _of_subsets(
-    a: Attempts, k: int, count: Callable[[int, int, int], int], level: float, mark: str
+def _rate_of_subsets(
+    attempts: Attempts,
+    k: int,
+    subsets_that_pass: Callable[[int, int, int], int],
+    level: float,
+    *,
+    mark: str,
 ) -> Estimate:
-    """Give the share of all subsets of k attempts that count, of c passed of n."""
+    """Return the proportion of subsets of k attempts that pass, c passed of n."""
     k = _options.whole_number(k, "k", at_least=1)
-    few = a.tried < k
-    if few.any():
+    too_few = attempts.tried < k
+    if too_few.any():
         raise NotEnoughCases(
-            f"pass{mark}{k} needs {k} attempts at every item; {int(few.sum()):,} of "
-            f"{len(a):,} items have fewer. Ask for {int(a.tried.min())} or less, or "
-            "try these items more often."
+            f"pass{mark}{k} needs {k} attempts at every item; "
+            f"{int(too_few.sum()):,} of {len(attempts):,} items have fewer. Ask for "
+            f"{int(attempts.tried.min())} or less, or try these items more often."
         )
-    found = item_values(a, lambda n, c: Fraction(count(n, c, k), comb(n, k)))
-    return estimated(a, *found, level, f"pass{mark}{k}")
+
+    def value_of_item(n: int, c: int) -> Fraction:
+        return Fraction(subsets_that_pass(n, c, k), comb(n, k))
+
+    values = item_values(attempts, value_of_item)
+    return estimate_rate(attempts, values, level, f"pass{mark}{k}")
 
 
 def mean_of_items(
@@ -357,36 +463,66 @@ def mean_of_items(
     *,
     level: float = 0.95,
 ) -> Estimate:
-    """How large is the mean of grades from 0 to 1, of items seen once or several times?
+    """Mean of grades from 0 to 1 over items, with a confidence interval.
 
     For programs that have grades at hand in place of counted attempts: the mean of each
     item, then that of all items.
     """
-    _, first, at, number = np.unique(
+    _, first_row, item, n_grades = np.unique(
         items, return_index=True, return_inverse=True, return_counts=True
     )
     grades = np.asarray(values, float)
     if not ((grades >= 0) & (grades <= 1)).all():
         raise InputError("A pass rate needs grades from 0 to 1.")
-    each = np.bincount(at.reshape(-1), grades) / number
-    codes = None
+
+    means = np.bincount(item.reshape(-1), grades) / n_grades
+    mean = means.mean()
+    cluster_codes = None
     if cluster is not None:
-        codes = np.unique(np.asarray(cluster)[first], return_inverse=True)[1]
-    s = variance_between_units((each - each.mean()) / each.size, codes)
-    single = bool(((grades == 0) | (grades == 1)).all() and (number == 1).all())
-    shares = each.size if single else 0
-    return _limited(float(each.mean()), s, shares, codes is None, level, "pass rate")
+        cluster_of_item = np.asarray(cluster)[first_row]
+        cluster_codes = np.unique(cluster_of_item, return_inverse=True)[1]
+    variance = variance_between_units((means - mean) / means.size, cluster_codes)
+
+    passed_or_failed = bool(((grades == 0) | (grades == 1)).all())
+    return _estimate_mean_of_items(
+        float(mean),
+        variance,
+        n_items=means.size,
+        is_proportion=passed_or_failed and bool((n_grades == 1).all()),
+        clustered=cluster_codes is not None,
+        level=level,
+        name="pass rate",
+    )
+
+
+class ItemValues(NamedTuple):
+    """What is averaged over items: the exact mean, and the value of each."""
+
+    mean: Fraction
+    values: Floats
+
+
+def _proportion_passed(n: int, c: int) -> Fraction:
+    """Return c / n."""
+    return Fraction(c, n)
 
 
 def item_values(
-    a: Attempts, value: Value = lambda n, c: Fraction(c, n)
-) -> tuple[Fraction, Floats]:
-    """Give the exact mean of the items, and the number of each."""
-    pairs = np.column_stack([a.tried, a.passed])
-    rows, at, number = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
-    exact = [value(int(n), int(c)) for n, c in rows]
-    mean = sum((x * int(k) for x, k in zip(exact, number, strict=True)), Fraction())
-    return mean / len(a), np.array([float(x) for x in exact])[at.reshape(-1)]
+    attempts: Attempts, value_of_item: ValueOfItem = _proportion_passed
+) -> ItemValues:
+    """Return the exact mean of the items, and the value of each."""
+    # items with the same counts have the same value, which is computed once
+    counts = np.column_stack([attempts.tried, attempts.passed])
+    distinct, row, n_items = np.unique(
+        counts, axis=0, return_inverse=True, return_counts=True
+    )
+    exact = [value_of_item(int(n), int(c)) for n, c in distinct]
+
+    total = Fraction()
+    for value, number in zip(exact, n_items, strict=True):
+        total += value * int(number)
+    values = np.array([float(value) for value in exact])[row.reshape(-1)]
+    return ItemValues(total / len(attempts), values)
 
 
 def without_verdict(how_many: str) -> str:
@@ -395,35 +531,60 @@ def without_verdict(how_many: str) -> str:
     return f"Left out without a verdict: {how_many}. {advice}"
 
 
-def estimated(
-    a: Attempts, mean: Fraction, each: Floats, level: float, name: str
+def estimate_rate(
+    attempts: Attempts, values: ItemValues, level: float, name: str
 ) -> Estimate:
-    """Give the mean of the items its limits, and what to keep in mind."""
-    s = variance_between_units((each - float(mean)) / len(a), a.codes())
+    """Return the mean of the items with its interval, and what to keep in mind."""
+    mean = float(values.mean)
+    deviations = (values.values - mean) / len(attempts)
+    variance = variance_between_units(deviations, attempts.codes())
     # no rate is known better than from as many independent attempts
-    least = float(mean * (1 - mean)) / float(a.tried.sum())
-    if 0 < s.variance < least:
-        s = replace(s, variance=least)
+    binomial_variance = float(values.mean * (1 - values.mean))
+    smallest_variance = binomial_variance / float(attempts.tried.sum())
+    if 0 < variance.variance < smallest_variance:
+        variance = replace(variance, variance=smallest_variance)
+
+    estimate = _estimate_mean_of_items(
+        mean,
+        variance,
+        n_items=len(attempts),
+        is_proportion=bool((attempts.tried == 1).all()),
+        clustered=attempts.cluster is not None,
+        level=level,
+        name=name,
+    )
+    return replace(estimate, notes=_rate_notes(attempts, variance.units))
+
+
+def _rate_notes(attempts: Attempts, n_units: float) -> tuple[str, ...]:
+    """Return what to keep in mind about a rate."""
     notes = []
-    if a.missing:
-        notes.append(without_verdict(f"{counted(a.missing, 'attempt')}"))
-    if s.units < FEW_CLUSTERS:
-        what = "items" if a.cluster is None else "clusters of items"
+    if attempts.missing:
+        notes.append(without_verdict(counted(attempts.missing, "attempt")))
+    if n_units < FEW_CLUSTERS:
+        units = "items" if attempts.cluster is None else "clusters of items"
         notes.append(
-            f"There are only {int(s.units)} {what}: limits of fewer than "
+            f"There are only {int(n_units)} {units}: intervals of fewer than "
             f"{FEW_CLUSTERS} are uncertain themselves."
         )
-    shares = len(a) if (a.tried == 1).all() else 0
-    found = _limited(float(mean), s, shares, a.cluster is None, level, name)
-    return replace(found, notes=tuple(notes))
+    return tuple(notes)
 
 
-def _limited(
-    value: float, s: VarianceEstimate, shares: int, alone: bool, level: float, name: str
+def _estimate_mean_of_items(
+    mean: float,
+    variance: VarianceEstimate,
+    *,
+    n_items: int,
+    is_proportion: bool,
+    clustered: bool,
+    level: float,
+    name: str,
 ) -> Estimate:
-    """Give limits: those of a share where each of so many items was tried once."""
+    """Return a mean with its interval: Wilson's where each item was tried once."""
     level = _options.fraction(level, "level")
-    if not shares:
-        return estimate_from_variance(value, s, (0.0, 1.0), level, name)
-    units = math.inf if alone else s.units
-    return estimate_of_proportion(value, s, float(shares), units, level, name)
+    if not is_proportion:
+        return estimate_from_variance(mean, variance, (0.0, 1.0), level, name)
+    n_clusters = variance.units if clustered else math.inf
+    return estimate_of_proportion(
+        mean, variance, float(n_items), n_clusters, level, name
+    )

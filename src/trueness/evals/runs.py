@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from string import ascii_lowercase
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -26,15 +26,20 @@ from trueness.comparison.results import Comparison, adjusted, together
 from trueness.counts.values import Panel
 from trueness.evals.attempts import (
     Attempts,
-    estimated,
+    attempts_by_system,
+    estimate_rate,
     item_values,
-    systems,
     without_verdict,
 )
 from trueness.inference.differences import Difference
 from trueness.inference.variance import variance_between_units
 
-FEW = 10  # with fewer items only very large differences can be seen
+# with fewer items only very large differences can be seen
+FEW_ITEMS = 10
+# a pilot with fewer items makes a rough plan
+FEW_PILOT_ITEMS = 30
+# a plan also says how many items these numbers of attempts need
+OTHER_ATTEMPTS = (1, 2, 5, 10, 20)
 
 
 def compare_runs(
@@ -44,7 +49,9 @@ def compare_runs(
     margin: float | None = None,
     level: float = 0.95,
 ) -> Comparison:
-    r"""Which run passes more often, on the same items, and could it be chance?
+    r"""Differences of pass rates on the same items, with tests.
+
+    Which run passes more often, and could it be chance?
 
     Parameters
     ----------
@@ -73,82 +80,101 @@ def compare_runs(
     0.03125
     """
     level = _options.fraction(level, "level")
-    found = systems(data, "compare_runs", least=2)
+    runs = attempts_by_system(data, "compare_runs", at_least=2)
     if reference is not None:
-        _options.choice(reference, found, "reference")
-    shared, notes = same_items(found)
-    plain = all(a.cluster is None and (a.tried == 1).all() for a in shared.values())
-    answer = (_of_votes if plain else _of_means)(shared, margin, level)
-    number = min(a.units[0] for a in shared.values())
-    if number < FEW:
-        few = f"With {counted(number, 'item')} only a very large difference can be "
-        notes = (*notes, f"{few}distinguished from chance.")
-    if any(a.missing for a in found.values()):
-        each = ", ".join(f"{shown(s)} {a.missing:,}" for s, a in found.items())
-        notes = (*notes, without_verdict(each))
+        _options.choice(reference, runs, "reference")
+
+    shared, notes = same_items(runs)
+    if all(_is_one_attempt_per_item(run) for run in shared.values()):
+        comparison = _compare_votes(shared, margin, level)
+    else:
+        comparison = _compare_means(shared, margin, level)
     if reference is not None:
-        pairs = [p for p in answer.pairs if reference in (p.first, p.second)]
-        answer = replace(answer, pairs=adjusted(pairs))
-    return replace(answer, method="pass rate", notes=notes)
+        pairs = [p for p in comparison.pairs if reference in (p.first, p.second)]
+        comparison = replace(comparison, pairs=adjusted(pairs))
+
+    fewest = min(run.units[0] for run in shared.values())
+    if fewest < FEW_ITEMS:
+        notes.append(
+            f"With {counted(fewest, 'item')} only a very large difference can be "
+            "distinguished from chance."
+        )
+    if any(run.missing for run in runs.values()):
+        missing = ", ".join(f"{shown(s)} {run.missing:,}" for s, run in runs.items())
+        notes.append(without_verdict(missing))
+    return replace(comparison, method="pass rate", notes=tuple(notes))
+
+
+def _is_one_attempt_per_item(run: Attempts) -> bool:
+    """Was each item tried once, and is each drawn by itself?"""
+    return run.cluster is None and bool((run.tried == 1).all())
 
 
 def same_items(
     runs: Mapping[str, Attempts],
-) -> tuple[dict[str, Attempts], tuple[str, ...]]:
-    """Keep the items that every run has tried, and say how many are left out."""
-    known = [set(a.item) for a in runs.values()]
-    shared, every = set.intersection(*known), set.union(*known)
+) -> tuple[dict[str, Attempts], list[str]]:
+    """Keep the items that every run has tried, with a note if some are left out."""
+    items_of_runs = [set(run.item) for run in runs.values()]
+    shared = set.intersection(*items_of_runs)
+    every = set.union(*items_of_runs)
     if not shared:
         raise NotEnoughCases(
             "No item was tried by all runs, so they cannot be compared item by item. "
             "Do the runs name their items alike?"
         )
-    if len(shared) == len(every):
-        return dict(runs), ()
+
+    n_left_out = len(every) - len(shared)
+    if n_left_out == 0:
+        return dict(runs), []
+    verb = "is" if n_left_out == 1 else "are"
     note = (
-        f"{counted(len(every) - len(shared), 'item')} of {len(every):,} "
-        f"{'is' if len(every) - len(shared) == 1 else 'are'} left out: not every run "
-        "tried them."
+        f"{counted(n_left_out, 'item')} of {len(every):,} {verb} left out: not every "
+        "run tried them."
     )
-    return {s: a.of_items(shared) for s, a in runs.items()}, (note,)
+    return {system: run.of_items(shared) for system, run in runs.items()}, [note]
 
 
-def _of_votes(
+def _compare_votes(
     runs: Mapping[str, Attempts], margin: float | None, level: float
 ) -> Comparison:
     """Compare runs of one attempt per item: each item is a case, each run a vote."""
-    votes = np.column_stack([a.passed for a in runs.values()]).astype(float)
-    rows, number = np.unique(votes, axis=0, return_counts=True)
-    panel = Panel(list(runs), rows, pos=number, neg=np.zeros_like(number))
-    found = compare_metric(
+    votes = np.column_stack([run.passed for run in runs.values()]).astype(float)
+    rows, counts = np.unique(votes, axis=0, return_counts=True)
+    panel = Panel(list(runs), rows, pos=counts, neg=np.zeros_like(counts))
+    # all items are positive cases, so that the pass rate is the recall
+    comparison = compare_metric(
         panel, "recall", thresholds=1.0, method="mcnemar", margin=margin, level=level
     )
-    values = tuple(replace(v, name="pass rate") for v in found.values)
-    return replace(found, values=values)
+    values = tuple(replace(rate, name="pass rate") for rate in comparison.values)
+    return replace(comparison, values=values)
 
 
-def _of_means(
+def _compare_means(
     runs: Mapping[str, Attempts], margin: float | None, level: float
 ) -> Comparison:
     """Compare runs of several attempts, or of clusters, by the means of their items."""
-    found = {s: item_values(a) for s, a in runs.items()}
-    grouped = (a for a in runs.values() if a.cluster is not None)
-    codes = next((a.codes() for a in grouped), None)
-    columns = [each for _, each in found.values()]
+    values_of_runs = {system: item_values(run) for system, run in runs.items()}
+    columns = [values.values for values in values_of_runs.values()]
+    clustered = [run for run in runs.values() if run.cluster is not None]
+    cluster_codes = clustered[0].codes() if clustered else None
 
-    def contrast(i: int, j: int) -> Difference:
-        d = columns[i] - columns[j]
-        value = float(d.mean())
-        return Difference(value, variance_between_units((d - value) / d.size, codes))
+    def difference(first: int, second: int) -> Difference:
+        differences = columns[first] - columns[second]
+        mean = float(differences.mean())
+        deviations = (differences - mean) / differences.size
+        return Difference(mean, variance_between_units(deviations, cluster_codes))
 
-    values = {s: estimated(runs[s], *found[s], level, "pass rate") for s in runs}
-    return together(values, contrast, margin=margin, paired=True, method="pass rate")
+    rates = {
+        system: estimate_rate(run, values_of_runs[system], level, "pass rate")
+        for system, run in runs.items()
+    }
+    return together(rates, difference, margin=margin, paired=True, method="pass rate")
 
 
 @final
 @dataclass(frozen=True, repr=False)
 class ItemPlan(Record):
-    """How many items are enough, and would more attempts help?
+    """Items that an evaluation needs, for several numbers of attempts.
 
     Attributes
     ----------
@@ -179,7 +205,8 @@ class ItemPlan(Record):
 
     def __repr__(self) -> str:
         """Say how many items it takes, and what more attempts would save."""
-        return "\n".join([self.sentence, *(f"  Note: {n}" for n in self.notes)])
+        notes = [f"  Note: {note}" for note in self.notes]
+        return "\n".join([self.sentence, *notes])
 
     @property
     def sentence(self) -> str:
@@ -191,10 +218,14 @@ class ItemPlan(Record):
             )
         else:
             goal = f"know the pass rate to within {percent(self.half_width)}"
-        text = f"It takes {counted(self.items, 'item')} to {goal}, with "
-        text += f"{counted(self.attempts, 'attempt')} at each."
-        other = [f"{n:,} with {k}" for k, n in self.by_attempts.items()]
-        return text + (f" Items by attempts: {', '.join(other)}." if other else "")
+        text = (
+            f"It takes {counted(self.items, 'item')} to {goal}, with "
+            f"{counted(self.attempts, 'attempt')} at each."
+        )
+        if self.by_attempts:
+            others = [f"{items:,} with {k}" for k, items in self.by_attempts.items()]
+            text += f" Items by attempts: {', '.join(others)}."
+        return text
 
 
 def plan_items(
@@ -206,7 +237,9 @@ def plan_items(
     power: float = 0.8,
     level: float = 0.95,
 ) -> ItemPlan:
-    r"""How many items distinguish two systems: more items, or more attempts?
+    r"""Number of items for the power of a comparison, or the width of an interval.
+
+    How many items distinguish two systems: more items, or more attempts?
 
     .. math:: m = \frac{(z_{1-\alpha/2} + z_{\mathrm{power}})^2}{\delta^2}
               \Bigl(\sigma_b^2 + \frac{\sigma_w^2}{n}\Bigr)
@@ -218,7 +251,7 @@ def plan_items(
     difference
         The difference between the pass rates that is to be seen, for example 0.03.
     half_width
-        Instead: how far the limits of one pass rate may be from it.
+        Instead: half the width that the interval of one pass rate may have.
     attempts
         Attempts at each item; those of the pilot when None.
     power
@@ -238,76 +271,123 @@ def plan_items(
     >>> plan_items(a, half_width=0.1, attempts=1).items  # 1.96**2 / 0.1**2 / 3
     129
     """
-    level, power = _options.fraction(level, "level"), _options.fraction(power, "power")
+    level = _options.fraction(level, "level")
+    power = _options.fraction(power, "power")
     if (difference is None) == (half_width is None):
         raise InputError(
             "plan_items needs difference= (of two systems) or half_width= (of one). "
             "Type trueness.plan_items(pilot, difference=0.03)."
         )
+
     z = NormalDist().inv_cdf((1 + level) / 2)
     if difference is not None:
         goal = _options.fraction(difference, "difference")
         z += NormalDist().inv_cdf(power)
-        found = systems(data, "plan_items", least=2)
-        if len(found) > 2:
-            raise InputError(
-                f"plan_items compares two systems; found {len(found)}. Type "
-                'trueness.plan_items({"A": a, "B": b}, difference=0.03).'
-            )
-        runs = list(same_items(found)[0].values())
+        runs = _two_runs(data)
     else:
         goal = _options.fraction(half_width, "half_width")
-        runs = list(systems(data, "plan_items").values())[:1]
-    own = max(int(np.median(a.tried)) for a in runs)
-    n = _options.whole_number(
-        own if attempts is None else attempts, "attempts", at_least=1
+        runs = list(attempts_by_system(data, "plan_items").values())[:1]
+
+    usual_attempts = max(int(np.median(run.tried)) for run in runs)
+    n_attempts = _options.whole_number(
+        usual_attempts if attempts is None else attempts, "attempts", at_least=1
     )
-    total, between, within = _variances(runs)
-    known = math.isfinite(within)
-
-    def take(k: int) -> int:
-        variance = between + within / k if known else total
-        return max(2, math.ceil(z * z * variance / goal**2 - 1e-9))
-
-    if not known and n != own:
+    variances = _item_variances(runs)
+    if not variances.separable and n_attempts != usual_attempts:
         raise NotEnoughCases(
             "A pilot with one attempt per item does not show how much attempts at an "
-            f"item differ. Try its items twice or more, or type attempts={own}."
+            "item differ. Try its items twice or more, or type "
+            f"attempts={usual_attempts}."
         )
-    others = {k: take(k) for k in (1, 2, 5, 10, 20) if k != n} if known else {}
-    notes = () if len(runs[0]) >= 30 else (
-        f"The pilot has {counted(len(runs[0]), 'item')}: the plan is a rough one.",
-    )  # fmt: skip
-    asked = (
-        (goal, math.nan, power) if half_width is None else (math.nan, goal, math.nan)
+
+    other_attempts = [k for k in OTHER_ATTEMPTS if k != n_attempts]
+    return ItemPlan(
+        items=_items_for(goal, z, variances, n_attempts),
+        attempts=n_attempts,
+        difference=math.nan if difference is None else goal,
+        half_width=math.nan if half_width is None else goal,
+        power=math.nan if difference is None else power,
+        level=level,
+        between=variances.between,
+        within=variances.within,
+        by_attempts={
+            k: _items_for(goal, z, variances, k)
+            for k in other_attempts
+            if variances.separable
+        },
+        notes=_pilot_notes(len(runs[0])),
     )
-    return ItemPlan(take(n), n, *asked, level, between, within, others, notes=notes)
 
 
-def _variances(runs: Sequence[Attempts]) -> tuple[float, float, float]:
-    """Give the variance of items, its part between them, and that of one attempt.
+def _two_runs(data: Attempts | Mapping[str, Attempts]) -> list[Attempts]:
+    """Return the attempts of two systems at the items that both have tried."""
+    runs = attempts_by_system(data, "plan_items", at_least=2)
+    if len(runs) > 2:
+        raise InputError(
+            f"plan_items compares two systems; found {len(runs)}. Type "
+            'trueness.plan_items({"A": a, "B": b}, difference=0.03).'
+        )
+    shared, _ = same_items(runs)
+    return list(shared.values())
+
+
+class ItemVariances(NamedTuple):
+    """Variance of a rate, or of a difference, at one item.
 
     The parts are NaN where some item has one attempt.
     """
-    rates = [a.passed / a.tried for a in runs]
-    d = rates[0] - rates[1] if len(rates) > 1 else rates[0]
-    if d.size < 2:
+
+    total: float
+    between: float  # between items
+    within: float  # of one attempt at an item
+
+    @property
+    def separable(self) -> bool:
+        """Are the two parts known?"""
+        return math.isfinite(self.within)
+
+
+def _items_for(goal: float, z: float, variances: ItemVariances, attempts: int) -> int:
+    """Return the items for which z standard errors are at most the goal."""
+    variance = variances.total
+    if variances.separable:
+        variance = variances.between + variances.within / attempts
+    # a product that is whole but for rounding is not rounded up
+    return max(2, math.ceil(z * z * variance / goal**2 - 1e-9))
+
+
+def _item_variances(runs: Sequence[Attempts]) -> ItemVariances:
+    """Return the variance between items of a rate, or of a difference of two."""
+    rates = [run.passed / run.tried for run in runs]
+    values = rates[0] - rates[1] if len(rates) > 1 else rates[0]
+    if values.size < 2:
         raise NotEnoughCases("plan_items needs a pilot of two or more items.")
-    total = float(d.var(ddof=1))
-    if any((a.tried < 2).any() for a in runs):
-        return total, math.nan, math.nan
-    # c (n - c) / (n (n - 1)) is unbiased for the variance of one attempt
-    one = [
-        r * (1 - r) * a.tried / (a.tried - 1) for r, a in zip(rates, runs, strict=True)
-    ]
-    share = sum(float((v / a.tried).mean()) for v, a in zip(one, runs, strict=True))
-    return total, max(total - share, 0.0), sum(float(v.mean()) for v in one)
+
+    total = float(values.var(ddof=1))
+    if any((run.tried < 2).any() for run in runs):
+        return ItemVariances(total, math.nan, math.nan)
+
+    within = 0.0
+    part_within = 0.0  # what the attempts add to the variance of the rates
+    for rate, run in zip(rates, runs, strict=True):
+        # c (n - c) / (n (n - 1)) is unbiased for the variance of one attempt
+        one_attempt = rate * (1 - rate) * run.tried / (run.tried - 1)
+        within += float(one_attempt.mean())
+        part_within += float((one_attempt / run.tried).mean())
+    return ItemVariances(total, max(total - part_within, 0.0), within)
+
+
+def _pilot_notes(n_items: int) -> tuple[str, ...]:
+    """Return a note where the pilot is small."""
+    if n_items >= FEW_PILOT_ITEMS:
+        return ()
+    return (f"The pilot has {counted(n_items, 'item')}: the plan is a rough one.",)
 
 
 @final
 @dataclass(frozen=True, repr=False)
 class Leaderboard(Record):
-    """How good is each system, and which ranks can it have?
+    """Pass rates of several systems, with the ranks that each can have.
 
     Attributes
     ----------
@@ -333,30 +413,35 @@ class Leaderboard(Record):
 
     def __repr__(self) -> str:
         """Write a line for each system."""
-        wide = max(len(shown(n)) for n in self.names)
+        width = max(len(shown(name)) for name in self.names)
         lines = [
             f"Leaderboard ({level_text(self.level)} confidence: intervals one by one, "
             "ranks together)"
         ]
-        for k, (name, e) in enumerate(zip(self.names, self.rates, strict=True)):
-            value, low, high = as_precise(e.value, e.low, e.high)
+        for k, name in enumerate(self.names):
+            rate = self.rates[k]
+            value, low, high = as_precise(rate.value, rate.low, rate.high)
             lines.append(
-                f"  {self.ranks(k):>7}  {shown(name):<{wide}}  {value} "
+                f"  {self.ranks(k):>7}  {shown(name):<{width}}  {value} "
                 f"({low} to {high})  {self.groups[k]}"
             )
-        return "\n".join([*lines, *(f"  Note: {n}" for n in self.notes)])
+        for note in self.notes:
+            lines.append(f"  Note: {note}")
+        return "\n".join(lines)
 
     def ranks(self, k: int) -> str:
         """Write the ranks that the k-th system may have."""
-        best, worst = int(self.best_rank[k]), int(self.worst_rank[k])
+        best = int(self.best_rank[k])
+        worst = int(self.worst_rank[k])
         return str(best) if best == worst else f"{best} to {worst}"
 
     def columns(self) -> dict[str, Any]:
-        """Give a table with one row per system."""
-        ends = ("value", "low", "high")
+        """Return a table with one row per system."""
         return {
             "system": list(self.names),
-            **{k: np.array([getattr(e, k) for e in self.rates]) for k in ends},
+            "value": np.array([rate.value for rate in self.rates]),
+            "low": np.array([rate.low for rate in self.rates]),
+            "high": np.array([rate.high for rate in self.rates]),
             "best_rank": self.best_rank,
             "worst_rank": self.worst_rank,
             "group": list(self.groups),
@@ -364,7 +449,9 @@ class Leaderboard(Record):
 
 
 def leaderboard(data: Mapping[str, Attempts], *, level: float = 0.95) -> Leaderboard:
-    r"""Which rank can each system have?
+    r"""Pass rates of several systems, with confidence sets of their ranks.
+
+    Which rank can each system have?
 
     Parameters
     ----------
@@ -389,57 +476,89 @@ def leaderboard(data: Mapping[str, Attempts], *, level: float = 0.95) -> Leaderb
     >>> leaderboard(runs).worst_rank
     array([2, 2, 3])
     """
-    found = compare_runs(systems(data, "leaderboard", least=2), level=level)
-    order = sorted(range(len(found.names)), key=lambda k: -found.values[k].value)
-    place = {found.names[k]: at for at, k in enumerate(order)}
-    better = np.zeros((len(order), len(order)), bool)  # by row than which, by column
-    for pair in found.pairs:
-        if pair.p_adjusted <= 1 - level:
-            i, j = place[pair.first], place[pair.second]
-            better[(i, j) if pair.difference.value > 0 else (j, i)] = True
+    runs = attempts_by_system(data, "leaderboard", at_least=2)
+    comparison = compare_runs(runs, level=level)
+
+    rates = dict(zip(comparison.names, comparison.values, strict=True))
+    names = sorted(rates, key=lambda name: -rates[name].value)
+    is_better = _significantly_better(names, comparison, level)
     return Leaderboard(
-        tuple(found.names[k] for k in order),
-        tuple(found.values[k] for k in order),
-        1 + better.sum(axis=0),
-        len(order) - better.sum(axis=1),
-        _letters(better | better.T),
-        found,
-        level,
-        notes=found.notes,
+        names=tuple(names),
+        rates=tuple(rates[name] for name in names),
+        best_rank=1 + is_better.sum(axis=0),
+        worst_rank=len(names) - is_better.sum(axis=1),
+        groups=_letters(is_better | is_better.T),
+        comparison=comparison,
+        level=level,
+        notes=comparison.notes,
     )
 
 
-def _letters(apart: Array) -> tuple[str, ...]:
-    """Give letters that exactly the systems share which do not differ (Piepho 2004).
+def _significantly_better(
+    names: Sequence[str], comparison: Comparison, level: float
+) -> Array:
+    """Return which system, by row, is significantly better than which, by column."""
+    position = {name: number for number, name in enumerate(names)}
+    is_better = np.zeros((len(names), len(names)), bool)
+    for pair in comparison.pairs:
+        if pair.p_adjusted <= 1 - level:
+            first = position[pair.first]
+            second = position[pair.second]
+            if pair.difference.value > 0:
+                is_better[first, second] = True
+            else:
+                is_better[second, first] = True
+    return is_better
+
+
+def _letters(differs: Array) -> tuple[str, ...]:
+    """Return letters that exactly the systems share which do not differ (Piepho 2004).
 
     Begin with one letter for all; a pair that differs splits every letter that both
     have; a letter whose systems all share another one is absorbed.
     """
-    sets: list[frozenset[int]] = [frozenset(range(len(apart)))]
-    for i, j in zip(*np.nonzero(np.triu(apart)), strict=True):
-        split = [s - {k} for s in sets if {i, j} <= s for k in (int(i), int(j))]
-        sets = [s for s in sets if not {i, j} <= s]
-        for s in split:
-            if not any(s <= other for other in sets):
-                sets = [*(other for other in sets if not other < s), s]
-    sets.sort(key=lambda s: sorted(s))
-    names = [_name(k) for k in range(len(sets))]
+    groups: list[frozenset[int]] = [frozenset(range(len(differs)))]
+    for first, second in np.argwhere(np.triu(differs)).tolist():
+        pair = {first, second}
+        split = [group for group in groups if pair <= group]
+        groups = [group for group in groups if not pair <= group]
+        for group in split:
+            groups = _absorb(groups, group - {first})
+            groups = _absorb(groups, group - {second})
+
+    groups.sort(key=sorted)
+    letters = [_letter(k) for k in range(len(groups))]
     return tuple(
-        " ".join(n for n, s in zip(names, sets, strict=True) if k in s)
-        for k in range(len(apart))
+        " ".join(
+            letter
+            for letter, group in zip(letters, groups, strict=True)
+            if system in group
+        )
+        for system in range(len(differs))
     )
 
 
-def _name(k: int) -> str:
-    return (_name(k // 26 - 1) if k >= 26 else "") + ascii_lowercase[k % 26]
+def _absorb(groups: list[frozenset[int]], new: frozenset[int]) -> list[frozenset[int]]:
+    """Add a group, unless another holds it; leave out those that it holds."""
+    if any(new <= group for group in groups):
+        return groups
+    return [*(group for group in groups if not group < new), new]
 
 
-def rates_figure(found: Leaderboard | Mapping[str, Estimate]) -> Intervals:
+def _letter(k: int) -> str:
+    """Return the k-th letter: a to z, then aa, ab, ..."""
+    before = _letter(k // 26 - 1) if k >= 26 else ""
+    return before + ascii_lowercase[k % 26]
+
+
+def rates_figure(rates: Leaderboard | Mapping[str, Estimate]) -> Intervals:
     """Put rates under one another; those of a leaderboard with their ranks."""
-    if not isinstance(found, Leaderboard):
-        return intervals("Pass rates", "Pass rate", found, keys=("what", "rate"))
-    named = {
-        f"{n} ({found.ranks(k)})": e
-        for k, (n, e) in enumerate(zip(found.names, found.rates, strict=True))
+    if not isinstance(rates, Leaderboard):
+        return intervals("Pass rates", "Pass rate", rates, keys=("what", "rate"))
+
+    by_name = {
+        f"{name} ({rates.ranks(k)})": rates.rates[k]
+        for k, name in enumerate(rates.names)
     }
-    return intervals("Pass rates", "Pass rate", named, keys=("system (ranks)", "rate"))
+    keys = ("system (ranks)", "rate")
+    return intervals("Pass rates", "Pass rate", by_name, keys=keys)
