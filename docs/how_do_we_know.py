@@ -55,8 +55,9 @@ python docs/how_do_we_know.py          # writes this page
 
 def page() -> str:
     """What should the page say today?"""
-    suites = sorted(map(read_suite, SUITES), key=lambda suite: suite["suite"].lower())
-    rows = [_row(suite) for suite in suites]
+    folders = sorted(SUITES, key=lambda folder: _name(read_suite(folder)).lower())
+    suites = [read_suite(folder) for folder in folders]
+    rows = [_row(folder) for folder in folders]
     total = sum(len(suite["vectors"]) for suite in suites)
     differences = [
         f"- **{_name(suite)}.** {sentence}\n"
@@ -74,13 +75,14 @@ def page() -> str:
     )
 
 
-def _row(suite: dict[str, Any]) -> str:
+def _row(folder: str) -> str:
+    suite = read_suite(folder)
     cells = (
         _name(suite),
         suite["version"],
         str(len(suite["vectors"])),
         suite["compared"],
-        _worst_difference(suite),
+        _worst_difference(folder),
     )
     return f"| {' | '.join(cells)} |\n"
 
@@ -89,11 +91,11 @@ def _name(suite: dict[str, Any]) -> str:
     return "R" if suite["suite"] == "stats" else str(suite["suite"])
 
 
-def _worst_difference(suite: dict[str, Any]) -> str:
+def _worst_difference(folder: str) -> str:
     """The largest relative difference from the numbers that are known in full."""
     differences = [
         abs(ours - vector["number"]) / (abs(vector["number"]) or 1.0)
-        for vector, ours in answers_of(suite)
+        for vector, ours in answers_of(folder)
         if not _printed(vector)
     ]
     if not differences:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -283,9 +283,12 @@ def fill_in(inputs: Any, data: dict[str, Any]) -> Any:
     return inputs
 
 
-def answers_of(suite: dict[str, Any]) -> Iterator[tuple[dict[str, Any], float]]:
-    """Each vector with our number; calls with the same inputs are made once."""
+@cache
+def answers_of(name: str) -> list[tuple[dict[str, Any], float]]:
+    """Each vector of a suite with our number; the same call is made once."""
+    suite = read_suite(name)
     answered: dict[tuple[str, str], Answers] = {}
+    compared = []
     for vector in suite["vectors"]:
         call, answer = vector["call"].split(".")
         key = (call, json.dumps(vector["inputs"], sort_keys=True))
@@ -295,7 +298,8 @@ def answers_of(suite: dict[str, Any]) -> Iterator[tuple[dict[str, Any], float]]:
                 # what a warning doubts is not what is compared here
                 warnings.simplefilter("ignore")
                 answered[key] = CALLS[call](**inputs)
-        yield vector, answered[key][answer]
+        compared.append((vector, answered[key][answer]))
+    return compared
 
 
 def tolerance(vector: dict[str, Any]) -> float:

@@ -57,4 +57,4 @@ write_vectors(
   "survey", "Lumley (2004), doi:10.18637/jss.v009.i08; data by formulas",
   "Weights and clusters: Brier score, log loss, calibration line, metrics, standard errors",
   data,
-  c("Standard errors of the calibration line allow for unequal clusters, those of survey are plainly linearised: they differ by 0.1 %."))
+  c("Standard errors of the calibration line leave each cluster out; those of survey are linearised. They differ by 0.1 %."))
