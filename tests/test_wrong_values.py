@@ -1,5 +1,9 @@
 """Wrong values end with a sentence, never with an error of a library below."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -73,3 +77,26 @@ def test_the_day_of_a_build_is_a_number(tmp_path, monkeypatch, seconds):
 
     with pytest.raises(InputError, match="SOURCE_DATE_EPOCH must be"):
         trueness.report.write(TALLY, tmp_path / "report.html")
+
+
+def test_a_column_of_attempts_is_named_by_a_text():
+    rows = {"task": ["x", "y"], "ok": [1, 0]}
+
+    with pytest.raises(InputError, match="item must be the name of one column") as err:
+        trueness.attempts(rows, item=["task"], passed="ok")
+
+    assert err.value.option == "item"
+
+
+def test_the_shell_refuses_a_build_time_that_is_no_number():
+    wrong = {**os.environ, "SOURCE_DATE_EPOCH": "abc"}
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "trueness", "--version"],
+        env=wrong, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert ended.returncode == 2
+    assert ended.stderr == (
+        "SOURCE_DATE_EPOCH must be a number of seconds since 1970; found 'abc'.\n"
+    )

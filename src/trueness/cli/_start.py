@@ -20,6 +20,7 @@ _SWITCH = "NPY_DISABLE_CPU_FEATURES"
 def main() -> None:
     """Run ``trueness``."""
     interrupts.quit_when_interrupted()
+    _check_build_time()
     if _SWITCH not in os.environ and slow_avx512(_processor()):
         os.environ[_SWITCH] = "X86_V4 AVX512_ICL"
     try:
@@ -32,6 +33,18 @@ def main() -> None:
         raise SystemExit(interrupts.INTERRUPTED) from None
     finally:
         interrupts.ignore_interrupts()
+
+
+def _check_build_time() -> None:
+    """Refuse a build time that is no number, at which NumPy would stop."""
+    build_time = os.environ.get("SOURCE_DATE_EPOCH", "0")
+    if not build_time.isdecimal():
+        print(
+            "SOURCE_DATE_EPOCH must be a number of seconds since 1970; found "
+            f"{build_time!r}.",
+            file=sys.stderr,
+        )
+        raise SystemExit(2)
 
 
 def _bare(library: str, words: list[str]) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from trueness._core.arrays import Array, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.checks.words import listing, nearest
+from trueness._core.checks.words import described, listing, nearest
 from trueness._core.records import shown
 from trueness.data.engines import column_names, columns_of
 from trueness.data.files import scan
@@ -86,6 +86,7 @@ def attempts(
             "attempts needs the columns of the items and of the verdicts. Type "
             'trueness.attempts(frame, item="task", passed="correct").'
         )
+    _check_column_names(item=item, passed=passed, system=system, cluster=cluster)
     other = system_column(data) if system is None else None
     named = (item, passed, system, cluster, other)
     found = columns_of(data, list(dict.fromkeys(n for n in named if n)))
@@ -103,6 +104,16 @@ def attempts(
         return counted(slice(None))
     who, code = _numbered(found[system], system)
     return {name: counted(code == k) for k, name in enumerate(who)}
+
+
+def _check_column_names(**names: object) -> None:
+    """Refuse what is no name of a column."""
+    for option, name in names.items():
+        if name is not None and not isinstance(name, str):
+            raise InputError(
+                f"{option} must be the name of one column; found {described(name)}.",
+                option=option,
+            )
 
 
 def system_column(data: object) -> str | None:
