@@ -39,7 +39,7 @@ What is the true rate, by judges that err and a few labels?
     prevalence compare_prevalence plan_labels read_verdicts
 How good is a system whose verdicts can be trusted, and which is better?
     attempts Attempts pass_rate pass_at_k pass_hat_k compare_runs plan_items
-    leaderboard rater_agreement read_attempts
+    leaderboard head_to_head rater_agreement read_attempts
 Does it hold at every site, and what will it do at the next one?
     across_sites summary_roc read_studies
 Can this leaf be trusted?

@@ -83,6 +83,7 @@ from trueness.evals.attempts import (
     pass_rate as pass_rate,
     read_attempts as read_attempts,
 )
+from trueness.evals.wins import head_to_head as head_to_head
 from trueness.evals.raters import rater_agreement as rater_agreement
 from trueness.evals.runs import (
     compare_runs as compare_runs,

@@ -21,6 +21,10 @@ from trueness.sites.across import AcrossSites as AcrossSites
 from trueness.sites.covariates import CovariateEffect as CovariateEffect
 from trueness.sites.left_out import SitesLeftOut as SitesLeftOut
 from trueness.sites.summary_curve import SummaryROC as SummaryROC
+from trueness.evals.wins import (
+    HeadToHead as HeadToHead,
+    HeadToHeadPair as HeadToHeadPair,
+)
 from trueness.evals.runs import ItemPlan as ItemPlan, Leaderboard as Leaderboard
 from trueness.fermi.distribution import FermiDirac as FermiDirac
 from trueness.findings.records import Finding as Finding

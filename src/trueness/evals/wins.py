@@ -1,0 +1,216 @@
+"""Head-to-head verdicts: which of two systems wins more often, ties counted half?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any, final
+
+import numpy as np
+
+from trueness._core.arrays import Array
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.records import Estimate, Record, native_frame
+from trueness.comparison.results import holm
+from trueness.inference.estimates import estimate_from_variance
+from trueness.inference.variance import variance_between_units
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class HeadToHeadPair(Record):
+    """Wins, losses and ties of the first of two systems, item by item.
+
+    Attributes
+    ----------
+    first, second : str
+        The systems.
+    wins, losses, ties : int
+        Items on which the first won, lost, and on which nobody did.
+    win_rate : Estimate
+        Win rate of the first; a tie counts one half.
+    p_value, p_adjusted : float
+        Sign test of the items that somebody won, two-sided and exact; for the number
+        of pairs (Holm).
+    """
+
+    first: str
+    second: str
+    wins: int
+    losses: int
+    ties: int
+    win_rate: Estimate
+    p_value: float
+    p_adjusted: float
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class HeadToHead(Record):
+    """Systems compared by pairs.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The systems.
+    pairs : tuple of HeadToHeadPair
+        Every pair that was compared.
+    """
+
+    names: tuple[str, ...]
+    pairs: tuple[HeadToHeadPair, ...]
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return a table with one row per pair."""
+        names = ("first", "second", "wins", "losses", "ties", "p_value", "p_adjusted")
+        columns = {name: [getattr(pair, name) for pair in self.pairs] for name in names}
+        columns["win_rate"] = [pair.win_rate.value for pair in self.pairs]
+        columns["low"] = [pair.win_rate.low for pair in self.pairs]
+        columns["high"] = [pair.win_rate.high for pair in self.pairs]
+        return native_frame(columns, backend)
+
+
+def head_to_head(
+    first: object,
+    second: object,
+    winner: object,
+    *,
+    tie: str = "tie",
+    level: float = 0.95,
+) -> HeadToHead:
+    r"""Win rate of systems compared item by item, with an interval and the sign test.
+
+    Which of two systems wins more often, where a judge may also call a tie?
+
+    .. math:: \hat w = \frac{\text{wins} + \text{ties}/2}{n}
+
+    Parameters
+    ----------
+    first, second
+        The two systems that were compared: a name, or a column of names.
+    winner
+        A column with the name of the winner of each item, or the word for a tie.
+    tie
+        The word for a tie.
+    level
+        Confidence level of the intervals.
+
+    Notes
+    -----
+    The interval is Wilson's at the effective sample size that the variance of the
+    verdicts gives, with Student's quantile; each verdict is on an item of its own. The
+    sign test leaves out ties (Dixon and Mood 1946).
+
+    References
+    ----------
+    Dixon, Mood (1946), doi:10.1080/01621459.1946.10501898
+
+    Examples
+    --------
+    >>> verdicts = ["A"] * 8 + ["B"] * 1 + ["tie"] * 2
+    >>> pair = head_to_head("A", "B", verdicts).pairs[0]
+    >>> pair.win_rate.value, pair.p_value  # 9 / 11, and 2 * (1 + 9) / 2**9
+    (0.8181818181818182, 0.0390625)
+    """
+    level = _options.fraction(level, "level")
+    winners = np.asarray(winner, dtype=object).ravel()
+    firsts = _names_of_items(first, winners.size, "first")
+    seconds = _names_of_items(second, winners.size, "second")
+    if not winners.size:
+        raise NotEnoughCases("head_to_head needs verdicts; found none.")
+    _check_verdicts(firsts, seconds, winners, tie)
+
+    # in the order in which they first appear
+    names = tuple(dict.fromkeys([*firsts.tolist(), *seconds.tolist()]))
+    pairs = []
+    for one, other in combinations(names, 2):
+        met = ((firsts == one) & (seconds == other)) | (
+            (firsts == other) & (seconds == one)
+        )
+        if met.any():
+            pairs.append(_pair_of_verdicts(one, other, winners[met], level))
+
+    adjusted = holm([pair.p_value for pair in pairs])
+    return HeadToHead(
+        names=names,
+        pairs=tuple(
+            replace(pair, p_adjusted=p_value)
+            for pair, p_value in zip(pairs, adjusted, strict=True)
+        ),
+    )
+
+
+def _names_of_items(names: object, n_items: int, option: str) -> Array:
+    """Return the name of a system for each item."""
+    column = np.asarray(names, dtype=object)
+    if column.ndim == 0:
+        return np.full(n_items, names, dtype=object)
+    if column.size != n_items:
+        raise InputError(
+            f"{option} needs one name, or one per verdict; found {column.size:,} names "
+            f"and {n_items:,} verdicts.",
+            option=option,
+        )
+    return column.ravel()
+
+
+def _check_verdicts(firsts: Array, seconds: Array, winners: Array, tie: str) -> None:
+    """Stop where a system met itself, or somebody won who did not play."""
+    itself = np.flatnonzero(firsts == seconds)
+    if itself.size:
+        raise InputError(
+            f"Two systems must have two names; found {firsts[itself[0]]!r} twice at "
+            f"position {itself[0]}.",
+            option="second",
+        )
+    known = (winners == firsts) | (winners == seconds) | (winners == tie)
+    strangers = np.flatnonzero(~known.astype(bool))
+    if strangers.size:
+        row = strangers[0]
+        choices = (str(firsts[row]), str(seconds[row]), tie)
+        raise InputError(
+            f"A winner must be {choices[0]!r}, {choices[1]!r} or {tie!r}; found "
+            f"{winners[row]!r} at position {row} ({strangers.size:,} such verdicts).",
+            option="winner",
+            choices=choices,
+        )
+
+
+def _pair_of_verdicts(
+    first: str, second: str, winners: Array, level: float
+) -> HeadToHeadPair:
+    """Return the wins of the first of two systems, with win rate and sign test."""
+    won = np.asarray(winners == first, dtype=bool)
+    lost = np.asarray(winners == second, dtype=bool)
+    wins = int(won.sum())
+    losses = int(lost.sum())
+
+    points = np.where(won, 1.0, np.where(lost, 0.0, 0.5))
+    win_rate = float(points.mean())
+    variance_estimate = variance_between_units((points - win_rate) / points.size)
+    p_value = _sign_test(wins, losses)
+    return HeadToHeadPair(
+        first=first,
+        second=second,
+        wins=wins,
+        losses=losses,
+        ties=winners.size - wins - losses,
+        win_rate=estimate_from_variance(
+            win_rate, variance_estimate, level=level, name="win rate"
+        ),
+        p_value=p_value,
+        p_adjusted=p_value,
+    )
+
+
+def _sign_test(wins: int, losses: int) -> float:
+    """Return the two-sided exact p-value of equally many wins and losses."""
+    from scipy.special import bdtr
+
+    decided = wins + losses
+    if decided == 0:
+        return 1.0
+    tail = float(bdtr(min(wins, losses), decided, 0.5))
+    return min(1.0, 2 * tail)
