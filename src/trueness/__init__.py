@@ -4,7 +4,7 @@ The table of contents, by question:
 
 What was counted?
     tally panel leaves scan look Tally Panel Leaves read_tally read_panel Stream
-    simulate_tally simulate_panel
+    simulate_tally simulate_panel at_horizon
 What if there are more than two classes?
     one_vs_rest top_label multiclass_auc
 What does it cost to leave the data where they are?

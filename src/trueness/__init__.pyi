@@ -58,6 +58,7 @@ from trueness.data.eval_rows import attempts as attempts
 from trueness.data.files import scan as scan
 from trueness.data.first_look import look as look
 from trueness.data.frames import leaves as leaves, panel as panel, tally as tally
+from trueness.data.horizons import at_horizon as at_horizon
 from trueness.data.multiclass import (
     multiclass_auc as multiclass_auc,
     one_vs_rest as one_vs_rest,

@@ -11,6 +11,7 @@ from trueness.comparison.dominance import Dominance as Dominance
 from trueness.comparison.results import Comparison as Comparison, Pair as Pair
 from trueness.counts.folds import Folds as Folds
 from trueness.data.first_look import Look as Look
+from trueness.data.horizons import HorizonLabels as HorizonLabels
 from trueness.data.verdict_logs import VerdictLog as VerdictLog
 from trueness.ensembles.combiners import FiDEL as FiDEL
 from trueness.ensembles.ranks import CorrelatedFiDEL as CorrelatedFiDEL
