@@ -176,7 +176,7 @@ ANALYSES = {
     "hull": Analysis(lambda t: columns(trueness.ranking.hull(trueness.roc(t)))),
     # its bins follow the number of cases, so weights of k are not k copies
     "kl_divergence": Analysis(trueness.ranking.kl_divergence, drawn="values"),
-    "jeffreys_test": of_scores(probable(trueness.jeffreys_test)),
+    "jeffreys_test": of_scores(probable(trueness.calibration.jeffreys_test)),
     "ks": of_scores(trueness.ks),
     "leaf levels": Analysis(leaf_levels),
     "leakage": Analysis(trueness.ranking.leakage),

@@ -28,7 +28,7 @@ Where should the threshold be?
 What does a score mean as a probability?
     calibrate CALIBRATORS save_map load_map at_prevalence calibration_verdict
     reliability brier log_loss calibration_error calibration_line calibration_test
-    calibration_gain calibration_index jeffreys_test
+    calibration_gain calibration_index
 What does a rank mean?
     fermi_dirac
 Are they better together?

@@ -38,7 +38,6 @@ from trueness.calibration.gain import calibration_gain as calibration_gain
 from trueness.calibration.goodness_of_fit import (
     calibration_test as calibration_test,
 )
-from trueness.calibration.grades import jeffreys_test as jeffreys_test
 from trueness.calibration.lines import calibration_line as calibration_line
 from trueness.calibration.reliability_diagram import reliability as reliability
 from trueness.calibration.verdict import (

@@ -10,7 +10,7 @@ GRADES = trueness.Tally([0.05, 0.02, 0.01], pos=[10, 6, 3], neg=[110, 144, 197])
 
 
 def test_p_values_are_those_of_r():
-    tests = trueness.jeffreys_test(GRADES)
+    tests = trueness.calibration.jeffreys_test(GRADES)
 
     # pbeta(c(.05, .02, .01), c(10, 6, 3) + .5, c(110, 144, 197) + .5)
     expected = [0.0555723277191, 0.0520120061670, 0.2196399675007]
@@ -23,16 +23,18 @@ def test_p_values_are_those_of_r():
 def test_portfolio_is_one_grade_with_the_mean_pd():
     mean_pd = (0.05 * 120 + 0.02 * 150 + 0.01 * 200) / 470
 
-    portfolio = trueness.jeffreys_test(trueness.Tally([mean_pd], pos=[19], neg=[451]))
+    portfolio = trueness.calibration.jeffreys_test(
+        trueness.Tally([mean_pd], pos=[19], neg=[451])
+    )
 
-    tests = trueness.jeffreys_test(GRADES)
+    tests = trueness.calibration.jeffreys_test(GRADES)
     assert tests.portfolio_p_value == pytest.approx(portfolio.p_value[0])
 
 
 def test_scores_must_be_probabilities_and_cases_single():
     with pytest.raises(trueness.InputError, match="from 0 to 1"):
-        trueness.jeffreys_test(trueness.Tally([2.0], pos=[1], neg=[1]))
+        trueness.calibration.jeffreys_test(trueness.Tally([2.0], pos=[1], neg=[1]))
     with pytest.raises(trueness.InputError, match="does not take weights"):
-        trueness.jeffreys_test([0, 1], [0.1, 0.2], weight=[1.0, 2.0])
+        trueness.calibration.jeffreys_test([0, 1], [0.1, 0.2], weight=[1.0, 2.0])
     with pytest.raises(trueness.NotEnoughCases, match="labels"):
-        trueness.jeffreys_test(trueness.Tally([0.5], unknown=[3]))
+        trueness.calibration.jeffreys_test(trueness.Tally([0.5], unknown=[3]))

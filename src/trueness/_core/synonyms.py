@@ -21,7 +21,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     ),
     "gini(y_true, y_score)": ("accuracy_ratio", "somers_d", "gini_coefficient"),
     "psi(reference, current)": ("population_stability_index", "drift"),
-    "jeffreys_test(y_true, pd)": ("pd_backtest", "binomial_test"),
+    "calibration.jeffreys_test(y_true, pd)": ("pd_backtest", "binomial_test"),
     "ks(y_true, y_score)": ("ks_statistic", "kolmogorov_smirnov", "ks_2samp"),
     "decile_table(y_true, y_score)": (
         *("gains_table", "deciles", "gain_table", "lift_table"),
