@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -96,7 +96,7 @@ class FiDEL(RankMap):
         _options.choice(self.source, _SOURCES, "source")
 
     def __call__(self, rows: ArrayLike) -> Floats:
-        """Give L for each row; above 0 the ranks are evidence for positive."""
+        """Return L for each row; above 0 the ranks are evidence for positive."""
         return _total(self.ranks(rows), self.beta, self.llr, self.centre)
 
     def terms(self, rows: ArrayLike) -> Floats:
@@ -114,12 +114,22 @@ class FiDEL(RankMap):
 
         The probability is then that of independent classifiers.
         """
-        at = [self.names.index(_columns.column(n, self.names, "name")) for n in names]
-        lines = ("auc", "beta", "llr", "centre")
-        pick: dict[str, Any] = {k: getattr(self, k)[at] for k in lines}
-        pick |= {k: tuple(getattr(self, k)[i] for i in at) for k in ("scores", "cases")}
-        pick |= {"names": tuple(names), "correlation": self.correlation[np.ix_(at, at)]}
-        return replace(self, **pick, calibrator=_independent(self.prevalence))
+        places = [
+            self.names.index(_columns.column(name, self.names, "name"))
+            for name in names
+        ]
+        return replace(
+            self,
+            names=tuple(names),
+            auc=self.auc[places],
+            beta=self.beta[places],
+            llr=self.llr[places],
+            centre=self.centre[places],
+            correlation=self.correlation[np.ix_(places, places)],
+            calibrator=_independent_calibrator(self.prevalence),
+            scores=tuple(self.scores[place] for place in places),
+            cases=tuple(self.cases[place] for place in places),
+        )
 
 
 @of_panel
@@ -131,7 +141,9 @@ def fidel(
     labels: str = "given",
     method: str = "independent",
 ) -> FiDEL | CorrelatedFiDEL:
-    r"""How are classifiers combined by the evidence of their ranks?
+    r"""FiDEL: classifiers combined by the evidence of their ranks.
+
+    How likely is each case positive, by its ranks in all classifiers?
 
     .. math:: L(k) = \sum_i \ln\frac{P(r_{ik} \mid 1)}{P(r_{ik} \mid 0)}
               = \sum_i \beta_i (r_i^* - r_{ik}) \qquad (25, 26)
@@ -181,80 +193,135 @@ def fidel(
                 'depend on each other; with aucs= or labels="none" only '
                 'method="independent" is possible.'
             )
-        return _without_labels(data, aucs, prevalence)
-    r = Reference(data, "fidel")
-    rho = r.prevalence if prevalence is None else prevalence
+        if aucs is None:
+            return _fidel_by_agreement(data, prevalence)
+        return _fidel_of_published_aucs(data, aucs, prevalence)
+
+    reference = Reference(data, "fidel")
+    if prevalence is None:
+        prevalence = reference.prevalence
     if method == "correlated":
-        return correlated_fidel(r, rho)
+        return correlated_fidel(reference, prevalence)
+    combined = _independent_fidel(reference, prevalence)
+    _warn_if_best_alone_is_better(combined)
+    return combined
+
+
+def _independent_fidel(reference: Reference, prevalence: float) -> FiDEL:
+    """Fit FiDEL to labelled cases."""
     # ranks are among the reference, so the lines have its prevalence, not that of use
-    lines = finite_lines(r.n, r.n_pos, r.auc)
-    calibrator = calibrator_of(_total(r.ranks, *lines), r, rho)
-    made = (r.names, r.auc, rho, *lines, r.correlation, "labels", calibrator)
-    f = FiDEL(*made, *reference_of(r.columns))
-    if len(f.names) > 1 and independent_loses(f.auc, f.correlation):
-        best = f.names[int(np.argmax(np.abs(f.auc - 0.5)))]
+    beta, llr, centre = finite_lines(reference.n, reference.n_pos, reference.auc)
+    log_likelihood_ratio = _total(reference.ranks, beta, llr, centre)
+    scores, cases = reference_of(reference.columns)
+    return FiDEL(
+        names=reference.names,
+        auc=reference.auc,
+        prevalence=prevalence,
+        beta=beta,
+        llr=llr,
+        centre=centre,
+        correlation=reference.correlation,
+        source="labels",
+        calibrator=calibrator_of(log_likelihood_ratio, reference, prevalence),
+        scores=scores,
+        cases=cases,
+    )
+
+
+def _warn_if_best_alone_is_better(combined: FiDEL) -> None:
+    """Warn the caller of ``fidel`` where classifiers depend too much on each other."""
+    several = len(combined.names) > 1
+    if several and independent_loses(combined.auc, combined.correlation):
+        best = combined.names[int(np.argmax(np.abs(combined.auc - 0.5)))]
         warnings.warn(
-            f"The ranks of these classifiers correlate by {f.mean_correlation:.2f} "
-            f"within the classes. Above about {crossing(f.auc):.2f} FiDEL is expected "
-            f"to rank worse than {best!r} alone. Type trueness.fidel(panel, "
-            f'method="correlated").',
+            f"The ranks of these classifiers correlate by "
+            f"{combined.mean_correlation:.2f} within the classes. Above about "
+            f"{crossing(combined.auc):.2f} FiDEL is expected to rank worse than "
+            f'{best!r} alone. Type trueness.fidel(panel, method="correlated").',
             DoubtfulAssumptionWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-    return f
 
 
 def _total(ranks: Floats, beta: Floats, llr: Floats, centre: Floats) -> Floats:
     """Add up the lines of all classifiers; a missing rank adds 0."""
     total = np.zeros(len(ranks))
-    for rank, b, height, c in zip(ranks.T, beta, llr, centre, strict=True):
-        total += np.nan_to_num(height - b * (rank - c), nan=0.0)
+    for k, rank in enumerate(ranks.T):
+        evidence = llr[k] - beta[k] * (rank - centre[k])
+        total += np.nan_to_num(evidence, nan=0.0)
     return total
 
 
-def _independent(rho: float) -> Map:
-    return Platt(math.log(rho / (1 - rho)), 1.0)
+def _independent_calibrator(prevalence: float) -> Map:
+    """Return the log-odds logit(rho) + L, right if classifiers are independent."""
+    return Platt(math.log(prevalence / (1 - prevalence)), 1.0)
 
 
-def _without_labels(
-    panel: Panel, aucs: Mapping[str, float] | None, rho: float | None
+def _fidel_by_agreement(panel: Panel, prevalence: float | None) -> FiDEL:
+    """Fit FiDEL without labels: the agreement of the classifiers tells their AUCs."""
+    estimates = agreement(panel, prevalence=prevalence, dependence="none")
+    areas = np.array([estimates.auc[name].value for name in panel.names])
+    return _fidel_without_labels(
+        panel, areas, estimates.prevalence.value, source="agreement"
+    )
+
+
+def _fidel_of_published_aucs(
+    panel: Panel, aucs: Mapping[str, float], prevalence: float | None
 ) -> FiDEL:
-    if aucs is None:
-        found = agreement(panel, prevalence=rho, dependence="none")
-        areas = np.array([found.auc[k].value for k in panel.names])
-        rho = found.prevalence.value
-    else:
-        areas = _auc_of_each(aucs, panel.names)
-        rho = panel.prevalence if rho is None else rho
-        if not 0 < rho < 1:
-            raise InputError(
-                "fidel with published aucs needs the prevalence: the panel has no "
-                "labels of both classes to count it from. Type prevalence=0.1."
-            )
+    """Fit FiDEL without labels, with AUCs that somebody else measured."""
+    areas = _auc_of_each(aucs, panel.names)
+    if prevalence is None:
+        prevalence = panel.prevalence
+    if not 0 < prevalence < 1:
+        raise InputError(
+            "fidel with published aucs needs the prevalence: the panel has no "
+            "labels of both classes to count it from. Type prevalence=0.1."
+        )
+    return _fidel_without_labels(panel, areas, prevalence, source="published")
+
+
+def _fidel_without_labels(
+    panel: Panel, areas: Floats, prevalence: float, *, source: str
+) -> FiDEL:
+    """Return FiDEL of known AUCs, with all cases of the panel as the reference."""
     columns = rank_columns(panel.rows, panel.neg + panel.pos + panel.unknown)
-    sizes = np.array([max(2.0, float(c.cases.sum())) for c in columns])
-    known = (panel.names, areas, rho, *finite_lines(sizes, sizes * rho, areas))
-    source = "agreement" if aucs is None else "published"
-    made = (np.full((len(areas), len(areas)), np.nan), source, _independent(rho))
-    return FiDEL(*known, *made, *reference_of(columns))
+    sizes = np.array([max(2.0, float(column.cases.sum())) for column in columns])
+    beta, llr, centre = finite_lines(sizes, sizes * prevalence, areas)
+    scores, cases = reference_of(columns)
+    return FiDEL(
+        names=panel.names,
+        auc=areas,
+        prevalence=prevalence,
+        beta=beta,
+        llr=llr,
+        centre=centre,
+        correlation=np.full((len(areas), len(areas)), np.nan),
+        source=source,
+        calibrator=_independent_calibrator(prevalence),
+        scores=scores,
+        cases=cases,
+    )
 
 
 def _auc_of_each(aucs: object, names: Sequence[str]) -> Floats:
-    """Pass on an AUC for each name, in the order of the names."""
+    """Return the AUC of each name, in the order of the names."""
     if not isinstance(aucs, Mapping):
         raise InputError(
             f"aucs must be a mapping from name to AUC; found {type(aucs).__name__}. "
             f"Type aucs={{{names[0]!r}: 0.8, ...}}."
         )
-    lacking = [n for n in names if n not in aucs]
-    extra = [n for n in aucs if n not in names]
+    lacking = [name for name in names if name not in aucs]
+    extra = [name for name in aucs if name not in names]
     if lacking or extra:
-        found = f"none for {listing(lacking)}" if lacking else f"also {listing(extra)}"
+        mismatch = f"also {listing(extra)}"
+        if lacking:
+            mismatch = f"none for {listing(lacking)}"
         raise InputError(
-            f"aucs must hold an AUC for each of {listing(names, 12)}; found {found}."
+            f"aucs must hold an AUC for each of {listing(names, 12)}; found {mismatch}."
         )
     return np.array(
-        [_options.fraction(aucs[n], f"aucs[{n!r}]", ends="[]") for n in names]
+        [_options.fraction(aucs[name], f"aucs[{name!r}]", ends="[]") for name in names]
     )
 
 
@@ -300,7 +367,8 @@ def _mean_proportion_below(ranks: Floats, reference_sizes: Floats) -> Floats:
 def _mean_of_seen(value: Floats, fill: float) -> Floats:
     """Average what is not missing in each row; ``fill`` where nothing is there."""
     seen = ~np.isnan(value)
-    count, total = seen.sum(axis=1), np.where(seen, value, 0.0).sum(axis=1)
+    count = seen.sum(axis=1)
+    total = np.where(seen, value, 0.0).sum(axis=1)
     return np.where(count > 0, total / np.maximum(count, 1), fill)
 
 
@@ -319,7 +387,8 @@ def wisdom_of_crowds(data: Panel) -> WisdomOfCrowds:
     array([0.83333333, 0.33333333])
     """
     columns = rank_columns(data.rows, data.neg + data.pos + data.unknown)
-    return WisdomOfCrowds(data.names, *reference_of(columns))
+    scores, reference_cases = reference_of(columns)
+    return WisdomOfCrowds(data.names, scores, reference_cases)
 
 
 @final
@@ -339,7 +408,7 @@ class BestSingle(Map):
         check_finite("middle", self.middle)
 
     def __call__(self, rows: ArrayLike) -> Floats:
-        """Give the output of the best classifier; its median where it is missing."""
+        """Return the output of the best classifier; its median where it is missing."""
         value = rows_of(rows, self.names)[:, self.names.index(self.best)]
         return np.where(np.isnan(value), self.middle, value)
 
@@ -357,10 +426,14 @@ def best_single(data: Panel) -> BestSingle:
     >>> best_single(p).best
     'A'
     """
-    r = Reference(data, "best_single", correlation=False)
-    at = int(np.argmax(r.auc))
-    known = (data.names[at], float(r.auc[at]), r.columns[at].median)
-    return BestSingle(data.names, *known)
+    reference = Reference(data, "best_single", correlation=False)
+    best = int(np.argmax(reference.auc))
+    return BestSingle(
+        data.names,
+        best=data.names[best],
+        auc=float(reference.auc[best]),
+        middle=reference.columns[best].median,
+    )
 
 
 @final
@@ -376,7 +449,7 @@ class MeanScore(Map):
         check_finite("fill", self.fill)
 
     def __call__(self, rows: ArrayLike) -> Floats:
-        """Give the mean of the outputs that are there."""
+        """Return the mean of the outputs that are there."""
         return _mean_of_seen(rows_of(rows, self.names), self.fill)
 
 
@@ -396,7 +469,8 @@ def mean_score(data: Panel) -> MeanScore:
     """
     cases = (data.neg + data.pos + data.unknown)[:, None]
     seen = ~np.isnan(data.rows)
-    value, weight = np.where(seen, data.rows, 0.0), seen * cases
+    value = np.where(seen, data.rows, 0.0)
+    weight = seen * cases
     count = float(weight.sum())
     if not count:
         return MeanScore(data.names, 0.0)

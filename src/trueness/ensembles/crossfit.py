@@ -55,7 +55,7 @@ from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.intervals import metric_measure
 from trueness.ranking.areas import auc, average_precision
-from trueness.threshold.operating_point import best_threshold
+from trueness.threshold.operating_point import OperatingPoint, best_threshold
 from trueness.threshold.validation import Validation
 
 Combiner = Callable[[Panel], Callable[[Floats], Any]]
@@ -305,7 +305,9 @@ def answer_folds(
     return OF_FOLDS[name](x, *rest, **options)
 
 
-def _mean_of(statistic: Any, name: str) -> Callable[..., Any]:
+def _mean_over_folds(statistic: Any, name: str) -> Callable[..., Any]:
+    """Return a function from folds to the mean of a statistic, of each model."""
+
     def mean(data: Folds, *, level: float = 0.95, **others: Any) -> Any:
         if others:
             raise InputError(
@@ -313,14 +315,9 @@ def _mean_of(statistic: Any, name: str) -> Callable[..., Any]:
                 f"{listing(others)}. Ask for them of every fold: "
                 f"[trueness.{statistic.__name__}(part, ...) for part in folds]."
             )
-        if not data.names:
-            return estimate_over_folds(data, statistic.measure, level=level, name=name)
-        return {
-            model: estimate_over_folds(
-                data[model], statistic.measure, level=level, name=name
-            )
-            for model in data.names
-        }
+        if data.names:
+            return {model: mean(data[model], level=level) for model in data.names}
+        return estimate_over_folds(data, statistic.measure, level=level, name=name)
 
     return mean
 
@@ -392,7 +389,7 @@ class MeasuredFolds:
         )
 
 
-def _validated(
+def _validate_threshold(
     data: Folds,
     maximize: str | Metric | None = None,
     subject_to: str | Constraint | Iterable[str | Constraint] = (),
@@ -402,42 +399,73 @@ def _validated(
 ) -> Any:
     """Choose on all folds but one, test on that one, and average."""
     level = _options.fraction(level, "level")
-    choice: Any = {"maximize": maximize, "minimize": minimize, "subject_to": subject_to}
+
+    def choose(tally: Tally) -> OperatingPoint:
+        return best_threshold(
+            tally,
+            maximize=maximize,  # type: ignore[arg-type]  # None: its own default
+            minimize=minimize,
+            subject_to=subject_to,
+        )
+
     if data.names:
-        return {k: _validated(data[k], **choice, level=level) for k in data.names}
-    whole = best_threshold(data.pooled(), **choice)
-    points, votes = [], []
-    for k, part in enumerate(data):
-        first, *others = (p for j, p in enumerate(data) if j != k)
-        try:
-            points.append(best_threshold(sum(others, start=first), **choice))
-        except Infeasible:
-            continue
-        votes.append(rescored(part, part.score >= points[-1].threshold))
+        return {
+            model: _validate_threshold(
+                data[model], maximize, subject_to, minimize=minimize, level=level
+            )
+            for model in data.names
+        }
+    chosen = choose(data.pooled())
+    points, votes = _choose_without_each_fold(data, choose)
     if len(votes) < 2:
         raise Infeasible("No threshold meets the constraints on most of the folds.")
-    tested, bounds = Folds(tuple(votes)), read_constraints(subject_to)
-    objective = read_metric(maximize or minimize or whole.objective)
-    cells = [_cells(t) for t in votes]
-    cuts = np.array([p.threshold for p in points])
+
+    tested = Folds(tuple(votes))
+    objective = read_metric(maximize or minimize or chosen.objective)
+    confusions = [_cells(fold) for fold in votes]
+    thresholds = np.array([point.threshold for point in points])
+    threshold = estimate_from_interval(
+        chosen.threshold, thresholds.min(), thresholds.max(), level, "folds"
+    )
     corrected = _fold_estimate(tested, objective, level)
+    metrics = {m.name: _fold_estimate(tested, m, level) for m in METRICS.values()}
+    constraints_met = {
+        str(constraint): float(np.mean([constraint(cells) for cells in confusions]))
+        for constraint in read_constraints(subject_to)
+    }
     return Validation(
-        whole,
-        {
-            "threshold": estimate_from_interval(
-                whole.threshold, cuts.min(), cuts.max(), level, "folds"
-            )
-        },
-        whole.value,
-        corrected,
-        whole.value - corrected.value,
-        np.array([p.value for p in points]),
-        np.array([float(objective(c)) for c in cells]),
-        {m.name: _fold_estimate(tested, m, level) for m in METRICS.values()},
-        {str(c): float(np.mean([c(x) for x in cells])) for c in bounds},
-        1 - len(votes) / len(data),
+        choice=chosen,
+        thresholds={"threshold": threshold},
+        value=chosen.value,
+        corrected=corrected,
+        optimism=chosen.value - corrected.value,
+        in_bag=np.array([point.value for point in points]),
+        out_of_bag=np.array([float(objective(cells)) for cells in confusions]),
+        metrics=metrics,
+        holds=constraints_met,
+        failed=1 - len(votes) / len(data),
         notes=("Chosen on all folds but one and tested on that one, in turn.",),
     )
+
+
+def _choose_without_each_fold(
+    data: Folds, choose: Callable[[Tally], OperatingPoint]
+) -> tuple[list[OperatingPoint], list[Tally]]:
+    """Return the threshold chosen without each fold, and the fold cut there.
+
+    Folds without which no threshold meets the constraints are left out.
+    """
+    points = []
+    votes = []
+    for k, fold in enumerate(data):
+        first, *others = (other for j, other in enumerate(data) if j != k)
+        try:
+            point = choose(sum(others, start=first))
+        except Infeasible:
+            continue
+        points.append(point)
+        votes.append(rescored(fold, fold.score >= point.threshold))
+    return points, votes
 
 
 def _fold_estimate(votes: Folds, m: Metric, level: float) -> Estimate:
@@ -460,15 +488,15 @@ def _cells(t: Tally) -> Confusion:
 
 
 OF_FOLDS: dict[str, Callable[..., Any]] = {
-    "auc": _mean_of(auc, "AUC"),
-    "average_precision": _mean_of(average_precision, "average precision"),
+    "auc": _mean_over_folds(auc, "AUC"),
+    "average_precision": _mean_over_folds(average_precision, "average precision"),
     "best_threshold": lambda data, *aim, **choice: best_threshold(
         data.pooled(), *aim, **choice
     ),
-    "brier": _mean_of(brier, "Brier score"),
+    "brier": _mean_over_folds(brier, "Brier score"),
     "calibrate": lambda data, **options: calibrate(data.pooled(), **options),
     "compare": compare_folds,
     "compare_auc": partial(compare_folds, statistic=auc, name="AUC"),
-    "log_loss": _mean_of(log_loss, "log loss"),
-    "validate_threshold": _validated,
+    "log_loss": _mean_over_folds(log_loss, "log loss"),
+    "validate_threshold": _validate_threshold,
 }
