@@ -56,18 +56,24 @@ class RankedColumn:
     """
 
     def __init__(self, column: Floats, cases: Ints) -> None:
-        column, single = np.ascontiguousarray(column), bool((cases == 1).all())
-        self.order = order = _ascending(column)
-        value = column[order]
-        new = begins_run(value)
-        self.distinct = bool(new.all())  # has every row an output of its own?
+        column = np.ascontiguousarray(column)
+        self.order = _ascending(column)
+        value = column[self.order]
+        is_new = begins_run(value)
+        self.distinct = bool(is_new.all())  # has every row an output of its own?
+
+        # where each row is one case, counting needs no weights
+        row_cases = None if (cases == 1).all() else cases[self.order]
         if self.distinct:
-            self.score, self.group = value, np.arange(order.size)
-            self.cases = np.ones(order.size, np.int64) if single else cases[order]
+            self.score = value
+            self.group = np.arange(self.order.size)
+            self.cases = np.ones(self.order.size, np.int64)
+            if row_cases is not None:
+                self.cases = row_cases
         else:
-            self.score, self.group = value[new], np.cumsum(new) - 1
-            count = np.bincount(self.group, None if single else cases[order])
-            self.cases = count.astype(np.int64)
+            self.score = value[is_new]
+            self.group = np.cumsum(is_new) - 1
+            self.cases = np.bincount(self.group, row_cases).astype(np.int64)
 
     def midranks(self, out: Floats) -> None:
         """Write the rank of each row among the reference; NaN where it is missing."""
@@ -81,23 +87,26 @@ class RankedColumn:
 
         ``place`` says where in ``out`` each row of the panel goes, -1 for nowhere.
         """
-        to = place[self.order]
-        here = to >= 0
-        to, count = to[here], cases[self.order[here]]
+        destination = place[self.order]
+        is_counted = destination >= 0
+        destination = destination[is_counted]
+        row_cases = cases[self.order[is_counted]]
         out[:] = np.nan
         if self.distinct:
-            out[to] = _level_ranks(count)
+            out[destination] = _level_ranks(row_cases)
             return
-        group = self.group[here]
-        out[to] = _level_ranks(np.bincount(group, count, self.score.size))[group]
+        group = self.group[is_counted]
+        level_cases = np.bincount(group, row_cases, self.score.size)
+        out[destination] = _level_ranks(level_cases)[group]
 
     @property
     def median(self) -> float:
-        """Give the middle output of the reference cases; 0 where there is none."""
-        upto = np.cumsum(self.cases)
-        if not upto.size or not upto[-1]:
+        """Return the middle output of the reference cases; 0 where there is none."""
+        cumulative = np.cumsum(self.cases)
+        if not cumulative.size or not cumulative[-1]:
             return 0.0
-        low, high = np.searchsorted(2 * upto, [upto[-1], upto[-1] + 1])
+        total = cumulative[-1]
+        low, high = np.searchsorted(2 * cumulative, [total, total + 1])
         return float(self.score[low] / 2 + self.score[high] / 2)  # 1e308 has no sum
 
 
@@ -112,16 +121,12 @@ def rank_table(columns: Sequence[RankedColumn], size: int) -> Floats:
 
 
 def rows_of(rows: object, names: Sequence[str]) -> Floats:
-    """Pass on rows of outputs (m, K), one column a classifier; NaN is missing.
+    """Return rows of outputs (m, K), one column a classifier; NaN is missing.
 
     Of a frame, or a mapping from name to column, the columns are taken by name.
     """
     if isinstance(rows, Mapping) or hasattr(type(rows), "columns"):
-        named: Any = rows
-        if gone := [n for n in names if n not in (*getattr(named, "columns", named),)]:
-            raise InputError(f"rows need the columns {listing(names, 12)}; found none "
-                             f"called {listing(gone, 12)}.")  # fmt: skip
-        rows = np.column_stack([named[n] for n in names])
+        rows = _columns_by_name(rows, names)
     value = np.asarray(rows)
     if value.dtype.kind not in "biuf":
         raise InputError(f"rows must be numbers; found {value.dtype}.")
@@ -133,12 +138,25 @@ def rows_of(rows: object, names: Sequence[str]) -> Floats:
     return value.astype(np.float64, copy=False)
 
 
+def _columns_by_name(table: Any, names: Sequence[str]) -> Array:
+    """Take the columns of a frame or a mapping by name, (m, K)."""
+    columns = tuple(getattr(table, "columns", table))
+    lacking = [name for name in names if name not in columns]
+    if lacking:
+        raise InputError(
+            f"rows need the columns {listing(names, 12)}; found none called "
+            f"{listing(lacking, 12)}."
+        )
+    return np.column_stack([table[name] for name in names])
+
+
 def reference_of(
     columns: Sequence[RankedColumn],
 ) -> tuple[tuple[Floats, ...], tuple[Floats, ...]]:
-    """Give scores and cases, the fields of a map that new outputs are ranked by."""
-    cases = tuple(c.cases.astype(np.float64) for c in columns)
-    return tuple(c.score for c in columns), cases
+    """Return scores and cases, the fields of a map that new outputs are ranked by."""
+    scores = tuple(column.score for column in columns)
+    cases = tuple(column.cases.astype(np.float64) for column in columns)
+    return scores, cases
 
 
 def rank_rows(rows: Floats, scores: Sequence[Floats], cases: Sequence[Array]) -> Floats:
@@ -163,33 +181,36 @@ def rank_rows(rows: Floats, scores: Sequence[Floats], cases: Sequence[Array]) ->
 
 
 def _level_ranks(cases: Array) -> Floats:
-    """Give the mid-rank of ascending levels that hold so many cases each."""
+    """Return the mid-rank of ascending levels that hold so many cases each."""
     above = cases.sum() - np.cumsum(cases)
     return np.asarray(above + (cases + 1) / 2)
 
 
-def _ascending(x: Floats) -> Ints:
-    """Give the places of numbers in ascending order, without those that are missing.
+def _ascending(values: Floats) -> Ints:
+    """Return the places of numbers in ascending order, without those that are missing.
 
     The bits of a float, turned for negative ones, are in its order. Their last bits
     make room for the place, so that keys alone are sorted, which is faster than an
     argsort. Numbers that differ in those bits only are put right afterwards: what is
     nearly in order is sorted in one pass.
     """
-    gone = int(np.isnan(x).sum())
-    if gone or x.size < _MANY:
-        return np.argsort(x)[: x.size - gone]  # NaN comes last
-    bits, top = x.view(np.uint64), np.uint64(1 << 63)
-    low = np.uint64((1 << (x.size - 1).bit_length()) - 1)
-    key = np.where(bits < top, bits | top, ~bits)
-    key &= ~low
-    key |= np.arange(x.size, dtype=np.uint64)
+    missing = int(np.isnan(values).sum())
+    if missing or values.size < _MANY:
+        return np.argsort(values)[: values.size - missing]  # NaN comes last
+
+    bits = values.view(np.uint64)
+    sign_bit = np.uint64(1 << 63)
+    place_bits = np.uint64((1 << (values.size - 1).bit_length()) - 1)
+    key = np.where(bits < sign_bit, bits | sign_bit, ~bits)
+    key &= ~place_bits
+    key |= np.arange(values.size, dtype=np.uint64)
     key.sort()
-    key &= low
+    key &= place_bits
+
     order = key.view(np.int64)
-    value = x[order]
-    if (value[1:] < value[:-1]).any():
-        order = order[np.argsort(value, kind="stable")]
+    in_order = values[order]
+    if (in_order[1:] < in_order[:-1]).any():
+        order = order[np.argsort(in_order, kind="stable")]
     return order
 
 
@@ -220,31 +241,43 @@ def _rank_correlation(columns: Sequence[RankedColumn], cases: Ints) -> Floats:
     Each pair is compared where both gave output; the mean rank is that of the column.
     NaN where a column has one value only, or a pair fewer than three common cases.
     """
-    here = np.flatnonzero(cases)
+    counted = np.flatnonzero(cases)
     place = np.full(cases.size, -1)
-    place[here] = np.arange(here.size)
-    weight = cases[here].astype(np.float64)
+    place[counted] = np.arange(counted.size)
+    weight = cases[counted].astype(np.float64)
 
-    def work(column: RankedColumn, out: Floats) -> None:
+    def write_centered_ranks(column: RankedColumn, out: Floats) -> None:
         column.ranks_within(cases, place, out)
         # ranks 1 to n have the mean (n + 1) / 2, ties or not
         out -= (weight[~np.isnan(out)].sum() + 1) / 2
 
-    ranks = _side_by_side(work, columns, here.size)
-    seen = ~np.isnan(ranks)
-    centred = ranks if seen.all() else np.nan_to_num(ranks)
-    weighed = centred if (weight == 1).all() else centred * weight[:, None]
-    together = centred.T @ weighed
-    square, common = np.diag(together)[:, None], np.asarray(weight.sum())
-    if not seen.all():
-        both = seen.astype(np.float64)
-        square = (centred**2 * weight[:, None]).T @ both
-        common = both.T @ (both * weight[:, None])
+    ranks = _side_by_side(write_centered_ranks, columns, counted.size)
+    is_seen = ~np.isnan(ranks)
+    if is_seen.all():
+        products = _weighted_products(ranks, weight)
+        squares = np.diag(products)[:, None]
+        common_cases = np.asarray(weight.sum())
+    else:
+        ranks = np.nan_to_num(ranks)
+        products = _weighted_products(ranks, weight)
+        # sums over the cases that a column has in common with each other one
+        seen = is_seen.astype(np.float64)
+        squares = (ranks**2 * weight[:, None]).T @ seen
+        common_cases = seen.T @ (seen * weight[:, None])
+
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = np.where(common > 2, together / np.sqrt(square * square.T), np.nan)
-    known = np.isfinite(np.diag(found))
-    found[known, known] = 1.0
-    return np.clip(found, -1, 1)
+        ratio = products / np.sqrt(squares * squares.T)
+    correlation = np.where(common_cases > 2, ratio, np.nan)
+    varies = np.isfinite(np.diag(correlation))
+    correlation[varies, varies] = 1.0
+    return np.clip(correlation, -1, 1)
+
+
+def _weighted_products(columns: Floats, weight: Floats) -> Floats:
+    """Return the sums of products of all pairs of columns, (K, K)."""
+    if (weight == 1).all():
+        return np.asarray(columns.T @ columns)
+    return np.asarray(columns.T @ (columns * weight[:, None]))
 
 
 class Reference:
@@ -257,31 +290,38 @@ class Reference:
     def __init__(self, panel: Panel, what: str, *, correlation: bool = True) -> None:
         _cases.both_classes(panel, what)
         panel = panel.labelled()
-        self.names, self.neg, self.pos = panel.names, panel.neg, panel.pos
+        self.names = panel.names
+        self.neg = panel.neg
+        self.pos = panel.pos
         self.prevalence = float(self.pos.sum() / (self.pos.sum() + self.neg.sum()))
         self.columns = rank_columns(panel.rows, self.neg + self.pos)
         self.ranks = rank_table(self.columns, len(panel.rows))
         self.n_pos, pos_mean = _class_means(self.ranks, self.pos)
         n_neg, neg_mean = _class_means(self.ranks, self.neg)
-        pairs = zip(panel.names, n_neg, self.n_pos, strict=True)
-        if short := [name for name, a, b in pairs if not (a and b)]:
+        lacks_class = (n_neg == 0) | (self.n_pos == 0)
+        if lacks_class.any():
+            lacking = [panel.names[k] for k in np.flatnonzero(lacks_class)]
             raise NotEnoughCases(
                 f"{what} needs, of every classifier, outputs for a positive and a "
-                f"negative case; {listing(short)} has none for one class. Leave it out."
+                f"negative case; {listing(lacking)} has none for one class. Leave it "
+                "out."
             )
         self.n = self.n_pos + n_neg
         self.auc = (neg_mean - pos_mean) / self.n + 0.5  # eq. (31)
         self.correlation: Floats = np.full((len(self.names),) * 2, np.nan)
         if correlation and len(self.names) > 1:
-            within = [_rank_correlation(self.columns, c) for c in (self.pos, self.neg)]
-            self.correlation = (within[0] + within[1]) / 2
+            in_positives = _rank_correlation(self.columns, self.pos)
+            in_negatives = _rank_correlation(self.columns, self.neg)
+            self.correlation = (in_positives + in_negatives) / 2
 
 
 def _class_means(value: Floats, cases: Array) -> tuple[Floats, Floats]:
-    """Give the number of cases with a value, and the mean value, by column."""
-    weight, seen = cases.astype(np.float64), ~np.isnan(value)
+    """Return the number of cases with a value, and the mean value, by column."""
+    weight = cases.astype(np.float64)
+    seen = ~np.isnan(value)
     count = weight @ seen.astype(np.float64)
-    return count, weight @ np.where(seen, value, 0.0) / np.maximum(count, 1.0)
+    total = weight @ np.where(seen, value, 0.0)
+    return count, total / np.maximum(count, 1.0)
 
 
 class RankMap(Map):
@@ -362,16 +402,17 @@ class CorrelatedFiDEL(RankMap):
         _options.fraction(self.shrinkage, "shrinkage", ends="[]")
 
     def __call__(self, rows: ArrayLike) -> Floats:
-        """Give L for each row; above 0 the ranks are evidence for positive."""
-        n = np.array([c.sum() for c in self.cases])
-        z = normal_scores(self.ranks(rows), n)
-        return discriminate(z, self.mean_pos, self.mean_neg, self.covariance)
+        """Return L for each row; above 0 the ranks are evidence for positive."""
+        reference_sizes = np.array([count.sum() for count in self.cases])
+        scores = normal_scores(self.ranks(rows), reference_sizes)
+        return discriminate(scores, self.mean_pos, self.mean_neg, self.covariance)
 
     @property
     def weights(self) -> Floats:
         """How much weight does each classifier have, when none is missing?"""
-        apart = self.mean_pos - self.mean_neg
-        return np.asarray(np.linalg.solve(self.covariance, apart), dtype=np.float64)
+        difference = self.mean_pos - self.mean_neg
+        weights = np.linalg.solve(self.covariance, difference)
+        return np.asarray(weights, dtype=np.float64)
 
 
 def correlated_fidel(reference: Reference, prevalence: float) -> CorrelatedFiDEL:
@@ -459,39 +500,45 @@ def normal_scores(ranks: Floats, n: Floats) -> Floats:
 def discriminate(
     z: Floats, mean_pos: Floats, mean_neg: Floats, covariance: Floats
 ) -> Floats:
-    """Give the log-likelihood ratio of each row from the outputs that it has."""
+    """Return the log-likelihood ratio of each row from the outputs that it has."""
     total = np.zeros(len(z))
     seen = ~np.isnan(z)
     for pattern in np.unique(seen, axis=0):
         if not pattern.any():
             continue
         rows = (seen == pattern).all(axis=1)
-        up = (mean_pos - mean_neg)[pattern]
+        difference = (mean_pos - mean_neg)[pattern]
         # rows that lack the same outputs share one system
-        weight = np.linalg.solve(covariance[np.ix_(pattern, pattern)], up)
+        weight = np.linalg.solve(covariance[np.ix_(pattern, pattern)], difference)
         middle = (mean_pos + mean_neg)[pattern] / 2
         total[rows] = (z[rows][:, pattern] - middle) @ weight
     return total
 
 
-def _shrink(found: Floats, error: Floats) -> tuple[Floats, float]:
-    """Move correlations towards their mean as far as chance explains their spread."""
-    k = len(found)
-    if k == 1:
+def _shrink(correlation: Floats, sampling_error: Floats) -> tuple[Floats, float]:
+    """Move correlations towards their mean as far as chance explains their variance.
+
+    Return them and the shrinkage, from 0 (as they are) to 1 (all of them equal).
+    """
+    number = len(correlation)
+    if number == 1:
         return np.ones((1, 1)), 0.0
-    pairs = np.triu_indices(k, 1)
-    r = found[pairs]
+    pairs = np.triu_indices(number, 1)
+    r = correlation[pairs]
     # Schafer and Strimmer (2005): the variance of a correlation is (1 - r^2)^2 / n
-    chance = float(((1 - r**2) ** 2 * error[pairs]).sum())
-    spread = float(((r - r.mean()) ** 2).sum())
-    share = min(1.0, chance / spread) if spread > 0 else 1.0
-    matrix = share * r.mean() + (1 - share) * found
-    np.fill_diagonal(matrix, 1.0)
+    variance_by_chance = float(((1 - r**2) ** 2 * sampling_error[pairs]).sum())
+    variance = float(((r - r.mean()) ** 2).sum())
+    shrinkage = 1.0
+    if variance > 0:
+        shrinkage = min(1.0, variance_by_chance / variance)
+    shrunk = shrinkage * r.mean() + (1 - shrinkage) * correlation
+    np.fill_diagonal(shrunk, 1.0)
+
     # copies of a classifier make the matrix singular: one case's worth of independence
-    ridge = min(float(error.max()), 0.5)
-    value, vector = np.linalg.eigh((1 - ridge) * matrix)
-    matrix = (vector * np.maximum(value, 0.0)) @ vector.T + ridge * np.eye(k)
-    return matrix, share
+    ridge = min(float(sampling_error.max()), 0.5)
+    value, vector = np.linalg.eigh((1 - ridge) * shrunk)
+    regular = (vector * np.maximum(value, 0.0)) @ vector.T + ridge * np.eye(number)
+    return regular, shrinkage
 
 
 def rank_correlation_figure(f: RankMap) -> Matrix:
@@ -539,9 +586,10 @@ def crossing(auc: ArrayLike) -> float:
     d = _separations(_options.grid(auc, "auc"))
     if not d.size:
         raise InputError("crossing needs the AUCs of classifiers; found none.")
-    squares, top = float(d @ d), float((d**2).max(initial=0.0))
-    over = float(d.sum()) ** 2 - squares
-    if over <= 0 or top == 0:
+    sum_of_squares = float(d @ d)
+    largest_square = float((d**2).max(initial=0.0))
+    denominator = float(d.sum()) ** 2 - sum_of_squares
+    if denominator <= 0 or largest_square == 0:
         return 1.0
-    c = (squares**2 / top - squares) / over
+    c = (sum_of_squares**2 / largest_square - sum_of_squares) / denominator
     return 6 / math.pi * math.asin(min(c, 1.0) / 2)
