@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any, Protocol, final
+from typing import Any, NamedTuple, Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,7 +38,9 @@ from trueness.ranking.areas import auc_variance_from_placements
 from trueness.ranking.curves import precision_at
 
 
-class _Leaks(Protocol):
+class _HasLeakage(Protocol):
+    """A leakage function G and its inverse."""
+
     def __call__(self, u: ArrayLike, /) -> Any: ...
     def inverse(self, v: ArrayLike, /) -> Any: ...
 
@@ -48,51 +50,55 @@ class Through:
 
     __slots__ = ()
 
-    def miss_rate(self: _Leaks, specificity: ArrayLike) -> Any:
-        """Which share of the positives is missed at this specificity? Eq. (14)."""
+    def miss_rate(self: _HasLeakage, specificity: ArrayLike) -> Any:
+        """Which proportion of the positives is missed at this specificity? Eq. (14)."""
         return self(specificity)
 
-    def tpr(self: _Leaks, fpr: ArrayLike) -> Any:
+    def tpr(self: _HasLeakage, fpr: ArrayLike) -> Any:
         """Which true positive rate is reached at this false positive rate? Eq. (13)."""
         return 1 - self(1 - _columns.probabilities(fpr, "fpr"))
 
-    def fpr(self: _Leaks, tpr: ArrayLike) -> Any:
+    def fpr(self: _HasLeakage, tpr: ArrayLike) -> Any:
         """Which false positive rate does this true positive rate cost? Eq. (15)."""
         return 1 - self.inverse(1 - _columns.probabilities(tpr, "tpr"))
 
-    def precision(self: _Leaks, recall: ArrayLike, prevalence: float) -> Any:
+    def precision(self: _HasLeakage, recall: ArrayLike, prevalence: float) -> Any:
         """Which precision is left at this recall (NaN: none flagged)? Eq. (21)."""
         recall = _columns.probabilities(recall, "recall")
-        share = _options.fraction(prevalence, "prevalence")
-        return precision_at(1 - self.inverse(1 - recall), recall, share)
+        prevalence = _options.fraction(prevalence, "prevalence")
+        fpr = 1 - self.inverse(1 - recall)
+        return precision_at(fpr, recall, prevalence)
 
-    def accuracy(self: _Leaks, specificity: ArrayLike, prevalence: float) -> Any:
-        """Which share of all cases is right at this specificity?"""
+    def accuracy(self: _HasLeakage, specificity: ArrayLike, prevalence: float) -> Any:
+        """Which proportion of all cases is right at this specificity?"""
         # Differs from the text after eq. (22), which says that accuracy is not a
         # function of G: at a given specificity it is.
-        u = _columns.probabilities(specificity, "specificity")
-        share = _options.fraction(prevalence, "prevalence")
-        return share * (1 - self(u)) + (1 - share) * u
+        specificity = _columns.probabilities(specificity, "specificity")
+        prevalence = _options.fraction(prevalence, "prevalence")
+        tpr = 1 - self(specificity)
+        return prevalence * tpr + (1 - prevalence) * specificity
 
     def f_beta(
-        self: _Leaks, specificity: ArrayLike, prevalence: float, beta: float = 1.0
+        self: _HasLeakage, specificity: ArrayLike, prevalence: float, beta: float = 1.0
     ) -> Any:
         """How good are precision and recall together at this specificity?"""
         # Differs from eqs. (25) and (26): there the last term has a factor
         # beta^2 / tpr that does not follow from eq. (23).
-        u = _columns.probabilities(specificity, "specificity")
-        share = _options.fraction(prevalence, "prevalence")
-        square = _options.positive_number(beta, "beta") ** 2
-        tpr, odds = 1 - self(u), (1 - share) / share
-        return (1 + square) * tpr / (tpr + square + odds * (1 - u))
+        specificity = _columns.probabilities(specificity, "specificity")
+        prevalence = _options.fraction(prevalence, "prevalence")
+        beta_squared = _options.positive_number(beta, "beta") ** 2
+        tpr = 1 - self(specificity)
+        odds = (1 - prevalence) / prevalence
+        denominator = tpr + beta_squared + odds * (1 - specificity)
+        return (1 + beta_squared) * tpr / denominator
 
 
 @final
 @dataclass(frozen=True, repr=False)
 class Binormal(Record, Through):
-    """What follows when the scores of both classes are normal?
+    """Binormal ROC curve: the scores of both classes are normal.
 
-    A call ``G(u)`` gives the leakage function, as :class:`Leakage` does.
+    A call ``G(u)`` returns the leakage function, as :class:`Leakage` does.
 
     Attributes
     ----------
@@ -113,23 +119,29 @@ class Binormal(Record, Through):
     kl_neg_to_pos: float
 
     def __call__(self, u: ArrayLike) -> Any:
-        r"""Give G(u) = Phi(alpha Phi^-1(u) - b), eq. (43)."""
+        """Return G(u) = Phi(alpha Phi^-1(u) - b), eq. (43)."""
         return ndtr(self.alpha * ndtri(_columns.probabilities(u, "u")) - self.b)
 
     def inverse(self, v: ArrayLike) -> Any:
-        """Give the specificity at which a share v of the positives is missed."""
+        """Return the specificity at which a proportion v of positives is missed."""
         return ndtr((ndtri(_columns.probabilities(v, "v")) + self.b) / self.alpha)
 
     def density(self, u: ArrayLike) -> Any:
-        """Give g(u), the ratio of the densities at the u-quantile of the negatives."""
-        z = ndtri(_columns.probabilities(u, "u"))
+        """Return g(u): the ratio of densities at the u-quantile of the negatives."""
+        # the u-quantile in standard deviations of the negatives, and of the positives
+        of_negatives = ndtri(_columns.probabilities(u, "u"))
         with np.errstate(invalid="ignore", over="ignore"):
-            w = self.alpha * z - self.b
-            return self.alpha * np.exp((z - w) * (z + w) / 2)
+            of_positives = self.alpha * of_negatives - self.b
+            difference = of_negatives - of_positives
+            # as a product: the difference of two large squares would lose digits
+            exponent = difference * (of_negatives + of_positives) / 2
+            return self.alpha * np.exp(exponent)
 
 
 def binormal(alpha: float, b: float) -> Binormal:
-    r"""What follows when the scores of both classes are normal?
+    r"""Binormal ROC curve of two parameters, with its AUC and divergences.
+
+    What follows when the scores of both classes are normal?
 
     .. math:: G(u) = \Phi(\alpha \Phi^{-1}(u) - b), \qquad
               \mathrm{AUC} = \Phi\!\left(\frac{b}{\sqrt{1 + \alpha^2}}\right)
@@ -148,20 +160,30 @@ def binormal(alpha: float, b: float) -> Binormal:
     """
     alpha = _options.positive_number(alpha, "alpha")
     b = _options.real_number(b, "b")
-    z, log = b / math.hypot(1, alpha), math.log(alpha)
+    probit_of_auc = b / math.hypot(1, alpha)
+    log_alpha = math.log(alpha)
     with np.errstate(over="ignore"):  # beyond the largest float it is infinite
-        square, shift = np.float64(alpha) ** 2, np.float64(b) ** 2
-        inverse, ratio = np.float64(alpha) ** -2, (np.float64(b) / alpha) ** 2
+        alpha_squared = np.float64(alpha) ** 2
+        b_squared = np.float64(b) ** 2
         # eq. (49) with eq. (35): ln(alpha) + (1 + b^2) / (2 alpha^2) - 1/2
-        to_neg = float(log + (inverse + ratio) / 2 - 0.5)
-        to_pos = float((square + shift) / 2 - log - 0.5)
-    return Binormal(alpha, b, float(ndtr(z)), float(ndtr(-z)), to_neg, to_pos)
+        inverse_squared = np.float64(alpha) ** -2
+        ratio_squared = (np.float64(b) / alpha) ** 2
+        pos_to_neg = float(log_alpha + (inverse_squared + ratio_squared) / 2 - 0.5)
+        neg_to_pos = float((alpha_squared + b_squared) / 2 - log_alpha - 0.5)
+    return Binormal(
+        alpha=alpha,
+        b=b,
+        auc=float(ndtr(probit_of_auc)),
+        area=float(ndtr(-probit_of_auc)),
+        kl_pos_to_neg=pos_to_neg,
+        kl_neg_to_pos=neg_to_pos,
+    )
 
 
 @final
 @dataclass(frozen=True, repr=False)
 class BinormalFit(Answer):
-    """Which binormal curve fits best, how sure are we, and does it fit?
+    """Binormal curve fitted to counts, with intervals and a test of the fit.
 
     Attributes
     ----------
@@ -192,14 +214,15 @@ class BinormalFit(Answer):
 
 
 # more bins than this change the estimates by less than a thousandth of their error
-_BINS = 400
-_STEPS = 200
-_INF = math.inf
+_MAX_BINS = 400
+_MAX_STEPS = 200
 
 
 @of_tally
 def fit_binormal(data: Tally, *, level: float = 0.95) -> BinormalFit:
-    """Which binormal curve fits these counts best?
+    """Binormal ROC curve by maximum likelihood, with confidence intervals.
+
+    Which binormal curve fits these counts best?
 
     Maximum likelihood over alpha, b and the thresholds between neighbouring scores, so
     only the order of the scores matters (Dorfman and Alf 1969,
@@ -210,60 +233,87 @@ def fit_binormal(data: Tally, *, level: float = 0.95) -> BinormalFit:
     Examples
     --------
     >>> t = Tally([4, 3, 2, 1], pos=[40, 30, 20, 10], neg=[10, 20, 30, 40])
-    >>> fit = fit_binormal(t)  # mirrored classes: equal spread
+    >>> fit = fit_binormal(t)  # mirrored classes: equal variance
     >>> round(fit.curve.alpha, 6), fit.converged
     (1.0, True)
     """
-    t = data.labelled()
-    _cases.both_classes(t, "fit_binormal")
+    labelled = data.labelled()
+    _cases.both_classes(labelled, "fit_binormal")
     level = _options.fraction(level, "level")
-    neg, pos = (c[::-1] for c in runs(t))  # from the lowest score up
-    neg, pos = (c.astype(np.float64) for c in grouped(neg, pos, _BINS))
+    neg, pos = _bins_of_scores(labelled)
     if neg.size < 4:
         raise NotEnoughCases(
             "fit_binormal needs classes that overlap at several scores; here one or "
-            f"two thresholds describe all {t.n_pos:,} positives and {t.n_neg:,} "
-            "negatives. trueness.auc gives the area without a model."
+            f"two thresholds describe all {labelled.n_pos:,} positives and "
+            f"{labelled.n_neg:,} negatives. trueness.auc gives the area without a "
+            "model."
         )
     try:
-        alpha, b, covariance, height, converged, steps = _maximize(neg, pos)
+        maximum = _maximize_likelihood(neg, pos)
     except np.linalg.LinAlgError:
         raise NotEnoughCases(
-            f"fit_binormal found no best curve: with {t.n_pos:,} positives and "
-            f"{t.n_neg:,} negatives in this order the likelihood increases without "
-            "bound. trueness.auc gives the area without a model."
+            f"fit_binormal found no best curve: with {labelled.n_pos:,} positives and "
+            f"{labelled.n_neg:,} negatives in this order the likelihood increases "
+            "without bound. trueness.auc gives the area without a model."
         ) from None
-    if not converged:
+    if not maximum.converged:
         warnings.warn(
-            f"fit_binormal stopped after {steps} steps; the classes may "
+            f"fit_binormal stopped after {maximum.steps} steps; the classes may "
             f"hardly overlap. Its field converged says so too.",
             NotConvergedWarning,
             stacklevel=2,
         )
 
-    def sure(value: float, variance: float, ends: Ends) -> Estimate:
-        found = estimate_from_variance(
-            value, VarianceEstimate(float(variance), math.inf, 0.0), ends, level
-        )
-        return replace(found, method="maximum likelihood")
-
-    spread, curve, anywhere = np.diag(covariance), binormal(alpha, b), (-_INF, _INF)
-    # delta method on the probit scale, where the AUC is b / sqrt(1 + alpha^2)
-    root = math.sqrt(1 + alpha**2)
-    slope = np.array([-b * alpha / root**3, 1 / root])
-    probit = sure(b / root, slope @ covariance @ slope, anywhere)
-    low, high = (float(ndtr(z)) for z in (probit.low, probit.high))
-    sd = float(_phi(np.array(probit.value))) * probit.se
+    alpha = maximum.parameters.alpha
+    b = maximum.parameters.b
+    curve = binormal(alpha, b)
+    var_alpha, var_b = np.diag(maximum.covariance)
+    fit_test = _test_fit(labelled)
     return BinormalFit(
-        curve,
-        sure(alpha, spread[0], (0.0, _INF)),
-        sure(b, spread[1], anywhere),
-        replace(probit, value=curve.auc, low=low, high=high, se=sd),
-        float(covariance[0, 1] / math.sqrt(spread[0] * spread[1])),
-        height,
-        *_goodness(t),
-        converged,
-        steps,
+        curve=curve,
+        alpha=_normal_estimate(alpha, var_alpha, (0.0, math.inf), level),
+        b=_normal_estimate(b, var_b, (-math.inf, math.inf), level),
+        auc=_auc_of_fit(curve, maximum.covariance, level),
+        correlation=float(maximum.covariance[0, 1] / math.sqrt(var_alpha * var_b)),
+        log_likelihood=maximum.log_likelihood,
+        statistic=fit_test.statistic,
+        df=fit_test.df,
+        p_value=fit_test.p_value,
+        converged=maximum.converged,
+        iterations=maximum.steps,
+    )
+
+
+def _bins_of_scores(t: Tally) -> tuple[Floats, Floats]:
+    """Return negatives and positives by bin of scores, from the lowest score up."""
+    neg_runs, pos_runs = runs(t)
+    neg, pos = grouped(neg_runs[::-1], pos_runs[::-1], _MAX_BINS)
+    return neg.astype(np.float64), pos.astype(np.float64)
+
+
+def _normal_estimate(
+    value: float, variance: float, ends: Ends, level: float
+) -> Estimate:
+    """Return a maximum likelihood estimate with a normal interval."""
+    variance_estimate = VarianceEstimate(float(variance), math.inf, 0.0)
+    estimate = estimate_from_variance(value, variance_estimate, ends, level)
+    return replace(estimate, method="maximum likelihood")
+
+
+def _auc_of_fit(curve: Binormal, covariance: Floats, level: float) -> Estimate:
+    """Return the AUC of a fitted curve, with an interval on the probit scale."""
+    # delta method on the probit scale, where the AUC is b / sqrt(1 + alpha^2)
+    root = math.sqrt(1 + curve.alpha**2)
+    gradient = np.array([-curve.b * curve.alpha / root**3, 1 / root])
+    variance = gradient @ covariance @ gradient
+    probit = _normal_estimate(curve.b / root, variance, (-math.inf, math.inf), level)
+    density = float(_normal_density(np.array(probit.value)))
+    return replace(
+        probit,
+        value=curve.auc,
+        low=float(ndtr(probit.low)),
+        high=float(ndtr(probit.high)),
+        se=density * probit.se,
     )
 
 
@@ -272,207 +322,360 @@ def separation(auc: float) -> float:
     return math.sqrt(2) * NormalDist().inv_cdf(auc)
 
 
+class _Parameters(NamedTuple):
+    """Parameters of the likelihood: alpha, b, and the cuts between the bins."""
+
+    alpha: float
+    b: float
+    cuts: Floats
+
+
+class _Maximum(NamedTuple):
+    """Where the likelihood is largest."""
+
+    parameters: _Parameters
+    covariance: Floats  # of alpha and b
+    log_likelihood: float
+    converged: bool
+    steps: int
+
+
 # beyond this the likelihood has no maximum: one class is a point in the other's tail
-_FAR = 1e6
+_LARGEST_PARAMETER = 1e6
 
 
-def _maximize(
-    neg: Floats, pos: Floats
-) -> tuple[float, float, Floats, float, bool, int]:
-    """Climb by Fisher scoring, halving steps that go down or disorder the cuts.
+def _maximize_likelihood(neg: Floats, pos: Floats) -> _Maximum:
+    """Return the maximum of the likelihood, by Fisher scoring.
 
-    Gives alpha, b, their covariance, the height, whether it converged and in how many
-    steps; an error of LinAlg where the climb has no end: the information becomes
-    singular, or alpha or b leave all bounds.
+    Raises LinAlgError where the likelihood has none: the information becomes singular,
+    or alpha or b leave all bounds.
     """
-    alpha, b, cuts = _start(neg, pos)
-    height = _log_likelihood(alpha, b, cuts, neg, pos)
-    converged, step = False, 0
-    while step < _STEPS and not converged:
-        step += 1
-        move, _ = _scoring_step(alpha, b, cuts, neg, pos)
-        # no step changes alpha by more than a factor e
-        largest = max(1.0, abs(move[0]) / alpha)
-        for halving in range(40):
-            part = 0.5**halving / largest
-            new = (
-                alpha * math.exp(part * move[0] / alpha),
-                b + part * move[1],
-                cuts + part * move[2:],
-            )
-            reached = _log_likelihood(*new, neg, pos)
-            if reached >= height - 1e-12 * abs(height):
-                break
-        gain, height = reached - height, reached
-        alpha, b, cuts = new
-        if not (1 / _FAR < alpha < _FAR and abs(b) < _FAR):
-            raise np.linalg.LinAlgError("out of all bounds")
-        small = abs(move[0]) / alpha < 1e-9 and abs(move[1]) < 1e-9 * (1 + abs(b))
-        converged = small or 0 <= gain < 1e-13 * (1 + abs(height))
-    _, covariance = _scoring_step(alpha, b, cuts, neg, pos)
+    parameters = _start(neg, pos)
+    log_likelihood = _log_likelihood(parameters, neg, pos)
+    converged = False
+    steps = 0
+    while steps < _MAX_STEPS and not converged:
+        steps += 1
+        move, _ = _scoring_step(parameters, neg, pos)
+        parameters, new_log_likelihood = _move_upwards(
+            parameters, move, log_likelihood, neg, pos
+        )
+        gain = new_log_likelihood - log_likelihood
+        log_likelihood = new_log_likelihood
+        _check_bounded(parameters)
+
+        negligible_gain = 0 <= gain < 1e-13 * (1 + abs(log_likelihood))
+        converged = _is_small(move, parameters) or negligible_gain
+
+    _, covariance = _scoring_step(parameters, neg, pos)
     if not (np.linalg.eigvalsh(covariance) > 0).all():
         raise np.linalg.LinAlgError("no maximum")
-    return alpha, b, covariance, height, converged, step
+    return _Maximum(parameters, covariance, log_likelihood, converged, steps)
 
 
-def _start(neg: Floats, pos: Floats) -> tuple[float, float, Floats]:
-    """Begin with a line through the probits of the two cumulative shares."""
+def _move_upwards(
+    parameters: _Parameters,
+    move: Floats,
+    log_likelihood: float,
+    neg: Floats,
+    pos: Floats,
+) -> tuple[_Parameters, float]:
+    """Move, halving a step that goes down or disorders the cuts."""
+    alpha, b, cuts = parameters
+    # no step changes alpha by more than a factor e
+    relative_step = max(1.0, abs(move[0]) / alpha)
+    for halvings in range(40):
+        factor = 0.5**halvings / relative_step
+        moved = _Parameters(
+            alpha=alpha * math.exp(factor * move[0] / alpha),
+            b=b + factor * move[1],
+            cuts=cuts + factor * move[2:],
+        )
+        reached = _log_likelihood(moved, neg, pos)
+        if reached >= log_likelihood - 1e-12 * abs(log_likelihood):
+            break
+    return moved, reached
+
+
+def _check_bounded(parameters: _Parameters) -> None:
+    """Stop a climb without end."""
+    alpha_bounded = 1 / _LARGEST_PARAMETER < parameters.alpha < _LARGEST_PARAMETER
+    if not (alpha_bounded and abs(parameters.b) < _LARGEST_PARAMETER):
+        raise np.linalg.LinAlgError("out of all bounds")
+
+
+def _is_small(move: Floats, parameters: _Parameters) -> bool:
+    """Does a step no longer change alpha and b?"""
+    small_in_alpha = abs(move[0]) / parameters.alpha < 1e-9
+    small_in_b = abs(move[1]) < 1e-9 * (1 + abs(parameters.b))
+    return bool(small_in_alpha and small_in_b)
+
+
+def _start(neg: Floats, pos: Floats) -> _Parameters:
+    """Begin with a line through the probits of the two cumulative proportions."""
     # half a case and a trace of rank keep the cuts finite and in order
     order = 1e-6 * np.arange(1, neg.size) / neg.size
-    x = (np.cumsum(neg)[:-1] + 0.5 + order) / (neg.sum() + 1 + 1e-6)
-    y = (np.cumsum(pos)[:-1] + 0.5) / (pos.sum() + 1)
-    # among 10^16 cases half a case is lost to rounding, and the share is 1
-    x, y = (ndtri(np.clip(share, 1e-16, 1 - 1e-16)) for share in (x, y))
-    spread = float(np.var(x))
-    slope = float(np.mean((x - x.mean()) * (y - y.mean()))) / spread if spread else 1.0
-    slope = min(max(slope, 0.2), 5.0)
-    b = slope * float(x.mean()) - float(y.mean())
+    below_neg = (np.cumsum(neg)[:-1] + 0.5 + order) / (neg.sum() + 1 + 1e-6)
+    below_pos = (np.cumsum(pos)[:-1] + 0.5) / (pos.sum() + 1)
+    probit_neg = _finite_probit(below_neg)
+    probit_pos = _finite_probit(below_pos)
+
+    variance = float(np.var(probit_neg))
+    slope = 1.0
+    if variance:
+        deviations_neg = probit_neg - probit_neg.mean()
+        deviations_pos = probit_pos - probit_pos.mean()
+        slope = float(np.mean(deviations_neg * deviations_pos)) / variance
+    alpha = min(max(slope, 0.2), 5.0)
+    b = alpha * float(probit_neg.mean()) - float(probit_pos.mean())
     # a cut between the place that negatives and the place that positives give it
-    return slope, b, (x + (y + b) / slope) / 2
+    cuts = (probit_neg + (probit_pos + b) / alpha) / 2
+    return _Parameters(alpha, b, cuts)
 
 
-def _edges(alpha: float, b: float, cuts: Floats) -> tuple[Floats, Floats]:
-    z = np.concatenate([[-np.inf], cuts, [np.inf]])
-    return z, alpha * z - b
+def _finite_probit(proportion: Floats) -> Floats:
+    """Return normal quantiles; among 10^16 cases half a case is lost to rounding."""
+    return np.asarray(ndtri(np.clip(proportion, 1e-16, 1 - 1e-16)))
 
 
-def _log_likelihood(
-    alpha: float, b: float, cuts: Floats, neg: Floats, pos: Floats
-) -> float:
+def _edges(parameters: _Parameters) -> tuple[Floats, Floats]:
+    """Return the edges of the bins, in standard deviations of either class."""
+    of_negatives = np.concatenate([[-np.inf], parameters.cuts, [np.inf]])
+    of_positives = parameters.alpha * of_negatives - parameters.b
+    return of_negatives, of_positives
+
+
+def _log_likelihood(parameters: _Parameters, neg: Floats, pos: Floats) -> float:
+    """Return the log likelihood; minus infinity where the cuts are out of order."""
+    cuts = parameters.cuts
     if cuts.size > 1 and not (np.diff(cuts) > 0).all():
         return -math.inf
-    z, w = _edges(alpha, b, cuts)
-    p, q = _interval(z), _interval(w)
+
+    edges_neg, edges_pos = _edges(parameters)
+    prob_neg = _interval_probabilities(edges_neg)
+    prob_pos = _interval_probabilities(edges_pos)
     with np.errstate(divide="ignore", invalid="ignore"):
-        total = np.where(neg > 0, neg * np.log(p), 0.0)
-        total = total + np.where(pos > 0, pos * np.log(q), 0.0)
-    return float(total.sum())
+        of_negatives = np.where(neg > 0, neg * np.log(prob_neg), 0.0)
+        of_positives = np.where(pos > 0, pos * np.log(prob_pos), 0.0)
+    return float((of_negatives + of_positives).sum())
 
 
-def _interval(z: Floats) -> Floats:
-    """Give normal probabilities between neighbours, exact in both tails."""
-    low, high = z[:-1], z[1:]
+def _interval_probabilities(edges: Floats) -> Floats:
+    """Return normal probabilities between neighbours, exact in both tails."""
+    low = edges[:-1]
+    high = edges[1:]
     # in the upper tail both values of Phi are near 1, and their difference is lost
-    flip = low > 0
-    return np.asarray(np.where(flip, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low)))
+    from_above = ndtr(-low) - ndtr(-high)
+    from_below = ndtr(high) - ndtr(low)
+    return np.asarray(np.where(low > 0, from_above, from_below))
 
 
 def _scoring_step(
-    alpha: float, b: float, cuts: Floats, neg: Floats, pos: Floats
+    parameters: _Parameters, neg: Floats, pos: Floats
 ) -> tuple[Floats, Floats]:
-    """Solve information * step = score; also the covariance of (alpha, b).
+    """Solve information * step = score; also return the covariance of (alpha, b).
 
     The information of the cuts is tridiagonal, so they are eliminated first.
     """
     from scipy.linalg import solveh_banded
 
-    z, w = _edges(alpha, b, cuts)
-    p, q = (np.maximum(_interval(e), 1e-300) for e in (z, w))
-    dz, dw = _phi(cuts), _phi(w[1:-1])
-    # derivatives of the bins by alpha and b: differences at their two edges
-    by = np.stack([np.diff(e, prepend=0.0, append=0.0) for e in (cuts * dw, -dw)])
-    band = np.zeros((2, cuts.size))
+    alpha = parameters.alpha
+    cuts = parameters.cuts
+    n_neg = neg.sum()
+    n_pos = pos.sum()
+    edges_neg, edges_pos = _edges(parameters)
+    prob_neg = np.maximum(_interval_probabilities(edges_neg), 1e-300)
+    prob_pos = np.maximum(_interval_probabilities(edges_pos), 1e-300)
+
+    # derivatives of the probabilities of the bins: by a cut, and by alpha and b as
+    # differences at the two edges of a bin
+    density_neg = _normal_density(cuts)
+    density_pos = _normal_density(edges_pos[1:-1])
+    slope_pos = alpha * density_pos
+    by_alpha = np.diff(cuts * density_pos, prepend=0.0, append=0.0)
+    by_b = np.diff(-density_pos, prepend=0.0, append=0.0)
+    by_curve = np.stack([by_alpha, by_b])
+
     with np.errstate(over="ignore", invalid="ignore"):
-        # a cut is the upper edge of one bin and the lower edge of the next
-        for height, part, n in ((dz, p, neg.sum()), (alpha * dw, q, pos.sum())):
-            band[1] += n * height**2 * (1 / part[:-1] + 1 / part[1:])
-            band[0, 1:] -= n * height[1:] * height[:-1] / part[1:-1]
-        border = pos.sum() * np.stack([_by_cut(alpha * dw, row / q) for row in by])
-        slope = np.concatenate([by @ (pos / q), _by_cut(dz, neg / p)])
-        slope[2:] += _by_cut(alpha * dw, pos / q)
-        corner = pos.sum() * (by / q) @ by.T
-    if not all(np.isfinite(x).all() for x in (band, border, slope, corner)):
+        cut_information = _cut_information(density_neg, prob_neg, n_neg)
+        cut_information += _cut_information(slope_pos, prob_pos, n_pos)
+        cross_information = n_pos * np.stack(
+            [_by_cut(slope_pos, row / prob_pos) for row in by_curve]
+        )
+        curve_information = n_pos * (by_curve / prob_pos) @ by_curve.T
+        curve_score = by_curve @ (pos / prob_pos)
+        cut_score = _by_cut(density_neg, neg / prob_neg)
+        cut_score = cut_score + _by_cut(slope_pos, pos / prob_pos)
+    parts = (
+        cut_information,
+        cross_information,
+        curve_information,
+        curve_score,
+        cut_score,
+    )
+    if not all(np.isfinite(part).all() for part in parts):
         raise np.linalg.LinAlgError("very many cases where there should be none")
-    solved = solveh_banded(band, np.column_stack([border.T, slope[2:]]))
+
+    solved = solveh_banded(
+        cut_information, np.column_stack([cross_information.T, cut_score])
+    )
+    cuts_by_curve = solved[:, :2]
+    cuts_alone = solved[:, 2]
     # Schur complement: what is left of the information of (alpha, b) without the cuts
-    schur = corner - border @ solved[:, :2]
+    schur = curve_information - cross_information @ cuts_by_curve
     covariance = np.linalg.inv(schur)
-    two = covariance @ (slope[:2] - border @ solved[:, 2])
-    return np.concatenate([two, solved[:, 2] - solved[:, :2] @ two]), covariance
+    curve_step = covariance @ (curve_score - cross_information @ cuts_alone)
+    cut_step = cuts_alone - cuts_by_curve @ curve_step
+    return np.concatenate([curve_step, cut_step]), covariance
 
 
-def _phi(z: Floats) -> Floats:
+def _cut_information(slope: Floats, probability: Floats, n: float) -> Floats:
+    """Return the information of the cuts from one class, as an upper band.
+
+    A cut is the upper edge of one bin and the lower edge of the next.
+    """
+    band = np.zeros((2, slope.size))
+    band[1] = n * slope**2 * (1 / probability[:-1] + 1 / probability[1:])
+    band[0, 1:] = -(n * slope[1:] * slope[:-1] / probability[1:-1])
+    return band
+
+
+def _normal_density(z: Floats) -> Floats:
+    """Return the density of the standard normal distribution."""
     return np.asarray(np.exp(-z * z / 2) / math.sqrt(2 * math.pi))
 
 
-def _by_cut(height: Floats, weight: Floats) -> Floats:
+def _by_cut(slope: Floats, weight: Floats) -> Floats:
     """Differentiate sum(weight * bin) by each cut: it raises one bin, lowers one."""
-    return np.asarray(height * (weight[:-1] - weight[1:]))
+    return np.asarray(slope * (weight[:-1] - weight[1:]))
 
 
-def _goodness(t: Tally) -> tuple[float, int, float]:
-    """Compare a few groups of scores with free shares: a likelihood-ratio test."""
+class _FitTest(NamedTuple):
+    """Likelihood-ratio test of the fit; NaN where there are too few groups."""
+
+    statistic: float
+    df: int
+    p_value: float
+
+
+def _test_fit(t: Tally) -> _FitTest:
+    """Compare the fit of a few groups of scores with free proportions."""
     from scipy.special import chdtrc
 
     # ten groups, fewer where a group would hold under five cases of a class
-    groups = min(10, max(4, min(t.n_pos, t.n_neg) // 5))
-    neg, pos = grouped(t.neg[::-1], t.pos[::-1], groups)
+    n_groups = min(10, max(4, min(t.n_pos, t.n_neg) // 5))
+    neg, pos = grouped(t.neg[::-1], t.pos[::-1], n_groups)
+    undefined = _FitTest(math.nan, 0, math.nan)
     df = neg.size - 3
     if df < 1:
-        return math.nan, 0, math.nan
-    neg, pos = neg.astype(np.float64), pos.astype(np.float64)
-    free = sum(float(np.sum(c[c > 0] * np.log(c[c > 0] / c.sum()))) for c in (neg, pos))
+        return undefined
+
+    neg = neg.astype(np.float64)
+    pos = pos.astype(np.float64)
     try:
-        statistic = max(0.0, 2 * (free - _maximize(neg, pos)[3]))
+        fitted = _maximize_likelihood(neg, pos).log_likelihood
     except np.linalg.LinAlgError:
-        return math.nan, 0, math.nan
-    return statistic, df, float(chdtrc(df, statistic))
+        return undefined
+    free = _multinomial_log_likelihood(neg) + _multinomial_log_likelihood(pos)
+    statistic = max(0.0, 2 * (free - fitted))
+    return _FitTest(statistic, df, float(chdtrc(df, statistic)))
+
+
+def _multinomial_log_likelihood(counts: Floats) -> float:
+    """Return the log likelihood of counts at their own proportions."""
+    filled = counts[counts > 0]
+    return float(np.sum(filled * np.log(filled / counts.sum())))
+
+
+class ScoreModel(NamedTuple):
+    """How scores are distributed, for an AUC.
+
+    ``placement_variances`` are of the AUC and the numbers of positives and negatives;
+    ``draw`` returns scores for labels.
+    """
+
+    placement_variances: Callable[[float, int, int], tuple[float, float]]
+    draw: Callable[[np.random.Generator, Array, float], Floats]
+
+
+def _binormal_variances(area: float, pos: int, neg: int) -> tuple[float, float]:
+    """Return the variances of placements of normal scores with equal variances."""
+    variance = joint_excess(area, area, 0.5)
+    return variance, variance
+
+
+def _draw_binormal(rng: np.random.Generator, label: Array, area: float) -> Floats:
+    """Draw normal scores with equal variances."""
+    return np.asarray(rng.normal(size=label.shape) + separation(area) * label)
+
+
+def _exponential_variances(area: float, pos: int, neg: int) -> tuple[float, float]:
+    """Return the variances of placements of exponential scores (Hanley, McNeil)."""
+    return placement_variances(area)
+
+
+def _draw_exponential(rng: np.random.Generator, label: Array, area: float) -> Floats:
+    """Draw exponential scores; the mean of the positives follows from the AUC."""
+    means = np.where(label, area / (1 - area), 1.0)
+    return np.asarray(rng.exponential(size=label.shape) * means)
 
 
 def _fermi(n: int, n_pos: int, auc: float) -> Any:
+    """Return the Fermi-Dirac distribution of ranks."""
     from trueness.fermi.distribution import fermi_dirac  # an AUC does without it
 
     return fermi_dirac(n=n, n_pos=n_pos, auc=auc)
 
 
-def _fermi_spread(area: float, pos: int, neg: int) -> tuple[float, float]:
-    fd = _fermi(pos + neg, pos, area)
-    return fd.p100 - area**2, fd.p110 - area**2
+def _fermi_variances(area: float, pos: int, neg: int) -> tuple[float, float]:
+    """Return the variances of placements of the Fermi-Dirac distribution."""
+    distribution = _fermi(pos + neg, pos, area)
+    return distribution.p100 - area**2, distribution.p110 - area**2
 
 
-def _fermi_scores(rng: np.random.Generator, label: Array, area: float) -> Floats:
+def _draw_fermi(rng: np.random.Generator, label: Array, area: float) -> Floats:
     """Put each case at a rank by its class; cases at one rank are in random order."""
-    n, share = label.shape[-1], float(label.mean())
-    n_pos = min(max(round(n * share), 1), n - 1)
-    p = _fermi(n, n_pos, area).probability(np.arange(1, n + 1))
-    u = rng.random(label.shape)
-    ranks = [np.searchsorted(np.cumsum(q) / q.sum(), u) for q in (1 - p, p)]
-    return np.where(label, -ranks[1], -ranks[0]) + rng.random(label.shape)
+    n = label.shape[-1]
+    n_pos = min(max(round(n * float(label.mean())), 1), n - 1)
+    probability = _fermi(n, n_pos, area).probability(np.arange(1, n + 1))
+    uniform = rng.random(label.shape)
+    rank_if_negative = np.searchsorted(_cumulative(1 - probability), uniform)
+    rank_if_positive = np.searchsorted(_cumulative(probability), uniform)
+    scores = np.where(label, -rank_if_positive, -rank_if_negative)
+    return np.asarray(scores + rng.random(label.shape))
 
 
-# how far placements of both classes spread (of an AUC, positives, negatives), and how
-# scores are drawn (of labels and an AUC)
-MODELS: dict[str, tuple[Callable[..., tuple[float, float]], Callable[..., Floats]]] = {
-    "binormal": (
-        lambda a, *_: (joint_excess(a, a, 0.5),) * 2,
-        lambda rng, label, a: rng.normal(size=label.shape) + separation(a) * label,
-    ),
-    "hanley-mcneil": (
-        lambda a, *_: placement_variances(a),
-        lambda rng, label, a: (
-            rng.exponential(size=label.shape) * np.where(label, a / (1 - a), 1.0)
-        ),
-    ),
-    "fermi-dirac": (_fermi_spread, _fermi_scores),
+def _cumulative(probability: Floats) -> Floats:
+    """Return the distribution function of ranks."""
+    return np.asarray(np.cumsum(probability) / probability.sum())
+
+
+MODELS: dict[str, ScoreModel] = {
+    "binormal": ScoreModel(_binormal_variances, _draw_binormal),
+    "hanley-mcneil": ScoreModel(_exponential_variances, _draw_exponential),
+    "fermi-dirac": ScoreModel(_fermi_variances, _draw_fermi),
 }
 
 
 def model_variance(model: str, area: float, pos: int, neg: int) -> float:
-    """How far does the AUC of a model vary between samples? Kim et al., eq. 18."""
+    """Return the variance of the AUC between samples. Kim et al., eq. 18."""
+    of_positives, of_negatives = MODELS[model].placement_variances(area, pos, neg)
     return float(
-        auc_variance_from_placements(area, *MODELS[model][0](area, pos, neg), pos, neg)
+        auc_variance_from_placements(area, of_positives, of_negatives, pos, neg)
     )
 
 
 def joint_excess(a: float, b: float, rho: float) -> float:
-    """Phi_2(h, k; rho) - a b by quadrature over rho (Plackett's identity).
+    """Return Phi_2(h, k; rho) - a b by quadrature over rho (Plackett's identity).
 
-    At rho = 1/2 it is how far placements of normal scores spread, or spread together.
+    h and k are the normal quantiles of a and b. At rho = 1/2 it is the variance of
+    placements of normal scores, or their covariance.
     """
-    h, k = float(ndtri(a)), float(ndtri(b))
-    x, w = np.polynomial.legendre.leggauss(40)
+    h = float(ndtri(a))
+    k = float(ndtri(b))
+    nodes, weights = np.polynomial.legendre.leggauss(40)
     # d Phi_2 / d rho is the density; rho = sin(angle) takes away its pole at 1
-    angle = math.asin(rho) * (x + 1) / 2
-    s = np.sin(angle)
-    inside = np.exp(-(h * h - 2 * h * k * s + k * k) / (2 * np.cos(angle) ** 2))
-    return float(w @ inside) * math.asin(rho) / 2 / (2 * math.pi)
+    angle = math.asin(rho) * (nodes + 1) / 2
+    sine = np.sin(angle)
+    density = np.exp(-(h * h - 2 * h * k * sine + k * k) / (2 * np.cos(angle) ** 2))
+    return float(weights @ density) * math.asin(rho) / 2 / (2 * math.pi)

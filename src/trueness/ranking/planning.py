@@ -512,7 +512,7 @@ def _auc_question(
     """Ask for the interval of :func:`auc`."""
     return _Question(
         *(auc, null, prevalence, level),
-        lambda rng, label: np.asarray(MODELS[model][1](rng, label, auc))[None],
+        lambda rng, label: np.asarray(MODELS[model].draw(rng, label, auc))[None],
         lambda pos, neg: model_variance(model, auc, pos, neg),
         cohort=sampling == "cohort",
     )
