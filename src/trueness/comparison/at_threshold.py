@@ -32,9 +32,15 @@ from trueness.inference.differences import (
 )
 from trueness.inference.estimates import (
     EvaluatedMeasure,
+    estimate_from_interval,
+    estimate_from_variance,
     evaluate_measure,
 )
-from trueness.inference.intervals import effective_sample_size, proportion_sample
+from trueness.inference.intervals import (
+    STUDENT,
+    effective_sample_size,
+    proportion_sample,
+)
 from trueness.inference.sample import Sample, apply_design, check_prevalence_known
 from trueness.inference.variance import (
     Influence,
@@ -52,6 +58,7 @@ def compare_metric(
     *,
     thresholds: float | Mapping[str, float] | Sequence[float] = 0.5,
     method: str = "auto",
+    effect: str = "difference",
     margin: float | None = None,
     level: float = 0.95,
 ) -> Comparison:
@@ -71,6 +78,10 @@ def compare_metric(
         ``"auto"``: Tango's score interval and test of shares of the same cases
         (accuracy, recall, specificity), Student's of all other metrics. ``"mcnemar"``
         gives shares McNemar's exact p-value, and an interval that agrees with it.
+    effect
+        ``"ratio"`` adds the ratio of each pair (relative sensitivity, relative PPV) as
+        ``.ratio``, with Student's interval on the logarithmic scale; p-values stay
+        those of the difference. ``"difference"`` leaves it out.
 
     Examples
     --------
@@ -80,6 +91,7 @@ def compare_metric(
     """
     level = _options.fraction(level, "level")
     _options.choice(method, ("auto", "mcnemar"), "method")
+    _options.choice(effect, ("difference", "ratio"), "effect")
     chosen = read_metric(metric)
     if depends_on_prevalence(chosen):
         check_prevalence_known(data, f"compare_metric of {chosen.name}")
@@ -98,9 +110,12 @@ def compare_metric(
         name: estimates(votes[name], 1.0, [chosen], level=level)[chosen.name]
         for name in votes.names
     }
-    if not shared:
+    columns = []
+    if effect == "ratio" or not shared:
         columns = _metric_columns(sample, chosen, list(values.values()))
-        return compare_columns(votes, columns, margin, chosen.name)
+    if not shared:
+        comparison = compare_columns(votes, columns, margin, chosen.name)
+        return _with_ratios(comparison, sample, columns, effect, level)
 
     def difference(i: int, j: int) -> PairedProportionDifference:
         return _paired_proportion_difference(sample.observed, chosen, i, j, level)
@@ -113,7 +128,65 @@ def compare_metric(
         method=chosen.name,
         cases=[votes],
     )
-    return _by_mcnemar(comparison, difference) if method == "mcnemar" else comparison
+    if method == "mcnemar":
+        comparison = _by_mcnemar(comparison, difference)
+    return _with_ratios(comparison, sample, columns, effect, level)
+
+
+def _with_ratios(
+    comparison: Comparison,
+    sample: Sample[Panel],
+    columns: Sequence[EvaluatedMeasure],
+    effect: str,
+    level: float,
+) -> Comparison:
+    """Return a comparison whose pairs have their ratio, where it was requested."""
+    if effect != "ratio":
+        return comparison
+
+    by_name = dict(zip(comparison.names, columns, strict=True))
+    pairs = [
+        replace(
+            pair,
+            ratio=_paired_ratio(
+                sample, by_name[pair.first], by_name[pair.second], level
+            ),
+        )
+        for pair in comparison.pairs
+    ]
+    return replace(comparison, pairs=tuple(pairs))
+
+
+def _paired_ratio(
+    sample: Sample[Panel],
+    first: EvaluatedMeasure,
+    second: EvaluatedMeasure,
+    level: float,
+) -> Estimate:
+    r"""Return the ratio of two measures of the same cases, by the delta method.
+
+    .. math:: u_i = \frac{u_{1i}}{\theta_2} - \frac{\theta_1}{\theta_2^2} u_{2i}
+    """
+    if not second.value > 0:
+        return estimate_from_interval(
+            math.nan, math.nan, math.nan, level, STUDENT, name="ratio"
+        )
+
+    ratio = first.value / second.value
+    influence = Influence(
+        by_negative=(first.influence.by_negative - ratio * second.influence.by_negative)
+        / second.value,
+        by_positive=(first.influence.by_positive - ratio * second.influence.by_positive)
+        / second.value,
+    )
+    variance_estimate = estimate_variance(
+        sample.observed,
+        influence,
+        within_class=first.within_class or sample.class_sizes_fixed,
+    )
+    return estimate_from_variance(
+        ratio, variance_estimate, (0.0, math.inf), level, name="ratio"
+    )
 
 
 def _metric_columns(

@@ -50,6 +50,8 @@ class Pair(Record):
         the second worse than the first?
     p_equivalent : float
         Could they differ by more than ``margin`` either way? The larger of the two.
+    ratio : Estimate or None
+        First over second, where it was requested (``effect="ratio"``).
     """
 
     first: str
@@ -62,6 +64,7 @@ class Pair(Record):
     p_noninferior: float = math.nan
     p_noninferior_second: float = math.nan
     p_equivalent: float = math.nan
+    ratio: Estimate | None = None
 
     def __repr__(self) -> str:
         """Write the pair in one line."""
@@ -69,6 +72,8 @@ class Pair(Record):
             f"{self.first} - {self.second}: {self.shown}, {p_is(self.p_value)} "
             f"(adjusted {p_value(self.p_adjusted)})"
         )
+        if self.ratio is not None:
+            text += f"; {self.ratio}"
         if math.isnan(self.margin):
             return text
         return (
