@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +27,11 @@ from trueness._core.records import Answer, Estimate
 from trueness.counts.answers import of_tally
 from trueness.counts.placements import coarser, runs
 from trueness.counts.values import Tally
-from trueness.inference.estimates import estimate_from_interval, evaluate_measure
+from trueness.inference.estimates import (
+    EvaluatedMeasure,
+    estimate_from_interval,
+    evaluate_measure,
+)
 from trueness.inference.intervals import student_quantile
 from trueness.inference.sample import MeasuredValue, apply_design
 from trueness.inference.variance import Influence
@@ -41,9 +45,9 @@ _SNAP = 1e-12
 @final
 @dataclass(frozen=True, repr=False)
 class Leakage(Answer, Through):
-    """Which share of the positives is missed at specificity u?
+    """Leakage function: the proportion of positives missed at specificity u.
 
-    A call ``G(u)`` gives this share; ``G.inverse(v)`` is the inverse function and
+    A call ``G(u)`` returns it; ``G.inverse(v)`` is the inverse function and
     ``G.density(u)`` the slope; ``tpr``, ``fpr``, ``miss_rate``, ``precision``,
     ``accuracy`` and ``f_beta`` follow from it.
 
@@ -60,20 +64,26 @@ class Leakage(Answer, Through):
     area: float
 
     def __call__(self, u: ArrayLike) -> Any:
-        """Give G(u); at a jump the lower value."""
+        """Return G(u); at a jump the lower value."""
         u = _columns.probabilities(u, "u")
-        x, y = self.specificity, self.miss_rate_at
-        at = np.searchsorted(x, u - _SNAP, side="left")
-        straight = chord(x, y, np.maximum(at - 1, 0), at, u)
-        return np.where(np.abs(x[at] - u) <= _SNAP, y[at], straight)
+        specificity = self.specificity
+        miss_rate = self.miss_rate_at
+        corner = np.searchsorted(specificity, u - _SNAP, side="left")
+        before = np.maximum(corner - 1, 0)
+        straight = chord(specificity, miss_rate, before, corner, u)
+        at_corner = np.abs(specificity[corner] - u) <= _SNAP
+        return np.where(at_corner, miss_rate[corner], straight)
 
     def inverse(self, v: ArrayLike) -> Any:
-        """Give the highest specificity that misses at most a share v of positives."""
+        """Return the highest specificity that misses at most a proportion v."""
         v = _columns.probabilities(v, "v")
-        x, y = self.specificity, self.miss_rate_at
-        at = np.searchsorted(y, v + _SNAP, side="right") - 1
-        straight = chord(y, x, at, np.minimum(at + 1, y.size - 1), v)
-        return np.where(np.abs(y[at] - v) <= _SNAP, x[at], straight)
+        specificity = self.specificity
+        miss_rate = self.miss_rate_at
+        corner = np.searchsorted(miss_rate, v + _SNAP, side="right") - 1
+        after = np.minimum(corner + 1, miss_rate.size - 1)
+        straight = chord(miss_rate, specificity, corner, after, v)
+        at_corner = np.abs(miss_rate[corner] - v) <= _SNAP
+        return np.where(at_corner, specificity[corner], straight)
 
     def density(self, u: ArrayLike, bins: int = 20) -> Any:
         """What is the density of positives over that of negatives at this quantile?
@@ -82,17 +92,17 @@ class Leakage(Answer, Through):
         to 1. Positives above all negatives count in the last part.
         """
         u = _columns.probabilities(u, "u")
-        number = _options.whole_number(bins, "bins", at_least=1)
-        edges = np.linspace(0, 1, number + 1)
-        height = self(edges)
-        height[-1] = 1.0
-        at = np.minimum((u * number).astype(int), number - 1)
-        return np.diff(height)[at] * number
+        n_bins = _options.whole_number(bins, "bins", at_least=1)
+        miss_rates = self(np.linspace(0, 1, n_bins + 1))
+        miss_rates[-1] = 1.0
+        bin_of_u = np.minimum((u * n_bins).astype(int), n_bins - 1)
+        return np.diff(miss_rates)[bin_of_u] * n_bins
 
 
 def chord(x: Floats, y: Floats, i: Array, j: Array, u: Floats) -> Floats:
     """Go straight from corner i to corner j; where they are one above the other, i."""
-    left, low = x[i], y[i]
+    left = x[i]
+    low = y[i]
     width = x[j] - left
     part = np.divide(u - left, width, out=np.zeros(np.shape(u)), where=width > 0)
     return np.asarray(low + np.clip(part, 0, 1) * (y[j] - low))
@@ -100,7 +110,9 @@ def chord(x: Floats, y: Floats, i: Array, j: Array, u: Floats) -> Floats:
 
 @of_tally
 def leakage(data: Tally) -> Leakage:
-    """Which share of positives leaks to the negative side at each specificity?
+    """Leakage function of a classifier: miss rate as a function of specificity.
+
+    Which proportion of positives leaks to the negative side?
 
     Sameni (2025), eqs. (10)-(26), with errata: see ``docs/maths/ranking_geometry.md``.
 
@@ -111,17 +123,19 @@ def leakage(data: Tally) -> Leakage:
     (0.25, 0.75, 0.75)
     """
     _cases.both_classes(data, "leakage")
-    t = apply_design(data).target_counts
-    c = sweep(t)
-    u, v = (c.tn / t.n_neg)[::-1], (c.fn / t.n_pos)[::-1]
-    area = float(np.sum(np.diff(u) * (v[1:] + v[:-1])) / 2)
-    return Leakage(u, v, area)
+    counts = apply_design(data).target_counts
+    confusion = sweep(counts)
+    specificity = (confusion.tn / counts.n_neg)[::-1]
+    miss_rate = (confusion.fn / counts.n_pos)[::-1]
+    # trapezoids between the corners
+    area = float(np.sum(np.diff(specificity) * (miss_rate[1:] + miss_rate[:-1])) / 2)
+    return Leakage(specificity, miss_rate, area)
 
 
 @final
 @dataclass(frozen=True, repr=False)
 class Divergence(Answer):
-    """How different are the scores of both classes, and where do they overlap?
+    """Kullback-Leibler divergences of both classes, and where they overlap.
 
     Attributes
     ----------
@@ -130,7 +144,7 @@ class Divergence(Answer):
         negatives', and the reverse; zero when the classifier is random.
     entropy, spread : float
         Differential entropy of the leakage density g, minus ``pos_to_neg`` (eq. (49));
-        exp(entropy), in [0, 1]: the share of the negatives' range over which the
+        exp(entropy), in [0, 1]: the proportion of the negatives' range over which the
         positives are spread; near 0 most thresholds separate the classes well.
     middle_half : (float, float)
         The middle half of the positives lies between these quantiles of the negatives.
@@ -148,7 +162,9 @@ class Divergence(Answer):
 def kl_divergence(
     data: Tally, *, method: str = "histogram", level: float = 0.95
 ) -> Divergence:
-    r"""How different are the scores of positives and negatives, in nats?
+    r"""Kullback-Leibler divergence between positives and negatives, in nats.
+
+    How different are the scores of both classes?
 
     .. math:: D(f_p \| f_n) = \int f_p \log\frac{f_p}{f_n}\,dx
               = \int_0^1 g(u) \log g(u)\,du
@@ -172,44 +188,73 @@ def kl_divergence(
     _cases.both_classes(data, "kl_divergence")
     _options.choice(method, ("histogram", "binormal"), "method")
     level = _options.fraction(level, "level")
-    t = data.labelled().without_design()
-    forth, back = (_of_histogram if method == "histogram" else _of_binormal)(t, level)
-    first, last = (float(q) for q in leakage(t).inverse([0.25, 0.75]))
-    less = -forth.value
-    return Divergence(forth, back, less, math.exp(less), (first, last), method)
+    labelled = data.labelled().without_design()
+    if method == "histogram":
+        estimates = _divergences_of_histogram(labelled, level)
+    else:
+        estimates = _divergences_of_binormal(labelled, level)
+
+    first_quartile, third_quartile = leakage(labelled).inverse([0.25, 0.75])
+    entropy = -estimates.pos_to_neg.value
+    return Divergence(
+        pos_to_neg=estimates.pos_to_neg,
+        neg_to_pos=estimates.neg_to_pos,
+        entropy=entropy,
+        spread=math.exp(entropy),
+        middle_half=(float(first_quartile), float(third_quartile)),
+        method=method,
+    )
 
 
-def _of_histogram(t: Tally, level: float) -> tuple[Estimate, ...]:
+class _Divergences(NamedTuple):
+    """The divergence in either direction."""
+
+    pos_to_neg: Estimate
+    neg_to_pos: Estimate
+
+
+def _divergences_of_histogram(t: Tally, level: float) -> _Divergences:
+    """Return the divergences of a histogram with bins of equal weight."""
     neg, pos = runs(t)
     if neg.size == 2 and not (neg * pos).any():
-        # one cut parts the classes: flagged positives at least, and negatives at most
-        p, q = _least(t.n_pos, level), max(0.0, 1 - _least(t.n_neg, level))
-        proven = (divergence(p, q), divergence(q, p)) if p > q else (0.0, 0.0)
-        ends = ((math.inf, low, math.inf) for low in proven)
-        return tuple(_positive(*e, level, "separated", notes=_INFINITE) for e in ends)
-    bins = max(2, round(2 * min(t.equal_cases) ** (1 / 3)))
-    binned = apply_design(coarser(t, bins))
-    both = [
-        evaluate_measure(binned, partial(_measured, forth=f)) for f in (True, False)
-    ]
-    if any(m.variance_estimate.variance > 0 for m in both):
-        ends = (
-            (
-                m.value,
-                m.variance_estimate.standard_error
-                * student_quantile(m.variance_estimate.degrees_of_freedom, level),
-                m.variance_estimate.standard_error,
-            )
-            for m in both
+        return _divergences_if_separated(t, level)
+
+    n_bins = max(2, round(2 * min(t.equal_cases) ** (1 / 3)))
+    binned = apply_design(coarser(t, n_bins))
+    pos_to_neg = evaluate_measure(binned, partial(_divergence_measure, forth=True))
+    neg_to_pos = evaluate_measure(binned, partial(_divergence_measure, forth=False))
+    varies = (
+        pos_to_neg.variance_estimate.variance > 0
+        or neg_to_pos.variance_estimate.variance > 0
+    )
+    if varies:
+        return _Divergences(
+            _estimate_from_measure(pos_to_neg, level),
+            _estimate_from_measure(neg_to_pos, level),
         )
-        return tuple(
-            _positive(v, v - half, max(v, 0.0) + half, level, "histogram", sd)
-            for v, half, sd in ends
-        )
+
     # one bin: as far as a kind of positive that n cases miss could take it
-    high = divergence(1 - _least(t.n_pos, level), 0.5 / (t.n_neg + 1))
-    ends = ((m.value, m.value, max(m.value, high)) for m in both)
-    return tuple(_positive(*e, level, "unseen cases for histogram") for e in ends)
+    farthest = divergence(1 - _smallest_proportion(t.n_pos, level), 0.5 / (t.n_neg + 1))
+    return _Divergences(
+        _estimate_of_one_bin(pos_to_neg.value, farthest, level),
+        _estimate_of_one_bin(neg_to_pos.value, farthest, level),
+    )
+
+
+def _divergences_if_separated(t: Tally, level: float) -> _Divergences:
+    """Return infinite divergences, with what so many cases prove."""
+    # one cut parts the classes: flagged positives at least, and negatives at most
+    recall = _smallest_proportion(t.n_pos, level)
+    fpr = max(0.0, 1 - _smallest_proportion(t.n_neg, level))
+    proven_pos_to_neg = 0.0
+    proven_neg_to_pos = 0.0
+    if recall > fpr:
+        proven_pos_to_neg = divergence(recall, fpr)
+        proven_neg_to_pos = divergence(fpr, recall)
+    return _Divergences(
+        _infinite_estimate(proven_pos_to_neg, level),
+        _infinite_estimate(proven_neg_to_pos, level),
+    )
 
 
 _INFINITE = (
@@ -219,59 +264,103 @@ _INFINITE = (
 )
 
 
-def _least(n: int, level: float) -> float:
-    """How small may a share be of which all of n cases are part?"""
+def _infinite_estimate(low: float, level: float) -> Estimate:
+    """Return an infinite divergence that is proven to be above ``low``."""
+    return estimate_from_interval(
+        math.inf, max(0.0, low), math.inf, level, "separated", notes=_INFINITE
+    )
+
+
+def _estimate_from_measure(measured: EvaluatedMeasure, level: float) -> Estimate:
+    """Return a divergence with Student's interval."""
+    variance_estimate = measured.variance_estimate
+    standard_error = variance_estimate.standard_error
+    quantile = student_quantile(variance_estimate.degrees_of_freedom, level)
+    half_width = standard_error * quantile
+    value = max(0.0, measured.value)  # no divergence is below zero
+    low = max(0.0, measured.value - half_width)
+    high = value + half_width
+    return estimate_from_interval(value, low, high, level, "histogram", standard_error)
+
+
+def _estimate_of_one_bin(value: float, farthest: float, level: float) -> Estimate:
+    """Return the divergence of scores that all fall into one bin."""
+    not_negative = max(0.0, value)
+    return estimate_from_interval(
+        not_negative,
+        not_negative,
+        max(0.0, value, farthest),
+        level,
+        "unseen cases for histogram",
+    )
+
+
+def _smallest_proportion(n: int, level: float) -> float:
+    """Return how small a proportion may be of which all of n cases are part."""
     return float(((1 - level) / 2) ** (1 / n))
 
 
-def _measured(t: Tally, forth: bool) -> MeasuredValue:
-    r"""Give a divergence, sampling excess taken off, and its influence values.
+def _divergence_measure(t: Tally, forth: bool) -> MeasuredValue:
+    r"""Return a divergence, sampling excess taken off, and its influence values.
 
-    With shares a of the positives and b of the negatives in each bin,
+    With proportions a of the positives and b of the negatives in each bin,
     :math:`D = \sum a \ln(a/b)` has the slopes :math:`(\ln(a/b) - D)/N_1` and
     :math:`(1 - a/b)/N_0`; the other direction is the same with the classes exchanged.
     """
-    turn = -1 if forth else 1
-    (one, n), (other, m) = [*zip((t.neg, t.pos), t.equal_cases, strict=True)][::turn]
-    # weights count in units of equal cases, of which half a one is added
-    a, b = (
-        (c / float(c.sum()) * k + 0.5) / (k + c.size / 2)
-        for c, k in ((one, n), (other, m))
-    )
-    ratio = np.log(a / b)
-    value = float(a @ ratio)
+    n_neg, n_pos = t.equal_cases
+    if forth:
+        from_counts, n_from = t.pos, n_pos
+        to_counts, n_to = t.neg, n_neg
+    else:
+        from_counts, n_from = t.neg, n_neg
+        to_counts, n_to = t.pos, n_pos
+
+    a = _smoothed_proportions(from_counts, n_from)
+    b = _smoothed_proportions(to_counts, n_to)
+    log_ratio = np.log(a / b)
+    value = float(a @ log_ratio)
     # two samples of one law differ by (k - 1)/2n each on average, as in a G-test
-    excess = (len(t) - 1) / 2 * (1 / n + 1 / m)
-    parts = (ratio - value) / float(one.sum()), (1 - a / b) / float(other.sum())
-    by_neg, by_pos = parts[::turn]
-    return MeasuredValue(
-        value - excess,
-        Influence(by_neg, by_pos),
-        (0.0, math.inf),
-        within_class=True,
-    )
+    excess = (len(t) - 1) / 2 * (1 / n_from + 1 / n_to)
+
+    by_from = (log_ratio - value) / float(from_counts.sum())
+    by_to = (1 - a / b) / float(to_counts.sum())
+    influence = Influence(by_to, by_from) if forth else Influence(by_from, by_to)
+    return MeasuredValue(value - excess, influence, (0.0, math.inf), within_class=True)
 
 
-def _positive(
-    value: float, low: float, high: float, *how: Any, **more: Any
-) -> Estimate:
-    """A divergence is never below zero."""
-    value, low, high = (max(0.0, x) for x in (value, low, high))
-    return estimate_from_interval(value, low, high, *how, **more)
+def _smoothed_proportions(counts: Array, n: float) -> Floats:
+    """Return proportions by bin, with half a case added to each bin."""
+    # weights count in units of equal cases
+    proportions = counts / float(counts.sum())
+    return np.asarray((proportions * n + 0.5) / (n + counts.size / 2))
 
 
-def _of_binormal(t: Tally, level: float) -> tuple[Estimate, ...]:
+def _divergences_of_binormal(t: Tally, level: float) -> _Divergences:
     """Carry the errors of alpha and b through the closed forms (delta method)."""
     fit = fit_binormal(t, level=level)
-    alpha, b = fit.curve.alpha, fit.curve.b
+    alpha = fit.curve.alpha
+    b = fit.curve.b
     cross = fit.correlation * fit.alpha.se * fit.b.se
     covariance = np.array([[fit.alpha.se**2, cross], [cross, fit.b.se**2]])
+    quantile = student_quantile(math.inf, level)
+
     # derivatives of eq. (49) by alpha and b, in either direction
-    forth = np.array([1 / alpha - (1 + b * b) / alpha**3, b / alpha**2])
-    back = np.array([alpha - 1 / alpha, b])
-    values = ((fit.curve.kl_pos_to_neg, forth), (fit.curve.kl_neg_to_pos, back))
-    z = student_quantile(math.inf, level)
-    found = ((value, math.sqrt(s @ covariance @ s)) for value, s in values)
-    return tuple(
-        _positive(v, v - z * sd, v + z * sd, level, "binormal", sd) for v, sd in found
+    gradient_pos_to_neg = np.array([1 / alpha - (1 + b * b) / alpha**3, b / alpha**2])
+    gradient_neg_to_pos = np.array([alpha - 1 / alpha, b])
+
+    def estimate(value: float, gradient: Floats) -> Estimate:
+        standard_error = math.sqrt(gradient @ covariance @ gradient)
+        half_width = quantile * standard_error
+        return estimate_from_interval(
+            max(0.0, value),
+            max(0.0, value - half_width),
+            max(0.0, value + half_width),
+            level,
+            "binormal",
+            standard_error,
+        )
+
+    return _Divergences(
+        estimate(fit.curve.kl_pos_to_neg, gradient_pos_to_neg),
+        estimate(fit.curve.kl_neg_to_pos, gradient_neg_to_pos),
     )
