@@ -70,7 +70,7 @@ def latent_class(
 ) -> LatentPosterior:
     r"""Accuracy of tests and prevalence without a gold standard: latent classes.
 
-    How good is each test, and how common is the condition, when nobody knows the truth?
+    How good is each test, and how common is the condition, if the truth is unknown?
 
     .. math:: P(x) = \phi\, E \prod_k \alpha_k(z)^{x_k} (1 - \alpha_k(z))^{1 - x_k}
             + (1 - \phi)\, E \prod_k \beta_k(z)^{x_k} (1 - \beta_k(z))^{1 - x_k}
