@@ -13,7 +13,10 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "trueness"
 
 # the rooms that were rewritten
-ROOMS = ("calibration", "fermi", "inference", "readers")
+ROOMS = (
+    *("calibration", "comparison", "evals", "fermi", "inference", "readers", "sites"),
+    "trees",
+)
 
 # words that say nothing as the name of a local variable
 VAGUE = {

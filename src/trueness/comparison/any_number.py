@@ -215,7 +215,8 @@ def compare_groups(
     _options.statistic(statistic, "compare_groups")
     _options.choice(method, METHODS, "method")
     _cases.at_least_two([str(n) for n in data], "compare_groups")
-    names, pairs = list(data), None
+    names = list(data)
+    pairs = None
     if reference is not None:
         if not is_one(reference) or reference not in names:
             raise InputError(

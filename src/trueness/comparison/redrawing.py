@@ -64,8 +64,8 @@ def redrawn_curves(
     for k, (tally, proportions) in enumerate(zip(tallies, sides, strict=True)):
         fpr = proportions(counted_cells.neg[None])[0]
         tpr = proportions(counted_cells.pos[None])[0]
-        joined = height(fpr, tpr, request.grid)
-        curves[k] += height(*roc_corners(tally), request.grid) - joined
+        coarse_curve = height(fpr, tpr, request.grid)
+        curves[k] += height(*roc_corners(tally), request.grid) - coarse_curve
     return curves
 
 

@@ -117,8 +117,9 @@ class Comparison(Record):
     def __repr__(self) -> str:
         """Write a line for each classifier and for each pair."""
         lines = [f"Comparison ({self.method}, {'' if self.paired else 'un'}paired)"]
-        each = (repr(v).partition("\n")[0] for v in self.values)  # notes stand below
-        lines += [f"  {n}: {v}" for n, v in zip(self.names, each, strict=True)]
+        for name, value in zip(self.names, self.values, strict=True):
+            first_line, _, _ = repr(value).partition("\n")  # notes stand below
+            lines.append(f"  {name}: {first_line}")
         lines += [f"  {pair}" for pair in self.pairs]
         if len(self.pairs) > 1:
             lines.append(f"  all equal? {p_is(self.p_value)} (Holm)")

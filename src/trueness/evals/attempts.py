@@ -134,10 +134,10 @@ class Attempts(Record):
         if not self.tried.size:
             return ""
         fewest = int(self.tried.min())
-        most = int(self.tried.max())
-        if fewest == most:
+        largest = int(self.tried.max())
+        if fewest == largest:
             return f" ({fewest} per item)"
-        return f" ({fewest} to {most} per item)"
+        return f" ({fewest} to {largest} per item)"
 
     @property
     def units(self) -> tuple[int, str]:

@@ -271,8 +271,8 @@ def _cases_for_sign_test(probability: Floats, significance_level: float) -> Floa
 
     # of very many cases the bound is near enough, and the tail takes long to sum
     countable = surely_enough < MAX_CASES
-    most = np.where(countable, surely_enough, 1.0)
-    cases = np.ceil(bisect(too_few, 1.0, most, BISECTIONS) - 1e-6)
+    upper_end = np.where(countable, surely_enough, 1.0)
+    cases = np.ceil(bisect(too_few, 1.0, upper_end, BISECTIONS) - 1e-6)
     cases = np.where(countable, cases, surely_enough)
     return np.where(majority > 0.5, cases, np.inf)
 
@@ -424,15 +424,15 @@ def _number_trusted(report: LeafReport) -> int:
 
 def _few_cases(report: LeafReport) -> list[str]:
     """Say which leaves are smaller than the paper recommends."""
-    least = RECOMMENDED_CASES[report.method]
-    small = int((report.n < least).sum())
+    recommended = RECOMMENDED_CASES[report.method]
+    small = int((report.n < recommended).sum())
     if not small:
         return []
     have = "has" if small == 1 else "have"
     leaves = counted(report.node.size, "leaf", "leaves")
     return [
-        f"{small} of {leaves} {have} fewer than {least} cases, which Zhang (2024) "
-        f"recommends as the least for the {report.method} estimate."
+        f"{small} of {leaves} {have} fewer than {recommended} cases, which Zhang "
+        f"(2024) recommends as the least for the {report.method} estimate."
     ]
 
 
