@@ -19,7 +19,8 @@ from side_by_side import fastest
 
 import trueness
 from trueness.nogold.combinations import draws_of
-from trueness.nogold.search import best_on_average, read_criterion
+from trueness.nogold.criteria import read_criterion
+from trueness.nogold.search import best_on_average
 
 CASES, DRAWS = 300, 1000
 

@@ -5,7 +5,7 @@ import pytest
 import trueness
 from trueness._core.synonyms import CALLS, WORDS
 
-MODULES = {"estimators", "plots", "ranking", "report"}
+MODULES = {"calibration", "estimators", "plots", "ranking", "report"}
 SYNONYMS = [(name, call) for call, names in CALLS.items() for name in names]
 
 

@@ -221,7 +221,7 @@ def test_costs_slide_and_reload_and_back_bring_the_state_again(browser, served, 
         is_chosen(page, panel["a"], **costs)
         slide(page, "#share", -1)
         shown = "document.querySelector('#threshold-section').innerText"
-        until(page, f"() => {shown}.includes('for use where 10.0 % of the cases')")
+        until(page, f"() => {shown}.includes('for a prevalence of 10.0 %')")
         settled(page)
         is_chosen(page, panel["a"], **costs, prevalence=0.1)
 

@@ -6,6 +6,7 @@ import pytest
 import trueness
 from trueness import InputError, NotEnoughCases, Panel
 from trueness.calibration.folds import deal_cases
+from trueness.counts.folds import Folds
 
 
 def dealt(p, folds):
@@ -115,3 +116,23 @@ def test_errors(words, message):
         trueness.compare_combiners(p, rng=0, **words)
     with pytest.raises(NotEnoughCases, match="compare_combiners needs"):
         trueness.compare_combiners(p.without_labels(), rng=0)
+
+
+def test_a_threshold_of_folds_is_chosen_by_youdens_index_by_default():
+    rng = np.random.default_rng(5)
+    labels = rng.random((3, 80)) < 0.4
+    folds = Folds([trueness.tally(y, rng.normal(size=80) + y) for y in labels])
+
+    by_default = trueness.validate_threshold(folds)
+    by_name = trueness.validate_threshold(folds, "youden")
+
+    assert by_default == by_name
+
+
+def test_a_brier_score_of_folds_needs_probabilities():
+    rng = np.random.default_rng(5)
+    labels = rng.random((3, 80)) < 0.4
+    folds = Folds([trueness.tally(y, rng.normal(size=80) + y) for y in labels])
+
+    with pytest.raises(trueness.InputError, match="needs scores from 0 to 1"):
+        trueness.brier(folds)

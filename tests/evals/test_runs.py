@@ -158,3 +158,14 @@ def test_letters_are_shared_by_exactly_those_that_do_not_differ():
     assert equal.worst_rank.tolist() == [3, 3, 3]
     assert set(equal.groups) == {"a"}
     assert "1 to 3" in repr(equal)
+
+
+@pytest.mark.parametrize("option", ["difference", "half_width"])
+def test_a_goal_that_no_number_of_items_reaches_is_refused(option):
+    both = {
+        "a": Attempts(["w", "x", "y", "z"], passed=[2, 1, 0, 1], tried=[2] * 4),
+        "b": Attempts(["w", "x", "y", "z"], passed=[1, 2, 1, 0], tried=[2] * 4),
+    }
+
+    with pytest.raises(InputError, match="would take more than"):
+        trueness.plan_items(both, **{option: 1e-320})

@@ -20,7 +20,7 @@ CALLS: dict[str, tuple[str, ...]] = {
         *("concordance", "concordance_index", "mann_whitney", "auc_score"),
     ),
     "gini(y_true, y_score)": ("accuracy_ratio", "somers_d", "gini_coefficient"),
-    "psi(reference, current)": ("population_stability_index", "drift"),
+    "psi(reference, current)": ("population_stability_index", "score_drift"),
     "calibration.jeffreys_test(y_true, pd)": ("pd_backtest", "binomial_test"),
     "ks(y_true, y_score)": ("ks_statistic", "kolmogorov_smirnov", "ks_2samp"),
     "decile_table(y_true, y_score)": (

@@ -147,7 +147,7 @@ def brier(data: Tally, *, level: float = 0.95) -> ProperScore:
 
     MCB is what the best increasing recalibration would gain, DSC what it then gains
     over saying the prevalence to everybody, UNC the loss of saying that. Recalibration
-    fits noise, so MCB and DSC are too large on average: read their lower limits.
+    fits noise, so MCB and DSC are too large on average: read their lower ends.
     Dimitriadis, Gneiting and Jordan (2021), doi:10.1073/pnas.2016191118.
 
     Examples
@@ -171,7 +171,7 @@ def log_loss(data: Tally, *, level: float = 0.95) -> ProperScore:
 
     A probability of 0 for an outcome that occurred gives an infinite loss: nothing is
     clipped, and ``notes`` say how many such cases there are. Where scores of exactly 0
-    or 1 have all been right, the interval has no upper limit. Parts as of
+    or 1 have all been right, the interval has no upper bound. Parts as of
     :func:`brier`.
 
     Examples
@@ -226,6 +226,7 @@ LOSSES: Mapping[str, LossFunction] = MappingProxyType(
 
 def _loss_measure(name: str, t: Tally) -> MeasuredValue:
     """Return the mean loss of a name, and the influence of each case."""
+    check_probabilities(t, name)
     loss = LOSSES[name]
     return mean_measure(loss.losses(t.score), 0.0, loss.largest)(t)
 

@@ -421,7 +421,7 @@ def _validate_threshold(
         raise Infeasible("No threshold meets the constraints on most of the folds.")
 
     tested = Folds(tuple(votes))
-    objective = read_metric(maximize or minimize or chosen.objective)
+    objective = read_metric(maximize or minimize or "youden")
     confusions = [_cells(fold) for fold in votes]
     thresholds = np.array([point.threshold for point in points])
     threshold = estimate_from_interval(

@@ -135,9 +135,9 @@ def _read_weights(weights: str | None, method: str) -> Callable[[Array], Array] 
     _options.choice(weights, DISTANCES, "weights")
     if method != "cohen":
         raise InputError(
-            f'weights= is for method="cohen"; found method="{method}".',
-            option="weights",
-            example='method="cohen", weights="linear"',
+            f"Weighted agreement is Cohen's kappa; found the method {method!r}.",
+            option="method",
+            example="cohen",
         )
     return DISTANCES[weights]
 

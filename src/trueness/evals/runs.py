@@ -171,6 +171,10 @@ def _compare_means(
     return together(rates, difference, margin=margin, paired=True, method="pass rate")
 
 
+# more items than any evaluation has: a plan beyond it is a slip of the decimal point
+MAX_ITEMS = 10**12
+
+
 @final
 @dataclass(frozen=True, repr=False)
 class ItemPlan(Record):
@@ -353,7 +357,15 @@ def _items_for(goal: float, z: float, variances: ItemVariances, attempts: int) -
     if variances.separable:
         variance = variances.between + variances.within / attempts
     # a product that is whole but for rounding is not rounded up
-    return max(2, math.ceil(z * z * variance / goal**2 - 1e-9))
+    # divided twice: the square of a tiny goal would be zero
+    items = z * z * variance / goal / goal
+    if not items < MAX_ITEMS:
+        raise InputError(
+            f"So small a goal, {goal:g}, would take more than {MAX_ITEMS:,} items. "
+            "Choose a larger difference or half width.",
+            option="difference",
+        )
+    return max(2, math.ceil(items - 1e-9))
 
 
 def _item_variances(runs: Sequence[Attempts]) -> ItemVariances:

@@ -44,14 +44,14 @@ def truncate_weights(log_weight: Floats) -> Floats:
     return np.asarray(np.minimum(log_weight, log_mean + np.log(number) / 2))
 
 
-class Particles(Protocol):
+class ParticleState(Protocol):
     """Points, with what is known of the target there."""
 
     def take(self: State, rows: Array) -> State:
         """Return some of the particles, perhaps one of them twice."""
 
 
-State = TypeVar("State", bound=Particles)
+State = TypeVar("State", bound=ParticleState)
 
 
 def temper(

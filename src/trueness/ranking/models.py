@@ -322,7 +322,7 @@ def separation(auc: float) -> float:
     return math.sqrt(2) * NormalDist().inv_cdf(auc)
 
 
-class _Parameters(NamedTuple):
+class _BinormalParameters(NamedTuple):
     """Parameters of the likelihood: alpha, b, and the cuts between the bins."""
 
     alpha: float
@@ -330,10 +330,10 @@ class _Parameters(NamedTuple):
     cuts: Floats
 
 
-class _Maximum(NamedTuple):
+class _BinormalMaximum(NamedTuple):
     """Where the likelihood is largest."""
 
-    parameters: _Parameters
+    parameters: _BinormalParameters
     covariance: Floats  # of alpha and b
     log_likelihood: float
     converged: bool
@@ -344,7 +344,7 @@ class _Maximum(NamedTuple):
 _LARGEST_PARAMETER = 1e6
 
 
-def _maximize_likelihood(neg: Floats, pos: Floats) -> _Maximum:
+def _maximize_likelihood(neg: Floats, pos: Floats) -> _BinormalMaximum:
     """Return the maximum of the likelihood, by Fisher scoring.
 
     Raises LinAlgError where the likelihood has none: the information becomes singular,
@@ -370,23 +370,23 @@ def _maximize_likelihood(neg: Floats, pos: Floats) -> _Maximum:
     _, covariance = _scoring_step(parameters, neg, pos)
     if not (np.linalg.eigvalsh(covariance) > 0).all():
         raise np.linalg.LinAlgError("no maximum")
-    return _Maximum(parameters, covariance, log_likelihood, converged, steps)
+    return _BinormalMaximum(parameters, covariance, log_likelihood, converged, steps)
 
 
 def _move_upwards(
-    parameters: _Parameters,
+    parameters: _BinormalParameters,
     move: Floats,
     log_likelihood: float,
     neg: Floats,
     pos: Floats,
-) -> tuple[_Parameters, float]:
+) -> tuple[_BinormalParameters, float]:
     """Move, halving a step that goes down or disorders the cuts."""
     alpha, b, cuts = parameters
     # no step changes alpha by more than a factor e
     relative_step = max(1.0, abs(move[0]) / alpha)
     for halvings in range(40):
         factor = 0.5**halvings / relative_step
-        moved = _Parameters(
+        moved = _BinormalParameters(
             alpha=alpha * math.exp(factor * move[0] / alpha),
             b=b + factor * move[1],
             cuts=cuts + factor * move[2:],
@@ -397,21 +397,21 @@ def _move_upwards(
     return moved, reached
 
 
-def _check_bounded(parameters: _Parameters) -> None:
+def _check_bounded(parameters: _BinormalParameters) -> None:
     """Stop a climb without end."""
     alpha_bounded = 1 / _LARGEST_PARAMETER < parameters.alpha < _LARGEST_PARAMETER
     if not (alpha_bounded and abs(parameters.b) < _LARGEST_PARAMETER):
         raise np.linalg.LinAlgError("out of all bounds")
 
 
-def _is_small(move: Floats, parameters: _Parameters) -> bool:
+def _is_small(move: Floats, parameters: _BinormalParameters) -> bool:
     """Does a step no longer change alpha and b?"""
     small_in_alpha = abs(move[0]) / parameters.alpha < 1e-9
     small_in_b = abs(move[1]) < 1e-9 * (1 + abs(parameters.b))
     return bool(small_in_alpha and small_in_b)
 
 
-def _start(neg: Floats, pos: Floats) -> _Parameters:
+def _start(neg: Floats, pos: Floats) -> _BinormalParameters:
     """Begin with a line through the probits of the two cumulative proportions."""
     # half a case and a trace of rank keep the cuts finite and in order
     order = 1e-6 * np.arange(1, neg.size) / neg.size
@@ -430,7 +430,7 @@ def _start(neg: Floats, pos: Floats) -> _Parameters:
     b = alpha * float(probit_neg.mean()) - float(probit_pos.mean())
     # a cut between the place that negatives and the place that positives give it
     cuts = (probit_neg + (probit_pos + b) / alpha) / 2
-    return _Parameters(alpha, b, cuts)
+    return _BinormalParameters(alpha, b, cuts)
 
 
 def _finite_probit(proportion: Floats) -> Floats:
@@ -438,14 +438,14 @@ def _finite_probit(proportion: Floats) -> Floats:
     return np.asarray(ndtri(np.clip(proportion, 1e-16, 1 - 1e-16)))
 
 
-def _edges(parameters: _Parameters) -> tuple[Floats, Floats]:
+def _edges(parameters: _BinormalParameters) -> tuple[Floats, Floats]:
     """Return the edges of the bins, in standard deviations of either class."""
     of_negatives = np.concatenate([[-np.inf], parameters.cuts, [np.inf]])
     of_positives = parameters.alpha * of_negatives - parameters.b
     return of_negatives, of_positives
 
 
-def _log_likelihood(parameters: _Parameters, neg: Floats, pos: Floats) -> float:
+def _log_likelihood(parameters: _BinormalParameters, neg: Floats, pos: Floats) -> float:
     """Return the log likelihood; minus infinity where the cuts are out of order."""
     cuts = parameters.cuts
     if cuts.size > 1 and not (np.diff(cuts) > 0).all():
@@ -471,7 +471,7 @@ def _interval_probabilities(edges: Floats) -> Floats:
 
 
 def _scoring_step(
-    parameters: _Parameters, neg: Floats, pos: Floats
+    parameters: _BinormalParameters, neg: Floats, pos: Floats
 ) -> tuple[Floats, Floats]:
     """Solve information * step = score; also return the covariance of (alpha, b).
 

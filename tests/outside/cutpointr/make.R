@@ -23,6 +23,6 @@ for (name in c("youden", "accuracy", "F1_score", "cohens_kappa")) {
 }
 write_vectors(
   "cutpointr", "Thiele, Hirschfeld (2021), doi:10.18637/jss.v098.i11; its data suicide",
-  "Best cuts by Youden's index, accuracy, F1 and kappa, with what they reach",
+  "Best thresholds by Youden's index, accuracy, F1 and kappa, with what they reach",
   data,
-  c("cutpointr names one cut; an optimal threshold of Trueness is an interval, whose upper end is that cut."))
+  c("cutpointr names one threshold; an optimal threshold of Trueness is an interval, whose upper end is that one."))
