@@ -157,7 +157,9 @@ CALLS: dict[str, tuple[str, ...]] = {
     "fermi_dirac(n=100, n_pos=50, auc=0.9)": ("fermi", "chemical_potential"),
     "wisdom_of_crowds(panel)": ("borda", "rank_average", "mean_rank"),
     "best_combination(posterior)": ("logical_combination", "boolean_combination"),
-    "ranking.leakage(y_true, y_score)": ("bounded_risk",),
+    'best_threshold(y_true, y_score, maximize="recall", '
+    'subject_to="cost(fp=1, fn=3) <= 800")': ("bounded_risk",),
+    "ranking.leakage(y_true, y_score)": ("leakage_function",),
 }
 
 # parameters, metrics and methods of Trueness, and what people type who know them from
