@@ -33,7 +33,10 @@ from pathlib import Path
 
 module = importlib.import_module("{name}")
 {rows}
-first = next(iter(rows), None)
+rows = iter(rows)
+first = next(rows, None)
+if hasattr(rows, "close"):  # a browser that stays open would keep the process alive
+    rows.close()
 print("nothing" if first is None else first._fields)
 if first is not None and "all_equal" in first._fields:
     assert first.all_equal
