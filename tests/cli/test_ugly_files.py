@@ -62,7 +62,7 @@ class TestTimesWithATimeZone:
 
         opened = trueness.scan(path)
 
-        assert opened.select('min("when")').fetchall() == [("2026-11-01T10:00:00Z",)]
+        assert opened.aggregate('min("when")').fetchall() == [("2026-11-01T10:00:00Z",)]
 
     @pytest.mark.parametrize("option", ["--by", "--cluster"])
     def test_can_be_groups(self, zoned, option):

@@ -173,6 +173,18 @@ def _unused_aliases(taken: set[str]) -> _Aliases:
     return _Aliases(**chosen)
 
 
+# reserved in the SQL standard; some parsers take them for names, engines do not
+_RESERVED_WORDS = {
+    *("all", "and", "any", "as", "asc", "between", "by", "case", "cast", "check"),
+    *("column", "constraint", "create", "cross", "default", "desc", "distinct"),
+    *("else", "end", "except", "exists", "false", "for", "foreign", "from", "full"),
+    *("grant", "group", "having", "in", "inner", "intersect", "into", "is", "join"),
+    *("left", "like", "limit", "not", "null", "offset", "on", "or", "order", "outer"),
+    *("primary", "references", "right", "select", "table", "then", "to", "true"),
+    *("union", "unique", "user", "using", "when", "where", "window", "with"),
+}
+
+
 def _column(name: object, what: str, to: str) -> str:
     """Write the name of a column, between quotes only if it needs them.
 
@@ -181,7 +193,9 @@ def _column(name: object, what: str, to: str) -> str:
     glot = required("sqlglot", "sql")
     if not isinstance(name, str) or not name:
         raise InputError(f"{what} must name a column; found {described(name)}.")
-    simple = name.isidentifier() and all(_is_column(name, d) for d in (to, "duckdb"))
+    is_reserved = name.lower() in _RESERVED_WORDS
+    is_read = all(_is_column(name, dialect) for dialect in (to, "duckdb"))
+    simple = name.isidentifier() and is_read and not is_reserved
     return str(glot.exp.to_identifier(name, quoted=not simple).sql("duckdb"))
 
 
