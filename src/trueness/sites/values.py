@@ -39,7 +39,7 @@ from trueness.comparison.at_threshold import compare_metric
 from trueness.comparison.paired import name_of
 from trueness.counts.values import Panel, Tally
 from trueness.evals.attempts import Attempts, pass_rate
-from trueness.inference.estimates import evaluate_measure
+from trueness.inference.estimates import estimate_from_interval, evaluate_measure
 from trueness.inference.intervals import PROPORTION, Ends, normal_quantile
 from trueness.inference.jackknife import Statistic, evaluate_statistic
 from trueness.inference.sample import apply_design
@@ -175,7 +175,9 @@ def site_value(data: SiteData, measure: SiteMeasure, level: float) -> SiteValue:
     try:
         return _evaluate_site(data, measure, level)
     except (NotEnoughCases, ZeroDivisionError):
-        undefined = Estimate(math.nan, math.nan, math.nan, level, name=measure.name)
+        undefined = estimate_from_interval(
+            math.nan, math.nan, math.nan, level, name=measure.name
+        )
         return SiteValue(undefined, math.nan, math.nan, cases=_smaller_class(data))
 
 
