@@ -34,7 +34,7 @@ class Row(NamedTuple):
 
 def ours(path: Path) -> None:
     data = pd.read_csv(trueness.samples.path("west_nile"))
-    trueness.report.write(trueness.panel(data, label="virus", scores=SCORES), path)
+    trueness.report(trueness.panel(data, label="virus", scores=SCORES), path)
 
 
 def theirs(path: Path) -> None:
@@ -52,7 +52,7 @@ def large(path: Path, n: int = 10**6) -> None:
         for k in range(20)
     }
     groups = trueness.panel(y, columns, by=rng.integers(0, 30, n))
-    trueness.report.write(trueness.panel(y, columns), path, groups=groups)
+    trueness.report(trueness.panel(y, columns), path, groups=groups)
 
 
 PAGES = {

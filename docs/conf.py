@@ -24,7 +24,7 @@ import house  # noqa: E402
 GENERATED = HERE / "_generated"
 DOORS = {
     "plots": "Figures (trueness.plots)",
-    "report": "Reports (trueness.report)",
+    "reports": "Reports (trueness.reports)",
     "estimators": "For scikit-learn (trueness.estimators)",
 }
 

@@ -108,7 +108,7 @@ def test_the_bare_command_line_says_what_to_install(bare, words):
 
 MISSING = {
     "t.plots.roc(a)": ("altair", "plots"),
-    "t.report.html(a)": ("jinja2", "report"),
+    "t.reports.html(a)": ("jinja2", "report"),
     "t.estimators.Calibrator": ("sklearn", "sklearn"),
     "t.scan('x.csv')": ("duckdb", "files"),
     "a.write('x.parquet')": ("pyarrow", "files"),

@@ -99,7 +99,7 @@ def test_pages_and_templates_use_no_retired_words():
 def test_the_reference_uses_no_retired_words():
     found = []
     public = {name: getattr(trueness, name) for name in trueness.__all__}
-    for room in (trueness.plots, trueness.report, trueness.estimators):
+    for room in (trueness.plots, trueness.reports, trueness.estimators):
         public |= {
             f"{room.__name__}.{k}": v for k, v in vars(room).items() if k[0] != "_"
         }
@@ -164,7 +164,7 @@ def test_no_error_speaks_shell_in_python():
     spoken = []
     for path in MODULES:
         room = path.relative_to(SOURCE).parts[0]
-        if room in ("cli", "app", "report", "monitoring", "samples.py"):
+        if room in ("cli", "app", "reports", "monitoring", "samples.py"):
             continue  # rooms of the shell, contracts of a command, and how to install
         for text in raised(ast.parse(path.read_text(encoding="utf-8"))):
             if re.search(r"(?<!\S)--[a-z]", text):

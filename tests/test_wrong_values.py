@@ -76,7 +76,7 @@ def test_the_day_of_a_build_is_a_number(tmp_path, monkeypatch, seconds):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", seconds)
 
     with pytest.raises(InputError, match="SOURCE_DATE_EPOCH must be"):
-        trueness.report.write(TALLY, tmp_path / "report.html")
+        trueness.report(TALLY, tmp_path / "report.html")
 
 
 def test_a_column_of_attempts_is_named_by_a_text():

@@ -46,13 +46,15 @@ Can this leaf be trusted?
     confidence_level utility_level plan_leaf top_probability compare_splits
 How good is a model by cross-validation?
     cross_validate
+What do I show to others?
+    report
 Is it good enough, and does it stay so?
     check watch load_watch psi
 What can go wrong?
     InputError NotEnoughCases Infeasible NotConvergedWarning OptimisticWarning
     DoubtfulAssumptionWarning CleanedWarning
 
-``trueness.plots`` draws, ``trueness.report`` writes the report, ``trueness.estimators``
+``trueness.plots`` draws, ``trueness.reports`` has the report, ``trueness.estimators``
 is for scikit-learn, ``trueness.samples`` holds data to try things on, and
 ``trueness.records`` the classes of answers. What few people need has its place in its
 room: ``trueness.ranking.hull``, ``trueness.trees.tree_levels``.
@@ -86,8 +88,9 @@ _ROOMS = (
 # a public name and the module that holds it, which is loaded when the name is used
 _MODULES = {name: module for name, module in _NAMES.items() if name not in _OPEN}
 
-# what needs scikit-learn is no part of ``from trueness import *``
-__all__ = [n for n, home in _MODULES.items() if "estimators" not in home]
+# what needs scikit-learn or Jinja2 is no part of ``from trueness import *``
+_NEED_MORE = ("trueness.estimators", "trueness.reports")
+__all__ = [n for n, home in _MODULES.items() if not home.startswith(_NEED_MORE)]
 
 # what a room asks of a room above it: the function, and the module that has it
 _register_handlers(

@@ -4,7 +4,7 @@ from trueness import (
     estimators as estimators,
     plots as plots,
     records as records,
-    report as report,
+    reports as reports,
     samples as samples,
 )
 from trueness._core.checks.errors import (
@@ -162,6 +162,7 @@ from trueness.ranking.scorecards import (
 )
 from trueness.readers.analysis import reader_study as reader_study
 from trueness.readers.planning import plan_readers as plan_readers
+from trueness.reports import report as report
 from trueness.scale.application import apply as apply
 from trueness.scale.certificates import bounds as bounds
 from trueness.scale.refinement import (

@@ -137,11 +137,11 @@ class Evaluator(ModelEvaluator):  # type: ignore[misc]
         t = tally(dataset.labels_data, score, positive=config.get("positive"))
         metrics = log(_answers(t, config), run_id=run_id)
         if config.get("report", True):
-            from trueness import report  # Jinja2 is loaded when it is needed
+            from trueness.reports import report  # Jinja2 is loaded when it is needed
 
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "report.html"
-                report.write(t, path)
+                report(t, path)
                 log(path, run_id=run_id)
         return EvaluationResult(metrics=metrics, artifacts={}, run_id=run_id)
 

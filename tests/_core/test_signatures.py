@@ -14,7 +14,7 @@ CALLED = {"Seed": "rng", "LatentPosterior": "post"}
 UNWANTED = {"repeats", "n_boot", "resamples", "simulations", "seed", "random_state"}
 ROOMS = (
     trueness,
-    *(importlib.import_module(f"trueness.{r}") for r in ("plots", "report")),
+    *(importlib.import_module(f"trueness.{r}") for r in ("plots", "reports")),
 )
 PUBLIC = {
     f"{room.__name__}.{name}": getattr(room, name)

@@ -150,8 +150,8 @@ def test_figures_and_reports(tmp_path):
     assert one == trueness.plots.roc(T).to_dict()
     both = trueness.plots.roc(Y, {"a": A, "b": B}).to_dict()
     assert both == trueness.plots.roc(P).to_dict()
-    trueness.report.write(Y, A, tmp_path / "one.html")
-    trueness.report.write(FRAME, tmp_path / "two.html", label="y", score="a")
+    trueness.report(Y, A, tmp_path / "one.html")
+    trueness.report(FRAME, tmp_path / "two.html", label="y", score="a")
     texts = [Path(tmp_path, f"{k}.html").read_text() for k in ("one", "two")]
     assert texts[0].count("<svg") == texts[1].count("<svg") > 3
 

@@ -81,7 +81,7 @@ def test_folds_are_asked_as_wholes(two):
     with pytest.raises(InputError, match="auc takes level= alone; found 'method'"):
         trueness.auc(folds["lr"], method="delong")
     with pytest.raises(InputError, match="write does not take folds"):
-        trueness.report.write(two, "page.html")
+        trueness.report(two, "page.html")
 
 
 @pytest.mark.parametrize("metric", ["auc", "accuracy", "brier"])

@@ -44,7 +44,7 @@ def test_a_report_without_sites_has_none(sites, whole):
 
 
 def test_the_page_is_drawn_with_it(sites, whole):
-    text = trueness.report.html(whole, sites=sites)
+    text = trueness.reports.html(whole, sites=sites)
 
     assert "Does it hold at every site, and at the next one?" in text
     assert "next site (prediction)" in text

@@ -63,7 +63,7 @@ WRITERS = {
     "watch.json": lambda: watched("watch.json"),
     "watch.parquet": lambda: watched("watch.parquet"),
     "roc.svg": lambda: trueness.plots.save(trueness.plots.roc(t), "roc.svg"),
-    "page.html": lambda: trueness.report.write(t, "page.html"),
+    "page.html": lambda: trueness.report(t, "page.html"),
     "stream.parquet": streamed,
     "cli.json": lambda: shell("watch", "cli.json", "cases.csv", *cases, "--name",
         str(time.time_ns()), *([] if Path("cli.json").exists() else

@@ -33,7 +33,7 @@ print(json.dumps([
     [b.low, b.high],
     tr.best_combination(tr.latent_class(p, rng=0), criterion="fdr").formula,
     CliRunner().invoke(app, words).output,
-    tr.report.html(y, s),
+    tr.reports.html(y, s),
 ]))
 """
 

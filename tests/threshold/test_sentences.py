@@ -51,7 +51,7 @@ def test_the_written_threshold_flags_the_same_cases(scale, rng):
     )
     assert low < at <= high
     assert float(re.search(f"threshold: {NUMBER} in", repr(point))[1]) == at
-    page = trueness.report.html(t)
+    page = trueness.reports.html(t)
     advice = re.search(f"gives it {NUMBER} or more", page)[1]
     tile = re.search(f"flag from a score of.*?{NUMBER}<", page, re.DOTALL)[1]
     assert advice == tile

@@ -147,7 +147,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "plots.roc(y_true, y_score)": (
         *("plot_roc", "ggroc", "plot_roc_curve", "plot", "plots"),
     ),
-    'report.write(data, "report.html")': ("report", "html_report"),
+    'report(data, "report.html")': ("html_report", "reports"),
     'save_map(map, "map.json")': ("save", "dump"),
     'load_map("map.json")': ("load",),
     "estimators.Calibrator(model)": ("estimators",),

@@ -38,8 +38,8 @@ from trueness.findings.subject import apart, asked_of_two, of_one_cut
 from trueness.findings.without_labels import HOW
 from trueness.metrics.definitions import SYNONYMS
 from trueness.metrics.grammar import known_names
-from trueness.report import embedded, environment, file_of, moving
-from trueness.report.svg import WIDTH, draw
+from trueness.reports import embedded, environment, file_of, moving
+from trueness.reports.svg import WIDTH, draw
 from trueness.threshold.constraints import asks_for_two_cuts, without_deferral_cost
 
 # what is answered at once; other questions wait until somebody opens them

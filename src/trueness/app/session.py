@@ -53,7 +53,7 @@ from trueness.findings.where_to_cut import Steps, columns, every_step, met, shor
 from trueness.inference.verification import without_unlabelled_warning
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import RateComparison
-from trueness.report import render
+from trueness.reports import render
 from trueness.threshold.zones import best_thresholds
 
 REPORT, MAP, COMBINER = "report.html", "map.json", "combiner.json"

@@ -462,7 +462,7 @@ def write_report(page: Page, output: Path | None, say_so: bool = True) -> int:
     """Write a page where it was asked for, say so, and give its size."""
     if output is None:
         return 0
-    from trueness.report import write_page  # Jinja2 is loaded when needed
+    from trueness.reports import write_page  # Jinja2 is loaded when needed
 
     written = write_page(page, output)
     if say_so:

@@ -88,7 +88,7 @@ def page_about(
 ) -> Page:
     """Find everything that a report shows.
 
-    Parameters as in :func:`trueness.report.write`; ``data`` may be tallies by name, or,
+    Parameters as in :func:`trueness.report`; ``data`` may be tallies by name, or,
     with ``classes``, of each class against the rest.
     """
     data, fewer = subjects.strongest(data, classifier)

@@ -432,7 +432,7 @@ def judged(
 ) -> Page:
     """Report on judged answers of one system or several.
 
-    Parameters as in :func:`trueness.report.write_judges`.
+    Parameters as in :func:`trueness.reports.write_judges`.
     """
     several, found = len(rates) > 1, pass_rates(rates, compared)
     texts = dict(zip(rates, told_apart(list(rates), NAME), strict=True))

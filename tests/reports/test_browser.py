@@ -25,7 +25,7 @@ def panel():
 @pytest.fixture(scope="module")
 def path(panel, tmp_path_factory):
     target = tmp_path_factory.mktemp("report") / "report.html"
-    trueness.report.write(panel, target, subject_to=["recall >= 0.7"])
+    trueness.report(panel, target, subject_to=["recall >= 0.7"])
     return target
 
 
@@ -194,7 +194,7 @@ def everything(panel, tmp_path_factory):
     """A report with all sections that cases with labels can have."""
     target = tmp_path_factory.mktemp("report") / "everything.html"
     asked = {"cost": {"fp": 1, "fn": 5}, "groups": {"x": panel, "y": panel}}
-    trueness.report.write(panel, target, subject_to=["recall >= 0.7"], **asked)
+    trueness.report(panel, target, subject_to=["recall >= 0.7"], **asked)
     return target
 
 
@@ -203,7 +203,7 @@ def without_labels(tmp_path_factory):
     target = tmp_path_factory.mktemp("report") / "votes.html"
     rows = [[0, 0, 0], [1, 0, 1], [1, 1, 1]]
     votes = trueness.Panel(["s", "t", "u"], rows, unknown=[50, 9, 31])
-    trueness.report.write(votes, target)
+    trueness.report(votes, target)
     return target
 
 
@@ -236,7 +236,7 @@ def test_prints_all_of_it_and_no_controls(browser, path):
 def nine_digits(tmp_path_factory):
     target = tmp_path_factory.mktemp("report") / "large.html"
     many = trueness.Tally([0.9, 0.1], pos=[423456789, 5], neg=[7, 523456789])
-    trueness.report.write(many, target)
+    trueness.report(many, target)
     return target
 
 

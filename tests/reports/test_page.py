@@ -15,8 +15,8 @@ from trueness.findings.notes import REPORT, say
 from trueness.findings.page import page_about
 from trueness.findings.where_to_cut import steps
 from trueness.findings.which_is_better import fewer
-from trueness.report import render
-from trueness.report.svg import draw
+from trueness.reports import render
+from trueness.reports.svg import draw
 
 
 def cases(rng, n, shift=1.0):
@@ -183,7 +183,7 @@ EDGES = {
 
 @pytest.mark.parametrize("name", EDGES)
 def test_edges_make_a_report(name):
-    text = trueness.report.html(EDGES[name])
+    text = trueness.reports.html(EDGES[name])
     assert text.startswith("<!doctype html>")
     assert "nan" not in re.sub(r"<script.*?</script>", "", text, flags=re.S).split()
 
@@ -203,17 +203,17 @@ def test_what_cannot_be_asked_of_a_report_is_said(asked, match, panel, tmp_path)
     path = tmp_path / "report.html"
     path.write_text("old")
     with pytest.raises(ValueError, match=match):
-        trueness.report.write(panel, **{"path": path} | asked)
+        trueness.report(panel, **{"path": path} | asked)
     assert path.read_text() == "old"  # a file is written whole, or not at all
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_what_cannot_be_reported_is_said(panel, tmp_path):
     with pytest.raises(trueness.NotEnoughCases, match="report needs at least one pos"):
-        trueness.report.html(trueness.tally([0, 0], [0.1, 0.2]))
-    with pytest.raises(trueness.InputError, match=r"Type trueness\.report\.write\(y_"):
-        trueness.report.write(([0, 1], [0.1, 0.2]), tmp_path / "r.html")
-    made = trueness.report.write(panel["a"], tmp_path / "r.html")
+        trueness.reports.html(trueness.tally([0, 0], [0.1, 0.2]))
+    with pytest.raises(trueness.InputError, match=r"Type trueness\.report\(y_"):
+        trueness.report(([0, 1], [0.1, 0.2]), tmp_path / "r.html")
+    made = trueness.report(panel["a"], tmp_path / "r.html")
     assert made.path.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
@@ -224,7 +224,7 @@ def test_many_classifiers_and_groups_stay_under_two_megabytes(rng, monkeypatch):
     y = (np.arange(300) % 3 == 0).astype(int)
     columns = {f"model {k}": rng.random(y.size) * (1 + y) / 2 for k in range(20)}
     groups = trueness.panel(y, columns, by=np.arange(y.size) // 10)
-    text = trueness.report.html(trueness.panel(y, columns), groups=groups)
+    text = trueness.reports.html(trueness.panel(y, columns), groups=groups)
     assert len(text.encode()) < 2_000_000
     assert text.count("<td>") > 3000  # all of them are there
 
@@ -264,7 +264,7 @@ def test_hostile_names_never_become_markup():
     hostile = trueness.panel(y, columns)
     head = {"title": HOSTILE[0], "source": HOSTILE[1]}
     groups = {HOSTILE[0]: hostile, "b": hostile}
-    text = trueness.report.html(hostile, **head, groups=groups)
+    text = trueness.reports.html(hostile, **head, groups=groups)
     reader = Reader()
     reader.feed(text)
     assert reader.tags.count("script") == 2
@@ -327,7 +327,7 @@ def test_a_report_says_which_model_its_results_come_from():
     rows = trueness.scan(trueness.samples.path("hiv"))
     votes = trueness.panel(rows, scores=names, count="count")
     post = trueness.latent_class(votes)
-    page = trueness.report.html(votes)
+    page = trueness.reports.html(votes)
     ends = (post.prevalence.low, post.prevalence.high)
     low, high = (f"{100 * v:.1f} %" for v in ends)
     assert f"{low} to {high}" in page
@@ -336,7 +336,7 @@ def test_a_report_says_which_model_its_results_come_from():
     assert "All results assume that" not in page
     assert ">nan" not in page
     with pytest.raises(trueness.InputError, match="needs several classifiers"):
-        trueness.report.html(votes["V1"])
+        trueness.reports.html(votes["V1"])
 
 
 def test_scores_without_labels_have_no_headline():
@@ -386,7 +386,7 @@ def test_votes_are_drawn_for_shared_and_for_independent_errors():
     alone = [e.value for e in posterior.independent.sensitivity.values()]
     assert sensitivity.data.low.tolist() == lows
     assert sensitivity.data.marks["if errors were independent"].tolist() == alone
-    assert ">nan" not in trueness.report.html(votes)
+    assert ">nan" not in trueness.reports.html(votes)
 
 
 def test_one_classifier_that_cannot_meet_the_limits_does_not_stop_the_report():
@@ -493,7 +493,7 @@ def test_classes_are_held_against_the_rest(tmp_path):
     page = page_about(classes, classes=True)
     assert "3 classes, each compared with the rest" in words(page)
     assert "a against the rest" in page.tiles[3][0]
-    assert trueness.report.write(classes, tmp_path / "r.html").size > 1000
+    assert trueness.report(classes, tmp_path / "r.html").size > 1000
     two = {"a": classes["a"], "b": trueness.tally([0, 1], [1, 2])}
     with pytest.raises(trueness.InputError, match="one_vs_rest"):
         page_about(two, classes=True)
@@ -526,12 +526,12 @@ def test_a_report_takes_every_design(tmp_path):
         (some, {"unlabelled": "missing at random"}, "positives among labelled"),
     ):
         scores = {"a": p, "b": np.round(p, 1).clip(0.1, 0.9)}
-        text = trueness.report.html(labels, scores, **asked, **design)
+        text = trueness.reports.html(labels, scores, **asked, **design)
         e = trueness.auc(labels, p, **design)
         assert f"95 % CI {e.low:.3f} to {e.high:.3f}" in text
         assert told in text
     with pytest.raises(trueness.InputError, match="case-control"):
-        trueness.report.write(y, p, tmp_path / "r.html", sampling="case-control")
+        trueness.report(y, p, tmp_path / "r.html", sampling="case-control")
     # the dot is on the curves, whatever the prevalence
     t = trueness.tally(y, p, prevalence=0.02)
     found, curve = at_start(page_about(t)), trueness.precision_recall(t)

@@ -1,6 +1,6 @@
 r"""What do I send to my boss? The door for Jinja2.
 
-``html(data)`` gives a report as text, ``write(data, path)`` one self-contained file: no
+``report(data, path)`` writes one self-contained file, ``html(data)`` gives its text: no
 network, no foreign script, under 2 MB. ``findings`` finds what is to be said and drawn,
 ``svg`` draws figure data, and this lays all of it out as one page. No number is
 computed here, nor in the script of the page, which looks numbers up.
@@ -49,15 +49,15 @@ _required("jinja2", "report")  # says what to install, which the next lines do n
 import jinja2  # noqa: E402
 from markupsafe import Markup  # noqa: E402
 
-from trueness.report import svg  # noqa: E402
+from trueness.reports import svg  # noqa: E402
 
-__all__ = ["Report", "html", "write", "write_judges"]
+__all__ = ["Report", "html", "report", "write_judges"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class ReportWords(TypedDict, total=False):
-    """What can be asked of a report, word by word; :func:`write` says what it means."""
+    """What can be asked of a report; :func:`report` says what each word means."""
 
     title: str
     source: str
@@ -87,7 +87,6 @@ def _spelt_out(function: F) -> F:
     words = (passed_on[name] for name in ReportWords.__annotations__)
     given += [p.replace(kind=p.KEYWORD_ONLY) for p in words]
     vars(function)["__signature__"] = own.replace(parameters=given)
-    vars(function)["typed"] = f"report.{function.__name__}"
     return function
 
 
@@ -96,14 +95,14 @@ def _spelt_out(function: F) -> F:
 def html(data: Panel | Tally, **words: Unpack[ReportWords]) -> str:
     """What can be said about these classifiers, as one HTML page?
 
-    Parameters as in :func:`trueness.report.write`.
+    Parameters as in :func:`trueness.report`.
     """
     return render(page_about(data, **words, classes=isinstance(data, Mapping)))
 
 
 @of_counts
 @_spelt_out
-def write(
+def report(
     data: Panel | Tally, path: str | os.PathLike[str], **words: Unpack[ReportWords]
 ) -> Report:
     """Write a report to a file, all or nothing.
