@@ -60,8 +60,10 @@ def test_the_table_of_metrics_is_complete():
             assert SYNONYMS[alias] == name
     assert not set(SYNONYMS) & (set(METRICS) | set(METRIC_FAMILIES))
     assert set(SYNONYMS.values()) <= set(METRICS) | set(METRIC_FAMILIES)
-    assert trueness.recall.is_share
-    assert not any(m.is_share for m in (trueness.f1, trueness.flagged, trueness.mcc))
+    assert trueness.recall.is_proportion
+    assert not any(
+        m.is_proportion for m in (trueness.f1, trueness.flagged, trueness.mcc)
+    )
 
 
 def test_floats_and_whole_numbers_come_from_one_formula(rng):

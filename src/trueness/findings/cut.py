@@ -32,7 +32,7 @@ from trueness.findings.records import (
 from trueness.findings.subject import UNNAMED, Wanted, cut_of
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS, SHOWN
-from trueness.metrics.grammar import cases_of, is_share, text_of
+from trueness.metrics.grammar import cases_of, is_proportion, text_of
 from trueness.ranking.areas import auc
 from trueness.ranking.figures import score_figure
 from trueness.threshold import sentences
@@ -281,7 +281,7 @@ def _promised(t: Tally, q: Wanted) -> CutFinding:
 def _proof(p: Proof) -> Note:
     name, sign, _ = p.constraint.split(maxsplit=2)
     text, many = text_of(name), numbers.counted(p.cases, *cases_of(name))
-    write = numbers.percent if is_share(name) else numbers.written
+    write = numbers.percent if is_proportion(name) else numbers.written
     return note(
         "proof",
         text=text[:1].upper() + text[1:],

@@ -31,7 +31,7 @@ from trueness.inference.verification import impute_labels
 from trueness.metrics.algebra import Constraint
 from trueness.metrics.confusion import Confusion, sweep, thresholds
 from trueness.metrics.definitions import METRICS, SHOWN
-from trueness.metrics.grammar import is_share, text_of
+from trueness.metrics.grammar import is_proportion, text_of
 from trueness.metrics.intervals import meant_by_rows
 from trueness.ranking.figures import curve_figure, score_figure
 from trueness.threshold import cost_figures, sentences
@@ -57,7 +57,7 @@ def quantity(name: str) -> Quantity:
     if name in COUNTS:
         return name, text_of(name), "count"
     text = "cost per case" if name == "cost" else text_of(name)
-    return name, text, "share" if is_share(name) else "number"
+    return name, text, "share" if is_proportion(name) else "number"
 
 
 READOUT = tuple(quantity(name) for name in FIRST)
@@ -216,7 +216,7 @@ def short(name: str, values: ArrayLike) -> list[Any]:
     given = np.asarray(values).tolist()
     if name in (*COUNTS, "threshold"):
         return [None if v == np.inf else v for v in given]
-    if name in METRICS and is_share(name):
+    if name in METRICS and is_proportion(name):
         texts = [percent(v) if np.isfinite(v) else "" for v in given]
         return [float(f"{float(x[:-2]) / 100:.9g}") if x else None for x in texts]
     return [float(f"{v:.4g}") if np.isfinite(v) else None for v in given]

@@ -34,6 +34,8 @@ Direction = Literal["higher", "lower", "none"]
 # "unknown"   nothing, as of a metric of the user's own.
 Shape = Literal["quotient", "product", "bent", "unknown"]
 Coefficients = tuple[float, float, float, float]
+# from tp, fp, fn and tn to the numerator and the denominator of a quotient
+Polynomials = Callable[[Any, Any, Any, Any], tuple[Any, Any]]
 
 
 class Ratio(NamedTuple):
@@ -41,11 +43,6 @@ class Ratio(NamedTuple):
 
     over: Coefficients
     under: Coefficients | None  # None: a plain sum
-
-
-def _bounding(sign: str) -> Callable[[Metric, Metric | float], Constraint]:
-    """Make a comparison of a metric, which is a constraint."""
-    return lambda self, bound: constraint_of(self, sign, bound)
 
 
 @final
@@ -90,7 +87,7 @@ class Metric:
     ratio: Ratio | None = None
     terms: tuple[tuple[float, Metric], ...] | None = None
     constant: float = 0.0
-    exact: Callable[[Any, Any, Any, Any], tuple[Any, Any]] | None = None
+    exact: Polynomials | None = None
     root: bool = False
     shape: Shape = "unknown"
     aliases: tuple[str, ...] = ()
@@ -129,12 +126,14 @@ class Metric:
         return len(self.parts) == 1 and self.parts[0][1].root
 
     @property
-    def is_share(self) -> bool:
-        """Is it a share of cases, which people read in per cent?"""
+    def is_proportion(self) -> bool:
+        """Is it a proportion of cases, which people read in per cent?"""
         if self.ratio is None or self.ratio.under is None:
             return False
-        pairs = zip(self.ratio.over, self.ratio.under, strict=True)
-        return all(over in (0, under) and under in (0, 1) for over, under in pairs)
+        return all(
+            over in (0, under) and under in (0, 1)
+            for over, under in zip(self.ratio.over, self.ratio.under, strict=True)
+        )
 
     def __call__(self, c: Any, *args: Any, **options: Any) -> Any:
         """Give the value at each threshold; NaN where it is undefined.
@@ -144,33 +143,51 @@ class Metric:
         """
         if not hasattr(c, "tp"):
             return handler("metric_at")(self, c, *args, **options)
-        c = c.in_arrays
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if c.tp.ndim != 1 or c.tp.size <= BLOCK:
-                return self._value(c)
-            value = np.empty(c.tp.size)
-            for b in blocks(c.tp.size):
-                value[b] = self._value(c[b])
-            return value
 
-    def _value(self, c: Confusion) -> Any:
+        confusion: Confusion = c.in_arrays
+        n_thresholds = confusion.tp.size
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if confusion.tp.ndim != 1 or n_thresholds <= BLOCK:
+                return self._value(confusion)
+
+            values = np.empty(n_thresholds)
+            for block in blocks(n_thresholds):
+                values[block] = self._value(confusion[block])
+            return values
+
+    def _value(self, confusion: Confusion) -> Any:
+        """Return the value by the form that the metric has."""
         if self.terms is not None:
-            total: Any = np.zeros_like(c.tp, dtype=np.float64) + self.constant
-            for w, part in self.terms:
-                total = total + w * part._value(c)
-            return total
+            return self._sum_value(self.terms, confusion)
         if self.ratio is not None:
-            top, under = c.weighed(self.ratio.over), self.ratio.under
+            return self._ratio_value(self.ratio, confusion)
+        if self.exact is not None:
+            return self._quotient_value(self.exact, confusion)
+        assert self.function is not None  # noqa: S101  # a metric has some form
+        return self.function(confusion)
+
+    def _sum_value(self, terms: Terms, confusion: Confusion) -> Any:
+        total: Any = np.zeros_like(confusion.tp, dtype=np.float64) + self.constant
+        for coefficient, part in terms:
+            total = total + coefficient * part._value(confusion)
+        return total
+
+    def _ratio_value(self, ratio: Ratio, confusion: Confusion) -> Any:
+        numerator = confusion.weighed(ratio.over)
+        if ratio.under is None:
             # "+ 0.0": a count is a number among numbers, also if nothing is divided
-            return top + 0.0 if under is None else np.true_divide(top, c.weighed(under))
-        if self.exact is None:
-            assert self.function is not None  # noqa: S101  # a metric has some form
-            return self.function(c)
+            return numerator + 0.0
+        return np.true_divide(numerator, confusion.weighed(ratio.under))
+
+    def _quotient_value(self, formula: Polynomials, confusion: Confusion) -> Any:
         # counts of 10^9 overflow int64 when four of them are multiplied
-        counts = (np.asarray(n, dtype=np.float64) for n in c.cells)
+        counts = [np.asarray(count, dtype=np.float64) for count in confusion.cells]
         # one division: tp/pos - fp/neg would round twice and break exact ties
-        found = np.true_divide(*self.exact(*counts))
-        return np.copysign(np.sqrt(np.abs(found)), found) if self.root else found
+        numerator, denominator = formula(*counts)
+        value = np.true_divide(numerator, denominator)
+        if self.root:
+            return np.copysign(np.sqrt(np.abs(value)), value)
+        return value
 
     def __repr__(self) -> str:
         """Give the text that :func:`metric` reads."""
@@ -178,14 +195,24 @@ class Metric:
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         """Travel to another process by name, since formulas cannot."""
-        read = handler("metric")
+        read_metric = handler("metric")
+        if self._is_built_in(read_metric):
+            return read_metric, (self.name,)
+        return super().__reduce_ex__(protocol)
+
+    def _is_built_in(self, read_metric: Callable[[str], Metric]) -> bool:
+        """Does its name mean this very metric, so that the name can stand for it?"""
+        if self.terms is not None:
+            return False
         try:
-            same = read(self.name) if self.terms is None else None
+            namesake = read_metric(self.name)
         except InputError:  # a metric of the user's own
-            same = None
-        forms = (self.function, self.ratio, self.exact)
-        known = same and (same.function, same.ratio, same.exact) == forms
-        return (read, (self.name,)) if known else super().__reduce_ex__(protocol)
+            return False
+        return (
+            namesake.function == self.function
+            and namesake.ratio == self.ratio
+            and namesake.exact == self.exact
+        )
 
     def __add__(self, other: Metric | float) -> Metric:
         if isinstance(other, Metric):
@@ -194,7 +221,9 @@ class Metric:
 
     def __mul__(self, factor: float) -> Metric:
         factor = _real(factor, "*")
-        scaled = tuple((times(factor, w), part) for w, part in self.parts)
+        scaled = tuple(
+            (times(factor, coefficient), part) for coefficient, part in self.parts
+        )
         return _sum(scaled, times(factor, self.constant))
 
     __radd__ = __add__
@@ -218,37 +247,61 @@ class Metric:
             raise InputError(f"{self.name} cannot be divided by 0.")
         return self * (1 / number)
 
-    __ge__, __le__ = _bounding(">="), _bounding("<=")
-    __gt__, __lt__ = _bounding(">"), _bounding("<")
+    def __ge__(self, bound: Metric | float) -> Constraint:
+        return constraint_of(self, ">=", bound)
+
+    def __le__(self, bound: Metric | float) -> Constraint:
+        return constraint_of(self, "<=", bound)
+
+    def __gt__(self, bound: Metric | float) -> Constraint:
+        return constraint_of(self, ">", bound)
+
+    def __lt__(self, bound: Metric | float) -> Constraint:
+        return constraint_of(self, "<", bound)
 
 
 Terms = tuple[tuple[float, Metric], ...]
 
 
-def weights_of(m: Metric) -> tuple[float, float, float, float] | None:
-    """Give the weights of tp, fp, fn and tn, if the metric is a plain sum of them."""
-    total = [0.0] * 4
-    for w, part in m.parts:
-        if m.constant or part.ratio is None or part.ratio.under is not None:
+def count_weights(metric: Metric) -> Coefficients | None:
+    """Return the weights of tp, fp, fn and tn, if the metric is a plain sum of them."""
+    if metric.constant:
+        return None
+
+    totals = [0.0, 0.0, 0.0, 0.0]
+    for coefficient, part in metric.parts:
+        if part.ratio is None or part.ratio.under is not None:
             return None
-        each = zip(total, part.ratio.over, strict=True)
-        total = [plus(t, times(w, v)) for t, v in each]
-    return tuple(total)  # type: ignore[return-value]
+        for cell, weight in enumerate(part.ratio.over):
+            totals[cell] = plus(totals[cell], times(coefficient, weight))
+    tp, fp, fn, tn = totals
+    return tp, fp, fn, tn
 
 
-def _quotient(a: Metric, b: Metric) -> Metric:
+def _quotient(numerator: Metric, denominator: Metric) -> Metric:
     """Divide a weighted sum of counts by another: it stays exact in whole numbers."""
-    over, under = weights_of(a), weights_of(b)
+    over = count_weights(numerator)
+    under = count_weights(denominator)
     if over is None or under is None or not any(under):
         raise InputError(
             f"Only weighted sums of counts can be divided by each other (tp / (tp + "
-            f"fp)), so that values stay exact; found ({a.name}) / ({b.name})."
+            f"fp)), so that values stay exact; found ({numerator.name}) / "
+            f"({denominator.name})."
         )
 
-    names = (m.name if m.name.isidentifier() else f"({m.name})" for m in (a, b))
-    about: Any = {"question": "A quotient of counts.", "shape": "quotient"}
-    about |= {"direction": "none", "range": (-np.inf, np.inf)}
-    return Metric(" / ".join(names), ratio=Ratio(over, under), **about)
+    return Metric(
+        f"{_in_brackets(numerator)} / {_in_brackets(denominator)}",
+        ratio=Ratio(over, under),
+        direction="none",
+        range=(-np.inf, np.inf),
+        question="A quotient of counts.",
+        shape="quotient",
+    )
+
+
+def _in_brackets(metric: Metric) -> str:
+    """Write a metric so that it can stand beside a division sign."""
+    return metric.name if metric.name.isidentifier() else f"({metric.name})"
 
 
 def _real(value: object, sign: str) -> float:
@@ -261,22 +314,26 @@ def _real(value: object, sign: str) -> float:
     return _options.real_number(value, f"the number after {sign!r}")
 
 
-def classes_of(m: Metric) -> tuple[bool, bool]:
+def classes_of(metric: Metric) -> tuple[bool, bool]:
     """Does a metric depend on the positives, and on the negatives?"""
-    # tried on one table, and on four in which one cell has twice the share
+    # tried on one table, and on four in which one cell has twice the proportion
     cells = np.array([7.0, 3.0, 4.0, 10.0]) * (1 + np.eye(5, 4, k=-1))
     cells *= 24 / cells.sum(axis=1, keepdims=True)
-    plain, *moved = np.asarray(m(Confusion(*cells.T)), dtype=np.float64)
-    tp, fp, fn, tn = (bool(abs(x - plain) > 1e-12 * abs(plain)) for x in moved)
-    return tp or fn, fp or tn
+    original, *changed = np.asarray(metric(Confusion(*cells.T)), dtype=np.float64)
+
+    tp, fp, fn, tn = np.abs(np.array(changed) - original) > 1e-12 * abs(original)
+    return bool(tp or fn), bool(fp or tn)
 
 
 @lru_cache(maxsize=256)
-def depends_on_prevalence(m: Metric) -> bool:
-    """Does the metric change with the share of positives? (Class rates do not.)"""
+def depends_on_prevalence(metric: Metric) -> bool:
+    """Does the metric change with the prevalence? (Rates within a class do not.)"""
     # tried on one confusion matrix of irregular numbers at three prevalences
-    c = Confusion(31.0, 17.0, 12.0, 53.0)
-    values = [float(m(c.at_prevalence(p))) for p in (0.13, 0.41, 0.77)]
+    confusion = Confusion(31.0, 17.0, 12.0, 53.0)
+    values = [
+        float(metric(confusion.at_prevalence(prevalence)))
+        for prevalence in (0.13, 0.41, 0.77)
+    ]
     return max(values) - min(values) > 1e-12 * max(map(abs, values))
 
 
@@ -291,7 +348,9 @@ def as_fraction(value: float) -> Fraction:
     """
     value = _options.real_number(value, "A number of a metric")
     simple = Fraction(value).limit_denominator(1000)
-    return simple if float(simple) == value else Fraction(repr(value))
+    if float(simple) == value:
+        return simple
+    return Fraction(repr(value))
 
 
 def plus(a: float, b: float) -> float:
@@ -315,37 +374,71 @@ def _as_float(value: Fraction) -> float:
 
 
 def _sum(terms: Terms, constant: float) -> Metric:
-    """Build the metric ``constant + sum(weight * part)``, equal parts collected."""
-    weight: dict[str, float] = {}
-    parts = {part.name: part for _, part in terms}
-    for w, part in terms:
-        weight[part.name] = plus(weight.get(part.name, 0.0), w)
-    kept = tuple((w, parts[name]) for name, w in weight.items() if w)
-    low, high = constant, constant
-    for w, part in kept:
-        # a negative weight makes the upper end the lower one
-        ends = sorted(w * end for end in part.range)
-        low, high = low + ends[0], high + ends[1]
+    """Build ``constant + sum(coefficient * part)``, with equal parts collected."""
+    collected = _collect_parts(terms)
+    return Metric(
+        _write_sum(collected, constant),
+        terms=collected,
+        constant=constant,
+        direction=_direction_of_sum(collected),
+        range=_range_of_sum(collected, constant),
+        reference="; ".join(part.reference for _, part in collected if part.reference),
+        question="A weighted sum.",
+    )
 
-    sign = {"higher": 1, "lower": -1, "none": 0}
-    ways = {np.sign(w) * sign[part.direction] for w, part in kept}
-    way: Any = "higher" if ways == {1} else "lower" if ways == {-1} else "none"
-    said = "; ".join(p.reference for _, p in kept if p.reference)
-    form: Any = {"terms": kept, "constant": constant, "question": "A weighted sum."}
-    name = _write_sum(kept, constant)
-    return Metric(name, direction=way, range=(low, high), reference=said, **form)
+
+def _collect_parts(terms: Terms) -> Terms:
+    """Add up the coefficients of equal parts, and leave out those that cancel."""
+    parts = {part.name: part for _, part in terms}
+    coefficients = dict.fromkeys(parts, 0.0)
+    for coefficient, part in terms:
+        coefficients[part.name] = plus(coefficients[part.name], coefficient)
+    return tuple(
+        (coefficient, parts[name])
+        for name, coefficient in coefficients.items()
+        if coefficient
+    )
+
+
+def _range_of_sum(terms: Terms, constant: float) -> tuple[float, float]:
+    low = high = constant
+    for coefficient, part in terms:
+        # a negative coefficient makes the upper end the lower one
+        ends = [coefficient * end for end in part.range]
+        low += min(ends)
+        high += max(ends)
+    return low, high
+
+
+def _direction_of_sum(terms: Terms) -> Direction:
+    """Which way is better? No way, where the parts disagree."""
+    signs = {"higher": 1, "lower": -1, "none": 0}
+    directions = {
+        np.sign(coefficient) * signs[part.direction] for coefficient, part in terms
+    }
+    if directions == {1}:
+        return "higher"
+    if directions == {-1}:
+        return "lower"
+    return "none"
 
 
 def _write_sum(terms: Terms, constant: float) -> str:
     text = ""
-    for w, part in terms:
-        size = "" if abs(w) == 1 else f"{write_number(abs(w))}*"
-        join = (" - " if w < 0 else " + ") if text else ("-" if w < 0 else "")
-        text += f"{join}{size}{part.name}"
+    for coefficient, part in terms:
+        size = abs(coefficient)
+        factor = "" if size == 1 else f"{write_number(size)}*"
+        text = _append_term(text, f"{factor}{part.name}", negative=coefficient < 0)
     if constant or not text:
-        join = (" - " if constant < 0 else " + ") if text else ""
-        text += join + write_number(abs(constant) if text else constant)
+        text = _append_term(text, write_number(abs(constant)), negative=constant < 0)
     return text
+
+
+def _append_term(text: str, term: str, *, negative: bool) -> str:
+    """Write a term behind the others, or as the first one."""
+    if not text:
+        return f"-{term}" if negative else term
+    return f"{text} - {term}" if negative else f"{text} + {term}"
 
 
 def write_number(value: float) -> str:
@@ -372,9 +465,9 @@ class Constraint:
     sign: Literal[">=", "<=", ">", "<"]
     bound: float
 
-    def __call__(self, c: Confusion) -> Any:
+    def __call__(self, confusion: Confusion) -> Any:
         """Say where the constraint holds."""
-        return self.decide(self.metric(c))
+        return self.decide(self.metric(confusion))
 
     @property
     def upward(self) -> bool:
@@ -427,53 +520,75 @@ DIGITS = 30
 def in_fractions(metric: Metric, counts: tuple[Any, ...], unit: int) -> Array:
     """Evaluate a metric, without its constant, of counts ``unit`` times too large."""
     total = np.full(counts[0].shape, Fraction(0))
-    for w, part in metric.parts:
-        weight = as_fraction(w)
+    for coefficient, part in metric.parts:
+        weight = as_fraction(coefficient)
         if metric.is_root:
             weight *= abs(weight)
-        pairs = zip(*quotient(part, counts, unit), strict=True)
-        # an infinite value at one of several prevalences
-        each = [Fraction(a, b) if b else math.inf * (a > 0 or -1) for a, b in pairs]
+        values = _quotients(part, counts, unit)
         if part.root and not metric.is_root:
-            each = [_root(x) for x in each]
-        total = total + weight * np.array(each, dtype=object)
-    if not metric.is_root and any(part.root for _, part in metric.parts):
-        total = np.array([Fraction(round(x * 10**DIGITS), 10**DIGITS) for x in total])
+            values = [_square_root(value) for value in values]
+        total = total + weight * np.array(values, dtype=object)
+
+    mixes_roots = any(part.root for _, part in metric.parts) and not metric.is_root
+    if mixes_roots:
+        scale = 10**DIGITS
+        total = np.array([Fraction(round(value * scale), scale) for value in total])
     return total
 
 
+def _quotients(metric: Metric, counts: tuple[Any, ...], unit: int) -> list[Any]:
+    """Return numerators over denominators as fractions; infinite where one is zero."""
+    values: list[Any] = []
+    numerators, denominators = quotient(metric, counts, unit)
+    for numerator, denominator in zip(numerators, denominators, strict=True):
+        if denominator:
+            values.append(Fraction(numerator, denominator))
+        else:  # at one of several prevalences
+            values.append(math.inf if numerator > 0 else -math.inf)
+    return values
+
+
 def quotient(metric: Metric, counts: tuple[Any, ...], unit: int) -> tuple[Any, Any]:
-    """Give numerator and denominator of a metric that is not a sum."""
+    """Return numerator and denominator of a metric that is not a sum."""
     if metric.ratio is None:
         assert metric.exact is not None  # noqa: S101 - is_exact was asked before
         return metric.exact(*counts)
-    over, under = metric.ratio
-    top, a = _dot(over, counts)
-    if under is None:
-        return top, 0 * top + unit * a
-    bottom, b = _dot(under, counts)
-    return top * b, bottom * a
+
+    numerator, numerator_scale = _whole_sum(metric.ratio.over, counts)
+    if metric.ratio.under is None:
+        return numerator, 0 * numerator + unit * numerator_scale
+    denominator, denominator_scale = _whole_sum(metric.ratio.under, counts)
+    return numerator * denominator_scale, denominator * numerator_scale
 
 
-def _dot(weights: tuple[float, ...], counts: tuple[Any, ...]) -> tuple[Any, int]:
-    """Give a weighted sum of counts as a whole number, and how many times too large."""
-    exact = [as_fraction(w) for w in weights]
-    times = math.lcm(*(w.denominator for w in exact))
-    parts = (int(w * times) * n for w, n in zip(exact, counts, strict=True) if w)
-    return sum(parts, 0 * counts[0]), times
+def _whole_sum(weights: Coefficients, counts: tuple[Any, ...]) -> tuple[Any, int]:
+    """Return a weighted sum of counts as a whole number, and how often too large."""
+    fractions = [as_fraction(weight) for weight in weights]
+    scale = math.lcm(*(fraction.denominator for fraction in fractions))
+    total = 0 * counts[0]
+    for fraction, count in zip(fractions, counts, strict=True):
+        if fraction:
+            total = total + int(fraction * scale) * count
+    return total, scale
 
 
-def _root(value: Any) -> Fraction:
-    # ten digits more than are compared; a square of a fraction comes out exactly
-    unit, size = 10 ** (DIGITS + 10), abs(value)
+def _square_root(value: Any) -> Fraction:
+    """Return the square root with its sign, to ten digits more than are compared.
+
+    The square of a fraction comes out exactly.
+    """
+    unit = 10 ** (DIGITS + 10)
+    size = abs(value)
     # sqrt(a / b) = sqrt(a b) / b, the root of a whole number with so many digits
-    whole = math.isqrt(size.numerator * size.denominator * unit * unit)
-    return Fraction(whole if value >= 0 else -whole, size.denominator * unit)
+    root = math.isqrt(size.numerator * size.denominator * unit * unit)
+    return Fraction(root if value >= 0 else -root, size.denominator * unit)
 
 
 def meets(constraint: Constraint, values: Array) -> Array:
     """At which entries of :func:`in_fractions` does the constraint hold?"""
-    m = constraint.metric
-    bound: Any = as_fraction(constraint.bound) - as_fraction(m.constant)
-    bound = bound * abs(bound) if m.is_root else bound
-    return np.asarray(replace(constraint, bound=bound).decide(values), dtype=bool)
+    metric = constraint.metric
+    bound: Any = as_fraction(constraint.bound) - as_fraction(metric.constant)
+    if metric.is_root:
+        bound = bound * abs(bound)
+    exact_constraint = replace(constraint, bound=bound)
+    return np.asarray(exact_constraint.decide(values), dtype=bool)

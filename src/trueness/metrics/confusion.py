@@ -42,52 +42,60 @@ class Confusion(Record):
     def __init__(
         self, tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike
     ) -> None:
-        named = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
-        for name, values in named.items():
-            array = np.asarray(values)
-            if array.dtype.kind not in "iuf":
-                raise InputError(f"{name} must be counts; found {array.dtype}.")
-            object.__setattr__(self, name, _plain(array))
+        for name, values in (("tp", tp), ("fp", fp), ("fn", fn), ("tn", tn)):
+            counts = np.asarray(values)
+            if counts.dtype.kind not in "iuf":
+                raise InputError(f"{name} must be counts; found {counts.dtype}.")
+            object.__setattr__(self, name, _as_number(counts))
 
     @classmethod
     def _swept(cls, tp: Array, fp: Array, n_pos: int, n_neg: int) -> Confusion:
         """Take running counts; ``fn`` and ``tn`` are worked out when asked for."""
-        c = object.__new__(cls)
-        tp, fp = np.asarray(tp), np.asarray(fp)
-        c.__dict__.update(tp=_plain(tp), fp=_plain(fp), _n_pos=n_pos, _n_neg=n_neg)
-        return c
+        confusion = object.__new__(cls)
+        confusion.__dict__.update(
+            tp=_as_number(np.asarray(tp)),
+            fp=_as_number(np.asarray(fp)),
+            _n_pos=n_pos,
+            _n_neg=n_neg,
+        )
+        return confusion
 
     @classmethod
-    def of_rates(cls, recall: Rate, fpr: Rate, share: Rate, n: Rate) -> Confusion:
-        """Make n cases, of which a share is positive, with these rates."""
-        pos, neg = n * share, n * (1 - share)
-        return cls(recall * pos, fpr * neg, (1 - recall) * pos, (1 - fpr) * neg)
+    def of_rates(cls, recall: Rate, fpr: Rate, prevalence: Rate, n: Rate) -> Confusion:
+        """Return expected counts of n cases with this prevalence and these rates."""
+        pos = n * prevalence
+        neg = n * (1 - prevalence)
+        return cls(
+            tp=recall * pos, fp=fpr * neg, fn=(1 - recall) * pos, tn=(1 - fpr) * neg
+        )
 
     def __getattr__(self, name: str) -> Any:
-        known = self.__dict__
-        if name == "fn" and "_n_pos" in known:
-            known["fn"] = known["_n_pos"] - self.tp
-        elif name == "tn" and "_n_neg" in known:
-            known["tn"] = known["_n_neg"] - self.fp
+        fields = self.__dict__
+        if name == "fn" and "_n_pos" in fields:
+            fields["fn"] = fields["_n_pos"] - self.tp
+        elif name == "tn" and "_n_neg" in fields:
+            fields["tn"] = fields["_n_neg"] - self.fp
         else:
             raise AttributeError(f"A Confusion has tp, fp, fn and tn, no {name}.")
-        return known[name]
+        return fields[name]
 
-    def __getitem__(self, at: int | slice | Array) -> Confusion:
+    def __getitem__(self, index: int | slice | Array) -> Confusion:
         """Choose some of the thresholds."""
+        tp = self.tp[index]
+        fp = self.fp[index]
         if "_n_pos" in self.__dict__:
-            return self._swept(self.tp[at], self.fp[at], self._n_pos, self._n_neg)
-        return Confusion(self.tp[at], self.fp[at], self.fn[at], self.tn[at])
+            return self._swept(tp, fp, self._n_pos, self._n_neg)
+        return Confusion(tp, fp, self.fn[index], self.tn[index])
 
     @property
     def in_arrays(self) -> Confusion:
         """Give the counts as NumPy has them, of which 0 / 0 is NaN and no error."""
         if isinstance(self.tp, np.ndarray):
             return self
-        c = object.__new__(Confusion)
+        confusion = object.__new__(Confusion)
         tp, fp, fn, tn = map(np.asarray, self.cells)
-        c.__dict__.update(tp=tp, fp=fp, fn=fn, tn=tn)
-        return c
+        confusion.__dict__.update(tp=tp, fp=fp, fn=fn, tn=tn)
+        return confusion
 
     @property
     def cells(self) -> tuple[Any, Any, Any, Any]:
@@ -96,10 +104,14 @@ class Confusion(Record):
 
     def weighed(self, weights: Iterable[Any]) -> Any:
         """Add up the four counts, each times its weight."""
-        pairs = zip(weights, self.cells, strict=True)
-        # of long columns no product by one is made
-        parts = [n if w == 1 else w * n for w, n in pairs if w]
-        return sum(parts[1:], parts[0]) if parts else 0
+        total = None
+        for weight, count in zip(weights, self.cells, strict=True):
+            if not weight:
+                continue
+            # of long columns no product by one is made
+            part = count if weight == 1 else weight * count
+            total = part if total is None else total + part
+        return 0 if total is None else total
 
     def at_prevalence(self, prevalence: float | None) -> Confusion:
         """Give the same rates for a population of another prevalence; None: this one.
@@ -110,15 +122,21 @@ class Confusion(Record):
             return self
         prevalence = _options.fraction(prevalence, "prevalence", ends="[]")
         tp, fp, fn, tn = self.in_arrays.cells
-        pos, neg = tp + fn, fp + tn
+        pos = tp + fn
+        neg = fp + tn
         with np.errstate(divide="ignore", invalid="ignore"):
-            up = prevalence * (pos + neg) / pos
-            down = (1 - prevalence) * (pos + neg) / neg
-            return Confusion(tp * up, fp * down, fn * up, tn * down)
+            pos_factor = prevalence * (pos + neg) / pos
+            neg_factor = (1 - prevalence) * (pos + neg) / neg
+            return Confusion(
+                tp=tp * pos_factor,
+                fp=fp * neg_factor,
+                fn=fn * pos_factor,
+                tn=tn * neg_factor,
+            )
 
 
-def _plain(counts: Array) -> Any:
-    """Give a single count as a number of Python, several as they are."""
+def _as_number(counts: Array) -> Any:
+    """Return a single count as a number of Python, several as they are."""
     return counts if counts.ndim else counts.item()
 
 
@@ -144,18 +162,20 @@ def sweep(data: Tally) -> Confusion:
     >>> c.tp, c.fp
     (array([0, 1, 2, 2]), array([0, 0, 1, 2]))
     """
-    t = data.labelled()
-    return swept(t.pos, t.neg)
+    labelled = data.labelled()
+    return sweep_counts(labelled.pos, labelled.neg)
 
 
-def swept(pos: Array, neg: Array) -> Confusion:
+def sweep_counts(pos: Array, neg: Array) -> Confusion:
     """Count at every cut the positives and negatives of rows, highest score first."""
-    tp, fp = _running(pos), _running(neg)
+    tp = _running_sums(pos)
+    fp = _running_sums(neg)
     # the last sums, and not others of the same weights, so that nothing is left over
-    return Confusion._swept(tp, fp, tp[-1].item(), fp[-1].item())
+    return Confusion._swept(tp, fp, n_pos=tp[-1].item(), n_neg=fp[-1].item())
 
 
-def _running(counts: Array) -> Array:
+def _running_sums(counts: Array) -> Array:
+    """Return the sums of the first 0, 1, 2, ... counts."""
     total = np.zeros(counts.size + 1, dtype=counts.dtype)
     np.cumsum(counts, out=total[1:])
     return total

@@ -229,21 +229,29 @@ def cost(
     >>> cost(fp=5, fn=100, tp=-80)(Confusion(tp=3, fp=1, fn=2, tn=4))
     np.float64(-35.0)
     """
-    tp, tn = _options.real_number(tp, "tp"), _options.real_number(tn, "tn")
-    price = _options.not_negative(defer, "defer")
-    prices = _prices(fp, fn, "cost", bool(tp or tn or price))
-    named = {"fp": fp, "fn": fn} | {k: v for k, v in (("tp", tp), ("tn", tn)) if v}
-    words = ", ".join(f"{k}={write_number(v)}" for k, v in named.items())
+    tp = _options.real_number(tp, "tp")
+    tn = _options.real_number(tn, "tn")
+    defer = _options.not_negative(defer, "defer")
+    fp_cost, fn_cost = _prices(fp, fn, "cost", others=bool(tp or tn or defer))
+
+    arguments = {"fp": fp, "fn": fn}
+    if tp:
+        arguments["tp"] = tp
+    if tn:
+        arguments["tn"] = tn
+    text = ", ".join(f"{kind}={write_number(v)}" for kind, v in arguments.items())
     total = _ratio(
-        f"cost({words})",
+        f"cost({text})",
         "What do the errors cost in all?",
-        (tp, *prices, tn),
+        (tp, fp_cost, fn_cost, tn),
         None,
         direction="lower",
         range=(0.0 if min(tp, tn) >= 0 else -np.inf, np.inf),
         reference="Elkan 2001, Proc. IJCAI 17:973",
     )
-    return total + price * COUNTS["deferred"] if price else total
+    if defer:
+        return total + defer * COUNTS["deferred"]
+    return total
 
 
 def cost_rate(*, fp: float, fn: float) -> Metric:
@@ -258,12 +266,12 @@ def cost_rate(*, fp: float, fn: float) -> Metric:
     >>> cost_rate(fp=1, fn=5)(Confusion(tp=3, fp=1, fn=2, tn=4))  # 11 / (5 + 25)
     np.float64(0.36666666666666664)
     """
-    a, b = _prices(fp, fn, "cost_rate")
+    fp_cost, fn_cost = _prices(fp, fn, "cost_rate")
     return _ratio(
         f"cost_rate(fp={write_number(fp)}, fn={write_number(fn)})",
         "Which share of the largest possible cost of errors arises?",
-        (0, a, b, 0),
-        (b, a, b, a),
+        (0, fp_cost, fn_cost, 0),
+        (fn_cost, fp_cost, fn_cost, fp_cost),
         direction="lower",
         reference=_DRUMMOND,
     )

@@ -22,7 +22,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_several, nearest
 from trueness._core.numbers import percent
-from trueness.metrics.algebra import Constraint, Metric, constraint_of, weights_of
+from trueness.metrics.algebra import Constraint, Metric, constraint_of, count_weights
 from trueness.metrics.definitions import (
     COUNTS,
     FAMILY_MEMBERS,
@@ -37,10 +37,10 @@ _TOKEN = re.compile(
     r"|(?P<sign>>=|<=|>|<|[-+*/(),=])"
     r"|(?P<other>\S)|(?P<end>\Z))"
 )
-_COMPARE = (">=", "<=", ">", "<")
+_COMPARISONS = (">=", "<=", ">", "<")
 # deeper nesting is no expression a person wrote, and would exhaust the stack
-_DEEPEST = 50
-_WIDE = 300  # characters of an expression that are written out in a message
+_MAX_DEPTH = 50
+_MAX_QUOTED = 300  # characters of an expression that are written out in a message
 
 
 def metric(text: str | Metric) -> Metric:
@@ -55,7 +55,7 @@ def metric(text: str | Metric) -> Metric:
         return text
     reader = _Reader(_text(text, "A metric"))
     value = reader.sum()
-    if reader.here.text in _COMPARE:
+    if reader.here.text in _COMPARISONS:
         reader.fail("a metric was needed, and this is a constraint")
     reader.end()
     if not isinstance(value, Metric):
@@ -83,45 +83,54 @@ def constraint(text: str | Constraint) -> Constraint:
         )
     reader = _Reader(_text(text, "A constraint"))
     left = reader.sum()
-    sign = reader.here
-    if sign.text not in _COMPARE:
+    sign = reader.here.text
+    if sign not in _COMPARISONS:
         reader.fail("'>=', '<=', '>' or '<' and a bound were needed")
     reader.step()
     right = reader.sum()
-    if reader.here.text in _COMPARE:
+    if reader.here.text in _COMPARISONS:
         reader.fail("a constraint has one bound; write two constraints for two bounds")
     reader.end()
     if not isinstance(left, Metric) and not isinstance(right, Metric):
         raise InputError(f"Cannot read {text!r}: a constraint needs a metric.")
-    sides = zip((left, right), text.split(sign.text), strict=True)
-    in_percent = any("%" in s and not isinstance(v, Metric) for v, s in sides)
-    found = constraint_of(left, sign.text, right)
-    if in_percent and max(map(abs, found.metric.range)) > 1:
-        raise InputError(
-            f"Cannot read {text!r}: a percentage is a bound for a share, and "
-            f"{found.metric!r} is not one. Type a plain number, or "
-            "'flagged_rate <= 5%' for a share of all cases."
-        )
-    return found
+
+    result = constraint_of(left, sign, right)
+    left_text, right_text = text.split(sign)
+    bound_text = right_text if isinstance(left, Metric) else left_text
+    both_are_metrics = isinstance(left, Metric) and isinstance(right, Metric)
+    if "%" in bound_text and not both_are_metrics:
+        _check_percentage(result, text)
+    return result
 
 
-def constraints(given: object) -> tuple[Constraint, ...]:
+def _check_percentage(constraint: Constraint, text: str) -> None:
+    """Stop at a percentage that bounds something other than a proportion."""
+    if max(map(abs, constraint.metric.range)) <= 1:
+        return
+    raise InputError(
+        f"Cannot read {text!r}: a percentage is a bound for a share, and "
+        f"{constraint.metric!r} is not one. Type a plain number, or "
+        "'flagged_rate <= 5%' for a share of all cases."
+    )
+
+
+def constraints(values: object) -> tuple[Constraint, ...]:
     """Read one constraint or any number of them."""
-    several = one_or_more(given, BOUNDS, '["recall >= 0.9"]')
+    several = one_or_more(values, BOUNDS, '["recall >= 0.9"]')
     return tuple(map(constraint, several))
 
 
 BOUNDS = "subject_to must be constraints"
 
 
-def one_or_more(given: object, needed: str, example: str) -> tuple[Any, ...]:
+def one_or_more(values: object, needed: str, example: str) -> tuple[Any, ...]:
     """Take one metric or constraint, or any number of them, as several."""
-    if isinstance(given, (str, Constraint, Metric)):
-        return (given,)
-    if is_several(given):
-        return tuple(given)
+    if isinstance(values, (str, Constraint, Metric)):
+        return (values,)
+    if is_several(values):
+        return tuple(values)
     raise InputError(
-        f"{needed}; found {described(given)}. Type {needed.split()[0]}={example}."
+        f"{needed}; found {described(values)}. Type {needed.split()[0]}={example}."
     )
 
 
@@ -131,14 +140,18 @@ _OF_ALL_THRESHOLDS = ("auc", "roc_auc", "average_precision", "brier", "log_loss"
 
 def known_names() -> list[str]:
     """Give every name that :func:`metric` understands, without synonyms."""
-    families = [f"{k}{_signature(k)}" for k in METRIC_FAMILIES]
+    families = [f"{family}{_signature(family)}" for family in METRIC_FAMILIES]
     return [*METRICS, *families, *COUNTS]
 
 
 def _signature(family: str) -> str:
     """Write what must be given; what may be (tp=, tn=, defer=) is in the docs."""
-    names = inspect.signature(METRIC_FAMILIES[family]).parameters.values()
-    return "(" + ", ".join(f"{p.name}=" for p in names if p.default is p.empty) + ")"
+    return "(" + ", ".join(f"{name}=" for name in _needed_arguments(family)) + ")"
+
+
+def _needed_arguments(family: str) -> list[str]:
+    parameters = inspect.signature(METRIC_FAMILIES[family]).parameters
+    return [name for name, p in parameters.items() if p.default is p.empty]
 
 
 def _text(value: object, what: str) -> str:
@@ -151,82 +164,105 @@ def _text(value: object, what: str) -> str:
 
 
 class _Token:
-    def __init__(self, found: re.Match[str]) -> None:
-        self.kind = found.lastgroup or ""
-        self.text, self.at = found[self.kind], found.start(self.kind)
+    """A number, a name, a sign or the end of an expression, and where it stands."""
+
+    def __init__(self, match: re.Match[str]) -> None:
+        self.kind = match.lastgroup or ""
+        self.text = match[self.kind]
+        self.position = match.start(self.kind)
 
 
 class _Reader:
     """Reads an expression from left to right, one token ahead."""
 
     def __init__(self, text: str) -> None:
-        self.text, self.depth = text, 0
+        self.text = text
+        self.depth = 0
         self.tokens = map(_Token, _TOKEN.finditer(text))
         self.here = next(self.tokens)
 
     def step(self) -> _Token:
-        token, self.here = self.here, next(self.tokens, self.here)
+        """Go on by one token and return the one that was left."""
+        token = self.here
+        self.here = next(self.tokens, token)
         return token
 
-    def take(self, text: str) -> bool:
-        found = self.here.kind == "sign" and self.here.text == text
-        if found:
-            self.step()
-        return found
+    def take(self, sign: str) -> bool:
+        """Step over this sign if it stands here."""
+        if self.here.kind != "sign" or self.here.text != sign:
+            return False
+        self.step()
+        return True
 
     def fail(self, reason: str, token: _Token | None = None) -> NoReturn:
+        """Say what cannot be read, where, and show the place under the text."""
         token = token or self.here
-        found = f"at {described(token.text)}" if token.text else "at the end"
-        short = len(self.text) <= _WIDE
-        whole = repr(self.text) if short else described(self.text)
-        reason += "" if reason.endswith("?") else "."
-        # the place is shown under the text, where a line can hold it
-        shown = short and "\n" not in self.text
-        place = f"\n  {self.text}\n  {' ' * token.at}^" if shown else ""
-        raise InputError(
-            f"Cannot read {whole}, position {token.at + 1} ({found}): {reason}{place}"
+        is_short = len(self.text) <= _MAX_QUOTED
+        expression = repr(self.text) if is_short else described(self.text)
+        place = f"at {described(token.text)}" if token.text else "at the end"
+        if not reason.endswith("?"):
+            reason += "."
+
+        message = (
+            f"Cannot read {expression}, position {token.position + 1} ({place}): "
+            f"{reason}"
         )
+        if is_short and "\n" not in self.text:
+            message += f"\n  {self.text}\n  {' ' * token.position}^"
+        raise InputError(message)
 
     def end(self) -> None:
+        """Stop unless everything was read."""
         if self.here.kind != "end":
             self.fail("nothing more was expected here; give each constraint by itself")
 
     def sum(self) -> Any:
+        """Read terms with plus and minus between them."""
         value = self.term()
         while self.here.text in ("+", "-"):
-            sign = self.step()
+            sign = self.step().text
             other = self.term()
-            value = value + other if sign.text == "+" else value - other
+            value = value + other if sign == "+" else value - other
         return value
 
     def term(self) -> Any:
+        """Read factors with signs of multiplication and division between them."""
         value = self.factor()
         while self.here.text in ("*", "/"):
-            sign = self.step()
+            sign = self.step().text
             token = self.here
             other = self.factor()
-            if isinstance(other, Metric) and isinstance(value, Metric):
-                if sign.text == "*" or None in (weights_of(value), weights_of(other)):
-                    self.fail(
-                        "metrics can be added, and scaled by numbers only; sums of "
-                        "counts can be divided: tp / (tp + fp)",
-                        token,
-                    )
-            elif isinstance(other, Metric) and sign.text == "/":
+            self._check_product(value, sign, other, token)
+            value = value * other if sign == "*" else value / other
+        return value
+
+    def _check_product(self, left: Any, sign: str, right: Any, token: _Token) -> None:
+        """Stop at a product or a quotient that is no metric."""
+        if not isinstance(right, Metric):
+            if sign == "/" and right == 0:
+                self.fail("division by zero", token)
+            return
+        if not isinstance(left, Metric):
+            if sign == "/":
                 self.fail(
                     "a number cannot be divided by a metric: metrics are added, "
                     "and scaled by numbers only",
                     token,
                 )
-            elif sign.text == "/" and other == 0:
-                self.fail("division by zero", token)
-            value = value * other if sign.text == "*" else value / other
-        return value
+            return
+        are_counts = None not in (count_weights(left), count_weights(right))
+        if sign == "*" or not are_counts:
+            self.fail(
+                "metrics can be added, and scaled by numbers only; sums of "
+                "counts can be divided: tp / (tp + fp)",
+                token,
+            )
 
     def factor(self) -> Any:
+        """Read a number, a metric, or what stands in brackets or behind a minus."""
         self.depth += 1
-        if self.depth > _DEEPEST:
-            self.fail(f"more than {_DEEPEST} levels of brackets or signs")
+        if self.depth > _MAX_DEPTH:
+            self.fail(f"more than {_MAX_DEPTH} levels of brackets or signs")
         value = self._factor()
         self.depth -= 1
         return value
@@ -242,10 +278,7 @@ class _Reader:
         token = self.here
         if token.kind == "number":
             self.step()
-            digits, percent_sign, _ = token.text.partition("%")
-            # exact, so that 99.9% is the number 0.999
-            number = Decimal(digits.strip()) / (100 if percent_sign else 1)
-            return _options.real_number(float(number), f"the number {token.text}")
+            return _read_number(token.text)
         if token.kind == "name":
             self.step()
             return self._named(token)
@@ -260,39 +293,53 @@ class _Reader:
         if name in _OF_ALL_THRESHOLDS:
             self.fail("this needs a metric at one threshold, such as youden", token)
         if name not in METRIC_FAMILIES:
-            known = [*METRICS, *METRIC_FAMILIES, *COUNTS, *SYNONYMS]
-            hint = nearest(name, known)
-            listed = f"; known are {', '.join(known_names())}"
-            self.fail(f"no metric of that name{f'.{hint}' if hint else listed}", token)
-        return self._family(name, token)
+            names = [*METRICS, *METRIC_FAMILIES, *COUNTS, *SYNONYMS]
+            hint = nearest(name, names)
+            advice = f".{hint}" if hint else f"; known are {', '.join(known_names())}"
+            self.fail(f"no metric of that name{advice}", token)
+        return self._family_member(name, token)
 
-    def _family(self, name: str, token: _Token) -> Metric:
-        usage = f"write {name}{_signature(name)} with numbers"
+    def _family_member(self, family: str, token: _Token) -> Metric:
+        """Read the arguments of a family of metrics: cost(fp=1, fn=10)."""
+        usage = f"write {family}{_signature(family)} with numbers"
         if not self.take("("):
             self.fail(usage, token)
-        parameters = inspect.signature(METRIC_FAMILIES[name]).parameters
-        places, named = iter(parameters), dict[str, float]()
-        by_place = True
+
+        parameters = inspect.signature(METRIC_FAMILIES[family]).parameters
+        unnamed = iter(parameters)
+        arguments: dict[str, float] = {}
         while not self.take(")"):
-            if named and not self.take(","):
+            if arguments and not self.take(","):
                 self.fail(usage)
             if self.here.kind == "name":
-                key, by_place = self.step().text.lower(), False
+                parameter = self.step().text.lower()
+                unnamed = iter(())  # behind a named argument none goes by its place
                 if not self.take("="):
                     self.fail(usage)
             else:
-                key = next(places, "") if by_place else ""
+                parameter = next(unnamed, "")
             value = self.sum()
-            if isinstance(value, Metric) or key in named or key not in parameters:
+            is_known = parameter in parameters and parameter not in arguments
+            if isinstance(value, Metric) or not is_known:
                 self.fail(usage)
-            named[key] = value
-        if not {k for k, p in parameters.items() if p.default is p.empty} <= set(named):
+            arguments[parameter] = value
+
+        if not set(_needed_arguments(family)) <= set(arguments):
             self.fail(usage, token)
-        return METRIC_FAMILIES[name](**named)
+        return METRIC_FAMILIES[family](**arguments)
+
+
+def _read_number(text: str) -> float:
+    """Read digits, with a percent sign or without: exact, so that 99.9% is 0.999."""
+    digits, percent_sign, _ = text.partition("%")
+    number = Decimal(digits.strip())
+    if percent_sign:
+        number /= 100
+    return _options.real_number(float(number), f"the number {text}")
 
 
 # by the coefficients of (tp, fp, fn, tn) under the line of a rate
-_CASES: dict[tuple[float, ...], tuple[str, str]] = {
+_CASES_OF_RATES: dict[tuple[float, ...], tuple[str, str]] = {
     (1, 0, 1, 0): ("positive", "positives"),
     (0, 1, 0, 1): ("negative", "negatives"),
     (1, 1, 0, 0): ("flagged case", "flagged cases"),
@@ -305,26 +352,29 @@ def text_of(name: str) -> str:
     return METRICS[name].title if name in METRICS else name
 
 
-def is_share(name: str) -> bool:
-    """Is this metric a share, which is written in percent?"""
-    return name in METRICS and METRICS[name].is_share
+def is_proportion(name: str) -> bool:
+    """Is this metric a proportion, which is written in percent?"""
+    return name in METRICS and METRICS[name].is_proportion
 
 
 def cases_of(name: str) -> tuple[str, str]:
-    """Of which cases is this rate a share, one of them and several?"""
+    """Of which cases is this rate a proportion, one of them and several?"""
     ratio = METRICS[name].ratio if name in METRICS else None
-    under = None if ratio is None else ratio.under
-    return ("case", "cases") if under is None else _CASES.get(under, ("case", "cases"))
+    if ratio is None or ratio.under is None:
+        return "case", "cases"
+    return _CASES_OF_RATES.get(ratio.under, ("case", "cases"))
 
 
 def constraint_text(constraint: str) -> str:
     """Write a constraint in words; one that is a sum of metrics stays as it is."""
-    found = re.fullmatch(r"(\w+) ([<>])=? ([\d.e+-]+)", constraint)
-    if found is None or found[1] not in METRICS:
+    match = re.fullmatch(r"(\w+) ([<>])=? ([\d.e+-]+)", constraint)
+    if match is None or match[1] not in METRICS:
         return constraint
-    word = "at most" if found[2] == "<" else "at least"
-    number = float(found[3])
-    if found[1] == "flagged":
-        return f"{word} {number:,.10g} flagged"
-    text = percent(number) if is_share(found[1]) else f"{number:g}"
-    return f"{text_of(found[1])} {word} {text}"
+
+    name, sign, digits = match.groups()
+    bound = float(digits)
+    comparison = "at most" if sign == "<" else "at least"
+    if name == "flagged":
+        return f"{comparison} {bound:,.10g} flagged"
+    bound_text = percent(bound) if is_proportion(name) else f"{bound:g}"
+    return f"{text_of(name)} {comparison} {bound_text}"

@@ -1,7 +1,7 @@
 """How sure is a metric at a given cut?
 
 A metric is a function of four counts, so its influence values are its slopes by them.
-Shares of cases have Wilson's interval, all other metrics that of the engine.
+Proportions of cases have Wilson's interval, other metrics that of the engine.
 """
 
 from __future__ import annotations
@@ -43,55 +43,73 @@ from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
 
 
-def metric_measure(m: Metric, flags: Array, t: Cases) -> MeasuredValue:
-    """Give a metric of the flagged cases and its slopes by tp, fp, fn and tn."""
-    cells = np.array(_cells(t, flags))
-    value, by = float(m(Confusion(*cells))), slopes(lambda x: m(Confusion(*x.T)), cells)
-    n = float(cells.sum())
-    ends, r = m.range, m.ratio
-    if r is not None and r.under is None and {*r.over} <= {0, 1}:  # a number of cases
-        ends = (0.0, n)
-    tp, fp, fn, tn = by - (by @ cells / n if n else 0.0)
-    by_neg, by_pos = np.where(flags, fp, tn), np.where(flags, tp, fn)
+def metric_measure(metric: Metric, flags: Array, cases: Cases) -> MeasuredValue:
+    """Return a metric of the flagged cases, with its slopes by tp, fp, fn and tn."""
+    cells = np.array(_cells(cases, flags))
+    value = float(metric(Confusion(*cells)))
+    n_cases = float(cells.sum())
+
+    cell_slopes = slopes(lambda counts: metric(Confusion(*counts.T)), cells)
+    mean_slope = cell_slopes @ cells / n_cases if n_cases else 0.0
+    tp, fp, fn, tn = cell_slopes - mean_slope
+    influence = Influence(np.where(flags, fp, tn), np.where(flags, tp, fn))
+
     return MeasuredValue(
         value,
-        Influence(by_neg, by_pos),
-        ends,
-        within_class=not depends_on_prevalence(m),
+        influence,
+        (0.0, n_cases) if _is_count(metric) else metric.range,
+        within_class=not depends_on_prevalence(metric),
     )
 
 
-def _cells(t: Cases, flags: Array) -> list[float]:
-    return [float(c[at].sum()) for at in (flags, ~flags) for c in (t.pos, t.neg)]
+def _is_count(metric: Metric) -> bool:
+    """Is the metric a number of cases, which ends at the number of all?"""
+    ratio = metric.ratio
+    return ratio is not None and ratio.under is None and {*ratio.over} <= {0, 1}
+
+
+def _cells(cases: Cases, flags: Array) -> list[float]:
+    """Return tp, fp, fn and tn."""
+    return [
+        float(counts[side].sum())
+        for side in (flags, ~flags)
+        for counts in (cases.pos, cases.neg)
+    ]
 
 
 def slopes(measure: Callable[[Floats], Any], cells: Floats) -> Floats:
-    """Give the slopes of a measure by each of some counts, from central differences."""
+    """Return the slopes of a measure by each of some counts, by central differences."""
     # a step of a millionth of the count: errors of 1e-12 and of rounding, 1e-10
-    step = (1e-6 * np.diag(cells.ravel())).reshape(-1, *cells.shape)
-    up, down = (np.asarray(measure(cells + d), np.float64) for d in (step, -step))
+    steps = (1e-6 * np.diag(cells.ravel())).reshape(-1, *cells.shape)
+    above = np.asarray(measure(cells + steps), np.float64)
+    below = np.asarray(measure(cells - steps), np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = (up - down) / (2e-6 * cells.ravel())
+        slope = (above - below) / (2e-6 * cells.ravel())
     # an empty cell has no case to move anything, and an infinite value has no slope
-    return np.where(np.isfinite(found), found, 0.0).reshape(cells.shape)
+    return np.where(np.isfinite(slope), slope, 0.0).reshape(cells.shape)
 
 
 def units_seen(
-    measure: Callable[[Floats], Any], cells: Floats, group: int, t: Tally
+    measure: Callable[[Floats], Any], cells: Floats, group: int, tally: Tally
 ) -> list[float]:
     """How many cases has each class of a group that a measure looks at?
 
-    It changes when these change sides; of cells (groups, sides, classes).
+    It changes when these change sides; of cells (groups, sides, classes), in which the
+    positives are the first class.
     """
-    numbers = [kish(float(w.sum()), float(q.sum())) for w, q in (
-        (t.pos, t.squares[1]), (t.neg, t.squares[0]))]  # fmt: skip
-    found = []
-    for k, n in enumerate(numbers):
-        other = cells.copy()
-        other[group, :, k] = cells[group, ::-1, k]
-        if not np.isclose(measure(other), measure(cells), equal_nan=True):
-            found.append(n)
-    return found or numbers
+    neg_squares, pos_squares, _ = tally.squares
+    class_sizes = [
+        kish(float(tally.pos.sum()), float(pos_squares.sum())),
+        kish(float(tally.neg.sum()), float(neg_squares.sum())),
+    ]
+    value = measure(cells)
+    sizes_seen = []
+    for class_index, size in enumerate(class_sizes):
+        swapped = cells.copy()
+        swapped[group, :, class_index] = cells[group, ::-1, class_index]
+        if not np.isclose(measure(swapped), value, equal_nan=True):
+            sizes_seen.append(size)
+    return sizes_seen or class_sizes
 
 
 class Cut(NamedTuple):
@@ -101,12 +119,12 @@ class Cut(NamedTuple):
     flags: Array
 
     @classmethod
-    def of(cls, t: Tally, threshold: float) -> Cut:
+    def of(cls, tally: Tally, threshold: float) -> Cut:
         """Cut a tally. Rows on one side of the cut are one, if nothing else matters."""
-        if meant_by_rows(t):
-            return cls(apply_design(t), t.score >= threshold)
-        two = rescored(t, t.score >= threshold)  # bins are cut at their lower ends
-        return cls(apply_design(two), two.labelled().score == 1)
+        if meant_by_rows(tally):
+            return cls(apply_design(tally), tally.score >= threshold)
+        two_rows = rescored(tally, tally.score >= threshold)  # bins at their lower ends
+        return cls(apply_design(two_rows), two_rows.labelled().score == 1)
 
     @property
     def confusion(self) -> Confusion:
@@ -114,21 +132,22 @@ class Cut(NamedTuple):
         return Confusion(*_cells(self.sample.target_counts, self.flags))
 
     def of_class(self, positive: bool) -> tuple[float, float]:
-        """Give the flagged share of a class, and as how many cases it counts."""
-        count = self.sample.observed.pos if positive else self.sample.observed.neg
-        square = self.sample.observed.squares[int(positive)]
-        total = float(count.sum())
-        share = float(count[self.flags].sum()) / total if total else math.nan
-        return share, kish(total, float(square.sum()))
+        """Return the flagged proportion of a class, and as how many cases it counts."""
+        observed = self.sample.observed
+        counts = observed.pos if positive else observed.neg
+        squares = observed.squares[int(positive)]
+        total = float(counts.sum())
+        proportion = float(counts[self.flags].sum()) / total if total else math.nan
+        return proportion, kish(total, float(squares.sum()))
 
 
-def meant_by_rows(t: Tally) -> bool:
+def meant_by_rows(tally: Tally) -> bool:
     """Does the chance of a label go with the score, so that every row matters?"""
-    return t.design.unlabelled != "left out" and t.n_unknown > 0
+    return tally.design.unlabelled != "left out" and tally.n_unknown > 0
 
 
 def estimates(
-    t: Tally,
+    tally: Tally,
     threshold: float,
     metrics: Iterable[Metric] | None = None,
     *,
@@ -136,8 +155,8 @@ def estimates(
 ) -> dict[str, Estimate]:
     """How large is each metric at a cut chosen beforehand, and how sure are we?
 
-    Metrics that depend on the share of positives are left out of a case-control sample
-    without a prevalence.
+    Metrics that depend on the prevalence are left out of a case-control sample for
+    which none is given.
 
     Examples
     --------
@@ -145,54 +164,54 @@ def estimates(
     >>> estimates(t, 1, [METRICS["recall"]])
     {'recall': recall 0.900 (95 % CI 0.596 to 0.982)}
     """
-    d, wanted = t.design, METRICS.values() if metrics is None else metrics
-    if d.sampling == "case-control" and d.prevalence is None:
-        wanted = [m for m in wanted if not depends_on_prevalence(m)]
-    cut = Cut.of(t, threshold)
-    return {m.name: estimate_at(cut, m, level) for m in wanted}
+    chosen = METRICS.values() if metrics is None else metrics
+    design = tally.design
+    if design.sampling == "case-control" and design.prevalence is None:
+        chosen = [metric for metric in chosen if not depends_on_prevalence(metric)]
+    cut = Cut.of(tally, threshold)
+    return {metric.name: estimate_at(cut, metric, level) for metric in chosen}
 
 
-def estimate_at(cut: Cut, m: Metric, level: float) -> Estimate:
+def estimate_at(cut: Cut, metric: Metric, level: float) -> Estimate:
     """How large is one metric at a cut, and how sure are we?"""
     sample = cut.sample
-    evaluated = evaluate_measure(sample, partial(metric_measure, m, cut.flags))
-    at_other_prevalence = sample.reweighted and depends_on_prevalence(m)
+    evaluated = evaluate_measure(sample, partial(metric_measure, metric, cut.flags))
+    at_other_prevalence = sample.reweighted and depends_on_prevalence(metric)
     if at_other_prevalence and math.isnan(sum(sample.class_weights)):
         # a class that has no case here
         evaluated = replace(evaluated, value=math.nan)
 
     value = evaluated.value
-    rates = rate_coefficients(m)
-    if m.is_share and sample.imputation is None and not at_other_prevalence:
-        low, high = _of_share(cut, m, value, evaluated.variance_estimate, level)
+    rates = rate_coefficients(metric)
+    counted = sample.imputation is None and not at_other_prevalence
+    if metric.is_proportion and counted:
+        low, high = _proportion_interval(cut, metric, evaluated, level)
         method = WILSON
-    elif math.isinf(value) or (value in m.range and math.inf in m.range):
-        low, high = _from_shares(cut, m, level)
+    elif math.isinf(value) or (value in metric.range and math.inf in metric.range):
+        low, high = _interval_from_rates(cut, metric, level)
         method = WILSON
     elif rates is not None and not math.isnan(value):
         low, high = _from_both_rates(cut, rates, evaluated, level)
         method = NEWCOMBE_RATES
     else:
-        low, high, method = _from_slopes(cut, m, evaluated, level)
+        low, high, method = _from_slopes(cut, metric, evaluated, level)
 
     standard_error = evaluated.variance_estimate.standard_error
     if math.isnan(value):
         standard_error = math.nan
     return estimate_from_interval(
-        value, low, high, level, method, standard_error, name=m.name
+        value, low, high, level, method, standard_error, name=metric.name
     )
 
 
 def _from_slopes(
-    cut: Cut, m: Metric, evaluated: EvaluatedMeasure, level: float
+    cut: Cut, metric: Metric, evaluated: EvaluatedMeasure, level: float
 ) -> ConfidenceInterval:
-    """Return the interval of the engine, with what a class may hide."""
-    by_class = evaluated.within_class or cut.sample.class_sizes_fixed
+    """Return the interval of the engine, wider where a class fell on one side."""
     below = above = evaluated.variance_estimate
+    by_class = evaluated.within_class or cut.sample.class_sizes_fixed
     if by_class and cut.sample.imputation is None:
-        below, above = _with_silent(
-            cut, m, evaluated.value, evaluated.variance_estimate, level
-        )
+        below, above = _with_unseen_side(cut, metric, evaluated, level)
     lower = interval_from_variance(evaluated.value, below, evaluated.ends, level)
     upper = interval_from_variance(evaluated.value, above, evaluated.ends, level)
     return ConfidenceInterval(lower.low, upper.high, lower.method)
@@ -206,17 +225,18 @@ class RateCoefficients(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def rate_coefficients(m: Metric) -> RateCoefficients | None:
+def rate_coefficients(metric: Metric) -> RateCoefficients | None:
     """Return the multiples of both rates in a metric, None where it is no such sum.
 
     >>> rate_coefficients(METRICS["youden"])
     RateCoefficients(recall=1.0, specificity=1.0)
     """
-    if not all(math.isfinite(end) for end in m.range) or depends_on_prevalence(m):
+    has_ends = all(math.isfinite(end) for end in metric.range)
+    if not has_ends or depends_on_prevalence(metric):
         return None
 
     def at_rates(recall: float, specificity: float) -> float:
-        return float(m(Confusion.of_rates(recall, 1 - specificity, 0.5, 1.0)))
+        return float(metric(Confusion.of_rates(recall, 1 - specificity, 0.5, 1.0)))
 
     # linear metrics are those that three corners of a square tell everywhere
     origin = at_rates(0.25, 0.25)
@@ -259,8 +279,8 @@ def _from_both_rates(
         )
     value = evaluated.value
     return (
-        value - _joined(recall_falls, specificity_falls, correlation),
-        value + _joined(recall_rises, specificity_rises, correlation),
+        value - _joint_distance(recall_falls, specificity_falls, correlation),
+        value + _joint_distance(recall_rises, specificity_rises, correlation),
     )
 
 
@@ -271,7 +291,7 @@ def _distances(rate: Estimate, coefficient: float) -> tuple[float, float]:
     return (below, above) if coefficient > 0 else (above, below)
 
 
-def _joined(first: float, second: float, correlation: float) -> float:
+def _joint_distance(first: float, second: float, correlation: float) -> float:
     """Return the length of two correlated distances together."""
     square = first**2 + 2 * correlation * first * second + second**2
     return math.sqrt(max(square, 0.0))
@@ -286,21 +306,23 @@ def _correlation_of_parts(variance: float, first: float, second: float) -> float
     return min(max(correlation, -1.0), 1.0)
 
 
-def _of_share(
-    cut: Cut, m: Metric, value: float, s: VarianceEstimate, level: float
+def _proportion_interval(
+    cut: Cut, metric: Metric, evaluated: EvaluatedMeasure, level: float
 ) -> tuple[float, float]:
-    """Give Wilson's interval among the cases that the share is of."""
+    """Return Wilson's interval among the cases that the proportion is of."""
+    value = evaluated.value
     if math.isnan(value):
         return math.nan, math.nan
-    return proportion_interval(value, share_sample(cut, m, value, s), level)
+    sample = sample_of_proportion(cut, metric, value, evaluated.variance_estimate)
+    return proportion_interval(value, sample, level)
 
 
-def share_sample(
-    cut: Cut, m: Metric, value: float, variance_estimate: VarianceEstimate
+def sample_of_proportion(
+    cut: Cut, metric: Metric, value: float, variance_estimate: VarianceEstimate
 ) -> ProportionSample:
     """Return the cases that a proportion is of, as its interval needs them."""
-    assert m.ratio is not None  # noqa: S101  # a share
-    tp, fp, fn, tn = m.ratio.under or (1, 1, 1, 1)
+    assert metric.ratio is not None  # noqa: S101  # a proportion
+    tp, fp, fn, tn = metric.ratio.under or (1, 1, 1, 1)
     negatives_counted = np.where(cut.flags, fp, tn) > 0
     positives_counted = np.where(cut.flags, tp, fn) > 0
     return proportion_sample(
@@ -312,42 +334,67 @@ def share_sample(
     )
 
 
-def _with_silent(
-    cut: Cut, m: Metric, value: float, s: VarianceEstimate, level: float
+def _with_unseen_side(
+    cut: Cut, metric: Metric, evaluated: EvaluatedMeasure, level: float
 ) -> tuple[VarianceEstimate, VarianceEstimate]:
-    r"""Add what a class may hide of which all cases fell on one side: below, above.
+    r"""Add what cases on the other side could change, below and above the value.
 
-    Its share of the others is at most Wilson's limit of none of n,
-    :math:`q = z^2 / (n + z^2)`; squares of the distances are added, as in Newcombe's
-    interval of a difference of shares (1998, method 10).
+    Where all n cases of a class fell on one side, the proportion on the other side is
+    at most Wilson's upper end of none of n, :math:`q = z^2 / (n + z^2)`. Squares of the
+    distances are added, as in Newcombe's interval of a difference of two proportions
+    (1998, method 10).
     """
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    more = [0.0, 0.0]
+    squares_below = 0.0
+    squares_above = 0.0
     for positive in (False, True):
-        share, n = cut.of_class(positive)
-        if 0 < share < 1 or not n > 0:
+        change = _change_by_unseen_side(cut, metric, evaluated.value, positive, level)
+        if not math.isfinite(change):
             continue
-        cells = np.array(_cells(cut.sample.target_counts, cut.flags))
-        a, b = (0, 2) if positive else (1, 3)
-        others = z * z / (n + z * z) if cells[a] else n / (n + z * z)
-        cells[[a, b]] = (cells[a] + cells[b]) * np.array([1 - others, others])
-        change = float(m(Confusion(*cells))) - value
-        more[change > 0] += change**2 if math.isfinite(change) else 0.0
-    t = student_quantile(s.degrees_of_freedom, level)
-    low, high = (replace(s, variance=s.variance + k / t**2) for k in more)
-    return low, high
+        if change > 0:
+            squares_above += change**2
+        else:
+            squares_below += change**2
+
+    estimate = evaluated.variance_estimate
+    quantile = student_quantile(estimate.degrees_of_freedom, level)
+    variance_below = estimate.variance + squares_below / quantile**2
+    variance_above = estimate.variance + squares_above / quantile**2
+    return (
+        replace(estimate, variance=variance_below),
+        replace(estimate, variance=variance_above),
+    )
 
 
-def _from_shares(cut: Cut, m: Metric, level: float) -> tuple[float, float]:
-    """Give the least and the largest value within the limits of both rates."""
+def _change_by_unseen_side(
+    cut: Cut, metric: Metric, value: float, positive: bool, level: float
+) -> float:
+    """Return by how much a metric changes at Wilson's end of a one-sided class."""
+    proportion, n = cut.of_class(positive)
+    if 0 < proportion < 1 or not n > 0:
+        return 0.0
+
     z = NormalDist().inv_cdf((1 + level) / 2)
-    rates = [
-        wilson_interval(share, n, z) for share, n in map(cut.of_class, (True, False))
-    ]
-    c = cut.sample.target_counts
-    values = [
-        float(m(Confusion.of_rates(recall, fpr, c.prevalence, c.n_pos + c.n_neg)))
-        for recall, fpr in product(*rates)
-    ]
-    known = [v for v in values if not math.isnan(v)]
-    return (min(known), max(known)) if known else (math.nan, math.nan)
+    cells = np.array(_cells(cut.sample.target_counts, cut.flags))
+    flagged, not_flagged = (0, 2) if positive else (1, 3)
+    total = cells[flagged] + cells[not_flagged]
+    rest = z * z / (n + z * z) if cells[flagged] else n / (n + z * z)
+    cells[flagged] = total * (1 - rest)
+    cells[not_flagged] = total * rest
+    return float(metric(Confusion(*cells))) - value
+
+
+def _interval_from_rates(cut: Cut, metric: Metric, level: float) -> tuple[float, float]:
+    """Return the least and largest value within the intervals of both rates."""
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    recall_ends = wilson_interval(*cut.of_class(positive=True), z)
+    fpr_ends = wilson_interval(*cut.of_class(positive=False), z)
+
+    target = cut.sample.target_counts
+    n_cases = target.n_pos + target.n_neg
+    values = []
+    for recall, fpr in product(recall_ends, fpr_ends):
+        corner = Confusion.of_rates(recall, fpr, target.prevalence, n_cases)
+        value = float(metric(corner))
+        if not math.isnan(value):
+            values.append(value)
+    return (min(values), max(values)) if values else (math.nan, math.nan)

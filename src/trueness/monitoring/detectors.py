@@ -344,7 +344,7 @@ def kind_of(what: str) -> Kind:
     if isinstance(what, str) and what in KINDS:
         return KINDS[what]
     found = known_metric(what, KINDS, "There is nothing called {} to watch.")
-    if not found.is_share and what != "f1":
+    if not found.is_proportion and what != "f1":
         raise InputError(
             f"{what} is not a share of cases, so that no look tells it by itself. "
             f"Watch recall, precision, npv, accuracy, f1, auc or brier."

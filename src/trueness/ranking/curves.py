@@ -26,7 +26,7 @@ from trueness.counts.values import Tally
 from trueness.inference.sample import Measure, MeasuredValue, RocRange, apply_design
 from trueness.inference.variance import Influence
 from trueness.inference.verification import unlabelled_notes
-from trueness.metrics.confusion import swept
+from trueness.metrics.confusion import sweep_counts
 from trueness.ranking.areas import estimate_by_method, reverse_cumsum
 
 Range = tuple[float, float]
@@ -76,7 +76,7 @@ def _curve(t: Tally, name: str, across: str, up: str) -> Curve:
     notes = unlabelled_notes(t, stacklevel=5)
     by_class = across == "fpr"
     counts = apply_design(t, "" if by_class else name).target_counts
-    c = swept(counts.pos, counts.neg)
+    c = sweep_counts(counts.pos, counts.neg)
     n_pos, n_neg = c.tp[-1].item(), c.fp[-1].item()
     share = t.design.prevalence
     if share is None:

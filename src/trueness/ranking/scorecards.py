@@ -23,7 +23,7 @@ from trueness.inference.estimates import estimate_measure
 from trueness.inference.sample import MeasuredValue, apply_design
 from trueness.inference.variance import Influence
 from trueness.inference.verification import unlabelled_notes
-from trueness.metrics.confusion import swept
+from trueness.metrics.confusion import sweep_counts
 from trueness.ranking.areas import auc, auc_measure
 
 # the smallest and the largest Gini coefficient, and difference of two proportions
@@ -186,7 +186,7 @@ ks.measure = ks_measure  # type: ignore[attr-defined]
 
 def _row_of_largest_distance(counts: Tally) -> int:
     """Return the row down to which positives and negatives are apart the most."""
-    cuts = swept(counts.pos, counts.neg)
+    cuts = sweep_counts(counts.pos, counts.neg)
     # products of counts, so that distances that are equal stay equal
     above_negatives = cuts.tp[1:] * float(counts.n_neg)
     above_positives = cuts.fp[1:] * float(counts.n_pos)

@@ -45,7 +45,12 @@ from trueness.inference.jackknife import Statistic, evaluate_statistic
 from trueness.inference.sample import apply_design
 from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.grammar import metric as read_metric
-from trueness.metrics.intervals import Cut, estimate_at, metric_measure, share_sample
+from trueness.metrics.intervals import (
+    Cut,
+    estimate_at,
+    metric_measure,
+    sample_of_proportion,
+)
 from trueness.ranking.areas import auc, average_precision
 from trueness.sites.scales import UNBOUNDED, OpenScale
 
@@ -235,10 +240,10 @@ def _value_of_metric(
     variance = variance_estimate.variance
     sample_size = variance_estimate.units
     cases = _smaller_class(tally)
-    if metric.is_share and not math.isnan(estimate.value):
+    if metric.is_proportion and not math.isnan(estimate.value):
         # a proportion of n cases: p(1 - p)/n, as everywhere in meta-analysis
         variance = variance_estimate.uncorrected_variance
-        sample = share_sample(cut, metric, estimate.value, variance_estimate)
+        sample = sample_of_proportion(cut, metric, estimate.value, variance_estimate)
         sample_size = sample.sample_size
         cases = sample_size
     return _on_open_scale(

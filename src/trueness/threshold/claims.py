@@ -22,7 +22,7 @@ from trueness._core.binomial import at_least, divergence, exact_end
 from trueness._core.checks.errors import InputError
 from trueness._core.solvers import bisect
 from trueness.metrics.algebra import Constraint, as_fraction, depends_on_prevalence
-from trueness.metrics.confusion import Confusion, swept
+from trueness.metrics.confusion import Confusion, sweep_counts
 from trueness.threshold.cuts import make_cuts
 from trueness.threshold.linear_forms import (
     ONE_CUT,
@@ -330,7 +330,7 @@ def provable_bound(
 
 
 # the sizes of the classes do not matter here: one case of each
-_ONE_EACH = make_cuts(np.zeros(1), swept(np.ones(1, int), np.ones(1, int)), None)
+_ONE_EACH = make_cuts(np.zeros(1), sweep_counts(np.ones(1, int), np.ones(1, int)), None)
 
 
 def _form_of_constraint(constraint: Constraint, counts: int) -> LinearForm | None:

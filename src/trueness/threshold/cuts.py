@@ -32,7 +32,7 @@ from trueness.metrics.algebra import (
     in_fractions,
     meets,
 )
-from trueness.metrics.confusion import Confusion, sweep, swept
+from trueness.metrics.confusion import Confusion, sweep, sweep_counts
 from trueness.metrics.intervals import meant_by_rows
 
 Interval = tuple[float, float]
@@ -215,7 +215,7 @@ def _in_units(counts: Confusion, unit: Fraction | None) -> tuple[Confusion, Frac
     unit = unit or unit_of([pos, neg])
     pos_units = np.rint(pos / float(unit)).astype(np.int64)
     neg_units = np.rint(neg / float(unit)).astype(np.int64)
-    return swept(pos_units, neg_units)[:-1], unit
+    return sweep_counts(pos_units, neg_units)[:-1], unit
 
 
 def expected_cuts(tally: Tally, prevalence: float | None, auc: float | None) -> Cuts:

@@ -23,7 +23,7 @@ from trueness.counts.answers import of_tally
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
-from trueness.metrics.confusion import Confusion, sweep, swept
+from trueness.metrics.confusion import Confusion, sweep, sweep_counts
 from trueness.threshold import cuts as _cuts
 from trueness.threshold.claims import Claim, MeanClaim, provable_bound, read_claim
 from trueness.threshold.constraints import (
@@ -387,8 +387,8 @@ def _test_order(
     # one half of the cases chooses the order, the other one tests
     learning_pos = rng.binomial(tally.pos, 0.5)
     learning_neg = rng.binomial(tally.neg, 0.5)
-    order = _order_by_evidence(claim, swept(learning_pos, learning_neg))
-    tested = swept(tally.pos - learning_pos, tally.neg - learning_neg)
+    order = _order_by_evidence(claim, sweep_counts(learning_pos, learning_neg))
+    tested = sweep_counts(tally.pos - learning_pos, tally.neg - learning_neg)
     return _TestOrder(order, tested, "split and fixed sequence")
 
 

@@ -22,7 +22,7 @@ from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import (
     constraint_text,
     constraints,
-    is_share,
+    is_proportion,
     text_of,
 )
 from trueness.threshold.group_cuts import GroupThresholds
@@ -71,7 +71,7 @@ def missed(validation: Validation) -> list[str]:
         if name not in validation.metrics:
             continue
         expected = validation.metrics[name].value
-        write = percent if is_share(name) else written
+        write = percent if is_proportion(name) else written
         differs_in_print = write(expected) != write(constraint.bound)
         if not constraint.decide(expected) and differs_in_print:
             sentences.append(
