@@ -195,3 +195,20 @@ def test_begg_and_greenes_by_hand():
     assert curve.tpr[1] == pytest.approx(value)
     area = trueness.auc(t).value
     assert area == pytest.approx(np.trapezoid(curve.tpr, curve.fpr))
+
+
+@pytest.mark.parametrize("level", [0.8, 0.9, 0.95, 0.99])
+@pytest.mark.parametrize(
+    ("metric", "successes", "cases"),
+    [("recall", 87, 100), ("precision", 87, 103), ("accuracy", 388, 417)],
+)
+def test_wilsons_interval_has_all_digits_of_its_closed_form(
+    metric, successes, cases, level
+):
+    # slopes by finite differences would cost six of the digits
+    t = Tally([1, 0], pos=[87, 13], neg=[16, 301])
+    expected = wilson(successes / cases, cases, stats.norm.ppf((1 + level) / 2))
+
+    interval = estimates(t, 1, [METRICS[metric]], level=level)[metric].ci
+
+    assert interval == pytest.approx(expected, rel=1e-14)

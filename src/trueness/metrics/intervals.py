@@ -49,7 +49,7 @@ def metric_measure(metric: Metric, flags: Array, cases: Cases) -> MeasuredValue:
     value = float(metric(Confusion(*cells)))
     n_cases = float(cells.sum())
 
-    cell_slopes = slopes(lambda counts: metric(Confusion(*counts.T)), cells)
+    cell_slopes = _metric_slopes(metric, cells)
     mean_slope = cell_slopes @ cells / n_cases if n_cases else 0.0
     tp, fp, fn, tn = cell_slopes - mean_slope
     influence = Influence(np.where(flags, fp, tn), np.where(flags, tp, fn))
@@ -75,6 +75,27 @@ def _cells(cases: Cases, flags: Array) -> list[float]:
         for side in (flags, ~flags)
         for counts in (cases.pos, cases.neg)
     ]
+
+
+def _metric_slopes(metric: Metric, cells: Floats) -> Floats:
+    r"""Return the slopes of a metric by tp, fp, fn and tn.
+
+    A quotient of two sums of counts, :math:`a / b`, has the slopes
+    :math:`(a_k - (a / b)\,b_k) / b` by its coefficients. They are exact, so that
+    Wilson's interval of a proportion has all digits of its closed form.
+    """
+    if metric.ratio is None:
+        return slopes(lambda counts: metric(Confusion(*counts.T)), cells)
+
+    exact = np.asarray(metric.ratio.over, dtype=np.float64)
+    if metric.ratio.under is not None:
+        under = np.asarray(metric.ratio.under, dtype=np.float64)
+        denominator = under @ cells
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = exact @ cells / denominator
+            exact = (exact - value * under) / denominator
+    # an empty cell has no case to move anything, and an infinite value has no slope
+    return np.where(np.isfinite(exact) & (cells != 0), exact, 0.0)
 
 
 def slopes(measure: Callable[[Floats], Any], cells: Floats) -> Floats:
