@@ -98,8 +98,28 @@ def _compare_verdicts(
     return _pair(trueness.compare_metric(panel, metric="recall", **options))
 
 
+def _compare_tests(
+    pos: list[int], neg: list[int], metric: str, **options: Any
+) -> Answers:
+    """Two tests on the same cases: positives and negatives of 11, 10, 01, 00."""
+    rows = [[1, 1], [1, 0], [0, 1], [0, 0]]
+    panel = Panel(["a", "b"], rows, pos=pos, neg=neg)
+    pair = trueness.compare_metric(
+        panel, metric=metric, effect="ratio", **options
+    ).pairs[0]
+    assert pair.ratio is not None
+    return _pair_answers(pair) | {
+        "chi_squared": pair.statistic**2,
+        "ratio": pair.ratio.value,
+        "inverse_ratio": 1 / pair.ratio.value,
+    }
+
+
 def _pair(comparison: Any) -> Answers:
-    pair = comparison.pairs[0]
+    return _pair_answers(comparison.pairs[0])
+
+
+def _pair_answers(pair: Any) -> Answers:
     return {
         "difference": pair.difference.value,
         "low": pair.difference.low,
@@ -252,6 +272,7 @@ CALLS: dict[str, Callable[..., Answers]] = {
     "calibration_line": _calibration_line,
     "calibration_test": _calibration_test,
     "compare_auc": _compare_auc,
+    "compare_tests": _compare_tests,
     "compare_verdicts": _compare_verdicts,
     "decision_curve": _decision_curve,
     "log_loss": _log_loss,

@@ -64,6 +64,14 @@ CALLS: dict[str, tuple[str, ...]] = {
     "compare_metric(y_true, {'a': a, 'b': b}, \"accuracy\", method=\"mcnemar\")": (
         *("mcnemar", "mcnemar_test", "mcnemar_exact", "tango", "paired_proportions"),
     ),
+    "compare_metric(y_true, {'a': a, 'b': b}, \"precision\", method=\"kosinski\")": (
+        *("kosinski", "leisenring", "weighted_generalized_score", "pv_gs", "pv_wgs"),
+        *("generalized_score_test", "compare_predictive_values"),
+    ),
+    "compare_metric(y_true, {'a': a, 'b': b}, \"recall\", effect=\"ratio\")": (
+        *("relative_sensitivity", "relative_tpr", "relative_fpr", "rtpr", "rfpr"),
+        *("relative_ppv", "relative_predictive_value", "pv_rpv", "sesp_rel"),
+    ),
     "calibrate(y_true, y_score)": (
         *("CalibratedClassifierCV", "calibration", "platt", "platt_scaling"),
         *("isotonic_calibration", "temperature_scaling", "beta_calibration"),

@@ -19,6 +19,11 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.records import Estimate
 from trueness.comparison.paired import compare_columns, complete_panel
+from trueness.comparison.predictive_values import (
+    PREDICTIVE_VALUE_TESTS,
+    PREDICTIVE_VALUES,
+    score_statistic,
+)
 from trueness.comparison.results import (
     Comparison,
     adjusted,
@@ -75,13 +80,29 @@ def compare_metric(
         One for all, a mapping from name to threshold, or a sequence in the order of the
         names.
     method
-        ``"auto"``: Tango's score interval and test of shares of the same cases
-        (accuracy, recall, specificity), Student's of all other metrics. ``"mcnemar"``
-        gives shares McNemar's exact p-value, and an interval that agrees with it.
+        ``"auto"``: Tango's score interval and test of proportions of the same cases
+        (accuracy, recall, specificity), Student's of all other metrics. ``"mcnemar"``:
+        McNemar's exact p-value of proportions, and an interval that agrees with it.
+        ``"leisenring"``, ``"kosinski"``: the generalized score test of two predictive
+        values (precision, npv), and the weighted one; intervals stay Student's.
     effect
         ``"ratio"`` adds the ratio of each pair (relative sensitivity, relative PPV) as
         ``.ratio``, with Student's interval on the logarithmic scale; p-values stay
         those of the difference. ``"difference"`` leaves it out.
+
+    Notes
+    -----
+    Where only cases that some test flags are verified (their label is known), values
+    and differences are of these cases; the ratios of recall and of fpr are of all
+    (Schatzkin et al. 1987).
+
+    References
+    ----------
+    Schatzkin et al. 1987, Am. J. Epidemiol. 125:672,
+    doi:10.1093/oxfordjournals.aje.a114580.
+    Leisenring, Alonzo, Pepe 2000, Biometrics 56:345,
+    doi:10.1111/j.0006-341X.2000.00345.x.
+    Kosinski 2013, Stat. Med. 32:964, doi:10.1002/sim.5587.
 
     Examples
     --------
@@ -90,12 +111,13 @@ def compare_metric(
     0.03125
     """
     level = _options.fraction(level, "level")
-    _options.choice(method, ("auto", "mcnemar"), "method")
+    _options.choice(method, ("auto", "mcnemar", *PREDICTIVE_VALUE_TESTS), "method")
     _options.choice(effect, ("difference", "ratio"), "effect")
     chosen = read_metric(metric)
     if depends_on_prevalence(chosen):
         check_prevalence_known(data, f"compare_metric of {chosen.name}")
     votes = complete_panel(data, "compare_metric").vote(thresholds)
+    verification_notes = _notes_on_verification(data.vote(thresholds))
     sample = apply_design(votes)
     shared = _same_cases(chosen, sample)
     if method == "mcnemar":
@@ -106,6 +128,8 @@ def compare_metric(
             )
         why = "It counts single cases on which two differ."
         refuse(votes, "McNemar's test", {"weight": why, "cluster": why})
+    if method in PREDICTIVE_VALUE_TESTS:
+        _check_predictive_value(chosen, sample, votes, method)
     values = {
         name: estimates(votes[name], 1.0, [chosen], level=level)[chosen.name]
         for name in votes.names
@@ -115,7 +139,10 @@ def compare_metric(
         columns = _metric_columns(sample, chosen, list(values.values()))
     if not shared:
         comparison = compare_columns(votes, columns, margin, chosen.name)
-        return _with_ratios(comparison, sample, columns, effect, level)
+        if method in PREDICTIVE_VALUE_TESTS:
+            comparison = _by_score_test(comparison, votes, chosen, method)
+        comparison = _with_ratios(comparison, sample, columns, effect, level)
+        return replace(comparison, notes=(*verification_notes, *comparison.notes))
 
     def difference(i: int, j: int) -> PairedProportionDifference:
         return _paired_proportion_difference(sample.observed, chosen, i, j, level)
@@ -127,10 +154,68 @@ def compare_metric(
         paired=True,
         method=chosen.name,
         cases=[votes],
+        notes=verification_notes,
     )
     if method == "mcnemar":
         comparison = _by_mcnemar(comparison, difference)
     return _with_ratios(comparison, sample, columns, effect, level)
+
+
+def _notes_on_verification(votes: Panel) -> tuple[str, ...]:
+    """Say what holds where only cases that some classifier flags were verified."""
+    flagged_by_none = ~(votes.rows == 1).any(axis=1)
+    verified = float((votes.pos + votes.neg)[flagged_by_none].sum())
+    unverified = float(votes.unknown[flagged_by_none].sum())
+    if verified or not unverified:
+        return ()
+    return (
+        "Only flagged cases are verified: values and differences are among these. "
+        'Ratios of recall and of fpr (effect="ratio") hold for all cases.',
+    )
+
+
+def _check_predictive_value(
+    metric: Metric, sample: Sample[Panel], votes: Panel, method: str
+) -> None:
+    """Refuse what Leisenring's and Kosinski's tests are not for."""
+    if metric.name not in PREDICTIVE_VALUES:
+        raise InputError(
+            f"{method.capitalize()}'s test compares predictive values (precision or "
+            f'npv); found {metric.name}. Type method="auto".',
+            option="method",
+            choices=PREDICTIVE_VALUES,
+            example="auto",
+        )
+    why = "It counts single cases of a cohort."
+    refuse(votes, f"{method.capitalize()}'s test", {"weight": why, "cluster": why})
+    if sample.reweighted:
+        raise InputError(
+            f"{method.capitalize()}'s test counts the cases of the sample, at its own "
+            'prevalence; found prevalence=. Type method="auto".',
+            option="method",
+            example="auto",
+        )
+
+
+def _by_score_test(
+    comparison: Comparison, votes: Panel, metric: Metric, method: str
+) -> Comparison:
+    """Return pairs with the p-values of a score test; intervals stay as they are."""
+    from scipy.special import ndtr
+
+    positions = {name: k for k, name in enumerate(comparison.names)}
+    pairs = []
+    for pair in comparison.pairs:
+        statistic = score_statistic(
+            votes, metric.name, positions[pair.first], positions[pair.second], method
+        )
+        p_value = 2 * float(ndtr(-abs(statistic)))
+        pairs.append(replace(pair, statistic=statistic, p_value=p_value))
+
+    adjusted_pairs = adjusted(pairs)
+    return replace(
+        comparison, pairs=adjusted_pairs, p_value=smallest_p_value(adjusted_pairs)
+    )
 
 
 def _with_ratios(

@@ -36,14 +36,41 @@ for cells, metric, value, low, high in PROPORTIONS:
 for cells, metric, value, digits in RATIOS:
     vectors.add("table.value", {**cells, "metric": metric}, value, digits)
 
+# both tests together: positives and negatives that both, one or none of them flags
+PAIRED = {"pos": [319, 78, 22, 32], "neg": [31, 53, 22, 155]}
+# pv.gs and pv.wgs, run with R on Paired1: chi-squared and p; the second as printed in
+# its README
+SCORE_TESTS = (
+    ("precision", "leisenring", 5.7112407047198, 0.0168566217259, 12),
+    ("npv", "leisenring", 17.7856702074, 2.47238326693e-05, 11),
+    ("precision", "kosinski", 5.46588745, 0.01939120, 7),
+    ("npv", "kosinski", 16.53540, 4.775012e-05, 7),
+)
+for metric, method, chi_squared, p_value, digits in SCORE_TESTS:
+    inputs = {**PAIRED, "metric": metric, "method": method}
+    vectors.add("compare_tests.chi_squared", inputs, chi_squared, digits)
+    vectors.add("compare_tests.p_value", inputs, p_value, digits)
+# pv.rpv, sesp.rel and tpffpf.rel: second over first
+for metric, ratio, digits in (
+    ("precision", 1.04860694, 9),
+    ("npv", 0.8536403, 7),
+    ("recall", 0.858942065491, 12),
+    ("specificity", 1.175141242937853, 13),
+    ("fpr", 0.630952380952381, 13),
+):
+    inputs = {**PAIRED, "metric": metric}
+    vectors.add("compare_tests.inverse_ratio", inputs, ratio, digits)
+
 vectors.write(
     __file__,
     suite="DTComPair",
     version="1.2.6",
     licence="GPL-3.0-or-later",
     source="Stock, Hielscher, Discacciati; its README, with its data Paired1",
-    compared="Accuracy of two diagnostic tests, with Wilson's intervals",
+    compared="Two diagnostic tests: Wilson's intervals, Leisenring's and Kosinski's "
+    "tests, ratios",
     differs=(
+        "Its interval of a ratio takes the normal quantile, ours Student's.",
         "Its default interval is Wald's, which may leave 0 and 1; ours is Wilson's.",
     ),
 )
