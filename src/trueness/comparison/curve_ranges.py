@@ -11,7 +11,7 @@ import numpy as np
 
 from trueness._core.arrays import Floats
 from trueness.counts.values import Tally
-from trueness.ranking.bands import running_shares
+from trueness.ranking.bands import running_proportions
 from trueness.ranking.geometry import chord
 
 Ranges = tuple[tuple[float, float], ...]  # from low to high
@@ -23,7 +23,7 @@ ROUNDING = 1e-12
 
 def roc_corners(tally: Tally) -> RocCorners:
     """Return the ROC curve, from (0, 0), one corner a row."""
-    return running_shares(tally.neg), running_shares(tally.pos)
+    return running_proportions(tally.neg), running_proportions(tally.pos)
 
 
 def ranges_by_fpr(first: Tally, second: Tally) -> tuple[Ranges, Ranges]:

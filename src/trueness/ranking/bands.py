@@ -1,7 +1,7 @@
 """Where does the true curve lie? Pointwise, or as a whole.
 
-Curves are redrawn in the way that the cases came: cases, weights or whole clusters, and
-where labels are missing at random, without one too.
+Curves are redrawn as the sampling design says: cases, weights or whole clusters, and
+where labels are missing at random, cases without one too.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from statistics import NormalDist
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 from scipy.special import expit, log_expit, logit, ndtr, xlogy
@@ -60,7 +60,7 @@ class Band(TwoAxes):
     kind : {"simultaneous", "pointwise"}
         Does it hold for the whole curve, or for each point alone?
     prevalence : float
-        Share of positives for which a precision holds.
+        Prevalence for which a precision holds.
     """
 
     low: Floats
@@ -105,24 +105,36 @@ def roc_band(
     True
     """
     _cases.both_classes(data, "roc_band")
-    data, level = _checked(data, band, level)
+    data, level = _check_options(data, band, level)
     notes = (*unlabelled_notes(data), *interval_notes(data))
-    grid = np.linspace(0, 1, _options.whole_number(points, "points", at_least=3))
-    cases = _Redrawn(data, False, replicates, rng)
-    value = roc_height(cases.counts.neg, cases.counts.pos, grid)
-    drawn = np.array([roc_height(neg, pos, grid) for neg, pos in cases.draws()])
-    worth_pos, worth_neg, wider = _worth(cases.sample, level)
-    least = rate_variance(value, cases.alike(grid, worth_pos))
-    error = np.sqrt(np.maximum(drawn.var(axis=0), least))
-    c = critical(np.abs(drawn - value) / error, level, band) * wider
-    # two negatives to both sides, rising with fpr, and ending at 0 and 1
-    half, side = c * error, 2 / worth_neg
-    low = np.maximum.accumulate(np.clip(value - half, 0, 1))
-    high = np.minimum.accumulate(np.clip(value + half, 0, 1)[::-1])[::-1]
-    low = np.where(grid >= side, np.interp(grid - side, grid, low), 0.0)
-    high = np.interp(grid + side, grid, high)
-    made = low, high, level, band, "bootstrap"
-    return Band(("fpr", "tpr"), grid, value, *made, notes=notes)
+    fpr = np.linspace(0, 1, _options.whole_number(points, "points", at_least=3))
+
+    redrawn = _RedrawnCounts(data, False, replicates, rng)
+    counts = redrawn.counts
+    tpr = roc_height(counts.neg, counts.pos, fpr)
+    replicate_curves = np.array(
+        [roc_height(neg, pos, fpr) for neg, pos in redrawn.draws()]
+    )
+
+    effective = _effective_sizes(redrawn.sample, level)
+    positives_at_cut = redrawn.labelled_positives(fpr, effective.positives)
+    variance = np.maximum(
+        replicate_curves.var(axis=0), rate_variance(tpr, positives_at_cut)
+    )
+    standard_error = np.sqrt(variance)
+    distances = np.abs(replicate_curves - tpr) / standard_error
+    half_height = critical(distances, level, band) * effective.widening * standard_error
+
+    # the true curve rises: what holds at one rate holds beside it
+    low = np.maximum.accumulate(np.clip(tpr - half_height, 0, 1))
+    high = _falling_minimum(np.clip(tpr + half_height, 0, 1))
+    # two negatives to both sides, ending at 0 and 1
+    shift = 2 / effective.negatives
+    low = np.where(fpr >= shift, np.interp(fpr - shift, fpr, low), 0.0)
+    high = np.interp(fpr + shift, fpr, high)
+    return Band(
+        ("fpr", "tpr"), fpr, tpr, low, high, level, band, "bootstrap", notes=notes
+    )
 
 
 @of_tally
@@ -138,8 +150,8 @@ def precision_recall_band(
 ) -> Band:
     """Where does the true precision-recall curve lie?
 
-    With ``prevalence=`` precision (PPV) is that of another share of positives, taken as
-    known; otherwise the share of positives is uncertain too.
+    With ``prevalence=`` precision (PPV) is that of another prevalence, taken as known;
+    otherwise the prevalence is uncertain too.
 
     Parameters
     ----------
@@ -159,259 +171,368 @@ def precision_recall_band(
     """
     _cases.both_classes(data, "precision_recall_band")
     check_prevalence_known(data, "precision_recall_band")
-    data, level = _checked(data, band, level)
-    if method is None:
-        method = "bootstrap" if {*words_of(data)} & {*SINGLE_CASES} else "likelihood"
-    _options.choice(method, ("likelihood", "bootstrap"), "method")
-    if method == "likelihood":
-        refuse(data, f"method={method!r}", SINGLE_CASES)
+    data, level = _check_options(data, band, level)
+    method = _band_method(data, method)
     notes = (*unlabelled_notes(data), *interval_notes(data))
     points = _options.whole_number(points, "points", at_least=3)
     recall = np.linspace(0, 1, points + 1)[1:]
-    random = not data.design.fixed_classes
-    cases = _Redrawn(data, random, replicates, rng)
-    neg, pos = cases.counts.neg, cases.counts.pos
-    share = data.design.prevalence
-    if share is None:
-        share = pos.sum().item() / (pos.sum() + neg.sum()).item()
-    fpr = _alarm_rate(neg, pos, recall)
-    value = precision_at(fpr, recall, share)
+
+    is_cohort = not data.design.fixed_classes
+    redrawn = _RedrawnCounts(data, is_cohort, replicates, rng)
+    neg = redrawn.counts.neg
+    pos = redrawn.counts.pos
+    prevalence = data.design.prevalence
+    if prevalence is None:
+        prevalence = pos.sum().item() / (pos.sum() + neg.sum()).item()
+    fpr = _false_positive_rate(neg, pos, recall)
+    precision = precision_at(fpr, recall, prevalence)
+
     if method == "likelihood":
-        t = cases.sample.observed
-        few, many = _likely_alarms(t, recall, random, level, band)
-        odds = (1 - share) / share * t.n_pos / t.n_neg
-        alarms = odds * many, odds * few
+        observed = redrawn.sample.observed
+        few, many = _likely_alarms(observed, recall, is_cohort, level, band)
+        odds = (1 - prevalence) / prevalence * observed.n_pos / observed.n_neg
+        fewest_alarms = odds * few
+        most_alarms = odds * many
     else:
-        alarms = _likely_draws(cases, fpr, recall, level, band)
-    low, high = (recall / (recall + a) for a in alarms)
-    low, high = np.minimum(low, value), np.maximum(high, value)
-    made = low, high, level, band, method, share
-    return Band(("recall", "precision"), recall, value, *made, notes=notes)
+        fewest_alarms, most_alarms = _redrawn_alarms(redrawn, fpr, recall, level, band)
+    return Band(
+        ("recall", "precision"),
+        recall,
+        precision,
+        low=np.minimum(recall / (recall + most_alarms), precision),
+        high=np.maximum(recall / (recall + fewest_alarms), precision),
+        level=level,
+        kind=band,
+        method=method,
+        prevalence=prevalence,
+        notes=notes,
+    )
 
 
-def _checked(t: Tally, kind: str, level: float) -> tuple[Tally, float]:
-    """Check what was asked; clusters of one case are none."""
+def _check_options(tally: Tally, kind: str, level: float) -> tuple[Tally, float]:
+    """Check the options of a band; clusters of one case are none."""
     _options.choice(kind, ("simultaneous", "pointwise"), "band")
-    if t.clusters is not None and t.grouped is None:
-        t = t.without_clusters()
-    return t, _options.fraction(level, "level")
+    if tally.clusters is not None and tally.grouped is None:
+        tally = tally.without_clusters()
+    return tally, _options.fraction(level, "level")
+
+
+def _band_method(tally: Tally, method: str | None) -> str:
+    """Return the method of a precision-recall band: likelihood for single cases."""
+    if method is None:
+        needs_redrawing = {*words_of(tally)} & {*SINGLE_CASES}
+        return "bootstrap" if needs_redrawing else "likelihood"
+    _options.choice(method, ("likelihood", "bootstrap"), "method")
+    if method == "likelihood":
+        refuse(tally, f"method={method!r}", SINGLE_CASES)
+    return method
+
+
+def _falling_minimum(values: Floats) -> Floats:
+    """Return at each place the least of the values from there on."""
+    return np.asarray(np.minimum.accumulate(values[::-1])[::-1])
 
 
 def _likely_alarms(
-    t: Tally, recall: Floats, cohort: bool, level: float, kind: str
+    tally: Tally, recall: Floats, is_cohort: bool, level: float, kind: str
 ) -> tuple[Floats, Floats]:
-    """How many false alarms for each positive, fewest and most, are likely here?"""
-    # the empirical likelihood ratio of Claeskens et al. (2003), least over thresholds:
-    # P K(TP/P, r) + n K(FP/n, q), with n = N and q = a P / N when both classes have
-    # fixed sizes; in a cohort FP is binomial given FP + P, with q = a / (1 + a)
-    tp, fp = (np.append(0.0, np.cumsum(c)) for c in (t.pos, t.neg))
-    # straight lines of tied cases are points of the curve too
-    steps = np.linspace(0, 1, 100 + 4 * math.isqrt(int(t.n_pos)))
-    between = np.setdiff1d(np.concatenate([steps, recall]) * t.n_pos, tp)
-    found, alarms = np.append(tp, between), np.append(fp, np.interp(between, tp, fp))
-    n_pos, n_neg = float(t.n_pos), float(t.n_neg)
-    room = _distance(n_pos, recall.size, level, kind) ** 2 / 2
-    left = room - n_pos * divergence((found / n_pos)[:, None], recall)
-    row, column = np.nonzero(left >= 0)
-    cases = alarms[row] + n_pos if cohort else np.full(row.size, n_neg)
-    share, left = alarms[row] / cases, left[row, column] / cases
-    ends = [np.ones(recall.size), np.zeros(recall.size)]
-    np.minimum.at(ends[0], column, _end(share, left, -1))
-    np.maximum.at(ends[1], column, _end(share, left, 1))
-    if cohort:
-        # a limit may round to 1, whose odds no number holds
-        few, many = (q / np.maximum(1 - q, np.finfo(float).epsneg) for q in ends)
+    """Return the fewest and most false alarms for each positive that are likely.
+
+    The empirical likelihood ratio of Claeskens et al. (2003), least over thresholds, is
+    P K(TP/P, r) + n K(FP/n, q), with n = N and q = a P / N when both classes have fixed
+    sizes; in a cohort FP is binomial given FP + P, with q = a / (1 + a).
+    """
+    n_pos = float(tally.n_pos)
+    n_neg = float(tally.n_neg)
+    tp, fp = _curve_points(tally, recall)
+
+    # what the likelihood of the recall leaves of the allowed distance
+    allowed = _likely_distance(n_pos, recall.size, level, kind) ** 2 / 2
+    left = allowed - n_pos * divergence((tp / n_pos)[:, None], recall)
+    point, column = np.nonzero(left >= 0)
+    trials = fp[point] + n_pos if is_cohort else np.full(point.size, n_neg)
+    proportion = fp[point] / trials
+    left_per_trial = left[point, column] / trials
+
+    least_q = np.ones(recall.size)
+    largest_q = np.zeros(recall.size)
+    np.minimum.at(least_q, column, _divergence_end(proportion, left_per_trial, -1))
+    np.maximum.at(largest_q, column, _divergence_end(proportion, left_per_trial, 1))
+    if is_cohort:
+        few = _odds(least_q)
+        many = _odds(largest_q)
     else:
-        few, many = (q * (n_neg / n_pos) for q in ends)
-    # the true number rises with recall, so that what holds at one holds beside it
-    most = np.minimum.accumulate(many[::-1])[::-1]
-    return np.maximum.accumulate(few), most
+        few = least_q * (n_neg / n_pos)
+        many = largest_q * (n_neg / n_pos)
+    # the true number rises with recall: what holds at one recall holds beside it
+    return np.maximum.accumulate(few), _falling_minimum(many)
 
 
-def _end(share: Floats, left: Floats, side: int) -> Floats:
-    """Solve K(share, q) = left for the q above (side 1) or below (side -1)."""
-    # in log odds u of q K is convex: from outside Newton's steps come closer and do not
-    # pass the root; logarithms are taken of u, since q itself may round to 0 or 1
-    seen = (left > 1e-12) & (share < 1 if side > 0 else share > 0)
-    p, room = share[seen], left[seen]
-    lost = xlogy(p, p) + xlogy(1 - p, 1 - p) - room
-    wide = np.sqrt(2 * room * np.maximum(p * (1 - p), room)) + 2 * room
-    u = logit(np.clip(p + side * wide, 1e-15, 1 - 1e-15))
+def _curve_points(tally: Tally, recall: Floats) -> tuple[Floats, Floats]:
+    """Return tp and fp at every cut, and on the straight lines of tied cases."""
+    tp = np.append(0.0, np.cumsum(tally.pos))
+    fp = np.append(0.0, np.cumsum(tally.neg))
+    steps = np.linspace(0, 1, 100 + 4 * math.isqrt(int(tally.n_pos)))
+    between = np.setdiff1d(np.concatenate([steps, recall]) * tally.n_pos, tp)
+    return np.append(tp, between), np.append(fp, np.interp(between, tp, fp))
+
+
+def _odds(probability: Floats) -> Floats:
+    # an end may round to 1, whose odds no number holds
+    return np.asarray(probability / np.maximum(1 - probability, np.finfo(float).epsneg))
+
+
+def _divergence_end(proportion: Floats, distance: Floats, side: int) -> Floats:
+    """Solve K(proportion, q) = distance for the q above (side 1) or below (side -1).
+
+    In log odds u of q the divergence K is convex: from outside, Newton's steps come
+    closer and do not pass the root. Logarithms are taken of u, since q itself may round
+    to 0 or 1.
+    """
+    has_room = proportion < 1 if side > 0 else proportion > 0
+    solvable = (distance > 1e-12) & has_room
+    p = proportion[solvable]
+    room = distance[solvable]
+
+    entropy_less_room = xlogy(p, p) + xlogy(1 - p, 1 - p) - room
+    reach = np.sqrt(2 * room * np.maximum(p * (1 - p), room)) + 2 * room
+    u = logit(np.clip(p + side * reach, 1e-15, 1 - 1e-15))
     for _ in range(30):
-        over = lost - p * log_expit(u) - (1 - p) * log_expit(-u)
-        u = u - over / (expit(u) - p)
-    out = share.copy()
-    out[seen] = expit(u)
-    return out
+        excess = entropy_less_room - p * log_expit(u) - (1 - p) * log_expit(-u)
+        u = u - excess / (expit(u) - p)
+
+    end = proportion.copy()
+    end[solvable] = expit(u)
+    return end
 
 
-def _distance(n_pos: float, places: int, level: float, kind: str) -> float:
+def _likely_distance(n_pos: float, points: int, level: float, kind: str) -> float:
     """How far, in standard errors, are curves still likely? (Naiman 1986)"""
     if kind == "pointwise":
         return NormalDist().inv_cdf((1 + level) / 2)
-    number = max(2, round(min(places, n_pos)))
-    # the angle between neighbours is the arc cosine of their correlation, which of
-    # shares of the same positives is sqrt(r(1-r') / [r'(1-r)]) for r < r'
-    odds = np.arange(1, number) / np.arange(number - 1, 0, -1)
-    kappa = float(np.arccos(np.sqrt(odds[:-1] / odds[1:])).sum())
 
-    def too_near(c: float) -> bool:
-        beyond = 2 * ndtr(-c) + kappa / math.pi * math.exp(-c * c / 2)
-        return bool(beyond > 1 - level)
+    number = max(2, round(min(points, n_pos)))
+    # the angle between neighbours is the arc cosine of their correlation, which of
+    # proportions of the same positives is sqrt(r(1-r') / [r'(1-r)]) for r < r'
+    odds = np.arange(1, number) / np.arange(number - 1, 0, -1)
+    path_length = float(np.arccos(np.sqrt(odds[:-1] / odds[1:])).sum())
+
+    def too_near(distance: float) -> bool:
+        tube = path_length / math.pi * math.exp(-distance * distance / 2)
+        return bool(2 * ndtr(-distance) + tube > 1 - level)
 
     return float(bisect(too_near, 0.0, 40.0))
 
 
-def _likely_draws(
-    cases: _Redrawn, fpr: Floats, recall: Floats, level: float, kind: str
+def _redrawn_alarms(
+    redrawn: _RedrawnCounts, fpr: Floats, recall: Floats, level: float, kind: str
 ) -> tuple[Floats, Floats]:
-    """Between which numbers of false alarms per positive, most first, is the truth?"""
-    # the odds of precision are r P / F, so the band is one of log((F + 1/2) / P), which
-    # rises with r; its variance is at least that of two independent counts
-    n_neg, n_pos = cases.counts.n_neg, cases.counts.n_pos
-    worth_pos, worth_neg, wider = _worth(cases.sample, level)
+    """Return the fewest and most false alarms for each positive, by redrawing.
+
+    The odds of precision are r P / F, so the band is one of log((F + 1/2) / P), which
+    rises with r; its variance is at least that of two independent counts.
+    """
+    n_neg = redrawn.counts.n_neg
+    n_pos = redrawn.counts.n_pos
+    effective = _effective_sizes(redrawn.sample, level)
     # weights are counted in units of an equal negative, of which half a one is added
-    unit = n_neg / worth_neg
+    unit = n_neg / effective.negatives
+
+    def log_alarms(neg: Array, pos: Array) -> Floats:
+        alarms = neg.sum() / unit * _false_positive_rate(neg, pos, recall)
+        return np.asarray(np.log(alarms + 0.5) - math.log(pos.sum() / unit))
+
     centre = np.log(n_neg * fpr / unit + 0.5) - math.log(n_pos / unit)
+    replicate_curves = np.array([log_alarms(neg, pos) for neg, pos in redrawn.draws()])
+    variance_of_counts = 1 / (effective.negatives * fpr + 1)
+    if redrawn.is_cohort:
+        variance_of_counts = variance_of_counts + 1 / (effective.positives + 1)
+    variance = np.maximum(replicate_curves.var(axis=0), variance_of_counts)
+    standard_error = np.sqrt(variance)
+    distances = np.abs(replicate_curves - centre) / standard_error
+    half_height = critical(distances, level, kind) * standard_error * effective.widening
+    low = np.maximum.accumulate(centre - half_height)
+    high = _falling_minimum(centre + half_height)
 
-    def alarms(neg: Array, pos: Array) -> Floats:
-        number = neg.sum() / unit * _alarm_rate(neg, pos, recall)
-        return np.asarray(np.log(number + 0.5) - math.log(pos.sum() / unit))
-
-    drawn = np.array([alarms(neg, pos) for neg, pos in cases.draws()])
-    least = 1 / (worth_neg * fpr + 1) + (1 / (worth_pos + 1) if cases.random else 0.0)
-    error = np.sqrt(np.maximum(drawn.var(axis=0), least))
-    half = critical(np.abs(drawn - centre) / error, level, kind) * error * wider
-    low = np.maximum.accumulate(centre - half)
-    high = np.minimum.accumulate((centre + half)[::-1])[::-1]
     # a sample does not resolve a recall below a positive or two; at the end all
     # negatives are false alarms
-    side = 2 / worth_pos
-    low = np.where(recall >= side, np.interp(recall - side, recall, low), -np.inf)
-    high = np.where(recall + side < 1, np.interp(recall + side, recall, high), np.inf)
-    share = n_pos / (n_pos + n_neg)
-    if cases.random:  # as small as it may be
-        m = evaluate_measure(cases.sample, _share_of_positives)
-        share = estimate_from_variance(
-            m.value, m.variance_estimate, m.ends, (1 + level) / 2
+    shift = 2 / effective.positives
+    low = np.where(recall >= shift, np.interp(recall - shift, recall, low), -np.inf)
+    high = np.where(recall + shift < 1, np.interp(recall + shift, recall, high), np.inf)
+    half_alarm = 0.5 * unit / n_pos
+    fewest = np.maximum(np.exp(low) - half_alarm, 0.0)
+    most = np.minimum(np.exp(high) - half_alarm, _all_negatives(redrawn, level))
+    return fewest, most
+
+
+def _all_negatives(redrawn: _RedrawnCounts, level: float) -> float:
+    """Return how many negatives stand beside each positive; in a cohort at most."""
+    counts = redrawn.counts
+    prevalence = counts.n_pos / (counts.n_pos + counts.n_neg)
+    if redrawn.is_cohort:
+        measured = evaluate_measure(redrawn.sample, _prevalence_measure)
+        prevalence = estimate_from_variance(
+            measured.value,
+            measured.variance_estimate,
+            measured.ends,
+            (1 + level) / 2,
         ).low
-    all_of_them = (1 - share) / share
-    added = 0.5 * unit / n_pos
-    most = np.minimum(np.exp(high) - added, all_of_them)
-    return most, np.maximum(np.exp(low) - added, 0.0)
+    return (1 - prevalence) / prevalence
 
 
-def _share_of_positives(t: Tally) -> MeasuredValue:
-    n, one = t.n_pos + t.n_neg, np.ones(len(t))
-    share = t.n_pos / n
-    return MeasuredValue(share, Influence(-share / n * one, (1 - share) / n * one))
+def _prevalence_measure(tally: Tally) -> MeasuredValue:
+    """Return the proportion of positives, and how each case moves it."""
+    n = tally.n_pos + tally.n_neg
+    prevalence = tally.n_pos / n
+    ones = np.ones(len(tally))
+    influence = Influence(-prevalence / n * ones, (1 - prevalence) / n * ones)
+    return MeasuredValue(prevalence, influence)
 
 
 # rows beyond this are joined to neighbours before resampling: a change below 1/1000
-_ROWS = 1000
+_MAX_ROWS = 1000
 
 
-class _Redrawn:
+class _RedrawnCounts:
     """Counts in few rows, and others that could have been drawn.
 
-    ``random`` says whether the share of positives varies; ``counts`` are at the
-    prevalence that is meant.
+    ``is_cohort`` says whether the proportion of positives varies; ``counts`` are at the
+    prevalence of the design.
     """
 
-    def __init__(self, t: Tally, random: bool, replicates: int, rng: Seed) -> None:
+    def __init__(
+        self, tally: Tally, is_cohort: bool, replicates: int, rng: Seed
+    ) -> None:
         number = _options.whole_number(replicates, "replicates", at_least=100)
-        self.random, d = random, t.design
-        at_random = d.unlabelled == AT_RANDOM and t.n_unknown > 0
-        few = coarser(t if at_random else corners(t), _ROWS).without_design()
-        self.sample = apply_design(few.with_design(unlabelled=d.unlabelled))
-        scaled = few.with_design(unlabelled=d.unlabelled, prevalence=d.prevalence)
-        self.counts = apply_design(scaled).target_counts
-        at_random = self.sample.imputation is not None
+        self.is_cohort = is_cohort
+
+        design = tally.design
+        at_random = design.unlabelled == AT_RANDOM and tally.n_unknown > 0
+        rows = tally if at_random else corners(tally)
+        few_rows = coarser(rows, _MAX_ROWS).without_design()
+        observed = few_rows.with_design(unlabelled=design.unlabelled)
+        targeted = few_rows.with_design(
+            unlabelled=design.unlabelled, prevalence=design.prevalence
+        )
+        self.sample = apply_design(observed)
+        self.counts = apply_design(targeted).target_counts
+
         # cases without a label may be of either class: all are drawn together
-        ask = {"stratified": not (random or at_random), "unknown": at_random}
-        self._blocks = redraws(self.sample.observed, number, rng, **ask)
+        self._imputes = self.sample.imputation is not None
+        self._blocks = redraws(
+            self.sample.observed,
+            number,
+            rng,
+            stratified=not (is_cohort or self._imputes),
+            unknown=self._imputes,
+        )
 
     def draws(self) -> Iterator[tuple[Floats, Floats]]:
         """Redraw the negatives and positives of each row, one sample after another."""
-        at_random = self.sample.imputation is not None
         for block in self._blocks:
             for columns in zip(*block, strict=True):
-                neg, pos = self._completed(columns) if at_random else columns
-                n_neg, n_pos = float(neg.sum()), float(pos.sum())
+                neg, pos = self._impute(columns) if self._imputes else columns
+                n_neg = float(neg.sum())
+                n_pos = float(pos.sum())
                 if not (n_neg and n_pos):
                     continue
-                if not self.random:  # what is given does not vary
+                if not self.is_cohort:  # what is given does not vary
                     neg = neg * (self.counts.n_neg / n_neg)
                     pos = pos * (self.counts.n_pos / n_pos)
                 yield neg, pos
 
-    def alike(self, fpr: Floats, number: float) -> float | Floats:
-        """Count positives like those at the cut: few with a label stand for many."""
-        if self.sample.imputation is None:
+    def labelled_positives(self, fpr: Floats, number: float) -> float | Floats:
+        """Return as how many positives those near each cut count.
+
+        Where labels are missing at random, few with a label stand for many.
+        """
+        imputation = self.sample.imputation
+        if imputation is None:
             return number
-        x, at = self.sample.imputation.expected, self.sample.imputation.bins
-        t = self.sample.observed
-        cases = (x.neg + x.pos, t.neg + t.pos)
-        expected, known = (np.bincount(at, c) for c in cases)
-        rate = running_shares(self.counts.neg)[1:]
-        each = np.interp(fpr, rate, (expected / known)[at])
-        return np.minimum(number, x.n_pos / each)
 
-    def _completed(self, columns: tuple[Array, ...]) -> tuple[Floats, Floats]:
+        expected = imputation.expected
+        observed = self.sample.observed
+        bins = imputation.bins
+        cases_in_bin = np.bincount(bins, expected.neg + expected.pos)
+        labels_in_bin = np.bincount(bins, observed.neg + observed.pos)
+        cases_per_label = (cases_in_bin / labels_in_bin)[bins]
+        fpr_of_rows = running_proportions(self.counts.neg)[1:]
+        at_fpr = np.interp(fpr, fpr_of_rows, cases_per_label)
+        return np.minimum(number, expected.n_pos / at_fpr)
+
+    def _impute(self, columns: tuple[Array, ...]) -> tuple[Floats, Floats]:
         """Give each drawn case without a label its chance of being positive."""
-        t = self.sample.observed
-        made = np.zeros((2, len(t)))
-        if columns[0].any() and columns[1].any():
-            at = np.flatnonzero(np.add.reduce(columns))
-            some = [c[at] for c in columns]
-            drawn = tally_of_rows(t.score[at], *[*some, *some][: len(t.counts)])
-            x = impute_labels(drawn).expected
-            made[:, at] = x.neg, x.pos
-        return made[0], made[1]
+        observed = self.sample.observed
+        neg = np.zeros(len(observed))
+        pos = np.zeros(len(observed))
+        if not (columns[0].any() and columns[1].any()):
+            return neg, pos
+
+        rows = np.flatnonzero(np.add.reduce(columns))
+        counts = [column[rows] for column in columns]
+        sums = [*counts, *counts][: len(observed.counts)]
+        expected = impute_labels(tally_of_rows(observed.score[rows], *sums)).expected
+        neg[rows] = expected.neg
+        pos[rows] = expected.pos
+        return neg, pos
 
 
-def _worth(x: Sample[Tally], level: float) -> tuple[float, float, float]:
-    """As how many equal cases do positives and negatives count, and how unsure is that?
+class _EffectiveSizes(NamedTuple):
+    """As how many equal cases a sample counts, and how unsure that is.
 
-    Kish's numbers over the design effect; by how much few cases make limits wider.
+    ``positives`` and ``negatives`` are Kish's numbers over the design effect;
+    ``widening`` is by how much few cases make intervals wider.
     """
-    s = evaluate_measure(x, auc_measure).variance_estimate
-    wider = student_quantile(s.degrees_of_freedom, level) / NormalDist().inv_cdf(
-        (1 + level) / 2
-    )
-    if x.imputation is None:
-        alone = apply_design(x.observed.without_clusters())
-        neg, pos = x.observed.equal_cases
+
+    positives: float
+    negatives: float
+    widening: float
+
+
+def _effective_sizes(sample: Sample[Tally], level: float) -> _EffectiveSizes:
+    """Return as how many equal cases the classes count, by the variance of the AUC."""
+    estimate = evaluate_measure(sample, auc_measure).variance_estimate
+    student = student_quantile(estimate.degrees_of_freedom, level)
+    widening = student / NormalDist().inv_cdf((1 + level) / 2)
+
+    if sample.imputation is None:
+        independent = apply_design(sample.observed.without_clusters())
+        negatives, positives = sample.observed.equal_cases
     else:
-        alone = apply_design(x.target_counts)
-        pos, neg = x.target_counts.n_pos, x.target_counts.n_neg
-    if not s.variance > 0:  # nothing varied: what was drawn may be all alike
-        return min(pos, s.units), min(neg, s.units), wider
-    effect = max(
-        s.variance / evaluate_measure(alone, auc_measure).variance_estimate.variance,
-        1.0,
+        independent = apply_design(sample.target_counts)
+        positives = sample.target_counts.n_pos
+        negatives = sample.target_counts.n_neg
+
+    if not estimate.variance > 0:  # nothing varied: what was drawn may be all alike
+        units = estimate.units
+        return _EffectiveSizes(min(positives, units), min(negatives, units), widening)
+    of_independent = evaluate_measure(independent, auc_measure).variance_estimate
+    design_effect = max(estimate.variance / of_independent.variance, 1.0)
+    return _EffectiveSizes(
+        max(positives / design_effect, 1.0),
+        max(negatives / design_effect, 1.0),
+        widening,
     )
-    return max(pos / effect, 1.0), max(neg / effect, 1.0), wider
 
 
-def running_shares(count: Array) -> Floats:
-    """Which share of the cases is in the first 0, 1, 2, ... rows?"""
+def running_proportions(count: Array) -> Floats:
+    """Which proportion of the cases is in the first 0, 1, 2, ... rows?"""
     total = np.append(0, np.cumsum(count))
     return np.asarray(total / total[-1])
 
 
-def height(x: Floats, y: Floats, at: Floats) -> Floats:
+def height(x: Floats, y: Floats, places: Floats) -> Floats:
     """Read a rising curve of corners (x, y); at a jump the upper value."""
     # interp takes the last of equal corners just to the right of them
-    return np.asarray(np.interp(np.minimum(at + 1e-12, 1.0), x, y))
+    return np.asarray(np.interp(np.minimum(places + 1e-12, 1.0), x, y))
 
 
 def roc_height(neg: Array, pos: Array, fpr: Floats) -> Floats:
     """Which true positive rate do these counts reach at each false positive rate?"""
-    return height(running_shares(neg), running_shares(pos), fpr)
+    return height(running_proportions(neg), running_proportions(pos), fpr)
 
 
-def _alarm_rate(neg: Array, pos: Array, recall: Floats) -> Floats:
+def _false_positive_rate(neg: Array, pos: Array, recall: Floats) -> Floats:
     """Which false positive rate does each recall cost? Read from the lowest score."""
     return 1 - roc_height(pos[::-1], neg[::-1], 1 - recall)
 
@@ -422,11 +543,11 @@ def rate_variance(rate: Floats, n: float | Floats) -> Floats:
     return np.asarray(middle * (1 - middle) / (n + 4))
 
 
-def critical(scaled: Floats, level: float, kind: str) -> float:
-    """How many errors wide must the band be?"""
-    alone = NormalDist().inv_cdf((1 + level) / 2)
+def critical(distances: Floats, level: float, kind: str) -> float:
+    """How many standard errors high must each side of the band be?"""
+    pointwise = NormalDist().inv_cdf((1 + level) / 2)
     if kind == "pointwise":
-        return alone
+        return pointwise
     # where no error was seen no redrawn curve varies: a band by their quantile alone
     # would have no height
-    return max(alone, float(np.quantile(scaled.max(axis=1), level)))
+    return max(pointwise, float(np.quantile(distances.max(axis=1), level)))
