@@ -361,8 +361,8 @@ def _redrawn_alarms(
     high = np.where(recall + shift < 1, np.interp(recall + shift, recall, high), np.inf)
     half_alarm = 0.5 * unit / n_pos
     fewest = np.maximum(np.exp(low) - half_alarm, 0.0)
-    most = np.minimum(np.exp(high) - half_alarm, _all_negatives(redrawn, level))
-    return fewest, most
+    largest = np.minimum(np.exp(high) - half_alarm, _all_negatives(redrawn, level))
+    return fewest, largest
 
 
 def _all_negatives(redrawn: _RedrawnCounts, level: float) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -46,10 +46,10 @@ class Curve(TwoAxes):
         +inf (nothing is flagged), then every score. Where nothing is flagged, precision
         and lift are undefined, so that these curves leave out that point.
     prevalence : float
-        Share of positives for which it holds; NaN where it is about each class alone.
+        Prevalence for which it holds; NaN where it is about each class alone.
     moved : float
-        By how much :func:`simplify` moved the curve at most (of lift as a share of the
-        largest one); 0 when it is exact.
+        By how much :func:`simplify` moved the curve at most (of lift as a proportion
+        of the largest one); 0 when it is exact.
     """
 
     threshold: Floats
@@ -58,40 +58,55 @@ class Curve(TwoAxes):
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
 
-# of positives and negatives flagged, of all of them, and of the share of positives
+# of positives and negatives flagged, of all of them, and of the prevalence
 _RATES: dict[str, Callable[[Any, Any, Any, Any, float], Any]] = {
-    "fpr": lambda tp, fp, n_pos, n_neg, share: fp / n_neg,
-    "tpr": lambda tp, fp, n_pos, n_neg, share: tp / n_pos,
-    "fnr": lambda tp, fp, n_pos, n_neg, share: (n_pos - tp) / n_pos,
-    "recall": lambda tp, fp, n_pos, n_neg, share: tp / n_pos,
-    "precision": lambda tp, fp, n_pos, n_neg, share: tp / (tp + fp),
-    "flagged_rate": lambda tp, fp, n_pos, n_neg, share: (tp + fp) / (n_pos + n_neg),
-    "lift": lambda tp, fp, n_pos, n_neg, share: tp / (tp + fp) / share,
+    "fpr": lambda tp, fp, n_pos, n_neg, prevalence: fp / n_neg,
+    "tpr": lambda tp, fp, n_pos, n_neg, prevalence: tp / n_pos,
+    "fnr": lambda tp, fp, n_pos, n_neg, prevalence: (n_pos - tp) / n_pos,
+    "recall": lambda tp, fp, n_pos, n_neg, prevalence: tp / n_pos,
+    "precision": lambda tp, fp, n_pos, n_neg, prevalence: tp / (tp + fp),
+    "flagged_rate": lambda tp, fp, n_pos, n_neg, prevalence: (
+        (tp + fp) / (n_pos + n_neg)
+    ),
+    "lift": lambda tp, fp, n_pos, n_neg, prevalence: tp / (tp + fp) / prevalence,
 }
 
 
-def _curve(t: Tally, name: str, across: str, up: str) -> Curve:
+def _curve(tally: Tally, name: str, across: str, up: str) -> Curve:
     """Cut at every score, and take two rates of what is flagged."""
-    _cases.both_classes(t, name)
-    notes = unlabelled_notes(t, stacklevel=5)
-    by_class = across == "fpr"
-    counts = apply_design(t, "" if by_class else name).target_counts
-    c = sweep_counts(counts.pos, counts.neg)
-    n_pos, n_neg = c.tp[-1].item(), c.fp[-1].item()
-    share = t.design.prevalence
-    if share is None:
-        share = n_pos / (n_pos + n_neg)
+    _cases.both_classes(tally, name)
+    notes = unlabelled_notes(tally, stacklevel=5)
+    within_class = across == "fpr"
+    counts = apply_design(tally, "" if within_class else name).target_counts
+    cuts = sweep_counts(counts.pos, counts.neg)
+    n_pos = cuts.tp[-1].item()
+    n_neg = cuts.fp[-1].item()
+    prevalence = tally.design.prevalence
+    if prevalence is None:
+        prevalence = n_pos / (n_pos + n_neg)
+
     first = int(up in ("precision", "lift"))  # 0 / 0 where nothing is flagged
+    tp = cuts.tp[first:]
+    fp = cuts.fp[first:]
     # in the place of the counts: new memory costs more than the division
-    tp, fp = c.tp[first:], c.fp[first:]
-    x, y = fp.view(np.float64), tp.view(np.float64)
+    x = fp.view(np.float64)
+    y = tp.view(np.float64)
     with np.errstate(over="ignore"):  # lift at a prevalence of 1e-320
-        for b in blocks(tp.size):
-            some = tp[b], fp[b], n_pos, n_neg, share
-            x[b], y[b] = _RATES[across](*some), _RATES[up](*some)
-    cut = np.concatenate([[np.inf], counts.score])[first:]
-    share = math.nan if by_class else share
-    return Curve((across, up), x, y, cut, share, notes=notes)
+        for block in blocks(tp.size):
+            flagged = (tp[block], fp[block])
+            across_rate = _RATES[across](*flagged, n_pos, n_neg, prevalence)
+            up_rate = _RATES[up](*flagged, n_pos, n_neg, prevalence)
+            x[block] = across_rate
+            y[block] = up_rate
+
+    return Curve(
+        (across, up),
+        x,
+        y,
+        threshold=np.concatenate([[np.inf], counts.score])[first:],
+        prevalence=math.nan if within_class else prevalence,
+        notes=notes,
+    )
 
 
 @of_tally
@@ -116,8 +131,8 @@ def precision_recall(data: Tally) -> Curve:
     .. math:: \mathrm{ppv} =
               \frac{\pi\,\mathrm{tpr}}{\pi\,\mathrm{tpr} + (1-\pi)\,\mathrm{fpr}}
 
-    With ``prevalence=`` pi is another share of positives. Between two points the curve
-    is not straight: :func:`leakage` gives the precision at any recall.
+    With ``prevalence=`` pi is another prevalence. Between two points the curve is not
+    straight: :func:`leakage` gives the precision at any recall.
 
     Examples
     --------
@@ -129,7 +144,7 @@ def precision_recall(data: Tally) -> Curve:
 
 
 def precision_at(fpr: Floats, tpr: Floats, prevalence: float) -> Any:
-    """Which share of the flagged cases is positive? NaN where nothing is flagged."""
+    """Which proportion of the flagged cases is positive? NaN where none is flagged."""
     with np.errstate(invalid="ignore"):
         hits = prevalence * tpr
         return hits / (hits + (1 - prevalence) * fpr)
@@ -152,7 +167,7 @@ def det(data: Tally) -> Curve:
 
 @of_tally
 def gain_curve(data: Tally) -> Curve:
-    """Which share of the positives is found among the cases with the highest scores?
+    """Which proportion of the positives is found among the cases scored highest?
 
     Examples
     --------
@@ -187,15 +202,20 @@ def hull(curve: Curve) -> Curve:
     >>> curve.fpr, curve.tpr
     (array([0., 0., 1.]), array([0. , 0.5, 1. ]))
     """
-    _a_curve(curve, "hull", "trueness.roc(t)", ("fpr", "tpr"))
+    _check_curve(curve, "hull", "trueness.roc(t)", ("fpr", "tpr"))
     # the slopes of the hull are isotonic likelihood ratios
-    at = concave_corners(np.diff(curve.y), np.diff(curve.x))
-    fpr, tpr = curve.x[at], curve.y[at]
+    corners = concave_corners(np.diff(curve.y), np.diff(curve.x))
+    fpr = curve.x[corners]
+    tpr = curve.y[corners]
+
     # blocks of equal slope meet in a point that is no corner: there the cross product
     # of the two steps is zero
-    turn = np.diff(fpr)[:-1] * np.diff(tpr)[1:] - np.diff(tpr)[:-1] * np.diff(fpr)[1:]
-    corner = np.concatenate([[True], turn < 0, [True]])
-    return Curve(curve.axes, fpr[corner], tpr[corner], curve.threshold[at][corner])
+    fpr_steps = np.diff(fpr)
+    tpr_steps = np.diff(tpr)
+    turn = fpr_steps[:-1] * tpr_steps[1:] - tpr_steps[:-1] * fpr_steps[1:]
+    turns = np.concatenate([[True], turn < 0, [True]])
+    threshold = curve.threshold[corners]
+    return Curve(curve.axes, fpr[turns], tpr[turns], threshold[turns])
 
 
 def simplify(
@@ -218,33 +238,44 @@ def simplify(
     >>> simplify(line, tolerance=0.001).fpr
     array([0., 1.])
     """
-    _a_curve(curve, "simplify", "trueness.roc(t), points=200")
+    _check_curve(curve, "simplify", "trueness.roc(t), points=200")
     if points is None and tolerance is None:
         raise InputError("simplify needs points=200 or tolerance=0.001, or both.")
-    most, allowed = 2**62, 0.0
+    max_points = 2**62
     if points is not None:
-        most = _options.whole_number(points, "points", at_least=2)
+        max_points = _options.whole_number(points, "points", at_least=2)
+    allowed = 0.0
     if tolerance is not None:
         allowed = _options.not_negative(tolerance, "tolerance")
+
     height = curve.y / curve.y.max() if curve.axes[1] == "lift" else curve.y
-    kept = few_points(curve.x, height, most, allowed)
+    kept = few_points(curve.x, height, max_points, allowed)
     moved = largest_distance(curve.x, height, kept)
     if tolerance is not None and moved > allowed:
         raise InputError(
-            f"{most:,} points cannot keep the curve within tolerance={tolerance:g}; "
-            f"they move it by {moved:.2g}. Allow more points or a larger tolerance."
+            f"{max_points:,} points cannot keep the curve within "
+            f"tolerance={tolerance:g}; they move it by {moved:.2g}. Allow more points "
+            "or a larger tolerance."
         )
-    few: Any = {name: getattr(curve, name)[kept] for name in ("x", "y", "threshold")}
-    return replace(curve, **few, moved=max(moved, curve.moved))
+    return replace(
+        curve,
+        x=curve.x[kept],
+        y=curve.y[kept],
+        threshold=curve.threshold[kept],
+        moved=max(moved, curve.moved),
+    )
 
 
-def _a_curve(
-    curve: object, what: str, how: str, axes: tuple[str, str] | None = None
+def _check_curve(
+    curve: object, function: str, example: str, axes: tuple[str, str] | None = None
 ) -> None:
     """Stop when something else than a curve, or one of other axes, was passed."""
-    if not isinstance(curve, Curve) or (axes or curve.axes) != curve.axes:
-        found = getattr(curve, "axes", type(curve).__name__)
-        raise InputError(f"{what} needs a curve; found {found}. Type {what}({how}).")
+    if isinstance(curve, Curve) and axes in (None, curve.axes):
+        return
+    passed = getattr(curve, "axes", type(curve).__name__)
+    raise InputError(
+        f"{function} needs a curve; found {passed}. Type {function}({example})."
+    )
 
 
 @of_tally
@@ -307,9 +338,33 @@ def partial_auc(
     return replace(estimate, name=name)
 
 
-def partial_area(t: Tally, **part: Any) -> float:
-    """Give the value of :func:`partial_auc` alone."""
-    return partial_area_measure(**part)[0](t.labelled()).value
+def partial_area(tally: Tally, **part: Any) -> float:
+    """Return the value of :func:`partial_auc` alone."""
+    measure, _ = partial_area_measure(**part)
+    return measure(tally.labelled()).value
+
+
+class _PartOfPlane(NamedTuple):
+    """A rectangle of the ROC plane, and the scale on which its area is given."""
+
+    fpr: Range
+    tpr: Range
+    shift: float  # an area a is given as shift + factor * a
+    factor: float
+
+    @property
+    def area(self) -> float:
+        """The area of an ideal classifier."""
+        return (self.fpr[1] - self.fpr[0]) * (self.tpr[1] - self.tpr[0])
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The values of the worst and of an ideal classifier."""
+        return self.shift, self.shift + self.factor * self.area
+
+    def value(self, area: Floats) -> Floats:
+        """Return areas on the scale of this part."""
+        return np.clip(self.shift + self.factor * area, *self.ends)
 
 
 def partial_area_measure(
@@ -319,13 +374,41 @@ def partial_area_measure(
     *,
     corrected: bool = False,
 ) -> tuple[Measure, Callable[[Array, Array], Floats]]:
-    r"""Give the area inside a rectangle, as a measure and for many rows of counts.
+    r"""Return the area inside a rectangle, as a measure and for many rows of counts.
 
     A case moves the area by the strip between the old curve and the new one inside:
 
     .. math:: dF = \int_{\text{inside}} (\delta y\,dx - \delta x\,dy), \qquad
               \delta x_k = \frac{[k \ge i] - x_k}{N_0}
     """
+    part = _read_part(fpr, tpr, max_fpr, corrected=corrected)
+    roc_range = RocRange(part.fpr[1] - part.fpr[0], part.tpr[1] - part.tpr[0])
+
+    def measure_of_replicates(neg: Array, pos: Array) -> Floats:
+        inside = _area_inside(_rates(neg), _rates(pos), part.fpr, part.tpr)
+        return part.value(inside.area)
+
+    def measure(tally: Tally) -> MeasuredValue:
+        x = _rates(tally.neg[None])
+        y = _rates(tally.pos[None])
+        inside = _area_inside(x, y, part.fpr, part.tpr)
+        by_negatives = _pull_on_curve(x, -np.diff(y), inside) / tally.n_neg
+        by_positives = _pull_on_curve(y, np.diff(x), inside) / tally.n_pos
+        return MeasuredValue(
+            float(part.value(inside.area)[0]),
+            Influence(part.factor * by_negatives, part.factor * by_positives),
+            part.ends,
+            within_class=True,
+            roc_range=roc_range,
+        )
+
+    return measure, measure_of_replicates
+
+
+def _read_part(
+    fpr: Range | None, tpr: Range | None, max_fpr: float | None, *, corrected: bool
+) -> _PartOfPlane:
+    """Read the part of the ROC plane that was asked for, and its scale."""
     if max_fpr is not None:
         if fpr is not None:
             raise InputError(
@@ -338,93 +421,99 @@ def partial_area_measure(
             "partial_auc needs a part of the curve; found none. Type fpr=(0, 0.1), "
             "tpr=(0.9, 1) or both."
         )
-    part = _range(fpr, "fpr"), _range(tpr, "tpr")
-    best = math.prod(high - low for low, high in part)
-    shift, factor = 0.0, 1.0
-    if corrected:  # McClish: chance becomes 1/2 and the ideal 1
-        line = np.array([[0.0, 1.0]])
-        chance = float(_inside(line, line, part)[0][0])
-        if best - chance <= _NARROW * best:
-            raise InputError(
-                "corrected=True compares with a random classifier, which in this part "
-                "of the ROC plane is as good as an ideal one. Leave corrected out, or "
-                "choose a part that reaches above the diagonal."
-            )
-        factor = 0.5 / (best - chance)
-        shift = 0.5 - factor * chance
-    # the areas of the worst and of an ideal classifier
-    ends = (shift, shift + factor * best)
-    roc_range = RocRange(*(high - low for low, high in part))
 
-    def many(neg: Array, pos: Array) -> Floats:
-        area = _inside(_steps(neg), _steps(pos), part)[0]
-        return np.clip(shift + factor * area, *ends)
+    plain = _PartOfPlane(_range(fpr, "fpr"), _range(tpr, "tpr"), shift=0.0, factor=1.0)
+    return _on_mcclish_scale(plain) if corrected else plain
 
-    def measure(t: Tally) -> MeasuredValue:
-        x, y = _steps(t.neg[None]), _steps(t.pos[None])
-        area, a, b = _inside(x, y, part)
-        last = (b * b - a * a) / 2
-        first = (b - a) - last
-        moved: list[Any] = []
-        for place, step, n in ((x, -np.diff(y), t.n_neg), (y, np.diff(x), t.n_pos)):
-            pull = np.zeros(place.shape[1])
-            pull[:-1] += (step * first)[0]
-            pull[1:] += (step * last)[0]
-            each = (reverse_cumsum(pull)[1:] - float(pull @ place[0])) / n
-            moved.append(factor * each)
-        value = float(np.clip(shift + factor * area, *ends)[0])
-        return MeasuredValue(
-            value, Influence(*moved), ends, within_class=True, roc_range=roc_range
+
+def _on_mcclish_scale(part: _PartOfPlane) -> _PartOfPlane:
+    """Scale a part so that chance becomes 1/2 and an ideal classifier 1."""
+    diagonal = np.array([[0.0, 1.0]])
+    chance = float(_area_inside(diagonal, diagonal, part.fpr, part.tpr).area[0])
+    if part.area - chance <= _MIN_WIDTH * part.area:
+        raise InputError(
+            "corrected=True compares with a random classifier, which in this part "
+            "of the ROC plane is as good as an ideal one. Leave corrected out, or "
+            "choose a part that reaches above the diagonal."
         )
+    factor = 0.5 / (part.area - chance)
+    return part._replace(shift=0.5 - factor * chance, factor=factor)
 
-    return measure, many
+
+def _pull_on_curve(rates: Floats, other_steps: Floats, inside: _Inside) -> Floats:
+    """Return by how much a case of each row moves the area, times its class size."""
+    at_end = (inside.leaves * inside.leaves - inside.enters * inside.enters) / 2
+    at_start = (inside.leaves - inside.enters) - at_end
+    pull = np.zeros(rates.shape[1])
+    pull[:-1] += (other_steps * at_start)[0]
+    pull[1:] += (other_steps * at_end)[0]
+    return reverse_cumsum(pull)[1:] - float(pull @ rates[0])
 
 
 # a narrower range than this is lost in the rounding of the rates
-_NARROW = 1e-9
+_MIN_WIDTH = 1e-9
 
 
-def _range(value: Range | None, what: str) -> Range:
+def _range(value: Range | None, rate: str) -> Range:
+    """Read a range of a rate; without one it is all of it."""
     if value is None:
         return 0.0, 1.0
-    low, high = _options.share_range(value, what)
-    if high - low < _NARROW:
+    low, high = _options.share_range(value, rate)
+    if high - low < _MIN_WIDTH:
         raise InputError(
-            f"{what} must be at least {_NARROW:g} wide; found ({low!r}, {high!r}). "
+            f"{rate} must be at least {_MIN_WIDTH:g} wide; found ({low!r}, {high!r}). "
             "For the rate at one threshold see trueness.roc."
         )
     return low, high
 
 
-def _steps(count: Array) -> Floats:
-    """Give cumulative shares, with a zero in front."""
-    total = np.zeros((len(count), count.shape[1] + 1))
-    np.cumsum(count, axis=1, out=total[:, 1:])
+def _rates(counts: Array) -> Floats:
+    """Return cumulative proportions of rows of counts, with a zero in front."""
+    totals = np.zeros((len(counts), counts.shape[1] + 1))
+    np.cumsum(counts, axis=1, out=totals[:, 1:])
     with np.errstate(invalid="ignore"):  # clusters that were drawn may lack a class
-        total /= total[:, -1:]
-    return total
+        totals /= totals[:, -1:]
+    return totals
 
 
-def _inside(x: Floats, y: Floats, part: tuple[Range, Range]) -> tuple[Floats, ...]:
-    """Give the area under curves in a rectangle, and the part of each segment inside.
+class _Inside(NamedTuple):
+    """The area of curves in a rectangle, and where each segment is inside it.
 
-    A segment is inside from a share a of its length to a share b.
+    A segment is inside from a proportion ``enters`` of its length to ``leaves``.
     """
-    dx, dy = np.diff(x), np.diff(y)
-    shares = []
-    for start, step, (low, high) in zip((x, y), (dx, dy), part, strict=True):
-        start, flat = start[:, :-1], step <= 0
-        # at the very top a case more below it still takes the curve down
-        over = (start >= high) & (high < 1)
-        size = np.where(flat, 1.0, step)
-        enters = np.where(flat, start < low, (low - start) / size)
-        leaves = np.where(flat, ~over, (high - start) / size)
-        shares += [np.clip(enters, 0, 1), np.clip(leaves, 0, 1)]
-    right, left, up, out = shares
-    a, b = np.maximum(right, up), np.minimum(left, out)
-    b = np.maximum(a, b)
-    (_, _), (low, high) = part
-    under = (b - a) * (y[:, :-1] - low) + dy * (b * b - a * a) / 2
-    above = np.maximum(left - np.maximum(right, out), 0.0)
-    area = np.einsum("rm,rm->r", dx, under + (high - low) * above)
-    return np.asarray(area), a, b
+
+    area: Floats
+    enters: Floats
+    leaves: Floats
+
+
+def _area_inside(x: Floats, y: Floats, fpr: Range, tpr: Range) -> _Inside:
+    """Return the area under curves in a rectangle, and the segments inside."""
+    enters_fpr, leaves_fpr = _crossings(x, *fpr)
+    enters_tpr, leaves_tpr = _crossings(y, *tpr)
+    enters = np.maximum(enters_fpr, enters_tpr)
+    leaves = np.maximum(enters, np.minimum(leaves_fpr, leaves_tpr))
+
+    low, high = tpr
+    dx = np.diff(x)
+    dy = np.diff(y)
+    start_height = y[:, :-1] - low
+    mean_height = dy * (leaves * leaves - enters * enters) / 2
+    under_segment = (leaves - enters) * start_height + mean_height
+    # where the curve runs above the rectangle, all of its height counts
+    above = np.maximum(leaves_fpr - np.maximum(enters_fpr, leaves_tpr), 0.0)
+    area = np.einsum("rm,rm->r", dx, under_segment + (high - low) * above)
+    return _Inside(np.asarray(area), enters, leaves)
+
+
+def _crossings(rates: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+    """Return where each segment enters and leaves a range, from 0 to 1 along it."""
+    start = rates[:, :-1]
+    step = np.diff(rates)
+    is_flat = step <= 0
+    # at the very top a case more below it still takes the curve down
+    is_over = (start >= high) & (high < 1)
+    length = np.where(is_flat, 1.0, step)
+    enters = np.where(is_flat, start < low, (low - start) / length)
+    leaves = np.where(is_flat, ~is_over, (high - start) / length)
+    return np.clip(enters, 0, 1), np.clip(leaves, 0, 1)

@@ -27,15 +27,28 @@ from trueness.ranking.models import MODELS, joint_excess, model_variance, separa
 
 _SAMPLING = ("case-control", "cohort")
 # from this many cases of the smaller class on the AUC is normal enough
-_MANY = 250
-_SAMPLES = 4000
+_MIN_NORMAL = 250
+_N_SAMPLES = 4000
 # of a class that is more times larger no more cases are drawn
-_LARGER = 4
-# power (NaN without a null) and mean half width that a number of cases reaches
-Reach = tuple[float, float]
-# AUCs of samples, or differences of two: values, variances, degrees of freedom and the
-# numbers of positives and negatives
-_Areas = tuple[Floats, Floats, Floats, tuple[int, int]]
+_MAX_CLASS_RATIO = 4
+
+
+class Reach(NamedTuple):
+    """What a number of cases reaches: power (NaN without a null), mean half width."""
+
+    power: float
+    half_width: float
+
+
+class _Areas(NamedTuple):
+    """AUCs of samples, or differences of two, with their variances."""
+
+    value: Floats
+    variance: Floats
+    degrees_of_freedom: Floats
+    sizes: tuple[int, int]  # positives and negatives
+
+
 Enough = Callable[[Reach], bool]
 
 
@@ -97,7 +110,7 @@ def plan_auc(
     Parameters
     ----------
     auc, prevalence
-        The AUC that is expected, and the share of positives that will be collected.
+        The AUC that is expected, and the prevalence among the cases collected.
     half_width
         Wanted half width of the interval.
     null, power
@@ -121,10 +134,12 @@ def plan_auc(
     """
     _options.choice(model, MODELS, "model")
     _options.choice(sampling, _SAMPLING, "sampling")
-    area, share, level = _shares(auc=auc, prevalence=prevalence, level=level)
-    null, enough = _goal("plan_auc", area, half_width, null, power, level)
-    question = _auc_question(area, null, share, level, model, sampling)
-    return _planned("plan_auc", question, enough, "AUC", model)
+    area = _options.fraction(auc, "auc")
+    prevalence = _options.fraction(prevalence, "prevalence")
+    level = _options.fraction(level, "level")
+    null, enough = _read_goal("plan_auc", area, half_width, null, power, level)
+    question = _auc_question(area, null, prevalence, level, model, sampling)
+    return _make_plan("plan_auc", question, enough, "AUC", model)
 
 
 def plan_auc_difference(
@@ -159,34 +174,27 @@ def plan_auc_difference(
     >>> plan.power >= 0.8
     True
     """
-    a, b = _shares(first=first, second=second)
-    rho = _options.real_number(correlation, "correlation")
-    if not -1 <= rho < 1:
-        raise InputError(f"correlation must lie in [-1, 1); found {rho:g}.")
-    share, level = _shares(prevalence=prevalence, level=level)
+    first = _options.fraction(first, "first")
+    second = _options.fraction(second, "second")
+    correlation = _options.real_number(correlation, "correlation")
+    if not -1 <= correlation < 1:
+        raise InputError(f"correlation must lie in [-1, 1); found {correlation:g}.")
+    prevalence = _options.fraction(prevalence, "prevalence")
+    level = _options.fraction(level, "level")
     if half_width is not None and power is not None:
         raise InputError("plan_auc_difference needs one goal: half_width= or power=.")
-    if half_width is None and a == b:
+    if half_width is None and first == second:
         raise InputError(
-            f"plan_auc_difference needs two AUCs that differ; both are {a:g}. No "
+            f"plan_auc_difference needs two AUCs that differ; both are {first:g}. No "
             "number of cases can show a difference."
         )
-    enough = _enough(half_width, 0.9 if power is None else power)
-    shift = np.array([separation(a), separation(b)])
 
-    def draw(rng: np.random.Generator, label: Array) -> Floats:
-        z = rng.normal(size=(2, *label.shape))
-        z[1] = rho * z[0] + math.sqrt(1 - rho**2) * z[1]
-        return np.asarray(z + shift[:, None, None] * label)
-
-    def variance(pos: int, neg: int) -> float:
-        """Two areas covary over one pair, and over pairs that share a case (DeLong)."""
-        own = sum(model_variance("binormal", area, pos, neg) for area in (a, b))
-        pair, half = (joint_excess(a, b, r) for r in (rho, rho / 2))
-        return max(own - 2 * (pair + (pos + neg - 2) * half) / pos / neg, 1e-300)
-
-    question = _Question(a - b, 0.0, share, level, draw, variance, two=True)
-    return _planned("plan_auc_difference", question, enough, "difference of AUCs")
+    question = _difference_question(first, second, correlation, prevalence, level)
+    if half_width is not None:
+        enough = _narrow_enough(half_width)
+    else:
+        enough = _powerful_enough(0.9 if power is None else power)
+    return _make_plan("plan_auc_difference", question, enough, "difference of AUCs")
 
 
 def plan_rate(
@@ -228,32 +236,56 @@ def plan_rate(
     """
     _options.choice(rate, ("recall", "sensitivity", "specificity", "precision"), "rate")
     _options.choice(sampling, _SAMPLING, "sampling")
-    expected, share, level = _shares(value=value, prevalence=prevalence, level=level)
-    part = _part(rate, expected, share, recall)
-    base, enough = _goal("plan_rate", expected, half_width, null, power, level)
-    random = sampling == "cohort" or rate == "precision"
+    expected = _options.fraction(value, "value")
+    prevalence = _options.fraction(prevalence, "prevalence")
+    level = _options.fraction(level, "level")
+    part = _part_of_cases(rate, expected, prevalence, recall)
+    null_rate, enough = _read_goal(
+        "plan_rate", expected, half_width, null, power, level
+    )
+    is_cohort = sampling == "cohort" or rate == "precision"
 
-    def reached(n: int) -> Reach:
-        """Return the chance to exclude the null, and the half width."""
-        sizes, weights = _denominators(n, part, random=random)
-        pairs = list(zip(sizes.tolist(), weights.tolist(), strict=True))
-        half = sum(w * _wilson_half_width(expected, k, level) for k, w in pairs)
-        if math.isnan(base):
-            return math.nan, half
-        power = sum(w * _wilson_power(expected, base, k, level) for k, w in pairs)
-        return power, half
+    def reach(n: int) -> Reach:
+        sizes, weights = _denominators(n, part, random=is_cohort)
+        return _rate_reach(expected, null_rate, sizes, weights, level)
 
-    n = smallest(lambda k: enough(reached(k)), start=4, what="plan_rate")
+    n = smallest(lambda k: enough(reach(k)), start=4, what="plan_rate")
     if null is not None:  # the power climbs in steps: it must hold from here on
-        while not all(enough(reached(k)) for k in range(n, n + 4)):
+        while not all(enough(reach(k)) for k in range(n, n + 4)):
             n += 1
-    (reach, half), counted = reached(n), max(1, round(n * part))
-    sd = math.sqrt(expected * (1 - expected) / counted)
-    came, sizes = _SAMPLING[random], _split(n, share)
+
+    n_pos, n_neg = _split(n, prevalence)
+    counted = max(1, round(n * part))
+    reached = reach(n)
     return Plan(
-        n, *sizes, counted, sd, half, reach, rate, expected, base, share, level, came,
+        n,
+        n_pos,
+        n_neg,
+        counted,
+        se=math.sqrt(expected * (1 - expected) / counted),
+        half_width=reached.half_width,
+        power=reached.power,
+        measure=rate,
+        value=expected,
+        null=null_rate,
+        prevalence=prevalence,
+        level=level,
+        sampling=_SAMPLING[is_cohort],
         model="",
-    )  # fmt: skip
+    )
+
+
+def _rate_reach(
+    rate: float, null: float, sizes: Floats, weights: Floats, level: float
+) -> Reach:
+    """Return the chance to exclude the null, and the half width, over denominators."""
+    half_width = 0.0
+    power = 0.0
+    for size, weight in zip(sizes.tolist(), weights.tolist(), strict=True):
+        half_width += weight * _wilson_half_width(rate, size, level)
+        if not math.isnan(null):
+            power += weight * _wilson_power(rate, null, size, level)
+    return Reach(math.nan if math.isnan(null) else power, half_width)
 
 
 def _denominators(n: int, part: float, *, random: bool) -> tuple[Floats, Floats]:
@@ -285,21 +317,20 @@ def _wilson_power(rate: float, null: float, size: float, level: float) -> float:
     return float(binomial_pmf(counts, size, rate)[excluded].sum())
 
 
-def _shares(**given: float) -> list[float]:
-    return [_options.fraction(value, name) for name, value in given.items()]
+def _narrow_enough(half_width: float) -> Enough:
+    """Ask for a half width."""
+    widest = _options.fraction(half_width, "half_width")
+    return lambda reach: reach.half_width <= widest
 
 
-def _enough(half_width: float | None, power: float | None) -> Enough:
-    """Ask for a half width, or for a power."""
-    if half_width is not None:
-        widest = _options.fraction(half_width, "half_width")
-        return lambda reach: reach[1] <= widest
-    least = _options.fraction(power, "power")
-    return lambda reach: reach[0] >= least
+def _powerful_enough(power: float) -> Enough:
+    """Ask for a power."""
+    least_power = _options.fraction(power, "power")
+    return lambda reach: reach.power >= least_power
 
 
-def _goal(
-    what: str,
+def _read_goal(
+    function: str,
     value: float,
     half_width: float | None,
     null: float | None,
@@ -307,36 +338,44 @@ def _goal(
     level: float,
 ) -> tuple[float, Enough]:
     """Which half width, or which power against which null, is wanted?"""
-    if (half_width is None) == (null is None) or (power is not None and null is None):
+    one_goal = (half_width is None) != (null is None)
+    if not one_goal or (power is not None and null is None):
         raise InputError(
-            f"{what} needs one goal: half_width=0.03, or null=0.75 with power=0.9."
+            f"{function} needs one goal: half_width=0.03, or null=0.75 with power=0.9."
         )
-    if null is None:
-        return math.nan, _enough(half_width, None)
-    base = _options.fraction(null, "null", ends="[]")
-    if base == value:
+    if half_width is not None:
+        return math.nan, _narrow_enough(half_width)
+
+    null_value = _options.fraction(null, "null", ends="[]")
+    if null_value == value:
         raise InputError(
-            f"{what} needs null to differ from what is expected; both are {value:g}. "
-            "No number of cases can show a difference."
+            f"{function} needs null to differ from what is expected; both are "
+            f"{value:g}. No number of cases can show a difference."
         )
-    least = 0.9 if power is None else _options.fraction(power, "power")
-    if least <= 1 - level:
+    wanted_power = 0.9 if power is None else _options.fraction(power, "power")
+    if wanted_power <= 1 - level:
         raise InputError(
-            f"power={least:g} is below the level of the test; any sample has more."
+            f"power={wanted_power:g} is below the level of the test; any sample has "
+            "more."
         )
-    return base, _enough(None, least)
+    return null_value, _powerful_enough(wanted_power)
 
 
-def _part(rate: str, value: float, share: float, recall: object) -> float:
-    """Which part of all cases is the rate a share of?"""
+def _part_of_cases(
+    rate: str, value: float, prevalence: float, recall: float | None
+) -> float:
+    """Return the proportion of all cases that is in the denominator of the rate."""
+    if rate == "specificity":
+        return 1 - prevalence
     if rate != "precision":
-        return 1 - share if rate == "specificity" else share
+        return prevalence
+
     if recall is None:
         raise InputError(
             "plan_rate of precision needs the recall that is expected, which says "
             "how many cases will be flagged. Type recall=0.8."
         )
-    flagged = share * _options.fraction(recall, "recall") / value
+    flagged = prevalence * _options.fraction(recall, "recall") / value
     if flagged >= 1:
         raise InputError(
             f"A precision of {value:g} at this recall and prevalence would flag "
@@ -345,34 +384,62 @@ def _part(rate: str, value: float, share: float, recall: object) -> float:
     return flagged
 
 
-def _planned(
-    what: str, q: _Question, enough: Enough, measure: str, model: str = "binormal"
+def _make_plan(
+    function: str,
+    question: _Question,
+    enough: Enough,
+    measure: str,
+    model: str = "binormal",
 ) -> Plan:
     """Search from a third of what the normal law asks for, which is too few."""
-    rough = smallest(lambda n: enough(q.by_law(n)), start=4, what=what)
-    step = max(1, rough // 100)
-    start = max(4, rough // 3) // step
-    n = step * smallest(lambda k: enough(q.reach(k * step)), start=start, what=what)
-    sizes, (power, half) = _split(n, q.share), q.reach(n)
-    sd, came = math.sqrt(q.variance(*sizes)), _SAMPLING[q.cohort]
+    by_law = smallest(lambda n: enough(question.by_law(n)), start=4, what=function)
+    step = max(1, by_law // 100)
+    start = max(4, by_law // 3) // step
+    n_steps = smallest(
+        lambda k: enough(question.reach(k * step)), start=start, what=function
+    )
+    n = step * n_steps
+
+    n_pos, n_neg = _split(n, question.prevalence)
+    reached = question.reach(n)
     return Plan(
-        n, *sizes, n, sd, half, power, measure, q.value, q.null, q.share, q.level, came,
-        model,
-    )  # fmt: skip
+        n,
+        n_pos,
+        n_neg,
+        counted=n,
+        se=math.sqrt(question.variance(n_pos, n_neg)),
+        half_width=reached.half_width,
+        power=reached.power,
+        measure=measure,
+        value=question.value,
+        null=question.null,
+        prevalence=question.prevalence,
+        level=question.level,
+        sampling=_SAMPLING[question.is_cohort],
+        model=model,
+    )
 
 
 def outlook(plan: Plan, sizes: Sequence[int]) -> Floats:
     """Which power, or which half width, would other numbers of cases reach?"""
-    given = ("value", "null", "prevalence", "level", "model", "sampling")
-    question = _auc_question(*(getattr(plan, k) for k in given))
-    which = int(math.isnan(plan.null))
-    return np.array([question.reach(int(n))[which] for n in sizes])
+    question = _auc_question(
+        plan.value,
+        plan.null,
+        plan.prevalence,
+        plan.level,
+        plan.model,
+        plan.sampling,
+    )
+    reached = [question.reach(int(n)) for n in sizes]
+    if math.isnan(plan.null):
+        return np.array([reach.half_width for reach in reached])
+    return np.array([reach.power for reach in reached])
 
 
-def _split(n: int, share: float) -> tuple[int, int]:
+def _split(n: int, prevalence: float) -> tuple[int, int]:
     """How many of n cases are positive and negative? At least two of each."""
-    pos = min(max(2, round(n * share)), n - 2)
-    return pos, n - pos
+    n_pos = min(max(2, round(n * prevalence)), n - 2)
+    return n_pos, n - n_pos
 
 
 class _Question(NamedTuple):
@@ -380,90 +447,110 @@ class _Question(NamedTuple):
 
     value: float
     null: float
-    share: float
+    prevalence: float
     level: float
     draw: Callable[[np.random.Generator, Array], Floats]  # labels to (1 or 2, ...)
     variance: Callable[[int, int], float]
-    two: bool = False  # is it a difference of two AUCs?
-    cohort: bool = False
+    is_difference: bool = False  # of two AUCs
+    is_cohort: bool = False
 
     def reach(self, n: int) -> Reach:
         """What do n cases reach? By drawing where a class has few."""
-        many = min(_split(n, self.share)) >= _MANY
-        power, half = self.by_law(n) if many else self._by_samples(n)
-        return math.nan if math.isnan(self.null) else power, half
+        if min(_split(n, self.prevalence)) >= _MIN_NORMAL:
+            reached = self.by_law(n)
+        else:
+            reached = self._by_samples(n)
+        if math.isnan(self.null):
+            return reached._replace(power=math.nan)
+        return reached
 
-    def _judged(self, areas: Sequence[_Areas]) -> tuple[Array, Floats]:
+    def _judge(self, areas: _Areas) -> tuple[Array, Floats]:
         """Which samples exclude the null, and how wide is half of each interval?"""
-        low, high = _limits(areas, self.level, self.two)
+        low, high = _intervals(areas, self.level, is_difference=self.is_difference)
         return (self.null < low) | (self.null > high), (high - low) / 2
 
     def by_law(self, n: int) -> Reach:
         """Take the mean over 999 quantiles of a normal law with the exact variance."""
-        pos, neg = _split(n, self.share)
-        quantile = np.array([NormalDist().inv_cdf(k / 1000) for k in range(1, 1000)])
-        variance = np.full(quantile.size, self.variance(pos, neg))
-        value = self.value + quantile * np.sqrt(variance)
-        if not self.two:  # the variance of an AUC goes with a(1 - a)
-            a, area = (np.clip(x, 1e-9, 1 - 1e-9) for x in (value, self.value))
-            variance = variance * a * (1 - a) / (area * (1 - area))
-        df = np.full(value.size, pos + neg - 2.0)
-        out, half = self._judged([(value, variance, df, (pos, neg))])
-        return float(np.mean(out)), float(np.mean(half))
+        n_pos, n_neg = _split(n, self.prevalence)
+        quantiles = np.array([NormalDist().inv_cdf(k / 1000) for k in range(1, 1000)])
+        variance = np.full(quantiles.size, self.variance(n_pos, n_neg))
+        value = self.value + quantiles * np.sqrt(variance)
+        if not self.is_difference:  # the variance of an AUC goes with a(1 - a)
+            area = np.clip(value, 1e-9, 1 - 1e-9)
+            expected = np.clip(self.value, 1e-9, 1 - 1e-9)
+            variance = variance * area * (1 - area) / (expected * (1 - expected))
+
+        degrees_of_freedom = np.full(value.size, n_pos + n_neg - 2.0)
+        areas = _Areas(value, variance, degrees_of_freedom, (n_pos, n_neg))
+        excludes, half_widths = self._judge(areas)
+        return Reach(float(np.mean(excludes)), float(np.mean(half_widths)))
 
     def _by_samples(self, n: int) -> Reach:
         """Draw samples; one without both classes excludes nothing."""
         rng = np.random.default_rng(0)
-        n_pos = np.full(_SAMPLES, _split(n, self.share)[0])
-        if self.cohort:
-            n_pos = rng.binomial(n, self.share, _SAMPLES)
-        excluded, half = 0.0, 0.5 * float(np.sum((n_pos == 0) | (n_pos == n)))
-        for pos, times in zip(*np.unique(n_pos, return_counts=True), strict=True):
-            sizes = int(pos), n - int(pos)
-            step = max(1, (1 << 20) // min(n, (1 + _LARGER) * min(sizes) + 1))
-            for start in range(0, int(times) if min(sizes) else 0, step):
-                drawn = self._drawn(sizes, min(step, int(times) - start), rng)
-                out, halves = self._judged(drawn)
-                excluded, half = excluded + float(out.sum()), half + float(halves.sum())
-        return excluded / _SAMPLES, half / _SAMPLES
+        n_pos = np.full(_N_SAMPLES, _split(n, self.prevalence)[0])
+        if self.is_cohort:
+            n_pos = rng.binomial(n, self.prevalence, _N_SAMPLES)
 
-    def _drawn(
-        self, sizes: tuple[int, int], samples: int, rng: np.random.Generator
-    ) -> list[_Areas]:
+        excluded = 0.0
+        half_widths = 0.5 * float(np.sum((n_pos == 0) | (n_pos == n)))
+        for positives, n_samples in zip(
+            *np.unique(n_pos, return_counts=True), strict=True
+        ):
+            sizes = (int(positives), n - int(positives))
+            if not min(sizes):
+                continue
+            for number in _batches(int(n_samples), n, sizes):
+                excludes, halves = self._judge(self._draw_areas(sizes, number, rng))
+                excluded += float(excludes.sum())
+                half_widths += float(halves.sum())
+        return Reach(excluded / _N_SAMPLES, half_widths / _N_SAMPLES)
+
+    def _draw_areas(
+        self, sizes: tuple[int, int], n_samples: int, rng: np.random.Generator
+    ) -> _Areas:
         """Draw values and their variances; more of a much larger class add little."""
-        most = max(_LARGER * min(sizes), 20)
-        pos, neg = (min(k, most) for k in sizes)
-        label = np.tile(np.arange(pos + neg) < pos, (samples, 1))
-        placed = [_placements(s, pos) for s in self.draw(rng, label)]
-        if self.two:
-            first, second = placed
-            placed = [(first[0] - second[0], first[1] - second[1])]
-        areas = [_spreads(parts, (pos, neg)) for parts in placed]
-        if (pos, neg) == sizes:
+        most_of_class = max(_MAX_CLASS_RATIO * min(sizes), 20)
+        n_pos = min(sizes[0], most_of_class)
+        n_neg = min(sizes[1], most_of_class)
+        labels = np.tile(np.arange(n_pos + n_neg) < n_pos, (n_samples, 1))
+        placements = [_placements(scores, n_pos) for scores in self.draw(rng, labels)]
+        of_positives, of_negatives = placements[0]
+        if self.is_difference:
+            second_positives, second_negatives = placements[1]
+            of_positives = of_positives - second_positives
+            of_negatives = of_negatives - second_negatives
+        areas = _areas_of_placements(of_positives, of_negatives)
+        if (n_pos, n_neg) == sizes:
             return areas
+
         # as the exact variances of the larger and of the smaller number of cases say
-        part = self.variance(*sizes) / self.variance(pos, neg)
-        centres = [self.value, *(float(value.mean()) for value, *_ in areas[1:])]
-        return [
-            (c + (value - c) * math.sqrt(part), variance * part, df, sizes)
-            for c, (value, variance, df, _) in zip(centres, areas, strict=True)
-        ]
+        ratio = self.variance(*sizes) / self.variance(n_pos, n_neg)
+        value = self.value + (areas.value - self.value) * math.sqrt(ratio)
+        return areas._replace(value=value, variance=areas.variance * ratio, sizes=sizes)
 
 
-def _limits(
-    areas: Sequence[_Areas], level: float, two: bool = False
+def _batches(n_samples: int, n: int, sizes: tuple[int, int]) -> list[int]:
+    """Split a number of samples so that about a million scores are drawn at once."""
+    scores_per_sample = min(n, (1 + _MAX_CLASS_RATIO) * min(sizes) + 1)
+    step = max(1, (1 << 20) // scores_per_sample)
+    return [min(step, n_samples - start) for start in range(0, n_samples, step)]
+
+
+def _intervals(
+    areas: _Areas, level: float, *, is_difference: bool
 ) -> tuple[Floats, Floats]:
-    """Give limits as ``inference`` does; of a difference on the plain scale."""
+    """Return intervals as ``inference`` does; of a difference on the plain scale."""
     from scipy.special import stdtrit
 
-    value, variance, df, sizes = areas[0]
-    if two:
-        half = stdtrit(np.maximum(df, 1.0), (1 + level) / 2) * np.sqrt(variance)
-        return value - half, value + half
-    return _newcombe_limits(value, variance, sizes, level)
+    if not is_difference:
+        return _newcombe_intervals(areas.value, areas.variance, areas.sizes, level)
+    quantile = stdtrit(np.maximum(areas.degrees_of_freedom, 1.0), (1 + level) / 2)
+    half_width = quantile * np.sqrt(areas.variance)
+    return areas.value - half_width, areas.value + half_width
 
 
-def _newcombe_limits(
+def _newcombe_intervals(
     value: Floats, variance: Floats, sizes: tuple[int, int], level: float
 ) -> tuple[Floats, Floats]:
     """Return the intervals of many AUCs, as ``inference.intervals`` has them."""
@@ -471,48 +558,94 @@ def _newcombe_limits(
     class_sizes = ClassSizes(positives, negatives, positives, negatives)
     area = np.clip(value, 0.0, 1.0)
     varies = (variance > 0) & (area > 0) & (area < 1)
-    of_students = student_quantile(min(sizes) - 1, level)
-    quantile = np.where(varies, of_students, normal_quantile(level))
+    quantile = np.where(
+        varies, student_quantile(min(sizes) - 1, level), normal_quantile(level)
+    )
     # one half stands for areas that did not vary, whose effect is not used
     inside = np.where(varies, area, 0.5)
     effect = np.where(varies, design_effect(inside, variance, class_sizes), 1.0)
     return newcombe_intervals(area, effect, class_sizes, quantile)
 
 
-def _placements(score: Floats, pos: int) -> tuple[Floats, Floats]:
-    """Give the share of the other class on the right side; the first are positive."""
-    n = score.shape[1]
-    order = np.argsort(score, axis=1)
-    below = np.cumsum(order >= pos, axis=1)  # negatives up to each place
-    above = 1 - (np.arange(1, n + 1) - below) / pos
-    placed = np.empty_like(score)
-    ranked = np.where(order < pos, below / (n - pos), above)
-    np.put_along_axis(placed, order, ranked, axis=1)
-    return placed[:, :pos], placed[:, pos:]
+def _placements(scores: Floats, n_pos: int) -> tuple[Floats, Floats]:
+    """Return the proportion of the other class on the right side of each case.
+
+    Of positives and of negatives; the first columns of the scores are positive.
+    """
+    n = scores.shape[1]
+    order = np.argsort(scores, axis=1)
+    negatives_below = np.cumsum(order >= n_pos, axis=1)
+    positives_below = np.arange(1, n + 1) - negatives_below
+    in_order = np.where(
+        order < n_pos, negatives_below / (n - n_pos), 1 - positives_below / n_pos
+    )
+    placements = np.empty_like(scores)
+    np.put_along_axis(placements, order, in_order, axis=1)
+    return placements[:, :n_pos], placements[:, n_pos:]
 
 
-def _spreads(parts: Sequence[Floats], sizes: tuple[int, int]) -> _Areas:
-    """Give variances and degrees of freedom, as ``inference.variance`` does."""
-    value = parts[0].mean(axis=1)
-    variance = doubt = np.zeros(value.size)
-    for part, n in zip(parts, sizes, strict=True):
-        square = (part - value[:, None]) ** 2
-        two, four = square.mean(axis=1) / n, (square**2).mean(axis=1) / n**3
-        less = max(n - 1, 1)
-        variance = variance + two * n / less
-        most = np.maximum(four - two**2 / n, 2 * two**2 / less)
-        doubt = doubt + most * (n / less) ** 2
-    df = 2 * variance**2 / np.where(doubt > 0, doubt, 1.0)
-    return value, variance, np.where(doubt > 0, df, np.inf), sizes
+def _areas_of_placements(of_positives: Floats, of_negatives: Floats) -> _Areas:
+    """Return AUCs, variances, degrees of freedom, as ``inference.variance`` does."""
+    value = of_positives.mean(axis=1)
+    variance = np.zeros(value.size)
+    variance_of_variance = np.zeros(value.size)
+    for placements in (of_positives, of_negatives):
+        n = placements.shape[1]
+        squares = (placements - value[:, None]) ** 2
+        second = squares.mean(axis=1) / n
+        fourth = (squares**2).mean(axis=1) / n**3
+        less_one = max(n - 1, 1)
+        variance = variance + second * n / less_one
+        of_class = np.maximum(fourth - second**2 / n, 2 * second**2 / less_one)
+        variance_of_variance = variance_of_variance + of_class * (n / less_one) ** 2
+
+    is_unsure = variance_of_variance > 0
+    degrees_of_freedom = np.where(
+        is_unsure,
+        2 * variance**2 / np.where(is_unsure, variance_of_variance, 1.0),
+        np.inf,
+    )
+    sizes = (of_positives.shape[1], of_negatives.shape[1])
+    return _Areas(value, variance, degrees_of_freedom, sizes)
 
 
 def _auc_question(
     auc: float, null: float, prevalence: float, level: float, model: str, sampling: str
 ) -> _Question:
     """Ask for the interval of :func:`auc`."""
+
+    def draw(rng: np.random.Generator, labels: Array) -> Floats:
+        return np.asarray(MODELS[model].draw(rng, labels, auc))[None]
+
+    def variance(n_pos: int, n_neg: int) -> float:
+        return model_variance(model, auc, n_pos, n_neg)
+
+    is_cohort = sampling == "cohort"
+    return _Question(auc, null, prevalence, level, draw, variance, is_cohort=is_cohort)
+
+
+def _difference_question(
+    first: float, second: float, correlation: float, prevalence: float, level: float
+) -> _Question:
+    """Ask for the interval of a difference of two AUCs of bivariate normal scores."""
+    shifts = np.array([separation(first), separation(second)])
+
+    def draw(rng: np.random.Generator, labels: Array) -> Floats:
+        scores = rng.normal(size=(2, *labels.shape))
+        own_part = math.sqrt(1 - correlation**2) * scores[1]
+        scores[1] = correlation * scores[0] + own_part
+        return np.asarray(scores + shifts[:, None, None] * labels)
+
+    def variance(n_pos: int, n_neg: int) -> float:
+        """Two areas covary over one pair, and over pairs that share a case (DeLong)."""
+        of_first = model_variance("binormal", first, n_pos, n_neg)
+        of_second = model_variance("binormal", second, n_pos, n_neg)
+        same_pair = joint_excess(first, second, correlation)
+        shared_case = joint_excess(first, second, correlation / 2)
+        products = same_pair + (n_pos + n_neg - 2) * shared_case
+        covariance = products / n_pos / n_neg
+        return max(of_first + of_second - 2 * covariance, 1e-300)
+
     return _Question(
-        *(auc, null, prevalence, level),
-        lambda rng, label: np.asarray(MODELS[model].draw(rng, label, auc))[None],
-        lambda pos, neg: model_variance(model, auc, pos, neg),
-        cohort=sampling == "cohort",
+        first - second, 0.0, prevalence, level, draw, variance, is_difference=True
     )
