@@ -78,6 +78,14 @@ trueness.calibrate(y, s, "isotonic")
 trueness.partial_auc(t, 0.1)
 trueness.at_threshold(y, s, 0.5, "recall")
 trueness.auc(y, two[:, 1])
+trueness.auc(y, two)
+trueness.compare(both)
+trueness.compare(both, "brier")
+trueness.evaluate(df[["y", "p"]])
+trueness.evaluate({"y": y, "p": s})
+trueness.evaluate(bayes.fit(two, y), two, y)
+trueness.auc(df[["y", "p"]])
+trueness.look(df)
 trueness.auc(y_true=y, y_score=s)
 trueness.auc(df, label="y", score="p")
 trueness.auc(pf, label="y", score="p")
@@ -197,7 +205,6 @@ WRONG = [
     ("trueness.auc(y + 1, s)", "positive="),
     ("trueness.auc(kind, s)", "one_vs_rest"),
     ("trueness.auc(kind, P)", "one_vs_rest"),
-    ("trueness.auc(y, two)", "column|two_d|score"),
     ("trueness.auc(words, s, positive='rad')", "red"),
     ("trueness.auc(y)", "score"),
     ("trueness.auc([], [])", "at least one|positive"),
@@ -269,7 +276,7 @@ WRONG = [
     ("trueness.tally(df, 'y')", 'label="y", score="p"'),
     ("trueness.tally(df, label='y', scores='p')", "Did you mean 'score'"),
     ("trueness.tally('two.csv', label='y', score='p')", "scan\\('two.csv'\\)"),
-    ("trueness.auc('two.csv', label='y', score='p')", "scan\\('two.csv'\\)"),
+    ("trueness.auc('two.csv', label='y', score='p')", "no file two.csv"),
     ("trueness.tally(y, s, groups=site)", "Did you mean 'cluster' or 'by'"),
     ("trueness.panel(df, label='y', score=['p', 'q'])", "Did you mean 'scores'"),
     ("trueness.watch('auc', min=0.8)", "Did you mean 'at_least'"),
@@ -280,8 +287,7 @@ WRONG = [
     ("trueness.cross_validate(None, two, y, groups=site)", "Did you mean 'cluster'"),
     ("trueness.threshold(t)", "Type trueness.best_threshold"),
     ("trueness.calibrate(y, s, method='logistic')", "Did you mean 'platt'"),
-    ("trueness.compare(both)", "statistic=trueness.brier"),
-    ("trueness.compare(both, 'brier')", "Type trueness.brier, without quotes"),
+    ("trueness.compare(both, 'brilliance')", "Measures without a threshold are"),
     ("trueness.check(t)", "auc >= 0.8"),
     ("trueness.read_csv('two.csv')", "trueness.scan"),
     ("trueness.combine(both)", "fidel.* or .*compare_combiners"),

@@ -110,6 +110,7 @@ _register_handlers(
         "not_a_function": "trueness._core.names",
         "not_here": "trueness._core.names",
         "serve": "trueness.app.server",
+        "statistic_by_name": "trueness.sites.values",
         "write_panel": "trueness.data.storage",
         "write_tally": "trueness.data.storage",
         "_import_all": "trueness",

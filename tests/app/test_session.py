@@ -166,7 +166,7 @@ def test_scores_that_are_missing_are_told_once(tmp_path):
         assert "--" not in problems["missing_scores"]
         assert 'id="data"' in section
         assert "--missing-scores drop" in taken["command"]
-        assert "missing='drop'" in taken["python"]
+        assert "missing_scores='drop'" in taken["python"]
 
 
 COUNTED = "y,p,n\n1,0.9,5\n0,0.4,7\n1,0.4,2\n"

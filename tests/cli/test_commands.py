@@ -61,7 +61,7 @@ def test_columns_are_taken_only_without_doubt_and_it_says_so(small, tmp_path):
     two.write_text("a,b,p\n1,0,0.5\n0,1,0.25\n")
     result = run("evaluate", two, "--score", "p")
     assert result.exit_code == 2
-    assert "Type --label NAME. This file has the columns 'a', 'b', 'p'" in result.stderr
+    assert "There are the columns 'a', 'b', 'p'. Type --label NAME." in result.stderr
     result = run("evaluate", two, "--label", "a")
     assert result.exit_code == 0
     other = tmp_path / "other.csv"

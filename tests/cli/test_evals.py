@@ -138,8 +138,8 @@ class TestSeveralSystems:
         result = run(path, *words)
 
         assert "Left out without a verdict: a 0, b 4." in result.stdout
-        assert "type --missing fail." in result.stdout
-        assert run(path, *words, "--missing", "fail").exit_code == 0
+        assert "type --missing-scores fail." in result.stdout
+        assert run(path, *words, "--missing-scores", "fail").exit_code == 0
 
 
 class TestLogsWithSeveralVerdicts:

@@ -126,10 +126,10 @@ UNDERSTOOD = {name: (content, {}, *TEN) for name, content in PLAIN.items()} | {
     "thin spaces for thousands": (
         table(TRUTH, [f"{t + 1}\N{NARROW NO-BREAK SPACE}500,5" for t in THOUSANDS],
               sep=";"), {}, TEN[0], auc_by_pairs(TRUTH, THOUSANDS)),
-    "blank scores": (table(TRUTH, without(CHANCE, "", (2, 4))), {"missing": "drop"},
-                     *DROPPED),
+    "blank scores": (table(TRUTH, without(CHANCE, "", (2, 4))),
+                     {"missing_scores": "drop"}, *DROPPED),
     "words for missing scores": (table(TRUTH, without(CHANCE, "n/a", (2, 4))),
-                                 {"missing": "drop"}, *DROPPED),
+                                 {"missing_scores": "drop"}, *DROPPED),
     "names with spaces and umlauts": (
         table(TRUTH, head=(" Ergebnis der  Pr\xfcfung", "Wahr scheinlich ")),
         {"label": "Ergebnis der Pr\xfcfung", "score": "Wahr scheinlich"}, *TEN),
@@ -144,7 +144,7 @@ ASKED = {
     "half in percent": (table(TRUTH, ["16.7 %", *CHANCE[1:]]), "in the same way", None),
     "commas and points": (table(TRUTH, ["0,5", *CHANCE[1:]], sep=";"),
         "in the same way", None),
-    "blanks": (table(TRUTH, without(CHANCE, "")), 'missing="drop"',
+    "blanks": (table(TRUTH, without(CHANCE, "")), 'missing_scores="drop"',
         "--missing-scores drop"),
     "the same name twice": (beside("y,p,p", lambda k: "{},{},1"), r"p \(1\)", None),
     "words in place of scores": (table(TRUTH, ["high", *CHANCE[1:]]),
@@ -172,8 +172,9 @@ def in_python(path, typed):
 
 def in_shell(path, typed, *more):
     asked = {"label": "y", "score": "p"} | typed
-    names = {"missing": "missing-scores"}
-    options = [w for k, v in asked.items() for w in (f"--{names.get(k, k)}", str(v))]
+    options = [
+        word for k, v in asked.items() for word in (f"--{k.replace('_', '-')}", str(v))
+    ]
     return CliRunner().invoke(app, ["evaluate", str(path), *options, "--json", *more])
 
 
@@ -217,7 +218,7 @@ def test_what_was_cleaned_is_said_in_one_line_and_refused_with_strict(tmp_path):
     found = json.loads(in_shell(path, {}).stdout)
     assert "as positive" in " ".join(found["cleaned"])
     blank = write(tmp_path, UNDERSTOOD["blank scores"][0])
-    assert in_python(blank, {"missing": "drop"})[1] == [
+    assert in_python(blank, {"missing_scores": "drop"})[1] == [
         "2 cases without a score were left out (1 positive, 1 negative, 0 without a "
         "label)."
     ]
@@ -252,9 +253,9 @@ def test_names_and_gaps_of_frames_of_scores():
     with pytest.warns(
         trueness.CleanedWarning, match="1 case without a score was left out"
     ):
-        assert trueness.panel([0, 1, 1], columns, missing="drop").n == 2
+        assert trueness.panel([0, 1, 1], columns, missing_scores="drop").n == 2
     with pytest.raises(trueness.InputError, match="must not be missing"):
-        trueness.panel([0, 1, 1], columns, missing="refuse")
+        trueness.panel([0, 1, 1], columns, missing_scores="refuse")
 
 
 def test_a_look_says_what_columns_could_be_and_what_to_type(tmp_path):

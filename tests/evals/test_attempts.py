@@ -70,7 +70,7 @@ def test_shards_merge_exactly_in_any_order():
 )
 def test_verdicts_in_words_and_numbers(passed, expected):
     a = trueness.attempts(
-        {"i": [1, 2, 3, 4], "p": passed}, item="i", passed="p", missing="drop"
+        {"i": [1, 2, 3, 4], "p": passed}, item="i", passed="p", missing_scores="drop"
     )
     wins = int(a.passed.sum())
     assert [wins, int(a.tried.sum()) - wins] == expected
@@ -83,7 +83,7 @@ def test_missing_verdicts_are_left_out_or_failed():
     assert any(
         "without a verdict: 1 attempt." in n for n in trueness.pass_rate(dropped).notes
     )
-    failed = trueness.attempts(rows, item="task", passed="ok", missing="fail")
+    failed = trueness.attempts(rows, item="task", passed="ok", missing_scores="fail")
     assert (len(failed), failed.missing) == (3, 0)
     assert failed.passed.tolist() == [1, 2, 0]
 

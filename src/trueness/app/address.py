@@ -21,11 +21,9 @@ from trueness.app.files import DataFile
 from trueness.calibration.calibrators import CALIBRATORS
 from trueness.cli._columns import (
     Chosen,
-    Guess,
     choose,
     looks_counted,
     read_share,
-    several_scores,
 )
 from trueness.cli._long_files import refuse_long_file
 from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source, known
@@ -38,8 +36,14 @@ from trueness.cli.judge import (
     request_of,
 )
 from trueness.cli.plan import NODE_NAMES, guess_node
+from trueness.data.column_roles import (
+    COUNT_NAMES,
+    LABEL_NAMES,
+    Guess,
+    Table,
+    several_scores,
+)
 from trueness.data.engines import quoted
-from trueness.data.first_look import COUNT_NAMES
 from trueness.data.verdict_logs import ITEM, SYSTEM
 from trueness.ensembles.combiners import COMBINERS
 from trueness.findings.notes import for_the_shell
@@ -67,7 +71,7 @@ KINDS: Mapping[str, tuple[str, str, str, Guess]] = {
     "leaves": ("node", "leaves", "Leaves of a tree", guess_node),
     "judges": ("judge", "judge", "Judges, and labels of some cases", guess_judges),
     "systems": ("passed", "evals", "Attempts of systems at items",
-                lambda source, _: named_like(source, PASSED)),
+                lambda table, _: named_like(table, PASSED)),
 }  # fmt: skip
 FIELDS = {
     "label": "Label", "positive": "Positive value", "score": "Scores", "vote": "Tests",
@@ -311,7 +315,9 @@ def _with_guesses(asked: Asked) -> Asked:
     kind = asked.kind or ("systems" if log else guess_kind(source))
     if kind == "systems":
         item, system = (
-            in_log(source, own) if log else next(iter(named_like(source, like)), None)
+            in_log(source, own)
+            if log
+            else next(iter(named_like(source.table, like)), None)
             for own, like in ((ITEM, ITEMS), (SYSTEM, SYSTEMS))
         )
         item, system = asked.item or item, asked.system or system
@@ -323,7 +329,7 @@ def _with_guesses(asked: Asked) -> Asked:
     if kind == "scores" and weight is None:
         weight = _weights(source, taken)
     if kind == "leaves":  # which column says in words what a leaf is?
-        like = [c for c in named_like(source, ("rule",)) if c not in taken]
+        like = [c for c in named_like(source.table, ("rule",)) if c not in taken]
         rule = asked.rule or (like[0] if like else NOTHING)
     return replace(asked, kind=kind, count=count, weight=weight or NOTHING, rule=rule)
 
@@ -392,7 +398,7 @@ def _judges(asked: Asked, guess: Guess) -> Chosen:
     label = asked.named("label")
     known(asked.file.source, label, "--label")
     source, judges, item, system = wide_table(asked)
-    judges = judges or guess(source, {label, asked.count, item, system})
+    judges = judges or guess(source.table, {label, asked.count, item, system})
     positive = asked.positive or asked.yes
     found = request_of(
         source, judges, label, positive, asked.count, system, asked.level, 0,
@@ -412,7 +418,7 @@ def _attempts(asked: Asked, guess: Guess) -> Chosen:
     if asked.item is None:
         raise InputError("Which column names what was tried? Type --item NAME.")
     source, judges = asked.file.source, asked.file.judges
-    found = asked.columns or judges[:1] or guess(source, set())
+    found = asked.columns or judges[:1] or guess(source.table, set())
     if len(found) != 1:
         raise InputError("Which column says what passed? Type --passed NAME.")
     system = asked.named("system")
@@ -422,9 +428,9 @@ def _attempts(asked: Asked, guess: Guess) -> Chosen:
     return Chosen(None, tuple(found), by=system)
 
 
-def named_like(source: Source, names: tuple[str, ...]) -> tuple[str, ...]:
+def named_like(table: Table, names: tuple[str, ...]) -> tuple[str, ...]:
     """Which column is called like this?"""
-    return tuple(c for c in source.types if c.lower() in names)[:1]
+    return tuple(c for c in table.kinds if c.lower() in names)[:1]
 
 
 def guess_kind(source: Source) -> str:
@@ -435,9 +441,11 @@ def guess_kind(source: Source) -> str:
     real = [c for c, kind in source.types.items() if kind.startswith(REAL_TYPES)]
     if not real and names & set(NODE_NAMES):
         return "leaves"
+    if names & {*LABEL_NAMES}:  # tests with a known truth are scores of two values
+        return "scores"
     counted = {c for c in source.types if c.lower() in COUNT_NAMES}
     try:
-        guess_votes(source, {*counted})
+        guess_votes(source.table, {*counted})
     except InputError:
         return "scores"
     return "tests"

@@ -362,7 +362,9 @@ def _python(asked: Asked, chosen: Chosen) -> str:
 def _design(asked: Asked, chosen: Chosen) -> dict[str, Any]:
     """Give what is said of the cases when they are counted."""
     words = replace(chosen, prevalence=asked.one_share).words
-    return words if chosen.missing is None else words | {"missing": chosen.missing}
+    return (
+        words if chosen.missing is None else words | {"missing_scores": chosen.missing}
+    )
 
 
 def _goal(asked: Asked) -> dict[str, str]:

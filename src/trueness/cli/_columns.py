@@ -20,17 +20,15 @@ from trueness.cli._source import (
     Source,
     known,
     names_of,
-    unnamed,
 )
 from trueness.counts.design import WORDS as DESIGN
 from trueness.data.cleaning import listening, one_spelling, tell
+from trueness.data.column_roles import COUNT_NAMES, Guess, find_columns
 from trueness.data.engines import quoted, text_in_sql
-from trueness.data.first_look import COUNT_NAMES, LABEL_NAMES, SCORE_NAMES
 from trueness.data.frames import panel, tally
 from trueness.data.storage import are_counts, count_columns_of
 
 _TRUE, _FALSE = ("true", "yes", "t", "1"), ("false", "no", "f", "0")
-Guess = Callable[[Source, set[str | None]], tuple[str, ...]]
 
 
 @final
@@ -43,7 +41,7 @@ class Chosen:
     count: str | None = None
     by: str | None = None
     positive: Any = None
-    guessed: tuple[str, ...] = ()
+    guessed: tuple[str, ...] = ()  # a sentence that says which
     cluster: str | None = None
     weight: str | None = None
     sampling: str | None = None
@@ -105,17 +103,32 @@ def choose(
         known(source, words.get(what), f"--{what}")
     for name in _columns.distinct_names(list(scores), f"--{option}"):
         known(source, name, f"--{option}")
-    guessed = []
-    if label is None and needs_label:
-        label = _guess_label(source, {*scores, *taken})
-        guessed.append(f"label {names_of([label])}")
-    if not scores:
-        scores = guess(source, {label, *taken})
-        many = "s" if len(scores) > 1 else ""
-        guessed.append(f"{option}{many} {names_of(scores)}")
-    value = _positive(source, label, words.get("positive"))
-    found = {"label": label, "scores": tuple(scores), "positive": value}
-    return Chosen(**words | found, guessed=tuple(guessed))
+    try:
+        columns = find_columns(
+            source.table,
+            label=label,
+            scores=scores,
+            guess=guess,
+            option=option,
+            needs_label=needs_label,
+            taken=taken,
+        )
+    except InputError as err:
+        raise _with_option_to_type(err, source) from None
+    value = _positive(source, columns.label, words.get("positive"))
+    found = {"label": columns.label, "scores": columns.scores, "positive": value}
+    return Chosen(**words | found, guessed=columns.remarks[:1])
+
+
+def _with_option_to_type(err: InputError, source: Source) -> InputError:
+    """Say which option names a column, and which columns have a few odd words."""
+    several = " for each" if "columns" in str(err).partition("?")[0] else ""
+    odd = "" if err.option == "label" else source.few_words(source.types)
+    return InputError(
+        f"{err} Type --{err.option} NAME{several}.{odd}",
+        option=err.option,
+        choices=err.choices,
+    )
 
 
 def looks_counted(source: Source, chosen: Chosen) -> str | None:
@@ -123,89 +136,6 @@ def looks_counted(source: Source, chosen: Chosen) -> str | None:
     free = (c for c, kind in source.types.items() if kind in WHOLE_TYPES)
     like = [c for c in free if c.lower() in COUNT_NAMES and c not in chosen.columns]
     return like[0] if like and chosen.count is None else None
-
-
-def _guess_label(source: Source, taken: set[str | None]) -> str:
-    free = [c for c in source.types if c not in taken]
-    by_name = [c for c in free if c.lower() in LABEL_NAMES]
-    if len(by_name) == 1:
-        return by_name[0]
-    two = ([0, 1], [-1, 1])
-    binary = [
-        c
-        for c in free
-        if source.types[c] == "BOOLEAN"
-        or source.reads_as(c) == "labels"
-        or (source.types[c] in WHOLE_TYPES and source.distinct(c, 2) in two)
-    ]
-    if not binary:  # 1.0 and 0.0: so pandas writes labels of which some are missing
-        real = [c for c in free if source.types[c].startswith(REAL_TYPES)]
-        binary = [c for c in real if source.distinct(c, 2) in two]
-    if len(binary) == 1 and not by_name:
-        return binary[0]
-    raise unnamed("Which column holds the labels?", source, "--label NAME")
-
-
-def one_score(
-    source: Source, taken: set[str | None], *, named: bool = True
-) -> tuple[str, ...]:
-    """Take the one column that can be the score, or is ``named`` like one."""
-    real, by_name = _candidates(source, taken)
-    if len(real) == 1 or (named and len(by_name) == 1):
-        return tuple(real if len(real) == 1 else by_name)
-    raise _no_scores("Which column is the score?", source, "--score NAME", taken)
-
-
-def several_scores(source: Source, taken: set[str | None]) -> tuple[str, ...]:
-    """Take every column of fractions, when all of them lie between 0 and 1."""
-    real, by_name = _candidates(source, taken)
-    # text holds percentages, and numbers with a decimal comma
-    plain = [c for c in real if source.types[c] != "VARCHAR"]
-    ends: tuple[Any, ...] = ()
-    if len(real) > 1 and plain:
-        wanted = ", ".join(f"min({quoted(c)}), max({quoted(c)})" for c in plain)
-        (ends,) = source.rows.aggregate(wanted).fetchall()
-    if real and all(v is not None and 0 <= v <= 1 for v in ends):
-        return tuple(real)
-    if len(by_name) == 1:
-        return tuple(by_name)
-    question, typed = "Which columns hold the scores?", "--score NAME for each"
-    raise _no_scores(question, source, typed, taken)
-
-
-def _no_scores(
-    question: str, source: Source, typed: str, taken: set[str | None]
-) -> InputError:
-    odd = source.few_words(c for c in source.types if c not in taken)
-    return InputError(f"{unnamed(question, source, typed)}{odd}")
-
-
-def _candidates(source: Source, taken: set[str | None]) -> tuple[list[str], list[str]]:
-    """Give the free columns of fractions, and those that are called like a score."""
-    free = [c for c in source.types if c not in taken]
-    real = [
-        c
-        for c in free
-        if source.types[c].startswith(REAL_TYPES) or source.reads_as(c) == "numbers"
-    ]
-    return real, [c for c in free if c.lower() in SCORE_NAMES]
-
-
-def some_labels(source: Source) -> str | None:
-    """Which one column is empty in most rows, as labels of a few cases are?"""
-    gone = ", ".join(f"2 * count({quoted(c)}) < count(*)" for c in source.types)
-    (found,) = source.rows.aggregate(gone).fetchall()
-    empty = [c for c, mostly in zip(source.types, found, strict=True) if mostly]
-    return empty[0] if len(empty) == 1 else None
-
-
-def votes_among(source: Source, taken: set[str | None]) -> tuple[str, ...]:
-    """Take every other column when all of them hold 0 and 1 only, otherwise none."""
-    taken = {*taken, some_labels(source)}
-    free = [c for c in source.types if c not in taken]
-    # a column of lists or structures has values that no set can hold
-    binary = all(v in (0, 1) for c in free for v in source.distinct(c, 2))
-    return tuple(free) if binary else ()
 
 
 def _positive(source: Source, label: str | None, text: str | None) -> Any:
@@ -357,7 +287,7 @@ def _count(
     how: Callable[..., Any], request: Request, by: bool, **columns: object
 ) -> Any:
     chosen = request.chosen
-    given = {"missing": chosen.missing, "decimal": chosen.decimal}
+    given = {"missing_scores": chosen.missing, "decimal": chosen.decimal}
     columns |= {word: value for word, value in given.items() if value is not None}
     with listening() as said:
         groups = chosen.by if by else None

@@ -32,6 +32,12 @@ from trueness.cli._source import WHOLE_TYPES, Source, is_there, open_source
 from trueness.counts.answers import refusal
 from trueness.counts.design import CANNOT
 from trueness.data.cleaning import listening, tell
+from trueness.data.column_roles import (
+    Guess,
+    label_of_some,
+    one_score,
+    several_scores,
+)
 from trueness.data.storage import are_counts, count_columns_of
 
 WIDTH = 74  # of an example
@@ -126,16 +132,16 @@ class Columns:
     """Which columns does a command work on beside the labels, and what if unnamed?"""
 
     option: str
-    guess: _columns.Guess
+    guess: Guess
     least: int = 1
     several: bool = True
     needs_label: bool = True
     instead: str = ""  # an option of the command whose columns need no label
 
 
-ONE_SCORE = Columns("score", _columns.one_score, several=False)
-SCORES = Columns("score", _columns.several_scores)
-TWO_SCORES = Columns("score", _columns.several_scores, least=2)
+ONE_SCORE = Columns("score", one_score, several=False)
+SCORES = Columns("score", several_scores)
+TWO_SCORES = Columns("score", several_scores, least=2)
 
 
 def command(
@@ -355,7 +361,7 @@ def say_what_was_taken(source: Source, chosen: _columns.Chosen, option: str) -> 
         )
     if not chosen.guessed:
         return
-    shell.say(f"Using {' and '.join(chosen.guessed)}: no other column fits.")
+    shell.say(" ".join(chosen.guessed))
     left = [
         f"'{shown(n, 40)}' ({_why(source, n)})"
         for n in source.types
@@ -365,7 +371,7 @@ def say_what_was_taken(source: Source, chosen: _columns.Chosen, option: str) -> 
         shell.say(
             f"Not taken: {', '.join(left[:12])}{', ...' if len(left) > 12 else ''}."
         )
-    truth = _columns.some_labels(source) if option in ("vote", "judge") else None
+    truth = label_of_some(source.table) if option in ("vote", "judge") else None
     if truth and truth not in chosen.columns:
         shell.say(
             f"Column {truth!r} is empty in most rows. If it holds labels, type --label "

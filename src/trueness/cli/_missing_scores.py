@@ -27,7 +27,7 @@ SHOWN = 5  # rows that are named
 
 def with_places(err: InputError, request: Request | None) -> InputError:
     """Add to an error about missing scores where they are in the file."""
-    if err.option != "missing" or request is None:
+    if err.option != "missing_scores" or request is None:
         return err
     path = Path(request.source.path)
     if not path.is_file() or path.stat().st_size > MOST_BYTES:

@@ -24,20 +24,26 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import nearest
 from trueness._core.files import temporary_folder
 from trueness._core.records import shown
-from trueness.data.cleaning import few_words, meaning
+from trueness.data.cleaning import few_words
+from trueness.data.column_roles import names_of
 from trueness.data.engines import CONNECTIONS, quoted, reading
 from trueness.data.files import is_data, scan
+from trueness.data.relation_tables import (
+    REAL_TYPES,
+    WHOLE_TYPES,
+    RelationTable,
+    beginning,
+    in_python,
+)
 
 SAMPLE = "sample:"
-LETTERS = 200  # of a text, to find out what it means
 MEMORY_LIMIT = "1GB"  # of the engine, for tables in memory
 _IN_MEMORY = 1 << 27  # bytes of a file that is read once, and not once a score
 _IN_ORDER = {"preserve_insertion_order": True}  # to write rows back
 _SHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 _TEXT = re.compile(r"\.(csv|tsv|txt)(\.gz|\.zst|\.bz2)?$")
-_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
-WHOLE_TYPES = (*_WHOLE, *(f"U{t}" for t in _WHOLE))
-REAL_TYPES = ("FLOAT", "DOUBLE", "DECIMAL")
+
+__all__ = ["REAL_TYPES", "WHOLE_TYPES", "Source", "names_of", "open_source"]
 
 
 @final
@@ -49,9 +55,14 @@ class Source:
     rows: Any
 
     @cached_property
+    def table(self) -> RelationTable:
+        """What has to be known to find its columns."""
+        return RelationTable(self.rows)
+
+    @property
     def types(self) -> dict[str, str]:
         """Which columns has it, and of which types?"""
-        return dict(zip(self.rows.columns, map(str, self.rows.types), strict=True))
+        return self.table.types
 
     @property
     def is_text(self) -> bool:
@@ -70,17 +81,11 @@ class Source:
 
     def distinct(self, column: str, most: int) -> list[Any]:
         """Which values does a column have? Missing ones do not count."""
-        given = self.rows.filter(f"{quoted(column)} IS NOT NULL")
-        values = given.select(in_python(column, self.types[column])).distinct()
-        found = values.limit(most + 1).fetchall()
-        return sorted((v for (v,) in found), key=str)
+        return self.table.distinct(column, most)
 
     def reads_as(self, column: str) -> str:
         """What do the words of a column of text mean: numbers, labels or neither?"""
-        if self.types[column] != "VARCHAR":
-            return ""
-        some = self.rows.select(beginning(column)).limit(1000).fetchall()
-        return meaning([v for (v,) in some if v is not None])
+        return self.table.reads_as(column)
 
     def as_truth(self, column: str) -> list[str]:
         """Say which words of a text were read as true and false, where they are."""
@@ -114,21 +119,6 @@ class Source:
             return rows
         with reading():
             return in_memory(rows.to_arrow_table())
-
-
-def beginning(column: str) -> str:
-    """Write in SQL the first letters of a text, which may be as long as a book."""
-    return f"left({quoted(column)}, {LETTERS})"
-
-
-def in_python(column: str, kind: str) -> str:
-    """Write a column in SQL so that Python can hold its values.
-
-    DuckDB gives times with a time zone through pytz, which need not be installed: they
-    are text.
-    """
-    name = quoted(column)
-    return f"CAST({name} AS VARCHAR)" if kind.endswith("WITH TIME ZONE") else name
 
 
 def in_memory(table: object) -> Any:
@@ -272,18 +262,3 @@ def known(source: Source, name: str | None, what: str) -> Any:
         f"{what} must name a column, and {source.name} has no column {name!r}; it has "
         f"{names_of(names)}.{nearest(name, names)}"
     )
-
-
-def unnamed(question: str, source: Source, typed: str) -> InputError:
-    """Ask for a column that nobody named, and that cannot be guessed."""
-    return InputError(
-        f"{question} Type {typed}. This file has the columns {names_of(source.types)}."
-    )
-
-
-def names_of(columns: Iterable[str], most: int = 12) -> str:
-    """Write names of columns, which may be long, for people."""
-    names = list(columns)
-    quoted = ", ".join(f"'{shown(name, 40)}'" for name in names[:most])
-    more = len(names) - most
-    return f"{quoted} and {more} more" if more > 0 else quoted

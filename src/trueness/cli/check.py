@@ -15,7 +15,7 @@ from trueness._core.checks.options import choice
 from trueness._core.checks.words import nearest
 from trueness._core.files import alone
 from trueness._core.numbers import percent
-from trueness.cli._columns import Chosen, Request, choose, one_score
+from trueness.cli._columns import Chosen, Request, choose
 from trueness.cli._command import command
 from trueness.cli._long_files import long_file_of
 from trueness.cli._shell import CommandAnswer, about, answered, say, write_text
@@ -23,6 +23,7 @@ from trueness.cli._source import Source, known, open_source
 from trueness.cli.evals import about_attempts, columns_named, parts_of
 from trueness.counts.design import WORDS as DESIGN
 from trueness.counts.values import Panel, Tally
+from trueness.data.column_roles import one_score
 from trueness.data.engines import quoted
 from trueness.data.eval_rows import attempts, read_evals, system_column
 from trueness.data.frames import panel, tally

@@ -20,11 +20,12 @@ from trueness._core.progress import progress
 from trueness.calibration.calibrators import CALIBRATORS
 from trueness.calibration.maps import Map, known_scores, load_map, map_to_json
 from trueness.cli import _shell as shell
-from trueness.cli._columns import Request, count_panel, count_tally, one_score
+from trueness.cli._columns import Request, count_panel, count_tally
 from trueness.cli._command import ONE_SCORE, TWO_SCORES, File, command
 from trueness.cli._shell import CommandAnswer, answered
 from trueness.cli._source import Source, known, names_of, open_source
 from trueness.counts.values import Panel
+from trueness.data.column_roles import one_score
 from trueness.ensembles.combiners import COMBINERS
 from trueness.findings.records import Finding
 from trueness.findings.subject import Subject, subject
@@ -167,7 +168,7 @@ def apply_command(
             f"This map reads the columns {listing(several)}; leave out --score."
         )
     one = score or (own if own in source.types else None)
-    inputs = several or ([one] if one else one_score(source, set(), named=False))
+    inputs = several or ([one] if one else one_score(source.table, set(), named=False))
     what = f"This map of {listing(inputs)}" if several else "This map"
     names = [known(source, name, what) for name in inputs]
     new = column or (f"{names[0]}_calibrated" if len(names) == 1 else "combined")

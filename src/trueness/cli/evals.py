@@ -60,7 +60,7 @@ def evals_command(
     --pass-at NUMBER: Also how often one of so many attempts passes; takes several.
     --pass-hat NUMBER: Also how often all of so many attempts pass; takes several.
     --threshold: Grade from which on an attempt passes, if verdicts are grades.
-    --missing HOW: Attempts without a verdict: drop, or fail.
+    --missing-scores HOW: Attempts without a verdict: drop, or fail.
     --output, -o FILE: Write a report with figures to this HTML file.
 
     Example: trueness evals sample:judges --item pair --passed truth --by kind

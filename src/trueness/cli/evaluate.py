@@ -53,8 +53,7 @@ def look_command(file: File, decimal: str | None = None) -> shell.CommandAnswer:
         words = ["trueness", q.command, file]
         for name, value in q.columns.items():
             one_of = {"nogold": "vote", "judge": "judge"}.get(q.command, "score")
-            named = {"scores": one_of, "missing": "missing-scores"}
-            option = named.get(name, name)
+            option = {"scores": one_of}.get(name, name).replace("_", "-")
             for one in value if isinstance(value, list) else [value]:
                 words += [f"--{option}", str(one)]
         typed[q.question] = shlex.join(words)

@@ -18,14 +18,7 @@ from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.options import choice
 from trueness._core.progress import progress
 from trueness.cli import _shell as shell
-from trueness.cli._columns import (
-    Guess,
-    Request,
-    choose,
-    count_panel,
-    votes_among,
-    with_verdicts,
-)
+from trueness.cli._columns import Request, choose, count_panel, with_verdicts
 from trueness.cli._command import Columns, File, command, say_what_was_taken
 from trueness.cli._source import (
     Source,
@@ -35,9 +28,9 @@ from trueness.cli._source import (
     memory_engine,
     names_of,
     open_source,
-    unnamed,
 )
 from trueness.counts.values import Panel
+from trueness.data.column_roles import Guess, Table, not_found, votes_among
 from trueness.data.engines import quoted, reading, text_in_sql
 from trueness.data.verdict_logs import CLUSTER, ITEM, SYSTEM, is_log, read_verdicts
 from trueness.findings.without_labels import ALL, how_good_tests, judged, pass_rates
@@ -177,11 +170,11 @@ def _is_value(source: Source, label: str, positive: str | None) -> bool:
 def _verdicts(question: str, option: str, least: int) -> Guess:
     """Take every other column when all of them hold 0 and 1 only."""
 
-    def guess(source: Source, taken: set[str | None]) -> tuple[str, ...]:
-        found = votes_among(source, taken)
-        if len(found) >= least:
-            return found
-        raise unnamed(question, source, f"--{option} NAME for each")
+    def guess(table: Table, taken: set[str | None]) -> tuple[str, ...]:
+        votes = votes_among(table, taken)
+        if len(votes) >= least:
+            return votes
+        raise not_found(question, table, option)
 
     return guess
 

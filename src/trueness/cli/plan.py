@@ -16,7 +16,8 @@ from trueness.cli._app import Careful
 from trueness.cli._columns import Request
 from trueness.cli._command import Columns, command
 from trueness.cli._shell import CommandAnswer, answered, each_group
-from trueness.cli._source import Source, groups_of, known, unnamed
+from trueness.cli._source import groups_of, known
+from trueness.data.column_roles import Table, not_found
 from trueness.data.engines import quoted
 from trueness.findings.trust import planned, planned_labels, planned_leaf, which_leaves
 from trueness.nogold.label_plans import plan_labels
@@ -131,13 +132,13 @@ def plan_for_leaf(**asked: Any) -> CommandAnswer:
     )
 
 
-def guess_node(source: Source, taken: set[str | None]) -> tuple[str, ...]:
+def guess_node(table: Table, taken: set[str | None]) -> tuple[str, ...]:
     """Take the column of the leaves when there is no doubt."""
-    free = [c for c in source.types if c not in taken]
+    free = [c for c in table.kinds if c not in taken]
     by_name = [c for c in free if c.lower() in NODE_NAMES]
     if len(by_name) == 1 or len(free) == 1:
         return tuple(by_name or free)
-    raise unnamed("Which column holds the leaves?", source, "--node NAME")
+    raise not_found("Which column holds the leaves?", table, "node")
 
 
 NODE = Columns("node", guess_node, several=False)

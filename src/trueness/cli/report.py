@@ -26,6 +26,7 @@ from trueness.cli.evaluate import rule_typed
 from trueness.cli.judge import open_verdicts
 from trueness.counts.values import Panel, Tally
 from trueness.data.cleaning import listening, tell
+from trueness.data.column_roles import several_scores
 from trueness.data.files import scan, tables_of
 from trueness.ensembles.combiners import COMBINERS
 from trueness.findings.page import page_about, with_cleaned
@@ -36,7 +37,7 @@ MODELS = ("boosting", "logistic", "adaboost", "forest", "neighbours")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-COLUMNS = Columns("score", columns.several_scores, instead="vote")
+COLUMNS = Columns("score", several_scores, instead="vote")
 
 
 @command(COLUMNS, ranges=True, maps=CALIBRATORS, combiners=COMBINERS)

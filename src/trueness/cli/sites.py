@@ -15,6 +15,7 @@ from trueness.cli import _shell as shell
 from trueness.cli._command import File, command, say_what_was_taken
 from trueness.cli._source import Source, known, open_source
 from trueness.counts.values import Tally
+from trueness.data.column_roles import one_score
 from trueness.data.engines import columns_of
 from trueness.data.frames import tally
 from trueness.data.study_tables import StudyTables, has_study_tables, study_tables
@@ -153,7 +154,7 @@ def _count_sites(
         source,
         option="score",
         scores=[score] if score else [],
-        guess=_columns.one_score,
+        guess=one_score,
         label=label,
         positive=positive,
         by=site,

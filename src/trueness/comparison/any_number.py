@@ -16,6 +16,8 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_one, listing
+from trueness._core.imports import handler
+from trueness.comparison.at_threshold import compare_metric
 from trueness.comparison.paired import (
     compare_apart,
     compare_outputs,
@@ -30,7 +32,7 @@ from trueness.comparison.results import (
 )
 from trueness.counts.answers import of_counts, of_panel
 from trueness.counts.resampling import Seed
-from trueness.counts.values import Panel, Tally
+from trueness.counts.values import Panel, Tally, holds_tests
 from trueness.inference.any_statistic import (
     METHODS,
     bootstrap_statistic,
@@ -46,15 +48,15 @@ from trueness.inference.differences import (
 )
 from trueness.inference.jackknife import Statistic, evaluate_statistic, number_from
 from trueness.inference.sample import apply_design
-from trueness.inference.variance import (
-    VarianceEstimate,
-)
+from trueness.inference.variance import VarianceEstimate
+from trueness.metrics.algebra import Metric
+from trueness.ranking.areas import auc
 
 
 @of_panel
 def compare(
     data: Panel,
-    statistic: Statistic,
+    statistic: Statistic | Metric | str | None = None,
     *,
     method: str = "bootstrap",
     ends: tuple[float, float] = (0.0, 1.0),
@@ -70,8 +72,10 @@ def compare(
     Parameters
     ----------
     statistic
-        A function from a tally to a number or an :class:`Estimate`, for example
-        ``trueness.average_precision``. An analysis of Trueness has influence values,
+        What is compared: a name (``"auc"``, ``"brier"``; of tests that say 0 or 1 also
+        a metric such as ``"sensitivity"``), or a function from a tally to a number or
+        an :class:`Estimate`, for example ``trueness.average_precision``. By default the
+        AUC, and of tests the accuracy. An analysis of Trueness has influence values,
         which are subtracted case by case.
     method
         Of other functions, as in :func:`estimate`: ``"bootstrap"`` draws the same cases
@@ -85,22 +89,41 @@ def compare(
     0.5454545454545454
     """
     level = _options.fraction(level, "level")
-    _options.statistic(statistic, "compare")
     _options.choice(method, METHODS, "method")
-    name = name_of(statistic)
+    tests = holds_tests(data)
+    if statistic is None:
+        statistic = "accuracy" if tests else auc
+    measure = statistic_or_metric(statistic)
+    if isinstance(measure, Metric):
+        if not tests:
+            raise InputError(
+                f"{measure.name} of scores depends on a threshold. Type "
+                f'trueness.compare_metric(data, "{measure.name}", thresholds=0.5).',
+                option="thresholds",
+            )
+        return compare_metric(data, measure, margin=margin, level=level)
+    _options.statistic(measure, "compare")
+    name = name_of(measure)
     panel = complete_panel(data, "compare")
-    if method == "bootstrap" and not hasattr(statistic, "measure"):
+    if method == "bootstrap" and not hasattr(measure, "measure"):
         return _compare_by_bootstrap(
             panel,
-            statistic,
+            measure,
             ends=ends,
             margin=margin,
             level=level,
             rng=rng,
             replicates=replicates,
         )
-    columns = measured_columns(panel, statistic, name, level, ends)
+    columns = measured_columns(panel, measure, name, level, ends)
     return compare_outputs(panel, columns, margin, name)
+
+
+def statistic_or_metric(statistic: object) -> Any:
+    """Return what a name stands for: an analysis, or a metric; others as they are."""
+    if isinstance(statistic, str):
+        return handler("statistic_by_name")(statistic)
+    return statistic
 
 
 def _compare_by_bootstrap(
@@ -174,7 +197,7 @@ def _bootstrap_difference(
 @of_counts
 def compare_groups(
     data: Mapping[Any, Tally],
-    statistic: Statistic,
+    statistic: Statistic | str = auc,
     *,
     reference: object = None,
     method: str = "bootstrap",
@@ -194,9 +217,9 @@ def compare_groups(
         A mapping from name to tally, or data with ``by=``; each case is in one group
         only.
     statistic
-        A function from a tally to a number or an :class:`Estimate`, for example
-        ``trueness.average_precision`` or ``lambda t: trueness.partial_auc(t, fpr=(0,
-        0.1))``.
+        A name such as ``"auc"`` (the default), or a function from a tally to a number
+        or an :class:`Estimate`, for example ``trueness.average_precision`` or ``lambda
+        t: trueness.partial_auc(t, fpr=(0, 0.1))``.
     reference
         Compare every other group with this one; all pairs when None.
     method
@@ -212,7 +235,8 @@ def compare_groups(
     """
     level = _options.fraction(level, "level")
     _cases.mapping_of_counts(data, "compare_groups")
-    _options.statistic(statistic, "compare_groups")
+    measure = statistic_or_metric(statistic)
+    _options.statistic(measure, "compare_groups")
     _options.choice(method, METHODS, "method")
     _cases.at_least_two([str(n) for n in data], "compare_groups")
     names = list(data)
@@ -226,19 +250,19 @@ def compare_groups(
         at = names.index(reference)
         pairs = [(k, at) for k in range(len(names)) if k != at]
     tallies = {str(name): tally for name, tally in data.items()}
-    if method == "bootstrap" and not hasattr(statistic, "measure"):
+    if method == "bootstrap" and not hasattr(measure, "measure"):
         return _compare_groups_by_bootstrap(
             tallies,
-            statistic,
+            measure,
             pairs=pairs,
             ends=ends,
             level=level,
             rng=rng,
             replicates=replicates,
         )
-    name = name_of(statistic)
+    name = name_of(measure)
     sides = [
-        evaluate_statistic(tally, statistic, ends=ends, level=level, name=name)
+        evaluate_statistic(tally, measure, ends=ends, level=level, name=name)
         for tally in tallies.values()
     ]
     return compare_apart(tallies, sides, name, pairs=pairs)

@@ -23,14 +23,21 @@ reports, which take either.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
 from functools import reduce, wraps
 from inspect import Parameter, Signature, signature
 from operator import add
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
 from trueness._core.checks import cases as _cases
-from trueness._core.checks.errors import InputError, NotEnoughCases, UnsupportedDesign
+from trueness._core.checks.errors import (
+    CleanedWarning,
+    InputError,
+    NotEnoughCases,
+    UnsupportedDesign,
+)
 from trueness._core.checks.options import known_options, takes_them, yes_or_no
 from trueness._core.imports import handler
 from trueness._core.names import documented
@@ -203,7 +210,15 @@ _DATA = {
 _TOLD = [word for line in [*_DATA][1:] for word in line.split(", ")]
 # the words of ``tally`` and ``panel``, which go along with data
 _WORDS = frozenset(
-    [*_TOLD, "y_true", "at_most", "pos_label", "sample_weight", "missing", "decimal"]
+    [
+        *_TOLD,
+        "y_true",
+        "at_most",
+        "pos_label",
+        "sample_weight",
+        "missing_scores",
+        "decimal",
+    ]
 )
 # each of the five words in a sentence, and what to do where it cannot be used
 _IN_WORDS = {
@@ -369,20 +384,57 @@ def _answer(q: _Analysis, args: tuple[Any, ...], options: dict[str, Any]) -> Any
     design = {k: words.pop(k) for k in _design.WORDS if k in words}
     x = args[0] if args else None
     # a record of Trueness answers for itself: plots take curves, reports posteriors
-    counted = type(x).__module__.startswith("trueness.")
-    if isinstance(x, Mapping):  # with label= and score= it is a frame of columns
-        counted = not words or words.get("cluster") is True
+    counted = type(x).__module__.startswith("trueness.") and not _has_scores(x)
+    if isinstance(x, Mapping):  # otherwise it is a frame of columns
+        counted = words.get("cluster") is True or (not words and _holds_answers(x))
     if counted:
         x = _said_of_counts(q.name, x, words, design)
         return _respond(q, x, args[1:], options)
     words |= {k: v for k, v in design.items() if v is not None}
-    counts, rest = handler("count_arguments")(q.name, q.takes, args, words)
+    counts, rest, remarks, name_of_score = handler("count_arguments")(
+        q.name, q.takes, args, words
+    )
+    if name_of_score and "name" in q.own:
+        options.setdefault("name", name_of_score)
     if words.get("by") is None or q.takes == "counts":
-        return _respond(q, counts, rest, options)
+        return with_remarks(_respond(q, counts, rest, options), remarks)
     if not counts:
         raise NotEnoughCases(f"{q.name} needs cases; found an empty mapping of groups.")
     parts = {**with_each_column(counts), WHOLE: reduce(add, counts.values())}
-    return {name: _respond(q, x, rest, options) for name, x in parts.items()}
+    answers = {name: _respond(q, x, rest, options) for name, x in parts.items()}
+    return with_remarks(answers, remarks)
+
+
+def _has_scores(x: object) -> bool:
+    """Is this a classifier, which scores cases?"""
+    return hasattr(x, "predict_proba") or hasattr(x, "decision_function")
+
+
+def _holds_answers(parts: Mapping[Any, Any]) -> bool:
+    """Does a mapping hold counts or other records of Trueness, and no columns?"""
+    columns = [
+        hasattr(part, "__len__")
+        and not isinstance(part, (str, bytes))
+        and not type(part).__module__.startswith("trueness.")
+        for part in parts.values()
+    ]
+    return not columns or not all(columns)
+
+
+def with_remarks(answer: Any, remarks: tuple[str, ...]) -> Any:
+    """Add remarks on what was taken to the notes of an answer, or else warn."""
+    if not remarks:
+        return answer
+    if isinstance(answer, Mapping) and answer:
+        return {name: with_remarks(part, remarks) for name, part in answer.items()}
+    if hasattr(answer, "with_remarks"):
+        return answer.with_remarks(remarks)
+    if is_dataclass(answer) and "notes" in {f.name for f in fields(answer)}:
+        own: Any = answer
+        return replace(own, notes=(*remarks, *own.notes))
+    for remark in remarks:
+        warnings.warn(remark, CleanedWarning, stacklevel=5)
+    return answer
 
 
 def _said_of_counts(

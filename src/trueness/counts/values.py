@@ -354,10 +354,10 @@ class Panel(Cases):
             cases = np.add.reduce(self.counts[:3])[missing].sum().item()
             raise InputError(
                 f"{name!r} has no score for {cases:,} of {self.n:,} cases, and one is "
-                f'needed for every case. Pass missing="drop" to leave '
+                f'needed for every case. Pass missing_scores="drop" to leave '
                 f"them out, or give them a score. A panel that is counted has them in "
                 f"panel.observed({name!r})[{name!r}].",
-                option="missing",
+                option="missing_scores",
             )
         return rescored(self, output)
 
@@ -514,3 +514,13 @@ def panel_of_rows(names: tuple[str, ...], *columns: Array) -> Panel:
     panel = object.__new__(Panel)
     set_fields(panel, ("names", "rows", *COUNTS), (names, *columns))
     return panel
+
+
+def holds_tests(x: Tally | Panel) -> bool:
+    """Are all outputs verdicts of tests, 0 or 1, and no scores?"""
+    outputs = x.score if isinstance(x, Tally) else x.rows
+    known = outputs[~np.isnan(outputs)]
+    # a few rows decide most often: verdicts of K tests have at most 3^K rows
+    if known.size == 0 or not np.isin(known[:10], (0.0, 1.0)).all():
+        return False
+    return bool(np.isin(known, (0.0, 1.0)).all())

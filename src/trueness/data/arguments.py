@@ -1,33 +1,77 @@
 """Which counts does a person mean who calls an analysis with data?
 
-``auc(y_true, y_score)``, ``auc(frame, label="y", score="p")``,
+``auc(y_true, y_score)``, ``auc(frame)``, ``auc("preds.csv")``, ``auc(model, X, y)``,
 ``compare_auc(y, {"a": a, "b": b})``: the decorators of ``counts/answers.py`` hand on
-what was typed, and this module counts it by ``tally`` or ``panel``. Nothing is guessed:
-not the label, not the direction, not the column of a probability.
+what was typed, and this module counts it by ``tally`` or ``panel``. Columns that nobody
+named are found by ``column_roles``, as in the shell; a remark says which were taken.
+The direction of a score and an unknown positive label are never guessed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from trueness._core.arrays import Array
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import described
-from trueness.data.columns import is_frame, on_device, one_thing, several_columns
+from trueness._core.checks.words import described, listing
+from trueness.data import cleaning
+from trueness.data.column_roles import (
+    LABEL_NAMES,
+    FoundColumns,
+    FrameTable,
+    Guess,
+    Table,
+    find_columns,
+    label_of_some,
+    not_found,
+    one_score,
+    several_scores,
+    tests_among,
+    unused_columns,
+)
+from trueness.data.columns import (
+    column,
+    is_frame,
+    on_device,
+    one_thing,
+    several_columns,
+)
+from trueness.data.engines import column_names
 from trueness.data.frames import panel, tally
+from trueness.data.storage import are_counts
 
 Args = tuple[Any, ...]
 Words = dict[str, Any]
 # what users of other libraries call the same
 _SYNONYMS = {"pos_label": "positive", "sample_weight": "weight"}
+# analyses of the verdicts of tests or judges, where labels are rare or missing
+_OF_VERDICTS = frozenset(
+    {"latent_class", "prevalence", "plan_labels", "compare_prevalence"}
+)
+# analyses of scores that need no labels
+_WITHOUT_LABELS = frozenset(
+    {"agreement", "fidel", "wisdom_of_crowds", "mean_score", "rater_agreement", "watch"}
+)
+_ONE_SCORE = frozenset({"calibrate", "best_threshold", "check", "decile_table"})
+
+
+class CountedArguments(NamedTuple):
+    """Counts, the arguments that are left, and remarks on what was taken."""
+
+    counts: Any
+    rest: Args
+    remarks: tuple[str, ...] = ()
+    name: str = ""  # of the one score, where it is a column
 
 
 def count_arguments(
     name: str, takes: str, args: Args, words: Words
-) -> tuple[Any, Args]:
-    """Count the data that an analysis was given; give the arguments left, too.
+) -> CountedArguments:
+    """Count the data that an analysis was given.
 
     ``takes`` is "tally", "panel" or "counts" (either); ``words`` are the keywords that
     belong to the data.
@@ -37,22 +81,75 @@ def count_arguments(
     if not args:
         raise InputError(_needs(name, takes, "nothing"))
     data, rest = args[0], list(args[1:])
+    if _is_model(data) and len(rest) >= 2:
+        return _of_model(name, data, rest, words)
     named = not words.keys().isdisjoint(("label", "score", "scores"))
     given = bool(rest) and _is_column(rest[0])
+    if isinstance(data, (str, os.PathLike)) and not given:
+        data = _open_file(data, name, takes)
     if isinstance(data, Mapping) or (is_frame(data) and (named or not given)):
-        return _of_table(data, takes, words), tuple(rest)
+        return _of_table(name, data, takes, words, tuple(rest))
     if not given:
         raise InputError(_needs(name, takes, one_thing(data)))
     one = takes == "tally" or isinstance(rest[0], Mapping)
     number = 1 if one else _leading_columns(rest)
-    scores = _scores(rest[:number], name, takes)
     if "label" in words or "score" in words or "scores" in words:
         raise InputError(
             f"label= and score= name columns of a frame; with arrays type "
             f"trueness.{name}(y_true, y_score) without them."
         )
+    scores, remarks = _scores(data, rest[:number], name, takes, words)
     count = panel if isinstance(scores, Mapping) else tally
-    return count(data, scores, **words), tuple(rest[number:])
+    counts = count(data, scores, **words)
+    return CountedArguments(counts, tuple(rest[number:]), remarks)
+
+
+def _open_file(path: str | os.PathLike[str], name: str, takes: str) -> Any:
+    """Open a file of data as a frame; a text that names none is an error."""
+    from trueness.data.files import scan
+
+    text = os.fspath(path)
+    if not os.path.splitext(text)[1] and not os.path.exists(text):
+        raise InputError(_needs(name, takes, one_thing(path)))
+    return scan(path)
+
+
+def _is_model(data: object) -> bool:
+    """Is this a classifier with the methods of scikit-learn?"""
+    return hasattr(data, "predict_proba") or hasattr(data, "decision_function")
+
+
+def _of_model(name: str, model: Any, rest: list[Any], words: Words) -> CountedArguments:
+    """Count the scores of a classifier: ``evaluate(model, X, y)``."""
+    features, truth = rest[0], rest[1]
+    classes = list(getattr(model, "classes_", ()))
+    if len(classes) > 2:
+        raise InputError(
+            f"{name} needs a classifier of two classes; this one has {len(classes)}. "
+            "Type trueness.one_vs_rest(y, model.predict_proba(X))."
+        )
+    positive = _positive_label(truth, words.get("positive"))
+    if classes and positive not in classes:
+        raise InputError(
+            f"The positive label must be a class of the model, {listing(classes)}; "
+            f"found {described(positive)}.",
+            option="positive",
+        )
+    at = classes.index(positive) if classes else 1
+    if hasattr(model, "predict_proba"):
+        scores = np.asarray(model.predict_proba(features))[:, at]
+    else:
+        distances = np.asarray(model.decision_function(features))
+        scores = distances if at == 1 else -distances
+    return CountedArguments(tally(truth, scores, **words), tuple(rest[2:]))
+
+
+def _positive_label(truth: object, positive: object) -> Any:
+    """Which label counts as positive, among these?"""
+    with cleaning.listening():  # the labels are read once more when they are counted
+        return cleaning.read_label_column(
+            column(truth, "y_true"), positive, "y_true"
+        ).positive
 
 
 def _in_our_words(args: Args, words: Words, name: str) -> tuple[Args, Words]:
@@ -96,41 +193,154 @@ def _leading_columns(rest: list[Any]) -> int:
     return same.index(False) if False in same else len(same)
 
 
-def _scores(columns: list[Any], name: str, takes: str) -> Any:
-    """Give one column, or a mapping from name to column."""
+def _scores(
+    labels: object, columns: list[Any], name: str, takes: str, words: Words
+) -> tuple[Any, tuple[str, ...]]:
+    """Return one column, or a mapping from name to column, and remarks on them."""
     if len(columns) > 1:
-        return {f"C{k + 1}": column for k, column in enumerate(columns)}
+        return {f"C{k + 1}": column for k, column in enumerate(columns)}, ()
     (only,) = columns
     if isinstance(only, (Mapping, list, tuple)) or is_frame(only):
         only = several_columns(only)
     if isinstance(only, Mapping):
-        return only
+        return only, ()
     shape: Args = np.shape(only) if hasattr(only, "shape") else ()
     if len(shape) != 2:
-        return {"C1": only} if takes == "panel" else only
+        return ({"C1": only} if takes == "panel" else only), ()
     if on_device(only):
-        return several_columns(only)
+        return several_columns(only), ()
     table = np.asarray(only)
     if table.ndim != 2:
         raise InputError(
             f"{name} needs arrays with a number in each place; found "
             f"{described(only)}. Type y_score.toarray() for a sparse matrix."
         )
-    if takes == "tally" and shape[1] == 1:
-        return table[:, 0]
-    if takes == "tally" and shape[1] == 2 and np.allclose(table.sum(axis=1), 1):
-        raise InputError(
-            f"y_score has two columns that add up to 1, the probabilities of both "
-            f"classes; {name} needs that of the positive class. Type y_score[:, 1]."
-        )
-    return several_columns(table)
+    if takes != "panel" and shape[1] == 1:
+        return table[:, 0], ()
+    if takes != "panel" and shape[1] == 2 and np.allclose(table.sum(axis=1), 1):
+        return _probability_of_positive(labels, table, words.get("positive"))
+    return several_columns(table), ()
 
 
-def _of_table(data: object, takes: str, words: Words) -> Any:
+def _probability_of_positive(
+    labels: object, table: Array, positive: object
+) -> tuple[Array, tuple[str, ...]]:
+    """Take the column of the positive class of what ``predict_proba`` returns.
+
+    Its columns are in the order of the sorted labels.
+    """
+    chosen = _positive_label(labels, positive)
+    values = column(labels, "y_true")
+    at = 1
+    if cleaning.has_text(values) and values.size:
+        known = sorted({str(v) for v in values.tolist() if v is not None})
+        at = known.index(str(chosen)) if str(chosen) in known else 1
+        if len(known) != 2:
+            raise InputError(
+                "y_score has two columns that add up to 1, and the labels have "
+                f"{len(known)} values. Pass the column of the positive class."
+            )
+    elif chosen in (0, False, -1):
+        at = 0
+    place = "second" if at else "first"
+    return table[:, at], (
+        f"Using the {place} column of the probabilities, that of the positive class "
+        f"{described(chosen)}.",
+    )
+
+
+def _of_table(
+    name: str, data: object, takes: str, words: Words, rest: Args
+) -> CountedArguments:
+    """Count the columns of a table that are named, or that are found."""
     score, several = words.pop("score", None), words.pop("scores", None)
     if score is not None and several is not None:
         raise InputError("score= and scores= both name the columns; type one of them.")
-    if takes == "panel" or several is not None or isinstance(score, (list, tuple)):
-        chosen = score if several is None else several
-        return panel(data, [chosen] if isinstance(chosen, str) else chosen, **words)
-    return tally(data, score=score, **words)
+    chosen = score if several is None else several
+    remarks: tuple[str, ...] = ()
+    known = column_names(data)
+    counted = chosen in (None, "score") and are_counts(known)
+    if not (counted and words.get("label") is None):
+        found = _find(name, takes, data, known, chosen, words)
+        words["label"] = found.label
+        if chosen is None:
+            one = len(found.scores) == 1 and takes != "panel"
+            chosen = found.scores[0] if one else list(found.scores)
+        remarks = found.remarks
+    if takes == "panel" or several is not None or isinstance(chosen, (list, tuple)):
+        names = [chosen] if isinstance(chosen, str) else chosen
+        return CountedArguments(panel(data, names, **words), rest, remarks)
+    counts = tally(data, score=chosen, **words)
+    return CountedArguments(counts, rest, remarks, str(chosen or ""))
+
+
+def _find(
+    name: str,
+    takes: str,
+    data: object,
+    known: Sequence[str],
+    chosen: Any,
+    words: Words,
+) -> FoundColumns:
+    """Find the columns that nobody named."""
+    named = () if chosen is None else (chosen,) if isinstance(chosen, str) else chosen
+    label = words.get("label")
+    unlabelled = name in _OF_VERDICTS or name in _WITHOUT_LABELS
+    finds_label = label is None and "label" not in words and not unlabelled
+    if named and not finds_label:
+        return FoundColumns(label, tuple(named))
+    others = [words.get(role) for role in ("count", "weight", "cluster", "by")]
+    taken = [other for other in others if isinstance(other, str)]
+    table = table_of(data)
+    if label is None and unlabelled:
+        by_name = [c for c in known if c.lower() in LABEL_NAMES]
+        label = by_name[0] if len(by_name) == 1 else label_of_some(table)
+    try:
+        found = find_columns(
+            table,
+            label=label,
+            scores=named,
+            guess=_guess_for(name, takes),
+            option="test" if name in _OF_VERDICTS else "score",
+            needs_label=finds_label,
+            taken=taken,
+        )
+    except InputError as error:
+        raise _columns_needed(name, error) from None
+    return unused_columns(table, found, taken)
+
+
+def _columns_needed(name: str, error: InputError) -> InputError:
+    """Say which column to name, in the function that was called."""
+    option = error.option or "score"
+    return InputError(
+        f'{error} Type trueness.{name}(data, {option}="NAME").',
+        option=option,
+        choices=error.choices,
+    )
+
+
+def table_of(data: object) -> Table:
+    """Look at a frame or a mapping; a file is asked by its engine."""
+    if type(data).__name__ == "DuckDBPyRelation":
+        from trueness.data.relation_tables import RelationTable
+
+        return RelationTable(data)
+    return FrameTable(data)
+
+
+def _guess_for(name: str, takes: str) -> Guess:
+    """How are the scores of this analysis found, where nobody names them?"""
+    if name in _OF_VERDICTS:
+        return _tests
+    if name in _ONE_SCORE and takes != "panel":
+        return one_score
+    return several_scores
+
+
+def _tests(table: Table, taken: set[str | None]) -> tuple[str, ...]:
+    """Take the columns of verdicts, or ask for them."""
+    tests = tests_among(table, taken)
+    if tests:
+        return tests
+    raise not_found("Which columns hold the verdicts of tests?", table, "scores")

@@ -179,7 +179,7 @@ def count_columns(
     if weights is not None and not isinstance(weights, Weights):  # added by an engine
         weights = read_weights(beside(weights, "weight", first), counts)
     members = None if members is None else beside(members, "cluster", first)
-    kept = _cases_of(list(columns.values()), labels, counts, words["missing"])
+    kept = _cases_of(list(columns.values()), labels, counts, words["missing_scores"])
 
     def counted(at: Any) -> Any:
         stop_if_requested()
@@ -220,8 +220,9 @@ def _cases_of(
         if missing == "refuse" and gone.any():
             raise InputError(
                 f"scores must not be missing; found some in {int(gone.sum()):,} of "
-                f'{gone.size:,} rows. Type missing="drop" to leave these cases out.',
-                option="missing",
+                f'{gone.size:,} rows. Type missing_scores="drop" to leave these cases '
+                "out.",
+                option="missing_scores",
             )
         if missing == "drop" and gone.any():
             cleaning.tell([_dropped(gone, labels, count)])

@@ -45,7 +45,7 @@ def attempts(
     system: str | None = None,
     cluster: str | None = None,
     threshold: float | None = None,
-    missing: str = "drop",
+    missing_scores: str = "drop",
 ) -> Any:
     """How many attempts at each item passed?
 
@@ -66,7 +66,7 @@ def attempts(
         Column that says which items belong together (one passage, one repository).
     threshold
         Grades of at least this pass. Without it grades between 0 and 1 are refused.
-    missing
+    missing_scores
         ``"drop"`` leaves attempts without a verdict out and counts them as
         ``missing``, ``"fail"`` counts them as failed.
 
@@ -76,7 +76,7 @@ def attempts(
     >>> attempts(rows, item="task", passed="ok")
     Attempts: 2 items, 4 attempts (2 per item), 3 passed
     """
-    _options.choice(missing, ("drop", "fail"), "missing")
+    _options.choice(missing_scores, ("drop", "fail"), "missing_scores")
     if isinstance(data, (str, os.PathLike)):
         data = read_evals(data)
     if isinstance(data, VerdictLog):
@@ -94,7 +94,7 @@ def attempts(
         _refuse_pooled_systems(found[item], found[other], other)
     verdict, items = _verdicts(found[passed], passed, threshold), found[item]
     together = found[cluster] if cluster else items
-    if missing == "fail":
+    if missing_scores == "fail":
         verdict = np.nan_to_num(verdict)
 
     def counted(at: Any) -> Attempts:

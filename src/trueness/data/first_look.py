@@ -6,6 +6,7 @@ questions the columns can answer. It decides nothing: whoever asks names the col
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,12 +23,14 @@ from trueness._core.records import Record, native_frame, shown
 from trueness.counts.cases import COUNTS
 from trueness.counts.design import CANNOT
 from trueness.data import cleaning, engines
+from trueness.data.column_roles import (
+    COUNT_NAMES,
+    LABEL_NAMES,
+    SCORE_NAMES,
+    WEIGHT_NAMES,
+)
 from trueness.data.storage import are_counts, count_columns_of
 
-LABEL_NAMES = ("label", "y", "y_true", "target", "truth", "outcome")
-SCORE_NAMES = ("score", "y_score", "p", "prob", "probability", "prediction")
-COUNT_NAMES = ("n", "count", "counts", "cases", "freq", "frequency")
-_WEIGHT_NAMES = ("weight", "weights", "w", "wt", "sample_weight", "survey_weight")
 _CLUSTER_WORDS = ("patient", "subject", "person", "user", "site", "cluster",
                   "household")  # fmt: skip
 _ITEM_WORDS = ("item", "question", "prompt", "case", "doc", "document", "task")
@@ -124,7 +127,7 @@ def look(data: object) -> Look:
     Parameters
     ----------
     data
-        A frame of any library, lazy ones too (:func:`trueness.scan` opens files), or a
+        A file, such as ``"preds.parquet"``; a frame of any library, lazy ones too; or a
         mapping from name to column.
 
     Notes
@@ -138,6 +141,10 @@ def look(data: object) -> Look:
     >>> found.could_be("label"), found.could_be("score")
     (['sick'], ['risk'])
     """
+    if isinstance(data, (str, os.PathLike)):
+        from trueness.data.files import scan  # DuckDB is loaded when a file is opened
+
+        data = scan(data)
     table, _ = engines.with_text_names(data, {})
     unread = engines.unread_columns(table)
     names = [name for name in engines.column_names(table) if name not in unread]
@@ -254,7 +261,7 @@ def _could_be(
     rules = {
         "label": name in LABEL_NAMES or two,
         "count": whole and name in COUNT_NAMES,
-        "weight": number and name in _WEIGHT_NAMES,
+        "weight": number and name in WEIGHT_NAMES,
         "cluster": bool(named & set(_CLUSTER_WORDS)) and 1 < many < kept.size,
         "item": bool(named & set(_ITEM_WORDS)) and many > 1,
         "judge": bool(named & set(_JUDGE_WORDS)) and kind == "words",
@@ -299,7 +306,7 @@ def _questions(looked: Sequence[LookedColumn], rows: int) -> tuple[LookedQuestio
     found = {"weight": names.get("weight"), "cluster": finest}
     beside = {role: columns[0] for role, columns in found.items() if columns}
     if any(c.missing for c in first.get("score", [])):
-        beside["missing"] = "drop"
+        beside["missing_scores"] = "drop"
     if labels and scores:
         one = {"label": labels[0], "score": scores[0]}
         out += [(*words, one | beside) for words in _ONE_SCORE]

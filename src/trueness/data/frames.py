@@ -68,7 +68,7 @@ class PanelWords(TypedDict, total=False):
     sampling: str | None
     prevalence: float | None
     unlabelled: str | None
-    missing: str
+    missing_scores: str
     decimal: str | None
 
 
@@ -109,7 +109,7 @@ def tally(
     unlabelled: str | None = None,
     by: object = None,
     at_most: int | None = None,
-    missing: str = "refuse",
+    missing_scores: str = "refuse",
     decimal: str | None = None,
 ) -> Any:
     """How many negatives, positives and unknowns showed each score?
@@ -154,7 +154,7 @@ def tally(
     at_most
         The largest number of rows wanted. Where there are more distinct scores,
         neighbouring ones share a bin, and :func:`bounds` says what that costs.
-    missing
+    missing_scores
         Cases without a score: ``"refuse"`` (the default) stops, ``"drop"`` leaves them
         out.
     decimal
@@ -195,7 +195,7 @@ def panel(
     prevalence: float | None = None,
     unlabelled: str | None = None,
     by: object = None,
-    missing: str = "keep",
+    missing_scores: str = "keep",
     decimal: str | None = None,
 ) -> Any:
     """How many negatives, positives and unknowns showed each row of outputs?
@@ -215,7 +215,7 @@ def panel(
     positive, count, weight, sample_weight, cluster, by, sampling, prevalence, \
 unlabelled, decimal
         As in :func:`tally`.
-    missing
+    missing_scores
         Cases in which an output is missing: ``"keep"`` them (the default), ``"drop"``
         them, or ``"refuse"`` to count.
 
@@ -325,7 +325,7 @@ def _counted(kind: str, data: object, scores: object, words: dict[str, Any]) -> 
             "weight= and sample_weight= mean the same. Leave one of them out."
         )
     words["weight"] = other if words["weight"] is None else words["weight"]
-    _options.choice(words["missing"], MISSING, "missing")
+    _options.choice(words["missing_scores"], MISSING, "missing_scores")
     said = {word: words.pop(word) for word in DESIGN}
     said = {word: value for word, value in said.items() if value is not None}
     table = isinstance(data, Mapping) or is_frame(data)
@@ -362,7 +362,7 @@ def _of_columns(
             n: read_scores(v, what.format(n), said, times) for n, v in given.items()
         }
         if times is not None:  # rows of an engine are no rows of the user
-            kept = kind == "panel" or words["missing"] == "drop"
+            kept = kind == "panel" or words["missing_scores"] == "drop"
             for n, number in read.items():
                 if number.dtype.kind == "f":
                     name = what.format(n)
@@ -410,7 +410,7 @@ def _of_table(data: object, kind: str, scores: object, words: dict[str, Any]) ->
     _columns.distinct_names(list(named.values()))
     _columns.apart_from_label(named.values(), roles["label"])
     # a panel keeps what is missing, or leaves it out itself
-    complete = kind == "panel" or words["missing"] != "drop"
+    complete = kind == "panel" or words["missing_scores"] != "drop"
     if not isinstance(data, Mapping):
         data = engines.open_frame(data)
         if kind == "tally" and engines.is_lazy(data) and complete and not by_names:

@@ -527,7 +527,7 @@ def item_values(
 
 def without_verdict(how_many: str) -> str:
     """Say which attempts were left out, and what to do if they failed."""
-    advice = 'If they failed, type missing="fail".'
+    advice = 'If they failed, type missing_scores="fail".'
     return f"Left out without a verdict: {how_many}. {advice}"
 
 

@@ -49,16 +49,20 @@ def evaluate(
     *,
     level: float = 0.95,
     at: float | None = None,
+    name: str = "",
 ) -> Finding:
     """How good is each score? AUC, average precision and Brier score, with intervals.
 
     Parameters
     ----------
     data
-        Labels and scores (``evaluate(y, s)``), a frame with ``label=`` and ``score=``
-        (one column or a list of them), counts, or groups of any of them by ``by=``.
+        A frame or a file, whose columns are found or named by ``label=`` and
+        ``score=``; labels and scores (``evaluate(y, s)``); a classifier and its data
+        (``evaluate(model, X, y)``); counts; or groups of any of them by ``by=``.
     at
         A threshold in use: every metric there, too.
+    name
+        What one score is called in the answer; by default its column.
 
     Returns
     -------
@@ -72,6 +76,8 @@ def evaluate(
     >>> round(found.numbers["scores"]["the classifier"]["auc"].value, 4)
     0.8889
     """
+    if isinstance(data, Tally) and name:
+        return how_good(subjects.subject({name: data}, level=level, at=at))
     if not isinstance(data, Mapping):
         return how_good(subjects.subject(data, level=level, at=at))
     if not data:
@@ -79,8 +85,12 @@ def evaluate(
             "evaluate needs one group or more; found none. Type "
             'trueness.evaluate({"a": tally}) or trueness.evaluate(y_true, y_score).'
         )
-    whole = reduce(add, data.values())
-    return how_good(subjects.subject(whole, groups=data, level=level, at=at))
+    whole: Any = reduce(add, data.values())
+    groups: Mapping[Any, Any] = data
+    if isinstance(whole, Tally) and name:
+        whole = {name: whole}
+        groups = {group: {name: tally} for group, tally in data.items()}
+    return how_good(subjects.subject(whole, groups=groups, level=level, at=at))
 
 
 def how_good(s: subjects.Subject, together: Estimate | None = None) -> Finding:

@@ -125,7 +125,8 @@ OPTIONS = re.findall(
     "subject_to prevalence guarantee method sampling unlabelled decimal folds fixed "
     "criterion dependence draws confidence utility null power half_width auc p cost_fp "
     "cost_fn column yes labelled judges item system passed judge cluster "
-    "covariance metric threshold margin recall correlation at model pairs reference "
+    "covariance missing_scores metric threshold margin recall correlation at model "
+    "pairs reference "
     "at_least at_most",
 )
 # what a shell calls otherwise
@@ -134,7 +135,6 @@ NAMES = {
     "votes": "--vote",
     "replicates": "--draws",
     "rng": "--seed",
-    "missing": "--missing-scores",
     "label_next": "--next 50",
     "guaranteed_threshold": "--guarantee",
     "validate_threshold": "--validate",
@@ -198,8 +198,6 @@ def _option(match: re.Match[str]) -> str:
     if word not in OPTIONS and word not in NAMES:
         return match[0]
     typed = NAMES.get(word, f"--{word.replace('_', '-')}")
-    if word == "missing" and value == '"fail"':
-        typed = "--missing"  # attempts without a verdict, not cases without a score
     if value or verb:
         plain = (value or "...").strip("\"'")
         typed += f" {'VALUE' if plain == '...' else shlex.quote(plain)}"

@@ -17,7 +17,7 @@ from trueness._core.figures import Bars, Crosses, Curves, Intervals, Matrix, htm
 from trueness._core.names import told_apart
 from trueness._core.numbers import in_column, is_estimate
 from trueness._core.records import Record, json_value, native_frame, shown
-from trueness.findings.notes import Note, words
+from trueness.findings.notes import Note, said, words
 
 Tile = tuple[str, str, str]  # what is seen first: its name, the number, how sure
 FigureData = Curves | Bars | Intervals | Crosses | Matrix
@@ -178,6 +178,10 @@ class Finding(Record):
         ]
         more = [f"<p>{escape(str(n))}</p>" for n in self.notes]
         return "".join([f"<h4>{escape(self.question)}</h4>", *said, *made, *more])
+
+    def with_remarks(self, remarks: Iterable[str]) -> Finding:
+        """Add what has to be known of the columns that were taken."""
+        return replace(self, notes=(*said(remarks), *self.notes))
 
     def to_dict(self) -> dict[str, Any]:
         """Give the numbers and the sentences as ``json.dumps`` takes them."""

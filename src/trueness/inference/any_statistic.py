@@ -16,6 +16,7 @@ import numpy as np
 from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
+from trueness._core.imports import handler
 from trueness._core.records import Estimate
 from trueness.counts.answers import of_counts, refuse
 from trueness.counts.resampling import Seed
@@ -46,7 +47,7 @@ METHODS = ("bootstrap", "jackknife")
 @of_counts
 def estimate(
     data: Tally | Panel,
-    statistic: Statistic,
+    statistic: Statistic | str,
     *,
     method: str = "bootstrap",
     ends: tuple[float, float] = (0.0, 1.0),
@@ -95,15 +96,18 @@ def estimate(
     0.9
     """
     level = _options.fraction(level, "level")
-    _options.statistic(statistic, "estimate")
+    function = statistic
+    if isinstance(function, str):
+        function = handler("statistic_by_name")(function)
+    function = _options.statistic(function, "estimate")
     _options.choice(method, METHODS, "method")
-    if has_measure(data, statistic):
-        evaluated = evaluate_statistic(data, statistic, ends=ends, level=level)
+    if has_measure(data, function):
+        evaluated = evaluate_statistic(data, function, ends=ends, level=level)
         return reported_estimate(evaluated)
     if method == "jackknife":
-        return reported_estimate(evaluate_by_jackknife(data, statistic, ends, level))
+        return reported_estimate(evaluate_by_jackknife(data, function, ends, level))
     bootstrapped = bootstrap_statistic(
-        data, statistic, ends=ends, level=level, rng=rng, replicates=replicates
+        data, function, ends=ends, level=level, rng=rng, replicates=replicates
     )
     return bootstrapped.estimate
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError, NotEnoughCases
-from trueness._core.checks.words import described
+from trueness._core.checks.words import described, listing
 from trueness._core.records import Estimate
 from trueness.calibration.lines import (
     calibration_line,
@@ -82,6 +82,23 @@ STATISTICS: dict[str, tuple[Statistic, Ends]] = {
     "calibration_intercept": (calibration_intercept, UNBOUNDED),
     "pass_rate": (pass_rate, PROPORTION),
 }
+
+
+def statistic_by_name(name: str) -> Statistic | Metric:
+    """Return the analysis that a name stands for, or else the metric."""
+    if name in STATISTICS:
+        statistic, _ = STATISTICS[name]
+        return statistic
+    try:
+        return read_metric(name)
+    except InputError:
+        raise InputError(
+            f"No measure is called {name!r}. Measures without a threshold are "
+            f"{listing(STATISTICS, 9)}; the others are metrics.",
+            option="statistic",
+            choices=STATISTICS,
+            example="auc",
+        ) from None
 
 
 @dataclass(frozen=True)

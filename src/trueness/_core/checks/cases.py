@@ -107,9 +107,9 @@ def complete_outputs(panel: Any, what: str) -> None:
         cases = int((panel.neg + panel.pos + panel.unknown)[gone].sum())
         raise InputError(
             f"{what} needs every classifier's output for every case; {cases:,} of "
-            f'{panel.n:,} labelled cases lack one. Pass missing="drop" to leave them '
-            f"out. A panel that is counted has the others in panel.observed().",
-            option="missing",
+            f'{panel.n:,} labelled cases lack one. Pass missing_scores="drop" to leave '
+            f"them out. A panel that is counted has the others in panel.observed().",
+            option="missing_scores",
         )
 
 

@@ -222,12 +222,12 @@ def not_finite(what: str, where: str, *, only_infinite: bool) -> InputError:
         return InputError(
             f"{what} must be finite; found infinite scores {where}. Replace each by a "
             "number beyond all other scores.",
-            option="missing",
+            option="missing_scores",
         )
     return InputError(
         f"{what} must be finite; found NaN, missing or infinite {where}. Type "
-        'missing="drop" to leave these cases out, or give them a score.',
-        option="missing",
+        'missing_scores="drop" to leave these cases out, or give them a score.',
+        option="missing_scores",
         choices=("drop", "refuse"),
         example="drop",
     )

@@ -1,0 +1,453 @@
+"""Which column is the label, and which are the scores, the tests or the readings?
+
+``find_columns`` decides for every face: Python, the shell, the page. A column that was
+not named is taken only when there is no doubt, by its name and its values; the answer
+says which ones were taken. A ``Table`` is what it needs to know of the data: frames and
+mappings are a ``FrameTable``, and the shell has one of its own for files, which asks
+DuckDB.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol, final
+
+import numpy as np
+
+from trueness._core.arrays import Array
+from trueness._core.checks import columns as _columns
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import plain
+from trueness._core.records import shown
+from trueness.data import cleaning, engines
+
+# what a column holds
+WHOLE, REAL, TRUTH, TEXT = "whole numbers", "numbers", "true and false", "text"
+DATE, OTHER = "dates", "parts"
+
+LABEL_NAMES = ("label", "y", "y_true", "target", "truth", "outcome")
+# other names of the truth, which a column of another meaning may have, too
+LIKELY_LABEL_NAMES = (
+    *("labels", "gold", "gold_standard", "gold_label", "gold_truth", "ground_truth"),
+    *("groundtruth", "reference", "reference_standard", "ref", "true_label", "actual"),
+    *("actuals", "actual_class", "true_class", "y_test", "ytrue", "disease"),
+    *("diseased", "condition", "status", "class", "event", "case", "diagnosis"),
+    *("d", "sick", "ill", "response", "human", "human_label", "observed"),
+)
+SCORE_NAMES = ("score", "y_score", "p", "prob", "probability", "prediction")
+# parts of a name that only a score has: score_a, prob_1, risk_pct
+_SCORE_WORDS = frozenset(
+    {
+        *("score", "scores", "prob", "proba", "probability", "probabilities"),
+        *("risk", "logit", "logits", "yscore", "yprob", "yproba", "phat"),
+    }
+)
+_PREDICTION_NAMES = ("pred", "y_pred", "ypred", "predicted", "yhat", "y_hat")
+COUNT_NAMES = ("n", "count", "counts", "cases", "freq", "frequency")
+WEIGHT_NAMES = ("weight", "weights", "w", "wt", "sample_weight", "survey_weight")
+_IDENTIFIER_WORDS = frozenset(
+    {
+        *("id", "ids", "uuid", "guid", "index", "row", "rownum", "rowid", "nr"),
+        *("fold", "split", "seed", "key"),
+    }
+)
+MOST_READINGS = 11  # values of an ordinal reading, such as 0 to 10
+MOST_ROWS = 100_000  # of a lazy frame that are looked at
+
+
+class Table(Protocol):
+    """What has to be known of data to find their columns."""
+
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        """Return what each column holds, a constant of this module."""
+        ...
+
+    def distinct(self, column: str, most: int) -> list[Any]:
+        """Return the values of a column without missing ones, at most one too many."""
+        ...
+
+    def reads_as(self, column: str) -> str:
+        """Return what the words of text mean: labels, numbers, missing or text."""
+        ...
+
+    def extents(self, columns: Sequence[str]) -> list[tuple[Any, Any]]:
+        """Return the least and the largest value of columns of numbers."""
+        ...
+
+    def mostly_empty(self) -> list[str]:
+        """Return the columns that are empty in more than half of the rows."""
+        ...
+
+
+@final
+@dataclass(frozen=True)
+class FoundColumns:
+    """Label and scores, and which of them nobody had named."""
+
+    label: str | None
+    scores: tuple[str, ...]
+    guessed: tuple[str, ...] = ()
+    reason: str = "no other column fits"
+    unused: tuple[str, ...] = ()  # remarks on columns that may be counts or weights
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Say which columns were taken unasked."""
+        if not self.guessed:
+            return ()
+        return (self.taken, *self.unused)
+
+    @property
+    def taken(self) -> str:
+        """Say which columns were taken unasked, and why."""
+        return f"Using {' and '.join(self.guessed)}: {self.reason}."
+
+
+Guess = Callable[[Table, set[str | None]], tuple[str, ...]]
+
+
+def find_columns(
+    table: Table,
+    *,
+    label: str | None,
+    scores: Sequence[str],
+    guess: Guess,
+    option: str = "score",
+    needs_label: bool = True,
+    taken: Iterable[str | None] = (),
+) -> FoundColumns:
+    """Return label and scores; those that nobody named where there is no doubt.
+
+    ``taken`` are columns with another role. ``option`` is what a person calls the
+    scores: score, test, judge.
+    """
+    guessed = []
+    other_roles = set(taken)
+    if label is None and needs_label:
+        label = find_label(table, {*scores, *other_roles})
+        guessed.append(f"label {names_of([label])}")
+    if not scores:
+        scores = guess(table, {label, *other_roles})
+        what = option
+        if option == "score" and all(is_test(table, name) for name in scores):
+            what = "test"
+        plural = "s" if len(scores) > 1 else ""
+        guessed.append(f"{what}{plural} {names_of(scores)}")
+    found = FoundColumns(label, tuple(scores), tuple(guessed))
+    not_taken = numeric_columns(table, {label, *scores, *other_roles})
+    return replace(found, reason="by name") if not_taken else found
+
+
+def find_label(table: Table, taken: set[str | None]) -> str:
+    """Return the column of the labels: by its name, or the only one of two values."""
+    free = [c for c in table.kinds if c not in taken]
+    by_name = [c for c in free if c.strip().lower() in LABEL_NAMES]
+    if len(by_name) == 1:
+        return by_name[0]
+
+    binary = [c for c in free if is_binary(table, c)]
+    likely = [c for c in binary if _plain_name(c) in LIKELY_LABEL_NAMES]
+    if len(binary) == 1 and not by_name:
+        return binary[0]
+    if len(likely) == 1 and not by_name:
+        return likely[0]
+
+    # of two classes in words that are no known pair the name alone decides
+    classes = [
+        c
+        for c in free
+        if _plain_name(c) in LIKELY_LABEL_NAMES and table.kinds[c] == TEXT
+    ]
+    if len(classes) == 1 and not by_name and not binary:
+        return classes[0]
+    raise not_found("Which column holds the labels?", table, "label")
+
+
+def is_binary(table: Table, column: str) -> bool:
+    """Does a column hold labels or verdicts: two values, 0 and 1 or a known pair?"""
+    kind = table.kinds[column]
+    if kind == TRUTH or table.reads_as(column) == "labels":
+        return True
+    # 1.0 and 0.0: so pandas writes labels of which some are missing
+    return kind in (WHOLE, REAL) and _is_pair(table.distinct(column, 2))
+
+
+def is_test(table: Table, column: str) -> bool:
+    """Does a column hold the verdicts of a test, and no score?"""
+    kind = table.kinds[column]
+    if kind == TRUTH or table.reads_as(column) == "labels":
+        return True
+    if kind not in (WHOLE, REAL):
+        return False
+    values = table.distinct(column, 2)
+    return bool(values) and all(v in (0, 1) for v in values)
+
+
+def _is_pair(values: Sequence[Any]) -> bool:
+    return sorted(values) in ([0, 1], [-1, 1])
+
+
+def one_score(
+    table: Table, taken: set[str | None], *, named: bool = True
+) -> tuple[str, ...]:
+    """Take the one column that can be the score, or is ``named`` like one."""
+    real = numeric_columns(table, taken)
+    by_name = _called_like_a_score(table, taken)
+    if len(real) == 1:
+        return tuple(real)
+    if named and len(by_name) == 1:
+        return tuple(by_name)
+    if not real and not by_name:
+        whole = _whole_scores(table, taken)
+        if len(whole) == 1:
+            return tuple(whole)
+    raise not_found("Which column is the score?", table, "score")
+
+
+def several_scores(table: Table, taken: set[str | None]) -> tuple[str, ...]:
+    """Take every column of fractions, when all of them lie between 0 and 1.
+
+    Otherwise those that are called like a score. Where there is none of both, verdicts
+    of tests; then readings, which are whole numbers.
+    """
+    real = numeric_columns(table, taken)
+    # text holds percentages, and numbers with a decimal comma
+    plain = [c for c in real if table.kinds[c] != TEXT]
+    extents = table.extents(plain) if len(real) > 1 else []
+    if real and all(
+        low is not None and low >= 0 and high <= 1 for low, high in extents
+    ):
+        return tuple(real)
+
+    by_name = _called_like_a_score(table, taken)
+    if by_name:
+        return tuple(by_name)
+    if not real:
+        if tests := tests_among(table, taken):
+            return tests
+        whole = _whole_scores(table, taken)
+        if len(whole) == 1 or (whole and _same_scale(table, whole)):
+            return tuple(whole)
+    raise not_found("Which columns hold the scores?", table, "score")
+
+
+def numeric_columns(table: Table, taken: set[str | None]) -> list[str]:
+    """Return the free columns of fractions, which could be scores."""
+    return [
+        c
+        for c in _free(table, taken)
+        if (table.kinds[c] == REAL or table.reads_as(c) == "numbers")
+        and not is_test(table, c)
+        and table.distinct(c, 1)
+    ]
+
+
+def tests_among(table: Table, taken: set[str | None]) -> tuple[str, ...]:
+    """Take the columns of verdicts beside the label: 0 and 1, or known pairs."""
+    return tuple(c for c in _free(table, taken) if is_test(table, c))
+
+
+def votes_among(table: Table, taken: set[str | None]) -> tuple[str, ...]:
+    """Take every other column when all of them hold 0 and 1 only, otherwise none."""
+    some_labels = label_of_some(table)
+    free = [c for c in table.kinds if c not in taken and c != some_labels]
+    # a column of lists or structures has values that no set can hold
+    binary = all(v in (0, 1) for c in free for v in table.distinct(c, 2))
+    return tuple(free) if binary else ()
+
+
+def label_of_some(table: Table) -> str | None:
+    """Return the one column that is empty in most rows, as a few labels are."""
+    empty = table.mostly_empty()
+    return empty[0] if len(empty) == 1 else None
+
+
+def not_found(question: str, table: Table, option: str) -> InputError:
+    """Ask for a column that nobody named, and that cannot be found beyond doubt."""
+    columns = list(table.kinds)
+    return InputError(
+        f"{question} There are the columns {names_of(columns)}.",
+        option=option,
+        choices=columns,
+    )
+
+
+def names_of(columns: Iterable[str], most: int = 12) -> str:
+    """Write names of columns, which may be long, for people."""
+    names = list(columns)
+    quoted = ", ".join(f"'{shown(name, 40)}'" for name in names[:most])
+    more = len(names) - most
+    return f"{quoted} and {more} more" if more > 0 else quoted
+
+
+def _free(table: Table, taken: set[str | None]) -> list[str]:
+    """Return the columns without a role that are no identifiers, weights or counts."""
+    return [
+        c
+        for c in table.kinds
+        if c not in taken
+        and not (_words_of(c) & _IDENTIFIER_WORDS)
+        and c.lower() not in (*WEIGHT_NAMES, *COUNT_NAMES)
+    ]
+
+
+def _called_like_a_score(table: Table, taken: set[str | None]) -> list[str]:
+    """Return the free columns of numbers that are called like a score."""
+    free = [c for c in table.kinds if c not in taken]
+    numbers = [
+        c
+        for c in free
+        if table.kinds[c] in (WHOLE, REAL) or table.reads_as(c) == "numbers"
+    ]
+    exact = [c for c in numbers if c.lower() in SCORE_NAMES]
+    if len(exact) == 1 or (exact and len(exact) == len(numbers)):
+        return exact
+    return [
+        c
+        for c in numbers
+        if (_words_of(c) & _SCORE_WORDS) or _plain_name(c) in _PREDICTION_NAMES
+    ]
+
+
+def _whole_scores(table: Table, taken: set[str | None]) -> list[str]:
+    """Return the free columns of whole numbers with more than two values."""
+    return [
+        c
+        for c in _free(table, taken)
+        if table.kinds[c] == WHOLE and len(table.distinct(c, 2)) > 2
+    ]
+
+
+def _same_scale(table: Table, columns: Sequence[str]) -> bool:
+    """Do all columns hold readings of one scale, such as 1 to 5?"""
+    readings = [table.distinct(c, MOST_READINGS) for c in columns]
+    few = all(len(values) <= MOST_READINGS for values in readings)
+    extents = table.extents(columns)
+    least = {low for low, _ in extents}
+    largest = {high for _, high in extents}
+    return few and max(least) - min(least) <= 1 and max(largest) - min(largest) <= 1
+
+
+def _words_of(name: str) -> set[str]:
+    """Return the words of a name: ``riskScore_2`` has risk and score."""
+    spaced = re.sub(r"([a-z])([A-Z])", r"\1 \2", name)
+    return set(re.findall(r"[a-z]+", spaced.lower()))
+
+
+def _plain_name(name: str) -> str:
+    """Write a name in small letters, its words joined by underscores."""
+    return re.sub(r"[^a-z0-9]+", "_", name.strip().lower()).strip("_")
+
+
+@final
+class FrameTable:
+    """Columns of a frame or a mapping, each read when it is needed.
+
+    Of a lazy frame the first rows are looked at.
+    """
+
+    def __init__(self, data: object) -> None:
+        self._data, _ = engines.with_text_names(data, {})
+        lazy = not isinstance(self._data, Mapping)
+        if lazy:
+            lazy = engines.is_lazy(engines.open_frame(self._data))
+        self._most = MOST_ROWS if lazy else None
+        self._columns: dict[str, Array] = {}
+
+    @cached_property
+    def kinds(self) -> Mapping[str, str]:
+        """Return what each column holds."""
+        unread = engines.unread_columns(self._data)
+        readable = [c for c in engines.column_names(self._data) if c not in unread]
+        self._columns = engines.columns_of(self._data, readable, most=self._most)
+        kinds = {c: _kind_of(values) for c, values in self._columns.items()}
+        return kinds | dict.fromkeys(unread, OTHER)
+
+    @cached_property
+    def _known(self) -> dict[str, Array]:
+        """Return the values of each column without missing ones."""
+        return {c: v[~_columns.missing(v)] for c, v in self._readable.items()}
+
+    @property
+    def _readable(self) -> Mapping[str, Array]:
+        return {c: v for c, v in self._columns.items() if self.kinds[c] != OTHER}
+
+    def distinct(self, column: str, most: int) -> list[Any]:
+        """Return the values of a column, at most one more than asked for."""
+        if self.kinds[column] == OTHER:
+            return [None] * (most + 1)
+        left = self._known[column]
+        values: list[Any] = []
+        while left.size and len(values) <= most:
+            values.append(plain(left[0]))
+            left = left[left != left[0]]
+        return sorted(values, key=str)
+
+    def reads_as(self, column: str) -> str:
+        """Return what the words of a column of text mean."""
+        if self.kinds[column] != TEXT:
+            return ""
+        return cleaning.meaning(self._known[column][:1000].tolist())
+
+    def extents(self, columns: Sequence[str]) -> list[tuple[Any, Any]]:
+        """Return the least and the largest value of columns of numbers."""
+        known = [self._known[c] for c in columns]
+        return [(v.min(), v.max()) if v.size else (None, None) for v in known]
+
+    def mostly_empty(self) -> list[str]:
+        """Return the columns that are empty in more than half of the rows."""
+        return [
+            c
+            for c, values in self._readable.items()
+            if 2 * self._known[c].size < values.size
+        ]
+
+
+def _kind_of(values: Array) -> str:
+    """Return what an array holds."""
+    kind = values.dtype.kind
+    if kind == "O":
+        return _kind_of_objects(values)
+    kinds = {"b": TRUTH, "i": WHOLE, "u": WHOLE, "f": REAL, "U": TEXT, "S": TEXT}
+    return DATE if kind in "mM" else kinds.get(kind, OTHER)
+
+
+def _kind_of_objects(values: Array) -> str:
+    known = values[~_columns.missing(values)]
+    if cleaning.has_text(known):
+        return TEXT
+    if all(isinstance(v, (bool, np.bool_)) for v in known):
+        return TRUTH if known.size else REAL
+    if all(hasattr(v, "isoformat") for v in known):
+        return DATE
+    try:
+        number = _columns.numeric_scores(known, "")
+    except (InputError, TypeError, ValueError):
+        return OTHER
+    return WHOLE if (number == np.floor(number)).all() else REAL
+
+
+def unused_columns(
+    table: Table, found: FoundColumns, taken: Iterable[str | None]
+) -> FoundColumns:
+    """Remark on columns that may be numbers of cases or weights, and were not used."""
+    free = [c for c in table.kinds if c not in (found.label, *found.scores, *taken)]
+    counts = [c for c in free if c.lower() in COUNT_NAMES and table.kinds[c] == WHOLE]
+    weights = [
+        c for c in free if c.lower() in WEIGHT_NAMES and table.kinds[c] in (WHOLE, REAL)
+    ]
+    remarks = [
+        f"Every row counts as one case. If column {c!r} holds numbers of cases, type "
+        f'count="{c}".'
+        for c in counts[:1]
+    ]
+    remarks += [
+        f"Every case has the same weight. If column {c!r} holds weights, type "
+        f'weight="{c}".'
+        for c in weights[:1]
+    ]
+    return replace(found, unused=tuple(remarks))

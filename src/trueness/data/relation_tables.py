@@ -1,0 +1,93 @@
+"""What does a file hold, as far as DuckDB can say without sending its rows?
+
+A ``RelationTable`` tells ``column_roles`` of all rows what a ``FrameTable`` tells of
+columns in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+from trueness.data.cleaning import meaning
+from trueness.data.column_roles import DATE, OTHER, REAL, TEXT, TRUTH, WHOLE
+from trueness.data.engines import quoted
+
+LETTERS = 200  # of a text, to find out what it means
+ROWS_OF_TEXT = 1000  # to find out what its words mean
+_SIGNED_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+WHOLE_TYPES = (*_SIGNED_TYPES, *(f"U{kind}" for kind in _SIGNED_TYPES))
+REAL_TYPES = ("FLOAT", "DOUBLE", "DECIMAL")
+
+
+@final
+@dataclass(frozen=True)
+class RelationTable:
+    """A relation of DuckDB, of which each question is one query."""
+
+    rows: Any
+
+    @cached_property
+    def types(self) -> dict[str, str]:
+        """Which columns has it, and of which types of DuckDB?"""
+        return dict(zip(self.rows.columns, map(str, self.rows.types), strict=True))
+
+    @cached_property
+    def kinds(self) -> Mapping[str, str]:
+        """Return what each column holds."""
+        return {name: _kind_of(kind) for name, kind in self.types.items()}
+
+    def distinct(self, column: str, most: int) -> list[Any]:
+        """Which values does a column have? Missing ones do not count."""
+        known = self.rows.filter(f"{quoted(column)} IS NOT NULL")
+        values = known.select(in_python(column, self.types[column])).distinct()
+        rows = values.limit(most + 1).fetchall()
+        return sorted((value for (value,) in rows), key=str)
+
+    def reads_as(self, column: str) -> str:
+        """What do the words of a column of text mean: numbers, labels or neither?"""
+        if self.types[column] != "VARCHAR":
+            return ""
+        rows = self.rows.select(beginning(column)).limit(ROWS_OF_TEXT).fetchall()
+        return meaning([value for (value,) in rows if value is not None])
+
+    def extents(self, columns: Sequence[str]) -> list[tuple[Any, Any]]:
+        """Return the least and the largest value of columns of numbers."""
+        if not columns:
+            return []
+        wanted = [f"min({quoted(c)}), max({quoted(c)})" for c in columns]
+        (ends,) = self.rows.aggregate(", ".join(wanted)).fetchall()
+        return list(zip(ends[::2], ends[1::2], strict=True))
+
+    def mostly_empty(self) -> list[str]:
+        """Return the columns that are empty in more than half of the rows."""
+        wanted = [f"2 * count({quoted(c)}) < count(*)" for c in self.types]
+        (empty,) = self.rows.aggregate(", ".join(wanted)).fetchall()
+        return [c for c, mostly in zip(self.types, empty, strict=True) if mostly]
+
+
+def _kind_of(kind: str) -> str:
+    if kind in WHOLE_TYPES:
+        return WHOLE
+    if kind.startswith(REAL_TYPES):
+        return REAL
+    if kind.startswith(("DATE", "TIME")):
+        return DATE
+    return {"BOOLEAN": TRUTH, "VARCHAR": TEXT}.get(kind, OTHER)
+
+
+def beginning(column: str) -> str:
+    """Write in SQL the first letters of a text, which may be as long as a book."""
+    return f"left({quoted(column)}, {LETTERS})"
+
+
+def in_python(column: str, kind: str) -> str:
+    """Write a column in SQL so that Python can hold its values.
+
+    DuckDB gives times with a time zone through pytz, which need not be installed: they
+    are text.
+    """
+    name = quoted(column)
+    return f"CAST({name} AS VARCHAR)" if kind.endswith("WITH TIME ZONE") else name
