@@ -129,7 +129,8 @@ def test_guesses_are_made_and_problems_named_where_they_are(tmp_path):
     with running(path) as server:
         page = server.ask("/look?file=given").text
         told = re.search(r'data-problem="label" role="alert">([^<]*)<', page)[1]
-        assert told.startswith("Which column holds the labels? Choose it under Label.")
+        assert told.startswith("Which column holds the labels?")
+        assert told.endswith("Choose it under Label.")
         assert "--" not in told
         some = {"file": "given", "label": "word", "column": "first"}
         assert '<option value="x"' in server.get("/look", **some).text
