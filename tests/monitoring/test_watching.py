@@ -406,7 +406,10 @@ def test_a_file_under_another_name_is_noticed(tmp_path, monkeypatch):
     ("options", "message"),
     [
         ({"metric": "recal"}, "Did you mean 'recall'"),
-        ({"metric": "mcc", "threshold": 0.5, "at_least": 0.5}, "not a share of cases"),
+        (
+            {"metric": "mcc", "threshold": 0.5, "at_least": 0.5},
+            "not a proportion of cases",
+        ),
         ({"metric": "recall", "at_least": 0.5}, r"needs a .*Type threshold=0\.5"),
         ({"metric": "auc"}, "one of at_least"),
         ({"metric": "auc", "at_least": 0.5, "at_most": 0.9}, "one of at_least"),

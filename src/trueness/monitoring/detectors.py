@@ -1,243 +1,334 @@
-r"""What does a batch tell, and has it changed, at any time?
+r"""What does a batch tell of a quantity that is watched?
 
 Every kind draws numbers from the cases of a batch (found or not, a squared error, the
-area of a block), whose mean is watched. Fair bets on them multiply their stake by
-:math:`L_t`, at most one on average while all is well; a unit is staked anew at each
-look. With an alarm at :math:`M_t = (M_{t-1} + 1) L_t \ge c` a false one comes once in c
-looks at most (Shiryaev-Roberts e-detectors; Shin, Ramdas and Rinaldo 2024). Proofs and
-bets are in ``docs/maths/monitoring.md``.
+AUC of a block), whose mean is watched; ``bets`` stakes on them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import betainc, betaincc, betaln, logsumexp, ndtri, xlog1py, xlogy
+from scipy.special import ndtri
 
-from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.arrays import Floats, Ints
 from trueness._core.checks.columns import unit_scores
 from trueness._core.checks.errors import InputError
-from trueness._core.solvers import bisect
 from trueness.counts.values import Panel, Tally
 from trueness.metrics.grammar import metric
+from trueness.monitoring.bets import (
+    NO_SUMS,
+    Sums,
+    best_bets,
+    confidence_sequence,
+    effects,
+)
 from trueness.monitoring.requirements import known_metric
 from trueness.monitoring.states import About, State, packed, packed_row, unpacked
 from trueness.threshold.rule import confusion
 
-_BETS = np.geomspace(0.005, 0.9, 24)  # of a sequence: between nothing and nearly all
-_BOLDEST = 0.9  # of the bet that might lose everything in one case
-_PARTS, _MOST_DEALT = 16, 10**6  # of a look, and cases that are dealt out to them
-_BLOCK, _MOST_BLOCKS = 8, 256  # cases of a block whose AUC is one number
-_LEAN = 4.0  # cases by which a guess leans on the share of yes among the verdicts
-_NEAR = 0.05  # scores that are near another
+_PARTS = 16  # of a look, to which its cases are dealt out
+_MAX_DEALT = 10**6  # cases that are dealt out
+_BLOCK_SIZE = 8  # cases of a block whose AUC is one number
+_MAX_BLOCKS = 256
+_PRIOR_CASES = 4.0  # by which a guess leans on the proportion of yes among verdicts
+_NEARBY = 0.05  # how far scores may be from the one near which calibration is watched
 
 
-# log gains of the bets (parts of the look, rows, bets); the number of cases, their sum
-# and that of their squares
-Told = tuple[Floats, list[float]]
+class Look(NamedTuple):
+    """What a look at a batch told.
+
+    ``gains`` are the log gains of the bets, by parts of the look, detectors and bets.
+    """
+
+    gains: Floats
+    sums: Sums
+
+
+def shown(about: About, mean: float) -> float:
+    """Return a mean of what cases tell as the quantity that is watched."""
+    low, high = (0.0, 1.0) if about["judges"] else _ends(about)
+    if about["metric"] == "f1":  # of J = tp / (tp + errors)
+        mean = 2 * mean / (1 + mean)
+    return float(min(max(mean, low), high))
+
+
+def limits(about: About, sums: Sums) -> tuple[float, float]:
+    """Return the confidence sequence of the quantity that is watched."""
+    low, high = confidence_sequence(
+        sums, _ends(about), about["level"], is_proportion=_is_proportion(about)
+    )
+    return shown(about, low), shown(about, high)
 
 
 def _ends(about: About) -> tuple[float, float]:
-    """Between which numbers does what a case tells lie?"""
+    """Return the numbers between which lies what a case tells."""
     if about["metric"] == "calibration" and about["near"] is None:
         return -1.0, 1.0
     return (-1.0, 2.0) if about["judges"] else (0.0, 1.0)
 
 
-def log_stakes(what: str, bets: int) -> Floats:
-    """Give the logarithm of what is staked on each of so many bets, one in all."""
-    parts = np.array([3, 3, 1, 1] if what == "scores" else [1])
-    each = np.log(parts / (parts.sum() * bets / parts.size))
-    return np.repeat(each, bets // parts.size)
-
-
-def _is_share(about: About) -> bool:
-    """Are they zeros and ones?"""
-    return kind_of(about["metric"]).share or about["near"] is not None
-
-
-def shown(about: About, x: float) -> float:
-    """Give a mean of what cases tell as what is watched."""
-    low, high = (0.0, 1.0) if about["judges"] else _ends(about)
-    x = 2 * x / (1 + x) if about["metric"] == "f1" else x
-    return float(min(max(x, low), high))
+def _is_proportion(about: About) -> bool:
+    """Does a case tell zero or one?"""
+    return kind_of(about["metric"]).proportion or about["near"] is not None
 
 
 def _effects(about: About, state: State, n: float) -> Floats:
-    """Give the changes to bet on, for looks of the size that they have on average."""
-    usual = (state["n"] + n) / (state["told"] + 1)
-    return effects(about["mean_time"], max(usual, 1e-9), about["level"])
+    """Return the changes to bet on, for looks of the size that they have on average."""
+    cases_per_look = (state["n"] + n) / (state["told"] + 1)
+    return effects(about["mean_time"], max(cases_per_look, 1e-9), about["level"])
 
 
-def _numbers(about: About, state: State, x: Floats, times: Floats) -> Told:
+def _random(about: About, state: State, *stream: int) -> np.random.Generator:
+    """Return the random numbers of this look."""
+    return np.random.default_rng([about["rng"], state["looks"], *stream])
+
+
+def _look_at_numbers(
+    about: About, state: State, values: Floats, counts: Floats
+) -> Look:
     """Bet on numbers, each of which came so many times."""
-    n, bound, ends = float(times.sum()), float(about["bound"]), _ends(about)
+    n = float(counts.sum())
     effect = _effects(about, state, n)
     if not n:
-        return np.zeros((1, 1, effect.size)), [0.0] * 3
+        return Look(np.zeros((1, 1, effect.size)), NO_SUMS)
+
+    low, high = _ends(about)
+    bound = float(about["bound"] or 0.0)
     if about["metric"] == "f1":  # J = tp / (tp + errors) is F1 / (2 - F1)
         bound = bound / (2 - bound)
-    worst = ends[1] - bound if about["side"] > 0 else bound - ends[0]
-    spread = (bound - ends[0]) * (ends[1] - bound)  # no variance around b is larger
-    if not _is_share(about):  # that of earlier looks, with a case of the largest
-        before, total = state["n"], state["total"]
-        found = state["squares"] - 2 * bound * total + before * bound**2
-        spread = (spread + max(found, 0.0)) / (1.0 + before)
+    largest_loss = high - bound if about["side"] > 0 else bound - low
+    variance = (bound - low) * (high - bound)  # no variance around b is larger
+    if not _is_proportion(about):
+        variance = _variance_so_far(state, bound, variance)
+
     # Waudby-Smith and Ramdas (2024); of zeros and ones these are likelihood ratios
-    bets = best_bets(effect, math.sqrt(spread), worst)
-    each = np.log1p(np.outer(about["side"] * (bound - x), bets))
-    rng = np.random.default_rng([about["rng"], state["looks"], 1])
-    gains = _in_parts(times, rng) @ each
-    return gains[:, None, :], [n, float(times @ x), float(times @ x**2)]
+    bets = best_bets(effect, math.sqrt(variance), largest_loss)
+    gain_of_value = np.log1p(np.outer(about["side"] * (bound - values), bets))
+    gains = _deal_to_parts(counts, _random(about, state, 1)) @ gain_of_value
+    sums = Sums(n, float(counts @ values), float(counts @ values**2))
+    return Look(gains[:, None, :], sums)
 
 
-def _share(about: About, state: State, t: Tally) -> Told:
-    m, c = metric(about["metric"]), confusion(t, about["threshold"])
-    counts = np.array([int(c.tp), int(c.fp), int(c.fn), int(c.tn)], np.float64)
-    ratio: Any = m.ratio  # of F1 that of true positives to these and errors
-    cells = (
-        ((1, 0, 0, 0), (1, 1, 1, 0)) if m.name == "f1" else (ratio.over, ratio.under)
+def _variance_so_far(state: State, bound: float, largest: float) -> float:
+    """Return the variance of earlier looks, with one case of the largest."""
+    n = state["n"]
+    squares = state["squares"] - 2 * bound * state["total"] + n * bound**2
+    return float((largest + max(squares, 0.0)) / (1.0 + n))
+
+
+def _deal_to_parts(counts: Floats, rng: np.random.Generator) -> Floats:
+    """Deal cases out to parts at random: how many of each value a part has, in rows."""
+    n = int(counts.sum())
+    n_values = counts.size
+    if n < 2 or max(n, n_values * _PARTS) > _MAX_DEALT:
+        return counts[None, :].astype(np.float64)
+
+    parts = min(n, _PARTS)
+    value = rng.permutation(np.repeat(np.arange(n_values), counts.astype(np.int64)))
+    part = np.arange(n) * parts // n
+    dealt = np.bincount(part * n_values + value, minlength=parts * n_values)
+    return dealt.reshape(parts, n_values).astype(np.float64)
+
+
+def _look_at_proportion(about: About, state: State, tally: Tally) -> Look:
+    """Count the cases of a metric that is a proportion, such as recall."""
+    watched = metric(about["metric"])
+    cells = confusion(tally, about["threshold"]).cells
+    counts = np.array([int(count) for count in cells], np.float64)
+    if watched.name == "f1":  # true positives among these and the errors
+        over: Any = (1, 0, 0, 0)
+        under: Any = (1, 1, 1, 0)
+    else:
+        assert watched.ratio is not None  # noqa: S101  # a proportion
+        over, under = watched.ratio
+    successes = counts @ np.array(over)
+    failures = counts @ np.array(under) - successes
+    return _look_at_zeros_and_ones(about, state, successes, failures)
+
+
+def _look_at_flagged(about: About, state: State, tally: Tally) -> Look:
+    """Count the cases that are flagged, with labels and without."""
+    cases = tally.neg + tally.pos + tally.unknown
+    flags = tally.score >= about["threshold"]
+    return _look_at_zeros_and_ones(
+        about, state, cases[flags].sum(), cases[~flags].sum()
     )
-    k, n = (counts @ np.array(one) for one in cells)
-    return _numbers(about, state, np.array([1.0, 0.0]), np.array([k, n - k]))
 
 
-def _flagged(about: About, state: State, t: Tally) -> Told:
-    every, flags = t.neg + t.pos + t.unknown, t.score >= about["threshold"]
-    times = np.array([every[flags].sum(), every[~flags].sum()], np.float64)
-    return _numbers(about, state, np.array([1.0, 0.0]), times)
+def _look_at_zeros_and_ones(
+    about: About, state: State, ones: float, zeros: float
+) -> Look:
+    counts = np.array([ones, zeros], np.float64)
+    return _look_at_numbers(about, state, np.array([1.0, 0.0]), counts)
 
 
-def _brier(about: About, state: State, t: Tally) -> Told:
-    unit_scores(t.score, "A Brier score", "Calibrate first.")
-    x = np.concatenate([(1 - t.score) ** 2, t.score**2])
-    return _numbers(about, state, x, np.concatenate([t.pos, t.neg]) * 1.0)
+def _look_at_brier(about: About, state: State, tally: Tally) -> Look:
+    """Take the squared error of each case."""
+    unit_scores(tally.score, "A Brier score", "Calibrate first.")
+    squared_errors = np.concatenate([(1 - tally.score) ** 2, tally.score**2])
+    counts = np.concatenate([tally.pos, tally.neg]) * 1.0
+    return _look_at_numbers(about, state, squared_errors, counts)
 
 
-def _auc(about: About, state: State, t: Tally) -> Told:
-    """Deal the cases out to blocks, whose areas are independent; wait for both classes.
+def _look_at_auc(about: About, state: State, tally: Tally) -> Look:
+    """Deal the cases out to blocks, whose AUCs are independent; wait for both classes.
 
     Blocks are small, since many small bets are better than few that might lose all.
     """
     if state["waiting"] is not None:
-        t = unpacked(state["waiting"], t) + t
-    rare, labelled = min(t.n_pos, t.n_neg), t.n_pos + t.n_neg
-    if not rare or labelled < _BLOCK:
-        state["waiting"] = packed(t)
-        return _numbers(about, state, np.empty(0), np.empty(0))
+        tally = unpacked(state["waiting"], tally) + tally
+    n_rarer = min(tally.n_pos, tally.n_neg)
+    n_labelled = tally.n_pos + tally.n_neg
+    if not n_rarer or n_labelled < _BLOCK_SIZE:
+        state["waiting"] = packed(tally)
+        return _look_at_numbers(about, state, np.empty(0), np.empty(0))
     state["waiting"] = None
-    blocks = min(rare, labelled // _BLOCK, _MOST_BLOCKS)
-    rng = np.random.default_rng([about["rng"], state["looks"]])
-    pos, neg = (np.array_split(_dealt(c, rng), blocks) for c in (t.pos, t.neg))
-    x = np.empty(blocks)
-    for k, (p, q) in enumerate(zip(pos, map(np.sort, neg), strict=True)):
+
+    n_blocks = min(n_rarer, n_labelled // _BLOCK_SIZE, _MAX_BLOCKS)
+    rng = _random(about, state)
+    blocks_of_positives = np.array_split(_shuffled_rows(tally.pos, rng), n_blocks)
+    blocks_of_negatives = np.array_split(_shuffled_rows(tally.neg, rng), n_blocks)
+    areas = np.empty(n_blocks)
+    for block, positives in enumerate(blocks_of_positives):
         # rows are by falling score: a positive wins over the negatives of later rows
-        ahead = sum(np.searchsorted(q, p, side) for side in ("left", "right"))
-        x[k] = 1.0 - np.mean(ahead) / (2 * q.size)
-    return _numbers(about, state, x, np.ones(blocks))
+        negatives = np.sort(blocks_of_negatives[block])
+        ahead = np.searchsorted(negatives, positives, "left")
+        ahead_or_tied = np.searchsorted(negatives, positives, "right")
+        areas[block] = 1.0 - np.mean(ahead + ahead_or_tied) / (2 * negatives.size)
+    return _look_at_numbers(about, state, areas, np.ones(n_blocks))
 
 
-def _dealt(counts: Ints, rng: np.random.Generator) -> Ints:
-    """Give the row of each case, in a random order; of very many cases, of some."""
-    if counts.sum() > _MOST_DEALT:
-        counts = rng.binomial(counts, _MOST_DEALT / counts.sum())
+def _shuffled_rows(counts: Ints, rng: np.random.Generator) -> Ints:
+    """Return the row of each case, in a random order; of very many cases, of a part."""
+    if counts.sum() > _MAX_DEALT:
+        counts = rng.binomial(counts, _MAX_DEALT / counts.sum())
     return np.asarray(rng.permutation(np.repeat(np.arange(counts.size), counts)))
 
 
-def _calibration(about: About, state: State, t: Tally) -> Told:
+def _look_at_calibration(about: About, state: State, tally: Tally) -> Look:
     """Bet that positives are more, or fewer, than the scores say."""
-    unit_scores(t.score, "Calibration", "Calibrate first.")
+    unit_scores(tally.score, "Calibration", "Calibrate first.")
     near = about["near"]
-    here = np.ones(t.score.size, bool) if near is None else abs(t.score - near) <= _NEAR
-    s, neg, pos = t.score[here], t.neg[here] * 1.0, t.pos[here] * 1.0
+    is_near = np.ones(tally.score.size, bool)
+    if near is not None:
+        is_near = abs(tally.score - near) <= _NEARBY
+    scores = tally.score[is_near]
+    neg = tally.neg[is_near] * 1.0
+    pos = tally.pos[is_near] * 1.0
     n = float(neg.sum() + pos.sum())
     effect = _effects(about, state, n)
     if not n:
-        return np.zeros((1, 1, 4 * effect.size)), [0.0] * 3
+        return Look(np.zeros((1, 1, 4 * effect.size)), NO_SUMS)
+
     gains = []
     # scores that are all too high or too low; too extreme, or not enough
-    for h in (np.ones_like(s), 2.0 * s - 1.0):
-        spread = math.sqrt(float((neg + pos) @ (h * h * s * (1 - s))) / n)
-        bets = best_bets(effect, spread, 1.0)
-        for bet in (bets, -bets):
-            up, down = np.log1p(np.outer(h * (1 - s), bet)), np.outer(h * s, -bet)
-            gains.append(pos @ up + neg @ np.log1p(down))
-    over, under = (1 - s, -s) if near is None else (np.ones_like(s), np.zeros_like(s))
-    sums = (float(pos @ over**k + neg @ under**k) for k in (1, 2))
-    return np.concatenate(gains)[None, None, :], [n, *sums]
+    for direction in (np.ones_like(scores), 2.0 * scores - 1.0):
+        variances = direction * direction * scores * (1 - scores)
+        standard_deviation = math.sqrt(float((neg + pos) @ variances) / n)
+        bets = best_bets(effect, standard_deviation, 1.0)
+        for signed_bets in (bets, -bets):
+            of_positives = np.outer(direction * (1 - scores), signed_bets)
+            of_negatives = np.outer(direction * scores, -signed_bets)
+            gains.append(pos @ np.log1p(of_positives) + neg @ np.log1p(of_negatives))
+
+    # all cases tell how far the label is from the score; those near one, the label
+    told_by_positives = 1 - scores if near is None else np.ones_like(scores)
+    told_by_negatives = -scores if near is None else np.zeros_like(scores)
+    sums = Sums(
+        n,
+        float(pos @ told_by_positives + neg @ told_by_negatives),
+        float(pos @ told_by_positives**2 + neg @ told_by_negatives**2),
+    )
+    return Look(np.concatenate(gains)[None, None, :], sums)
 
 
-def _scores(about: About, state: State, t: Tally) -> Told:
+def _look_at_scores(about: About, state: State, tally: Tally) -> Look:
     """Bet on the rank of each new score among all before it, as a normal score.
 
     While old and new scores are exchangeable, ranks with ties broken at random are
     uniform and independent (Vovk, Nouretdinov and Gammerman 2003).
     """
-    seen = t.without_labels()
-    old = unpacked(state["baseline"], t)
+    seen = tally.without_labels()
+    old = unpacked(state["baseline"], tally)
     if state["seen"] is not None:
-        before = unpacked(state["seen"], t)
-        old, seen = old + before, before + seen
+        seen_before = unpacked(state["seen"], tally)
+        old = old + seen_before
+        seen = seen_before + seen
     state["seen"] = packed(seen)
-    every = t.neg + t.pos + t.unknown
+
     # within a batch no order is known: a random one keeps the ranks exchangeable
-    rng = np.random.default_rng([about["rng"], state["looks"]])
-    new = rng.permutation(np.repeat(t.score, every))
-    times = (old.neg + old.pos + old.unknown)[::-1].astype(np.float64)
-    rank = ranks_among(old.score[::-1], times, new, rng)
-    n = float(new.size)
+    rng = _random(about, state)
+    cases = tally.neg + tally.pos + tally.unknown
+    new_scores = rng.permutation(np.repeat(tally.score, cases))
+    old_counts = (old.neg + old.pos + old.unknown)[::-1].astype(np.float64)
+    rank = ranks_among(old.score[::-1], old_counts, new_scores, rng)
+
+    n = float(new_scores.size)
     effect = _effects(about, state, n)
-    z = np.array_split(ndtri(np.clip(rank, 1e-12, 1 - 1e-12)), _PARTS)
-    gains = np.array([score_gains(part, effect) for part in z])
-    return gains[:, None, :], [n, float(rank.sum()), float(rank @ rank)]
+    normal_scores = ndtri(np.clip(rank, 1e-12, 1 - 1e-12))
+    parts = np.array_split(normal_scores, _PARTS)
+    gains = np.array([score_gains(part, effect) for part in parts])
+    sums = Sums(n, float(rank.sum()), float(rank @ rank))
+    return Look(gains[:, None, :], sums)
 
 
 def score_gains(z: Floats, effect: Floats) -> Floats:
-    """Give the log gain of each bet on normal scores: up, down, wider and narrower."""
-    n, first, second = z.size, z.sum(), z @ z
-    gains = [side * effect * first - n * effect**2 / 2 for side in (1, -1)]
+    """Return the log gain of each bet on normal scores: up, down, wider, narrower."""
+    n = z.size
+    total = z.sum()
+    squares = z @ z
+    gains = [side * effect * total - n * effect**2 / 2 for side in (1, -1)]
     for log_scale in (effect / math.sqrt(2), -effect / math.sqrt(2)):
         # the information about the logarithm of a standard deviation is 2
-        gains.append(-n * log_scale - second * np.expm1(-2 * log_scale) / 2)
+        gains.append(-n * log_scale - squares * np.expm1(-2 * log_scale) / 2)
     return np.concatenate(gains)
 
 
 def ranks_among(
-    score: Floats, times: Floats, new: Floats, rng: np.random.Generator
+    scores: Floats, counts: Floats, new: Floats, rng: np.random.Generator
 ) -> Floats:
     """Rank each new score among all before it, from 0 to 1, ties broken at random.
 
-    ``score`` holds distinct old scores, increasing, ``times`` how often each was seen.
+    ``scores`` are distinct old ones, increasing, ``counts`` how often each was seen.
     """
-    below = np.concatenate([[0.0], np.cumsum(times)])
-    left, right = (np.searchsorted(score, new, side) for side in ("left", "right"))
-    less, ties = _earlier(new)
-    n = below[-1] + np.arange(new.size) + 1
-    ties = ties + below[right] - below[left]
-    rank = below[left] + less + rng.random(new.size) * (ties + 1)
+    old_below = np.concatenate([[0.0], np.cumsum(counts)])
+    left = np.searchsorted(scores, new, "left")
+    right = np.searchsorted(scores, new, "right")
+    new_below, new_ties = _earlier(new)
+
+    n = old_below[-1] + np.arange(new.size) + 1
+    ties = new_ties + old_below[right] - old_below[left]
+    rank = old_below[left] + new_below + rng.random(new.size) * (ties + 1)
     return np.asarray(rank / n, np.float64)
 
 
 def _earlier(x: Floats) -> tuple[Floats, Floats]:
     """Count how many before each are smaller, and how many equal, half by half."""
     if x.size <= 256:
-        before = np.tri(x.size, k=-1, dtype=bool)
-        pairs = x[None, :] < x[:, None], x[None, :] == x[:, None]
-        less, ties = ((before & pair).sum(axis=1).astype(np.float64) for pair in pairs)
-        return less, ties
+        is_before = np.tri(x.size, k=-1, dtype=bool)
+        smaller = (is_before & (x[None, :] < x[:, None])).sum(axis=1)
+        equal = (is_before & (x[None, :] == x[:, None])).sum(axis=1)
+        return smaller.astype(np.float64), equal.astype(np.float64)
+
     half = x.size // 2
-    first, later = np.sort(x[:half]), x[half:]
-    low, high = (np.searchsorted(first, later, side) for side in ("left", "right"))
-    (less, ties), (more, tied) = _earlier(x[:half]), _earlier(later)
-    return np.append(less, more + low), np.append(ties, tied + high - low)
+    first_half = np.sort(x[:half])
+    second_half = x[half:]
+    left = np.searchsorted(first_half, second_half, "left")
+    right = np.searchsorted(first_half, second_half, "right")
+    first_smaller, first_equal = _earlier(x[:half])
+    second_smaller, second_equal = _earlier(second_half)
+    return (
+        np.append(first_smaller, second_smaller + left),
+        np.append(first_equal, second_equal + right - left),
+    )
 
 
-def _judges(
+def _look_at_judges(
     about: About, state: State, panel: Panel, name: str | None, late: bool
-) -> Told:
+) -> Look:
     """Correct the verdicts of judges that err by a trickle of labels.
 
     Each labelled case and the unlabelled ones that are dealt to it give a number from
@@ -246,223 +337,144 @@ def _judges(
     it; one that comes after its case was dealt out (``late``, and no longer in the
     queue) counts among the labels alone, since its verdicts are known by now.
     """
-    words = _words(panel)
     queue = state["waiting"] or []
-    end = len(queue) + 1
+    n_usable = _queue_verdicts(queue, panel, name, late)
+    corrected = np.empty(0)
+    if n_usable and panel.n_pos + panel.n_neg:
+        unlabelled = [patterns for _, patterns in queue[:n_usable]]
+        corrected = _corrected_labels(about, state, panel, unlabelled)
+        queue = queue[n_usable:]
+    state["waiting"] = [batch for batch in queue if batch[1]] or None
+
+    by_judges = _look_at_numbers(about, state, corrected, np.ones(corrected.size))
+    labels_alone: About = {**about, "judges": [], "metric": "accuracy"}
+    by_labels = _look_at_zeros_and_ones(labels_alone, state, panel.n_pos, panel.n_neg)
+    _remember_labels(state, panel)
+
+    # two detectors; the one with fewer parts has none to add at last
+    n_parts = max(len(by_judges.gains), len(by_labels.gains))
+    gains = [_pad_parts(look.gains, n_parts) for look in (by_judges, by_labels)]
+    return Look(np.concatenate(gains, axis=1), by_judges.sums)
+
+
+def _queue_verdicts(
+    queue: list[Any], panel: Panel, name: str | None, late: bool
+) -> int:
+    """Add unlabelled verdicts to the queue; return how many batches labels may use."""
+    patterns = _patterns(panel)
     if not late:
-        rows = zip(words, panel.rows, panel.unknown, strict=True)
-        new = {word: [packed_row(row), int(n)] for word, row, n in rows if n}
-        queue.append([name, new])
-    else:
-        end = next((k + 1 for k, (batch, _) in enumerate(queue) if batch == name), 0)
-        if end:
-            held = queue[end - 1][1]
-            for word, n in zip(words, panel.pos + panel.neg, strict=True):
-                if n:
-                    held[word][1] -= int(n)
-    by_judges = np.empty(0)
-    if end and panel.n_pos + panel.n_neg:
-        by_judges = _corrected(about, state, panel, [held for _, held in queue[:end]])
-        queue = queue[end:]
-    state["waiting"] = [one for one in queue if one[1]] or None
-    first, sums = _numbers(about, state, by_judges, np.ones(by_judges.size))
-    alone = {**about, "judges": [], "metric": "accuracy"}  # a share like any other
-    times = np.array([panel.n_pos, panel.n_neg], np.float64)
-    second, _ = _numbers(alone, state, np.array([1.0, 0.0]), times)
-    for word, pos, neg in zip(words, panel.pos, panel.neg, strict=True):
-        if pos + neg:  # they teach later guesses
-            seen = state["labels"].setdefault(word, [0, 0])
-            state["labels"][word] = [seen[0] + int(pos), seen[1] + int(neg)]
-    # two detectors as rows; the one with fewer parts has none to add at last
-    parts = max(len(first), len(second))
-    both = [np.pad(g, ((0, parts - len(g)), (0, 0), (0, 0))) for g in (first, second)]
-    return np.concatenate(both, axis=1), sums
+        waiting = {}
+        for pattern, row, n in zip(patterns, panel.rows, panel.unknown, strict=True):
+            if n:
+                waiting[pattern] = [packed_row(row), int(n)]
+        queue.append([name, waiting])
+        return len(queue)
+
+    for place, (batch, waiting) in enumerate(queue):
+        if batch != name:
+            continue
+        for pattern, n in zip(patterns, panel.pos + panel.neg, strict=True):
+            if n:
+                waiting[pattern][1] -= int(n)
+        return place + 1
+    return 0
 
 
-def _corrected(about: About, state: State, panel: Panel, waits: list[Any]) -> Floats:
+def _remember_labels(state: State, panel: Panel) -> None:
+    """Count the labels of each pattern, which teach later guesses."""
+    for pattern, pos, neg in zip(_patterns(panel), panel.pos, panel.neg, strict=True):
+        if pos + neg:
+            n_pos, n_neg = state["labels"].get(pattern, [0, 0])
+            state["labels"][pattern] = [n_pos + int(pos), n_neg + int(neg)]
+
+
+def _pad_parts(gains: Floats, n_parts: int) -> Floats:
+    return np.pad(gains, ((0, n_parts - len(gains)), (0, 0), (0, 0)))
+
+
+def _corrected_labels(
+    about: About, state: State, panel: Panel, unlabelled: list[Any]
+) -> Floats:
     r"""Deal what waits out to the labelled cases, and correct their guesses.
 
     .. math:: u = y - f(x) + \frac{1}{m + 1} \sum_{i=0}^{m} f(x_i)
     """
     # the order within a batch is not known: a seeded one deals the cases out
-    rng = np.random.default_rng([about["rng"], state["looks"]])
-    guess = _guesses(panel.rows, _words(panel), state["labels"])
-    y = np.concatenate([np.ones(panel.n_pos), np.zeros(panel.n_neg)])
-    f = np.concatenate([np.repeat(guess, panel.pos), np.repeat(guess, panel.neg)])
-    others = []
-    for held in filter(None, waits):
-        rows = np.array([row for row, _ in held.values()], np.float64)
-        guesses = _guesses(rows, list(held), state["labels"])
-        others.append(np.repeat(guesses, [n for _, n in held.values()]))
-    dealt = rng.permutation(np.concatenate([np.empty(0), *others]))
-    order = rng.permutation(y.size)
-    y, f = y[order], f[order]
-    edges = (np.arange(y.size + 1) * dealt.size) // y.size
-    sums = np.concatenate([[0.0], np.cumsum(dealt)])
-    return np.asarray(y - f + (np.diff(sums[edges]) + f) / (np.diff(edges) + 1))
+    rng = _random(about, state)
+    guess = _guesses(panel.rows, _patterns(panel), state["labels"])
+    labels = np.concatenate([np.ones(panel.n_pos), np.zeros(panel.n_neg)])
+    guesses = np.concatenate([np.repeat(guess, panel.pos), np.repeat(guess, panel.neg)])
+    guesses_of_unlabelled = rng.permutation(
+        np.concatenate([_guesses_of_waiting(w, state) for w in unlabelled])
+    )
+    order = rng.permutation(labels.size)
+    labels = labels[order]
+    guesses = guesses[order]
+
+    edges = (np.arange(labels.size + 1) * guesses_of_unlabelled.size) // labels.size
+    running_sums = np.concatenate([[0.0], np.cumsum(guesses_of_unlabelled)])
+    sum_dealt = np.diff(running_sums[edges])
+    n_dealt = np.diff(edges)
+    return np.asarray(labels - guesses + (sum_dealt + guesses) / (n_dealt + 1))
 
 
-def _words(panel: Panel) -> list[str]:
+def _guesses_of_waiting(waiting: dict[str, Any], state: State) -> Floats:
+    """Return the guess of each case of a batch that waits for labels."""
+    if not waiting:
+        return np.empty(0)
+    rows = np.array([row for row, _ in waiting.values()], np.float64)
+    guesses = _guesses(rows, list(waiting), state["labels"])
+    return np.repeat(guesses, [n for _, n in waiting.values()])
+
+
+def _patterns(panel: Panel) -> list[str]:
     """Write each row of verdicts as a word, by which labels are remembered."""
-
-    def letter(v: float) -> str:
-        return "." if np.isnan(v) else f"{v:g}" if v in (0, 1) else f"{v:g};"
-
-    return ["".join(map(letter, row)) for row in panel.rows]
+    return ["".join(map(_letter, row)) for row in panel.rows]
 
 
-def _guesses(rows: Floats, words: list[str], labels: dict[str, list[int]]) -> Floats:
+def _letter(verdict: float) -> str:
+    if np.isnan(verdict):
+        return "."
+    return f"{verdict:g}" if verdict in (0, 1) else f"{verdict:g};"
+
+
+def _guesses(rows: Floats, patterns: list[str], labels: dict[str, list[int]]) -> Floats:
     """Guess the truth of each pattern from earlier labels, never from its own."""
-    seen = ~np.isnan(rows)
-    yes = np.where(seen, np.clip(rows, 0, 1), 0.0).sum(axis=1)
-    prior = (yes + 0.5) / (seen.sum(axis=1) + 1)
-    known = np.array([labels.get(w, (0, 0)) for w in words], np.float64)
-    return np.asarray((known[:, 0] + _LEAN * prior) / (known.sum(axis=1) + _LEAN))
+    is_seen = ~np.isnan(rows)
+    yes = np.where(is_seen, np.clip(rows, 0, 1), 0.0).sum(axis=1)
+    prior = (yes + 0.5) / (is_seen.sum(axis=1) + 1)
+    counts = np.array([labels.get(p, (0, 0)) for p in patterns], np.float64)
+    n_labels = counts.sum(axis=1)
+    return np.asarray((counts[:, 0] + _PRIOR_CASES * prior) / (n_labels + _PRIOR_CASES))
 
 
 class Kind(NamedTuple):
-    """What is watched: what its cases tell, and what it needs."""
+    """What is watched: how a batch is looked at, and what it needs."""
 
-    told: Callable[..., Told]
-    share: bool = False  # cases tell zeros and ones, by a threshold
+    look: Callable[..., Look]
+    proportion: bool = False  # cases tell zeros and ones, by a threshold
     labels: bool = True
     bound: bool = True
 
 
 KINDS = {
-    "auc": Kind(_auc),
-    "brier": Kind(_brier),
-    "calibration": Kind(_calibration, bound=False),
-    "scores": Kind(_scores, labels=False, bound=False),
-    "flagged_share": Kind(_flagged, share=True, labels=False),
-    "prevalence": Kind(_judges),
+    "auc": Kind(_look_at_auc),
+    "brier": Kind(_look_at_brier),
+    "calibration": Kind(_look_at_calibration, bound=False),
+    "scores": Kind(_look_at_scores, labels=False, bound=False),
+    "flagged_share": Kind(_look_at_flagged, proportion=True, labels=False),
+    "prevalence": Kind(_look_at_judges),
 }
 
 
-def kind_of(what: str) -> Kind:
-    """Find what is watched by its name: a kind, or a metric that is a share."""
-    if isinstance(what, str) and what in KINDS:
-        return KINDS[what]
-    found = known_metric(what, KINDS, "There is nothing called {} to watch.")
-    if not found.is_proportion and what != "f1":
+def kind_of(watched: str) -> Kind:
+    """Find what is watched by its name: a kind, or a metric that is a proportion."""
+    if isinstance(watched, str) and watched in KINDS:
+        return KINDS[watched]
+    known = known_metric(watched, KINDS, "There is nothing called {} to watch.")
+    if not known.is_proportion and watched != "f1":
         raise InputError(
-            f"{what} is not a share of cases, so that no look tells it by itself. "
-            f"Watch recall, precision, npv, accuracy, f1, auc or brier."
+            f"{watched} is not a proportion of cases, so that no look tells it by "
+            f"itself. Watch recall, precision, npv, accuracy, f1, auc or brier."
         )
-    return Kind(_share, share=True)
-
-
-def effects(mean_time: float, per_look: float, level: float = 0.95) -> Floats:
-    r"""Give the changes, in standard deviations, that are bet on.
-
-    One for each that takes d = 1, 2, 4, ... looks of so many cases to be found,
-    :math:`\sqrt{2 \log c / (n d)}`, as long as a false alarm within d looks has at most
-    the probability 1 - level; c is the promised number of looks between two.
-    """
-    longest = max((1 - level) * mean_time, 1.0)
-    waits = 2.0 ** np.arange(1 + int(math.log2(longest * (1 + 1e-9))))
-    return np.asarray(np.sqrt(2 * math.log(mean_time) / (per_look * waits)))
-
-
-def best_bets(effect: Floats, spread: float, worst: float) -> Floats:
-    """Give the best bets on these changes, none of which may lose all."""
-    bets = np.minimum(effect / max(spread, 1e-9), _BOLDEST / max(worst, 1e-9))
-    return np.asarray(bets, np.float64)
-
-
-def _in_parts(times: Floats, rng: np.random.Generator) -> Floats:
-    """Deal cases out to parts at random: how many of each kind a part has, in rows."""
-    n, kinds = int(times.sum()), times.size
-    if n < 2 or max(n, kinds * _PARTS) > _MOST_DEALT:
-        return times[None, :].astype(np.float64)
-    parts = min(n, _PARTS)
-    kind = rng.permutation(np.repeat(np.arange(kinds), times.astype(np.int64)))
-    cell = np.arange(n) * parts // n * kinds + kind
-    counts = np.bincount(cell, minlength=parts * kinds).reshape(parts, kinds)
-    return counts.astype(np.float64)
-
-
-def grown(about: About, state: State, gains: Floats) -> tuple[Floats, float]:
-    """Give the logarithm of each bet's part after a look, and that of the evidence.
-
-    Each row is a detector with a history of its own. The mean of rows need not be one,
-    but their largest divided by their number keeps the chance of a false alarm.
-    """
-    before = np.full(gains.shape[1:], -np.inf)
-    if state["log_m"] is not None:
-        before = np.array(state["log_m"])
-    if before.shape != gains.shape[1:]:
-        raise InputError(
-            "The state of this watch has other bets than this Trueness makes. "
-            "Continue it with the Trueness that wrote it, or begin a new watch."
-        )
-    stakes = log_stakes(about["metric"], gains.shape[2])
-    after = np.logaddexp(before, stakes) + np.cumsum(gains, axis=0)
-    found = logsumexp(after, axis=2).max() - math.log(after.shape[1])
-    return np.asarray(after[-1]), float(found)
-
-
-def change_point(gains: Floats, stakes: Floats, level: float) -> tuple[int, int, int]:
-    """Between which looks did the change come: first, most likely and last.
-
-    The share of each start in the detector is its posterior one (Shiryaev 1963).
-    """
-    since = np.cumsum(gains[::-1], axis=0)[::-1]  # of a stake put down at each look
-    log_weight = logsumexp(since + stakes, axis=1)
-    weight = np.exp(log_weight - logsumexp(log_weight))
-    order = np.argsort(-weight, kind="stable")
-    held = order[: np.searchsorted(np.cumsum(weight[order]), level) + 1]
-    return int(held.min()), int(order[0]), int(held.max())
-
-
-def _share_evidence(k: float, n: float, bound: Floats, side: Floats) -> Floats:
-    """Log evidence that a share is below (side 1) or above (-1) the bound.
-
-    A mixture of likelihood ratios over all shares on the wrong side (Robbins 1970).
-    """
-    a, b = k + 1.0, n - k + 1.0
-    below = side > 0
-    inside = np.where(below, betainc(a, b, bound), betaincc(a, b, bound))
-    width = np.where(below, bound, 1.0 - bound)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        top = betaln(a, b) + np.log(inside) - np.log(width)
-        found = top - xlogy(k, bound) - xlog1py(n - k, -bound)
-    return np.where(np.isnan(found), 0.0, found)
-
-
-def _mean_evidence(
-    sums: Sequence[float], bound: Floats, side: Floats, ends: tuple[float, float]
-) -> Floats:
-    """Log evidence that a mean is below (side 1) or above (-1) the bound.
-
-    A mixture of the bets of Fan, Grama and Liu (2015), which need only sums.
-    """
-    n, total, squares = sums
-    width = ends[1] - ends[0]
-    y = side * (n * bound - total) / width
-    y2 = np.maximum(squares - 2 * bound * total + n * bound**2, 0.0) / width**2
-    psi = -np.log1p(-_BETS) - _BETS
-    logs = _BETS * y[..., None] - psi * y2[..., None]
-    found = np.logaddexp.reduce(logs, axis=-1) - np.log(_BETS.size)
-    return np.asarray(found, np.float64)
-
-
-def limits(about: About, sums: Sequence[float]) -> tuple[float, float]:
-    """Which values has no evidence ruled out, at any moment so far (Ville 1939)?
-
-    ``sums`` are the number of cases, their sum and that of their squares. Each side has
-    half of the error.
-    """
-    (n, total, _), ends = sums, _ends(about)
-    low, high = ends
-    if n:
-        line, value = -np.log((1 - about["level"]) / 2), min(max(total / n, low), high)
-        sides, share = np.array([-1.0, 1.0]), _is_share(about)
-
-        def held(bound: Floats) -> Array:
-            if share:
-                return np.asarray(_share_evidence(total, n, bound, sides) < line)
-            return np.asarray(_mean_evidence(sums, bound, sides, ends) < line)
-
-        low, high = bisect(held, np.full(2, value), np.array(ends))
-    return shown(about, low), shown(about, high)
+    return Kind(_look_at_proportion, proportion=True)

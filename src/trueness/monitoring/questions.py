@@ -19,7 +19,7 @@ from trueness.counts.answers import whole_cases
 from trueness.counts.values import Tally
 from trueness.monitoring.detectors import kind_of
 from trueness.monitoring.requirements import Requirement, requirement
-from trueness.monitoring.states import About, packed, read_state
+from trueness.monitoring.states import About, State, packed, read_state
 from trueness.monitoring.verdicts import limits_of
 from trueness.monitoring.watching import Watch
 
@@ -111,70 +111,101 @@ def watch(
     ('day 34', 'day 30')
     """
     level = _options.fraction(level, "level")
-    if isinstance(metric, Requirement) or (
-        isinstance(metric, str) and set("<>") & {*metric}
-    ):
-        asked = requirement(metric)
-        if asked.next_site:
+    if _is_sentence(metric):
+        asked_for = requirement(metric)
+        if asked_for.next_site:
             raise InputError(
                 "A watch looks at the cases that come, and not at the next site; "
-                f"found {asked}. Type trueness.check for it."
+                f"found {asked_for}. Type trueness.check for it."
             )
-        metric, threshold, by = asked.metric, asked.threshold, by or asked.by  # type: ignore[assignment]
-        at_least, at_most = asked.at_least, asked.at_most
+        metric = str(asked_for.metric)
+        threshold = asked_for.threshold  # type: ignore[assignment]  # read below
+        by = by or asked_for.by
+        at_least = asked_for.at_least
+        at_most = asked_for.at_most
+
     kind = kind_of(metric)
     if isinstance(judges, str) or not isinstance(judges, (Sequence, type(None))):
         raise InputError(f"judges is a list of columns; found {described(judges)}.")
     if baseline is not None:
         _cases.one_classifier(baseline, "watch")
-    near = None if near is None else _options.fraction(near, "near", ends="[]")
     if (by is not None or groups is not None) and not isinstance(by, str):
         raise InputError(f"by names the column of the groups; found {described(by)}.")
-    named = None
-    if groups is not None:
-        every = [*groups] if is_several(groups) else []
-        named = [str(g) for g in every if is_one(g)]
-        if not named or len(named) != len(every):
-            raise InputError(
-                f"groups is a list of the names of groups; found {described(groups)}."
-            )
+    if near is not None:
+        near = _options.fraction(near, "near", ends="[]")
     if threshold is not None:
         threshold = _options.real_number(threshold, "threshold")
-    about: About = {"metric": metric, "threshold": threshold, "side": 1, "bound": None}
-    about |= {"near": near, "level": level, "mean_time": looks_between(false_alarms)}
-    about |= {"rng": _options.whole_number(rng, "rng"), "judges": list(judges or ())}
-    about |= {"by": by, "named": named, "columns": {}}
-    bounds = {"at_least": at_least, "at_most": at_most}
-    given = {k: v for k, v in bounds.items() if v is not None}
+
+    about: About = {
+        "metric": metric,
+        "threshold": threshold,
+        "side": 1,
+        "bound": None,
+        "near": near,
+        "level": level,
+        "mean_time": looks_between(false_alarms),
+        "rng": _options.whole_number(rng, "rng"),
+        "judges": list(judges or ()),
+        "by": by,
+        "named": None if groups is None else _group_names(groups),
+        "columns": {},
+    }
     if kind.bound:
         margin = _options.real_number(margin, "margin")
-        about["side"], about["bound"] = _bound(about, given, baseline, margin)
-    elif given:
+        side, bound = _read_bound(about, at_least, at_most, baseline, margin)
+        about["side"] = side
+        about["bound"] = bound
+    elif at_least is not None or at_most is not None:
         raise InputError(f"A watch on {metric} has no bound; leave it out.")
-    found = Watch(about)
+    new_watch = Watch(about)
     if metric == "scores" and baseline is not None and baseline.n:
-        found.held["state"]["baseline"] = packed(baseline)
-    return _asked(found)
+        new_watch.held["state"]["baseline"] = packed(baseline)
+    return _check_question(new_watch)
+
+
+def _is_sentence(metric: object) -> bool:
+    """Is it a requirement such as "recall >= 0.9", and not the name of a metric?"""
+    if isinstance(metric, Requirement):
+        return True
+    return isinstance(metric, str) and bool(set("<>") & {*metric})
+
+
+def _group_names(groups: object) -> list[str]:
+    """Read the names of the groups that are expected."""
+    members = [*groups] if is_several(groups) else []
+    names = [str(group) for group in members if is_one(group)]
+    if not names or len(names) != len(members):
+        raise InputError(
+            f"groups is a list of the names of groups; found {described(groups)}."
+        )
+    return names
 
 
 def looks_between(false_alarms: object) -> float:
     """Read a promise about false alarms: the mean number of looks between two."""
-    found = None
+    looks = None
     if isinstance(false_alarms, str):
-        said = _PROMISE.fullmatch(" ".join(false_alarms.lower().split()))
-        if said:
-            number = float((said["number"] or "1").replace(",", ""))
-            pace = _LOOKS_A_DAY[said["pace"] or "daily"]
-            found = number * _DAYS.get(said["unit"], 1 / pace) * pace
+        looks = _read_promise(false_alarms)
     elif isinstance(false_alarms, (int, float)) and not isinstance(false_alarms, bool):
-        found = _options.real_number(false_alarms, "false_alarms")
-    if found is None or not 2 <= found < 1e15:
+        looks = _options.real_number(false_alarms, "false_alarms")
+    if looks is None or not 2 <= looks < 1e15:
         raise InputError(
             f'false_alarms is a promise such as "one in 20 years", "one in 5 years of '
             f'weekly looks" or "one in 1000 looks" (2 or more); found '
             f"{described(false_alarms)}."
         )
-    return found
+    return looks
+
+
+def _read_promise(text: str) -> float | None:
+    """Read "one in 5 years of weekly looks" as a number of looks."""
+    match = _PROMISE.fullmatch(" ".join(text.lower().split()))
+    if match is None:
+        return None
+    number = float((match["number"] or "1").replace(",", ""))
+    looks_a_day = _LOOKS_A_DAY[match["pace"] or "daily"]
+    days = _DAYS.get(match["unit"], 1 / looks_a_day)
+    return number * days * looks_a_day
 
 
 def load_watch(path: str | os.PathLike[str]) -> Watch:
@@ -191,7 +222,7 @@ def load_watch(path: str | os.PathLike[str]) -> Watch:
 def _continued(held: dict[str, Any]) -> Watch:
     groups = {g: _continued(one) for g, one in held["groups"].items()}
     try:
-        return _asked(Watch(held["about"], held["state"], groups))
+        return _check_question(Watch(held["about"], held["state"], groups))
     except InputError as err:
         raise InputError(
             f"The file holds a watch that cannot go on: {err} Restore it from a copy, "
@@ -199,49 +230,62 @@ def _continued(held: dict[str, Any]) -> Watch:
         ) from None
 
 
-def _asked(w: Watch) -> Watch:
+def _check_question(watch: Watch) -> Watch:
     """Stop at a question that cannot be asked, here or in a file."""
-    about, state = w.held["about"], w.held["state"]
-    what, judges = about["metric"], bool(about["judges"])
-    kind, waits = kind_of(what), state["waiting"]
-    if (what == "prevalence") != judges:
+    about: About = watch.held["about"]
+    state: State = watch.held["state"]
+    metric = about["metric"]
+    has_judges = bool(about["judges"])
+    kind = kind_of(metric)
+    if (metric == "prevalence") != has_judges:
         raise InputError(
             'A watch on prevalence needs judges=["a", "b"], the columns of their '
             "verdicts; other watches take none."
         )
-    if kind.share and about["threshold"] is None:
+    if kind.proportion and about["threshold"] is None:
         raise InputError(
-            f"{what} needs a threshold: which scores are flagged? Type threshold=0.5."
+            f"{metric} needs a threshold: which scores are flagged? Type threshold=0.5."
         )
-    if what == "scores" and about["by"] is not None:
+    if metric == "scores" and about["by"] is not None:
         raise InputError("Watch scores of each group with a baseline of its own.")
-    if what == "scores" and state["baseline"] is None:
+    if metric == "scores" and state["baseline"] is None:
         raise InputError("A watch on scores needs a baseline to compare with.")
-    other = waits is not None and isinstance(waits, list) != judges
-    if other or kind.bound != (about["bound"] is not None):
-        raise InputError(f"the state is not that of a watch on {what}.")
-    return w
+
+    waiting = state["waiting"]
+    of_other_kind = waiting is not None and isinstance(waiting, list) != has_judges
+    if of_other_kind or kind.bound != (about["bound"] is not None):
+        raise InputError(f"the state is not that of a watch on {metric}.")
+    return watch
 
 
-def _bound(
-    about: About, given: dict[str, float], baseline: Tally | None, margin: float
+def _read_bound(
+    about: About,
+    at_least: float | None,
+    at_most: float | None,
+    baseline: Tally | None,
+    margin: float,
 ) -> tuple[int, float]:
-    """Give which side is good, and the bound: a number, or that of a baseline."""
-    what, at = about["metric"], about["threshold"]
-    if len(given) + (baseline is not None) != 1:
+    """Return which side is good, and the bound: a number, or that of a baseline."""
+    if sum(value is not None for value in (at_least, at_most, baseline)) != 1:
         raise InputError("Give one of at_least, at_most and baseline.")
+    if at_least is not None:
+        return 1, _options.fraction(at_least, "at_least", ends="[]")
     if baseline is None:
-        ((name, bound),) = given.items()
-        side = 1 if name == "at_least" else -1
-        return side, _options.fraction(bound, name, ends="[]")
-    if what == "prevalence":
+        return -1, _options.fraction(at_most, "at_most", ends="[]")
+    if about["metric"] == "prevalence":
         raise InputError("A rate from judges is watched with at_least or at_most.")
-    t = baseline
-    if what == "flagged_share":  # of all cases, with a label or without
-        what, t = "flagged_rate", Tally(t.score, t.neg + t.pos + t.unknown)
-    asked = Requirement(what, threshold=at, not_worse_than="baseline", margin=margin)
-    r = requirement(asked)
-    found = limits_of(what, t, at)(1 - about["level"])
-    if r.lower_is_better:
-        return -1, min(found.high + margin, 1.0)
-    return 1, max(found.low - margin, 0.0)
+
+    metric = about["metric"]
+    threshold = about["threshold"]
+    if metric == "flagged_share":  # of all cases, with a label or without
+        metric = "flagged_rate"
+        baseline = Tally(baseline.score, baseline.neg + baseline.pos + baseline.unknown)
+    as_requirement = requirement(
+        Requirement(
+            metric, threshold=threshold, not_worse_than="baseline", margin=margin
+        )
+    )
+    interval = limits_of(metric, baseline, threshold)(1 - about["level"])
+    if as_requirement.lower_is_better:
+        return -1, min(interval.high + margin, 1.0)
+    return 1, max(interval.low - margin, 0.0)

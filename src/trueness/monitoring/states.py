@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 
@@ -26,8 +26,45 @@ from trueness.data.frames import panel, tally
 from trueness.data.storage import read_columns, write_columns
 
 T = TypeVar("T", Tally, Panel)
-About = dict[str, Any]  # the question of a watch, as JSON holds it
-State = dict[str, Any]  # and what was seen so far
+
+
+class About(TypedDict):
+    """The question of a watch, as JSON holds it."""
+
+    metric: str
+    threshold: Any
+    side: int  # 1 where a bound must be reached, -1 where it must not be passed
+    bound: float | None
+    near: float | None
+    level: float
+    mean_time: float  # looks to a false alarm, on average
+    rng: int
+    judges: list[str]
+    by: str | None
+    named: list[str] | None  # the groups that were named
+    columns: dict[str, Any]
+
+
+class State(TypedDict):
+    """What a watch has seen so far."""
+
+    n: float  # cases that told something; their sum and that of their squares
+    total: float
+    squares: float
+    peak: float  # the largest log evidence
+    looks: int
+    told: int  # looks that told something
+    since: str | None  # the batch of the alarm
+    log_m: list[list[float]] | None  # the logarithm of each bet's part
+    history: list[dict[str, Any]]
+    recent: list[dict[str, Any]]
+    batches: dict[str, Any]
+    waiting: Any
+    baseline: Any
+    seen: Any
+    labels: dict[str, list[int]]
+
+
 VERSION = 1
 MOST_EVIDENCE = 700.0  # as a logarithm: the exponential is still a number
 _TABLES = (".parquet", ".pq")

@@ -19,15 +19,8 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
 from trueness._core.records import Record
 from trueness.counts.values import Panel, Tally
-from trueness.monitoring.detectors import (
-    Told,
-    change_point,
-    grown,
-    kind_of,
-    limits,
-    log_stakes,
-    shown,
-)
+from trueness.monitoring.bets import Sums, change_point, grow, log_stakes
+from trueness.monitoring.detectors import Look, kind_of, limits, shown
 from trueness.monitoring.states import (
     MOST_EVIDENCE,
     About,
@@ -41,10 +34,9 @@ from trueness.monitoring.states import (
 )
 from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN, Check, Verdict, prefix
 
-_KEPT = 2000  # rows of the history
-_LONG = 20  # distinct outputs from which on two batches are not equal by chance
-_RECENT = 400  # looks among which a change is sought
-_SUMS = ("n", "total", "squares")  # of what cases tell
+_MAX_ROWS = 2000  # of the history
+_MIN_DISTINCT = 20  # outputs from which on two batches are not equal by chance
+_MAX_RECENT = 400  # looks among which a change is sought
 
 
 @final
@@ -69,11 +61,25 @@ class Change(Record):
     high: float
 
 
-def _fresh() -> State:
-    """Give the state of a watch that has not seen a batch yet."""
-    state: State = {**dict.fromkeys(_SUMS, 0.0), "looks": 0, "told": 0, "peak": 0.0}
-    state |= dict.fromkeys(("since", "log_m", "waiting", "baseline", "seen"))
-    return {**state, "history": [], "recent": [], "batches": {}, "labels": {}}
+def _new_state() -> State:
+    """Return the state of a watch that has not seen a batch yet."""
+    return {
+        "n": 0.0,
+        "total": 0.0,
+        "squares": 0.0,
+        "looks": 0,
+        "told": 0,
+        "peak": 0.0,
+        "since": None,
+        "log_m": None,
+        "waiting": None,
+        "baseline": None,
+        "seen": None,
+        "history": [],
+        "recent": [],
+        "batches": {},
+        "labels": {},
+    }
 
 
 @final
@@ -85,7 +91,7 @@ class Watch:
     """
 
     _about: About
-    _state: State = field(default_factory=_fresh)
+    _state: State = field(default_factory=_new_state)
     groups: dict[str, Watch] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -109,8 +115,7 @@ class Watch:
     @property
     def bound(self) -> float | None:
         """Give the bound, where there is one."""
-        found: float | None = self._about["bound"]
-        return found
+        return self._about["bound"]
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -120,14 +125,12 @@ class Watch:
     @property
     def by(self) -> str | None:
         """Name the column of the groups, where there are groups."""
-        found: str | None = self._about["by"]
-        return found
+        return self._about["by"]
 
     @property
     def columns(self) -> dict[str, Any]:
         """Name the columns of a file that the command line found its cases in."""
-        found: dict[str, Any] = self._about["columns"]
-        return found
+        return self._about["columns"]
 
     @property
     def alarm_at(self) -> float:
@@ -181,8 +184,7 @@ class Watch:
     @property
     def since(self) -> str | None:
         """Name the batch in which the alarm was raised."""
-        found: str | None = self._state["since"]
-        return found
+        return self._state["since"]
 
     @property
     def change(self) -> Change | None:
@@ -196,15 +198,25 @@ class Watch:
             return None
         gains = np.array([row["gains"] for row in recent])
         stakes = log_stakes(self._about["metric"], gains.shape[1])
-        first, likely, last = change_point(gains, stakes, self._about["level"])
-        sums = np.array([row["sums"] for row in recent])[::-1].cumsum(axis=0)[::-1]
-        if not sums[last, 0]:
+        looks = change_point(gains, stakes, self._about["level"])
+
+        sums_of_looks = np.array([row["sums"] for row in recent])
+        sums_since = sums_of_looks[::-1].cumsum(axis=0)[::-1]
+        if not sums_since[looks.last, 0]:
             return None
-        ends = [limits(self._about, one) for one in sums[first : last + 1].tolist()]
-        low, high = min(e[0] for e in ends), max(e[1] for e in ends)
-        value = shown(self._about, sums[likely, 1] / sums[likely, 0])
-        began, start, end = (str(recent[k]["name"]) for k in (likely, first, last))
-        return Change(began, start, end, value, low, high)
+        intervals = [
+            limits(self._about, Sums(*sums))
+            for sums in sums_since[looks.first : looks.last + 1].tolist()
+        ]
+        n, total, _ = sums_since[looks.likely]
+        return Change(
+            likely=str(recent[looks.likely]["name"]),
+            first=str(recent[looks.first]["name"]),
+            last=str(recent[looks.last]["name"]),
+            value=shown(self._about, total / n),
+            low=min(low for low, _ in intervals),
+            high=max(high for _, high in intervals),
+        )
 
     def sentence(self) -> str:
         """Say in words what was found so far."""
@@ -268,7 +280,7 @@ class Watch:
         # labels tell nothing new of what needs none
         if new is not None and (seen is None or kind.labels):
             more = (name, seen is not None) if self.judges else ()
-            self._look(kind.told(self._about, self._state, new, *more), name)
+            self._count_look(kind.look(self._about, self._state, new, *more), name)
         if name is not None:
             held = packed(found) if found.n_unknown else None
             mark = fingerprint(found)  # for when it comes twice
@@ -297,44 +309,66 @@ class Watch:
             )
         # equal parts, or 1 / (k (k + 1)), which add up to one however many will come
         times = k * (k + 1) if named is None else len(named)
-        own = {"by": None, "named": None, "mean_time": self.alarm_at * times}
-        self.groups[group] = Watch({**self._about, **own})
+        about = self._about.copy()
+        about["by"] = None
+        about["named"] = None
+        about["mean_time"] = self.alarm_at * times
+        self.groups[group] = Watch(about)
         return self.groups[group]
 
     def _named(self, name: str | None) -> str:
         return name if name is not None else f"look {self._state['looks']}"
 
-    def _look(self, told: Told, name: str | None) -> None:
+    def _count_look(self, look: Look, name: str | None) -> None:
         """Ask the detector, and write a row of the history."""
         state = self._state
-        gains, sums = told
-        n, total, _ = sums
-        log_m, found = grown(self._about, state, gains)
-        state["log_m"] = log_m.tolist()
+        log_m, log_evidence = grow(self._about, state, look.gains)
         # a bound of 1 that is missed is beyond all evidence, which JSON cannot hold
-        found = min(found, MOST_EVIDENCE)
-        state["peak"] = max(state["peak"], found)
+        log_evidence = min(log_evidence, MOST_EVIDENCE)
+        state["log_m"] = log_m.tolist()
+        state["peak"] = max(state["peak"], log_evidence)
         state["looks"] += 1
-        state["told"] += bool(n)
-        for key, more in zip(_SUMS, sums, strict=True):
-            state[key] += more
-        if len(state["recent"]) < 2 * _RECENT or not self.alarm:
-            each = gains.sum(axis=0).ravel().round(6).tolist()
-            row = {"name": self._named(name), "sums": sums, "gains": each}
-            state["recent"].append(row)
+        state["told"] += bool(look.sums.n)
+        state["n"] += look.sums.n
+        state["total"] += look.sums.total
+        state["squares"] += look.sums.squares
+
+        self._remember(look, name)
+        if not self.alarm and log_evidence >= math.log(self.alarm_at):
+            state["since"] = self._named(name)
+        self._write_history(look.sums, name, math.exp(log_evidence))
+
+    def _remember(self, look: Look, name: str | None) -> None:
+        """Keep the gains of the latest looks, among which a change is sought."""
+        recent = self._state["recent"]
+        if self.alarm and len(recent) >= 2 * _MAX_RECENT:
+            return
+        gains = look.gains.sum(axis=0).ravel().round(6).tolist()
+        row = {"name": self._named(name), "sums": list(look.sums), "gains": gains}
+        recent.append(row)
         if not self.alarm:
-            state["recent"] = state["recent"][-_RECENT:]
-            if found >= math.log(self.alarm_at):
-                state["since"] = self._named(name)
-        all_ = state["n"]
-        low, high = limits(self._about, [state[k] for k in _SUMS])
-        row = {"look": state["looks"], "name": name, "n": all_}
-        row["batch"] = shown(self._about, total / n) if n else None
-        row["value"] = shown(self._about, state["total"] / all_) if all_ else None
-        row |= {"low": low, "high": high, "evidence": math.exp(found)}
+            self._state["recent"] = recent[-_MAX_RECENT:]
+
+    def _write_history(self, sums: Sums, name: str | None, evidence: float) -> None:
+        """Write a row of the history; of a long one the past is thinned."""
+        state = self._state
+        so_far = Sums(state["n"], state["total"], state["squares"])
+        low, high = limits(self._about, so_far)
+        batch = shown(self._about, sums.total / sums.n) if sums.n else None
+        value = shown(self._about, so_far.total / so_far.n) if so_far.n else None
+        row = {
+            "look": state["looks"],
+            "name": name,
+            "n": so_far.n,
+            "batch": batch,
+            "value": value,
+            "low": low,
+            "high": high,
+            "evidence": evidence,
+        }
         rows = [*state["history"], row]
-        if len(rows) > _KEPT:  # thin the past, keep both ends
-            rows = [*rows[:-_RECENT:2], *rows[-_RECENT:]]
+        if len(rows) > _MAX_ROWS:  # both ends stay
+            rows = [*rows[:-_MAX_RECENT:2], *rows[-_MAX_RECENT:]]
         state["history"] = rows
 
     def check(self) -> Check:
@@ -361,10 +395,13 @@ class Watch:
         The alarm and all evidence are forgotten. Batches that were counted stay
         counted, the history is kept, and scores are again compared with the baseline.
         """
-        fresh = _fresh()
-        for key in ("looks", "history", "batches", "labels", "baseline"):
-            fresh[key] = self._state[key]
-        self._state = fresh
+        before = self._state
+        self._state = _new_state()
+        self._state["looks"] = before["looks"]
+        self._state["history"] = before["history"]
+        self._state["batches"] = before["batches"]
+        self._state["labels"] = before["labels"]
+        self._state["baseline"] = before["baseline"]
         for one in self.groups.values():
             one.restart()
         return self
@@ -375,7 +412,7 @@ class Watch:
             known = ((self.groups.get(str(g)), part) for g, part in x.items())
             found = (one.same_cases(part) for one, part in known if one is not None)
             return next((name for name in found if name is not None), None)
-        if len(outputs(x)) < _LONG:
+        if len(outputs(x)) < _MIN_DISTINCT:
             return None
         mark, batches = fingerprint(x), self._state["batches"].items()
         return next((name for name, held in batches if held["mark"] == mark), None)

@@ -1,0 +1,173 @@
+r"""How do bets on a change grow, and which values has no evidence ruled out?
+
+Fair bets on the numbers of a batch multiply their stake by :math:`L_t`, at most one on
+average while all is well; a unit is staked anew at each look. With an alarm at
+:math:`M_t = (M_{t-1} + 1) L_t \ge c` a false one comes once in c looks at most
+(Shiryaev-Roberts e-detectors; Shin, Ramdas and Rinaldo 2024). Proofs and bets are in
+``docs/maths/monitoring.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import betainc, betaincc, betaln, logsumexp, xlog1py, xlogy
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.checks.errors import InputError
+from trueness._core.solvers import bisect
+from trueness.monitoring.states import About, State
+
+# bets of a confidence sequence: between nothing and nearly all
+_SEQUENCE_BETS = np.geomspace(0.005, 0.9, 24)
+# of the bet that might lose everything in one case
+_BOLDEST = 0.9
+
+
+class Sums(NamedTuple):
+    """Sums over the numbers that cases told."""
+
+    n: float
+    total: float
+    squares: float
+
+
+NO_SUMS = Sums(0.0, 0.0, 0.0)
+
+
+def log_stakes(watched: str, n_bets: int) -> Floats:
+    """Return the logarithm of what is staked on each of so many bets, one in all."""
+    # scores: bets on a shift up and down count three times those on their scale
+    shares = np.array([3, 3, 1, 1] if watched == "scores" else [1])
+    bets_per_share = n_bets // shares.size
+    each = np.log(shares / (shares.sum() * n_bets / shares.size))
+    return np.repeat(each, bets_per_share)
+
+
+def effects(mean_time: float, per_look: float, level: float = 0.95) -> Floats:
+    r"""Return the changes, in standard deviations, that are bet on.
+
+    One for each that takes d = 1, 2, 4, ... looks of so many cases to be found,
+    :math:`\sqrt{2 \log c / (n d)}`, as long as a false alarm within d looks has at most
+    the probability 1 - level; c is the promised number of looks between two.
+    """
+    longest = max((1 - level) * mean_time, 1.0)
+    delays = 2.0 ** np.arange(1 + int(math.log2(longest * (1 + 1e-9))))
+    return np.asarray(np.sqrt(2 * math.log(mean_time) / (per_look * delays)))
+
+
+def best_bets(effect: Floats, standard_deviation: float, largest_loss: float) -> Floats:
+    """Return the best bets on these changes, none of which may lose all."""
+    unlimited = effect / max(standard_deviation, 1e-9)
+    boldest = _BOLDEST / max(largest_loss, 1e-9)
+    return np.asarray(np.minimum(unlimited, boldest), np.float64)
+
+
+def grow(about: About, state: State, gains: Floats) -> tuple[Floats, float]:
+    """Return the logarithm of each bet's part after a look, and that of the evidence.
+
+    Each row is a detector with a history of its own. The mean of rows need not be one,
+    but their largest divided by their number keeps the chance of a false alarm.
+    """
+    before = np.full(gains.shape[1:], -np.inf)
+    if state["log_m"] is not None:
+        before = np.array(state["log_m"])
+    if before.shape != gains.shape[1:]:
+        raise InputError(
+            "The state of this watch has other bets than this Trueness makes. "
+            "Continue it with the Trueness that wrote it, or begin a new watch."
+        )
+
+    n_bets = gains.shape[2]
+    with_new_stakes = np.logaddexp(before, log_stakes(about["metric"], n_bets))
+    after = with_new_stakes + np.cumsum(gains, axis=0)
+    n_detectors = after.shape[1]
+    evidence = logsumexp(after, axis=2).max() - math.log(n_detectors)
+    return np.asarray(after[-1]), float(evidence)
+
+
+class ChangePoint(NamedTuple):
+    """The first, the most likely and the last look at which a change began."""
+
+    first: int
+    likely: int
+    last: int
+
+
+def change_point(gains: Floats, stakes: Floats, level: float) -> ChangePoint:
+    """Between which looks did the change come?
+
+    The proportion of each start in the detector is its posterior probability
+    (Shiryaev 1963).
+    """
+    gains_since = np.cumsum(gains[::-1], axis=0)[::-1]  # of a stake put at each look
+    log_weight = logsumexp(gains_since + stakes, axis=1)
+    probability = np.exp(log_weight - logsumexp(log_weight))
+    order = np.argsort(-probability, kind="stable")
+    n_credible = np.searchsorted(np.cumsum(probability[order]), level) + 1
+    credible = order[:n_credible]
+    return ChangePoint(int(credible.min()), int(order[0]), int(credible.max()))
+
+
+def confidence_sequence(
+    sums: Sums, ends: tuple[float, float], level: float, *, is_proportion: bool
+) -> tuple[float, float]:
+    """Which means has no evidence ruled out, at any moment so far (Ville 1939)?
+
+    Each side has half of the error.
+    """
+    low, high = ends
+    if not sums.n:
+        return low, high
+
+    mean = min(max(sums.total / sums.n, low), high)
+    threshold = -np.log((1 - level) / 2)
+    sides = np.array([-1.0, 1.0])
+
+    def is_possible(bound: Floats) -> Array:
+        if is_proportion:
+            evidence = _proportion_evidence(sums.total, sums.n, bound, sides)
+        else:
+            evidence = _mean_evidence(sums, bound, sides, ends)
+        return np.asarray(evidence < threshold)
+
+    lower, upper = bisect(is_possible, np.full(2, mean), np.array(ends))
+    return float(lower), float(upper)
+
+
+def _proportion_evidence(k: float, n: float, bound: Floats, side: Floats) -> Floats:
+    """Return the log evidence that a proportion is below (side 1) or above a bound.
+
+    A mixture of likelihood ratios over all proportions beyond the bound (Robbins 1970).
+    """
+    a = k + 1.0
+    b = n - k + 1.0
+    is_below = side > 0
+    mass = np.where(is_below, betainc(a, b, bound), betaincc(a, b, bound))
+    width = np.where(is_below, bound, 1.0 - bound)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_mixture = betaln(a, b) + np.log(mass) - np.log(width)
+        evidence = log_mixture - xlogy(k, bound) - xlog1py(n - k, -bound)
+    return np.where(np.isnan(evidence), 0.0, evidence)
+
+
+def _mean_evidence(
+    sums: Sequence[float], bound: Floats, side: Floats, ends: tuple[float, float]
+) -> Floats:
+    """Return the log evidence that a mean is below (side 1) or above (-1) the bound.
+
+    A mixture of the bets of Fan, Grama and Liu (2015), which need only sums.
+    """
+    n, total, squares = sums
+    width = ends[1] - ends[0]
+    shortfall = side * (n * bound - total) / width
+    squares_about_bound = squares - 2 * bound * total + n * bound**2
+    variation = np.maximum(squares_about_bound, 0.0) / width**2
+
+    price = -np.log1p(-_SEQUENCE_BETS) - _SEQUENCE_BETS
+    log_gains = _SEQUENCE_BETS * shortfall[..., None] - price * variation[..., None]
+    evidence = np.logaddexp.reduce(log_gains, axis=-1) - np.log(_SEQUENCE_BETS.size)
+    return np.asarray(evidence, np.float64)
