@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 
 .PHONY: help demo test test-all test-slow test-lowest check format lint types docs bench \
-  coverage fuzz release-check clean
+  coverage fuzz papers release-check clean
 
 help:  ## List the commands
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,10 @@ types: $(VENV)/.dev
 
 docs: $(VENV)/.dev  ## Build the documentation, warnings are errors
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+
+papers: $(VENV)/.dev  ## Recompute every table of the five papers, draw every figure
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python docs/papers/make.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python docs/notebooks.py papers
 
 EXAMPLES ?= 20000
 SEED ?= 0

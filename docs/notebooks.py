@@ -1,8 +1,11 @@
-"""Make notebooks of the tutorials, with what they print: python docs/notebooks.py.
+"""Make notebooks of the tutorials and of the papers, with what they print.
+
+    python docs/notebooks.py [tutorials] [papers]
 
 A page is the source. Its prose becomes cells of Markdown, its examples cells of code,
-one for each output; commands of the shell stay text. ``tests/test_notebooks.py``
-compares the notebooks with the pages and runs them.
+one for each output; commands of the shell stay text, and a file that a page includes is
+part of its prose. ``tests/test_notebooks.py`` compares the notebooks with the pages and
+runs them.
 """
 
 import doctest
@@ -16,15 +19,35 @@ import nbformat
 from nbclient import NotebookClient
 
 HERE = Path(__file__).parent
-PAGES = sorted(p for p in (HERE / "tutorials").glob("*.md") if p.stem != "index")
-FOLDER = HERE / "tutorials" / "notebooks"
+FOLDERS = ("tutorials", "papers")
+PAGES = [
+    page
+    for folder in FOLDERS
+    for page in sorted((HERE / folder).glob("*.md"))
+    if page.stem != "index"
+]
 _FIGURE = re.compile(r"!\[([^\]]*)\]\(\.\./_generated/[^)]*\)")
+_INCLUDE = re.compile(r"^```\{include\} (\S+)\n```\n", re.MULTILINE)
 _BLOCK = re.compile(r"^```(python|pycon)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
+
+
+def file_of(page: Path) -> Path:
+    """Return the notebook of a page."""
+    return page.parent / "notebooks" / f"{page.stem}.ipynb"
+
+
+def _with_included(page: Path) -> str:
+    """Return the text of a page, with the files that it includes."""
+
+    def included(match: re.Match[str]) -> str:
+        return (page.parent / match[1]).read_text(encoding="utf-8")
+
+    return _INCLUDE.sub(included, page.read_text(encoding="utf-8"))
 
 
 def notebook(page: Path) -> Any:
     """Turn a page into a notebook; ``metadata.want`` of a cell is what it must show."""
-    cells, end, text = [], 0, page.read_text(encoding="utf-8")
+    cells, end, text = [], 0, _with_included(page)
     for block in _BLOCK.finditer(text):
         cells += _prose(text[end : block.start()])
         cells += _code(block[1], block[2])
@@ -87,11 +110,14 @@ def _without_pages(book: Any) -> None:
 if __name__ == "__main__":
     import tempfile
 
-    FOLDER.mkdir(exist_ok=True)
+    wanted = sys.argv[1:] or FOLDERS
     for page in PAGES:
+        if page.parent.name not in wanted:
+            continue
+        file_of(page).parent.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory() as folder:
             book = run(notebook(page), Path(folder))
         book.metadata.pop("language_info", None)  # the version of one's Python
         _without_pages(book)
-        nbformat.write(book, FOLDER / f"{page.stem}.ipynb")
-        sys.stdout.write(f"{page.stem}.ipynb\n")
+        nbformat.write(book, file_of(page))
+        sys.stdout.write(f"{file_of(page).name}\n")

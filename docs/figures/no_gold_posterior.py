@@ -1,4 +1,4 @@
-"""Posterior and prior of the swine flu tests: Fig. 2 of Keith, Davey, Boyd (2012)."""
+"""Posterior and prior of the swine flu tests when errors may be shared."""
 
 import trueness
 

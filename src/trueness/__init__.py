@@ -24,7 +24,7 @@ Do readers do better with one treatment than with another?
     reader_study plan_readers
 Where should the threshold be?
     Rule best_threshold best_thresholds group_thresholds validate_threshold
-    guaranteed_threshold pareto cost_curve decision_curve
+    guaranteed_threshold pareto cost_curve decision_curve milp_program
 What does a score mean as a probability?
     calibrate CALIBRATORS save_map load_map at_prevalence calibration_verdict
     reliability brier log_loss calibration_error calibration_line calibration_test

@@ -184,6 +184,7 @@ from trueness.threshold.costs import (
 from trueness.threshold.fronts import pareto as pareto
 from trueness.threshold.group_cuts import group_thresholds as group_thresholds
 from trueness.threshold.guarantees import guaranteed_threshold as guaranteed_threshold
+from trueness.threshold.milp_export import milp_program as milp_program
 from trueness.threshold.operating_point import best_threshold as best_threshold
 from trueness.threshold.rule import Rule as Rule
 from trueness.threshold.validation import validate_threshold as validate_threshold

@@ -1,7 +1,8 @@
 """Which data does Trueness bring along to try things on?
 
 Real data, small: see ``examples/README.md`` for where each comes from and
-``examples/make_west_nile.py`` for how it was made.
+``examples/make_west_nile.py`` for how it was made. ``RECONSTRUCTED`` names tables that
+a paper does not print: they were recovered from its published summaries.
 """
 
 from __future__ import annotations
@@ -45,9 +46,14 @@ def path(name: str) -> Path:
 SAMPLES = {
     "west_nile": "west_nile.csv.gz",
     "leaves": "west_nile_leaves.csv",
+    "golf": "golf.csv",
     "hiv": "no_gold/hiv_alvord1988.csv",
+    "swine_flu": "no_gold/swineflu_recovered.csv",
     "chloroplast": "no_gold/chloroplast_reconstructed.csv",
+    "snp": "no_gold/snp1000_reconstructed.csv",
+    "snp_5000": "no_gold/snp5000_reconstructed.csv",
     "readers": "vandyke.csv.gz",
     "judges": "judges.csv",
     "studies": "studies.csv",
 }
+RECONSTRUCTED = ("swine_flu", "chloroplast", "snp", "snp_5000")

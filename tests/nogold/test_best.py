@@ -1,7 +1,10 @@
 """Combinations: the paper's tables, brute force, words."""
 
 import itertools
+import json
 from operator import eq, ge, le
+from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -33,42 +36,47 @@ def all_sets(m):
     return (np.arange(2**m)[:, None] >> np.arange(m) & 1).astype(float)
 
 
-# Keith, Davey, Boyd 2012: number -> sensitivity mean, sd; specificity mean, sd
-TABLE_2 = {
-    2: (0.311, 0.094, 1.000, 0.000),
-    24: (0.762, 0.089, 0.994, 0.003),
-    96: (0.934, 0.037, 0.894, 0.025),
-    128: (0.969, 0.021, 0.868, 0.029),
-}
-TABLE_3 = {
-    2: (0.626, 0.162, 0.991, 0.010),
-    6: (0.840, 0.119, 0.870, 0.078),
-    7: (0.330, 0.124, 0.817, 0.079),
-    8: (0.957, 0.050, 0.808, 0.087),
-    12: (0.786, 0.127, 0.121, 0.072),
-}
-TABLE_4 = {
-    2: (0.083, 0.017, 1.000, 0.0),
-    18: (0.483, 0.053, 1.000, 0.0),
-    96: (0.869, 0.035, 0.997, 0.0001),
-    128: (0.943, 0.018, 0.996, 0.0002),
-}
+REFERENCE = Path(__file__).parents[1] / "reference"
+PRINTED = json.loads((REFERENCE / "keith2012_tables.json").read_text())
+# mean and standard deviation over 400 runs of the paper's Gibbs sampler, in NumPy
+CHAINS = json.loads((REFERENCE / "keith2012_chains.json").read_text())
+STATISTICS = [
+    f"{rate}{statistic}"
+    for rate in ("sensitivity", "specificity")
+    for statistic in ("", "_median", "_sd")
+]
+CELLS = sum(len(row) for rows in PRINTED.values() for row in rows.values())
+# 95 % for all cells together (Bonferroni)
+STANDARD_ERRORS = NormalDist().inv_cdf(1 - 0.05 / (2 * CELLS))
 
 
-@pytest.mark.parametrize(
-    ("key", "printed", "worth"),
-    # effective draws behind the printed means: 500 for the flu, far fewer for the rest
-    [("chloroplast", TABLE_2, 60), ("flu", TABLE_3, 150), ("snp", TABLE_4, 4)],
-)
-def test_tables_of_the_paper(posts, key, printed, worth):
-    t = trueness.nogold.all_combinations(posts[key])
-    for number, (sens, sens_sd, spec, spec_sd) in printed.items():
-        i = number - 1
-        assert t.number[i] == number
-        noise = 3.5 / np.sqrt(worth)
-        assert abs(t.sensitivity[i] - sens) < noise * sens_sd + 6e-4, number
-        assert abs(t.specificity[i] - spec) < noise * spec_sd + 6e-4, number
-        assert t.sensitivity_sd[i] == pytest.approx(sens_sd, rel=0.25, abs=1e-3)
+@pytest.mark.parametrize(("key", "table_key"), [
+    ("chloroplast", "2"), ("flu", "3"), ("snp", "4 upper"),
+])  # fmt: skip
+def test_tables_of_the_paper(posts, key, table_key):
+    rates = trueness.nogold.all_combinations(posts[key])
+    for number, printed in PRINTED[table_key].items():
+        for name, text in zip(STATISTICS, printed, strict=True):
+            ours = getattr(rates, name)[int(number) - 1]
+            rounding = 0.5001 * 10.0 ** -len(text.partition(".")[2])
+            chance = STANDARD_ERRORS * CHAINS[table_key][f"{number} {name}"][1]
+            assert abs(ours - float(text)) <= rounding + chance, (number, name)
+
+
+@pytest.mark.parametrize(("key", "table_key"), [
+    ("chloroplast", "2"), ("flu", "3"), ("snp", "4 upper"),
+])  # fmt: skip
+def test_combinations_are_those_of_an_independent_sampler(posts, key, table_key):
+    """The mean of 400 runs leaves a twentieth of the error of one run."""
+    rates = trueness.nogold.all_combinations(posts[key])
+    for number in PRINTED[table_key]:
+        for rate in ("sensitivity", "specificity"):
+            mean, of_one_run = CHAINS[table_key][f"{number} {rate}"]
+            place = int(number) - 1
+            own = getattr(rates, f"{rate}_sd")[place] / np.sqrt(3000)
+            error = np.hypot(of_one_run / np.sqrt(400), own)
+            ours = getattr(rates, rate)[place]
+            assert abs(ours - mean) <= STANDARD_ERRORS * error + 1e-6, (number, rate)
 
 
 def test_criteria_of_the_paper(posts):

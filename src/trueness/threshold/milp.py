@@ -189,10 +189,11 @@ def maximise(
 ) -> tuple[Ints, Certificate]:
     """Return an optimal cut and its certificate."""
     program = per_case(cuts) if each_case else per_score(cuts)
-    goal = _quotient(metric, cuts)
+    goal = quotient_in_whole_numbers(metric, cuts)
     rows = []
     for constraint in constraints:
-        rows += constraint_rows(constraint, _quotient(constraint.metric, cuts))
+        bounded = quotient_in_whole_numbers(constraint.metric, cuts)
+        rows += constraint_rows(constraint, bounded)
     if not goal.is_linear:
         rows.append(at_least_one(goal.denominator))
 
@@ -227,7 +228,7 @@ def maximise(
     return np.array([best.solution.cut]), certificate
 
 
-def _quotient(metric: Metric, cuts: Cuts) -> Quotient:
+def quotient_in_whole_numbers(metric: Metric, cuts: Cuts) -> Quotient:
     """Return a metric as a quotient in the smallest whole numbers, if it is one."""
     quotient = quotient_of_metric(metric, cuts, ONE_CUT, _REFUSAL)
     both = in_whole_numbers(np.concatenate(quotient))
@@ -251,7 +252,7 @@ def _solve(
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    objective = _objective_of_program(program, cuts, form)
+    objective = objective_of_program(program, cuts, form)
     program_rows = _program_rows(program, rows)
     while True:
         answer = milp(
@@ -299,7 +300,7 @@ def _program_rows(program: Program, rows: list[LinearForm]) -> list[Any]:
     return program_rows
 
 
-class _ProgramObjective(NamedTuple):
+class ProgramObjective(NamedTuple):
     """Weights of the variables: the form is (constant + unit * weights x) / scale."""
 
     weights: Floats
@@ -308,9 +309,9 @@ class _ProgramObjective(NamedTuple):
     scale: int
 
 
-def _objective_of_program(
+def objective_of_program(
     program: Program, cuts: Cuts, form: LinearForm
-) -> _ProgramObjective:
+) -> ProgramObjective:
     """Return a linear form of the counts as weights of the variables."""
     scale = math.lcm(*(weight.denominator for weight in form))
     weight_tp, weight_fp, constant = in_whole_numbers(form)
@@ -320,11 +321,11 @@ def _objective_of_program(
     b = float(weight_fp // unit)
     if program.errors is None or b > 0:
         weights = a * program.tp + b * program.fp
-        return _ProgramObjective(weights, float(constant), unit, scale)
+        return ProgramObjective(weights, float(constant), unit, scale)
 
     # z counts the errors (Ramazi, eqs. 1 and 6): fp = errors - n_pos + tp. The rows
     # bound z from below only, so that this needs b <= 0. Differs from eq. (6): its
     # weights alpha and beta should be alpha/N and beta/P, as in the metric
     weights = (a + b) * program.tp + b * program.errors
     without_positives = float(constant - weight_fp * cuts.n_pos)
-    return _ProgramObjective(weights, without_positives, unit, scale)
+    return ProgramObjective(weights, without_positives, unit, scale)

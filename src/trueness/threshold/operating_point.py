@@ -46,6 +46,8 @@ from trueness.threshold.prevalences import (
 from trueness.threshold.rule import Rule
 
 METHODS = ("sweep", "milp", "milp-cases", "fermi-dirac")
+# what is known of a threshold without any label: how many cases it flags
+BY_CAPACITY = {"flagged", "flagged_rate"}
 # the confidence level of the metrics that an operating point shows
 _LEVEL = 0.95
 
@@ -132,6 +134,8 @@ class OperatingPoint(Answer):
         return "\n".join(lines)
 
     def _prevalence_text(self) -> str:
+        if math.isnan(self.prevalence):
+            return "prevalence unknown (no labels)"
         if self.sampling == CASE_CONTROL:
             return "prevalence unknown (case-control sample)"
         if self.prevalences is None:
@@ -166,7 +170,8 @@ def best_threshold(
     data
         Scores and labels of one classifier. Cases without a label do not count, or as
         expected where labels are missing at random. Of weighted cases counts are sums
-        of weights, and only ``method="sweep"`` is available.
+        of weights, and only ``method="sweep"`` is available. No label is needed where
+        only ``flagged`` and ``flagged_rate`` are asked for (capacity).
     maximize, minimize
         Any metric, in Python or as text: ``"f1"``, ``0.7 * accuracy + 0.3 * recall``;
         by default Youden's J, recall + specificity - 1.
@@ -224,6 +229,9 @@ def best_threshold(
     prevalence = prevalence_of_use(data, prevalences)
     check_prevalence_of_use(data, prevalence, metrics, "best_threshold")
 
+    if prevalence is None and _needs_no_labels(data, metrics):
+        return _threshold_by_capacity(data, objective, constraints)
+
     cuts = _count_cuts(data, method, prevalence, metrics, auc)
     met = _constraints_met(cuts, constraints)
     allowed = np.asarray(met.all(axis=0))
@@ -269,6 +277,38 @@ def best_threshold(
         notes=tuple(notes),
         sampling=data.design.sampling if prevalence is None else COHORT,
         _cut=sides,
+    )
+
+
+def _needs_no_labels(tally: Tally, metrics: Sequence[Metric]) -> bool:
+    """Say whether only numbers of flagged cases are asked for, and none has a label."""
+    parts = {part.name for metric in metrics for _, part in metric.parts}
+    labelled = bool(tally.n_pos or tally.n_neg)
+    return parts <= BY_CAPACITY and not labelled and not tally.weighted and tally.n > 0
+
+
+def _threshold_by_capacity(
+    tally: Tally, objective: Objective, constraints: tuple[Constraint, ...]
+) -> OperatingPoint:
+    """Return the threshold of cases without labels that flags a number of them."""
+    # whoever is flagged counts, whatever the truth: as if all cases were of one class
+    of_one_class = Tally(tally.score, neg=tally.unknown)
+    point = best_threshold(
+        of_one_class, maximize=objective.maximized, subject_to=constraints
+    )
+    unknown = Confusion(tp=np.nan, fp=np.nan, fn=np.nan, tn=np.nan)
+    flagged = int(point.confusion.fp)
+    return replace(
+        point,
+        value=objective.shown(point.confusion).item(),
+        objective=str(objective),
+        confusion=unknown,
+        prevalence=math.nan,
+        notes=(
+            f"No case has a label: {flagged:,} of {tally.n:,} cases are flagged, and "
+            "how many of them are right is not known.",
+        ),
+        _cut=None,
     )
 
 
