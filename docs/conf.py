@@ -194,8 +194,8 @@ def json_page() -> list[str]:
             command = load(name)
             if getattr(command, "commands", None) or name in ("app", "demo"):
                 continue
-            text = inspect.getdoc(inspect.unwrap(command.callback))
-            words = shlex.split(text.partition("Example: ")[2])[1:]
+            text = inspect.getdoc(command.callback)
+            words = shlex.split(text.partition("Example:\n")[2])[1:]
             done = CliRunner().invoke(app, [*words, "--json"])
             if done.exit_code not in (0, 4, 5):
                 raise RuntimeError(f"{name}: {done.stderr}")
@@ -236,12 +236,11 @@ def meanings_of_fields() -> dict[str, str]:
 
 def command_lines(name: str, command: Any) -> list[str]:
     """Give the help of one command as Markdown."""
-    text = inspect.getdoc(inspect.unwrap(command.callback))
-    question, _, example = text.partition("Example: ")
-    question = question.partition("\n--")[0]  # the options are in the table
+    text = inspect.getdoc(command.callback)
+    question, _, example = text.partition("Example:\n")
     out = [f"## {name}", "", " ".join(question.split()), ""]
     if example:
-        out += ["```sh", " ".join(example.split()), "```", ""]
+        out += ["```sh", example.strip(), "```", ""]
     out += ["| option | meaning | default |", "| --- | --- | --- |"]
     for p in command.params:
         if p.name == "help" or "completion" in p.name:

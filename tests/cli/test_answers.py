@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import trueness
 from shell import ENVIRONMENT
 from trueness.cli._app import COMMANDS, app, load
+from trueness.counts.design import CANNOT
 
 PLANS = [f"plan {x}" for x in ("auc", "difference", "rate", "labels", "leaf")]
 NAMES = [n for n in COMMANDS if n not in ("plan", "app")] + PLANS  # app serves
@@ -170,11 +171,11 @@ def test_every_command_is_documented_and_has_the_common_options(name):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_of_commands_says_what_each_says_itself(name):
     command = load(name)
-    text = inspect.getdoc(inspect.unwrap(command.callback)) if name != "plan" else ""
-    first = " ".join((text or command.help).split("\n\n")[0].split())
-    assert COMMANDS[name] == first
+    first_line = " ".join(command.help.split("\n\n")[0].split())
+    assert COMMANDS[name].help == first_line
     shown = " ".join(re.sub("[│╭╮╰╯─]", " ", run("--help").stdout).split())
-    assert COMMANDS[name][:40] in shown
+    assert COMMANDS[name].help[:40] in shown
+    assert COMMANDS[name].panel in shown
 
 
 def shown_example(name):
@@ -206,8 +207,38 @@ def test_every_option_says_what_it_means(name):
     command = command_named(name)
     silent = [p.name for p in command.params if not p.help]
     assert not silent
-    # what the documentation explains is an option, and not a line of the help
-    assert not re.search(r"^--", command.help.partition("Example:")[0], re.MULTILINE)
+    assert "<bool>" not in run(*name.split(), "--help").stdout
+
+
+# a command, and the analysis that says which parts of a sampling design it refuses
+REFUSING = {
+    "combine": "compare_combiners",
+    "judge": "prevalence",
+    "leaves": "leaves",
+    "nogold": "latent_class",
+    "readers": "reader_study",
+    "watch": "watch",
+}
+
+
+@pytest.mark.parametrize("name", REFUSING)
+def test_a_design_that_is_refused_is_no_option_of_the_help(name):
+    refused = set(CANNOT[REFUSING[name]])
+
+    hidden = {p.name for p in command_named(name).params if getattr(p, "hidden", False)}
+
+    assert hidden == refused
+
+
+@pytest.mark.parametrize("name", REFUSING)
+def test_a_design_that_is_refused_says_why(name, folder):
+    analysis = REFUSING[name]
+    files = ["state.json"] if name == "watch" else []
+    for option, reason in CANNOT[analysis].items():
+        result = run(name, *files, folder / "data.csv", f"--{option}", "w")
+
+        assert result.exit_code == 2
+        assert reason.split(". ")[0] in " ".join(result.stderr.split())
 
 
 def test_version_and_help():

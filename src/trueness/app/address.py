@@ -35,7 +35,7 @@ from trueness.cli.judge import (
     repeats_in_log,
     request_of,
 )
-from trueness.cli.plan import NODE_NAMES, guess_node
+from trueness.cli.leaves import NODE_NAMES, guess_node
 from trueness.data.column_roles import (
     COUNT_NAMES,
     LABEL_NAMES,

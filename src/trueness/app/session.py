@@ -24,10 +24,10 @@ from trueness.app.files import is_unread
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import map_to_json
 from trueness.cli._columns import Request, count_panel, with_verdicts
-from trueness.cli._shell import CommandAnswer, answered, completed, envelope
+from trueness.cli._shell import CommandAnswer, about, answered, completed, envelope
 from trueness.cli.check import with_scores
 from trueness.cli.judge import compared_of, for_verdicts, rates_of
-from trueness.cli.plan import with_rules
+from trueness.cli.leaves import with_rules
 from trueness.cli.report import report_result, report_words
 from trueness.counts.values import Panel, Tally
 from trueness.data import frames
@@ -383,12 +383,16 @@ def _json(counted: Counted, asked: Asked, page: Page) -> bytes:
     """Write what ``trueness report --json``, or ``judge --json``, writes."""
     if asked.kind == "judges":
         found, _, compared = rates(counted, asked)
-        answer = answered(nogold.pass_rates(found, compared), counted=counted.first)
-        answer = completed(answer, "judge", counted.request)
+        about_data = about(counted.request, counted.first)
+        answer = answered(nogold.pass_rates(found, compared), about=about_data)
+        answer = completed(answer, "judge")
     else:
-        result = report_result(page, Path(REPORT), len(render(page).encode()))
-        answer = CommandAnswer(result, report_words(page), counted=counted.first)
-        answer = completed(answer, "report", counted.request)
+        answer = CommandAnswer(
+            result=report_result(page, Path(REPORT), len(render(page).encode())),
+            parts=report_words(page),
+            about=about(counted.request, counted.first),
+        )
+        answer = completed(answer, "report")
     return (json.dumps(envelope(answer), indent=2, allow_nan=False) + "\n").encode()
 
 

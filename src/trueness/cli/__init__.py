@@ -1,11 +1,12 @@
 """What can be asked from a shell? The door for Typer and Rich.
 
-Commands that are read together share a module, loaded when one is asked for, so that
-``trueness --help`` is quick. A command is its options, one call that gives findings,
-and ``answered``, which shows them. To be read in this order: ``_start`` runs first and
-imports nothing heavy; ``_app`` lists the commands; ``_command`` makes a command of a
-function and holds what can be typed; ``_source`` opens files and ``_columns`` chooses
-their columns; ``_shell`` speaks and writes files.
+A command is a function in a module of its own, loaded when it is typed, so that
+``trueness --help`` is quick. Its parameters are its options; it returns a
+``CommandAnswer``. To be read in this order: ``_start`` runs first and imports nothing
+heavy; ``_app`` has the table of commands; ``options`` has the options that several
+commands share; ``evaluate`` is a typical command; ``_command`` is what happens around
+each; ``_request`` opens the file and finds its columns (``_source``, ``_columns``);
+``_shell`` speaks and writes files.
 
 A file becomes a ``Source``, with its columns a ``Request``, counted a ``Tally`` or a
 ``Panel``, asked a ``Finding``, which is shown: as sentences and tables, as JSON, as a

@@ -1,126 +1,208 @@
-"""Which commands are there? Each is loaded when it is asked for."""
+"""Which commands are there? Each is loaded when it is typed.
+
+To add a command: write a function ``NAME_command`` in a module of this package (its
+parameters are its options, see ``options.py``), and add a row to ``COMMANDS``. The page
+"Architecture" of the documentation shows one from beginning to end.
+"""
 
 from __future__ import annotations
 
 import os
-import re
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from pkgutil import get_data
-from typing import Annotated, Any
+from typing import Annotated, Any, final
 
 import typer
 import typer.main
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
 from trueness._core.progress import stopped_by
 from trueness.cli import _signals
+from trueness.cli._help import ShellGroup
 
-_NAMES = (
-    "report app look evaluate threshold compare readers calibrate combine apply nogold "
-    "judge evals sites leaves plan check watch sql demo"
-)
-_MODULES = "check", "compare", "evals", "evaluate", "judge", "plan", "report", "sites"
-# a command with the first line of its documentation, or a group with its help
-_COMMAND = re.compile(
-    r'^@command.*?^def (\w+)_command\(.*?^    """(.+?)$|'
-    r'^(\w+)_command = typer.Typer\(\s*help="(.+?)"',
-    re.MULTILINE | re.DOTALL,
-)
-
-
-def _commands() -> dict[str, tuple[str, str]]:
-    """Read the module and the question of each command, without loading it."""
-    found = {}
-    for module in _MODULES:
-        text = (get_data(__package__, f"{module}.py") or b"").decode()
-        for *one, group, its in _COMMAND.findall(text):
-            name, question = one if one[0] else (group, its)
-            found[name] = module, question
-    return {name: found[name] for name in _NAMES.split()}
-
-
-_FOUND = _commands()
-COMMANDS = {name: question for name, (_, question) in _FOUND.items()}
-CODES = (
+EXIT_CODES = (
     "Exit codes: 0 done; 1 the output could not be written or was closed by its "
     "reader; 2 wrong input; 3 too few cases, or no threshold meets the constraints; "
     "4 a requirement fails, or an alarm is raised; 5 none fails, but one cannot be "
     "decided yet; 130 interrupted; 143 terminated."
 )
 
+# panels of ``trueness --help``
+START = "Start here"
+CLASSIFIER = "One classifier"
+CLASSIFIERS = "Several classifiers"
+NO_TRUTH = "Tests and judges without a gold standard"
+SYSTEMS = "Systems, sites and trees"
+PRACTICE = "Plans, checks and monitoring"
 
-class OnDemand(TyperGroup):
-    """A group that lists names and questions, and loads the one that is asked for."""
 
-    def __init__(self, **given: Any) -> None:
-        listed = {n: TyperCommand(n, help=q) for n, q in COMMANDS.items()}
-        super().__init__(**given | {"commands": listed})
+@final
+@dataclass(frozen=True)
+class CommandEntry:
+    """A command: its module in this package, its line in the list, and its panel."""
+
+    module: str
+    help: str
+    panel: str
+
+
+COMMANDS: Mapping[str, CommandEntry] = {
+    "report": CommandEntry(
+        module="report",
+        help="Write a report: one HTML file that works offline, to be sent to anyone.",
+        panel=START,
+    ),
+    "app": CommandEntry(
+        module="workbench",
+        help="Look around in the browser: choose columns, move the threshold, take "
+        "the report.",
+        panel=START,
+    ),
+    "look": CommandEntry(
+        module="look",
+        help="What is in this file, and what can be asked of it? Nothing is sent "
+        "anywhere.",
+        panel=START,
+    ),
+    "demo": CommandEntry(
+        module="demo",
+        help="Evaluate the sample data, say what was found and write a report.",
+        panel=START,
+    ),
+    "evaluate": CommandEntry(
+        module="evaluate",
+        help="How good is each score? AUC, average precision and Brier score, with "
+        "intervals.",
+        panel=CLASSIFIER,
+    ),
+    "threshold": CommandEntry(
+        module="threshold",
+        help="Where should the threshold be? The exact best one under constraints.",
+        panel=CLASSIFIER,
+    ),
+    "calibrate": CommandEntry(
+        module="calibrate",
+        help="What does a score mean as a probability? Fits a map and applies it.",
+        panel=CLASSIFIER,
+    ),
+    "apply": CommandEntry(
+        module="apply",
+        help="What are the scores of new rows? Applies a map saved by calibrate or "
+        "combine.",
+        panel=CLASSIFIER,
+    ),
+    "sql": CommandEntry(
+        module="sql",
+        help="Which query counts a table where it is? Its result is read by every "
+        "command.",
+        panel=CLASSIFIER,
+    ),
+    "compare": CommandEntry(
+        module="compare",
+        help="Which score is better, and is it better everywhere? Paired tests, "
+        "dominance.",
+        panel=CLASSIFIERS,
+    ),
+    "combine": CommandEntry(
+        module="compare",
+        help="Would they be better together? Compares ways to combine scores, applies "
+        "one.",
+        panel=CLASSIFIERS,
+    ),
+    "readers": CommandEntry(
+        module="readers",
+        help="Do readers do better with one treatment? Multi-reader multi-case "
+        "studies.",
+        panel=CLASSIFIERS,
+    ),
+    "nogold": CommandEntry(
+        module="nogold",
+        help="How good is each test, and how common is the condition, if the truth is "
+        "unknown?",
+        panel=NO_TRUTH,
+    ),
+    "judge": CommandEntry(
+        module="judge",
+        help="What is the true pass rate if judges make errors? Reads tables and logs.",
+        panel=NO_TRUTH,
+    ),
+    "evals": CommandEntry(
+        module="evals",
+        help="How often do systems pass? pass@k, paired tests, leaderboards, from "
+        "logs.",
+        panel=SYSTEMS,
+    ),
+    "sites": CommandEntry(
+        module="sites",
+        help="Does it hold at every site, and at the next? Meta-analysis of accuracy.",
+        panel=SYSTEMS,
+    ),
+    "leaves": CommandEntry(
+        module="leaves",
+        help="Can this leaf be trusted? Confidence and utility of every leaf of a "
+        "tree.",
+        panel=SYSTEMS,
+    ),
+    "plan": CommandEntry(
+        module="plan",
+        help="How many cases do I need? Sample sizes.",
+        panel=PRACTICE,
+    ),
+    "check": CommandEntry(
+        module="check",
+        help="Do these predictions meet the requirements? For CI; allows for sampling "
+        "error.",
+        panel=PRACTICE,
+    ),
+    "watch": CommandEntry(
+        module="watch",
+        help="Is it still good? Monitors new batches; finds a change whenever it "
+        "begins.",
+        panel=PRACTICE,
+    ),
+}
+
+
+class LazyGroup(ShellGroup):
+    """A group that lists the commands of the table and loads the one that is typed."""
+
+    def __init__(self, **settings: Any) -> None:
+        listed = {
+            name: TyperCommand(name, help=entry.help, rich_help_panel=entry.panel)
+            for name, entry in COMMANDS.items()
+        }
+        super().__init__(**settings | {"commands": listed})
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Load a command; Typer suggests one of those it knows for a misspelt name."""
+        """Load a command; for a misspelt name Typer suggests one of the table."""
         name, _, rest = super().resolve_command(ctx, args)
-        return name, name and load(name), rest
-
-
-WORDS = "trueness.words"  # the words of a line, in the context of its command
-
-
-class Careful(TyperCommand):
-    """A command that refuses what was typed twice, rather than take the last."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words of a line; an option that ends at once may look at them."""
-        ctx.meta[WORDS] = tuple(args)
-        options = {o: p for p in self.params for o in p.opts if o.startswith("-")}
-        args = _each_with_its_option(args, options)
-        rest: list[str] = super().parse_args(ctx, list(args))
-        words = (word.partition("=")[0] for word in args)
-        typed = [options[w] for w in words if w in options]
-        for p in typed:
-            often = getattr(p, "multiple", False) or getattr(p, "is_flag", False)
-            if not often and typed.count(p) > 1:
-                ctx.fail(
-                    f"{p.opts[0]} may be given once; found it {typed.count(p)} times. "
-                    "Run the command once for each."
-                )
-        return rest
-
-
-def _each_with_its_option(args: list[str], options: dict[str, Any]) -> list[str]:
-    """Read ``--pass-at 1 5`` as ``--pass-at 1 --pass-at 5``."""
-    made: list[str] = []
-    last = ""
-    for word in args:
-        if last and word.isdecimal() and made[-1] != last:
-            made.append(last)
-        made.append(word)
-        if not word.isdecimal():
-            p: Any = options.get(word)
-            several = getattr(p, "multiple", False) and p.metavar == "NUMBER"
-            last = word if several else ""
-    return made
+        command = load(name) if name else None
+        return name, command, rest
 
 
 @cache
 def load(name: str) -> Any:
-    """Make the command of this name from its module."""
-    module = import_module(f"trueness.cli.{_FOUND[name][0]}")
-    found = getattr(module, f"{name}_command")
-    if isinstance(found, typer.Typer):
-        return typer.main.get_command(found)
-    one = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    one.command(name=name, cls=Careful)(found)
-    return typer.main.get_command(one)
+    """Make the command of this name, or the group of commands, from its module."""
+    module = import_module(f"trueness.cli.{COMMANDS[name].module}")
+    function_or_group = getattr(module, f"{name}_command")
+    if isinstance(function_or_group, typer.Typer):
+        return typer.main.get_command(function_or_group)
+
+    shell_command = import_module("trueness.cli._command").ShellCommand
+    single = typer.Typer(add_completion=False, rich_markup_mode="rich")
+    single.command(name=name, cls=shell_command)(function_or_group)
+    return typer.main.get_command(single)
 
 
 app = typer.Typer(
     name="trueness",
-    cls=OnDemand,
+    cls=LazyGroup,
     help="Measure, calibrate, threshold, compare and combine binary classifiers, with "
     "or without a gold standard.",
-    epilog=f"Try: trueness demo\n\n{CODES}",
+    epilog=f"Try: trueness demo\n\n{EXIT_CODES}",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -128,7 +210,7 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
+def _show_version(wanted: bool) -> None:
     if wanted:
         from trueness import __version__
 
@@ -141,7 +223,10 @@ def _start(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_version, is_eager=True, help="Show the version."
+            "--version",
+            callback=_show_version,
+            is_eager=True,
+            help="Show the version.",
         ),
     ] = False,
 ) -> None:

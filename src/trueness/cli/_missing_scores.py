@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -25,17 +25,27 @@ MOST_BYTES = 1 << 27  # a larger file is not read once more
 SHOWN = 5  # rows that are named
 
 
-def with_places(err: InputError, request: Request | None) -> InputError:
+@contextmanager
+def naming_rows_without_score(request: Request) -> Iterator[None]:
     """Add to an error about missing scores where they are in the file."""
-    if err.option != "missing_scores" or request is None:
-        return err
+    try:
+        yield
+    except InputError as err:
+        where = _rows_to_name(err, request)
+        if not where:
+            raise
+        raise InputError(f"{err} {where}", option=err.option) from err
+
+
+def _rows_to_name(err: InputError, request: Request) -> str:
+    """Return a sentence about the rows without a score; empty where there is none."""
     path = Path(request.source.path)
-    if not path.is_file() or path.stat().st_size > MOST_BYTES:
-        return err
+    is_about_scores = err.option == "missing_scores"
+    if not is_about_scores or not path.is_file() or path.stat().st_size > MOST_BYTES:
+        return ""
     with suppress(InputError, OSError, UnicodeError, csv.Error):
-        if found := places_without_score(request.source, request.chosen.scores):
-            return InputError(f"{err} {found}", option=err.option)
-    return err
+        return places_without_score(request.source, request.chosen.scores)
+    return ""
 
 
 def places_without_score(source: Source, scores: Sequence[str]) -> str:

@@ -80,52 +80,50 @@ class CommandAnswer:
     result: dict[str, Any]
     parts: list[str | Table]
     chart: Callable[[], Any] | None = None
-    about: dict[str, Any] = field(default_factory=dict)
-    code: int = 0  # how the command ends when all went well
-    counted: Tally | Panel | Leaves | None = None
+    about: dict[str, Any] = field(default_factory=dict)  # file, columns and cases
+    code: int = 0  # exit code when all went well
     command: str = ""  # whose answer it is
 
 
 def answered(
     *findings: Finding,
     chart: Callable[[], Any] | None = None,
-    counted: Tally | Panel | Leaves | None = None,
     about: dict[str, Any] | None = None,
     code: int = 0,
     **more: object,
 ) -> CommandAnswer:
-    """Show findings: their numbers for programs, sentences and tables for people.
+    """Answer of a command: the numbers, sentences and tables of its findings.
 
-    ``counted`` are the cases that they are about, or ``about`` says it; ``more`` are
-    numbers that belong to the command itself.
+    ``about`` says which file, columns and cases they are about (:func:`about`);
+    ``more`` are numbers that belong to the command itself.
     """
-    numbers = {k: v for f in findings for k, v in f.numbers.items()}
+    result = dict(more)
     parts: list[str | Table] = []
-    for f in findings:
-        parts += spoken(f.answer)
-        parts += [t for t in f.tables if t.brief and t.rows]
-        parts += spoken(f.notes)
-    result = more | numbers
-    return CommandAnswer(result, parts, chart, about or {}, code, counted)
+    for finding in findings:
+        result |= finding.numbers
+        parts += spoken(finding.answer)
+        parts += [table for table in finding.tables if table.brief and table.rows]
+        parts += spoken(finding.notes)
+    return CommandAnswer(
+        result=result, parts=parts, chart=chart, about=about or {}, code=code
+    )
 
 
 def completed(
-    answer: CommandAnswer,
-    command: str,
-    request: Request | None = None,
-    cleaned: Sequence[str] = (),
+    answer: CommandAnswer, command: str, cleaned: Sequence[str] = ()
 ) -> CommandAnswer:
-    """Add whose answer it is, which cases it is about, and what was cleaned."""
+    """Add the name of the command, and what was cleaned in the file."""
     answer = replace(answer, command=command)
-    if request is not None and answer.counted is not None:
-        answer = replace(answer, about=about(request, answer.counted))
     if not cleaned:
         return answer
-    said = [for_the_shell(text) for text in cleaned]
-    line = f"Cleaned: {' '.join(said)}"
-    told = not answer.parts or any("Cleaned: " in str(p) for p in answer.parts)
-    parts = answer.parts if told else [*answer.parts, line]
-    return replace(answer, parts=parts, about=answer.about | {"cleaned": said})
+    sentences = [for_the_shell(text) for text in cleaned]
+    about = answer.about | {"cleaned": sentences}
+    # a report says it itself, and what goes to a device has no other parts
+    is_said = any("Cleaned: " in str(part) for part in answer.parts)
+    if is_said or not answer.parts:
+        return replace(answer, about=about)
+    line = f"Cleaned: {' '.join(sentences)}"
+    return replace(answer, parts=[*answer.parts, line], about=about)
 
 
 def spoken(notes: Sequence[Note]) -> list[str]:
@@ -419,14 +417,12 @@ def check_rows(output: Path | None, source: Source, column: str) -> None:
 
 
 def write_rows(
-    source: Source, column: str, score: Callable[[Any], Floats], output: Path | None
+    source: Source, column: str, score: Callable[[Any], Floats], output: Path
 ) -> int:
     """Write all rows of a file with one more column, all or nothing; say how many.
 
     ``score`` makes the column from the table, so that rows cannot get out of step.
     """
-    if output is None:
-        return 0
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.parquet

@@ -1,4 +1,4 @@
-"""Do predictions meet what was agreed, and do they still, today?"""
+"""Do predictions meet what was agreed?"""
 
 from __future__ import annotations
 
@@ -13,31 +13,25 @@ import trueness
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.options import choice
 from trueness._core.checks.words import nearest
-from trueness._core.files import alone
 from trueness._core.numbers import percent
+from trueness.cli import options
 from trueness.cli._columns import Chosen, Request, choose
-from trueness.cli._command import command
 from trueness.cli._long_files import long_file_of
 from trueness.cli._shell import CommandAnswer, about, answered, say, write_text
 from trueness.cli._source import Source, known, open_source
-from trueness.cli.evals import about_attempts, columns_named, parts_of
+from trueness.cli.evals import AttemptColumns, about_attempts, parts_of
 from trueness.counts.design import WORDS as DESIGN
-from trueness.counts.values import Panel, Tally
 from trueness.data.column_roles import one_score
 from trueness.data.engines import quoted
-from trueness.data.eval_rows import attempts, read_evals, system_column
+from trueness.data.eval_rows import read_evals, system_column
 from trueness.data.frames import panel, tally
 from trueness.data.storage import are_counts, count_columns_of
 from trueness.findings.how_good import cases_note
 from trueness.findings.notes import Note, note
-from trueness.findings.trust import requirements, still_good
+from trueness.findings.trust import requirements
 from trueness.monitoring.checking import Evidence, check_all, first_contract
-from trueness.monitoring.detectors import KINDS
-from trueness.monitoring.questions import load_watch
-from trueness.monitoring.questions import watch as new_watch
 from trueness.monitoring.requirements import Contract, read_contract
 from trueness.monitoring.verdicts import Check, of_attempts
-from trueness.monitoring.watching import Watch
 
 _BASELINE, _LABEL = "trueness_baseline", "trueness_label"
 _BESIDE = ("positive", "count", "weight", "cluster")
@@ -225,7 +219,6 @@ def _joined(request: Request, key: str, other: Source) -> Any:
     return both
 
 
-@command()
 def check_command(
     contract: Annotated[
         str, typer.Argument(help="The contract (TOML); with --init, the predictions.")
@@ -233,66 +226,132 @@ def check_command(
     file: Annotated[
         str | None, typer.Argument(help="The predictions.", metavar="FILE")
     ] = None,
-    baseline: str | None = None,
-    undecided: str | None = None,
-    junit: Path | None = None,
-    markdown: Path | None = None,
-    init: bool = False,
-    output: Path | None = None,
-    label: str | None = None,
-    score: str | None = None,
-    positive: str | None = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline",
+            metavar="FILE",
+            help="Predictions of the baseline, which these must not be worse than.",
+        ),
+    ] = None,
+    undecided: Annotated[
+        str | None,
+        typer.Option(
+            "--undecided",
+            metavar="HOW",
+            help="What cannot be decided yet: report it (exit 5), pass or fail.",
+        ),
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(
+            "--junit",
+            metavar="FILE",
+            help="Write the verdicts as JUnit XML, which build servers read.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option(
+            "--markdown",
+            metavar="FILE",
+            help="Write the verdicts as Markdown, for a pull request.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
+    init: Annotated[
+        bool, typer.Option("--init", help="Write a first contract from the data.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The file that --init writes (by default quality.toml).",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
+    label: Annotated[
+        str | None,
+        options.column("--label", help="For --init: column with the labels."),
+    ] = None,
+    score: Annotated[
+        str | None,
+        options.column("--score", help="For --init: column with the scores."),
+    ] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            "--positive",
+            metavar="VALUE",
+            help="For --init: label that counts as positive.",
+        ),
+    ] = None,
+    json: options.Json = False,
+    plot: options.Plot = None,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> CommandAnswer:
     """Do these predictions meet the requirements? For CI; allows for sampling error.
 
-    --baseline FILE: Predictions of the baseline, which these must not be worse than.
-    --undecided: What cannot be decided yet: report it (exit 5), pass or fail.
-    --junit FILE: Write the verdicts as JUnit XML, which build servers read.
-    --markdown FILE: Write the verdicts as Markdown, for a pull request.
-    --init: Write a first contract from the data.
-    --output, -o FILE: The file that --init writes (by default quality.toml).
-    --label COLUMN: For --init: column with the labels.
-    --score COLUMN: For --init: column with the scores.
-    --positive: For --init: label that counts as positive.
-
-    Example: trueness check --init sample:west_nile --label virus --score boosting
+    Example:
+    trueness check --init sample:west_nile --label virus --score boosting
     """
-    first: dict[str, Any] = {"label": label, "score": score, "positive": positive}
-    later: dict[str, Any] = {"baseline": baseline, "undecided": undecided}
-    later |= {"junit": junit, "markdown": markdown}
-    for name, given in (later if init else first | {"output": output}).items():
-        if given is not None:  # it would be ignored
-            raise InputError(
-                f"--{name} does not go with --init, which only writes a contract."
-                if init
-                else f"--{name} goes with --init; a check reads it in the contract."
-            )
     if init:
+        _refuse_options(
+            "does not go with --init, which only writes a contract.",
+            baseline=baseline,
+            undecided=undecided,
+            junit=junit,
+            markdown=markdown,
+        )
         file = contract if file is None else file
-        contract = _first(file, output or Path("quality.toml"), **first)
+        new_file = output or Path("quality.toml")
+        _write_first_contract(file, new_file, label, score, positive)
+        contract = str(new_file)
+    else:
+        _refuse_options(
+            "goes with --init; a check reads it in the contract.",
+            label=label,
+            score=score,
+            positive=positive,
+            output=output,
+        )
     if file is None:
         raise InputError(
             "A check needs a contract and predictions. Type trueness check "
             "quality.toml predictions.parquet."
         )
-    asked = read_contract(contract)
+    agreed = read_contract(contract)
     if undecided is not None:
         choice(undecided, ("report", "pass", "fail"), "--undecided")
-    of_log = any(of_attempts(r.metric) for r in asked.requirements)
-    found, counted, told = (_checked_log if of_log else _checked)(asked, file, baseline)
-    if junit is not None:
-        _write(junit, found.to_junit())
-    if markdown is not None:
-        _write(markdown, found.to_markdown())
 
-    made = requirements(found, counted, undecided or asked.undecided)
+    if any(of_attempts(r.metric) for r in agreed.requirements):
+        checked, counts_note, about_data = _check_log(agreed, file, baseline)
+    else:
+        checked, counts_note, about_data = _check_predictions(agreed, file, baseline)
+    if junit is not None:
+        _write(junit, checked.to_junit())
+    if markdown is not None:
+        _write(markdown, checked.to_markdown())
+
+    finding = requirements(checked, counts_note, undecided or agreed.undecided)
     return answered(
-        made,
-        chart=lambda: trueness.plots.answers.verdict_lines(found),
-        about=told,
-        code=made.numbers["exit_code"],
+        finding,
+        chart=lambda: trueness.plots.answers.verdict_lines(checked),
+        about=about_data,
+        code=finding.numbers["exit_code"],
         contract=contract,
     )
+
+
+def _refuse_options(reason: str, **typed: object) -> None:
+    """Stop at an option that would be ignored."""
+    for name, value in typed.items():
+        if value is not None:
+            raise InputError(f"--{name} {reason}", option=name)
 
 
 def _write(path: Path, text: str) -> None:
@@ -300,48 +359,64 @@ def _write(path: Path, text: str) -> None:
     say(f"Written to {path}.")
 
 
-def _checked(asked: Contract, file: str, baseline: str | None) -> Checked:
-    request, count = evidence_of(asked, file, baseline)
+def _check_predictions(agreed: Contract, file: str, baseline: str | None) -> Checked:
+    """Check the predictions of a file: of all cases, and of the groups."""
+    request, count = evidence_of(agreed, file, baseline)
     whole = count(None)
-    named = dict.fromkeys(r.by for r in asked.requirements if r.by)
-    found = _judged(asked, whole, {by: count(by) for by in named})
-    return found, cases_note(whole.tally), about(request, whole.tally)
+    columns_of_groups = dict.fromkeys(r.by for r in agreed.requirements if r.by)
+    groups = {by: count(by) for by in columns_of_groups}
+    checked = _check_evidence(agreed, whole, groups)
+    return checked, cases_note(whole.tally), about(request, whole.tally)
 
 
-def _judged(asked: Contract, whole: Evidence, groups: dict[str, Any]) -> Check:
-    words: dict[str, Any] = {"level": asked.level, "adjust": asked.adjust}
-    return check_all(whole, asked.requirements, groups=groups, **words)
+def _check_evidence(agreed: Contract, whole: Evidence, groups: dict[str, Any]) -> Check:
+    return check_all(
+        whole,
+        agreed.requirements,
+        groups=groups,
+        level=agreed.level,
+        adjust=agreed.adjust,
+    )
 
 
-def _checked_log(asked: Contract, file: str, baseline: str | None) -> Checked:
+def _check_log(agreed: Contract, file: str, baseline: str | None) -> Checked:
     """Check the attempts of a log, or of a table with a row per attempt."""
-    words: dict[str, Any] = {"item": asked.key, "passed": asked.label}
-    words["cluster"] = asked.cluster
-    data = {"the log": read_evals(file)}
-    data |= {"the baseline": read_evals(baseline)} if baseline else {}
+    columns = AttemptColumns(
+        item=agreed.key, passed=agreed.label, cluster=agreed.cluster
+    )
+    logs = {"the log": read_evals(file)}
+    if baseline:
+        logs["the baseline"] = read_evals(baseline)
 
-    def counted(part: dict[str, Any]) -> Evidence:
-        found = [attempts(d, **words, system=system_column(d)) for d in part.values()]
-        found = [_only_system(a) for a in found]
-        for several in found:
-            if isinstance(several, dict):
-                raise InputError(
-                    "A contract is about one system; the log holds "
-                    f"{', '.join(several)}. Give the log of one of them, and that of "
-                    "another as --baseline."
-                )
-        return Evidence.of(*found)
-
-    whole = counted(data)
-    systems = (system_column(d) for d in data.values())
-    names = [*columns_named(words), *(s for s in systems if s)]
+    whole = _count_log(logs, columns)
+    systems = [name for log in logs.values() if (name := system_column(log))]
+    names = [*columns.names, *systems]
     groups = {
-        by: {g: counted(part) for g, part in parts_of(data, by, names).items()}
-        for by in dict.fromkeys(r.by for r in asked.requirements if r.by)
+        by: {
+            group: _count_log(part, columns)
+            for group, part in parts_of(logs, by, names).items()
+        }
+        for by in dict.fromkeys(r.by for r in agreed.requirements if r.by)
     }
-    found = _judged(asked, whole, groups)
-    told = about_attempts([file], words | {"by": None}, [whole.tally])
-    return found, note("said", text=f"{whole.tally}."), told
+    checked = _check_evidence(agreed, whole, groups)
+    about_data = about_attempts([file], columns, [whole.tally])
+    return checked, note("said", text=f"{whole.tally}."), about_data
+
+
+def _count_log(logs: dict[str, Any], columns: AttemptColumns) -> Evidence:
+    """Count the attempts of the one system of a log, and those of its baseline."""
+    counts = []
+    for log in logs.values():
+        attempts = replace(columns, system=system_column(log)).count(log)
+        attempts = _only_system(attempts)
+        if isinstance(attempts, dict):
+            raise InputError(
+                "A contract is about one system; the log holds "
+                f"{', '.join(attempts)}. Give the log of one of them, and that of "
+                "another as --baseline."
+            )
+        counts.append(attempts)
+    return Evidence.of(*counts)
 
 
 def _only_system(found: Any) -> Any:
@@ -351,135 +426,33 @@ def _only_system(found: Any) -> Any:
     return found
 
 
-def _first(
-    file: str, path: Path, *, label: str | None, score: str | None, positive: str | None
-) -> str:
+def _write_first_contract(
+    file: str, path: Path, label: str | None, score: str | None, positive: str | None
+) -> None:
     """Write a first contract with what these data can prove."""
-    source, named = open_source(file), [] if score is None else [score]
-    words: dict[str, Any] = {"label": label, "positive": positive}
-    chosen = choose(source, option="score", scores=named, guess=one_score, **words)
-    columns = chosen.label or "label", chosen.scores[0]
-    rows, missing = with_scores(source, columns[1])
-    t = tally(rows, label=chosen.label, score=columns[1], positive=chosen.positive)
-    if path.exists():
-        raise InputError(f"{path} exists already. Choose another file with -o.")
-    _write(path, first_contract(t, *columns, positive=chosen.positive, missing=missing))
-    return str(path)
-
-
-@command(like=new_watch, without=("level",), cannot="watch")
-def watch_command(
-    state: Annotated[
-        Path,
-        typer.Argument(
-            help="The state of the watch: a .json or .parquet file.", metavar="STATE"
-        ),
-    ],
-    file: Annotated[str, typer.Argument(help="The new batch.", metavar="FILE")],
-    label: str | None = None,
-    score: str | None = None,
-    metric: str | None = None,
-    baseline: str | None = None,
-    judge: list[str] | None = None,
-    false_alarms: str | None = None,
-    restart: bool = False,
-    name: str | None = None,
-    positive: str | None = None,
-    **words: Any,
-) -> CommandAnswer:
-    """Is it still good? Monitors new batches; finds a change whenever it begins.
-
-    The answer names the cases that count, those that the metric is about: for recall
-    the positives, for precision the flagged cases, for auc blocks of eight cases.
-
-    --metric: For a new watch: recall, auc, brier, calibration, scores, ...
-    --threshold: For a new watch: a case is flagged from this score on.
-    --at-least: For a new watch: the metric must be this or more.
-    --at-most: For a new watch: the metric must be this or less.
-    --baseline FILE: For a new watch: earlier predictions as a baseline.
-    --margin: For a new watch: how much worse than the baseline is allowed.
-    --near: For a new watch: calibration of scores near this value.
-    --judge COLUMN: For prevalence: column with verdicts; repeat it for each.
-    --false-alarms: For a new watch: how rare they are ("one in 20 years").
-    --restart: After a repair: forget the alarm before this batch is counted.
-    --name: Name of the batch (by default the name of the file).
-
-    Example: trueness watch state.json sample:west_nile --label virus --score boosting
-    --metric auc --at-least 0.7
-    """
-    by, margin = words.pop("by"), words.pop("margin")
-    words |= {"metric": metric, "baseline": baseline, "false_alarms": false_alarms}
-    asked = {k: v for k, v in words.items() if v is not None}
     source = open_source(file)
-    with alone(state):  # two jobs at once must not lose what the other one counted
-        held = _continued(state, asked, restart) if state.exists() else None
-        kept = held.columns if held else {}  # said once, when the watch began
-        if held is not None:
-            judge, by = judge or list(held.judges), by or held.by
-        judges, score = judge or [], score or kept.get("score")
-        # what needs no labels is not asked for them, nor who watches already
-        labels = metric not in KINDS or KINDS[metric].labels
-        chosen = choose(
-            source,
-            option="judge" if judges else "score",
-            scores=judges or ([] if score is None else [score]),
-            guess=one_score,
-            label=label or kept.get("label"),
-            positive=kept.get("positive") if positive is None else positive,
-            by=by,
-            needs_label=labels and metric is not None and not judges,
-        )
-        columns = {"positive": chosen.positive, "label": chosen.label}
-        columns |= {"scores": judges} if judges else {"score": chosen.scores[0]}
-        if held is None:
-            asked |= {"margin": margin, "judges": judges or None, "by": by}
-            held = _begun(state, asked, columns)
-        count: Any = panel if judges else tally
-        t = count(source.rows, **columns)
-        parts = t if by is None else count(source.rows, by=by, **columns)
-        looks = held.looks
-        _stop_twice(held, parts, source.name if name is None else None)
-        held.update(parts, name=name or source.name)
-        plain = (str, int, float)  # they need not be named again
-        held.columns.update({k: v for k, v in columns.items() if isinstance(v, plain)})
-        held.save(state)
-
-    return answered(
-        still_good(held, cases_note(t), held.looks > looks),
-        chart=lambda: trueness.plots.answers.sequence(held),
-        about=about(Request(source, chosen, source.rows, 0.95, 0), t),
-        code=4 if held.alarm else 0,
+    chosen = choose(
+        source,
+        option="score",
+        scores=[] if score is None else [score],
+        guess=one_score,
+        label=label,
+        positive=positive,
     )
-
-
-def _continued(state: Path, asked: dict[str, Any], restart: bool) -> Watch:
-    """Go on with the watch of a file, which asks nothing new."""
-    if asked:
+    score_column = chosen.scores[0]
+    rows, missing = with_scores(source, score_column)
+    counts = tally(
+        rows, label=chosen.label, score=score_column, positive=chosen.positive
+    )
+    if path.exists():
         raise InputError(
-            f"{state} holds a watch already; leave out --metric and its bound, or "
-            "name another file."
+            f"{path} exists already. Choose another file with -o.", option="output"
         )
-    held = load_watch(state)
-    return held.restart() if restart else held
-
-
-def _stop_twice(held: Watch, parts: Tally | Panel, file: str | None) -> None:
-    """Stop at cases that were counted before, under another name."""
-    earlier = held.same_cases(parts)
-    if file is not None and earlier not in (None, file):
-        raise InputError(
-            f"{file} has exactly the cases of the batch {earlier!r}, which was counted "
-            "before. If these are other cases, add --name with a name of their own."
-        )
-
-
-def _begun(state: Path, asked: dict[str, Any], columns: dict[str, Any]) -> Watch:
-    """Begin a watch; its baseline is a file with the same columns."""
-    if "metric" not in asked:
-        raise InputError(
-            f"There is no watch in {state} yet. To begin one, add --metric recall "
-            "--threshold 0.3 --at-least 0.9, for example."
-        )
-    if "baseline" in asked:
-        asked["baseline"] = tally(open_source(asked["baseline"]).rows, **columns)
-    return new_watch(asked.pop("metric"), **asked)
+    text = first_contract(
+        counts,
+        chosen.label or "label",
+        score_column,
+        positive=chosen.positive,
+        missing=missing,
+    )
+    _write(path, text)

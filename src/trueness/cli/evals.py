@@ -1,10 +1,11 @@
-"""How often do systems pass, and do readers do better with one treatment?"""
+"""How often do systems pass? Logs of evaluations, and tables of attempts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, final
 
 import numpy as np
 import typer
@@ -14,10 +15,8 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness._core.progress import progress
 from trueness.cli import _shell as shell
-from trueness.cli._columns import Request
-from trueness.cli._command import ONE_SCORE, command
+from trueness.cli import options
 from trueness.cli._source import sample_path
-from trueness.counts.values import Tally
 from trueness.data.eval_rows import (
     columns_of_evals,
     names_of_evals,
@@ -26,8 +25,39 @@ from trueness.data.eval_rows import (
 )
 from trueness.data.verdict_logs import SYSTEM, VerdictLog
 from trueness.evals.attempts import Attempts
-from trueness.findings.systems import compared_by_readers, evals_page, how_often
-from trueness.readers.covariances import COVARIANCES
+from trueness.findings.systems import evals_page, how_often
+
+
+@final
+@dataclass(frozen=True)
+class AttemptColumns:
+    """Which columns hold attempts, and when an attempt passes."""
+
+    item: str | None = None
+    passed: str | None = None
+    system: str | None = None
+    cluster: str | None = None
+    threshold: float | None = None  # grade from which on an attempt passes
+    missing_scores: str = "drop"  # attempts without a verdict
+
+    @property
+    def names(self) -> list[str]:
+        """Return the columns that were named."""
+        columns = (self.item, self.passed, self.system, self.cluster)
+        return [name for name in columns if name is not None]
+
+    def count(self, data: Any) -> Any:
+        """Count the attempts of a log or a table; of each system, if it has several."""
+        return trueness.attempts(
+            data,
+            item=self.item,
+            passed=self.passed,
+            system=self.system,
+            cluster=self.cluster,
+            threshold=self.threshold,
+            missing_scores=self.missing_scores,
+        )
+
 
 Logs = Annotated[
     list[str],
@@ -40,107 +70,193 @@ Logs = Annotated[
 ]
 
 
-@command(like=trueness.attempts)
 def evals_command(
     log: Logs,
-    by: str | None = None,
-    pass_at: list[int] | None = None,
-    pass_hat: list[int] | None = None,
-    output: Path | None = None,
-    level: float = 0.95,
-    **words: Any,
+    item: Annotated[
+        str | None,
+        options.column("--item", help="Column with the items; of a log it is known."),
+    ] = None,
+    passed: Annotated[
+        str | None,
+        options.column(
+            "--passed",
+            help="Column, or scorer of a log, that says whether an attempt passed.",
+        ),
+    ] = None,
+    system: Annotated[
+        str | None,
+        options.column(
+            "--system", help="Column with the systems; of a log it is known."
+        ),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        options.column(
+            "--cluster", help="Column that says which items belong together."
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        options.column(
+            "--by",
+            help="Column with groups of items, such as task: also a rate for each.",
+        ),
+    ] = None,
+    pass_at: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--pass-at",
+            metavar="NUMBER",
+            help="Also how often one of so many attempts passes; takes several.",
+        ),
+    ] = None,
+    pass_hat: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--pass-hat",
+            metavar="NUMBER",
+            help="Also how often all of so many attempts pass; takes several.",
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        options.number(
+            "--threshold",
+            help="Grade from which on an attempt passes, if verdicts are grades.",
+        ),
+    ] = None,
+    missing_scores: Annotated[
+        str,
+        typer.Option(
+            "--missing-scores",
+            metavar="HOW",
+            help="Attempts without a verdict: drop, or fail.",
+        ),
+    ] = "drop",
+    output: options.ReportFile = None,
+    level: options.Level = 0.95,
+    json: options.Json = False,
+    plot: options.Plot = None,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> shell.CommandAnswer:
     """How often do systems pass? pass@k, paired tests, leaderboards, from logs.
 
-    --passed COLUMN: Column, or scorer of a log, that says whether an attempt passed.
-    --item COLUMN: Column with the items; of a log it is known.
-    --system COLUMN: Column with the systems; of a log it is known.
-    --cluster COLUMN: Column that says which items belong together.
-    --by COLUMN: Column with groups of items, such as task: also a rate for each.
-    --pass-at NUMBER: Also how often one of so many attempts passes; takes several.
-    --pass-hat NUMBER: Also how often all of so many attempts pass; takes several.
-    --threshold: Grade from which on an attempt passes, if verdicts are grades.
-    --missing-scores HOW: Attempts without a verdict: drop, or fail.
-    --output, -o FILE: Write a report with figures to this HTML file.
-
-    Example: trueness evals sample:judges --item pair --passed truth --by kind
+    Example:
+    trueness evals sample:judges --item pair --passed truth --by kind
     """
+    columns = AttemptColumns(
+        item=item,
+        passed=passed,
+        system=system,
+        cluster=cluster,
+        threshold=threshold,
+        missing_scores=missing_scores,
+    )
     with progress("Counting", unit=""):
         logs = {place: read_evals(sample_path(place)) for place in log}
-        _named(logs, words["item"], words["passed"])
-        runs = _runs(logs, words)
-        parts = parts_of(logs, by or "", columns_named(words))
-        groups = {g: _runs(part, words) for g, part in parts.items()}
-    asked: Any = {"pass_at": pass_at or (), "pass_hat": pass_hat or (), "by": by or ""}
+        _check_columns_named(logs, columns)
+        runs = _count_runs(logs, columns)
+        parts = parts_of(logs, by or "", columns.names)
+        groups = {group: _count_runs(part, columns) for group, part in parts.items()}
     with progress("Comparing", unit=""):
-        found = how_often(runs, groups=groups, level=level, **asked)
-    shell.write_report(evals_page(found, ", ".join(log)), output)
-    one = next(iter(found.numbers["systems"].values()))
+        finding = how_often(
+            runs,
+            groups=groups,
+            level=level,
+            pass_at=pass_at or (),
+            pass_hat=pass_hat or (),
+            by=by or "",
+        )
+    shell.write_report(evals_page(finding, ", ".join(log)), output)
     return shell.answered(
-        found,
-        chart=lambda: trueness.plots.pass_rates(
-            trueness.leaderboard(runs, level=level) if len(runs) > 1 else one
-        ),
-        about=about_attempts(log, words | {"by": by}, list(runs.values())),
+        finding,
+        chart=lambda: _chart(runs, finding.numbers["systems"], level),
+        about=about_attempts(log, columns, list(runs.values()), by=by),
     )
+
+
+def _chart(runs: Mapping[str, Attempts], rates: Mapping[str, Any], level: float) -> Any:
+    """Draw the leaderboard, or the pass rate of a single system."""
+    if len(runs) > 1:
+        return trueness.plots.pass_rates(trueness.leaderboard(runs, level=level))
+    return trueness.plots.pass_rates(next(iter(rates.values())))
 
 
 def about_attempts(
-    logs: list[str], words: Mapping[str, Any], parts: list[Attempts]
+    logs: list[str],
+    columns: AttemptColumns,
+    attempts: Sequence[Attempts],
+    by: str | None = None,
 ) -> dict[str, Any]:
     """Say which files and columns, and how many attempts, an answer is about."""
-    passed, tried = (
-        sum(int(getattr(a, k).sum()) for a in parts) for k in ("passed", "tried")
+    passed = sum(int(part.passed.sum()) for part in attempts)
+    tried = sum(int(part.tried.sum()) for part in attempts)
+    missing = sum(part.missing for part in attempts)
+    return shell.about_cases(
+        ", ".join(logs),
+        {
+            "label": columns.passed,
+            "scores": [],
+            "count": None,
+            "weight": None,
+            "cluster": columns.cluster,
+            "by": by,
+        },
+        n=tried + missing,
+        neg=tried - passed,
+        pos=passed,
+        unknown=missing,
     )
-    missing = sum(a.missing for a in parts)
-    columns = {"label": words["passed"], "scores": [], "count": None, "weight": None}
-    columns |= {k: words[k] for k in ("cluster", "by")}
-    cases = (tried + missing, tried - passed, passed, missing)
-    return shell.about_cases(", ".join(logs), columns, *cases)
 
 
-def _named(logs: Mapping[str, Any], item: str | None, passed: str | None) -> None:
+def _check_columns_named(logs: Mapping[str, Any], columns: AttemptColumns) -> None:
     """Stop at a table of which nobody said what its columns hold."""
     for place, data in logs.items():
-        if not isinstance(data, VerdictLog) and None in (item, passed):
+        unnamed = columns.item is None or columns.passed is None
+        if unnamed and not isinstance(data, VerdictLog):
             raise InputError(
                 f"{place} is a table. Say which columns hold the items and the "
                 f"verdicts: --item NAME --passed NAME. It has "
-                f"{listing(names_of_evals(data), 12)}."
+                f"{listing(names_of_evals(data), 12)}.",
+                option="item" if columns.item is None else "passed",
+                choices=names_of_evals(data),
             )
 
 
-def _runs(logs: Mapping[str, Any], words: Mapping[str, Any]) -> dict[str, Attempts]:
+def _count_runs(
+    logs: Mapping[str, Any], columns: AttemptColumns
+) -> dict[str, Attempts]:
     """Count every log; each is a system of its own unless it names several."""
-    out: dict[str, Attempts] = {}
+    runs: dict[str, Attempts] = {}
     for place, data in logs.items():
-        found = trueness.attempts(data, **words)
-        several = found if isinstance(found, dict) else {_name(place, logs): found}
-        for name, a in several.items():  # shards of one system add up
-            out[name] = out[name] + a if name in out else a
-    return out
+        counted = columns.count(data)
+        by_system = counted if isinstance(counted, dict) else None
+        if by_system is None:
+            by_system = {_system_name(place, logs): counted}
+        for name, attempts in by_system.items():
+            # shards of one system add up
+            runs[name] = runs[name] + attempts if name in runs else attempts
+    return runs
 
 
-def _name(place: str, logs: Mapping[str, Any]) -> str:
+def _system_name(place: str, logs: Mapping[str, Any]) -> str:
     """Name a log of one system: by what it says itself, or by its file."""
     if len(logs) == 1:
         return ""
-    own = [
-        tuple(dict.fromkeys(map(str, log.columns[SYSTEM])))
-        if isinstance(log, VerdictLog)
-        else ()
-        for log in logs.values()
-    ]
-    if all(len(names) == 1 and names[0] for names in own) and len({*own}) == len(own):
-        return own[list(logs).index(place)][0]
-    stems = [Path(x).stem for x in logs]
+    named = {other: _systems_named(log) for other, log in logs.items()}
+    each_names_one = all(len(names) == 1 and names[0] for names in named.values())
+    if each_names_one and len(set(named.values())) == len(logs):
+        return named[place][0]
+    stems = [Path(other).stem for other in logs]
     return Path(place).stem if len(set(stems)) == len(stems) else place
 
 
-def columns_named(words: Mapping[str, Any]) -> list[str]:
-    """Which columns does a count of attempts need?"""
-    roles = ("item", "passed", "system", "cluster")
-    return [words[role] for role in roles if words.get(role)]
+def _systems_named(log: Any) -> tuple[str, ...]:
+    """Return the systems that a log names; none for a table."""
+    if not isinstance(log, VerdictLog):
+        return ()
+    return tuple(dict.fromkeys(map(str, log.columns[SYSTEM])))
 
 
 def parts_of(
@@ -150,67 +266,28 @@ def parts_of(
 
     ``names`` are the columns that the rows of a table keep.
     """
-    text = {}
-    for place, data in logs.items() if by else ():
+    if not by:
+        return {}
+    values_of_log: dict[str, Any] = {}
+    for place, data in logs.items():
         held = names_of_evals(data)
         if by not in held:
             raise InputError(
-                f"{place} has no column {by!r}. It has {listing(held, 12)}."
+                f"{place} has no column {by!r}. It has {listing(held, 12)}.",
+                option="by",
+                choices=held,
             )
-        text[place] = np.array([str(v) for v in columns_of_evals(data, [by])[by]])
-    every = dict.fromkeys(v for values in text.values() for v in values.tolist())
-    return {
-        g: {
-            p: rows_of_evals(d, text[p] == g, names)
-            for p, d in logs.items()
-            if g in text[p]
-        }
-        for g in every
-    }
+        values = columns_of_evals(data, [by])[by]
+        values_of_log[place] = np.array([str(value) for value in values])
 
-
-@command(
-    ONE_SCORE,
-    like=trueness.reader_study,
-    without=("seed", "count", "by"),
-    cannot="reader_study",
-    methods=COVARIANCES,
-)
-def readers_command(
-    request: Request,
-    reader: str = "reader",
-    treatment: str = "treatment",
-    case: str = "case",
-    metric: str = "auc",
-    **words: Any,
-) -> shell.CommandAnswer:
-    """Do readers do better with one treatment? Multi-reader multi-case studies.
-
-    --reader COLUMN: Column with the readers.
-    --treatment COLUMN: Column with the treatments.
-    --case COLUMN: Column with the cases.
-    --metric: auc, or a metric at a threshold: recall, specificity, ...
-    --threshold: The threshold of such a metric.
-    --fixed WHAT: What is taken as fixed, not as a sample: readers, or cases.
-    --covariance: How the covariances are estimated: {methods} (one-shot variance).
-    --pairs: Where some treatments share more cases or have more readers than others:
-        own variance of each pair, or pooled as in MRMCaov.
-    --margin: Largest loss that would not matter (for non-inferiority).
-    --reference: Limits and tests by student (with Hillis' degrees of freedom), logit
-        (tests against a margin keep their level near 1), or behrens-fisher (keeps its
-        level with two to four readers).
-
-    Example: trueness readers sample:readers --label truth --score rating
-    """
-    chosen = request.chosen
-    words |= {"reader": reader, "treatment": treatment, "case": case, "metric": metric}
-    words |= {"label": chosen.label, "score": chosen.scores[0], "level": request.level}
-    with progress("Comparing", unit=""):
-        columns = (reader, treatment, case, str(chosen.label), chosen.scores[0])
-        rows = request.source.only(columns).to_arrow_table()
-        found = trueness.reader_study(rows, positive=chosen.positive, **words)
-    return shell.answered(
-        compared_by_readers(found),
-        counted=Tally([0.0], neg=[found.n_neg], pos=[found.n_pos]),
-        chart=lambda: trueness.plots.reader_results(found),
+    every_value = dict.fromkeys(
+        value for values in values_of_log.values() for value in values.tolist()
     )
+    return {
+        value: {
+            place: rows_of_evals(data, values_of_log[place] == value, names)
+            for place, data in logs.items()
+            if value in values_of_log[place]
+        }
+        for value in every_value
+    }

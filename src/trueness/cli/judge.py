@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 import trueness
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.options import choice
 from trueness._core.progress import progress
 from trueness.cli import _shell as shell
+from trueness.cli import options
 from trueness.cli._columns import Request, choose, count_panel, with_verdicts
-from trueness.cli._command import Columns, File, command, say_what_was_taken
+from trueness.cli._request import refuse_design, say_what_was_taken
 from trueness.cli._source import (
     Source,
     in_memory,
@@ -33,9 +35,7 @@ from trueness.counts.values import Panel
 from trueness.data.column_roles import Guess, Table, not_found, votes_among
 from trueness.data.engines import quoted, reading, text_in_sql
 from trueness.data.verdict_logs import CLUSTER, ITEM, SYSTEM, is_log, read_verdicts
-from trueness.findings.without_labels import ALL, how_good_tests, judged, pass_rates
-from trueness.nogold.combinations import best_combination
-from trueness.nogold.fitting import latent_class
+from trueness.findings.without_labels import ALL, judged, pass_rates
 from trueness.nogold.label_plans import plan_labels
 from trueness.nogold.rate import Rate, prevalence
 from trueness.nogold.rate_comparison import RateComparison, compare_prevalence
@@ -286,92 +286,106 @@ def with_labels(
         return Source(source.name, in_memory(rows.to_arrow_table()))
 
 
-VOTES = Columns("vote", guess_votes, least=2, needs_label=False)
-
-
-@command(VOTES, without=("unlabelled",), cannot="latent_class")
-def nogold_command(
-    request: Request,
-    yes: str | None = None,
-    criterion: str = "product",
-    dependence: str = "shared",
-    labelled: str = "random",
-    draws: int = 10_000,
-) -> shell.CommandAnswer:
-    """How good is each test, and how common is the condition, if the truth is unknown?
-
-    --criterion: Criterion of the best combination: product, squares, sum or min of
-        sensitivity and specificity, or a metric such as "cost(fp=1, fn=5)".
-    --dependence: May tests make the same errors ("shared")? Then verdicts alone give
-        wide intervals. "none" takes for granted that they do not.
-    --labelled HOW: If some cases have a label, how they were chosen: random or "by
-        verdict". Labels then answer, with the same rate as trueness judge.
-    --draws: Effective number of posterior draws.
-
-    Example: trueness nogold sample:hiv --vote V1 --vote V2 --vote V3 --vote V4 \
---count count
-    """
-    with progress("Counting", unit=""):
-        request = with_verdicts(request, yes)
-        panel = count_panel(request)
-        populations = count_panel(request, by=True) if request.chosen.by else {}
-    data = {str(g): p for g, p in populations.items()} or panel
-    words = {"draws": draws, "dependence": dependence, "labelled": labelled}
-    with progress("Without a gold standard", 2, "questions") as one_more:
-        found = latent_class(data, rng=request.seed, level=request.level, **words)
-        one_more(1)
-        best = best_combination(found, criterion=criterion)
-        one_more(1)
-    return shell.answered(
-        how_good_tests(panel, found, best, str(request.chosen.by)),
-        counted=panel,
-        chart=lambda: trueness.plots.posterior_densities(found),
-    )
-
-
-@command(cannot="prevalence")
 def judge_command(
-    file: File,
-    judge: list[str] | None = None,
-    label: str | None = None,
-    labelled: str | None = None,
-    system: str | None = None,
-    item: str | None = None,
-    cluster: str | None = None,
-    verdict: str | None = None,
-    yes: str | None = None,
-    abstain: list[str] | None = None,
-    labels: str | None = None,
-    next: int = 0,
-    half_width: float | None = None,
-    output: Path | None = None,
-    positive: str | None = None,
-    count: str | None = None,
-    level: float = 0.95,
-    seed: int = 0,
+    file: options.File,
+    judge: Annotated[
+        list[str] | None,
+        options.column(
+            "--judge",
+            help="Column with the verdicts of a judge, 0 and 1 or grades; repeat it "
+            "for each. With --verdict, the column with the names of the judges.",
+        ),
+    ] = None,
+    label: options.Label = None,
+    labelled: Annotated[
+        str | None,
+        typer.Option(
+            "--labelled",
+            metavar="HOW",
+            help='How the labelled cases were chosen: random, "by verdict" or "by '
+            'truth".',
+        ),
+    ] = None,
+    system: Annotated[
+        str | None,
+        options.column("--system", help="Column with the systems to compare."),
+    ] = None,
+    item: Annotated[
+        str | None,
+        options.column("--item", help="Column with the items that were answered."),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        options.column(
+            "--cluster",
+            help="Column that says which answers are repeats of one item (epochs, "
+            "attempts); of a log it is known.",
+        ),
+    ] = None,
+    verdict: Annotated[
+        str | None,
+        options.column(
+            "--verdict", help="Of a table with a row per verdict: its column."
+        ),
+    ] = None,
+    yes: options.Yes = None,
+    abstain: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--abstain",
+            metavar="VALUE",
+            help="Verdict that counts as missing, such as unsure; repeat it for "
+            "several.",
+        ),
+    ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            "--labels", metavar="FILE", help="File with the labels, joined by --item."
+        ),
+    ] = None,
+    next: Annotated[
+        int,
+        typer.Option(
+            "--next",
+            metavar="NUMBER",
+            help="Number of cases to label next; answers which.",
+        ),
+    ] = 0,
+    half_width: Annotated[
+        float | None,
+        options.number(
+            "--half-width",
+            metavar="WIDTH",
+            help="Wanted half-width of the interval; answers how many labels it takes.",
+        ),
+    ] = None,
+    output: options.ReportFile = None,
+    positive: options.Positive = None,
+    count: options.Count = None,
+    weight: Annotated[str | None, options.unsupported("--weight")] = None,
+    sampling: Annotated[str | None, options.unsupported("--sampling")] = None,
+    prevalence: Annotated[str | None, options.unsupported("--prevalence")] = None,
+    level: options.Level = 0.95,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+    plot: options.Plot = None,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> shell.CommandAnswer:
-    """What is the true pass rate if judges make errors? Reads tables and logs.
+    r"""What is the true pass rate if judges make errors? Reads tables and logs.
 
-    --judge COLUMN: Column with the verdicts of a judge, 0 and 1 or grades; repeat it
-        for each. With --verdict, the column with the names of the judges.
-    --labelled HOW: How the labelled cases were chosen: random, "by verdict" or "by
-        truth".
-    --system COLUMN: Column with the systems to compare.
-    --item COLUMN: Column with the items that were answered.
-    --cluster COLUMN: Column that says which answers are repeats of one item (epochs,
-        attempts); of a log it is known.
-    --verdict COLUMN: Of a table with a row per verdict: its column.
-    --abstain VALUE: Verdict that counts as missing, such as unsure; repeat it for
-        several.
-    --labels FILE: File with the labels, joined by --item.
-    --next NUMBER: Number of cases to label next; answers which.
-    --half-width WIDTH: Wanted half-width of the interval; answers how many labels it
-        takes.
-    --output, -o FILE: Write a report with figures to this HTML file.
-
-    Example: trueness judge sample:judges --judge skywork_gemma_27b \
---judge internlm2_20b --label human --labelled random
+    Example:
+    trueness judge sample:judges --judge skywork_gemma_27b \
+        --judge internlm2_20b --label human --labelled random
     """
+    refuse_design(
+        "judge",
+        "prevalence",
+        weight=weight,
+        sampling=sampling,
+        prevalence=prevalence,
+    )
     if labelled is not None:
         choice(labelled, LABELLED, "--labelled")
     with progress("Reading", unit=""):
@@ -386,31 +400,43 @@ def judge_command(
         request = with_verdicts(request, for_verdicts(request, yes), abstain or ())
         panel = count_panel(request)
         systems = count_panel(request, by=True) if request.chosen.by else {}
-    panels = {str(s): p for s, p in systems.items()} or {ALL: panel}
+    panels = {str(name): part for name, part in systems.items()} or {ALL: panel}
+
     with progress("Estimating the pass rate", unit=""):
         rates = rates_of(panels, labelled, level, seed)
         compared = compared_of(request, panels, rates, item, labelled)
-        plans: dict[str, dict[str, Any]] = {s: {} for s in rates}
-        for s, r in rates.items():  # more labels, where that was asked
-            if next:
-                plans[s]["next"] = r.label_next(next)
-            if half_width is not None:
-                held = panels[s].without_clusters()
-                plans[s]["needed"] = plan_labels(
-                    held, half_width=half_width, level=r.level
-                )
+        plans = {
+            name: _label_plans(rate, panels[name], next, half_width)
+            for name, rate in rates.items()
+        }
     if output is not None:
         page = judged(rates, panels, compared, source=source.name)
         shell.write_report(page, output)
     return shell.answered(
         pass_rates(rates, compared, plans),
-        chart=lambda: (
-            trueness.plots.judge_rates(rates)
-            if len(rates) > 1
-            else trueness.plots.judge_plane(*rates.values())
-        ),
+        chart=lambda: _chart(rates),
         about=shell.about(request, panel),
     )
+
+
+def _label_plans(
+    rate: Rate, panel: Panel, number: int, half_width: float | None
+) -> dict[str, Any]:
+    """Say which cases to label next, and how many labels an interval takes."""
+    plans: dict[str, Any] = {}
+    if number:
+        plans["next"] = rate.label_next(number)
+    if half_width is not None:
+        plans["needed"] = plan_labels(
+            panel.without_clusters(), half_width=half_width, level=rate.level
+        )
+    return plans
+
+
+def _chart(rates: Mapping[str, Rate]) -> Any:
+    if len(rates) > 1:
+        return trueness.plots.judge_rates(rates)
+    return trueness.plots.judge_plane(*rates.values())
 
 
 def rates_of(

@@ -1,148 +1,279 @@
-"""What do I send to my boss? The report, the demonstration and the workbench."""
+"""What do I send to my boss? One HTML file."""
 
 from __future__ import annotations
 
-import webbrowser
 from dataclasses import replace
-from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import trueness
-from trueness import samples
 from trueness._core.checks.errors import InputError
 from trueness._core.files import is_device
-from trueness._core.imports import handler, required
 from trueness._core.progress import progress
 from trueness.calibration.calibrators import CALIBRATORS
-from trueness.cli import _columns as columns
-from trueness.cli._command import Columns, command
-from trueness.cli._shell import CommandAnswer, say, spoken, write_report
+from trueness.cli import options
+from trueness.cli._columns import (
+    Request,
+    classes_of,
+    count_classes,
+    count_panel,
+    with_verdicts,
+)
+from trueness.cli._missing_scores import naming_rows_without_score
+from trueness.cli._request import SCORES, ColumnRule, read_request
+from trueness.cli._shell import CommandAnswer, about, spoken, write_report
 from trueness.cli._source import known
-from trueness.cli.evaluate import rule_typed
-from trueness.cli.judge import open_verdicts
+from trueness.cli.threshold import read_rule
 from trueness.counts.values import Panel, Tally
 from trueness.data.cleaning import listening, tell
 from trueness.data.column_roles import several_scores
-from trueness.data.files import scan, tables_of
 from trueness.ensembles.combiners import COMBINERS
 from trueness.findings.page import page_about, with_cleaned
 from trueness.findings.records import Page
-from trueness.findings.trust import which_leaves
 
-MODELS = ("boosting", "logistic", "adaboost", "forest", "neighbours")
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
+VERDICTS = ColumnRule("vote", several_scores, needs_label=False)
 
 
-COLUMNS = Columns("score", several_scores, instead="vote")
-
-
-@command(COLUMNS, ranges=True, maps=CALIBRATORS, combiners=COMBINERS)
 def report_command(
-    request: columns.Request,
-    vote: list[str] | None = None,
-    yes: str | None = None,
-    output: Path = Path("report.html"),
-    maximize: str | None = None,
-    minimize: str | None = None,
-    subject_to: list[str] | None = None,
-    cost_fp: float | None = None,
-    cost_fn: float | None = None,
-    at: str | None = None,
-    calibrate: str = "",
-    half_width: float | None = None,
-    classifier: str = "",
-    combine: str = "",
-    site: str | None = None,
-    title: str = "",
+    file: options.File,
+    label: options.Label = None,
+    score: options.Scores = None,
+    vote: options.Votes = None,
+    yes: options.Yes = None,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="HTML file to write.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = Path("report.html"),
+    maximize: options.Maximize = None,
+    minimize: options.Minimize = None,
+    subject_to: options.SubjectTo = None,
+    cost_fp: Annotated[
+        float | None, options.number("--cost-fp", help="Cost of a false positive.")
+    ] = None,
+    cost_fn: Annotated[
+        float | None,
+        options.number(
+            "--cost-fn", help="Cost of a false negative (a missed positive)."
+        ),
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at",
+            metavar="RULE",
+            help="Threshold in use, or a rule that --save of threshold has written.",
+        ),
+    ] = None,
+    calibrate: Annotated[
+        str,
+        typer.Option(
+            "--calibrate",
+            metavar="METHOD",
+            help="Add what calibration by this method would change: "
+            f"{', '.join(CALIBRATORS)}.",
+        ),
+    ] = "",
+    half_width: Annotated[
+        float | None,
+        options.number(
+            "--half-width",
+            metavar="WIDTH",
+            help="Add how many cases an interval of the AUC of plus or minus this "
+            "width needs.",
+        ),
+    ] = None,
+    classifier: Annotated[
+        str,
+        options.column(
+            "--classifier",
+            help="Score that --calibrate and --half-width are about; by default the "
+            "one that ranks best.",
+        ),
+    ] = "",
+    combine: Annotated[
+        str,
+        typer.Option(
+            "--combine",
+            metavar="METHOD",
+            help="Way to combine several scores that the report describes, by default "
+            f"the best one: {', '.join(COMBINERS)}.",
+        ),
+    ] = "",
+    site: Annotated[
+        str | None,
+        options.column(
+            "--site",
+            help="Column with sites that are a sample of sites: adds what the next one "
+            "will do.",
+        ),
+    ] = None,
+    title: Annotated[
+        str, typer.Option("--title", metavar="TEXT", help="Title of the report.")
+    ] = "",
+    positive: options.Positive = None,
+    count: options.Count = None,
+    by: options.By = None,
+    decimal: options.Decimal = None,
+    missing_scores: options.MissingScores = None,
+    strict: options.Strict = False,
+    weight: options.Weight = None,
+    cluster: options.Cluster = None,
+    sampling: options.Sampling = None,
+    prevalence: options.Prevalence = None,
+    unlabelled: options.Unlabelled = None,
+    level: options.Level = 0.95,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+    plot: options.Plot = None,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> CommandAnswer:
     """Write a report: one HTML file that works offline, to be sent to anyone.
 
-    --output, -o: HTML file to write.
-    --cost-fp: Cost of a false positive.
-    --cost-fn: Cost of a false negative (a missed positive).
-    --calibrate METHOD: Add what calibration by this method would change:
-        {maps}.
-    --half-width WIDTH: Add how many cases an interval of the AUC of plus or minus this
-        width needs.
-    --classifier COLUMN: Score that --calibrate and --half-width are about; by default
-        the one that ranks best.
-    --combine METHOD: Way to combine several scores that the page speaks of, by default
-        the best one: {combiners}.
-    --site COLUMN: Column with sites that are a sample of sites: adds what the next one
-        will do.
-    --title: Title of the report.
-
-    Example: trueness report sample:west_nile --label virus -o report.html
+    Example:
+    trueness report sample:west_nile --label virus -o report.html
     """
-    if not is_device(output) and output.suffix.lower() not in ("", ".html", ".htm"):
-        pdf = " Open it in a browser and print it to a PDF file."
-        raise InputError(  # before the work
-            f"The report is an HTML page, so the name {output} would be misleading. "
-            f"Type -o {output.with_suffix('.html')}."
-            + (pdf if output.suffix.lower() == ".pdf" else "")
+    if vote and score:
+        raise InputError(
+            "--vote is for tests without labels, --score for scores with labels. Type "
+            "one of them."
         )
-    if (cost_fp is None) != (cost_fn is None):
-        raise InputError("Both costs are needed. Type --cost-fp 1 --cost-fn 20.")
-    costs = None if cost_fp is None else {"fp": cost_fp, "fn": cost_fn}
+    request = read_request(
+        VERDICTS if vote else SCORES,
+        file=file,
+        label=label,
+        columns=vote or score or (),
+        positive=positive,
+        count=count,
+        by=by,
+        decimal=decimal,
+        missing_scores=missing_scores,
+        strict=strict,
+        weight=weight,
+        cluster=cluster,
+        sampling=sampling,
+        prevalence=prevalence,
+        unlabelled=unlabelled,
+        takes_range=True,
+        keep_order=True,
+        level=level,
+        seed=seed,
+    )
+    _check_name_of_page(output)
+    cost = _read_cost(cost_fp, cost_fn)
     if vote:
-        share = request.chosen.prevalence or request.prevalences
-        if any(
-            (maximize, minimize, subject_to, costs, request.chosen.by, share, at, site)
-        ):
+        of_thresholds = (maximize, minimize, subject_to, cost, prevalence, at)
+        if any(of_thresholds) or by or site:
             raise InputError(
                 "--vote is for tests without known labels, where there is no threshold "
                 "to choose. Leave out --maximize, --minimize, --subject-to, "
                 "--prevalence, --at, costs, --by and --site."
             )
-        request = columns.with_verdicts(request, yes)
-    with progress("Counting", unit=""), listening() as cleaned:
-        counted, groups = _counted(request, {} if vote else columns.classes_of(request))
-        sites = None if site is None else _counted_by_site(request, site)
-    asked: dict[str, Any] = {"maximize": maximize, "minimize": minimize, "title": title}
-    asked |= {"calibrator": calibrate, "half_width": half_width, "combiner": combine}
-    asked |= {"classifier": classifier, "cost": costs, "at": rule_typed(at)}
-    asked |= {"prevalences": request.prevalences, "subject_to": subject_to or ()}
-    asked |= {"level": request.level, "rng": request.seed, "groups": groups}
-    asked |= {"sites": sites}
-    with progress("Making the report", unit=""):
-        several, source = isinstance(counted, dict), request.source.name
-        page = page_about(counted, source=source, classes=several, **asked)
+        request = with_verdicts(request, yes)
+
+    with naming_rows_without_score(request):
+        with progress("Counting", unit=""), listening() as cleaned:
+            score_of_class = {} if vote else classes_of(request)
+            counts, groups = _count(request, score_of_class)
+            sites = None if site is None else _count_by_site(request, site)
+        with progress("Making the report", unit=""):
+            page = page_about(
+                counts,
+                title=title,
+                source=request.source.name,
+                classes=bool(score_of_class),
+                groups=groups,
+                sites=sites,
+                maximize=maximize,
+                minimize=minimize,
+                subject_to=subject_to or (),
+                cost=cost,
+                at=read_rule(at),
+                prevalences=request.prevalences,
+                calibrator=calibrate,
+                half_width=half_width,
+                classifier=classifier,
+                combiner=combine,
+                level=level,
+                rng=seed,
+            )
     tell(cleaned)
     page = with_cleaned(page, cleaned)
     return CommandAnswer(
-        report_result(page, output, write_report(page, output)),
+        result=report_result(page, output, write_report(page, output)),
         # a page that goes to a device such as /dev/stdout goes there alone
-        [] if is_device(output) else report_words(page),
-        chart=partial(_chart, request, counted),
-        counted=next(iter(counted.values())) if several else counted,
+        parts=[] if is_device(output) else report_words(page),
+        chart=lambda: _chart(request, counts),
+        about=about(request, _first_counts(counts)),
     )
 
 
-def _counted(request: columns.Request, classes: dict[Any, str]) -> tuple[Any, Any]:
+def _check_name_of_page(output: Path) -> None:
+    """Stop before the work at a name that promises something else than a page."""
+    ending = output.suffix.lower()
+    if is_device(output) or ending in ("", ".html", ".htm"):
+        return
+    pdf = (
+        " Open it in a browser and print it to a PDF file." if ending == ".pdf" else ""
+    )
+    raise InputError(
+        f"The report is an HTML page, so the name {output} would be misleading. "
+        f"Type -o {output.with_suffix('.html')}.{pdf}",
+        option="output",
+    )
+
+
+def _read_cost(
+    false_positive: float | None, false_negative: float | None
+) -> dict[str, float] | None:
+    """Return the costs of both errors, or None where there are none."""
+    if false_positive is None and false_negative is None:
+        return None
+    if false_positive is None or false_negative is None:
+        raise InputError(
+            "Both costs are needed. Type --cost-fp 1 --cost-fn 20.",
+            option="cost_fp" if false_positive is None else "cost_fn",
+        )
+    return {"fp": false_positive, "fn": false_negative}
+
+
+def _first_counts(counts: Panel | Tally | dict[str, Tally]) -> Panel | Tally:
+    """Return counts that know how many cases there are; classes share them."""
+    if isinstance(counts, dict):
+        return next(iter(counts.values()))
+    return counts
+
+
+def _count(request: Request, score_of_class: dict[Any, str]) -> tuple[Any, Any]:
     """Count all scores together, or each class against the rest, and the groups."""
-    if classes:
-        return columns.count_classes(request, classes), None
-    whole = columns.count_panel(request)
-    return whole, columns.count_panel(request, by=True) if request.chosen.by else None
+    if score_of_class:
+        return count_classes(request, score_of_class), None
+    counts = count_panel(request)
+    groups = count_panel(request, by=True) if request.chosen.by else None
+    return counts, groups
 
 
-def _counted_by_site(request: columns.Request, site: str) -> Any:
+def _count_by_site(request: Request, site: str) -> Any:
     """Count all scores together at each site."""
     known(request.source, site, "--site")
     chosen = replace(request.chosen, by=site)
     rows = request.source.only(chosen.columns)
-    return columns.count_panel(replace(request, chosen=chosen, rows=rows), by=True)
+    return count_panel(replace(request, chosen=chosen, rows=rows), by=True)
 
 
-def _chart(request: columns.Request, counted: Panel | dict[str, Tally]) -> object:
+def _chart(request: Request, counted: Panel | dict[str, Tally]) -> object:
     if isinstance(counted, dict) or (counted.n_pos and counted.n_neg):
         return trueness.plots.roc(counted)
-    found = trueness.latent_class(counted, rng=request.seed, level=request.level)
-    return trueness.plots.posterior_densities(found)
+    posterior = trueness.latent_class(counted, rng=request.seed, level=request.level)
+    return trueness.plots.posterior_densities(posterior)
 
 
 def report_result(page: Page, output: Path, size: int) -> dict[str, Any]:
@@ -162,121 +293,3 @@ def report_words(page: Page) -> list[Any]:
     for question, notes in page.answers:
         lines += [question, *(f"  {s}" for s in spoken(notes))] if notes else []
     return lines
-
-
-@command()
-def demo_command(folder: Path = Path("demo_output")) -> CommandAnswer:
-    """Evaluate the sample data, say what was found and write a report.
-
-    --folder, -o: Folder for the files.
-
-    Example: trueness demo
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as err:
-        words = f"the folder {folder} cannot be made: {err.strerror}"
-        raise OSError(err.errno, words) from err
-    traps = trueness.panel(
-        scan(samples.path("west_nile")), label="virus", scores=list(MODELS)
-    )
-    with progress("Looking at the sample", unit=""):
-        page = page_about(
-            traps,
-            title="West Nile virus in mosquito traps",
-            source="sample:west_nile",
-            maximize="precision",
-            subject_to=["recall >= 0.8"],
-        )
-        tree = trueness.leaves(
-            scan(samples.path("leaves")), node="leaf", label="virus", count="n"
-        )
-        leaves = which_leaves(tree.report())
-    written = {folder / "report.html": "the full report, with a slider"}
-    with progress("Writing the files", unit=""):
-        write_report(page, folder / "report.html", say_so=False)
-        # pictures are an extra, which the command line does without
-        if all(find_spec(library) for library in ("altair", "vl_convert")):
-            trueness.plots.save(trueness.plots.roc(traps), folder / "roc.svg")
-            written[folder / "roc.svg"] = "ROC curves of the five models"
-    steps = [*page.answers, (leaves.question, leaves.answer)]
-    parts: list[Any] = [
-        f"Five models predict West Nile virus in {traps.n:,} mosquito traps of "
-        f"Chicago; {traps.n_pos} of them had it."
-    ]
-    for title, notes in steps:
-        parts += ["", title, *spoken(notes)]
-    parts += ["", "Files:", *(f"  {path}  {what}" for path, what in written.items())]
-    parts += [
-        "",
-        "To look around in the browser: trueness app sample:west_nile",
-        "Now with your own file: trueness report FILE --label Y --score P",
-    ]
-    result = {
-        "steps": [{"title": title, "sentences": spoken(said)} for title, said in steps],
-        "files": [{"path": str(p), "what": what} for p, what in written.items()],
-    }
-    return CommandAnswer(result, parts, chart=lambda: trueness.plots.roc(traps))
-
-
-@command(without=("json", "plot"))
-def app_command(
-    file: Annotated[
-        str | None,
-        typer.Argument(
-            help="CSV, Parquet or JSON lines (also compressed, a folder, or "
-            "'many/*.parquet'), a database, the log of an evaluation, or "
-            "sample:west_nile. Without one, drop it on the page.",
-            metavar="FILE",
-            show_default=False,
-        ),
-    ] = None,
-    port: int = 0,
-    browser: bool = True,
-    limit: int = 512,
-    host: str = "127.0.0.1",
-    i_know: bool = False,
-) -> CommandAnswer:
-    """Look around in the browser: choose columns, move the threshold, take the report.
-
-    --port NUMBER: Port; 0 takes one that is free.
-    --browser/--no-browser: Open the page in a browser, or only print its address.
-    --limit MB: Largest upload, in megabytes.
-    --host: Address to listen on; this machine only by default.
-    --i-know: Allow another --host: others can then reach the page.
-
-    Example: trueness app sample:west_nile
-    """
-    if host not in LOOPBACK and not i_know:
-        raise InputError(
-            f"--host {host} would let other machines reach the workbench and what it "
-            "shows of your files. Leave --host out, or type --i-know as well if that "
-            "is meant."
-        )
-    if not 0 <= port < 65_536 or limit < 1:
-        raise InputError("--port must be 0 to 65535, and --limit 1 or more.")
-    for library in ("uvicorn", "starlette"):
-        required(library, "app")
-    if file is not None and "::" not in file and not tables_of(file):
-        open_verdicts(file)  # a file that cannot be read is told before anything begins
-    if host not in LOOPBACK:
-        say(
-            f"Warning: listening on {host}. Whoever has the address and its token sees "
-            "your files, and nothing is encrypted on the way."
-        )
-
-    def opened(address: str) -> None:
-        say("The workbench is open at this address; stop it with Ctrl-C:")
-        typer.echo(address)
-        if browser:
-            webbrowser.open(address)
-
-    serve = handler("serve")
-    try:
-        serve(file, host=host, port=port, limit=limit, opened=opened)
-    except OSError as err:
-        words = f"port {port} of {host} cannot be used: {err.strerror}"
-        raise OSError(err.errno, f"{words}. Type --port 0") from err
-    except KeyboardInterrupt:
-        say("Stopped.")
-    return CommandAnswer({}, [])

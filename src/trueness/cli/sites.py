@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 import trueness
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness._core.progress import progress
-from trueness.cli import _columns
+from trueness.cli import _columns, options
 from trueness.cli import _shell as shell
-from trueness.cli._command import File, command, say_what_was_taken
+from trueness.cli._request import say_what_was_taken
 from trueness.cli._source import Source, known, open_source
 from trueness.counts.values import Tally
 from trueness.data.column_roles import one_score
@@ -30,37 +32,64 @@ from trueness.sites.values import STATISTICS
 _OF_TABLES = ("recall", "specificity")
 
 
-@command(
-    measures=STATISTICS,
-    predictions=PREDICTION_INTERVALS,
-    methods=FITS,
-    without=("seed",),
-)
 def sites_command(
-    file: File,
-    site: str | None = None,
-    metric: str | None = None,
-    label: str | None = None,
-    score: str | None = None,
-    positive: str | None = None,
-    threshold: float | None = None,
-    covariate: str | None = None,
-    prediction: str = "nagashima",
-    method: str = "binomial",
-    level: float = 0.95,
+    file: options.File,
+    site: Annotated[
+        str | None,
+        options.column(
+            "--site", help="Column with the sites; not needed for 2x2 tables."
+        ),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            "--metric",
+            metavar="METRIC",
+            help=f"{', '.join(STATISTICS)}, or a metric at a threshold: recall, "
+            "precision, ... Of 2x2 tables (columns tp, fp, fn, tn) sensitivity and "
+            "specificity together.",
+        ),
+    ] = None,
+    label: options.Label = None,
+    score: options.Score = None,
+    positive: options.Positive = None,
+    threshold: Annotated[
+        float | None,
+        options.number("--threshold", help="The threshold of such a metric."),
+    ] = None,
+    covariate: Annotated[
+        str | None,
+        options.column(
+            "--covariate",
+            help="Column that may explain the differences between sites.",
+        ),
+    ] = None,
+    prediction: Annotated[
+        str,
+        typer.Option(
+            "--prediction",
+            metavar="NAME",
+            help=f"Prediction interval: {', '.join(PREDICTION_INTERVALS)}.",
+        ),
+    ] = "nagashima",
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help=f"Model of sensitivity and specificity: {', '.join(FITS)}.",
+        ),
+    ] = "binomial",
+    level: options.Level = 0.95,
+    json: options.Json = False,
+    plot: options.Plot = None,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> shell.CommandAnswer:
     """Does it hold at every site, and at the next? Meta-analysis of accuracy.
 
-    --site COLUMN: Column with the sites; not needed for 2x2 tables.
-    --metric: {measures}, or a metric at a threshold: recall, precision, ... Of 2x2
-        tables (columns tp, fp, fn, tn) sensitivity and specificity together.
-    --score, -s COLUMN: Column with the score.
-    --threshold: The threshold of such a metric.
-    --covariate COLUMN: Column that may explain the differences between sites.
-    --prediction: Prediction interval: {predictions}.
-    --method: Model of sensitivity and specificity: {methods}.
-
-    Example: trueness sites sample:studies
+    Example:
+    trueness sites sample:studies
     """
     source = open_source(file)
     of_tables = has_study_tables(source.types)

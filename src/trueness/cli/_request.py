@@ -1,0 +1,207 @@
+"""Which data is a command asked about? The file is opened, its columns are chosen.
+
+``read_request`` turns the options that commands share into a :class:`Request`. It says
+on standard error which columns were taken that nobody named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+from trueness._core.checks.errors import InputError, UnsupportedDesign
+from trueness._core.checks.words import listing
+from trueness._core.records import shown
+from trueness.cli import _shell as shell
+from trueness.cli._columns import (
+    Chosen,
+    Request,
+    choose,
+    looks_counted,
+    read_share,
+    refuse_cleaned,
+)
+from trueness.cli._long_files import refuse_long_file
+from trueness.cli._source import WHOLE_TYPES, Source, open_source
+from trueness.counts.answers import refusal
+from trueness.counts.design import CANNOT
+from trueness.data.cleaning import listening, tell
+from trueness.data.column_roles import (
+    Guess,
+    label_of_some,
+    one_score,
+    several_scores,
+)
+from trueness.data.storage import are_counts, count_columns_of
+
+MOST_NAMED = 12  # columns that are named in a sentence
+
+
+@final
+@dataclass(frozen=True)
+class ColumnRule:
+    """Which columns a command works on beside the labels, and what if unnamed."""
+
+    option: str  # that names them
+    guess: Guess
+    least: int = 1
+    needs_label: bool = True
+    rows_are_cases: bool = True  # else a case may have several rows
+
+
+ONE_SCORE = ColumnRule("score", one_score)
+SCORES = ColumnRule("score", several_scores)
+TWO_SCORES = ColumnRule("score", several_scores, least=2)
+
+
+def read_request(
+    rule: ColumnRule,
+    *,
+    file: str,
+    label: str | None,
+    columns: Sequence[str],
+    positive: str | None = None,
+    count: str | None = None,
+    by: str | None = None,
+    decimal: str | None = None,
+    missing_scores: str | None = None,
+    strict: bool = False,
+    weight: str | None = None,
+    cluster: str | None = None,
+    sampling: str | None = None,
+    prevalence: str | None = None,
+    unlabelled: str | None = None,
+    takes_range: bool = False,
+    keep_order: bool = False,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Request:
+    """Open the file and choose its columns; say which ones nobody had named.
+
+    ``columns`` are those of the option of the rule. ``takes_range``: the prevalence
+    may be a range. ``keep_order``: the rows will be written back.
+    """
+    with listening() as cleaned:
+        source = open_source(file, ordered=keep_order, decimal=decimal)
+        fixed_prevalence, prevalence_range = _read_prevalence(prevalence, takes_range)
+        chosen = choose(
+            source,
+            option=rule.option,
+            scores=columns,
+            guess=rule.guess,
+            needs_label=rule.needs_label,
+            label=label,
+            positive=positive,
+            count=count,
+            by=by,
+            weight=weight,
+            cluster=cluster,
+            sampling=sampling,
+            prevalence=fixed_prevalence,
+            unlabelled=unlabelled,
+            missing=missing_scores,
+            decimal=decimal,
+            strict=strict,
+        )
+        say_what_was_taken(source, chosen, rule.option)
+        if chosen.label is not None and chosen.positive is None:
+            tell(source.as_truth(chosen.label))
+    if strict:
+        refuse_cleaned(cleaned)
+    tell(cleaned)
+
+    if rule.rows_are_cases:
+        _say_if_counted(source, chosen)
+        refuse_long_file(source, chosen, compares=rule.least > 1)
+    if len(chosen.scores) < rule.least:
+        raise InputError(
+            f"This command needs {rule.least} columns or more; found "
+            f"{listing(chosen.scores)}. Type --{rule.option} NAME for each.",
+            option=rule.option,
+        )
+    rows = source.only(_columns_to_read(source, chosen))
+    return Request(source, chosen, rows, level, seed, prevalence_range)
+
+
+def _read_prevalence(
+    text: str | None, takes_range: bool
+) -> tuple[float | None, tuple[float, float] | None]:
+    """Return one prevalence, or a range where the command takes one."""
+    prevalence = read_share(text)
+    if not isinstance(prevalence, tuple):
+        return prevalence, None
+    if not takes_range:
+        raise InputError(
+            "This command needs one prevalence, and found a range. Type --prevalence "
+            f"{prevalence[0]:g}.",
+            option="prevalence",
+            example=f"{prevalence[0]:g}",
+        )
+    return None, prevalence
+
+
+def _columns_to_read(source: Source, chosen: Chosen) -> tuple[str, ...]:
+    """Return the chosen columns; of a file of counts also those that hold them."""
+    if chosen.label is None and are_counts(source.types):
+        return (*chosen.columns, *count_columns_of(source.types).values())
+    return chosen.columns
+
+
+def _say_if_counted(source: Source, chosen: Chosen) -> None:
+    """Mention a column that looks like numbers of cases and was not named."""
+    unused = looks_counted(source, chosen)
+    if unused:
+        shell.say(
+            f"Every row counts as one case. If column {unused!r} says how many cases a "
+            f"row stands for, type --count {unused}."
+        )
+
+
+def say_what_was_taken(source: Source, chosen: Chosen, option: str) -> None:
+    """Say which columns were taken unasked, and why the others were not."""
+    if chosen.missing not in (None, "drop", "refuse"):
+        raise InputError(
+            f"--missing-scores must be drop or refuse; found {chosen.missing!r}.",
+            option="missing_scores",
+            choices=("drop", "refuse"),
+        )
+    if not chosen.guessed:
+        return
+    shell.say(" ".join(chosen.guessed))
+    others = [
+        f"'{shown(name, 40)}' ({_why_not_a_score(source, name)})"
+        for name in source.types
+        if name not in chosen.columns
+    ]
+    if others:
+        more = ", ..." if len(others) > MOST_NAMED else ""
+        shell.say(f"Not taken: {', '.join(others[:MOST_NAMED])}{more}.")
+
+    label = label_of_some(source.table) if option in ("vote", "judge") else None
+    if label and label not in chosen.columns:
+        shell.say(
+            f"Column {label!r} is empty in most rows. If it holds labels, type --label "
+            f"{label}."
+        )
+
+
+def _why_not_a_score(source: Source, name: str) -> str:
+    """Return in a word or two why a column was not taken as a score."""
+    kind = source.types[name]
+    if kind == "VARCHAR":
+        meanings = {"numbers": "numbers", "missing": "empty"}
+        return meanings.get(source.reads_as(name), "words")
+    if kind.startswith(("DATE", "TIME")):
+        return "dates"
+    return "whole numbers" if kind in WHOLE_TYPES else "not asked for"
+
+
+def refuse_design(command: str, analysis: str, **typed: str | None) -> None:
+    """Stop at a part of the sampling design that an analysis cannot use, and say why.
+
+    ``typed`` are the values of the options that the command has for this answer only.
+    """
+    for option, reason in CANNOT[analysis].items():
+        if typed.get(option) is not None:
+            raise UnsupportedDesign(refusal(command, option, reason))

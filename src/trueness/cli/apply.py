@@ -1,0 +1,188 @@
+"""What are the scores of new rows? A saved map is applied to all rows of a file."""
+
+from __future__ import annotations
+
+import json as json_text
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, final
+
+import numpy as np
+import typer
+
+from trueness._core.arrays import Floats
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing
+from trueness._core.numbers import counted
+from trueness.calibration.maps import Map, known_scores, load_map
+from trueness.cli import _shell as shell
+from trueness.cli import options
+from trueness.cli._source import Source, known, names_of, open_source
+from trueness.data.column_roles import one_score
+from trueness.scale.application import apply as apply_map
+from trueness.scale.application import inputs_of
+
+ROUNDING = 1e-9  # a score may lie so far outside the range of a map
+
+
+def apply_command(
+    map: Annotated[
+        str,
+        typer.Argument(
+            help="What --save of calibrate or combine has written.",
+            metavar="MAP",
+            show_default=False,
+        ),
+    ],
+    file: options.File,
+    output: options.RowsFile = None,
+    score: options.Score = None,
+    column: options.NewColumn = None,
+    json: options.Json = False,
+    plot: options.Plot = None,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> shell.CommandAnswer:
+    r"""What are the scores of new rows? Applies a map saved by calibrate or combine.
+
+    Example:
+    trueness apply map.json sample:west_nile --score adaboost \
+        -o calibrated.parquet
+    """
+    if output is None:
+        raise InputError(
+            "No output file was named. Type -o FILE.parquet or -o FILE.csv.",
+            option="output",
+        )
+    fitted = load_map(map)
+    source = open_source(file, ordered=True)
+    names = _columns_of_map(map, fitted, source, score)
+    new_column = column or _default_name(names)
+    shell.check_rows(output, source, new_column)
+
+    written = write_scored_rows(source, fitted, names, new_column, output)
+    kind = type(fitted).__name__
+    scored = written.rows - written.rows_without_score
+    return shell.CommandAnswer(
+        result={
+            "map": kind,
+            "file": source.name,
+            "output": str(output),
+            "scores": names,
+            "column": new_column,
+            "rows": written.rows,
+        },
+        parts=[
+            f"{scored:,} rows scored by {kind} from {listing(names)}.",
+            *written.remarks,
+        ],
+    )
+
+
+def _columns_of_map(
+    map_file: str, fitted: Map, source: Source, score: str | None
+) -> list[str]:
+    """Return the columns that a map reads: those it was fitted on, or the one named."""
+    several = inputs_of(fitted)
+    if several is not None:
+        if score is not None:
+            raise InputError(
+                f"This map reads the columns {listing(several)}; leave out --score.",
+                option="score",
+            )
+        what = f"This map of {listing(several)}"
+        return [known(source, name, what) for name in several]
+    if score is not None:
+        return [known(source, score, "This map")]
+
+    # nobody named a score: that of the fit, or the only one that it could be
+    saved = json_text.loads(Path(map_file).read_text(encoding="utf-8"))
+    if saved.get("score") in source.types:
+        names = [saved["score"]]
+        reason = "the map was fitted on it"
+    else:
+        names = list(one_score(source.table, set(), named=False))
+        reason = "no other column fits"
+    shell.say(f"Using score {names_of(names)}: {reason}.")
+    return names
+
+
+def _default_name(scores: Sequence[str]) -> str:
+    return f"{scores[0]}_calibrated" if len(scores) == 1 else "combined"
+
+
+@final
+@dataclass(frozen=True)
+class WrittenRows:
+    """How many rows were written, how many have no score, and remarks on them."""
+
+    rows: int
+    rows_without_score: int
+    remarks: tuple[str, ...]
+
+
+def write_scored_rows(
+    source: Source, fitted: Map, names: list[str], new_column: str, output: Path
+) -> WrittenRows:
+    """Write all rows of a file with the score that a map gives them."""
+    score = names[0] if inputs_of(fitted) is None else None
+    remarks: list[str] = []
+    rows_without_score = 0
+
+    def new_scores(rows: Any) -> Floats:
+        # called by write_rows with the table it writes, so that rows stay in step
+        nonlocal rows_without_score
+        applied = apply_map(rows.select(names), fitted, score, name=new_column)
+        scores = np.asarray(applied[new_column].to_numpy(), np.float64)
+        inputs = np.column_stack([_as_floats(rows[name]) for name in names])
+
+        rows_without_score = int(np.isnan(scores).sum())
+        if rows_without_score:
+            rows_have = counted(rows_without_score, "row has", "rows have")
+            remarks.append(f"{rows_have} no score.")
+        if score is None:
+            remarks.extend(_remarks_on_missing(inputs))
+        remarks.extend(_remarks_on_range(fitted, names, inputs, score))
+        return scores
+
+    rows = shell.write_rows(source, new_column, new_scores, output)
+    return WrittenRows(rows, rows_without_score, tuple(remarks))
+
+
+def _as_floats(column: Any) -> Floats:
+    values: Floats = column.to_numpy(zero_copy_only=False).astype(np.float64)
+    return values
+
+
+def _remarks_on_missing(inputs: Floats) -> Iterator[str]:
+    """Say in how many rows some, or all, of the combined scores are missing."""
+    missing = np.isnan(inputs).sum(axis=1)
+    some = int(((missing > 0) & (missing < inputs.shape[1])).sum())
+    if some:
+        rows_lack = counted(some, "row lacks", "rows lack")
+        yield f"{rows_lack} a score; the others were combined."
+    none = int((missing == inputs.shape[1]).sum())
+    if none:
+        yield f"{counted(none, 'row has', 'rows have')} no score at all."
+
+
+def _remarks_on_range(
+    fitted: Any, names: Sequence[str], inputs: Floats, score: str | None
+) -> Iterator[str]:
+    """Say how many scores lie outside of those that the map was fitted on."""
+    if score is not None:
+        ranges = [known_scores(fitted.expression)]
+    else:  # combiners that rank have kept the scores they were fitted on
+        fitted_scores = getattr(fitted, "scores", ())
+        ranges = [(scores[0], scores[-1]) for scores in fitted_scores if scores.size]
+    for name, (low, high), values in zip(names, ranges, inputs.T, strict=False):
+        is_outside = (values < low - ROUNDING) | (values > high + ROUNDING)
+        outside = int(is_outside.sum())
+        if outside:
+            of_column = f" of {name!r}" if score is None else ""
+            scores_lie = counted(
+                outside, f"score{of_column} lies", f"scores{of_column} lie"
+            )
+            span = f"{round(low, 6):g} to {round(high, 6):g}"
+            yield f"{scores_lie} outside {span}, where the map is constant."

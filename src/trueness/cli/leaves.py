@@ -1,0 +1,156 @@
+"""Can this leaf be trusted? Confidence and utility of every leaf of a tree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+import typer
+
+import trueness
+from trueness._core.checks.errors import InputError
+from trueness._core.progress import progress
+from trueness.cli import _shell as shell
+from trueness.cli import options
+from trueness.cli._columns import Request
+from trueness.cli._missing_scores import naming_rows_without_score
+from trueness.cli._request import ColumnRule, read_request, refuse_design
+from trueness.cli._source import groups_of, known
+from trueness.data.column_roles import Table, not_found
+from trueness.data.engines import quoted
+from trueness.findings.trust import which_leaves
+from trueness.trees.leaf_reports import LeafReport
+from trueness.trees.leaves import Leaves
+
+NODE_NAMES = ("leaf", "node", "segment")
+
+
+def guess_node(table: Table, taken: set[str | None]) -> tuple[str, ...]:
+    """Take the column of the leaves when there is no doubt."""
+    free = [c for c in table.kinds if c not in taken]
+    by_name = [c for c in free if c.lower() in NODE_NAMES]
+    if len(by_name) == 1 or len(free) == 1:
+        return tuple(by_name or free)
+    raise not_found("Which column holds the leaves?", table, "node")
+
+
+NODE = ColumnRule("node", guess_node)
+
+
+def leaves_command(
+    file: options.File,
+    label: options.Label = None,
+    node: Annotated[
+        str | None,
+        options.column("--node", help="Column with the leaves.", panel=options.DATA),
+    ] = None,
+    rule: Annotated[
+        str | None,
+        options.column("--rule", help="Column with the rule of each leaf, in words."),
+    ] = None,
+    confidence: Annotated[
+        float,
+        options.number(
+            "--confidence",
+            metavar="FRACTION",
+            help="Probability P(C) from which a leaf is trusted.",
+        ),
+    ] = 0.95,
+    grown: Annotated[
+        bool,
+        typer.Option(
+            "--grown",
+            help="The tree was grown on these cases. No leaf is then called trusted.",
+        ),
+    ] = False,
+    positive: options.Positive = None,
+    count: options.Count = None,
+    by: options.By = None,
+    decimal: options.Decimal = None,
+    missing_scores: options.MissingScores = None,
+    strict: options.Strict = False,
+    weight: Annotated[str | None, options.unsupported("--weight")] = None,
+    cluster: Annotated[str | None, options.unsupported("--cluster")] = None,
+    sampling: Annotated[str | None, options.unsupported("--sampling")] = None,
+    prevalence: Annotated[str | None, options.unsupported("--prevalence")] = None,
+    unlabelled: Annotated[str | None, options.unsupported("--unlabelled")] = None,
+    level: options.Level = 0.95,
+    json: options.Json = False,
+    plot: options.Plot = None,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> shell.CommandAnswer:
+    """Can this leaf be trusted? Confidence and utility of every leaf of a tree.
+
+    Example:
+    trueness leaves sample:leaves --node leaf --label virus --count n
+    """
+    refuse_design(
+        "leaves",
+        "leaves",
+        weight=weight,
+        cluster=cluster,
+        sampling=sampling,
+        prevalence=prevalence,
+        unlabelled=unlabelled,
+    )
+    request = read_request(
+        NODE,
+        file=file,
+        label=label,
+        columns=[node] if node else (),
+        positive=positive,
+        count=count,
+        by=by,
+        decimal=decimal,
+        missing_scores=missing_scores,
+        strict=strict,
+        level=level,
+    )
+
+    def report_on(leaves: Leaves) -> LeafReport:
+        report = leaves.report(confidence=confidence, level=level, fresh=not grown)
+        return with_rules(report, request, rule)
+
+    with naming_rows_without_score(request), progress("Counting", unit=""):
+        leaves = _count(request, request.rows)
+        groups = {}
+        if by is not None:
+            groups = {
+                g: _count(request, rows) for g, rows in groups_of(request.rows, by)
+            }
+        report = report_on(leaves)
+    return shell.answered(
+        which_leaves(report, shell.each_group(groups, report_on), str(by)),
+        about=shell.about(request, leaves),
+        chart=lambda: trueness.plots.leaf_shares(report),
+    )
+
+
+def _count(request: Request, rows: object) -> Leaves:
+    chosen = request.chosen
+    return trueness.leaves(rows, node=chosen.scores[0], **chosen.words)
+
+
+def with_rules(report: LeafReport, request: Request, rule: str | None) -> LeafReport:
+    """Add the rule that the file has for each leaf, the same in all of its rows."""
+    if rule is None:
+        return report
+    source = request.source
+    known(source, rule, "--rule")
+    leaf_column = quoted(request.chosen.scores[0])
+    rule_text = f"CAST({quoted(rule)} AS VARCHAR)"
+    rows = source.rows.aggregate(
+        f"{leaf_column}, min({rule_text}), count(DISTINCT {rule_text})", leaf_column
+    ).fetchall()
+    for leaf, _, distinct_rules in rows:
+        if distinct_rules > 1:
+            raise InputError(
+                f"--rule must say the same in all rows of a leaf; column {rule!r} has "
+                f"{distinct_rules:,} rules for leaf {str(leaf)!r}.",
+                option="rule",
+            )
+    rule_of_leaf = {leaf: text for leaf, text, _ in rows}
+    rules = [rule_of_leaf.get(leaf) or "" for leaf in report.node.tolist()]
+    return replace(report, rule=np.array(rules, dtype=object))

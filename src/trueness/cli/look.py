@@ -1,0 +1,70 @@
+"""What is in this file, and what can be asked of it?"""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from trueness.cli import options
+from trueness.cli._shell import CommandAnswer
+from trueness.cli._source import open_source
+from trueness.data.first_look import LookedQuestion
+from trueness.data.first_look import look as look_at
+from trueness.findings.records import table
+
+# what the option for the scores is called, where it is not --score
+_OPTION_OF_SCORES = {"nogold": "vote", "judge": "judge"}
+
+
+def look_command(
+    file: options.File,
+    decimal: options.Decimal = None,
+    json: options.Json = False,
+    plot: options.Plot = None,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> CommandAnswer:
+    """What is in this file, and what can be asked of it? Nothing is sent anywhere.
+
+    Example:
+    trueness look sample:west_nile
+    """
+    content = look_at(open_source(file, ordered=True, decimal=decimal).rows)
+    columns = table(
+        "Columns",
+        ["column", "holds", "values", "missing", "could be"],
+        [
+            [c.name, c.kind, c.distinct, c.missing, ", ".join(c.could_be)]
+            for c in content.columns
+        ],
+    )
+    remarks = [f"{c.name}: {' '.join(c.remarks)}" for c in content.columns if c.remarks]
+    lines = {q.question: _line_to_type(q, file) for q in content.questions}
+    return CommandAnswer(
+        result={
+            "rows": content.rows,
+            "columns": content.columns,
+            "questions": [{"question": q, "type": line} for q, line in lines.items()],
+        },
+        parts=[columns, *remarks, _table_of_questions(lines)],
+        about={"file": file},
+    )
+
+
+def _line_to_type(question: LookedQuestion, file: str) -> str:
+    """Write the command line that answers a question about a file."""
+    words = ["trueness", question.command, file]
+    for name, value in question.columns.items():
+        if name == "scores":
+            option = _OPTION_OF_SCORES.get(question.command, "score")
+        else:
+            option = name.replace("_", "-")
+        for column in value if isinstance(value, list) else [value]:
+            words += [f"--{option}", str(column)]
+    return shlex.join(words)
+
+
+def _table_of_questions(lines: dict[str, str]) -> Any:
+    if not lines:
+        return "No question fits these columns as they are."
+    return table("Questions", ["question", "type"], lines.items(), most=400)

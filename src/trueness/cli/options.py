@@ -1,0 +1,353 @@
+"""Options that several commands share: how each is typed, and what it means.
+
+A command names an option by its type and gives its default::
+
+    def evaluate_command(
+        file: options.File,
+        label: options.Label = None,
+        level: options.Level = 0.95,
+    ) -> CommandAnswer:
+
+An option of one command only is written in its signature, with ``typer.Option`` or
+with one of the three functions below: ``column`` (which a shell can complete),
+``number`` (which may be typed as 80%) and ``unsupported`` (which says why not).
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from trueness._core.checks.errors import InputError
+from trueness.cli._columns import read_number
+from trueness.cli._source import is_there, open_source
+
+# panels of the help; options without one are under "Options"
+DATA = "Data"
+DESIGN = "Sampling design"
+OUTPUT = "Output"
+
+
+def column(*names: str, help: str, panel: str | None = None) -> Any:
+    """Make an option whose value is a column of the file."""
+    return typer.Option(
+        *names,
+        metavar="COLUMN",
+        help=help,
+        rich_help_panel=panel,
+        autocompletion=complete_column,
+    )
+
+
+def number(
+    *names: str, help: str, metavar: str = "NUMBER", panel: str | None = None
+) -> Any:
+    """Make an option whose value is a real number, 0.8 or 80%."""
+    return typer.Option(
+        *names,
+        metavar=metavar,
+        help=help,
+        rich_help_panel=panel,
+        parser=read_number,
+    )
+
+
+def unsupported(name: str) -> Any:
+    """Make an option that the command refuses, with the reason; no help shows it."""
+    return typer.Option(name, help="Not supported here.", hidden=True)
+
+
+def complete_column(incomplete: str) -> list[str]:
+    """Complete a column of the file that was typed before."""
+    # Typer has lost the file by then: an option without its value ends the parsing
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
+    try:
+        typed_words = shlex.split(line)[2:]
+    except ValueError:  # an open quote
+        typed_words = line.split()[2:]
+
+    file = next(filter(is_there, typed_words), None)
+    if file is None:
+        return []
+    try:
+        names = list(open_source(file).types)
+    except (InputError, OSError):
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
+# --- the file and its columns
+
+File = Annotated[
+    str,
+    typer.Argument(
+        help="CSV, Parquet or JSON lines (also compressed, a folder, or "
+        "'many/*.parquet'), a database (preds.duckdb::table), - for CSV on standard "
+        "input, or sample:west_nile.",
+        metavar="FILE",
+        show_default=False,
+    ),
+]
+Label = Annotated[
+    str | None, column("--label", "-l", help="Column with the labels.", panel=DATA)
+]
+Score = Annotated[
+    str | None,
+    column(
+        "--score",
+        "-s",
+        help="Column with the score; a higher score means more likely positive.",
+        panel=DATA,
+    ),
+]
+Scores = Annotated[
+    list[str] | None,
+    column(
+        "--score",
+        "-s",
+        help="Column with scores; a higher score means more likely positive. Repeat "
+        "it for several classifiers.",
+        panel=DATA,
+    ),
+]
+Votes = Annotated[
+    list[str] | None,
+    column(
+        "--vote",
+        help="Column with the verdicts of a test; repeat it for each.",
+        panel=DATA,
+    ),
+]
+Yes = Annotated[
+    str | None,
+    typer.Option(
+        "--yes",
+        metavar="VALUE",
+        help="Verdict that means positive, if verdicts are words and not 0 and 1.",
+        rich_help_panel=DATA,
+    ),
+]
+Positive = Annotated[
+    str | None,
+    typer.Option(
+        "--positive",
+        metavar="VALUE",
+        help="Label that counts as positive (not needed for 0/1).",
+        rich_help_panel=DATA,
+    ),
+]
+Count = Annotated[
+    str | None,
+    column(
+        "--count",
+        help="Column with the number of cases that a row stands for.",
+        panel=DATA,
+    ),
+]
+By = Annotated[
+    str | None,
+    column("--by", help="Column with groups; answers for each group too.", panel=DATA),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        "--decimal",
+        metavar="SIGN",
+        help="Decimal sign in CSV, . or , (needed if 1,234 could be either).",
+        rich_help_panel=DATA,
+    ),
+]
+MissingScores = Annotated[
+    str | None,
+    typer.Option(
+        "--missing-scores",
+        metavar="HOW",
+        help="Cases without a score: drop them, or refuse to answer.",
+        rich_help_panel=DATA,
+    ),
+]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Refuse values that would have to be cleaned to be understood.",
+        rich_help_panel=DATA,
+    ),
+]
+
+# --- the sampling design
+
+Weight = Annotated[
+    str | None,
+    column(
+        "--weight",
+        help="Column with the weights of cases (survey weights, inverse "
+        "probabilities).",
+        panel=DESIGN,
+    ),
+]
+Cluster = Annotated[
+    str | None,
+    column(
+        "--cluster",
+        help="Column that says which cases belong together (patients, sites).",
+        panel=DESIGN,
+    ),
+]
+Sampling = Annotated[
+    str | None,
+    typer.Option(
+        "--sampling",
+        metavar="HOW",
+        help='How cases were sampled: "cohort", or "case-control" when the number of '
+        "cases in each class was fixed. Whatever depends on the proportion of "
+        "positives then needs --prevalence.",
+        rich_help_panel=DESIGN,
+    ),
+]
+Prevalence = Annotated[
+    str | None,
+    typer.Option(
+        "--prevalence",
+        metavar="FRACTION",
+        help="Proportion of positives where the score will be used, if it differs; "
+        "threshold and report take a range, 0.01:0.05.",
+        rich_help_panel=DESIGN,
+    ),
+]
+Unlabelled = Annotated[
+    str | None,
+    typer.Option(
+        "--unlabelled",
+        metavar="HOW",
+        help='Cases without a label are "left out", or "missing at random" given the '
+        "score.",
+        rich_help_panel=DESIGN,
+    ),
+]
+
+# --- what is asked
+
+Level = Annotated[
+    float,
+    number("--level", metavar="FRACTION", help="Confidence level of the intervals."),
+]
+Seed = Annotated[
+    int,
+    typer.Option("--seed", metavar="NUMBER", help="Seed of the random numbers."),
+]
+Maximize = Annotated[
+    str | None,
+    typer.Option(
+        "--maximize",
+        metavar="METRIC",
+        help='What to maximise: "f1", "0.7*accuracy + 0.3*recall", ...',
+    ),
+]
+Minimize = Annotated[
+    str | None,
+    typer.Option(
+        "--minimize",
+        metavar="METRIC",
+        help='What to minimise: "cost(fp=1, fn=20)", ...',
+    ),
+]
+SubjectTo = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--subject-to",
+        metavar="CONSTRAINT",
+        help='Constraint: "recall >= 0.9", "flagged <= 500"; repeat it for several.',
+    ),
+]
+Null = Annotated[
+    float | None,
+    number(
+        "--null",
+        metavar="VALUE",
+        help="Value from which it should be shown to differ (null hypothesis).",
+    ),
+]
+Power = Annotated[
+    float | None,
+    number(
+        "--power",
+        metavar="FRACTION",
+        help="Wanted power of that test (0.9 by default).",
+    ),
+]
+
+# --- where the answer goes; ``ShellCommand`` reads these four
+
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="Write JSON, for programs.", rich_help_panel=OUTPUT),
+]
+Plot = Annotated[
+    Path | None,
+    typer.Option(
+        "--plot",
+        metavar="FILE",
+        help="Draw the figure to this .svg, .png, .pdf or .html.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet",
+        "-q",
+        help="Print only the answer and errors.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Debug = Annotated[
+    bool,
+    typer.Option(
+        "--debug",
+        help="Show the full traceback of an error.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+RowsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write all rows with the new column to this .parquet or .csv.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+ReportFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write a report with figures to this HTML file.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+NewColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--column",
+        metavar="NAME",
+        help="Name of the new column.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+SaveFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--save",
+        metavar="FILE",
+        help="Save the fitted map to this JSON file.",
+        rich_help_panel=OUTPUT,
+    ),
+]

@@ -1,0 +1,157 @@
+"""Do readers do better with one treatment? Multi-reader multi-case studies."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import trueness
+from trueness._core.progress import progress
+from trueness.cli import _shell as shell
+from trueness.cli import options
+from trueness.cli._missing_scores import naming_rows_without_score
+from trueness.cli._request import ColumnRule, read_request, refuse_design
+from trueness.counts.values import Tally
+from trueness.data.column_roles import one_score
+from trueness.findings.systems import compared_by_readers
+from trueness.readers.covariances import COVARIANCES
+
+# a row is a reading of a case by one reader
+READINGS = ColumnRule("score", one_score, rows_are_cases=False)
+
+
+def readers_command(
+    file: options.File,
+    label: options.Label = None,
+    score: options.Score = None,
+    reader: Annotated[
+        str, options.column("--reader", help="Column with the readers.")
+    ] = "reader",
+    treatment: Annotated[
+        str, options.column("--treatment", help="Column with the treatments.")
+    ] = "treatment",
+    case: Annotated[
+        str, options.column("--case", help="Column with the cases.")
+    ] = "case",
+    metric: Annotated[
+        str,
+        typer.Option(
+            "--metric",
+            metavar="METRIC",
+            help="auc, or a metric at a threshold: recall, specificity, ...",
+        ),
+    ] = "auc",
+    threshold: Annotated[
+        float | None,
+        options.number("--threshold", help="The threshold of such a metric."),
+    ] = None,
+    fixed: Annotated[
+        str | None,
+        typer.Option(
+            "--fixed",
+            metavar="WHAT",
+            help="What is taken as fixed, not as a sample: readers, or cases.",
+        ),
+    ] = None,
+    covariance: Annotated[
+        str,
+        typer.Option(
+            "--covariance",
+            metavar="NAME",
+            help="How the covariances are estimated: "
+            f"{', '.join(COVARIANCES)} (one-shot variance).",
+        ),
+    ] = "jackknife",
+    pairs: Annotated[
+        str,
+        typer.Option(
+            "--pairs",
+            metavar="NAME",
+            help="Where some treatments share more cases or have more readers than "
+            "others: own variance of each pair, or pooled as in MRMCaov.",
+        ),
+    ] = "own",
+    margin: Annotated[
+        float | None,
+        options.number(
+            "--margin", help="Largest loss that would not matter (for non-inferiority)."
+        ),
+    ] = None,
+    reference: Annotated[
+        str,
+        typer.Option(
+            "--reference",
+            metavar="NAME",
+            help="Confidence intervals and tests by student (with Hillis' degrees of "
+            "freedom), logit (tests against a margin keep their level near 1), or "
+            "behrens-fisher (keeps its level with two to four readers).",
+        ),
+    ] = "student",
+    positive: options.Positive = None,
+    decimal: options.Decimal = None,
+    missing_scores: options.MissingScores = None,
+    strict: options.Strict = False,
+    weight: Annotated[str | None, options.unsupported("--weight")] = None,
+    cluster: Annotated[str | None, options.unsupported("--cluster")] = None,
+    sampling: Annotated[str | None, options.unsupported("--sampling")] = None,
+    prevalence: Annotated[str | None, options.unsupported("--prevalence")] = None,
+    unlabelled: Annotated[str | None, options.unsupported("--unlabelled")] = None,
+    level: options.Level = 0.95,
+    json: options.Json = False,
+    plot: options.Plot = None,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> shell.CommandAnswer:
+    """Do readers do better with one treatment? Multi-reader multi-case studies.
+
+    Example:
+    trueness readers sample:readers --label truth --score rating
+    """
+    refuse_design(
+        "readers",
+        "reader_study",
+        weight=weight,
+        cluster=cluster,
+        sampling=sampling,
+        prevalence=prevalence,
+        unlabelled=unlabelled,
+    )
+    request = read_request(
+        READINGS,
+        file=file,
+        label=label,
+        columns=[score] if score else (),
+        positive=positive,
+        decimal=decimal,
+        missing_scores=missing_scores,
+        strict=strict,
+        level=level,
+    )
+    chosen = request.chosen
+    rating = chosen.scores[0]
+    with naming_rows_without_score(request), progress("Comparing", unit=""):
+        columns = (reader, treatment, case, str(chosen.label), rating)
+        study = trueness.reader_study(
+            request.source.only(columns).to_arrow_table(),
+            label=chosen.label,
+            score=rating,
+            reader=reader,
+            treatment=treatment,
+            case=case,
+            positive=chosen.positive,
+            metric=metric,
+            threshold=threshold,
+            fixed=fixed,
+            covariance=covariance,
+            pairs=pairs,
+            margin=margin,
+            reference=reference,
+            level=level,
+        )
+    cases = Tally([0.0], neg=[study.n_neg], pos=[study.n_pos])
+    return shell.answered(
+        compared_by_readers(study),
+        about=shell.about(request, cases),
+        chart=lambda: trueness.plots.reader_results(study),
+    )

@@ -1,0 +1,133 @@
+"""Which query counts a table where it is?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import trueness
+from trueness._core.checks.errors import InputError
+from trueness.calibration.maps import Map
+from trueness.cli import options
+from trueness.cli._shell import CommandAnswer
+from trueness.scale.queries import DIALECTS
+from trueness.scale.queries import sql as write_query
+from trueness.threshold.rule import Rule
+
+
+def sql_command(
+    dialect: Annotated[
+        str | None,
+        typer.Option("--dialect", metavar="NAME", help=f"{', '.join(DIALECTS)}."),
+    ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            "--table", metavar="NAME", help="Table, as the dialect writes it."
+        ),
+    ] = None,
+    score: options.Score = None,
+    label: options.Label = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            "--positive",
+            metavar="VALUE",
+            help="Label that counts as positive; all others are negative. A number, "
+            "true for a column of booleans, or a text; '1' between quotes is a text.",
+        ),
+    ] = None,
+    count: options.Count = None,
+    weight: options.Weight = None,
+    cluster: options.Cluster = None,
+    by: Annotated[
+        str | None, options.column("--by", help="Column with groups.")
+    ] = None,
+    bins: Annotated[
+        int | None,
+        typer.Option(
+            "--bins",
+            metavar="NUMBER",
+            help="Bins of about equal size in place of distinct scores.",
+        ),
+    ] = None,
+    map: Annotated[
+        str | None,
+        typer.Option(
+            "--map",
+            metavar="FILE",
+            help="Do not count; apply this map, saved by calibrate, to every row.",
+        ),
+    ] = None,
+    rule: Annotated[
+        str | None,
+        typer.Option(
+            "--rule",
+            metavar="FILE",
+            help="Do not count; apply this rule, a threshold that was saved.",
+        ),
+    ] = None,
+    json: options.Json = False,
+    plot: options.Plot = None,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> CommandAnswer:
+    """Which query counts a table where it is? Its result is read by every command.
+
+    Save the result as CSV or Parquet. Then trueness evaluate counts.csv, and
+    all other commands about one score, recognise it by its columns.
+
+    Example:
+    trueness sql --dialect snowflake --table preds --label y --score p
+    """
+    query = write_query(
+        _required(table, "table"),
+        dialect=_required(dialect, "dialect"),
+        score=_required(score, "score"),
+        label=label,
+        positive=_read_value(positive),
+        count=count,
+        weight=weight,
+        cluster=cluster,
+        by=by,
+        bins=bins,
+        apply=_read_saved(map, rule),
+    )
+    return CommandAnswer(result={"dialect": dialect, "query": query}, parts=[query])
+
+
+def _required(value: str | None, option: str) -> str:
+    if value is None:
+        raise InputError(
+            f"Type --{option} NAME. A query needs the dialect, the table and the "
+            "column of the scores: trueness sql --dialect "
+            f"{next(iter(DIALECTS))} --table preds --label y --score p.",
+            option=option,
+        )
+    return value
+
+
+def _read_saved(map_file: str | None, rule_file: str | None) -> Map | Rule | None:
+    """Read the map or the rule that the query applies, where one was named."""
+    if map_file is not None and rule_file is not None:
+        raise InputError("--map and --rule make a query each. Type one of them.")
+    if map_file is not None:
+        return trueness.load_map(map_file)
+    if rule_file is not None:
+        return Rule.load(rule_file)
+    return None
+
+
+def _read_value(text: str | None) -> bool | float | str | None:
+    """Read a label as SQL would: a number, true or false, or a text."""
+    if text is None:
+        return None
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if len(text) > 1 and text[0] == text[-1] == "'":
+        return text[1:-1]
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -1,0 +1,230 @@
+"""Where should the threshold be?"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import trueness
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.options import fraction
+from trueness._core.numbers import counted
+from trueness._core.progress import progress
+from trueness.cli import _shell as shell
+from trueness.cli import options
+from trueness.cli._columns import Request, count_tally
+from trueness.cli._command import TYPED_WORDS
+from trueness.cli._missing_scores import naming_rows_without_score
+from trueness.cli._request import ONE_SCORE, read_request
+from trueness.counts.values import Tally
+from trueness.findings.cut import find_cut, with_groups
+from trueness.findings.notes import when
+from trueness.findings.subject import Wanted
+from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS
+from trueness.threshold.operating_point import OperatingPoint
+from trueness.threshold.rule import Rule
+
+
+def _list_metrics(ctx: typer.Context, wanted: bool) -> None:
+    """Print what can be maximised, minimised and constrained, and end."""
+    if not wanted:
+        return
+    meanings = {name: m.question for name, m in {**METRICS, **COUNTS}.items()}
+    for name, family in METRIC_FAMILIES.items():
+        parameters = ", ".join(f"{k}=" for k in inspect.signature(family).parameters)
+        documentation = (family.__doc__ or "").strip()
+        meanings[f"{name}({parameters})"] = documentation.splitlines()[0]
+    answer = shell.CommandAnswer(
+        result={"metrics": meanings},
+        parts=[f"{name:23} {meaning}" for name, meaning in meanings.items()],
+        command="threshold",
+    )
+    # the option ends the parsing, so the other words are not yet read
+    shell.show(answer, as_json="--json" in ctx.meta[TYPED_WORDS])
+    raise typer.Exit
+
+
+def threshold_command(
+    file: options.File,
+    label: options.Label = None,
+    score: options.Score = None,
+    maximize: options.Maximize = None,
+    minimize: options.Minimize = None,
+    subject_to: options.SubjectTo = None,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at",
+            metavar="RULE",
+            help="Evaluate this threshold, or a rule saved by --save, and choose none.",
+        ),
+    ] = None,
+    validate: Annotated[
+        bool,
+        typer.Option(
+            "--validate", help="Estimate what to expect on new cases (bootstrap)."
+        ),
+    ] = False,
+    guarantee: Annotated[
+        float | None,
+        options.number(
+            "--guarantee",
+            metavar="FRACTION",
+            help="Confidence with which the constraints must hold on new cases.",
+        ),
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            "--save",
+            metavar="FILE",
+            help="Save the rule that was chosen; --at and trueness sql --rule read it.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
+    list_metrics: Annotated[
+        bool,
+        typer.Option(
+            "--list-metrics",
+            help="Show every metric and count that can be named, and end.",
+            is_eager=True,
+            callback=_list_metrics,
+        ),
+    ] = False,
+    positive: options.Positive = None,
+    count: options.Count = None,
+    by: options.By = None,
+    decimal: options.Decimal = None,
+    missing_scores: options.MissingScores = None,
+    strict: options.Strict = False,
+    weight: options.Weight = None,
+    cluster: options.Cluster = None,
+    sampling: options.Sampling = None,
+    prevalence: options.Prevalence = None,
+    unlabelled: options.Unlabelled = None,
+    level: options.Level = 0.95,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+    plot: options.Plot = None,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> shell.CommandAnswer:
+    r"""Where should the threshold be? The exact best one under constraints.
+
+    A cost of deferred cases, --minimize "cost(fp=1, fn=10, defer=0.3)", asks
+    for two thresholds. A constraint on groups, --by site with --subject-to
+    "recall_gap <= 0.02", asks for one in each group.
+
+    Example:
+    trueness threshold sample:west_nile --label virus --score boosting \
+        --maximize f1 --subject-to "recall >= 0.8" --validate
+    """
+    request = read_request(
+        ONE_SCORE,
+        file=file,
+        label=label,
+        columns=[score] if score else (),
+        positive=positive,
+        count=count,
+        by=by,
+        decimal=decimal,
+        missing_scores=missing_scores,
+        strict=strict,
+        weight=weight,
+        cluster=cluster,
+        sampling=sampling,
+        prevalence=prevalence,
+        unlabelled=unlabelled,
+        takes_range=True,
+        level=level,
+        seed=seed,
+    )
+    if guarantee is not None:
+        fraction(guarantee, "--guarantee")
+    wanted = Wanted(
+        maximize=maximize,
+        minimize=minimize,
+        subject_to=tuple(subject_to or ()),
+        at=read_rule(at),
+        prevalences=request.prevalences,
+        validate=validate,
+        guarantee=guarantee,
+        level=level,
+        rng=seed,
+    )
+    with naming_rows_without_score(request):
+        return _choose_threshold(request, wanted, save)
+
+
+def _choose_threshold(
+    request: Request, wanted: Wanted, save: Path | None
+) -> shell.CommandAnswer:
+    """Choose the threshold of all cases, and that of each group."""
+    chosen = request.chosen
+    with progress("Counting", unit=""):
+        tally = count_tally(request, chosen.scores[0])
+        groups: dict[Any, Tally] = {}
+        if chosen.by:
+            groups = count_tally(request, chosen.scores[0], by=True)
+    _say_what_flagged_counts(tally, wanted)
+
+    with progress("Looking for the best threshold", unit=""):
+        by_name = {str(group): part for group, part in groups.items()}
+        finding, choice = find_cut(tally, wanted, by_name)
+        if not wanted.for_groups:
+            parts = shell.each_group(groups, lambda part: find_cut(part, wanted)[0])
+            finding = with_groups(finding, parts, str(chosen.by))
+
+    clusters = when(chosen.cluster, "clusters", cluster=chosen.cluster)
+    finding = replace(finding, notes=(*finding.notes, *clusters))
+    shell.save_fitted(choice.rule, save)
+    chart = None if wanted.for_groups else lambda: _chart(tally, wanted, choice)
+    return shell.answered(finding, about=shell.about(request, tally), chart=chart)
+
+
+def _say_what_flagged_counts(tally: Tally, wanted: Wanted) -> None:
+    """Mention that a constraint on flagged cases leaves cases without a label out."""
+    objectives = (wanted.maximize, wanted.minimize, *wanted.subject_to)
+    names_flagged = any("flagged" in str(text) for text in objectives if text)
+    if tally.n_unknown and names_flagged:
+        shell.say(
+            "The constraint on flagged cases counts cases with a label only; "
+            f"{counted(tally.n_unknown, 'case has', 'cases have')} none."
+        )
+
+
+def _chart(tally: Tally, wanted: Wanted, choice: Any) -> Any:
+    """Draw the chosen threshold, the pair of them, or what a given one does."""
+    plots = trueness.plots
+    if isinstance(choice, OperatingPoint):
+        return plots.operating_point(tally, **wanted.given)
+    if wanted.at is not None:
+        return plots.roc(tally)
+    if choice.rule.defers or wanted.two is not None:
+        return plots.zones(tally, choice)
+    return plots.guaranteed_cut(tally, choice)
+
+
+def read_rule(text: str | None) -> float | Rule | None:
+    """Read a threshold, or a rule that was saved."""
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    if not Path(text).is_file():
+        raise InputError(
+            "--at must be a threshold, or a file with a rule that --save of threshold "
+            f"has written; found {text!r}.",
+            option="at",
+        )
+    rule = Rule.load(text)
+    if rule.groups or rule.defers:
+        return rule
+    _, threshold = rule.cuts()
+    return threshold
