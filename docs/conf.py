@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import matplotlib
+
 import trueness
 
 HERE = Path(__file__).parent
@@ -320,14 +322,18 @@ def write_benchmarks() -> None:
 
 
 def draw_figures() -> None:
-    """Draw every script of ``figures/``: each has a function ``chart()``."""
+    """Draw every script of ``figures/``: ``chart()`` of each returns axes."""
+    matplotlib.use("Agg")
+    importlib.import_module("matplotlib.pyplot")
     folder = Path(__file__).parent
     target = folder / "_generated" / "figures"
     target.mkdir(parents=True, exist_ok=True)
     for path in sorted((folder / "figures").glob("*.py")):
         drawn = target / f"{path.stem}.svg"
         if not drawn.exists() or drawn.stat().st_mtime < path.stat().st_mtime:
-            trueness.plots.save(runpy.run_path(str(path))["chart"](), drawn)
+            axes = runpy.run_path(str(path))["chart"]()
+            axes.figure.savefig(drawn)
+            matplotlib.pyplot.close(axes.figure)
 
 
 GENERATED.mkdir(exist_ok=True)

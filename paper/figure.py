@@ -14,7 +14,7 @@ print(trueness.compare_auc(models).pairs[0])
 goal = {"maximize": "f1", "subject_to": ["recall >= 0.6", "flagged <= 1500"]}
 print(trueness.best_threshold(models["boosting"], **goal))
 print(trueness.validate_threshold(models["boosting"], **goal, rng=0))
-chart = trueness.plots.operating_point(
+figure = trueness.plots.operating_point.figure_data(
     models["boosting"], **goal, title="West Nile virus in mosquito traps"
 )
-trueness.plots.save(chart, Path(__file__).parent / "west_nile.png")
+trueness.plots.save(figure, Path(__file__).parent / "west_nile.png")

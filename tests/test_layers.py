@@ -24,10 +24,12 @@ ROOMS = [
     ["ensembles", "nogold", "readers", "evals"],
     ["sites"],
     ["data"],
-    ["scale", "estimators", "spark"],
+    ["scale", "spark"],
     ["monitoring"],
     ["findings", "gpu"],
-    ["plots", "reports"],
+    ["reports"],
+    ["plots"],
+    ["estimators"],
     ["cli", "mlflow", "inspect_ai"],
     ["app"],
     ["records"],
@@ -36,7 +38,7 @@ ROOMS = [
 LEVEL = {m: k for k, row in enumerate(ROOMS) for m in row}
 SOURCE = Path(trueness.__file__).parent
 FOREIGN = [
-    *("altair", "arviz", "duckdb", "ibis", "jinja2", "matplotlib", "narwhals"),
+    *("arviz", "duckdb", "ibis", "jinja2", "matplotlib", "narwhals"),
     *("pandas", "polars", "pyarrow", "pyspark", "rich", "scipy.stats", "sklearn"),
     *("starlette", "sympy", "typer", "uvicorn", "xarray"),
 ]

@@ -107,7 +107,7 @@ def test_the_bare_command_line_says_what_to_install(bare, words):
 
 
 MISSING = {
-    "t.plots.roc(a)": ("altair", "plots"),
+    "t.plots.roc(a)": ("matplotlib.pyplot", "plots"),
     "t.reports.html(a)": ("jinja2", "report"),
     "t.estimators.Calibrator": ("sklearn", "sklearn"),
     "t.scan('x.csv')": ("duckdb", "files"),

@@ -1,31 +1,18 @@
 """Binormal ROC and PR curves: the content of Figs. 5b, 5a and 8 of Sameni (2025)."""
 
-import altair as alt
+import matplotlib.pyplot as plt
 import numpy as np
 
-from trueness.plots._altair import frame, styled
 from trueness.ranking import binormal
 
 GRID = np.unique(np.concatenate([np.geomspace(1e-5, 1e-2, 60), np.linspace(0, 1, 201)]))
 
 
-def panel(curves, x, y, title):
-    columns = {"curve": [], x: [], y: []}
+def panel(ax, curves, labels, title):
     for name, (across, up) in curves.items():
-        columns["curve"] += [name] * across.size
-        columns[x] += across.tolist()
-        columns[y] += up.tolist()
-    scale = alt.Scale(domain=[0, 1], nice=False)
-    return (
-        alt.Chart(frame(columns))
-        .mark_line(interpolate="linear")
-        .encode(
-            x=alt.X(f"{x}:Q", scale=scale),
-            y=alt.Y(f"{y}:Q", scale=scale),
-            color=alt.Color("curve:N", title=None, legend=alt.Legend(orient="bottom")),
-        )
-        .properties(width=230, height=230, title=title)
-    )
+        ax.plot(across, up, label=name)
+    ax.set(xlabel=labels[0], ylabel=labels[1], xlim=(0, 1), ylim=(0, 1), title=title)
+    ax.legend(loc="lower right")
 
 
 def chart():
@@ -34,16 +21,14 @@ def chart():
         f"alpha = {a:g}": (GRID, binormal(a, 0.8).tpr(GRID)) for a in (0.5, 1, 1.5, 2)
     }
     recall = GRID[1:]
-    by_share = {
-        f"prevalence {p:g}": (
-            recall,
-            binormal(1, 1.5).precision(recall, p),
-        )
+    by_prevalence = {
+        f"prevalence {p:g}": (recall, binormal(1, 1.5).precision(recall, p))
         for p in (0.1, 0.3, 0.5, 0.7, 0.9)
     }
-    both = alt.hconcat(
-        panel(by_b, "fpr", "tpr", "alpha = 1"),
-        panel(by_alpha, "fpr", "tpr", "b = 0.8"),
-        panel(by_share, "recall", "precision", "alpha = 1, b = 1.5"),
-    ).resolve_scale(color="independent")
-    return styled(both, "", "Binormal ROC and precision-recall curves")
+    rates = ("False positive rate", "True positive rate")
+    with plt.style.context("trueness.plots.theme"):
+        _, axes = plt.subplots(1, 3, figsize=(7.2, 2.6), layout="constrained")
+        panel(axes[0], by_b, rates, "alpha = 1")
+        panel(axes[1], by_alpha, rates, "b = 0.8")
+        panel(axes[2], by_prevalence, ("Recall", "Precision"), "alpha = 1, b = 1.5")
+    return axes[0]

@@ -3,53 +3,43 @@
 import csv
 from pathlib import Path
 
-import altair as alt
-
-from trueness.plots._altair import frame, styled
+import matplotlib.pyplot as plt
+import numpy as np
 
 STORED = Path(__file__).parents[2] / "benchmarks" / "results" / "study_calibration.csv"
+SIZES = (50, 200, 1000, 5000)
 FLOOR = 0.05
+
+
+def excess(rows, method, size=None):
+    """Return per cent of log loss above the best calibrator, one a data set."""
+    return [
+        max(float(row["excess_percent"]), FLOOR)
+        for row in rows
+        if row["method"] == method and (size is None or int(row["size"]) == size)
+    ]
 
 
 def chart():
     with STORED.open() as file:
-        rows = list(csv.DictReader(file))
-    shown = [r for r in rows if r["method"] != "none"]
+        rows = [row for row in csv.DictReader(file) if row["method"] != "none"]
     methods = sorted(
-        {r["method"] for r in shown},
-        key=lambda m: (
-            sum(
-                max(float(r["excess_percent"]), FLOOR) ** 0.2
-                for r in shown
-                if r["method"] == m
-            )
-            / sum(r["method"] == m for r in shown)
-        ),
+        {row["method"] for row in rows},
+        key=lambda method: np.mean(np.power(excess(rows, method), 0.2)),
     )
-    columns = {
-        "method": [r["method"] for r in shown],
-        "size": [f"{int(r['size']):,} cases" for r in shown],
-        "excess": [max(float(r["excess_percent"]), FLOOR) for r in shown],
-        "cell": [f"{r['data']}, {r['model']}" for r in shown],
-    }
-    sizes = [f"{n:,} cases" for n in (50, 200, 1000, 5000)]
-    dots = (
-        alt.Chart(frame(columns), width=150, height=220)
-        .mark_tick(thickness=1.5, opacity=0.6)
-        .encode(
-            x=alt.X(
-                "excess:Q",
-                title="Log loss above the best, %",
-                scale=alt.Scale(type="log"),
-                axis=alt.Axis(values=[0.1, 1, 10, 100], format="g"),
-            ),
-            y=alt.Y("method:N", title=None, sort=methods),
-            tooltip=["cell:N", "method:N", "excess:Q"],
-            color=alt.condition(
-                "datum.method == 'auto'", alt.value("#D55E00"), alt.value("#0072B2")
-            ),
+    with plt.style.context("trueness.plots.theme"):
+        _, axes = plt.subplots(
+            1, len(SIZES), figsize=(7.2, 2.8), sharey=True, layout="constrained"
         )
-        .facet(column=alt.Column("size:N", title=None, sort=sizes))
-    )
-    about = "Excess log loss of calibrators over the best, for four validation sizes"
-    return styled(dots, "One tick a data set and model", about)
+        for ax, size in zip(axes, SIZES, strict=True):
+            for place, method in enumerate(methods):
+                values = excess(rows, method, size)
+                colour = "#c14f00" if method == "auto" else "#0072b2"
+                places = [place] * len(values)
+                ax.plot(values, places, "|", markersize=8, alpha=0.6, color=colour)
+            ax.set_xscale("log")
+            ax.set_title(f"{size:,} cases")
+        axes[0].set_yticks(range(len(methods)), methods)
+        axes[0].invert_yaxis()
+        axes[0].figure.supxlabel("Log loss above the best, %", fontsize=8)
+    return axes[0]

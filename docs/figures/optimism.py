@@ -3,9 +3,7 @@
 import json
 from pathlib import Path
 
-import altair as alt
-
-from trueness.plots._altair import GREY, frame, styled
+import matplotlib.pyplot as plt
 
 STORED = Path(__file__).parents[2] / "benchmarks" / "results" / "optimism.json"
 NAMES = {
@@ -18,28 +16,15 @@ NAMES = {
 
 def chart():
     rows = json.loads(STORED.read_text())["rows"]
-    columns = {"case": [], "method": [], "bias": []}
-    for row in rows:
-        for key, name in NAMES.items():
-            columns["case"].append(f"{row['metric']}, n={row['cases']}")
-            columns["method"].append(name)
-            columns["bias"].append(float(row[key]))
-    names = alt.Scale(domain=list(NAMES.values()))
-    legend = alt.Legend(orient="bottom", columns=2, labelLimit=240)
-    points = (
-        alt.Chart(frame(columns))
-        .mark_point(filled=True, size=70, opacity=1)
-        .encode(
-            x=alt.X("bias:Q", title="Bias against the population"),
-            y=alt.Y("case:N", title=None, sort=None),
-            color=alt.Color("method:N", scale=names, legend=legend, title=" "),
-            shape=alt.Shape("method:N", scale=names, legend=legend, title=" "),
-        )
-    )
-    zero = (
-        alt.Chart(frame({"bias": [0]}))
-        .mark_rule(color=GREY, strokeDash=[4, 4])
-        .encode(x="bias:Q")
-    )
-    about = "Bias of the in-sample value, of three corrections, for five situations"
-    return styled(alt.layer(zero, points), description=about)
+    places = range(len(rows))
+    with plt.style.context("trueness.plots.theme"):
+        _, ax = plt.subplots(figsize=(5.2, 2.8), layout="constrained")
+        ax.axvline(0, color="0.5", linestyle="--", linewidth=1)
+        for (key, name), marker in zip(NAMES.items(), "os^D", strict=True):
+            bias = [float(row[key]) for row in rows]
+            ax.plot(bias, places, marker, label=name)
+        ax.set_yticks(places, [f"{r['metric']}, n={r['cases']}" for r in rows])
+        ax.invert_yaxis()
+        ax.set_xlabel("Bias against the population")
+        ax.legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=2, frameon=False)
+    return ax

@@ -80,7 +80,7 @@ def test_folds_are_asked_as_wholes(two):
         trueness.roc(folds["lr"])
     with pytest.raises(InputError, match="auc takes level= alone; found 'method'"):
         trueness.auc(folds["lr"], method="delong")
-    with pytest.raises(InputError, match="write does not take folds"):
+    with pytest.raises(InputError, match="report does not take folds"):
         trueness.report(two, "page.html")
 
 

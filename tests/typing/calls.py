@@ -12,10 +12,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 import trueness as tr
 from trueness import records as re
+from trueness._core.figures import TitledFigure
 
 rng = np.random.default_rng(0)
 y = (rng.random(400) < 0.4).astype(int)
@@ -147,8 +149,12 @@ assert_type(found.to_dict(), dict[str, Any])
 
 def report(data: Mapping[str, tr.Tally] | tr.Tally | tr.Panel) -> None:
     """Show that a union of counts is accepted."""
-    tr.plots.roc(data, title="ROC", band="pointwise")
-    tr.plots.comparison(tr.compare_auc(y, {"a": a, "b": b}), title="Pairs")
+    assert_type(tr.plots.roc(data, title="ROC", band="pointwise"), Axes)
+    pairs = tr.compare_auc(y, {"a": a, "b": b})
+    assert_type(tr.plots.comparison(pairs, title="Pairs"), Axes)
+    figure = assert_type(tr.plots.comparison.figure_data(pairs), TitledFigure)
+    assert_type(tr.plots.roc.figure_data(data), TitledFigure)
+    tr.plots.save(figure, "roc.svg")
 
 
 if TYPE_CHECKING:  # what is wrong is still found

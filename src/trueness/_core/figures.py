@@ -1,9 +1,9 @@
-"""What does a figure show, before anybody draws it? Numbers and words without ink.
+"""Figure data: what a figure shows, before anybody draws it.
 
-The module ``figures`` of a room turns tallies and records into these values, once;
-``trueness.plots`` draws them with Altair or on axes of matplotlib, ``trueness.report``
-as SVG. So a figure of a paper, of a notebook and of the report cannot disagree. A line
-has few points (``few_points``); notebooks show small tables and curves, all escaped.
+The module ``figures`` of a room turns tallies and records into these values, once.
+``trueness.plots`` draws them on axes of matplotlib, ``trueness.reports.svg`` as SVG. So
+a figure of a paper, of a notebook and of the report cannot disagree. A line has few
+points (``few_points``); notebooks show small tables and curves, all escaped.
 """
 
 from __future__ import annotations
@@ -138,6 +138,124 @@ class Matrix:
     label: str
     names: tuple[str, ...]
     value: Floats
+
+
+@final
+@dataclass(frozen=True)
+class Node:
+    """One node of a diagram: its place, its mark and its words.
+
+    ``y`` grows downwards, as trees do. ``shape`` is "circle", "square", "triangle",
+    "diamond" or "cross", and "" for words without a mark. ``level`` decides the colour.
+    """
+
+    x: float
+    y: float
+    above: str = ""
+    inside: str = ""
+    below: str = ""
+    shape: str = ""
+    size: float = 1.0  # area, relative to the largest node
+    level: float | None = None
+    readout: str = ""
+
+
+@final
+@dataclass(frozen=True)
+class Plate:
+    """A box around the part of a diagram that is repeated, with its words."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    text: str
+
+
+@final
+@dataclass(frozen=True)
+class Diagram:
+    """Nodes and the edges between them: a tree, or the graph of a model.
+
+    ``shapes`` says what each shape means; ``level_title`` is the title of the colours,
+    from ``level_range[0]`` to ``level_range[1]``.
+    """
+
+    what: str
+    nodes: tuple[Node, ...]
+    edges: tuple[tuple[int, int], ...]
+    directed: bool = False
+    plates: tuple[Plate, ...] = ()
+    shapes: Mapping[str, str] = field(default_factory=dict)
+    level_title: str = ""
+    level_range: tuple[float, float] = (0.5, 1.0)
+
+
+@final
+@dataclass(frozen=True)
+class Panels:
+    """Figures beside one another, ``columns`` in a row.
+
+    ``heights`` are those of the rows, relative to the first; ``joined`` panels lie
+    below one another over the same horizontal axis.
+    """
+
+    what: str
+    parts: tuple[Curves, ...]
+    titles: tuple[str, ...] = ()
+    columns: int = 1
+    heights: tuple[float, ...] = (1.0,)
+    joined: bool = False
+
+
+FigureData = Curves | Bars | Intervals | Crosses | Matrix | Diagram | Panels
+
+
+@final
+@dataclass(frozen=True)
+class TitledFigure:
+    """Figure data with the title above it and its description for screen readers."""
+
+    data: FigureData
+    title: str = ""
+    description: str = ""
+
+
+def described(data: FigureData) -> str:
+    """Return the description of a figure that has no better one."""
+    names = [name for name in getattr(data, "names", ()) if name != data.what]
+    if not names:
+        return data.what
+    joint = " with intervals: " if isinstance(data, Intervals | Crosses) else " of "
+    return data.what + joint + ", ".join(names)
+
+
+def score_bands(bars: Bars) -> Curves | Panels:
+    """Return the histograms of two classes as areas, one panel for each classifier."""
+    edges = bars.edges.repeat(2)
+    outlines = {
+        name: [np.array([0, *heights.repeat(2), 0]) for heights in bars.shares(name)]
+        for name in bars.neg
+    }
+    top = max(float(up.max()) for both in outlines.values() for up in both)
+    x = span("score", "Score", edges)
+    y = Axis("share", "Proportion of each class", 0, 1.05 * top)
+    what = f"Scores of negatives and positives by {', '.join(outlines)}"
+    parts = [
+        Curves(
+            what,
+            x,
+            y,
+            bands=(
+                Line("negative", {"score": edges, "low": 0 * neg, "high": neg}),
+                Line("positive", {"score": edges, "low": 0 * pos, "high": pos}),
+            ),
+        )
+        for neg, pos in outlines.values()
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    return Panels(what, tuple(parts), tuple(outlines), heights=(0.5,))
 
 
 def span(name: str, title: str, *values: ArrayLike) -> Axis:

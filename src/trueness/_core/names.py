@@ -103,8 +103,8 @@ WORDS: dict[str, str] = {
     "title": "Shown above the figure.",
     "points": "The largest number of points that a curve is drawn with; see\n"
     ":func:`trueness.ranking.simplify`.",
-    "ax": "Axes of matplotlib to draw on, which are returned; when None, an Altair\n"
-    "chart is.",
+    "ax": "Axes of matplotlib to draw on, which are returned; when None, new axes of\n"
+    "print size.",
 }
 _SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)
 

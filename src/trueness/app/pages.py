@@ -12,15 +12,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache
 from importlib import resources
+from io import BytesIO
 from typing import Any
 from urllib.parse import urlencode
 
 import jinja2
+import numpy as np
 from markupsafe import Markup
 from starlette.datastructures import QueryParams
 
 from trueness import __version__
-from trueness._core.imports import required
+from trueness._core.figures import Curves, Line, TitledFigure
 from trueness.app import address, session
 from trueness.app.address import FIELDS, KINDS, WITHOUT, Asked, in_page, wide_table
 from trueness.app.files import Files
@@ -38,8 +40,11 @@ from trueness.findings.subject import apart, asked_of_two, of_one_cut
 from trueness.findings.without_labels import HOW
 from trueness.metrics.definitions import SYNONYMS
 from trueness.metrics.grammar import known_names
+from trueness.plots._matplotlib import PRINT_DPI, printed
 from trueness.reports import embedded, environment, file_of, moving
-from trueness.reports.svg import WIDTH, draw
+from trueness.reports.figure_files import light_style
+from trueness.reports.svg import draw
+from trueness.reports.svg_marks import WIDTH
 from trueness.threshold.constraints import asks_for_two_cuts, without_deferral_cost
 
 # what is answered at once; other questions wait until somebody opens them
@@ -209,30 +214,33 @@ def problem(words: str, again: bool = False) -> str:
     return _render("problem.html.j2", words=words, again=again)
 
 
-@cache
-def _plain_style() -> str:
-    """Give the rules of figures in the light colours, without any variable."""
-    light = file_of("style.css").split("}")[0]
-    colours = dict(re.findall(r"(--[\w-]+):\s*(#[0-9a-f]+)", light))
-    rules = file_of("figure.css").partition("*/")[2]
-    return re.sub(r"var\((--[\w-]+)\)", lambda found: colours[found[1]], rules)
-
-
 def figure_file(figure: Figure, names: Sequence[str], kind: str) -> bytes:
     """Write a figure of the page as a file of its own, in the light colours.
 
     The page names its classifiers above all figures; a file names them below its own.
     """
+    if kind == "png":
+        return _figure_png(figure)
     drawn = draw(figure)[0]
     names = names if "data-model" in drawn else ()
     high = int(re.findall(r'viewBox="0 0 \d+ (\d+)"', drawn)[0])
     inner = drawn.replace("<svg ", Markup('<svg height="{}" ').format(high), 1)
-    more = {"below": high, "wide": WIDTH, "style": Markup(_plain_style())}  # noqa: S704
-    text = _render("figure.svg.j2", inner=inner, names=names, **more)
-    if kind == "svg":
-        return text.encode()
-    found: bytes = required("vl_convert", "plots").svg_to_png(text, scale=2)
-    return found
+    more = {"below": high, "wide": WIDTH, "style": Markup(light_style())}  # noqa: S704
+    return _render("figure.svg.j2", inner=inner, names=names, **more).encode()
+
+
+def _figure_png(figure: Figure) -> bytes:
+    """Return the same figure at print size, by matplotlib."""
+    data = figure.data
+    if isinstance(data, Curves) and figure.at is not None:
+        x, y = figure.at
+        columns = {data.x.name: np.array([x]), data.y.name: np.array([y])}
+        data = replace(data, dots=(Line("threshold", columns),))
+    written = BytesIO()
+    printed(TitledFigure(data, figure.title, figure.note)).savefig(
+        written, format="png", dpi=PRINT_DPI
+    )
+    return written.getvalue()
 
 
 # lines that give the same elsewhere

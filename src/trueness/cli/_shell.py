@@ -67,7 +67,8 @@ _ADVICE = re.compile(
     r"(?:^|(?<=[.?!])\s+)Type (--[\w-]+)[^.]*(?:\.\d[^.]*)?\.)(?=[,;.]|\s|$)"
 )
 
-FIGURES = (".svg", ".png", ".pdf", ".html")
+DRAWN_BY_MATPLOTLIB = (".png", ".pdf")
+FIGURES = (".svg", ".html", *DRAWN_BY_MATPLOTLIB)
 ROWS = (".parquet", ".csv")
 GAP = 2  # characters between the columns of a table
 
@@ -359,9 +360,8 @@ def check_figure(plot: Path | None) -> None:
     """Stop before the work, not after it, when a figure has no format."""
     if plot is not None:
         _options.choice(plot.suffix.lower(), FIGURES, "the ending of --plot")
-        required("altair", "plots")
-        if plot.suffix.lower() != ".html":
-            required("vl_convert", "plots")
+        if plot.suffix.lower() in DRAWN_BY_MATPLOTLIB:
+            required("matplotlib", "plots")
 
 
 def check_targets(file: str | None, options: Mapping[str, Any]) -> None:

@@ -127,7 +127,7 @@ def _calibrate(
     return shell.answered(
         *findings,
         about=shell.about(request, tally),
-        chart=lambda: trueness.plots.reliability(calibrated),
+        chart=lambda: trueness.plots.reliability.figure_data(calibrated),
         method=method,
         column=new_column,
         map=json_text.loads(map_to_json(fitted)),

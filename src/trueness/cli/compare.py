@@ -79,7 +79,7 @@ def compare_command(
         return shell.answered(
             finding,
             about=shell.about(request, panel),
-            chart=lambda: trueness.plots.roc(panel),
+            chart=lambda: trueness.plots.roc.figure_data(panel),
         )
 
 
@@ -200,4 +200,4 @@ def _chart_of_combiners(request: Request, panel: Panel) -> Any:
     comparison = trueness.compare_combiners(
         panel, level=request.level, rng=request.seed
     )
-    return trueness.plots.combiners(comparison)
+    return trueness.plots.combiners.figure_data(comparison)

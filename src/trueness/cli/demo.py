@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -81,7 +80,7 @@ def demo_command(
             "files": [{"path": str(p), "what": what} for p, what in files.items()],
         },
         parts=list(parts),
-        chart=lambda: trueness.plots.roc(traps),
+        chart=lambda: trueness.plots.roc.figure_data(traps),
     )
 
 
@@ -105,9 +104,7 @@ def _write_files(folder: Path, page: Page, traps: Panel) -> dict[Path, str]:
     report = folder / "report.html"
     write_report(page, report, say_so=False)
     files = {report: "the full report, with a slider"}
-    # pictures are an extra, which the command line does without
-    if all(find_spec(library) for library in ("altair", "vl_convert")):
-        figure = folder / "roc.svg"
-        trueness.plots.save(trueness.plots.roc(traps), figure)
-        files[figure] = "ROC curves of the five models"
+    figure = folder / "roc.svg"
+    trueness.plots.save(trueness.plots.roc.figure_data(traps), figure)
+    files[figure] = "ROC curves of the five models"
     return files

@@ -179,8 +179,10 @@ def evals_command(
 def _chart(runs: Mapping[str, Attempts], rates: Mapping[str, Any], level: float) -> Any:
     """Draw the leaderboard, or the pass rate of a single system."""
     if len(runs) > 1:
-        return trueness.plots.pass_rates(trueness.leaderboard(runs, level=level))
-    return trueness.plots.pass_rates(next(iter(rates.values())))
+        return trueness.plots.pass_rates.figure_data(
+            trueness.leaderboard(runs, level=level)
+        )
+    return trueness.plots.pass_rates.figure_data(next(iter(rates.values())))
 
 
 def about_attempts(

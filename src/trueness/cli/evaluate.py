@@ -104,7 +104,7 @@ def _evaluate(request: Request, *, threshold: float | None) -> CommandAnswer:
     return answered(
         how_good(asked, _auc_of_all_classes(request, score_of_class)),
         about=about(request, next(iter(tallies.values()))),
-        chart=lambda: trueness.plots.roc(curves),
+        chart=lambda: trueness.plots.roc.figure_data(curves),
     )
 
 

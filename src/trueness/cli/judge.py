@@ -435,8 +435,8 @@ def _label_plans(
 
 def _chart(rates: Mapping[str, Rate]) -> Any:
     if len(rates) > 1:
-        return trueness.plots.judge_rates(rates)
-    return trueness.plots.judge_plane(*rates.values())
+        return trueness.plots.judge_rates.figure_data(rates)
+    return trueness.plots.judge_plane.figure_data(*rates.values())
 
 
 def rates_of(

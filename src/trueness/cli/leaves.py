@@ -124,7 +124,7 @@ def leaves_command(
     return shell.answered(
         which_leaves(report, shell.each_group(groups, report_on), str(by)),
         about=shell.about(request, leaves),
-        chart=lambda: trueness.plots.leaf_shares(report),
+        chart=lambda: trueness.plots.leaf_shares.figure_data(report),
     )
 
 

@@ -137,5 +137,5 @@ def _without_truth(
     return shell.answered(
         how_good_tests(panel, posterior, best, str(by)),
         about=shell.about(request, panel),
-        chart=lambda: trueness.plots.posterior_densities(posterior),
+        chart=lambda: trueness.plots.posterior_densities.figure_data(posterior),
     )

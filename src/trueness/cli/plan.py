@@ -91,7 +91,7 @@ def plan_auc_command(
     )
     return answered(
         planned(plan, f"an AUC of {auc:g}"),
-        chart=lambda: trueness.plots.sample_size(plan),
+        chart=lambda: trueness.plots.sample_size.figure_data(plan),
     )
 
 
@@ -291,7 +291,7 @@ def plan_leaf_command(
     level_drawn = "utility" if confidence is None else "confidence"
     return answered(
         planned_leaf(n, p=p, confidence=confidence, utility=utility),
-        chart=lambda: trueness.plots.levels_by_n(
+        chart=lambda: trueness.plots.levels_by_n.figure_data(
             {f"p = {p:g}": ([1], [p])}, _sizes_to_draw(n), level=level_drawn
         ),
     )

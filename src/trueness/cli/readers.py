@@ -153,5 +153,5 @@ def readers_command(
     return shell.answered(
         compared_by_readers(study),
         about=shell.about(request, cases),
-        chart=lambda: trueness.plots.reader_results(study),
+        chart=lambda: trueness.plots.reader_results.figure_data(study),
     )

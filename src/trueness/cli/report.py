@@ -271,9 +271,9 @@ def _count_by_site(request: Request, site: str) -> Any:
 
 def _chart(request: Request, counted: Panel | dict[str, Tally]) -> object:
     if isinstance(counted, dict) or (counted.n_pos and counted.n_neg):
-        return trueness.plots.roc(counted)
+        return trueness.plots.roc.figure_data(counted)
     posterior = trueness.latent_class(counted, rng=request.seed, level=request.level)
-    return trueness.plots.posterior_densities(posterior)
+    return trueness.plots.posterior_densities.figure_data(posterior)
 
 
 def report_result(page: Page, output: Path, size: int) -> dict[str, Any]:

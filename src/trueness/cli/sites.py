@@ -122,7 +122,7 @@ def sites_command(
     if len(answers) == 1:
         return shell.answered(
             next_site(answers[0]),
-            chart=lambda: trueness.plots.site_forest(answers[0]),
+            chart=lambda: trueness.plots.site_forest.figure_data(answers[0]),
             about=about,
         )
     return _answer_on_tables(summary, answers, about)
@@ -142,14 +142,14 @@ def _answer_on_tables(
     if summary is None:
         return shell.answered(
             *findings,
-            chart=lambda: trueness.plots.site_forest(answers[0]),
+            chart=lambda: trueness.plots.site_forest.figure_data(answers[0]),
             about=about,
             measures=numbers,
         )
     return shell.answered(
         summary_point(summary),
         *findings,
-        chart=lambda: trueness.plots.summary_plane(summary),
+        chart=lambda: trueness.plots.summary_plane.figure_data(summary),
         about=about,
         measures=numbers,
     )

@@ -201,12 +201,12 @@ def _chart(tally: Tally, wanted: Wanted, choice: Any) -> Any:
     """Draw the chosen threshold, the pair of them, or what a given one does."""
     plots = trueness.plots
     if isinstance(choice, OperatingPoint):
-        return plots.operating_point(tally, **wanted.given)
+        return plots.operating_point.figure_data(tally, **wanted.given)
     if wanted.at is not None:
-        return plots.roc(tally)
+        return plots.roc.figure_data(tally)
     if choice.rule.defers or wanted.two is not None:
-        return plots.zones(tally, choice)
-    return plots.guaranteed_cut(tally, choice)
+        return plots.zones.figure_data(tally, choice)
+    return plots.guaranteed_cut.figure_data(tally, choice)
 
 
 def read_rule(text: str | None) -> float | Rule | None:

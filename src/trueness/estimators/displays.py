@@ -8,7 +8,7 @@ after drawing; of folds ``line_`` is a list, and so are the coordinates.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self, final
+from typing import TYPE_CHECKING, Any, ClassVar, Self, final
 
 import numpy as np
 from sklearn.utils import _safe_indexing
@@ -16,7 +16,7 @@ from sklearn.utils import _safe_indexing
 from trueness._core.arrays import Floats
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
-from trueness._core.imports import required
+from trueness._core.figures import Axis, Curves, Line, TitledFigure, guide, span
 from trueness._core.records import Estimate, as_precise
 from trueness.calibration.reliability_diagram import reliability
 from trueness.counts.folds import Folds
@@ -26,10 +26,15 @@ from trueness.estimators import classifiers as common
 from trueness.estimators.cross_validation import CrossValidation
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.intervals import estimates
+from trueness.plots._matplotlib import draw
 from trueness.ranking.areas import auc, average_precision
 from trueness.ranking.bands import precision_recall_band, roc_band
 from trueness.ranking.curves import precision_recall, roc
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+CURVE = "curve"
 # both coordinates; then, at some places, the lower and upper limits
 _Curve = tuple[Floats, Floats, tuple[Floats, Floats, Floats]]
 
@@ -41,7 +46,7 @@ class _Display:
     _x: ClassVar[tuple[str, str]]
     _y: ClassVar[tuple[str, str]]
     _asked: ClassVar[tuple[str, str, Any]] = ("", "", None)
-    _steps: ClassVar[str] = "default"
+    _steps: ClassVar[bool] = False
     estimate: Estimate | None = None
     line_: Any = None
     band_: Any = None
@@ -91,7 +96,7 @@ class _Display:
         pos_label: object = None,
         name: str | None = None,
         level: float = 0.95,
-        ax: object = None,
+        ax: Axes | None = None,
         **drawn: Any,
     ) -> Self:
         """Draw labels and scores, which are higher for the positive class.
@@ -139,7 +144,7 @@ class _Display:
         pos_label: object = None,
         name: str | None = None,
         level: float = 0.95,
-        ax: object = None,
+        ax: Axes | None = None,
         **drawn: Any,
     ) -> Self:
         """Draw every fold of :func:`trueness.cross_validate`, or of scikit-learn's.
@@ -172,10 +177,36 @@ class _Display:
             parts.append(tally(label[at], score, **words))
         return cls(parts, level, name, positive).plot(ax=ax, **drawn)
 
+    def figure_data(
+        self, *, plot_chance_level: bool = True, band: bool = True
+    ) -> Curves:
+        """Return what is drawn: curves of one model or of each fold."""
+        x = Axis(*self._x)
+        y = Axis(*self._y, low=-0.01, high=1.01)
+        several = len(self.curves) > 1
+        curves = []
+        for k, (across, up, _) in enumerate(self.curves):
+            name = f"fold {k + 1}" if several else CURVE
+            columns = _as_steps(across, up) if self._steps else (across, up)
+            curves.append(Line(name, dict(zip((x.name, y.name), columns, strict=True))))
+        bands = []
+        if band and not several:
+            places, low, high = self.curves[0][2]
+            bands.append(Line(CURVE, {x.name: places, "low": low, "high": high}))
+        guides = []
+        ends = self._chance() if plot_chance_level else None
+        if ends is not None:
+            name = "Chance level" if self.estimate else "Perfectly calibrated"
+            guides.append(guide(x, y, [0, 1], ends, name))
+        scores = np.concatenate([across for across, _, _ in self.curves])
+        if self._x[0] == "thresholds":
+            x = span(x.name, x.title, scores)
+        return Curves(y.title, x, y, tuple(curves), tuple(bands), tuple(guides))
+
     def plot(
         self,
         *,
-        ax: object = None,
+        ax: Axes | None = None,
         plot_chance_level: bool = True,
         band: bool = True,
         despine: bool = False,
@@ -185,37 +216,51 @@ class _Display:
 
         ``plot_chance_level`` draws what guessing, or a calibrated score, would give,
         ``band`` the confidence band (folds have none); ``despine`` leaves out the lines
-        at the top and at the right; ``curve_kwargs`` go to ``ax.plot``.
+        at the top and at the right; ``curve_kwargs`` are properties of the lines.
         """
-        required("matplotlib", "mpl")
-        import matplotlib.pyplot as plt
-
-        on: Any = plt.subplots()[1] if ax is None else ax
-        several = len(self.curves) > 1
-        thin = {"alpha": 0.5, "linewidth": 1} if several else {}
-        style = {"drawstyle": self._steps, **thin, **(curve_kwargs or {})}
-        lines = [line for x, y, _ in self.curves for line in on.plot(x, y, **style)]
-        label, e = self.estimator_name or "", self.estimate
-        if e is not None:
-            value, low, high = as_precise(e.value, e.low, e.high)
-            label += f"\n{self._asked[1]} = {value} ({low} to {high})"
-        lines[0].set_label(label.lstrip("\n") or "_")
-        if band and not several:
-            look: dict[str, Any] = {"alpha": 0.2, "linewidth": 0}
-            limits = self.curves[0][2]
-            self.band_ = on.fill_between(*limits, color=lines[0].get_color(), **look)
-        if plot_chance_level and (ends := self._chance()) is not None:
-            what = "Chance level" if e else "Perfectly calibrated"
-            look = {"linewidth": 1, "label": what}
-            (self.chance_level_,) = on.plot([0, 1], ends, "k--", **look)
+        figure = self.figure_data(plot_chance_level=plot_chance_level, band=band)
+        artists_before = set() if ax is None else set(ax.get_children())
+        drawn_on = draw(TitledFigure(figure), ax)
+        new_lines = [line for line in drawn_on.lines if line not in artists_before]
+        new_areas = [
+            area for area in drawn_on.collections if area not in artists_before
+        ]
+        self.chance_level_ = new_lines.pop(0) if figure.guides else None
+        self.band_ = new_areas[0] if figure.bands else None
+        self.line_ = new_lines if len(self.curves) > 1 else new_lines[0]
+        self._style_lines(new_lines, curve_kwargs or {})
         if despine:
-            on.spines[["top", "right"]].set_visible(False)
-        on.set(xlabel=self._x[1], ylabel=self._y[1], ylim=(-0.01, 1.01))
-        if on.get_legend_handles_labels()[0]:
-            on.legend()
-        self.line_ = lines if several else lines[0]
-        self.ax_, self.figure_ = on, on.figure
+            drawn_on.spines[["top", "right"]].set_visible(False)
+        if drawn_on.get_legend_handles_labels()[0]:
+            drawn_on.legend()
+        self.ax_ = drawn_on
+        self.figure_ = drawn_on.figure
         return self
+
+    def _style_lines(self, lines: Sequence[Any], properties: Mapping[str, Any]) -> None:
+        """Name the first line, and draw those of folds thin."""
+        if len(lines) > 1:
+            for line in lines:
+                line.set(alpha=0.5, linewidth=1, linestyle="-", label="_fold")
+        for line in lines:
+            line.set(**properties)
+        lines[0].set_label(self._label() or "_")
+        if self.band_ is not None:
+            self.band_.set_label("_band")
+
+    def _label(self) -> str:
+        """Return name, and estimate with its interval, for the legend."""
+        words = [self.estimator_name or ""]
+        if self.estimate is not None:
+            estimate = self.estimate
+            value, low, high = as_precise(estimate.value, estimate.low, estimate.high)
+            words.append(f"{self._asked[1]} = {value} ({low} to {high})")
+        return "\n".join(word for word in words if word)
+
+
+def _as_steps(across: Floats, up: Floats) -> tuple[Floats, Floats]:
+    """Return the corners of a line whose height is kept up to the next point."""
+    return across.repeat(2)[1:], up.repeat(2)[:-1]
 
 
 @final
@@ -239,7 +284,7 @@ class PrecisionRecallDisplay(_Display):
 
     _x, _y = ("recall", "Recall"), ("precision", "Precision")
     _asked = ("average_precision", "AP", average_precision)
-    _steps = "steps-post"
+    _steps = True
 
     def _curve(self, t: Tally, level: float) -> _Curve:
         c, b = precision_recall(t), precision_recall_band(t, level=level)

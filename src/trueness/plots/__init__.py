@@ -1,15 +1,16 @@
-"""What does it look like? The door for Altair and matplotlib.
+"""Figures: what does it look like? The door for matplotlib.
 
-One function per figure, which gives what it shows (:mod:`trueness._core.figures`:
-numbers and words without ink); ``picture`` draws that: as an Altair chart, a value
-whose data and encoding can be read without drawing, or on axes of matplotlib that were
-passed as ``ax``. ``save`` writes a chart to SVG, PNG, PDF or HTML without a browser.
+One function per figure. A call draws it on axes of matplotlib, ``ax`` or new ones of
+print size, and returns the axes: ``plots.roc(t).figure.savefig("roc.pdf")``. What is
+drawn are figure data (:mod:`trueness._core.figures`: numbers and words without ink).
+``plots.roc.figure_data(t)`` returns them; ``save`` writes them as SVG or HTML, with the
+numbers under the pointer, or as PNG or PDF.
 
-To be read in this order: ``_draw`` (which classifiers, who draws, matplotlib),
-``_altair`` (charts, their look, saving), then what is drawn.
+To be read in this order: ``_pictures`` (what a figure takes), ``_matplotlib`` (how it
+is drawn), ``_saving``, then what is drawn.
 """
 
-from trueness.plots._altair import save
+from trueness.plots._saving import save
 from trueness.plots.answers import (
     combination_plane,
     combiner_lines,

@@ -10,7 +10,17 @@ from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks.errors import NotEnoughCases
-from trueness._core.figures import Axis, Crosses, Curves, Intervals, Line, guide, span
+from trueness._core.figures import (
+    Axis,
+    Crosses,
+    Curves,
+    Intervals,
+    Line,
+    Panels,
+    TitledFigure,
+    guide,
+    span,
+)
 from trueness._core.numbers import counted, level_text, p_is
 from trueness._core.records import Estimate, shown
 from trueness.comparison.dominance import Dominance, difference_figure
@@ -27,8 +37,7 @@ from trueness.nogold.criteria import CRITERIA
 from trueness.nogold.formulas import votes
 from trueness.nogold.posterior import LatentPosterior
 from trueness.nogold.rate import Rate
-from trueness.plots._altair import Panels
-from trueness.plots._draw import Shown, Style, picture
+from trueness.plots._pictures import Shown, Style, picture
 from trueness.readers.analysis import ReaderStudy
 
 BINS = 60
@@ -51,7 +60,7 @@ def dominance(found: Dominance, **look: Unpack[Style]) -> Shown:
         f"Difference of two ROC curves with its {level_text(found.level)} band for the "
         f"whole curve. {verdict}."
     )
-    return difference_figure(found), {"title": verdict, "about": about}
+    return TitledFigure(difference_figure(found), title=verdict, description=about)
 
 
 @picture
@@ -136,7 +145,7 @@ def reader_results(found: ReaderStudy, **look: Unpack[Style]) -> Shown:
         f"with means and {level} intervals. {said}"
     )
     figure = Curves(about, x, y, guides=each, dots=(dots,))
-    return figure, {"title": said, "about": about}
+    return TitledFigure(figure, title=said, description=about)
 
 
 @picture
@@ -173,7 +182,7 @@ def posterior_densities(post: LatentPosterior, **look: Unpack[Style]) -> Shown:
         x, y = Axis("value", str(name), low, high), Axis("density", "", 0, top)
         parts.append(Curves(str(name), x, y, bands=(area,), guides=under))
     what = "Posterior and prior density of every parameter"
-    return Panels(what, tuple(parts), columns=3, width=170, heights=(80,))
+    return Panels(what, tuple(parts), columns=3, heights=(0.5,))
 
 
 def _density(draws: Floats, low: float, high: float) -> dict[str, Floats]:
@@ -239,7 +248,7 @@ def _worth_drawing(post: LatentPosterior, most: int) -> dict[str, Array]:
 def judge_rates(rates: Mapping[str, Rate], **look: Unpack[Style]) -> Shown:
     """How far is the raw rate of each system from the corrected one?"""
     words = "Corrected rate (\N{BLACK CIRCLE}) and raw rate (\N{WHITE DIAMOND})"
-    return figures.rates_figure(rates), {"title": words}
+    return TitledFigure(figures.rates_figure(rates), title=words)
 
 
 @picture
@@ -303,8 +312,10 @@ def sequence(found: Watch, **look: Unpack[Style]) -> Shown:
             "A figure of a watch needs a batch with cases; found none."
         )
     parts = tuple(map(_batches, seen.values()))
-    figure = Panels(about, parts, tuple(seen)) if found.groups else parts[0]
-    return figure, {"about": about}
+    if not found.groups:
+        return TitledFigure(parts[0], description=about)
+    panels = Panels(about, parts, tuple(seen), heights=(0.6,))
+    return TitledFigure(panels, description=about)
 
 
 def _rows(found: Watch) -> list[dict[str, Any]]:

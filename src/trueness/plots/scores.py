@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import InputError
-from trueness._core.figures import POINTS, Axis, Curves, Line, guide, span
+from trueness._core.figures import (
+    POINTS,
+    Axis,
+    Curves,
+    Line,
+    Panels,
+    TitledFigure,
+    guide,
+    score_bands,
+    span,
+)
 from trueness._core.numbers import level_text, p_is
 from trueness.calibration import reliability_diagram as calibration
 from trueness.calibration.maps import Map
@@ -20,8 +30,15 @@ from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.fermi.distribution import FermiDirac
 from trueness.fermi.distribution import fermi_dirac as solve
-from trueness.plots._altair import ONE, SIZE, Panels, spread
-from trueness.plots._draw import Shown, Source, Style, named, picture, picture_of
+from trueness.plots._pictures import (
+    ONE,
+    Shown,
+    Source,
+    Style,
+    named,
+    picture,
+    picture_of,
+)
 from trueness.ranking import figures
 from trueness.ranking.areas import auc
 from trueness.ranking.models import fit_binormal
@@ -111,7 +128,7 @@ def binormal_fit(data: Tally, **look: Unpack[Style]) -> Shown:
     """
     fit = fit_binormal(data)
     title = f"Binormal fit, test of the fit {p_is(fit.p_value)}"
-    return figures.binormal_figure(data, fit), {"title": title}
+    return TitledFigure(figures.binormal_figure(data, fit), title=title)
 
 
 @picture
@@ -175,7 +192,8 @@ def fermi_parameters(n: int = 1000, **look: Unpack[Style]) -> Shown:
     x, b_axis = span("auc", "AUC", area), span("b", "beta n", *(k["b"] for k in lines))
     both = (b_axis, Axis("m", "mu / n", -2, 3))
     parts = tuple(Curves(y.title, x, y, tuple(lines)) for y in both)
-    return Panels("beta n and mu / n by AUC, for five prevalences.", parts, columns=2)
+    what = "beta n and mu / n by AUC, for five prevalences."
+    return Panels(what, parts, columns=2)
 
 
 @picture
@@ -240,17 +258,39 @@ def reliability(
     figure = calibration.reliability_figure(found)
     if not isinstance(data, Tally):
         return figure
-    (calibrated,) = calibration.reliability_figure(found, "consistency").bands
-    calibrated = replace(calibrated, name="calibrated scores would lie here")
-    both = replace(figure, guides=(calibrated, *figure.guides))
-    scores: Any = spread(calibration.probability_bars(ONE, data.labelled()))
-    scores = replace(scores, y=replace(scores.y, title="Share"))
     about = (
-        f"Reliability diagram of {found[ONE].n:,} cases: share of positives against "
-        f"score, with {level_text(level)} consistency and confidence bands"
+        f"Reliability diagram of {found[ONE].n:,} cases: proportion of positives "
+        f"against score, with {level_text(level)} consistency and confidence bands"
     )
-    panels = Panels(about, (both, scores), heights=(SIZE, SIZE // 5))
-    return panels, {"alone": figure}
+    parts = (_with_consistency_band(figure, found), _scores_below(data))
+    panels = Panels("Reliability diagram", parts, heights=(1.0, 0.22), joined=True)
+    return TitledFigure(panels, description=about)
+
+
+def _with_consistency_band(
+    figure: Curves, found: Mapping[str, calibration.Reliability]
+) -> Curves:
+    """Add where the curve of calibrated scores would lie, as a grey band."""
+    (band,) = calibration.reliability_figure(found, "consistency").bands
+    consistency = replace(band, name="consistency band")
+    curve = replace(figure.lines[0], name="calibration curve")
+    confidence = replace(figure.bands[0], name="calibration curve")
+    return replace(
+        figure,
+        lines=(curve,),
+        bands=(confidence,),
+        guides=(consistency, *figure.guides),
+    )
+
+
+def _scores_below(data: Tally) -> Curves:
+    """Return the histogram of the scores, which stands below the diagram."""
+    bars = score_bands(calibration.probability_bars(ONE, data.labelled()))
+    if isinstance(bars, Panels):
+        raise TypeError("one classifier has one histogram")
+    return replace(
+        bars, x=calibration.SCORE_AXIS, y=replace(bars.y, title="Proportion")
+    )
 
 
 @picture

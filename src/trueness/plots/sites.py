@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Unpack
 
+from trueness._core.figures import TitledFigure
 from trueness._core.numbers import level_text
-from trueness.plots._draw import Shown, Style, picture
+from trueness.plots._pictures import Shown, Style, picture
 from trueness.sites.across import AcrossSites
 from trueness.sites.figures import forest_figure, plane_figure
 from trueness.sites.summary_curve import SummaryROC
@@ -24,7 +25,7 @@ def site_forest(found: AcrossSites, **look: Unpack[Style]) -> Shown:
             " Then the mean over sites, and the prediction interval for a new site, "
             f"from {found.prediction.low:.3g} to {found.prediction.high:.3g}."
         )
-    return forest_figure(found), {"about": about}
+    return TitledFigure(forest_figure(found), description=about)
 
 
 @picture
@@ -38,4 +39,4 @@ def summary_plane(found: SummaryROC, **look: Unpack[Style]) -> Shown:
         f"point at a sensitivity of {found.sensitivity.value:.3g} and a specificity of "
         f"{found.specificity.value:.3g}."
     )
-    return plane_figure(found), {"about": about}
+    return TitledFigure(plane_figure(found), description=about)

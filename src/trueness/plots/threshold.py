@@ -10,15 +10,31 @@ import numpy as np
 
 from trueness._core.arrays import Array
 from trueness._core.checks import cases as _cases
-from trueness._core.figures import POINTS, Curves, Line, guide, span
+from trueness._core.figures import (
+    POINTS,
+    Curves,
+    Line,
+    Panels,
+    TitledFigure,
+    guide,
+    score_bands,
+    span,
+)
 from trueness._core.numbers import cut_text, percent
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.confusion import Confusion, sweep
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
-from trueness.plots._altair import ONE, Panels, spread
-from trueness.plots._draw import Shown, Source, Style, named, picture, picture_of
+from trueness.plots._pictures import (
+    ONE,
+    Shown,
+    Source,
+    Style,
+    named,
+    picture,
+    picture_of,
+)
 from trueness.ranking.figures import FPR, TPR, curve_figure, score_figure
 from trueness.threshold.constraints import DEFAULT_OBJECTIVE, ConstraintLike
 from trueness.threshold.cost_figures import cost_curve_figure, decision_figure, region
@@ -64,7 +80,7 @@ def operating_point(
         f"ROC plane: {', '.join([point.objective, *map(repr, bounds)])}; threshold "
         f"{cut_text(point.threshold)}, value {point.value:.4g}"
     )
-    return figure, {"about": about}
+    return TitledFigure(figure, description=about)
 
 
 @picture
@@ -84,7 +100,7 @@ def guaranteed_cut(
     place = Line("guaranteed threshold", {})
     figure = _plane(t, asked, t.prevalence, place, c)
     words = "ROC plane with the threshold at which " + " and ".join(map(repr, asked))
-    return figure, {"about": f"{words} can be guaranteed."}
+    return TitledFigure(figure, description=f"{words} can be guaranteed.")
 
 
 def _plane(
@@ -153,8 +169,9 @@ def pareto(
         line = Line("Pareto front", {k: v[order] for k, v in columns.items()})
         grey = guide(x, y, every[first], every[other], "all thresholds")
         parts.append(Curves(what, x, y, (line,), guides=(grey,), dots=(line,)))
-    several = Panels(what, tuple(parts), columns=len(parts))
-    return several if len(parts) > 1 else (parts[0], {"about": what})
+    if len(parts) == 1:
+        return TitledFigure(parts[0], description=what)
+    return Panels(what, tuple(parts), columns=min(len(parts), 2))
 
 
 @picture_of
@@ -182,7 +199,7 @@ def pareto_plane(
     bounds, best = read_constraints(subject_to), front.confusion[some]
     figure = _plane(data, bounds, front.prevalence, place, best)
     about = "ROC plane with the Pareto front of " + ", ".join(front.values)
-    return figure, {"about": about}
+    return TitledFigure(figure, description=about)
 
 
 def _thinned(size: int) -> Array:
@@ -233,7 +250,7 @@ def zones(t: Tally, found: object, **look: Unpack[Style]) -> Shown:
         :func:`trueness.best_thresholds` or :func:`trueness.guaranteed_threshold`.
     """
     rule = rule_of(found)
-    figure: Any = spread(score_figure({ONE: t.labelled()}))
+    figure: Any = score_bands(score_figure({ONE: t.labelled()}))
     x, y, cuts = figure.x, figure.y, rule.cuts()
     lower, upper = (cut_text(c) for c in cuts)
     ends = np.clip(cuts, x.low, x.high)
@@ -250,4 +267,4 @@ def zones(t: Tally, found: object, **look: Unpack[Style]) -> Shown:
         f"Scores of both classes: negative below {lower}, positive from {upper} on, "
         f"{share} of the cases between."
     )
-    return figure, {"about": about}
+    return TitledFigure(figure, description=about)

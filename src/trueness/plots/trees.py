@@ -10,11 +10,18 @@ from scipy.special import xlog1py, xlogy
 
 from trueness._core.arrays import Array
 from trueness._core.checks import options as _options
-from trueness._core.figures import Axis, Curves, Line, span
+from trueness._core.figures import (
+    Axis,
+    Curves,
+    Diagram,
+    Line,
+    Node,
+    TitledFigure,
+    span,
+)
 from trueness._core.numbers import level_text
 from trueness._core.records import shown
-from trueness.plots._altair import SIZE, VERDICTS, alt, frame
-from trueness.plots._draw import Shown, Style, picture
+from trueness.plots._pictures import Shown, Style, picture
 from trueness.trees.leaf_reports import LeafReport, leaf_figure
 from trueness.trees.levels import TOP_METHODS, tree_levels
 from trueness.trees.splits import named_splits, split_parameters
@@ -106,8 +113,7 @@ def leaf_tree(
 
     The tree with its leaves coloured by their level of confidence; their size grows
     with their number of cases, and their shape shows the verdict. Under each leaf are
-    the class of its majority, its number and its cases; its rule is shown when the
-    pointer is on it.
+    the class of its majority, its number and its cases.
 
     Parameters
     ----------
@@ -118,39 +124,77 @@ def leaf_tree(
     names
         Names of the features; by default those that the tree was fitted with.
     """
-    low: Any = getattr(tree, "estimator_", tree)
-    low = low.tree_
+    fitted: Any = getattr(tree, "estimator_", tree)
+    nodes_of_tree = fitted.tree_
     if names is None:
         names = getattr(tree, "feature_names_in_", None)
-    left, right = low.children_left, low.children_right
+    left, right = nodes_of_tree.children_left, nodes_of_tree.children_right
     x, depth = _layout(left, right)
-    ends = np.flatnonzero((depth >= 0) & (left < 0))
-    inner = np.flatnonzero((depth >= 0) & (left >= 0))
-    # room for a question under each other leaf, within what a page can show
-    width = int(min(1400, max(SIZE, 75 * ends.size)))
-    height = int(min(900, max(160, 84 * (depth.max() + 1))))
-    # an edge ends above the question of its child, so that it crosses no words
-    step = (height - 2 * _PADDING) / max(1, depth.max())
-    below = np.column_stack([left[inner], right[inner]]).ravel()
-    bottom = depth[below] - np.where(left[below] >= 0, _QUESTION / step, 0.0)
-    edges = _placed(x, depth, inner.repeat(2), x2=x[below], depth2=bottom)
-    feature = [f"x{f}" if names is None else str(names[f]) for f in low.feature[inner]]
-    cuts = zip(feature, low.threshold[inner], strict=True)
-    asked = _placed(x, depth, inner, question=[f"{f}\n<= {t:.4g}" for f, t in cuts])
-    chart = alt.layer(
-        edges.mark_rule(color="#c0c0c0").encode(x2="x2:Q", y2="depth2:Q"),
-        asked.mark_text(fontSize=10, dy=-18, lineBreak="\n", color="#333333").encode(
-            text="question:N", tooltip="question:N"
-        ),
-        _leaves(report, x, depth),
-        _leaf_names(report, ends, x, depth),
-    ).properties(width=width, height=height)
+    reached = np.flatnonzero(depth >= 0)
+    leaves = _leaf_nodes(report, x, depth)
+    nodes = []
+    for node in reached.tolist():
+        if left[node] >= 0:
+            feature = nodes_of_tree.feature[node]
+            name = f"x{feature}" if names is None else str(names[feature])
+            question = f"{name}\n<= {nodes_of_tree.threshold[node]:.4g}"
+            nodes.append(Node(x[node], depth[node], above=question, readout=question))
+        else:
+            # no case of the report reached this leaf
+            empty = Node(x[node], depth[node], below=f"no case\n#{node}")
+            nodes.append(leaves.get(node, empty))
+    place = {node: k for k, node in enumerate(reached.tolist())}
+    edges = [
+        (place[node], place[child])
+        for node in reached.tolist()
+        if left[node] >= 0
+        for child in (left[node], right[node])
+    ]
+    diagram = Diagram(
+        "A tree with the confidence of its leaves",
+        tuple(nodes),
+        tuple(edges),
+        shapes={_SHAPES[v]: v for v in _SHAPES if v in report.verdict},
+        level_title="Level of confidence P(C)",
+    )
     trusted = int((report.verdict == "trust").sum())
     words = (
         f"A tree of {report.node.size} leaves coloured by level of confidence; "
         f"{trusted} reach {report.wanted:g}."
     )
-    return chart, {"about": words}
+    return TitledFigure(diagram, description=words)
+
+
+_SHAPES = {
+    "trust": "circle",
+    "untested": "square",
+    "thin": "triangle",
+    "coin toss": "cross",
+    "contradicted": "diamond",
+}
+
+
+def _leaf_nodes(report: LeafReport, x: Array, depth: Array) -> dict[int, Node]:
+    """Return the leaves by their number: colour, shape and size say what to trust."""
+    classes = ("negative", "positive") if report.classes is None else report.classes
+    class_names = {"negative": classes[0], "positive": classes[1]}
+    largest = max(float(report.n.max()), 1.0)
+    leaves = {}
+    for k, leaf in enumerate(report.node.tolist()):
+        majority = report.majority[k]
+        name = shown(class_names.get(majority, majority), 14)
+        rule = "" if report.rule is None else f"{report.rule[k]}; "
+        leaves[int(leaf)] = Node(
+            x[leaf],
+            depth[leaf],
+            below=f"{name}\n#{leaf}, n = {report.n[k]:,}",
+            shape=_SHAPES[report.verdict[k]],
+            size=float(report.n[k]) / largest,
+            level=float(report.confidence[k]),
+            readout=f"{rule}{report.n[k]:,} cases, {report.verdict[k]}, "
+            f"P(C) {report.confidence[k]:.3f}, P(U) {report.utility[k]:.3f}",
+        )
+    return leaves
 
 
 def _layout(left: Array, right: Array) -> tuple[Array, Array]:
@@ -172,62 +216,6 @@ def _layout(left: Array, right: Array) -> tuple[Array, Array]:
     return x, depth
 
 
-_PADDING, _QUESTION = 34, 32  # pixels around a tree, and of a question in two lines
-
-
-def _placed(x: Array, depth: Array, at: Array, **columns: Any) -> Any:
-    """Begin a chart with a row for each of these nodes, where it lies."""
-    across = alt.Scale(nice=False, zero=False, padding=60)
-    down = alt.Scale(reverse=True, nice=False, padding=_PADDING)
-    rows = frame({"x": x[at], "depth": depth[at], **columns})
-    return alt.Chart(rows).encode(
-        x=alt.X("x:Q", axis=None, scale=across),
-        y=alt.Y("depth:Q", axis=None, scale=down),
-    )
-
-
-def _leaves(report: LeafReport, x: Array, depth: Array) -> Any:
-    """Draw the leaves: colour, shape and size say how far each can be trusted."""
-    columns = {
-        "leaf": report.node,
-        "cases": report.n,
-        "confidence": report.confidence,
-        "utility": report.utility,
-        "verdict": report.verdict,
-        "rule": [""] * report.node.size if report.rule is None else report.rule,
-    }
-    colour = alt.Scale(scheme="viridis", domain=[0.5, 1])
-    known = [v for v in VERDICTS if v in report.verdict]
-    shape = alt.Scale(domain=known, range=[VERDICTS[v][1] for v in known])
-    size = alt.Scale(type="sqrt", range=[60, 500])
-    sure = [alt.Tooltip(f"{k}:Q", format=".3f") for k in ("confidence", "utility")]
-    marks = _placed(x, depth, report.node, **columns).mark_point(
-        filled=True, stroke="#333333", strokeWidth=0.5, opacity=1
-    )
-    return marks.encode(
-        color=alt.Color("confidence:Q", title="P(C)", scale=colour),
-        shape=alt.Shape("verdict:N", title="verdict", scale=shape),
-        size=alt.Size("cases:Q", title="cases", scale=size),
-        tooltip=["leaf:N", "rule:N", "cases:Q", *sure, "verdict:N"],
-    )
-
-
-def _leaf_names(report: LeafReport, ends: Array, x: Array, depth: Array) -> Any:
-    """Write class, number and cases under each leaf; some may have no case."""
-    classes = ("negative", "positive") if report.classes is None else report.classes
-    called = {"negative": classes[0], "positive": classes[1]}
-    text = [
-        f"{shown(called.get(m, m), 14)}\n#{node}, n = {n:,}"
-        for m, node, n in zip(report.majority, report.node, report.n, strict=True)
-    ]
-    empty = np.setdiff1d(ends, report.node)
-    text += [f"no case\n#{node}" for node in empty]
-    at = np.concatenate([report.node, empty]).astype(int)
-    words = _placed(x, depth, at, text=text)
-    look: Any = {"fontSize": 9, "dy": 18, "lineBreak": "\n", "color": "#333333"}
-    return words.mark_text(**look).encode(text="text:N")
-
-
 @picture
 def leaf_shares(r: LeafReport, **look: Unpack[Style]) -> Shown:
     """How large is the majority of each leaf, how certain is it, and can it be trusted?
@@ -242,4 +230,4 @@ def leaf_shares(r: LeafReport, **look: Unpack[Style]) -> Shown:
         f"Share of the majority in each of {r.node.size} leaves with its "
         f"{level_text(r.level)} interval; {trusted} can be trusted."
     )
-    return leaf_figure(r), {"about": about}
+    return TitledFigure(leaf_figure(r), description=about)

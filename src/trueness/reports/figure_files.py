@@ -1,0 +1,492 @@
+"""A figure in a file of its own: SVG, or a page of HTML around it.
+
+Both are in the light colours, and show the numbers of the point under the pointer by
+style rules alone: no script runs, and every name is escaped text. The page adds the
+numbers as a table for readers who cannot see the figure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from textwrap import wrap
+from typing import Any, final
+
+import numpy as np
+from markupsafe import Markup, escape
+
+from trueness._core.figures import (
+    Bars,
+    Crosses,
+    Curves,
+    Diagram,
+    FigureData,
+    Line,
+    Matrix,
+    Node,
+    Panels,
+    TitledFigure,
+    few_points,
+    score_bands,
+)
+from trueness._core.records import shown
+from trueness.findings.records import Figure, Table, table
+from trueness.reports.svg import (
+    curve_table,
+    dot_marks,
+    draw,
+    guide_marks,
+    place_in,
+)
+from trueness.reports.svg_marks import (
+    LEFT,
+    RIGHT,
+    TEXT,
+    TOP,
+    WIDTH,
+    Axes,
+    area,
+    axes_of,
+    clipped,
+    colour,
+    drawing,
+    element,
+    line,
+    picture,
+    segment,
+    text,
+    upright,
+)
+
+SCALE = 2  # pixels for a unit of the drawing
+READOUTS = 80  # points of a line whose numbers are shown
+TITLE_LETTERS = 50
+LEGEND_ROW = 18
+READOUT_HEIGHT = 26  # two lines with the numbers of the point under the pointer
+
+
+@final
+@dataclass(frozen=True)
+class _Part:
+    """One drawing of a file, with its height, its legend and its numbers."""
+
+    svg: Markup
+    height: float
+    legend: tuple[tuple[str, str], ...] = ()  # class of the sample, and its name
+    numbers: Table | None = None
+    width: float = WIDTH
+
+
+def figure_svg(figure: TitledFigure) -> str:
+    """Return a figure as the text of an SVG file."""
+    return str(_file(figure)[0])
+
+
+def figure_html(figure: TitledFigure) -> str:
+    """Return a figure as a page, with its numbers as tables."""
+    svg, parts = _file(figure)
+    title = escape(figure.title or figure.description or "Figure")
+    tables = "".join(_table_html(part.numbers) for part in parts if part.numbers)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>{_PAGE_STYLE}</style>\n</head>\n<body>\n"
+        f"<main>\n{svg}\n<details><summary>Numbers as a table</summary>\n{tables}"
+        "</details>\n</main>\n</body>\n</html>\n"
+    )
+
+
+_PAGE_STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;margin:1.5rem;color:#1b1f24}"
+    "svg{max-width:100%;height:auto}table{border-collapse:collapse;margin:.5rem 0}"
+    "th,td{padding:.15rem .7rem;border-bottom:1px solid #d5dae0;text-align:right}"
+    "th:first-child{text-align:left}caption{text-align:left;font-weight:600}"
+)
+_READOUT_STYLE = (
+    ".point .mark,.point .readout{visibility:hidden}"
+    ".point:hover .mark,.point:hover .readout{visibility:visible}"
+    ".catch{fill:transparent}.small{r:2px;stroke-width:.5}"
+    ".heading{font:600 14px system-ui,sans-serif;fill:#1b1f24}"
+    ".readout{font:10px system-ui,sans-serif;fill:#1b1f24;paint-order:stroke;"
+    "stroke:#fff;stroke-width:3px}"
+)
+
+
+@cache
+def light_style() -> str:
+    """Return the rules of figures in the light colours, without any variable."""
+    folder = resources.files("trueness.reports")
+    light = (folder / "style.css").read_text(encoding="utf-8").split("}")[0]
+    colours = dict(re.findall(r"(--[\w-]+):\s*(#[0-9a-f]+)", light))
+    rules = (folder / "figure.css").read_text(encoding="utf-8").partition("*/")[2]
+    return re.sub(r"var\((--[\w-]+)\)", lambda name: colours[name[1]], rules)
+
+
+def _file(figure: TitledFigure) -> tuple[Markup, list[_Part]]:
+    """Put title, drawings and legends under one another."""
+    parts = _parts_of(figure.data, figure)
+    width = max(part.width for part in parts)
+    marks: list[Markup] = []
+    y = 8.0
+    for words in wrap(figure.title, int(TITLE_LETTERS * width / WIDTH)):
+        marks.append(text("heading", RIGHT, y + 12, words))
+        y += 19
+    y += READOUT_HEIGHT
+    for part in parts:
+        inner = part.svg.replace(
+            "<svg ",
+            Markup(
+                '<svg overflow="visible" x="0" y="{}" height="{}" width="{}" '
+            ).format(f"{y:.0f}", f"{part.height:.0f}", f"{part.width:.0f}"),
+            1,
+        )
+        marks.append(inner)
+        y += part.height
+        if part.legend:
+            marks += _legend_below(part.legend, y)
+            y += LEGEND_ROW * len(part.legend) + 8
+    style = element("style", None, Markup(light_style() + _READOUT_STYLE))  # noqa: S704
+    paper = element("rect", None, width=width, height=y, fill="#ffffff")
+    svg = element(
+        "svg",
+        None,
+        Markup("\n").join([style, paper, *marks]),
+        xmlns="http://www.w3.org/2000/svg",
+        width=SCALE * width,
+        height=SCALE * y,
+        viewBox=f"0 0 {width:.0f} {y:.0f}",
+        role="img",
+        aria_label=figure.description,
+    )
+    return svg, parts
+
+
+def _legend_below(entries: Sequence[tuple[str, str]], top: float) -> list[Markup]:
+    marks = []
+    for row, (kind, name) in enumerate(entries):
+        y = top + LEGEND_ROW * row
+        if "dot" in kind:
+            marks.append(element("circle", kind, cx=LEFT + 15, cy=y + 8, r=4.5))
+        elif "area" in kind or "expected" in kind:
+            box = {"x": LEFT, "y": y + 2, "width": 30, "height": 11}
+            marks.append(element("rect", kind, **box))
+        else:
+            marks.append(segment(kind, LEFT, y + 8, LEFT + 30, y + 8))
+        marks.append(text("name", LEFT + 38, y + 12, shown(name, 60)))
+    return marks
+
+
+def _parts_of(data: FigureData, figure: TitledFigure) -> list[_Part]:
+    """Return the drawings of a figure, from top to bottom."""
+    if isinstance(data, Bars):
+        data = score_bands(data)
+    if isinstance(data, Panels):
+        titles = data.titles or ("",) * len(data.parts)
+        return [
+            _curves_part(part, title or part.what)
+            for part, title in zip(data.parts, titles, strict=True)
+        ]
+    if isinstance(data, Curves):
+        return [_curves_part(data, figure.title or data.what)]
+    if isinstance(data, Diagram):
+        return [_diagram_part(data)]
+    return [_finding_part(data, figure)]
+
+
+def _finding_part(data: Any, figure: TitledFigure) -> _Part:
+    """Draw intervals, crosses and matrices as the report does, and name what it
+    numbers.
+    """
+    names = tuple(data.names)
+    order = names if isinstance(data, Crosses) else ()
+    finding_figure = Figure(data, figure.title or data.what, order=order)
+    svg, numbers = draw(finding_figure, most_intervals=len(names))
+    height = _height_of(svg)
+    legend: tuple[tuple[str, str], ...] = ()
+    if isinstance(data, Crosses):
+        legend = tuple(
+            (f"dot {colour(k)}", f"{k + 1}  {name}") for k, name in enumerate(names)
+        )
+    if isinstance(data, Matrix):
+        legend = tuple(("gone", f"{k + 1}  {name}") for k, name in enumerate(names))
+    return _Part(svg, height, legend, numbers)
+
+
+def _height_of(svg: Markup) -> float:
+    view_box = str(svg).partition('viewBox="')[2].partition('"')[0]
+    return float(view_box.split()[3])
+
+
+# curves
+
+
+def _curves_part(data: Curves, title: str) -> _Part:
+    """Draw curves, bands, points and rules, with a legend below."""
+    axes = axes_of(data.x, data.y)
+    order = _coloured_names(data)
+    marks = [
+        *_band_marks(axes, data, order),
+        *guide_marks(axes, data),
+        *_rule_lines(axes, data),
+        *_line_marks(axes, data, order),
+    ]
+    over = [
+        *dot_marks(axes, data, order),
+        *_rule_names(axes, data),
+        *_readouts(axes, data, order),
+    ]
+    description = f"{title}: {data.y.title} against {data.x.title}"
+    svg = drawing(axes, [clipped(axes, marks), *over], description)
+    legend = _legend_entries(data, order)
+    return _Part(svg, axes.height, legend, curve_table(data, title))
+
+
+def _coloured_names(data: Curves) -> tuple[str, ...]:
+    drawn = (*data.lines, *data.dots, *data.bands)
+    return tuple(dict.fromkeys(drawn_line.name for drawn_line in drawn))
+
+
+def _band_marks(axes: Axes, data: Curves, order: Sequence[str]) -> list[Markup]:
+    line_names = {curve.name for curve in data.lines}
+    marks = []
+    for band in data.bands:
+        around_a_line = band.name in line_names
+        opacity = "band" if around_a_line else "shade"
+        kind = f"{opacity} {colour(place_in(order, band.name))}"
+        marks.append(area(axes, band[data.x.name], band["low"], band["high"], kind))
+    return marks
+
+
+def _line_marks(axes: Axes, data: Curves, order: Sequence[str]) -> list[Markup]:
+    return [
+        line(
+            axes,
+            curve[data.x.name],
+            curve[data.y.name],
+            f"curve chosen {colour(place_in(order, curve.name))}",
+        )
+        for curve in data.lines
+    ]
+
+
+def _rule_lines(axes: Axes, data: Curves) -> list[Markup]:
+    return [upright(axes, where, "line chance") for _, where in data.rules]
+
+
+def _rule_names(axes: Axes, data: Curves) -> list[Markup]:
+    """Write the name of each upright line beside it, one below the other."""
+    middle = (axes.x[0] + axes.x[1]) / 2
+    marks = []
+    for k, (name, where) in enumerate(data.rules):
+        on_the_right = where < middle
+        x = float(axes.px(where)) + (4 if on_the_right else -4)
+        kind = "name" if on_the_right else "name end"
+        marks.append(text(kind, x, TOP + 12 + TEXT * (k % 4), name))
+    return marks
+
+
+def _legend_entries(data: Curves, order: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return what a reader has to tell apart; a single curve needs no legend."""
+    line_names = {curve.name for curve in data.lines}
+    entries: dict[str, str] = {}
+    for guide in data.guides:
+        if guide.name:
+            kind = "expected" if "low" in guide.columns else "line chance"
+            entries.setdefault(guide.name, kind)
+    for drawn in (*data.lines, *data.bands, *data.dots):
+        kind = colour(place_in(order, drawn.name))
+        if drawn.name in line_names:
+            entries.setdefault(drawn.name, f"line curve chosen {kind}")
+        elif "low" in drawn.columns and data.y.name not in drawn.columns:
+            entries.setdefault(drawn.name, f"area shade {kind}")
+        else:
+            entries.setdefault(drawn.name, f"dot {kind}")
+    if len(entries) < 2 and not any(": " in name for name in entries):
+        return ()
+    return tuple((kind, name) for name, kind in entries.items())
+
+
+# read-outs
+
+
+def _readouts(axes: Axes, data: Curves, order: Sequence[str]) -> list[Markup]:
+    """Let the numbers of a point appear while the pointer is on it."""
+    marks = []
+    for drawn in (*data.lines, *data.dots):
+        kind = colour(place_in(order, drawn.name))
+        for i in _points_to_read(axes, data, drawn):
+            x, y = float(drawn[data.x.name][i]), float(drawn[data.y.name][i])
+            if axes.x[0] <= x <= axes.x[1] and axes.y[0] <= y <= axes.y[1]:
+                words = _readout_text(data, drawn, int(i))
+                marks.append(_point(float(axes.px(x)), float(axes.py(y)), kind, words))
+    return marks
+
+
+def _points_to_read(axes: Axes, data: Curves, drawn: Line) -> Any:
+    across, up = axes.px(drawn[data.x.name]), axes.py(drawn[data.y.name])
+    readable = np.flatnonzero(np.isfinite(across) & np.isfinite(up))
+    if readable.size <= READOUTS:
+        return readable
+    kept = few_points(across[readable], up[readable], READOUTS, 0.0)
+    return readable[kept]
+
+
+def _point(x: float, y: float, kind: str, words: str) -> Markup:
+    parts = [
+        element("circle", "catch", cx=x, cy=y, r=8),
+        element("circle", f"dot mark {kind}", cx=x, cy=y, r=4),
+        *_readout_lines(words),
+    ]
+    return element("g", "point", Markup("").join(parts))
+
+
+def _readout_lines(words: str) -> list[Markup]:
+    """Write the numbers of a point in two lines above the figure."""
+    return [
+        text("readout", RIGHT, 12 * row - 6, part)
+        for row, part in enumerate(words.split("\n"))
+    ]
+
+
+def _readout_text(data: Curves, drawn: Line, i: int) -> str:
+    """Write every number of a point; ``cut`` among them is the threshold."""
+    name = drawn.name.partition(": ")[0]
+    if "cut" in drawn.columns:
+        name += f", threshold {float(drawn['cut'][i]):.4g}"
+    titles = {
+        data.x.name: data.x.title.partition(" (")[0],
+        data.y.name: data.y.title.partition(" (")[0],
+        "low": "from",
+        "high": "to",
+        "left": "from",
+        "right": "to",
+    }
+    numbers = [
+        f"{titles.get(key, key)} {float(column[i]):.4g}"
+        for key, column in drawn.columns.items()
+        if key != "cut"
+    ]
+    return f"{name}\n{', '.join(numbers)}"
+
+
+# diagrams
+
+_STEP_X, _STEP_Y = 70.0, 84.0
+_SHAPES: dict[str, Callable[[float, float, float], str]] = {
+    "square": lambda x, y, r: f"M{x - r} {y - r}h{2 * r}v{2 * r}h{-2 * r}z",
+    "triangle": lambda x, y, r: f"M{x} {y - r}l{r} {2 * r}h{-2 * r}z",
+    "diamond": lambda x, y, r: f"M{x} {y - r}l{r} {r}l{-r} {r}l{-r} {-r}z",
+    "cross": lambda x, y, r: (
+        f"M{x - r} {y - r / 2}l{r / 2} {-r / 2}l{r / 2} {r / 2}l{r / 2} {-r / 2}"
+        f"l{r / 2} {r / 2}l{-r / 2} {r / 2}l{r / 2} {r / 2}l{-r / 2} {r / 2}"
+        f"l{-r / 2} {-r / 2}l{-r / 2} {r / 2}l{-r / 2} {-r / 2}l{r / 2} {-r / 2}z"
+    ),
+}
+
+
+def _diagram_part(data: Diagram) -> _Part:
+    """Draw nodes, edges and plates; the darker a node, the higher its level."""
+    left = min(node.x for node in data.nodes)
+    top = min(node.y for node in data.nodes)
+    width = max(WIDTH, _STEP_X * (max(n.x for n in data.nodes) - left) + 120)
+    height = _STEP_Y * (max(n.y for n in data.nodes) - top) + 120
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        return 60 + _STEP_X * (x - left), 56 + _STEP_Y * (y - top)
+
+    marks: list[Markup] = []
+    for plate in data.plates:
+        (x1, y1), (x2, y2) = at(plate.left, plate.top), at(plate.right, plate.bottom)
+        box = {"x": x1, "y": y1, "width": x2 - x1, "height": y2 - y1, "rx": 6}
+        marks.append(element("rect", "plate", **box))
+        marks.append(text("tick end", x2 - 6, y2 - 6, plate.text))
+    for first, second in data.edges:
+        start, end = data.nodes[first], data.nodes[second]
+        marks.append(_edge(at(start.x, start.y), at(end.x, end.y), end, data.directed))
+    for node in data.nodes:
+        marks += _node_marks(node, *at(node.x, node.y), data.level_range)
+    svg = picture(height, data.what, marks, width=width)
+    rows = [
+        (node.inside or node.above or node.below.replace("\n", " "), node.readout)
+        for node in data.nodes
+        if node.readout
+    ]
+    numbers = table(data.what, ("node", "what it is"), rows) if rows else None
+    legend = tuple(("gone", f"{shape}: {name}") for shape, name in data.shapes.items())
+    return _Part(svg, height, legend, numbers, width)
+
+
+def _edge(
+    start: tuple[float, float], end: tuple[float, float], node: Node, directed: bool
+) -> Markup:
+    """Draw an edge that ends above the words of its node, or at its mark."""
+    distance = float(np.hypot(end[0] - start[0], end[1] - start[1])) or 1.0
+    before = 17.0
+    if node.above:  # end above the two lines of words, however the edge leans
+        before = 34 * distance / max(abs(end[1] - start[1]), 1.0)
+    after = 17 if directed else 0
+    ends = [
+        start[k] + fraction * (end[k] - start[k])
+        for fraction in (after / distance, 1 - before / distance)
+        for k in (0, 1)
+    ]
+    edge = segment("edge", *ends)
+    if not directed:
+        return edge
+    x, y = ends[2], ends[3]
+    turn = np.degrees(np.arctan2(end[1] - start[1], end[0] - start[0]))
+    head = element(
+        "path",
+        "arrow",
+        d="M0 0l-7-3v6z",
+        transform=f"translate({x:.1f} {y:.1f}) rotate({turn:.1f})",
+    )
+    return edge + head
+
+
+def _node_marks(
+    node: Node, x: float, y: float, level_range: tuple[float, float]
+) -> list[Markup]:
+    marks: list[Markup] = []
+    if node.shape:
+        radius = 15.0 if node.level is None else 4 + 6 * float(np.sqrt(node.size))
+        look: dict[str, Any] = {"fill": "#ffffff"}
+        if node.level is not None:
+            low, high = level_range
+            strength = float(np.clip((node.level - low) / (high - low), 0, 1))
+            look = {"fill": "#0072b2", "fill_opacity": f"{0.08 + 0.92 * strength:.2f}"}
+        if node.shape == "circle":
+            marks.append(element("circle", "node", cx=x, cy=y, r=radius, **look))
+        else:
+            path = _SHAPES[node.shape](round(x, 1), round(y, 1), round(radius, 1))
+            marks.append(element("path", "node", d=path, **look))
+    above = node.above.split("\n") if node.above else []
+    for row, words in enumerate(reversed(above)):
+        marks.append(text("tick mid", x, y - 6 - 12 * row, words))
+    if node.inside:
+        marks.append(text("name mid", x, y + 4, node.inside))
+    for row, words in enumerate(node.below.split("\n") if node.below else []):
+        marks.append(text("tick mid", x, y + 24 + 12 * row, words))
+    if node.readout and node.shape:
+        readout = Markup("").join(_readout_lines(node.readout.replace("; ", "\n")))
+        catch = element("circle", "catch", cx=x, cy=y, r=12)
+        marks.append(element("g", "point", catch + readout))
+    return marks
+
+
+def _table_html(numbers: Table) -> str:
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in numbers.head)
+    body = ""
+    for row in numbers.texts:
+        first, *cells = row
+        data_cells = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        body += f'<tr><th scope="row">{escape(first)}</th>{data_cells}</tr>\n'
+    caption = f"<caption>{escape(numbers.caption)}</caption>"
+    return (
+        f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )

@@ -1,0 +1,254 @@
+"""Marks of SVG: lines, areas, dots and words on axes.
+
+A page of the report must open at once from a mail attachment, under a policy that
+forbids everything, and show its figures where scripts are blocked. So figures are text.
+Colours come from the style sheet by class: light, dark and print need one drawing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, SupportsFloat, final
+
+import numpy as np
+from markupsafe import Markup, escape
+from numpy.typing import ArrayLike
+
+from trueness._core.arrays import Array
+from trueness._core.figures import Axis, few_points
+
+WIDTH, HEIGHT = 360, 320
+LEFT, RIGHT, TOP, BOTTOM = 54, 14, 12, 46
+TEXT = 16  # height of a line of text
+UNSEEN = 0.3  # of a unit: lines may be off by so much
+COLOURS = 8
+
+Tick = tuple[float, str]
+
+
+@final
+@dataclass(frozen=True)
+class Axes:
+    """Where a value lies on the paper: ranges and words of both axes."""
+
+    x_label: str
+    y_label: str
+    x: tuple[float, float] = (0.0, 1.0)
+    y: tuple[float, float] = (0.0, 1.0)
+    height: int = HEIGHT
+    bare: bool = False  # no numbers on the vertical axis
+    x_ticks: tuple[Tick, ...] = ()
+    y_ticks: tuple[Tick, ...] = ()
+
+    @property
+    def left(self) -> int:
+        """Return the place of the left edge."""
+        return RIGHT if self.bare else LEFT
+
+    def px(self, values: ArrayLike) -> Array:
+        """Return horizontal places."""
+        fraction = _fraction(values, *self.x)
+        return np.asarray(self.left + fraction * (WIDTH - self.left - RIGHT))
+
+    def py(self, values: ArrayLike) -> Array:
+        """Return vertical places; up is more."""
+        fraction = _fraction(values, *self.y)
+        inner_height = self.height - TOP - BOTTOM
+        return np.asarray(self.height - BOTTOM - fraction * inner_height)
+
+
+def axes_of(
+    x: Axis,
+    y: Axis,
+    x_range: tuple[float, float] | None = None,
+    y_range: tuple[float, float] | None = None,
+) -> Axes:
+    """Return the axes of a figure, with another range where one is passed."""
+    return Axes(
+        x.title,
+        y.title,
+        x_range or (x.low, x.high),
+        y_range or (y.low, y.high),
+        bare=not y.title,
+        x_ticks=x.ticks,
+        y_ticks=y.ticks,
+    )
+
+
+def _fraction(values: ArrayLike, low: float, high: float) -> Array:
+    """Return how far values lie between both ends."""
+    x = np.asarray(values, dtype=np.float64)
+    part = 1.0
+    if max(abs(low), abs(high)) > 1e307:
+        part = 0.125  # in eighths, where the distance of the ends would overflow
+    length = (high * part - low * part) or 1.0
+    return (x * part - low * part) / length
+
+
+def element(
+    tag: str, kind: str | None, inside: str | None = None, /, **attributes: Any
+) -> Markup:
+    """Write a mark of this class; attributes that are None are left out.
+
+    >>> print(element("line", "rule", x1=1.04, data_x="a < b"))
+    <line class="rule" x1="1" data-x="a &lt; b"/>
+    """
+    words = ""
+    for name, value in {"class": kind, **attributes}.items():
+        if value is not None:
+            text = escape(value) if isinstance(value, str) else place(value)
+            words += f' {name.replace("_", "-")}="{text}"'
+    end = "/>" if inside is None else f">{escape(inside)}</{tag}>"
+    return Markup(f"<{tag}{words}{end}")  # noqa: S704 - escaped in these lines
+
+
+def place(value: SupportsFloat) -> str:
+    """Write a coordinate, in tenths of a unit."""
+    return f"{float(value):.1f}".removesuffix(".0")
+
+
+def segment(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
+    """Draw a straight line between two places on the paper."""
+    return element("line", kind, x1=x1, y1=y1, x2=x2, y2=y2)
+
+
+def text(kind: str, x: float, y: float, words: str) -> Markup:
+    """Write words at a place on the paper."""
+    return element("text", kind, words, x=x, y=y)
+
+
+def drawing(axes: Axes, marks: Sequence[Markup], description: str) -> Markup:
+    """Put marks on axes; the description is what a screen reader says."""
+    ranges = " ".join(f"{end:.9g}" for end in (*axes.x, *axes.y))
+    plot = f"{axes.left} {TOP} {WIDTH - RIGHT} {axes.height - BOTTOM}"
+    places = {"data_ranges": ranges, "data_plot": plot}
+    return picture(axes.height, description, [*_frame(axes), *marks], data=places)
+
+
+def picture(
+    height: float,
+    description: str,
+    marks: Sequence[Markup],
+    *,
+    width: float = WIDTH,
+    data: Mapping[str, str] | None = None,
+) -> Markup:
+    """Put marks into one drawing of this size."""
+    attributes = {"viewBox": f"0 0 {width:.0f} {height:.0f}", "role": "img"}
+    attributes |= {"aria_label": description, **(data or {})}
+    return element("svg", "figure", Markup("").join(marks), **attributes)
+
+
+def _frame(axes: Axes) -> list[Markup]:
+    """Draw grid, numbers and titles of both axes."""
+    left, right = axes.left, WIDTH - RIGHT
+    bottom = axes.height - BOTTOM
+    marks = []
+    for value, words in axes.x_ticks or ticks(*axes.x):
+        x = float(axes.px(value))
+        marks.append(segment("grid", x, TOP, x, bottom))
+        marks.append(text("tick mid", x, bottom + 15, words))
+    if not axes.bare:
+        for value, words in axes.y_ticks or ticks(*axes.y):
+            y = float(axes.py(value))
+            marks.append(segment("grid", left, y, right, y))
+            marks.append(text("tick end", left - 6, y + 4, words))
+    marks.append(text("title mid", (left + right) / 2, axes.height - 8, axes.x_label))
+    middle = (bottom + TOP) / 2
+    turned = f"translate(14 {middle:.1f}) rotate(-90)"
+    marks.append(element("text", "title mid", axes.y_label, transform=turned))
+    return marks
+
+
+def ticks(low: float, high: float, about: int = 5) -> list[Tick]:
+    """Return the round numbers on an axis.
+
+    >>> [words for _, words in ticks(0, 1)]
+    ['0', '0.2', '0.4', '0.6', '0.8', '1']
+    """
+    rough_step = high / about - low / about  # in parts: the whole may overflow
+    size = 10.0 ** np.floor(np.log10(rough_step))
+    step = size * min(k for k in (1, 2, 5, 10) if k * size >= 0.999 * rough_step)
+    first = np.ceil(low / step - 1e-9)
+    last = np.floor(high / step + 1e-9)
+    return [(k * step, f"{k * step + 0.0:.6g}") for k in np.arange(first, last + 1)]
+
+
+def line(
+    axes: Axes,
+    x: ArrayLike,
+    y: ArrayLike,
+    kind: str = "",
+    data: str = "",
+    shape: str = "line",
+) -> Markup:
+    """Draw a curve, or fill the region whose corners it joins: an area."""
+    path = _path(axes, x, y) + ("Z" if shape == "area" else "")
+    return element("path", f"{shape} {kind}", data_model=data or None, d=path)
+
+
+def area(
+    axes: Axes, x: ArrayLike, low: ArrayLike, high: ArrayLike, kind: str, data: str = ""
+) -> Markup:
+    """Fill what lies between two curves."""
+    xs = np.concatenate([np.asarray(x), np.asarray(x)[::-1]])
+    ys = np.concatenate([np.asarray(high), np.asarray(low)[::-1]])
+    return line(axes, xs, ys, kind, data, "area")
+
+
+def dot(axes: Axes, x: float, y: float, kind: str = "", follow: str = "") -> Markup:
+    """Mark a point; ``follow`` names the two quantities that move it.
+
+    A point outside of the figure is there, unseen, for the slider to bring in.
+    """
+    inside = axes.x[0] <= x <= axes.x[1] and min(axes.y) <= y <= max(axes.y)
+    if not inside:
+        x, y = axes.x[0], axes.y[0]
+    visibility = None if inside else "hidden"
+    follows = {**_follow(follow), "visibility": visibility}
+    return element(
+        "circle", f"dot {kind}", **follows, cx=axes.px(x), cy=axes.py(y), r=5
+    )
+
+
+def upright(axes: Axes, x: float, kind: str = "", follow: str = "") -> Markup:
+    """Draw a line from bottom to top; ``follow`` names the quantity that moves it."""
+    across = axes.px(x)
+    foot = axes.py(axes.y[0])
+    follows = _follow(follow)
+    return element("line", kind, **follows, x1=across, x2=across, y1=TOP, y2=foot)
+
+
+def _follow(names: str) -> dict[str, str]:
+    """Name the quantities that move a mark: one across, or two."""
+    return dict(zip(("data_x", "data_y"), names.split(), strict=False))
+
+
+def clipped(axes: Axes, marks: Sequence[Markup]) -> Markup:
+    """Cut off what leaves the axes: an inner drawing does so by itself."""
+    left, width = axes.left, WIDTH - axes.left - RIGHT
+    height = axes.height - TOP - BOTTOM
+    box = {"x": left, "y": TOP, "width": width, "height": height}
+    view = " ".join(map(str, box.values()))
+    return element("svg", None, Markup("").join(marks), **box, viewBox=view)
+
+
+def only(k: int) -> str:
+    """Return the classes of a mark that is shown while classifier k is chosen."""
+    return "only gone" if k else "only"
+
+
+def colour(k: int) -> str:
+    """Return the class of the k-th colour; they come round again."""
+    return f"c{k % COLOURS}"
+
+
+def _path(axes: Axes, x: ArrayLike, y: ArrayLike) -> str:
+    """Write a line in steps, which are short, without points that nobody would see."""
+    across, up = axes.px(x), axes.py(y)
+    kept = few_points(across / WIDTH, up / WIDTH, across.size, UNSEEN / WIDTH)
+    places = np.round([across[kept], up[kept]], 1)
+    places[:, 1:] = np.diff(places)
+    first, *steps = (f"{place(a)} {place(b)}" for a, b in places.T)
+    return f"M{first}l{' '.join(steps)}"
