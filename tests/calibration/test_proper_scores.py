@@ -164,3 +164,27 @@ def parts_of(loss, score, truth):
         "mcb": mean_loss(score) - mean_loss(truth),
         "dsc": mean_loss(prevalence) - mean_loss(truth),
     }
+
+
+def test_clipped_log_loss_is_that_of_scikit_learn():
+    label = [0, 1, 1, 0, 1, 0]
+    probability = [0.0, 1.0, 0.4, 1.0, 0.0, 0.3]
+
+    clipped = trueness.log_loss(label, probability, clip="scikit-learn")
+
+    assert clipped.value == pytest.approx(sklearn_log_loss(label, probability))
+    assert "count as that near" in clipped.notes[0]
+    assert trueness.log_loss(label, probability).value == np.inf
+
+
+def test_clipping_at_a_distance():
+    label = [0, 1, 1, 0]
+    probability = [0.0, 1.0, 0.4, 0.999]
+
+    clipped = trueness.log_loss(label, probability, clip=0.01)
+
+    moved = np.clip(probability, 0.01, 0.99)
+    assert clipped.value == pytest.approx(trueness.log_loss(label, moved).value)
+    for wrong in (0.5, 0.0, -1, "sklearn"):
+        with pytest.raises(InputError, match="clip"):
+            trueness.log_loss(label, probability, clip=wrong)

@@ -45,6 +45,14 @@ def _average_precision(label: Any, score: Any, **options: Any) -> Answers:
     return _estimate(trueness.average_precision(label, score, **options))
 
 
+def _precision_recall_area(label: Any, score: Any, **options: Any) -> Answers:
+    return _estimate(trueness.ranking.precision_recall_area(label, score, **options))
+
+
+def _nagelkerke(label: Any, score: Any, **options: Any) -> Answers:
+    return _estimate(trueness.calibration.nagelkerke_r2(label, score, **options))
+
+
 def _partial_auc(label: Any, score: Any, **options: Any) -> Answers:
     for name in ("fpr", "tpr"):
         if name in options:
@@ -173,6 +181,7 @@ def _decision_curve(
     return {
         "net_benefit": float(curve.net_benefit[0]),
         "treat_all": float(curve.treat_all[0]),
+        "interventions_avoided": float(curve.interventions_avoided[0]),
     }
 
 
@@ -277,10 +286,12 @@ CALLS: dict[str, Callable[..., Answers]] = {
     "decision_curve": _decision_curve,
     "log_loss": _log_loss,
     "metric": _metric,
+    "nagelkerke": _nagelkerke,
     "partial_auc": _partial_auc,
     "partly_verified": _partly_verified,
     "pass_at_k": _pass_at_k,
     "rater_table": _rater_table,
+    "precision_recall_area": _precision_recall_area,
     "raters": _raters,
     "reader_study": _reader_study,
     "summary_roc": _summary_roc,

@@ -129,3 +129,26 @@ def test_a_design_is_said_with_the_counts_or_with_the_question():
     assert d.net_benefit[0] == pytest.approx(metric(some, threshold=0.6, **words).value)
     with pytest.raises(InputError, match="whose label is known"):
         cost_curve(some, **words)
+
+
+def test_interventions_avoided_are_net_benefit_over_acting_always():
+    rng = np.random.default_rng(3)
+    label = (rng.random(600) < 0.2).astype(int)
+    score = np.clip(0.2 + 0.3 * (label - 0.2) + 0.1 * rng.normal(size=600), 0, 1)
+
+    for design in ({}, {"prevalence": 0.1}):
+        curve = trueness.decision_curve(
+            label, score, threshold=[0.1, 0.2, 0.4], **design
+        )
+        odds = curve.threshold / (1 - curve.threshold)
+        expected = (curve.net_benefit - curve.treat_all) / odds
+        assert curve.interventions_avoided == pytest.approx(expected)
+        assert (curve.avoided_low < curve.interventions_avoided).all()
+        assert (curve.avoided_high > curve.interventions_avoided).all()
+
+
+def test_interventions_avoided_are_undefined_at_threshold_zero():
+    curve = trueness.decision_curve([0, 1, 1], [0.1, 0.4, 0.8], threshold=[0.0, 0.5])
+
+    assert np.isnan(curve.interventions_avoided[0])
+    assert np.isfinite(curve.interventions_avoided[1])

@@ -96,8 +96,22 @@ CALLS: dict[str, tuple[str, ...]] = {
     ),
     "brier(y_true, y_score)": ("brier_score_loss", "brier_class", "brier_score"),
     "log_loss(y_true, y_score)": ("mn_log_loss", "cross_entropy", "logloss"),
+    'log_loss(y_true, y_score, clip="scikit-learn")': ("clipped_log_loss",),
+    "calibration.nagelkerke_r2(y_true, y_score)": (
+        *("nagelkerke", "r2", "pseudo_r2", "r_squared", "nagelkerke_r2"),
+    ),
     "decision_curve(y_true, y_score)": (
         *("dca", "decision_curve_analysis", "dcurves"),
+    ),
+    "decision_curve(y_true, y_score).interventions_avoided": (
+        *("net_interventions_avoided", "net_intervention_avoided"),
+    ),
+    "ranking.precision_recall_area(y_true, y_score)": (
+        *("precrec", "prroc", "interpolated_pr_auc", "davis_goadrich"),
+    ),
+    "ranking.risk_coverage(y_true, y_score)": (
+        *("risk_coverage_curve", "aurc", "selective_prediction", "reject_option"),
+        "selective_risk",
     ),
     "gain_curve(y_true, y_score)": ("gains", "cumulative_gain", "cap"),
     "lift_curve(y_true, y_score)": ("cumulative_lift", "plot_lift_curve"),

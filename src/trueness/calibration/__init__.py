@@ -3,9 +3,9 @@
 Which probability does each score stand for: ``maps``, ``parametric``, ``calibrators``.
 Can scores be read as probabilities: ``verdict``, and tests by their names in
 ``goodness_of_fit``, of rating grades in ``grades``. How far are they off: ``errors``,
-``lines``, ``proper_scores``, and the diagram in ``reliability_diagram``. What does
-calibration gain on cases that the map has not seen: ``gain``. The maths:
-``docs/maths/calibration.md``.
+``lines``, ``proper_scores``, ``explained``, and the diagram in
+``reliability_diagram``. What does calibration gain on cases that the map has not seen:
+``gain``. The maths: ``docs/maths/calibration.md``.
 
 Data flow from counts to ``forecasts`` (cases ascending by score, as the design has
 them), to ``residuals`` of bins or ``lines``, to errors, tests and the verdict.
@@ -15,7 +15,8 @@ class stands under ``register``, its arithmetic is a formula. Calling, saving, l
 applying in an engine and the command line follow from that.
 """
 
+from trueness.calibration.explained import nagelkerke_r2
 from trueness.calibration.grades import jeffreys_test
 from trueness.calibration.maps import register
 
-__all__ = ["jeffreys_test", "register"]
+__all__ = ["jeffreys_test", "nagelkerke_r2", "register"]

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from trueness._core.arrays import Array, Floats, blocks
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
 from trueness._core.figures import Axis, Curves, Line, guide
 from trueness._core.numbers import number_of
 from trueness._core.records import Answer, Estimate, Record, native_frame, table
@@ -162,7 +164,9 @@ def brier(data: Tally, *, level: float = 0.95) -> ProperScore:
 
 
 @of_tally
-def log_loss(data: Tally, *, level: float = 0.95) -> ProperScore:
+def log_loss(
+    data: Tally, *, clip: float | str | None = None, level: float = 0.95
+) -> ProperScore:
     r"""Log loss, with a confidence interval and its parts.
 
     How surprising were the outcomes, in nats per case?
@@ -174,6 +178,13 @@ def log_loss(data: Tally, *, level: float = 0.95) -> ProperScore:
     or 1 have all been right, the interval has no upper bound. Parts as of
     :func:`brier`.
 
+    Parameters
+    ----------
+    clip
+        Probabilities nearer to 0 or 1 than this are moved to this distance, so that
+        the loss is finite: a number, or ``"scikit-learn"`` for the 2.2e-16 of its
+        ``log_loss``. The number then depends on this choice, and a note says so.
+
     Examples
     --------
     >>> import math
@@ -181,7 +192,39 @@ def log_loss(data: Tally, *, level: float = 0.95) -> ProperScore:
     >>> math.isclose(x.value, math.log(2))
     True
     """
-    return _proper_score(data, "log_loss", level)
+    if clip is None:
+        return _proper_score(data, "log_loss", level)
+
+    distance = _clip_distance(clip)
+    check_probabilities(data, "log_loss")
+    score = _proper_score(_clip_scores(data, distance), "log_loss", level)
+    note = f"Probabilities nearer to 0 or 1 than {distance:.3g} count as that near."
+    return replace(score, notes=(note, *score.notes))
+
+
+# scikit-learn clips at the distance of 1 from the next float64
+_CLIP_OF_SCIKIT_LEARN = float(np.finfo(np.float64).eps)
+
+
+def _clip_distance(clip: float | str) -> float:
+    """Return how near to 0 and 1 a probability may be."""
+    if isinstance(clip, str):
+        _options.choice(clip, ("scikit-learn",), "clip")
+        return _CLIP_OF_SCIKIT_LEARN
+    distance = _options.positive_number(clip, "clip")
+    if not distance < 0.5:
+        raise InputError(
+            f"clip must be below 0.5, as a distance from 0 and 1; found {clip!r}.",
+            option="clip",
+            choices=("scikit-learn",),
+            example="1e-6",
+        )
+    return distance
+
+
+def _clip_scores(data: Tally, distance: float) -> Tally:
+    """Return the cases with probabilities that keep a distance from 0 and 1."""
+    return data.map(lambda score: np.clip(score, distance, 1 - distance))
 
 
 def squared_errors(p: Floats) -> Losses:

@@ -225,6 +225,9 @@ class DecisionCurve(Answer):
         Net benefit of acting always, and its interval; of acting never: zero.
     standardised, standardised_low, standardised_high : array (n,)
         Net benefit as a proportion of the largest possible one, the prevalence.
+    interventions_avoided, avoided_low, avoided_high : array (n,)
+        Net interventions avoided per case, compared with acting always, and its
+        interval; NaN at the threshold 0.
     """
 
     threshold: Floats
@@ -238,6 +241,9 @@ class DecisionCurve(Answer):
     standardised: Floats
     standardised_low: Floats
     standardised_high: Floats
+    interventions_avoided: Floats
+    avoided_low: Floats
+    avoided_high: Floats
     prevalence: float
     level: float
     sampling: str = "cohort"
@@ -255,6 +261,9 @@ def decision_curve(
     What is the net benefit of acting when the score reaches a probability?
 
     .. math:: NB(p) = \pi\,\mathrm{TPR}(p) - (1 - \pi)\,\frac{p}{1 - p}\,\mathrm{FPR}(p)
+
+    *Net interventions avoided* say the same beside acting always: the true negatives
+    per case, less the false negatives weighted by :math:`(1 - p)/p`.
 
     Parameters
     ----------
@@ -307,6 +316,12 @@ def decision_curve(
         ]
     plain = np.array([b.plain for b in benefits])
     standardised = np.array([b.standardised for b in benefits])
+    avoided = np.array(
+        [
+            _interventions_avoided(cut, o, prevalence if is_known else None, level)
+            for cut, o in zip(cuts, odds.tolist(), strict=True)
+        ]
+    )
     low_end, high_end = prevalence_ends
     return DecisionCurve(
         threshold=probability,
@@ -320,6 +335,9 @@ def decision_curve(
         standardised=standardised[:, 0],
         standardised_low=standardised[:, 1],
         standardised_high=standardised[:, 2],
+        interventions_avoided=avoided[:, 0],
+        avoided_low=avoided[:, 1],
+        avoided_high=avoided[:, 2],
         prevalence=prevalence,
         level=level,
         sampling=data.design.sampling,
@@ -350,6 +368,8 @@ class _NetBenefit(NamedTuple):
 
 
 _CASES = (1, 1, 1, 1)
+_TRUE_NEGATIVES = Metric("tn / n", ratio=Ratio((0, 0, 0, 1), _CASES))
+_FALSE_NEGATIVES = Metric("fn / n", ratio=Ratio((0, 0, 1, 0), _CASES))
 _TRUE_POSITIVES = Metric("tp / n", ratio=Ratio((1, 0, 0, 0), _CASES))
 _FALSE_POSITIVES = Metric("fp / n", ratio=Ratio((0, 1, 0, 0), _CASES))
 # false positives beside the positives: given their sum, a binomial number
@@ -396,6 +416,41 @@ def _benefit_in_sample(cut: Cut, odds: float, level: float) -> _NetBenefit:
         ],
     )
     return _NetBenefit(plain, standardised)
+
+
+def _interventions_avoided(
+    cut: Cut, odds: float, prevalence: float | None, level: float
+) -> tuple[float, float, float]:
+    r"""Return net interventions avoided per case: value, low and high.
+
+    .. math:: \frac{NB - NB_{all}}{o} = \frac{TN}{N} - \frac1o \frac{FN}{N}
+    """
+    if not odds > 0:
+        # at the threshold 0 no intervention is one too many
+        return math.nan, math.nan, math.nan
+
+    metric = Metric(
+        "net interventions avoided", ratio=Ratio((0, 0, -1 / odds, 1), _CASES)
+    )
+    if prevalence is None:
+        return _weighted_sum(
+            cut,
+            metric,
+            weights=(1.0, -1 / odds),
+            rates=[
+                estimate_at(cut, _TRUE_NEGATIVES, level),
+                estimate_at(cut, _FALSE_NEGATIVES, level),
+            ],
+        )
+    return _weighted_sum(
+        cut,
+        metric,
+        weights=(1 - prevalence, -prevalence / odds),
+        rates=[
+            estimate_at(cut, METRICS["specificity"], level),
+            estimate_at(cut, METRICS["fnr"], level),
+        ],
+    )
 
 
 def _odds_of(proportion: Estimate) -> Estimate:

@@ -9,6 +9,7 @@ inputs <- list(label = "$label", score = "$score")
 theirs <- val.prob(data$score, data$label, pl = FALSE)
 add("auc.value", inputs, theirs["C (ROC)"])
 add("brier.value", inputs, theirs["Brier"])
+add("nagelkerke.value", inputs, theirs["R2"], 9)
 add("calibration_line.slope", inputs, theirs["Slope"], 6)
 # U is the likelihood ratio test of slope 1 and intercept 0
 add("calibration_test.statistic", c(inputs, list(method = "cox")), theirs["U:Chi-sq"], 6)
@@ -25,7 +26,7 @@ add("calibration_index.e90", inputs, quantile(distance, 0.9), 7)
 add("calibration_index.largest", inputs, max(distance), 7)
 write_vectors(
   "rms", "Harrell; val.prob, and loess of R; data by formulas",
-  "AUC, Brier score, calibration slope, likelihood ratio test, Spiegelhalter's z, ICI, E50, E90",
+  "AUC, Brier score, Nagelkerke's R2, calibration slope, likelihood ratio test, Spiegelhalter's z, ICI, E50, E90",
   data,
   c("The intercept of val.prob is that of the line with a free slope; ours is calibration in the large, with slope 1.",
     "The smooth curve of val.prob is lowess of degree 1; calibration_index has loess of degree 2, as the paper does."))

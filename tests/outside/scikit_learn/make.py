@@ -51,6 +51,12 @@ for weights in ({}, {"weight": "$weight"}):
         options = {"metric": metric, "threshold": 0.5}
         vectors.add("metric.value", {**inputs, **options}, number)
 
+# certain, wrong probabilities, which scikit-learn clips
+vectors.data["certain"] = np.round(score * 1.3 - 0.15, 6).clip(0, 1).tolist()
+inputs = {"label": "$label", "score": "$certain", "clip": "scikit-learn"}
+clipped = metrics.log_loss(label, vectors.data["certain"])
+vectors.add("log_loss.value", inputs, clipped)
+
 vectors.write(
     __file__,
     suite="scikit-learn",
@@ -59,7 +65,8 @@ vectors.write(
     source="Pedregosa et al. (2011), JMLR 12:2825; data by formulas",
     compared="AUC, partial AUC, average precision, proper scores, ten metrics; weights",
     differs=(
-        "Log loss of a certain, wrong probability is infinite; scikit-learn clips it.",
+        "Log loss of a certain, wrong probability is infinite; scikit-learn's is "
+        'clip="scikit-learn".',
         "An undefined ratio is NaN; scikit-learn says 0 and warns.",
     ),
 )

@@ -1,0 +1,229 @@
+"""Risk-coverage curve: how often is a classifier wrong where it is sure of itself?
+
+Cases are decided at a threshold. A case far from it is decided with more confidence.
+The curve shows the error rate (risk) of the most confident cases against their
+proportion (coverage): selective prediction, or classification with a reject option.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.records import Answer, Estimate
+from trueness.counts.answers import of_tally
+from trueness.counts.values import Tally
+from trueness.inference.estimates import estimate_measure
+from trueness.inference.sample import MeasuredValue, apply_design
+from trueness.inference.variance import Influence
+from trueness.inference.verification import unlabelled_notes
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class RiskCoverage(Answer):
+    """Error rate of the most confident cases, against their proportion.
+
+    Attributes
+    ----------
+    coverage : array (n,)
+        Proportion of the cases that are decided, the most confident first.
+    risk, low, high : array (n,)
+        Error rate among these, with its confidence interval.
+    confidence : array (n,)
+        How far from the threshold a score must be for its case to be decided.
+    aurc : Estimate
+        Area under the curve: the mean risk over all coverages, 0 at best.
+    threshold, level : float
+        Where cases are cut, and the confidence level.
+    """
+
+    coverage: Floats
+    risk: Floats
+    low: Floats
+    high: Floats
+    confidence: Floats
+    aurc: Estimate
+    threshold: float
+    level: float
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
+
+
+@of_tally
+def risk_coverage(
+    data: Tally,
+    *,
+    threshold: float = 0.5,
+    coverage: ArrayLike | None = None,
+    level: float = 0.95,
+) -> RiskCoverage:
+    r"""Risk-coverage curve and the area under it (AURC), with confidence intervals.
+
+    How often is the classifier wrong if it decides only the cases it is surest of?
+
+    .. math:: r(c) = P\big(\hat y \ne y \mid |s - \tau| \ge q_c\big), \qquad
+              \mathrm{AURC} = \int_0^1 r(c)\,dc
+
+    Parameters
+    ----------
+    threshold
+        Where cases are cut; the distance of a score from it is its confidence.
+    coverage
+        Proportions of the cases to decide; by default 0.05, 0.1, ..., 1. Cases with
+        equal confidence are decided together, so that more may be decided.
+
+    Notes
+    -----
+    Each case counts the risk at its own confidence, so ties share one risk. For
+    thresholds with a cost of deferring, see :func:`trueness.best_thresholds`.
+
+    References
+    ----------
+    Chow (1970), IEEE Trans. Inf. Theory 16:41, doi:10.1109/TIT.1970.1054406; El-Yaniv,
+    Wiener (2010), J. Mach. Learn. Res. 11:1605
+
+    Examples
+    --------
+    >>> t = Tally([0.9, 0.6, 0.2], pos=[4, 1, 1], neg=[0, 1, 3])
+    >>> curve = risk_coverage(t, coverage=[0.4, 1.0])
+    >>> curve.coverage, curve.risk  # no error of 4, then 2 errors of 10
+    (array([0.4, 1. ]), array([0. , 0.2]))
+    """
+    _cases.both_classes(data, "risk_coverage")
+    cut = _options.real_number(threshold, "threshold")
+    level = _options.fraction(level, "level")
+    if coverage is None:
+        coverage = np.arange(1, 21) / 20
+    wanted = _options.grid(coverage, "coverage")
+
+    counts = apply_design(data, "risk_coverage").target_counts
+    ordered = _by_confidence(counts, cut)
+    decided = np.cumsum(ordered.cases) / ordered.cases.sum()
+    # the first row at which enough cases are decided; the sum may round to below 1
+    rows = np.minimum(np.searchsorted(decided, wanted - 1e-12), decided.size - 1)
+    risks = [
+        estimate_measure(
+            data,
+            partial(
+                _risk_measure,
+                threshold=cut,
+                least_confidence=float(ordered.confidence[row]),
+            ),
+            level=level,
+            what="risk_coverage",
+        )
+        for row in rows
+    ]
+    return RiskCoverage(
+        coverage=decided[rows],
+        risk=np.array([risk.value for risk in risks]),
+        low=np.array([risk.low for risk in risks]),
+        high=np.array([risk.high for risk in risks]),
+        confidence=ordered.confidence[rows],
+        aurc=estimate_measure(
+            data,
+            partial(aurc_measure, threshold=cut),
+            level=level,
+            name="AURC",
+            what="risk_coverage",
+        ),
+        threshold=cut,
+        level=level,
+        notes=unlabelled_notes(data),
+    )
+
+
+class _Ordered(NamedTuple):
+    """Cases by confidence, highest first.
+
+    ``position`` is the place that each row of the tally has among the distinct
+    confidences.
+    """
+
+    confidence: Floats
+    cases: Floats
+    errors: Floats
+    position: Ints
+
+
+def _by_confidence(counts: Tally, threshold: float) -> _Ordered:
+    """Count cases and errors of each distinct confidence."""
+    distance = np.abs(counts.score - threshold)
+    ascending, inverse = np.unique(distance, return_inverse=True)
+    position = np.asarray(ascending.size - 1 - inverse.ravel())
+
+    cases = np.bincount(position, weights=counts.pos + counts.neg)
+    errors = np.bincount(position, weights=_errors_by_row(counts, threshold))
+    return _Ordered(
+        confidence=ascending[::-1],
+        cases=np.asarray(cases, dtype=np.float64),
+        errors=np.asarray(errors, dtype=np.float64),
+        position=position,
+    )
+
+
+def _errors_by_row(counts: Tally, threshold: float) -> Array:
+    """Return how many cases of each row are decided wrongly."""
+    return np.where(counts.score >= threshold, counts.neg, counts.pos)
+
+
+def _risk_measure(
+    counts: Tally, *, threshold: float, least_confidence: float
+) -> MeasuredValue:
+    r"""Return the error rate of the decided cases, and its influence values.
+
+    The influence of a decided case is :math:`(e_i - r) / n`, with 1 for an error.
+    """
+    is_decided = np.abs(counts.score - threshold) >= least_confidence
+    decided = float((counts.pos + counts.neg)[is_decided].sum())
+    risk = float(_errors_by_row(counts, threshold)[is_decided].sum()) / decided
+    is_flagged = counts.score >= threshold
+    return MeasuredValue(
+        value=risk,
+        influence=Influence(
+            by_negative=is_decided * (is_flagged - risk) / decided,
+            by_positive=is_decided * (~is_flagged - risk) / decided,
+        ),
+    )
+
+
+def aurc_measure(counts: Tally, *, threshold: float = 0.5) -> MeasuredValue:
+    r"""Return the area under the risk-coverage curve, and its influence values.
+
+    With :math:`a_k` cases and :math:`E_k` errors among the :math:`A_k` most confident,
+
+    .. math:: \mathrm{AURC} = \frac1N \sum_k a_k \frac{E_k}{A_k}, \qquad
+        u_i = \frac1N \Big(\frac{E_i}{A_i} - \mathrm{AURC} +
+        \sum_{k \ge i} a_k \frac{e_i - E_k / A_k}{A_k}\Big)
+    """
+    ordered = _by_confidence(counts, threshold)
+    total = float(ordered.cases.sum())
+    accepted = np.cumsum(ordered.cases)
+    # rows at the top may hold cases without a label only
+    by_accepted = np.divide(
+        1.0, accepted, out=np.zeros(accepted.size), where=accepted > 0
+    )
+    risk = np.cumsum(ordered.errors) * by_accepted
+    value = float(ordered.cases @ risk) / total
+
+    # what an error adds, and any case takes, at its own and at all lower confidences
+    added = np.cumsum((ordered.cases * by_accepted)[::-1])[::-1]
+    diluted = np.cumsum((ordered.cases * risk * by_accepted)[::-1])[::-1]
+    of_right = ((risk - value - diluted) / total)[ordered.position]
+    of_error = of_right + (added / total)[ordered.position]
+
+    is_flagged = counts.score >= threshold
+    return MeasuredValue(
+        value=value,
+        influence=Influence(
+            by_negative=np.where(is_flagged, of_error, of_right),
+            by_positive=np.where(is_flagged, of_right, of_error),
+        ),
+    )
