@@ -123,6 +123,17 @@ def _compare_tests(
     }
 
 
+def _two_groups(first: list[int], second: list[int], **options: Any) -> Answers:
+    """Two proportions of different cases, each as successes and number of cases."""
+    groups = {
+        name: Tally([1, 0], pos=[successes, cases - successes])
+        for name, (successes, cases) in (("a", first), ("b", second))
+    }
+    pair = trueness.compare_groups(groups, "recall", effect="ratio", **options).pairs[0]
+    assert pair.ratio is not None
+    return _estimate(pair.difference, "difference") | _estimate(pair.ratio, "ratio")
+
+
 def _pair(comparison: Any) -> Answers:
     return _pair_answers(comparison.pairs[0])
 
@@ -181,7 +192,7 @@ def _decision_curve(
     return {
         "net_benefit": float(curve.net_benefit[0]),
         "treat_all": float(curve.treat_all[0]),
-        "interventions_avoided": float(curve.interventions_avoided[0]),
+        "avoided_per_100": 100 * float(curve.interventions_avoided[0]),
     }
 
 
@@ -296,6 +307,7 @@ CALLS: dict[str, Callable[..., Answers]] = {
     "reader_study": _reader_study,
     "summary_roc": _summary_roc,
     "table": _table,
+    "two_groups": _two_groups,
     "two_raters": _two_raters,
 }
 

@@ -72,6 +72,15 @@ CALLS: dict[str, tuple[str, ...]] = {
         *("relative_sensitivity", "relative_tpr", "relative_fpr", "rtpr", "rfpr"),
         *("relative_ppv", "relative_predictive_value", "pv_rpv", "sesp_rel"),
     ),
+    'compare_groups(y_true, y_score, "selection_rate", threshold=0.5, by=group, '
+    'effect="ratio", reference="highest")': (
+        *("impact_ratio", "adverse_impact_ratio", "disparate_impact", "four_fifths"),
+        *("demographic_parity_ratio", "selection_rate_ratio", "local_law_144"),
+    ),
+    'compare_groups(y_true, y_score, "recall", threshold=0.5, by=group)': (
+        *("equal_opportunity_difference", "true_positive_rate_difference"),
+        *("demographic_parity_difference", "equalized_odds_difference", "MetricFrame"),
+    ),
     "calibrate(y_true, y_score)": (
         *("CalibratedClassifierCV", "calibration", "platt", "platt_scaling"),
         *("isotonic_calibration", "temperature_scaling", "beta_calibration"),

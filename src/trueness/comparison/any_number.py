@@ -18,6 +18,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_one, listing
 from trueness._core.imports import handler
 from trueness.comparison.at_threshold import compare_metric
+from trueness.comparison.group_metrics import HIGHEST, compare_group_metrics
 from trueness.comparison.paired import (
     compare_apart,
     compare_outputs,
@@ -197,16 +198,18 @@ def _bootstrap_difference(
 @of_counts
 def compare_groups(
     data: Mapping[Any, Tally],
-    statistic: Statistic | str = auc,
+    statistic: Statistic | Metric | str = auc,
     *,
+    threshold: float | None = None,
     reference: object = None,
+    effect: str = "difference",
     method: str = "bootstrap",
     ends: tuple[float, float] = (0.0, 1.0),
     level: float = 0.95,
     rng: Seed = 0,
     replicates: int = 1000,
 ) -> Comparison:
-    """Difference of any statistic between groups, with an interval and a test.
+    """Difference or ratio of any statistic between groups, with interval and test.
 
     Does a statistic differ between groups, and could that be chance? Cases of a cluster
     that lie in two groups count as if they were independent.
@@ -217,14 +220,28 @@ def compare_groups(
         A mapping from name to tally, or data with ``by=``; each case is in one group
         only.
     statistic
-        A name such as ``"auc"`` (the default), or a function from a tally to a number
-        or an :class:`Estimate`, for example ``trueness.average_precision`` or ``lambda
-        t: trueness.partial_auc(t, fpr=(0, 0.1))``.
+        A name such as ``"auc"`` (the default), a metric such as ``"recall"`` or
+        ``"selection_rate"``, or a function from a tally to a number or an
+        :class:`Estimate`, for example ``trueness.average_precision`` or ``lambda t:
+        trueness.partial_auc(t, fpr=(0, 0.1))``.
+    threshold
+        Where a metric is measured; scores that are 0 and 1 need none.
     reference
-        Compare every other group with this one; all pairs when None.
+        Compare every other group with this one; all pairs when None. ``"highest"`` is
+        the group with the highest value of a metric, of those with 2 % of the cases.
+    effect
+        ``"ratio"`` adds the ratio of a metric as ``.ratio`` of each pair. Of the
+        ``flagged_rate`` with ``reference="highest"`` this is the impact ratio: notes
+        name the groups below four fifths, and those with less than 2 % of the cases.
     method
         Of functions that are no analysis of Trueness, as in :func:`estimate`:
         ``"bootstrap"``, or ``"jackknife"`` for smooth ones.
+
+    References
+    ----------
+    Newcombe 1998, Stat. Med. 17:873 (method 10: gap of two proportions). Zou, Donner
+    2008, doi:10.1002/sim.3095 (gap). Donner, Zou 2012, doi:10.1177/0962280210383082
+    (ratio).
 
     Examples
     --------
@@ -232,14 +249,33 @@ def compare_groups(
     >>> found = compare_groups(sites, lambda t: t.pos[0] / t.n_pos)
     >>> round(found.pairs[0].difference.value, 12)  # 8/10 - 5/10
     0.3
+    >>> rates = compare_groups(sites, "flagged_rate", threshold=2, effect="ratio")
+    >>> rates.pairs[0].ratio.value  # 9 of 20 and 10 of 20 are flagged
+    0.9
     """
     level = _options.fraction(level, "level")
     _cases.mapping_of_counts(data, "compare_groups")
     measure = statistic_or_metric(statistic)
-    _options.statistic(measure, "compare_groups")
     _options.choice(method, METHODS, "method")
+    _options.choice(effect, ("difference", "ratio"), "effect")
     _cases.at_least_two([str(n) for n in data], "compare_groups")
     names = list(data)
+    tallies = {str(name): tally for name, tally in data.items()}
+    if isinstance(measure, Metric):
+        return compare_group_metrics(
+            tallies,
+            measure,
+            threshold=(
+                None
+                if threshold is None
+                else _options.real_number(threshold, "threshold")
+            ),
+            reference=_reference_of_metric(reference, names),
+            effect=effect,
+            level=level,
+        )
+    _options.statistic(measure, "compare_groups")
+    _check_only_metrics_have(threshold, effect)
     pairs = None
     if reference is not None:
         if not is_one(reference) or reference not in names:
@@ -249,7 +285,6 @@ def compare_groups(
             )
         at = names.index(reference)
         pairs = [(k, at) for k in range(len(names)) if k != at]
-    tallies = {str(name): tally for name, tally in data.items()}
     if method == "bootstrap" and not hasattr(measure, "measure"):
         return _compare_groups_by_bootstrap(
             tallies,
@@ -266,6 +301,38 @@ def compare_groups(
         for tally in tallies.values()
     ]
     return compare_apart(tallies, sides, name, pairs=pairs)
+
+
+def _reference_of_metric(reference: object, names: list[Any]) -> str | None:
+    """Return the name of the reference group, or the word for the highest one."""
+    if reference is None:
+        return None
+    if is_one(reference) and reference in names:
+        return str(reference)
+    if reference == HIGHEST:
+        return HIGHEST
+    raise InputError(
+        f'reference must be "highest" or one of the groups {listing(names)}; found '
+        f"{described(reference)}.",
+        option="reference",
+        choices=(HIGHEST, *(str(name) for name in names)),
+    )
+
+
+def _check_only_metrics_have(threshold: float | None, effect: str) -> None:
+    """Refuse a threshold and a ratio of what is no metric at a threshold."""
+    if threshold is not None:
+        raise InputError(
+            "threshold= is for metrics at a threshold; found another statistic. Name "
+            'the metric: "recall".',
+            option="threshold",
+        )
+    if effect != "difference":
+        raise InputError(
+            'effect="ratio" is for metrics at a threshold; found another statistic. '
+            'Name the metric: "recall".',
+            option="effect",
+        )
 
 
 def _compare_groups_by_bootstrap(

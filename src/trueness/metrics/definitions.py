@@ -155,7 +155,7 @@ flagged = _ratio("flagged", "How many cases are predicted positive?",
     (1, 1, 0, 0), None, direction="none", range=(0.0, np.inf),
     aliases=("predicted_positive",), words="cases flagged")
 flagged_rate = _ratio("flagged_rate", "Which share of all cases is predicted positive?",
-    (1, 1, 0, 0), _ALL, direction="none", aliases=("alert_rate",),
+    (1, 1, 0, 0), _ALL, direction="none", aliases=("alert_rate", "selection_rate"),
     words="share flagged")
 # fmt: on
 

@@ -39,6 +39,25 @@ for threshold, treat_all in ((0.01, 0.13131313131313133), (0.02, 0.1224489795918
         "threshold": threshold,
     }
     vectors.add("decision_curve.treat_all", inputs, treat_all)
+# net interventions avoided, per 100 patients
+AVOIDED = {
+    0.01: -995.3333333333334,
+    0.05: -131.33333333333337,
+    0.1: -23.333333333333353,
+    0.15: 12.666666666666652,
+    0.2: 30.666666666666657,
+    0.3: 48.666666666666664,
+    0.5: 63.06666666666666,
+    0.8: 71.16666666666666,
+}
+for threshold, per_hundred in AVOIDED.items():
+    inputs = {
+        "label": "$label",
+        "score": "$score",
+        "count": "$count",
+        "threshold": threshold,
+    }
+    vectors.add("decision_curve.avoided_per_100", inputs, per_hundred)
 
 vectors.write(
     __file__,
@@ -46,5 +65,5 @@ vectors.write(
     version="1.1.7",
     licence="Apache-2.0",
     source="Vickers, Elkin (2006); figures of R's dcurves in the tests of Python's",
-    compared="Net benefit of a test and of treating all, by threshold",
+    compared="Net benefit of a test and of treating all, net interventions avoided",
 )

@@ -1,0 +1,311 @@
+r"""Metrics of groups at a threshold: gaps and ratios, with intervals.
+
+Groups have different cases, so both are made of the interval of each side: the gap by
+Zou and Donner (2008), the ratio by Donner and Zou (2012). Of two proportions with
+Wilson's intervals the gap is Newcombe's method 10 (1998). The selection rate over that
+of the most selected group is the impact ratio (four-fifths rule of the US Uniform
+Guidelines, 29 CFR 1607.4 D; Local Law 144 of New York City).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from trueness._core.arrays import Array
+from trueness._core.checks.errors import InputError
+from trueness._core.numbers import number_of
+from trueness._core.records import Estimate
+from trueness.comparison.results import Comparison, Pair, together
+from trueness.counts.cases import change_counts
+from trueness.counts.values import Tally
+from trueness.inference.differences import IndependentDifference
+from trueness.inference.estimates import (
+    estimate_from_interval,
+    evaluate_measure,
+)
+from trueness.inference.intervals import ProportionSample, proportion_interval
+from trueness.inference.sample import check_prevalence_known
+from trueness.inference.variance import VarianceEstimate
+from trueness.metrics.algebra import Metric, depends_on_prevalence
+from trueness.metrics.intervals import (
+    Cut,
+    estimate_at,
+    metric_measure,
+    sample_of_proportion,
+)
+
+# the reference group that has the highest value
+HIGHEST = "highest"
+# 29 CFR 1607.4 D: a selection rate below four fifths of the highest
+_FOUR_FIFTHS = 0.8
+# 6 RCNY 5-301 (d): a category below 2 % of the data may be left out of impact ratios
+_SMALL_GROUP = 0.02
+
+
+@dataclass(frozen=True)
+class GroupMetric:
+    """A metric of one group at a threshold: one side of a gap or a ratio.
+
+    Attributes
+    ----------
+    cut, metric
+        Both sides of the threshold in this group, and what is measured.
+    estimate, variance_estimate
+        The value with its interval at the requested level, and its variance.
+    proportion : ProportionSample or None
+        The cases that a proportion is of; None for other metrics.
+    """
+
+    cut: Cut
+    metric: Metric
+    estimate: Estimate
+    variance_estimate: VarianceEstimate
+    proportion: ProportionSample | None
+
+    @property
+    def value(self) -> float:
+        """Return the metric of the group."""
+        return self.estimate.value
+
+    def distances(self, tail_probability: float) -> tuple[float, float]:
+        """Return how far below and above the value its interval ends."""
+        level = 1 - 2 * tail_probability
+        if self.proportion is not None:
+            low, high = proportion_interval(self.value, self.proportion, level)
+        else:
+            estimate = estimate_at(self.cut, self.metric, level)
+            low, high = estimate.low, estimate.high
+        return self.value - low, high - self.value
+
+
+def evaluate_group(
+    tally: Tally, metric: Metric, threshold: float, level: float
+) -> GroupMetric:
+    """Return a metric of one group."""
+    if depends_on_prevalence(metric):
+        check_prevalence_known(tally, f"compare_groups of {metric.name}")
+    cut = Cut.of(tally, threshold)
+    estimate = estimate_at(cut, metric, level)
+    evaluated = evaluate_measure(cut.sample, partial(metric_measure, metric, cut.flags))
+
+    proportion = None
+    at_other_prevalence = cut.sample.reweighted and depends_on_prevalence(metric)
+    is_counted = cut.sample.imputation is None and not at_other_prevalence
+    if metric.is_proportion and is_counted and not math.isnan(estimate.value):
+        proportion = sample_of_proportion(
+            cut, metric, estimate.value, evaluated.variance_estimate
+        )
+    return GroupMetric(cut, metric, estimate, evaluated.variance_estimate, proportion)
+
+
+def compare_group_metrics(
+    tallies: Mapping[str, Tally],
+    metric: Metric,
+    *,
+    threshold: float | None,
+    reference: str | None,
+    effect: str,
+    level: float,
+) -> Comparison:
+    """Return the gaps of a metric between groups, and its ratios where requested."""
+    if not _depends_on_labels(metric):
+        tallies = {name: _count_unlabelled(tally) for name, tally in tallies.items()}
+    cut = _threshold_of(tallies, metric, threshold)
+    sides = {
+        name: evaluate_group(tally, metric, cut, level)
+        for name, tally in tallies.items()
+    }
+    names = list(sides)
+    small = _small_groups(tallies)
+    pairs = None
+    if reference is not None:
+        chosen = _highest(sides, small) if reference == HIGHEST else reference
+        pairs = [(k, names.index(chosen)) for k in range(len(names))]
+        pairs = [pair for pair in pairs if pair[0] != pair[1]]
+
+    def difference(i: int, j: int) -> IndependentDifference:
+        return IndependentDifference(sides[names[i]], sides[names[j]])
+
+    comparison = together(
+        {name: side.estimate for name, side in sides.items()},
+        difference,
+        pairs=pairs,
+        paired=False,
+        method=metric.name,
+        cases=[tally.labelled() for tally in tallies.values()],
+        notes=_notes_on_small_groups(small),
+    )
+    if effect != "ratio":
+        return comparison
+
+    compared = tuple(
+        replace(
+            pair, ratio=ratio_of_sides(sides[pair.first], sides[pair.second], level)
+        )
+        for pair in comparison.pairs
+    )
+    notes = comparison.notes
+    if reference == HIGHEST and metric.ratio == _SELECTED:
+        notes = (*_notes_on_four_fifths(compared), *notes)
+    return replace(comparison, pairs=compared, notes=notes)
+
+
+# of all cases, those that are flagged: the selection rate
+_SELECTED = ((1, 1, 0, 0), (1, 1, 1, 1))
+
+
+def _depends_on_labels(metric: Metric) -> bool:
+    """Does the metric tell positives from negatives, as a selection rate does not?"""
+    if metric.ratio is None or metric.ratio.under is None:
+        return True
+    for coefficients in (metric.ratio.over, metric.ratio.under):
+        tp, fp, fn, tn = coefficients
+        if tp != fp or fn != tn:
+            return True
+    return False
+
+
+def _count_unlabelled(tally: Tally) -> Tally:
+    """Return all cases as labelled: where no label matters, those without one count."""
+    if not tally.n_unknown:
+        return tally
+
+    def with_unknown(columns: Sequence[Array]) -> list[Array]:
+        counted: list[Array] = []
+        # sums, and of weighted cases sums of squares: negative, positive, unknown
+        for k in range(0, len(columns), 3):
+            neg, pos, unknown = columns[k : k + 3]
+            counted += [neg + unknown, pos, np.zeros_like(unknown)]
+        return counted
+
+    return change_counts(tally, with_unknown)
+
+
+def _threshold_of(
+    tallies: Mapping[str, Tally], metric: Metric, threshold: float | None
+) -> float:
+    """Return the threshold, or 1 for verdicts that are 0 and 1."""
+    if threshold is not None:
+        return threshold
+    scores = {score for tally in tallies.values() for score in tally.score.tolist()}
+    if scores <= {0.0, 1.0}:
+        return 1.0
+    raise InputError(
+        f"{metric.name} of groups needs a threshold, or verdicts that are 0 and 1; "
+        f"found {len(scores):,} distinct scores.",
+        option="threshold",
+        example="0.5",
+    )
+
+
+def _highest(sides: Mapping[str, GroupMetric], small: Mapping[str, float]) -> str:
+    """Return the group with the highest value, of those that are not small."""
+    known = {
+        name: side.value
+        for name, side in sides.items()
+        if name not in small and not math.isnan(side.value)
+    }
+    if not known:
+        raise InputError(
+            "No group has a defined value, so none is the highest.", option="reference"
+        )
+    return max(known, key=lambda name: known[name])
+
+
+def ratio_of_sides(first: GroupMetric, second: GroupMetric, level: float) -> Estimate:
+    r"""Return the ratio of two values of different cases, from their intervals (MOVER).
+
+    With the values a and b and their intervals from l to u (Donner and Zou 2012),
+
+    .. math:: \frac{ab \mp \sqrt{(ab)^2 - l_a u_b (2a - l_a)(2b - u_b)}}
+              {u_b (2b - u_b)}
+
+    is the lower end with the minus; the upper one has :math:`u_a, l_b` and the plus. It
+    is infinite where the interval of b reaches 0.
+    """
+    a = first.value
+    b = second.value
+    if not b > 0 or math.isnan(a):
+        return estimate_from_interval(
+            math.nan, math.nan, math.nan, level, _METHOD, name="ratio"
+        )
+
+    a_below, a_above = first.distances((1 - level) / 2)
+    b_below, b_above = second.distances((1 - level) / 2)
+    low = _lower_end(a, b, a - a_below, b + b_above)
+    high = _upper_end(a, b, a + a_above, b - b_below)
+    relative_variance = second.variance_estimate.variance / b**2
+    if a > 0:
+        relative_variance += first.variance_estimate.variance / a**2
+    standard_error = a / b * math.sqrt(relative_variance)
+    return estimate_from_interval(
+        a / b, low, high, level, _METHOD, standard_error, name="ratio"
+    )
+
+
+_METHOD = "Donner and Zou 2012"
+
+
+def _lower_end(a: float, b: float, a_low: float, b_high: float) -> float:
+    """Return the lower end of the interval of a/b."""
+    root = _root(a, b, a_low, b_high)
+    # the numerator without a difference, which also stands where b_high is 2 b
+    return max(a_low * (2 * a - a_low) / (a * b + root), 0.0) if a > 0 else 0.0
+
+
+def _upper_end(a: float, b: float, a_high: float, b_low: float) -> float:
+    """Return the upper end of the interval of a/b."""
+    if not b_low > 0:
+        # nothing bounds the ratio where b may be 0
+        return math.inf
+    return (a * b + _root(a, b, a_high, b_low)) / (b_low * (2 * b - b_low))
+
+
+def _root(a: float, b: float, a_end: float, b_end: float) -> float:
+    """Return the square root of Donner and Zou's formula."""
+    square = (a * b) ** 2 - a_end * b_end * (2 * a - a_end) * (2 * b - b_end)
+    return math.sqrt(max(square, 0.0))
+
+
+def _small_groups(tallies: Mapping[str, Tally]) -> dict[str, float]:
+    """Return the groups with a small part of the cases, the smallest first."""
+    sizes = {name: float(tally.n_pos + tally.n_neg) for name, tally in tallies.items()}
+    total = sum(sizes.values())
+    by_size = sorted(sizes.items(), key=lambda group: group[1])
+    return {name: size for name, size in by_size if size < _SMALL_GROUP * total}
+
+
+def _notes_on_small_groups(small: Mapping[str, float]) -> list[str]:
+    """Name the small groups with their numbers of cases."""
+    if not small:
+        return []
+    named = "; ".join(f"{name}: {number_of(size)}" for name, size in small.items())
+    return [
+        f"Groups with less than 2 % of the cases ({named}) are no reference, and their "
+        "ratios say little."
+    ]
+
+
+def _notes_on_four_fifths(pairs: Sequence[Pair]) -> list[str]:
+    """Name the groups below four fifths of the highest rate, surely or perhaps."""
+    ratios = {pair.first: pair.ratio for pair in pairs if pair.ratio is not None}
+    surely = [name for name, ratio in ratios.items() if ratio.high < _FOUR_FIFTHS]
+    perhaps = [
+        name
+        for name, ratio in ratios.items()
+        if ratio.value < _FOUR_FIFTHS <= ratio.high
+    ]
+    notes = []
+    if surely:
+        notes.append(f"Below four fifths of the highest rate: {'; '.join(surely)}.")
+    if perhaps:
+        notes.append(
+            "Below four fifths of the highest rate in this sample, but the interval "
+            f"also holds larger ratios: {'; '.join(perhaps)}."
+        )
+    return notes
