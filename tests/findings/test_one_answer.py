@@ -61,7 +61,6 @@ def sets():
     add("random", y, p=rng.random(200))
     add("tied", y, p=np.round(0.3 * y + 0.6 * rng.random(200), 1))
     add("one score", y, p=np.full(200, 0.5))
-    add("verdicts", y, p=np.where(rng.random(200) < 0.8, y, 1 - y))
     add("few", y[:24], p=(0.3 * y + 0.6 * rng.random(200))[:24])
     return out
 

@@ -349,6 +349,10 @@ class Estimate(Answer):
         """Return the value alone."""
         return float(self.value)
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """Return the value alone, where NumPy asks for a number."""
+        return np.asarray(self.value, dtype=dtype)
+
     def __format__(self, spec: str) -> str:
         """Write the value as a float is written; without a format, as ``str`` does."""
         return format(self.value, spec) if spec else str(self)

@@ -39,8 +39,8 @@ from trueness.cli.leaves import NODE_NAMES, guess_node
 from trueness.data.column_roles import (
     COUNT_NAMES,
     LABEL_NAMES,
+    DataTable,
     Guess,
-    Table,
     several_scores,
 )
 from trueness.data.engines import quoted
@@ -428,7 +428,7 @@ def _attempts(asked: Asked, guess: Guess) -> Chosen:
     return Chosen(None, tuple(found), by=system)
 
 
-def named_like(table: Table, names: tuple[str, ...]) -> tuple[str, ...]:
+def named_like(table: DataTable, names: tuple[str, ...]) -> tuple[str, ...]:
     """Which column is called like this?"""
     return tuple(c for c in table.kinds if c.lower() in names)[:1]
 

@@ -112,6 +112,7 @@ def choose(
             option=option,
             needs_label=needs_label,
             taken=taken,
+            positive=words.get("positive"),
         )
     except InputError as err:
         raise _with_option_to_type(err, source) from None

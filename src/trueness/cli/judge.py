@@ -32,7 +32,7 @@ from trueness.cli._source import (
     open_source,
 )
 from trueness.counts.values import Panel
-from trueness.data.column_roles import Guess, Table, not_found, votes_among
+from trueness.data.column_roles import DataTable, Guess, not_found, votes_among
 from trueness.data.engines import quoted, reading, text_in_sql
 from trueness.data.verdict_logs import CLUSTER, ITEM, SYSTEM, is_log, read_verdicts
 from trueness.findings.without_labels import ALL, judged, pass_rates
@@ -170,7 +170,7 @@ def _is_value(source: Source, label: str, positive: str | None) -> bool:
 def _verdicts(question: str, option: str, least: int) -> Guess:
     """Take every other column when all of them hold 0 and 1 only."""
 
-    def guess(table: Table, taken: set[str | None]) -> tuple[str, ...]:
+    def guess(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
         votes = votes_among(table, taken)
         if len(votes) >= least:
             return votes

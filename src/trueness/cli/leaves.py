@@ -17,7 +17,7 @@ from trueness.cli._columns import Request
 from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.cli._request import ColumnRule, read_request, refuse_design
 from trueness.cli._source import groups_of, known
-from trueness.data.column_roles import Table, not_found
+from trueness.data.column_roles import DataTable, not_found
 from trueness.data.engines import quoted
 from trueness.findings.trust import which_leaves
 from trueness.trees.leaf_reports import LeafReport
@@ -26,7 +26,7 @@ from trueness.trees.leaves import Leaves
 NODE_NAMES = ("leaf", "node", "segment")
 
 
-def guess_node(table: Table, taken: set[str | None]) -> tuple[str, ...]:
+def guess_node(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
     """Take the column of the leaves when there is no doubt."""
     free = [c for c in table.kinds if c not in taken]
     by_name = [c for c in free if c.lower() in NODE_NAMES]

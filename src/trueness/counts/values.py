@@ -524,3 +524,8 @@ def holds_tests(x: Tally | Panel) -> bool:
     if known.size == 0 or not np.isin(known[:10], (0.0, 1.0)).all():
         return False
     return bool(np.isin(known, (0.0, 1.0)).all())
+
+
+def holds_readings(x: Tally) -> bool:
+    """Are the scores ordinal readings: 3 to 11 whole numbers, such as 1 to 5?"""
+    return 3 <= x.score.size <= 11 and bool((x.score == np.floor(x.score)).all())

@@ -21,10 +21,10 @@ from trueness._core.checks.words import described, listing
 from trueness.data import cleaning
 from trueness.data.column_roles import (
     LABEL_NAMES,
+    DataTable,
     FoundColumns,
     FrameTable,
     Guess,
-    Table,
     find_columns,
     label_of_some,
     not_found,
@@ -304,6 +304,7 @@ def _find(
             option="test" if name in _OF_VERDICTS else "score",
             needs_label=finds_label,
             taken=taken,
+            positive=words.get("positive"),
         )
     except InputError as error:
         raise _columns_needed(name, error) from None
@@ -320,7 +321,7 @@ def _columns_needed(name: str, error: InputError) -> InputError:
     )
 
 
-def table_of(data: object) -> Table:
+def table_of(data: object) -> DataTable:
     """Look at a frame or a mapping; a file is asked by its engine."""
     if type(data).__name__ == "DuckDBPyRelation":
         from trueness.data.relation_tables import RelationTable
@@ -338,7 +339,7 @@ def _guess_for(name: str, takes: str) -> Guess:
     return several_scores
 
 
-def _tests(table: Table, taken: set[str | None]) -> tuple[str, ...]:
+def _tests(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
     """Take the columns of verdicts, or ask for them."""
     tests = tests_among(table, taken)
     if tests:

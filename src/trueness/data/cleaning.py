@@ -300,6 +300,70 @@ def numbers(
     return np.array(out, dtype=np.float64), f"{what}: text read as {way}{gone}."
 
 
+def holds_verdicts(values: Array, positive: object) -> bool:
+    """Are these the verdicts of a test in words, not numbers written as text?
+
+    Two words are verdicts where they are a known pair, or where one is ``positive``.
+    """
+    known = values[~_columns.missing(values)].tolist()
+    distinct = list(dict.fromkeys(str(v) for v in known))
+    if len(distinct) > 100:  # scores
+        return False
+    words = {folded(v) for v in distinct if not is_missing_word(v)}
+    if not words or words <= {"0", "1"}:
+        return False
+    if positive is not None and folded(positive) in words and len(words) == 2:
+        return True
+    return meaning(distinct) == "labels"
+
+
+def read_verdicts(values: Array, positive: object, what: str) -> Array:
+    """Read the verdicts of a test as 1 and 0; a missing verdict is NaN."""
+    gone = _columns.missing(values)
+    words = _columns.hashable(values[~gone], what)
+    named = positive is not None and folded(positive) in {folded(w) for w in words}
+    meant, _, remarks = label_words(words, positive if named else None, what)
+    tell([remark.replace("Labels:", f"{what}:") for remark in remarks])
+    number_of = {NEGATIVE: 0.0, POSITIVE: 1.0}
+    verdicts = np.full(values.size, np.nan)
+    verdicts[~gone] = [number_of.get(meant[v], np.nan) for v in values[~gone].tolist()]
+    return verdicts
+
+
+def ask_for_positive(values: Array, what: str) -> None:
+    """Stop at two words that are no known pair: which of them is positive?"""
+    known = values[~_columns.missing(values)].tolist()
+    words = [v for v in dict.fromkeys(map(str, known)) if not is_missing_word(v)]
+    spelt = {folded(word) for word in words}
+    numeric = [w for w in spelt if _NUMBER.fullmatch(w.translate(_SIGNS).strip())]
+    if len(spelt) != 2 or numeric:
+        return
+    choices = " or ".join(f"positive={word!r}" for word in sorted(words)[:2])
+    raise InputError(
+        f"{what} holds {listing(sorted(words), 4)}. If these are the verdicts of a "
+        f"test, choose which one counts as positive, and type {choices}.",
+        option="positive",
+        choices=sorted(words),
+    )
+
+
+def positive_of_labels(
+    labels: object, scores: Mapping[str, object], positive: object
+) -> object:
+    """Return the positive label; None where only verdicts of tests have that value."""
+    if not isinstance(positive, str) or labels is None:
+        return positive
+
+    def has_value(values: object) -> bool:
+        array = np.asarray(values)
+        if array.dtype.kind not in "OUST":
+            return False
+        return folded(positive) in {folded(v) for v in set(array.tolist())}
+
+    in_scores = any(has_value(values) for values in scores.values())
+    return None if in_scores and not has_value(labels) else positive
+
+
 def few_words(values: Sequence[Any], rows: bool = True) -> str:
     """Say which values are text, where nearly all others are numbers."""
     words = [folded(v) for v in values]

@@ -2,9 +2,8 @@
 
 ``find_columns`` decides for every face: Python, the shell, the page. A column that was
 not named is taken only when there is no doubt, by its name and its values; the answer
-says which ones were taken. A ``Table`` is what it needs to know of the data: frames and
-mappings are a ``FrameTable``, and the shell has one of its own for files, which asks
-DuckDB.
+says which ones were taken. A ``DataTable`` is what it needs to know of the data: frames
+and mappings are a ``FrameTable``, files a ``RelationTable``, which asks DuckDB.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ MOST_READINGS = 11  # values of an ordinal reading, such as 0 to 10
 MOST_ROWS = 100_000  # of a lazy frame that are looked at
 
 
-class Table(Protocol):
+class DataTable(Protocol):
     """What has to be known of data to find their columns."""
 
     @property
@@ -107,11 +106,11 @@ class FoundColumns:
         return f"Using {' and '.join(self.guessed)}: {self.reason}."
 
 
-Guess = Callable[[Table, set[str | None]], tuple[str, ...]]
+Guess = Callable[[DataTable, set[str | None]], tuple[str, ...]]
 
 
 def find_columns(
-    table: Table,
+    table: DataTable,
     *,
     label: str | None,
     scores: Sequence[str],
@@ -119,21 +118,27 @@ def find_columns(
     option: str = "score",
     needs_label: bool = True,
     taken: Iterable[str | None] = (),
+    positive: object = None,
 ) -> FoundColumns:
     """Return label and scores; those that nobody named where there is no doubt.
 
     ``taken`` are columns with another role. ``option`` is what a person calls the
-    scores: score, test, judge.
+    scores: score, test, judge. Columns of two words, of which ``positive`` is one, are
+    tests.
     """
     guessed = []
     other_roles = set(taken)
     if label is None and needs_label:
         label = find_label(table, {*scores, *other_roles})
         guessed.append(f"label {names_of([label])}")
+    named = bool(scores)
+    if not scores:
+        scores = _columns_of_words(table, {label, *other_roles}, positive)
     if not scores:
         scores = guess(table, {label, *other_roles})
+    if not named:
         what = option
-        if option == "score" and all(is_test(table, name) for name in scores):
+        if option == "score" and not any(_is_score(table, name) for name in scores):
             what = "test"
         plural = "s" if len(scores) > 1 else ""
         guessed.append(f"{what}{plural} {names_of(scores)}")
@@ -142,7 +147,24 @@ def find_columns(
     return replace(found, reason="by name") if not_taken else found
 
 
-def find_label(table: Table, taken: set[str | None]) -> str:
+def _columns_of_words(
+    table: DataTable, taken: set[str | None], positive: object
+) -> tuple[str, ...]:
+    """Return the tests whose two verdicts are words, one of which is positive."""
+    if not isinstance(positive, str):
+        return ()
+    word = cleaning.folded(positive)
+    tests = []
+    for column in _free(table, taken):
+        if table.kinds[column] == TEXT:
+            spelt = {cleaning.folded(v) for v in table.distinct(column, 4)}
+            verdicts = {w for w in spelt if not cleaning.is_missing_word(w)}
+            if len(verdicts) == 2 and word in verdicts:
+                tests.append(column)
+    return tuple(tests)
+
+
+def find_label(table: DataTable, taken: set[str | None]) -> str:
     """Return the column of the labels: by its name, or the only one of two values."""
     free = [c for c in table.kinds if c not in taken]
     by_name = [c for c in free if c.strip().lower() in LABEL_NAMES]
@@ -167,7 +189,7 @@ def find_label(table: Table, taken: set[str | None]) -> str:
     raise not_found("Which column holds the labels?", table, "label")
 
 
-def is_binary(table: Table, column: str) -> bool:
+def is_binary(table: DataTable, column: str) -> bool:
     """Does a column hold labels or verdicts: two values, 0 and 1 or a known pair?"""
     kind = table.kinds[column]
     if kind == TRUTH or table.reads_as(column) == "labels":
@@ -176,7 +198,7 @@ def is_binary(table: Table, column: str) -> bool:
     return kind in (WHOLE, REAL) and _is_pair(table.distinct(column, 2))
 
 
-def is_test(table: Table, column: str) -> bool:
+def is_test(table: DataTable, column: str) -> bool:
     """Does a column hold the verdicts of a test, and no score?"""
     kind = table.kinds[column]
     if kind == TRUTH or table.reads_as(column) == "labels":
@@ -187,12 +209,18 @@ def is_test(table: Table, column: str) -> bool:
     return bool(values) and all(v in (0, 1) for v in values)
 
 
+def _is_score(table: DataTable, column: str) -> bool:
+    """Does a column hold numbers, and not the verdicts of a test?"""
+    number = table.kinds[column] in (WHOLE, REAL) or table.reads_as(column) == "numbers"
+    return number and not is_test(table, column)
+
+
 def _is_pair(values: Sequence[Any]) -> bool:
     return sorted(values) in ([0, 1], [-1, 1])
 
 
 def one_score(
-    table: Table, taken: set[str | None], *, named: bool = True
+    table: DataTable, taken: set[str | None], *, named: bool = True
 ) -> tuple[str, ...]:
     """Take the one column that can be the score, or is ``named`` like one."""
     real = numeric_columns(table, taken)
@@ -203,12 +231,13 @@ def one_score(
         return tuple(by_name)
     if not real and not by_name:
         whole = _whole_scores(table, taken)
-        if len(whole) == 1:
-            return tuple(whole)
-    raise not_found("Which column is the score?", table, "score")
+        tests = tests_among(table, taken)
+        if len(whole) + len(tests) == 1:
+            return (*whole, *tests)
+    raise not_found("Which column is the score?", table, "score", taken)
 
 
-def several_scores(table: Table, taken: set[str | None]) -> tuple[str, ...]:
+def several_scores(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
     """Take every column of fractions, when all of them lie between 0 and 1.
 
     Otherwise those that are called like a score. Where there is none of both, verdicts
@@ -232,10 +261,10 @@ def several_scores(table: Table, taken: set[str | None]) -> tuple[str, ...]:
         whole = _whole_scores(table, taken)
         if len(whole) == 1 or (whole and _same_scale(table, whole)):
             return tuple(whole)
-    raise not_found("Which columns hold the scores?", table, "score")
+    raise not_found("Which columns hold the scores?", table, "score", taken)
 
 
-def numeric_columns(table: Table, taken: set[str | None]) -> list[str]:
+def numeric_columns(table: DataTable, taken: set[str | None]) -> list[str]:
     """Return the free columns of fractions, which could be scores."""
     return [
         c
@@ -246,12 +275,12 @@ def numeric_columns(table: Table, taken: set[str | None]) -> list[str]:
     ]
 
 
-def tests_among(table: Table, taken: set[str | None]) -> tuple[str, ...]:
+def tests_among(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
     """Take the columns of verdicts beside the label: 0 and 1, or known pairs."""
     return tuple(c for c in _free(table, taken) if is_test(table, c))
 
 
-def votes_among(table: Table, taken: set[str | None]) -> tuple[str, ...]:
+def votes_among(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
     """Take every other column when all of them hold 0 and 1 only, otherwise none."""
     some_labels = label_of_some(table)
     free = [c for c in table.kinds if c not in taken and c != some_labels]
@@ -260,20 +289,35 @@ def votes_among(table: Table, taken: set[str | None]) -> tuple[str, ...]:
     return tuple(free) if binary else ()
 
 
-def label_of_some(table: Table) -> str | None:
+def label_of_some(table: DataTable) -> str | None:
     """Return the one column that is empty in most rows, as a few labels are."""
     empty = table.mostly_empty()
     return empty[0] if len(empty) == 1 else None
 
 
-def not_found(question: str, table: Table, option: str) -> InputError:
+def not_found(
+    question: str, table: DataTable, option: str, taken: Iterable[str | None] = ()
+) -> InputError:
     """Ask for a column that nobody named, and that cannot be found beyond doubt."""
     columns = list(table.kinds)
     return InputError(
-        f"{question} There are the columns {names_of(columns)}.",
+        f"{question} There are the columns {names_of(columns)}."
+        f"{_two_words(table, set(taken) if option == 'score' else set(columns))}",
         option=option,
         choices=columns,
     )
+
+
+def _two_words(table: DataTable, taken: set[str | None]) -> str:
+    """Say of columns of two words that they may be the verdicts of a test."""
+    for column in _free(table, taken):
+        if table.kinds[column] == TEXT and len(table.distinct(column, 2)) == 2:
+            words = " and ".join(repr(v) for v in table.distinct(column, 2))
+            return (
+                f" If column {column!r} holds the verdicts of a test, say which of "
+                f"{words} counts as positive."
+            )
+    return ""
 
 
 def names_of(columns: Iterable[str], most: int = 12) -> str:
@@ -284,7 +328,7 @@ def names_of(columns: Iterable[str], most: int = 12) -> str:
     return f"{quoted} and {more} more" if more > 0 else quoted
 
 
-def _free(table: Table, taken: set[str | None]) -> list[str]:
+def _free(table: DataTable, taken: set[str | None]) -> list[str]:
     """Return the columns without a role that are no identifiers, weights or counts."""
     return [
         c
@@ -295,7 +339,7 @@ def _free(table: Table, taken: set[str | None]) -> list[str]:
     ]
 
 
-def _called_like_a_score(table: Table, taken: set[str | None]) -> list[str]:
+def _called_like_a_score(table: DataTable, taken: set[str | None]) -> list[str]:
     """Return the free columns of numbers that are called like a score."""
     free = [c for c in table.kinds if c not in taken]
     numbers = [
@@ -313,7 +357,7 @@ def _called_like_a_score(table: Table, taken: set[str | None]) -> list[str]:
     ]
 
 
-def _whole_scores(table: Table, taken: set[str | None]) -> list[str]:
+def _whole_scores(table: DataTable, taken: set[str | None]) -> list[str]:
     """Return the free columns of whole numbers with more than two values."""
     return [
         c
@@ -322,7 +366,7 @@ def _whole_scores(table: Table, taken: set[str | None]) -> list[str]:
     ]
 
 
-def _same_scale(table: Table, columns: Sequence[str]) -> bool:
+def _same_scale(table: DataTable, columns: Sequence[str]) -> bool:
     """Do all columns hold readings of one scale, such as 1 to 5?"""
     readings = [table.distinct(c, MOST_READINGS) for c in columns]
     few = all(len(values) <= MOST_READINGS for values in readings)
@@ -432,7 +476,7 @@ def _kind_of_objects(values: Array) -> str:
 
 
 def unused_columns(
-    table: Table, found: FoundColumns, taken: Iterable[str | None]
+    table: DataTable, found: FoundColumns, taken: Iterable[str | None]
 ) -> FoundColumns:
     """Remark on columns that may be numbers of cases or weights, and were not used."""
     free = [c for c in table.kinds if c not in (found.label, *found.scores, *taken)]

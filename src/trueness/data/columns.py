@@ -155,12 +155,22 @@ def read_label_values(
 
 
 def read_scores(
-    values: object, what: str, decimal: str | None, cases: Ints | None = None
+    values: object,
+    what: str,
+    decimal: str | None,
+    cases: Ints | None = None,
+    positive: object = None,
 ) -> Array:
-    """Read a column of scores, also one of text: then it is said how it was read."""
+    """Read a column of scores, also one of text: then it is said how it was read.
+
+    Verdicts in words, such as pos and neg, are read as 1 and 0.
+    """
     found = column(values, what)
     if not cleaning.has_text(found):
         return found
+    if cleaning.holds_verdicts(found, positive):
+        return cleaning.read_verdicts(found, positive, what)
+    cleaning.ask_for_positive(found, what)
     number, said = cleaning.numbers(found, what, decimal, cases)
     cleaning.tell([said])
     return number

@@ -357,9 +357,11 @@ def _of_columns(
     ``times`` says how many cases each row stands for, where an engine has counted.
     """
     if not any(on_device(values) for values in given.values()):
-        said = words["decimal"]
         read = {
-            n: read_scores(v, what.format(n), said, times) for n, v in given.items()
+            n: read_scores(
+                v, what.format(n), words["decimal"], times, words["positive"]
+            )
+            for n, v in given.items()
         }
         if times is not None:  # rows of an engine are no rows of the user
             kept = kind == "panel" or words["missing_scores"] == "drop"
@@ -367,7 +369,8 @@ def _of_columns(
                 if number.dtype.kind == "f":
                     name = what.format(n)
                     _columns.finite_scores(number, name, allow_nan=kept, cases=times)
-        return count_columns(kind, labels, read, words)
+        positive = cleaning.positive_of_labels(labels, given, words["positive"])
+        return count_columns(kind, labels, read, {**words, "positive": positive})
     if any(words[word] is not None for word in _ROLES[1:]):
         raise InputError(
             "count=, weight=, cluster= and by= are for arrays on the host. Count each "

@@ -13,6 +13,7 @@ from typing import Any
 
 from trueness._core.checks.cases import both_classes
 from trueness._core.checks.errors import InputError
+from trueness._core.checks.options import choice
 from trueness._core.figures import intervals
 from trueness._core.numbers import listed, number_of
 from trueness._core.progress import steps
@@ -22,14 +23,22 @@ from trueness.comparison.paired import compare_auc
 from trueness.counts.answers import of_counts
 from trueness.counts.cases import headings
 from trueness.counts.design import CASE_CONTROL
-from trueness.counts.values import Panel, Tally
+from trueness.counts.values import Panel, Tally, holds_readings, holds_tests
 from trueness.findings import subject as subjects
+from trueness.findings.diagnostic_tests import (
+    are_tests,
+    how_good_are_tests,
+    table_of,
+    test_measures,
+)
 from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import Figure, Finding, Table, fields_of, finding, table
 from trueness.inference.estimates import estimate_from_interval
 from trueness.metrics.algebra import write_number
+from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS, SHOWN
 from trueness.metrics.grammar import text_of
+from trueness.metrics.intervals import METHODS, WILSON_METHOD
 from trueness.ranking.areas import REVERSED, auc, average_precision
 from trueness.threshold.rule import AtThreshold, at_threshold, confusion
 
@@ -45,24 +54,32 @@ Measured = dict[str, Estimate | None]
 
 @of_counts
 def evaluate(
-    data: Panel | Tally | Mapping[Any, Panel | Tally],
+    data: Panel | Tally | Confusion | Mapping[Any, Panel | Tally],
     *,
     level: float = 0.95,
     at: float | None = None,
     name: str = "",
+    method: str = WILSON_METHOD,
 ) -> Finding:
     """How good is each score? AUC, average precision and Brier score, with intervals.
+
+    Of tests, whose verdicts are 0 and 1 or a known pair of words: sensitivity,
+    specificity, predictive values and likelihood ratios.
 
     Parameters
     ----------
     data
         A frame or a file, whose columns are found or named by ``label=`` and
         ``score=``; labels and scores (``evaluate(y, s)``); a classifier and its data
-        (``evaluate(model, X, y)``); counts; or groups of any of them by ``by=``.
+        (``evaluate(model, X, y)``); counts; a 2x2 table, ``Confusion(tp=815, fp=115,
+        fn=208, tn=327)``; or groups of any of them by ``by=``.
     at
         A threshold in use: every metric there, too.
     name
         What one score is called in the answer; by default its column.
+    method
+        Intervals of proportions of tests: ``"wilson"``, or ``"exact"`` for Clopper and
+        Pearson's, as R's epiR prints them.
 
     Returns
     -------
@@ -76,10 +93,12 @@ def evaluate(
     >>> round(found.numbers["scores"]["the classifier"]["auc"].value, 4)
     0.8889
     """
-    if isinstance(data, Tally) and name:
-        return how_good(subjects.subject({name: data}, level=level, at=at))
+    choice(method, METHODS, "method")
+    if isinstance(data, Confusion):
+        data = data.verdicts
     if not isinstance(data, Mapping):
-        return how_good(subjects.subject(data, level=level, at=at))
+        named = {name: data} if isinstance(data, Tally) and name else data
+        return how_good(subjects.subject(named, level=level, at=at), method=method)
     if not data:
         raise InputError(
             "evaluate needs one group or more; found none. Type "
@@ -90,12 +109,22 @@ def evaluate(
     if isinstance(whole, Tally) and name:
         whole = {name: whole}
         groups = {group: {name: tally} for group, tally in data.items()}
-    return how_good(subjects.subject(whole, groups=groups, level=level, at=at))
+    s = subjects.subject(whole, groups=groups, level=level, at=at)
+    return how_good(s, method=method)
 
 
-def how_good(s: subjects.Subject, together: Estimate | None = None) -> Finding:
+def how_good(
+    s: subjects.Subject,
+    together: Estimate | None = None,
+    *,
+    method: str = WILSON_METHOD,
+) -> Finding:
     """Measure each classifier; ``together`` is the AUC of all classes, if known."""
-    a, tallies = s.asked, subjects.tallies_of(s.data)
+    if are_tests(s.data) and not s.asked.classes:
+        return how_good_are_tests(s, method=method, cases_note=cases_note(s.cases))
+    a, every = s.asked, subjects.tallies_of(s.data)
+    tests = {n: t for n, t in every.items() if holds_tests(t) and not a.classes}
+    tallies = {n: t for n, t in every.items() if n not in tests}
     first = next(iter(tallies.values()))
     both_classes(first, "evaluate")
     found: dict[str, Measured] = {}
@@ -117,17 +146,23 @@ def how_good(s: subjects.Subject, together: Estimate | None = None) -> Finding:
         sizes = listed([f"{shown(c)} {t.n_pos:,}" for c, t in tallies.items()])
         counted = note("classes", n=s.cases.n, number=len(tallies), sizes=sizes)
     at = ("threshold", "confusion", "metrics")
+    measured_tests = {n: test_measures(t, a.level, method) for n, t in tests.items()}
+    test_tables = (table_of(measured_tests),) if tests else ()
     return finding(
         "ranking",
         {
             "scores": found,
             "groups": by_group,
             "multiclass_auc": together,
+            "tests": measured_tests,
             "at": {n: fields_of(x, *at) for n, x in used.items()},
         },
         answer=(counted, *when(together, "all classes", auc=together)),
-        notes=_notes(s, tallies, found, by_group, used),
-        tables=_tables(s, found, by_group, used),
+        notes=(
+            *_notes(s, tallies, found, by_group, used),
+            *when(tests, "tests and scores", names=[shown(n) for n in tests]),
+        ),
+        tables=(*_tables(s, found, by_group, used), *test_tables),
         figures=_forests({shown(n): row for n, row in found.items()}),
     )
 
@@ -143,6 +178,7 @@ def _notes(
     first = next(iter(tallies.values()))
     cuts, unknown = {write_number(x.threshold) for x in used.values()}, no_share(first)
     each = listed([f"{shown(n)} {number_of(t.n)}" for n, t in tallies.items()])
+    readings = _are_readings(s, found)
     no_brier = any(x["brier"] is None for x in found.values())
     one_class = any(r["auc"] is None for x in by_group.values() for r in x.values())
     share = {"wanted": first.design.prevalence, "share": first.prevalence}
@@ -161,7 +197,8 @@ def _notes(
         *exact_within(found),
         *when(copies := _like_labels(tallies, found), "like labels", names=copies),
         *when(len({t.n for t in tallies.values()}) > 1, "scored cases", each=each),
-        *when(no_brier and not unknown, "no brier"),
+        *when(no_brier and not unknown and not readings, "no brier"),
+        *when(readings, "readings"),
         *when(one_class, "one class"),
         *s.alike,
         *own,
@@ -177,18 +214,33 @@ def _tables(
     by_group: Mapping[str, Mapping[str, Measured]],
     used: Mapping[str, AtThreshold],
 ) -> tuple[Table, ...]:
-    kind, head = "class" if s.asked.classes else "score", MEASURES.values()
-    rows = [[n, *row.values()] for n, row in found.items()]
+    kind = "class" if s.asked.classes else "score"
+    keys = _measures_shown(s, found)
+    head = [MEASURES[key] for key in keys]
+    rows = [[n, *(row[key] for key in keys)] for n, row in found.items()]
     tables = [table("How good is each?", [kind, *head], rows)]
     if by_group:
         every = [(g, n, r) for n, x in by_group.items() for g, r in x.items()]
-        rows = [[g, n, *r.values()] for g, n, r in every]
+        rows = [[g, n, *(r[key] for key in keys)] for g, n, r in every]
         tables.append(table(f"In each {s.by}", [s.by, "score", *head], rows))
     if used:
         values = [[n, *(x.metrics.get(m) for m in SHOWN)] for n, x in used.items()]
         names = [kind, *map(text_of, SHOWN)]
         tables.append(table("At the threshold in use", names, values))
     return tuple(tables)
+
+
+def _measures_shown(s: subjects.Subject, found: Mapping[str, Measured]) -> list[str]:
+    """Which measures have a column? Readings, such as 1 to 5, have no Brier score."""
+    if _are_readings(s, found):
+        return [key for key in MEASURES if key != "brier"]
+    return list(MEASURES)
+
+
+def _are_readings(s: subjects.Subject, found: Mapping[str, Measured]) -> bool:
+    """Are all scores ordinal readings: a few whole numbers, such as 1 to 5?"""
+    tallies = subjects.tallies_of(s.data)
+    return all(holds_readings(tallies[name]) for name in found)
 
 
 def measures(s: subjects.Subject, name: str, t: Tally) -> Measured:

@@ -31,7 +31,13 @@ from trueness.findings import (
     which_is_better,
     without_labels,
 )
+from trueness.findings.diagnostic_tests import (
+    are_tests,
+    test_tiles,
+    which_test_is_better,
+)
 from trueness.findings.how_good import (
+    cases_note,
     doubt,
     few_cases,
     how_good,
@@ -103,6 +109,10 @@ def page_about(
     if not cases.n_pos + cases.n_neg and cases.n_unknown:
         kept = {k: asked[k] for k in ("level", "rng") if k in asked}
         return without_labels.without_labels(cases, title=title, facts=facts, **kept)
+    if are_tests(data) and not classes:
+        kept = {k: asked[k] for k in ("level", "rng") if k in asked}
+        tests = subjects.subject(data, groups=groups, sites=sites, **kept)
+        return page_about_tests(tests, title=title, facts=facts)
     words = {"classes": classes, "classifier": classifier, **asked}
     s = subjects.subject(data, groups=groups, sites=sites, **words)
     made = {
@@ -120,6 +130,30 @@ def page_about(
         tuple(made.values()),
         where_to_cut.slider(s),
     )
+
+
+def page_about_tests(
+    s: subjects.Subject, *, title: str, facts: tuple[tuple[str, str], ...]
+) -> Page:
+    """Report on tests: there is no threshold to choose, and no probability."""
+    counted = cases_note(s.cases)
+    good = how_good(s)
+    findings = [good]
+    if s.several:
+        findings.append(which_test_is_better(s, cases_note=counted))
+    first = next(iter(good.numbers["tests"].values()))
+    how = [n for f in findings for n in f.answer if n.code not in COUNTED]
+    tally = next(iter(subjects.tallies_of(s.data).values()))
+    answers = (
+        ("How good is it?", tuple(how)),
+        (MIND, (*few_cases(tally), *good.notes)),
+        ("What was measured?", (counted,)),
+    )
+    several = len(good.numbers["tests"]) > 1
+    question = "How good are these tests?" if several else "How good is this test?"
+    # the first screen has the sentences
+    sections = tuple(replace(f, answer=(), notes=()) for f in findings)
+    return Page(title or question, facts, test_tiles(first), answers, sections)
 
 
 def _against_the_rest(data: Mapping[str, Tally]) -> dict[str, Tally]:

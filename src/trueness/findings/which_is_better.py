@@ -22,6 +22,7 @@ from trueness.counts.resampling import Seed
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.crossfit import CombinerComparison, compare_combiners
+from trueness.findings.diagnostic_tests import are_tests, which_test_is_better
 from trueness.findings.how_good import cases_note, turned
 from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import (
@@ -47,8 +48,15 @@ DOMINANCE = (
 Pairs = dict[tuple[str, str], dominance.Dominance]
 
 
-def which_is_better(s: Subject) -> Finding:
-    """Compare all classifiers on the same cases, at all thresholds and at the best."""
+def which_is_better(s: Subject, metric: str = "") -> Finding:
+    """Compare all classifiers on the same cases, at all thresholds and at the best.
+
+    Tests, which have no threshold, are compared by ``metric``, or by sensitivity and
+    specificity.
+    """
+    if are_tests(s.data):
+        counted = cases_note(_panel(s))
+        return which_test_is_better(s, cases_note=counted, metric=metric)
     panel, level = _panel(s), s.asked.level
     best, text = s.best.key, {m.key: m.name for m in s.models}
     keys = [n for n in panel.names if n in text]

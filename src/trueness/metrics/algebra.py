@@ -138,11 +138,14 @@ class Metric:
     def __call__(self, c: Any, *args: Any, **options: Any) -> Any:
         """Give the value at each threshold; NaN where it is undefined.
 
-        Of a :class:`Confusion`. Asked about data or a tally, with ``threshold=`` or
-        verdicts of 0 and 1, it gives an :class:`Estimate`: ``f1(t, threshold=0.5)``.
+        Of a :class:`Confusion`. Asked about four counts that were typed (a single
+        metric), about data or a tally, with ``threshold=`` or verdicts of 0 and 1, it
+        gives an :class:`Estimate`: ``f1(t, threshold=0.5)``.
         """
         if not hasattr(c, "tp"):
             return handler("metric_at")(self, c, *args, **options)
+        if self.terms is None and getattr(c, "typed", False):
+            return handler("metric_at")(self, c.verdicts, *args, **options)
 
         confusion: Confusion = c.in_arrays
         n_thresholds = confusion.tp.size

@@ -25,13 +25,14 @@ class Confusion(Record):
     """How many cases are right and wrong at each threshold?
 
     ``tp``, ``fp``, ``fn`` and ``tn`` are counts: four plain numbers, or four arrays of
-    one shape. A case is predicted positive when ``score >= threshold``.
+    one shape. A case is predicted positive when ``score >= threshold``. A metric of
+    four whole numbers that you type has its interval, which takes cases as independent.
 
     Examples
     --------
     >>> import trueness
     >>> trueness.accuracy(Confusion(tp=3, fp=1, fn=2, tn=4))
-    np.float64(0.7)
+    accuracy 0.700 (95 % CI 0.397 to 0.892)
     """
 
     tp: Any
@@ -47,6 +48,23 @@ class Confusion(Record):
             if counts.dtype.kind not in "iuf":
                 raise InputError(f"{name} must be counts; found {counts.dtype}.")
             object.__setattr__(self, name, _as_number(counts))
+        # NumPy's integers come from counts, whose design is not known here
+        typed = all(type(values) is int and values >= 0 for values in (tp, fp, fn, tn))
+        self.__dict__["_typed"] = typed
+
+    @property
+    def typed(self) -> bool:
+        """Are these four whole numbers that a person has typed?"""
+        return bool(self.__dict__.get("_typed", False))
+
+    @property
+    def verdicts(self) -> Tally:
+        """Give the cases as the verdicts of a test, 0 and 1."""
+        return Tally([1.0, 0.0], neg=[self.fp, self.tn], pos=[self.tp, self.fn])
+
+    def with_design(self, **design: Any) -> Tally:
+        """Give the verdicts of the test, of cases that were sampled so."""
+        return self.verdicts.with_design(**design)
 
     @classmethod
     def _swept(cls, tp: Array, fp: Array, n_pos: int, n_neg: int) -> Confusion:

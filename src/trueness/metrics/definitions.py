@@ -197,8 +197,8 @@ def f_beta(beta: float) -> Metric:
 
     Examples
     --------
-    >>> f_beta(2)(Confusion(tp=3, fp=1, fn=2, tn=4))  # 15 / (15 + 8 + 1)
-    np.float64(0.625)
+    >>> f_beta(2)(Confusion(tp=3, fp=1, fn=2, tn=4)).value  # 15 / (15 + 8 + 1)
+    0.625
     """
     if _options.positive_number(beta, "beta") > 1e100:
         raise InputError(
@@ -224,10 +224,10 @@ def cost(
 
     Examples
     --------
-    >>> cost(fp=1, fn=5)(Confusion(tp=3, fp=1, fn=2, tn=4))
-    np.float64(11.0)
-    >>> cost(fp=5, fn=100, tp=-80)(Confusion(tp=3, fp=1, fn=2, tn=4))
-    np.float64(-35.0)
+    >>> cost(fp=1, fn=5)(Confusion(tp=3, fp=1, fn=2, tn=4)).value
+    11.0
+    >>> cost(fp=5, fn=100, tp=-80)(Confusion(tp=3, fp=1, fn=2, tn=4)).value
+    -35.0
     """
     tp = _options.real_number(tp, "tp")
     tn = _options.real_number(tn, "tn")
@@ -263,8 +263,8 @@ def cost_rate(*, fp: float, fn: float) -> Metric:
 
     Examples
     --------
-    >>> cost_rate(fp=1, fn=5)(Confusion(tp=3, fp=1, fn=2, tn=4))  # 11 / (5 + 25)
-    np.float64(0.36666666666666664)
+    >>> cost_rate(fp=1, fn=5)(Confusion(tp=3, fp=1, fn=2, tn=4)).value  # 11 / (5 + 25)
+    0.36666666666666664
     """
     fp_cost, fn_cost = _prices(fp, fn, "cost_rate")
     return _ratio(
@@ -303,8 +303,8 @@ def net_benefit(odds: float) -> Metric:
 
     Examples
     --------
-    >>> net_benefit(0.25)(Confusion(tp=3, fp=1, fn=2, tn=4))  # (3 - 0.25) / 10
-    np.float64(0.275)
+    >>> net_benefit(0.25)(Confusion(tp=3, fp=1, fn=2, tn=4)).value  # (3 - 0.25) / 10
+    0.275
     """
     odds = _options.real_number(odds, "odds")
     if odds < 0:

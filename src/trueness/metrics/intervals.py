@@ -17,7 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueness._core.arrays import Array, Floats
+from trueness._core.binomial import clopper_pearson
 from trueness._core.records import Estimate
+from trueness.counts.answers import refuse
 from trueness.counts.cases import Cases, kish
 from trueness.counts.values import Tally, rescored
 from trueness.inference.estimates import (
@@ -26,8 +28,11 @@ from trueness.inference.estimates import (
     evaluate_measure,
 )
 from trueness.inference.intervals import (
+    CLOPPER_PEARSON,
     NEWCOMBE_RATES,
+    SIMEL,
     WILSON,
+    WOOLF,
     ConfidenceInterval,
     ProportionSample,
     interval_from_variance,
@@ -41,6 +46,10 @@ from trueness.inference.variance import Influence, VarianceEstimate
 from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
+
+# how intervals of proportions are made
+WILSON_METHOD, EXACT_METHOD = "wilson", "exact"
+METHODS = (WILSON_METHOD, EXACT_METHOD)
 
 
 def metric_measure(metric: Metric, flags: Array, cases: Cases) -> MeasuredValue:
@@ -173,6 +182,7 @@ def estimates(
     metrics: Iterable[Metric] | None = None,
     *,
     level: float = 0.95,
+    method: str = WILSON_METHOD,
 ) -> dict[str, Estimate]:
     """How large is each metric at a cut chosen beforehand, and how sure are we?
 
@@ -190,7 +200,71 @@ def estimates(
     if design.sampling == "case-control" and design.prevalence is None:
         chosen = [metric for metric in chosen if not depends_on_prevalence(metric)]
     cut = Cut.of(tally, threshold)
+    if method == EXACT_METHOD:
+        refuse(tally, "The exact interval", _NO_EXACT_INTERVAL)
+        return {metric.name: exact_estimate(cut, metric, level) for metric in chosen}
     return {metric.name: estimate_at(cut, metric, level) for metric in chosen}
+
+
+def exact_estimate(cut: Cut, metric: Metric, level: float) -> Estimate:
+    """Return a metric with the interval that R's epiR prints.
+
+    Clopper and Pearson's of a proportion; of likelihood ratios and of the diagnostic
+    odds ratio the one on the logarithmic scale. Other metrics as they are elsewhere.
+    """
+    usual = estimate_at(cut, metric, level)
+    cells = np.array(_cells(cut.sample.target_counts, cut.flags))
+    interval = None
+    if metric.is_proportion:
+        interval = _clopper_pearson_interval(metric, cells, level)
+    elif metric.function is None and metric.name in _LOG_VARIANCES:
+        interval = _log_interval(metric.name, usual.value, cells, level)
+    if interval is None or math.isnan(usual.value):
+        return usual
+    return replace(usual, low=interval.low, high=interval.high, method=interval.method)
+
+
+def _clopper_pearson_interval(
+    metric: Metric, cells: Floats, level: float
+) -> ConfidenceInterval:
+    """Return the exact interval of a proportion, with equal tails."""
+    assert metric.ratio is not None  # noqa: S101  # a proportion
+    numerator = np.asarray(metric.ratio.over, dtype=np.float64) @ cells
+    under = metric.ratio.under or (1, 1, 1, 1)
+    denominator = np.asarray(under, dtype=np.float64) @ cells
+    low, high = clopper_pearson(numerator, denominator, level)
+    return ConfidenceInterval(float(low), float(high), CLOPPER_PEARSON)
+
+
+def _log_interval(
+    name: str, value: float, cells: Floats, level: float
+) -> ConfidenceInterval | None:
+    """Return the interval of a ratio on the logarithmic scale; None at 0 or infinity.
+
+    Simel, Samsa and Matchar (1991), J. Clin. Epidemiol. 44:763; Woolf (1955), Ann. Hum.
+    Genet. 19:251.
+    """
+    if not 0 < value < math.inf:
+        return None
+    variance = _LOG_VARIANCES[name](*cells)
+    factor = math.exp(NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(variance))
+    method = WOOLF if name == "diagnostic_odds_ratio" else SIMEL
+    return ConfidenceInterval(value / factor, value * factor, method)
+
+
+# variances of logarithms, of tp, fp, fn and tn
+_LOG_VARIANCES: dict[str, Callable[[float, float, float, float], float]] = {
+    "lr_positive": lambda tp, fp, fn, tn: (
+        1 / tp - 1 / (tp + fn) + 1 / fp - 1 / (fp + tn)
+    ),
+    "lr_negative": lambda tp, fp, fn, tn: (
+        1 / fn - 1 / (tp + fn) + 1 / tn - 1 / (fp + tn)
+    ),
+    "diagnostic_odds_ratio": lambda tp, fp, fn, tn: 1 / tp + 1 / fp + 1 / fn + 1 / tn,
+}
+_NO_EXACT_INTERVAL = dict.fromkeys(
+    ("weight", "cluster", "prevalence", "unlabelled"), "It counts independent cases."
+)
 
 
 def estimate_at(cut: Cut, metric: Metric, level: float) -> Estimate:

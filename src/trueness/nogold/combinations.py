@@ -21,6 +21,7 @@ from trueness.metrics.algebra import Metric
 from trueness.metrics.definitions import cost
 from trueness.nogold.criteria import CRITERIA, Draws, net, read_criterion
 from trueness.nogold.formulas import formula, votes
+from trueness.nogold.monotone import best_monotone, is_monotone
 from trueness.nogold.posterior import (
     LatentPosterior,
     latent_posterior,
@@ -221,6 +222,7 @@ def best_combination(
     method: str = "expected",
     population: str | None = None,
     prevalence: float | None = None,
+    monotone: bool = True,
 ) -> Combination:
     r"""Which logical combination of the classifiers is best?
 
@@ -238,15 +240,19 @@ def best_combination(
     population, prevalence
         The population whose prevalence a metric uses, if there are several; or a
         prevalence to use instead.
+    monotone
+        By default one more positive vote never undoes a flag. False also allows
+        combinations such as "A and not B".
 
     Notes
     -----
-    The optimum is exact up to 4 classifiers, and for criteria linear in the rates
-    (costs, accuracy) with any number; for quotients of counts (F, Jaccard) and the
-    product it mostly is, and else ``gap`` says how much better another combination
-    could be. Draws times 2^K beyond 4 million are thinned out, and
-    ``probability_best`` uses 1,000 draws for more than 3 classifiers. A pattern that
-    adds nothing is not flagged.
+    Of monotone combinations all are tried up to 5 classifiers; beyond, where the best
+    of all is not monotone, the one next to it. The optimum is exact up to 4
+    classifiers, and for criteria linear in the rates (costs, accuracy) with any number;
+    for quotients of counts (F, Jaccard) and the product it mostly is, and else ``gap``
+    says how much better another combination could be. Draws times 2^K beyond 4 million
+    are thinned out, and ``probability_best`` uses 1,000 draws for more than 3
+    classifiers. A pattern that adds nothing is not flagged.
 
     Examples
     --------
@@ -276,6 +282,9 @@ def best_combination(
         chosen = net(*sums) > 0
     elif method == "expected":
         chosen, gap = best_on_average(c, draws_of(post, ENTRIES >> k, s, prevalence))
+    if monotone and not is_monotone(chosen):
+        draws = draws_of(post, ENTRIES >> k, s, prevalence)
+        chosen, gap = best_monotone(c, draws, chosen)
     parts = [(*x.rates(chosen), x.prevalence) for x in every_draw(post, s, prevalence)]
     sens, spec, phi = np.hstack(parts)
     patterns = np.flatnonzero(chosen)
@@ -320,8 +329,13 @@ def cost_rule(
         Costs of a false positive and of a false negative.
     """
     price = cost(fp=fp, fn=fn)
+    # the rule of least expected cost, whatever it looks like
     best = best_combination(
-        post, criterion=price, population=population, prevalence=prevalence
+        post,
+        criterion=price,
+        population=population,
+        prevalence=prevalence,
+        monotone=False,
     )
     s = which_population(population, post.populations, prevalence)
     phi = np.concatenate([d.prevalence for d in every_draw(post, s, prevalence)])

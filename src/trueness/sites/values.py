@@ -44,6 +44,7 @@ from trueness.inference.intervals import PROPORTION, Ends, normal_quantile
 from trueness.inference.jackknife import Statistic, evaluate_statistic
 from trueness.inference.sample import apply_design
 from trueness.metrics.algebra import Metric, depends_on_prevalence
+from trueness.metrics.definitions import by_name
 from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.intervals import (
     Cut,
@@ -90,7 +91,8 @@ def statistic_by_name(name: str) -> Statistic | Metric:
         statistic, _ = STATISTICS[name]
         return statistic
     try:
-        return read_metric(name)
+        # called as it was typed: sensitivity, not recall
+        return by_name(name) or read_metric(name)
     except InputError:
         raise InputError(
             f"No measure is called {name!r}. Measures without a threshold are "

@@ -39,7 +39,12 @@ from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import metric as read_metric
 from trueness.metrics.grammar import one_or_more
-from trueness.metrics.intervals import estimates, meant_by_rows
+from trueness.metrics.intervals import (
+    METHODS,
+    WILSON_METHOD,
+    estimates,
+    meant_by_rows,
+)
 
 Cut = float | Mapping[str, float]
 FLAGGED, DEFERRED, NOT_FLAGGED = 1.0, 0.5, 0.0
@@ -399,10 +404,10 @@ def _count_verdicts(verdicts: Tally) -> Confusion:
     flagged = verdicts.score == FLAGGED
     cleared = verdicts.score < DEFERRED
     return Confusion(
-        tp=verdicts.pos[flagged].sum().item(),
-        fp=verdicts.neg[flagged].sum().item(),
-        fn=verdicts.pos[cleared].sum().item(),
-        tn=verdicts.neg[cleared].sum().item(),
+        tp=verdicts.pos[flagged].sum(),
+        fp=verdicts.neg[flagged].sum(),
+        fn=verdicts.pos[cleared].sum(),
+        tn=verdicts.neg[cleared].sum(),
     )
 
 
@@ -413,6 +418,7 @@ def at_threshold(
     metrics: Iterable[str | Metric] | None = None,
     *,
     level: float = 0.95,
+    method: str = WILSON_METHOD,
 ) -> Any:
     """Metrics at a threshold, or by a rule, with confidence intervals.
 
@@ -427,6 +433,9 @@ def at_threshold(
         or several thresholds, then the answer is a dict from threshold to record.
     metrics
         Which metrics to compute; all of ``METRICS`` when None.
+    method
+        ``"wilson"`` (the default) or ``"exact"``: Clopper and Pearson's intervals of
+        proportions, and those of likelihood ratios that R's epiR prints.
 
     Notes
     -----
@@ -446,14 +455,17 @@ def at_threshold(
     0.8947368421052632
     """
     level = _options.fraction(level, "level")
+    _options.choice(method, METHODS, "method")
     wanted = None
     if metrics is not None:
         needed = "metrics must be metrics or their names in a list"
         names = one_or_more(metrics, needed, '["recall", "f1"]')
         wanted = [_metric_as_typed(name) for name in names]
     if is_several(threshold) and not _is_answer(threshold):
-        return {cut: _at_rule(data, Rule(cut), wanted, level) for cut in threshold}
-    return _at_rule(data, rule_of(threshold), wanted, level)
+        return {
+            cut: _at_rule(data, Rule(cut), wanted, level, method) for cut in threshold
+        }
+    return _at_rule(data, rule_of(threshold), wanted, level, method)
 
 
 def _at_rule(
@@ -461,6 +473,7 @@ def _at_rule(
     rule: Rule,
     metrics: list[Metric] | None,
     level: float,
+    method: str,
 ) -> AtThreshold:
     """Return the metrics of the cases that a rule decides."""
     one_threshold = not (rule.groups or rule.defers)
@@ -481,10 +494,10 @@ def _at_rule(
             )
 
     if one_threshold:
-        values = estimates(tally, rule.cuts()[1], metrics, level=level)
+        values = estimates(tally, rule.cuts()[1], metrics, level=level, method=method)
     else:
         decided = keep_rows(tally, tally.score != DEFERRED)
-        values = estimates(decided, FLAGGED, metrics, level=level)
+        values = estimates(decided, FLAGGED, metrics, level=level, method=method)
     if rule.defers:
         values |= _proportion_deferred(tally, level)
     # the warning points at the caller of at_threshold
@@ -537,13 +550,21 @@ def _metric_as_typed(given: str | Metric) -> Metric:
 def metric_at(metric: Metric, *args: Any, **options: Any) -> Any:
     """Return one metric of data: ``f1(t, threshold=0.5)``, ``f1(y_true, y_pred)``."""
 
-    def analysis(data: Tally, threshold: object = None, *, level: float = 0.95) -> Any:
+    def analysis(
+        data: Tally,
+        threshold: object = None,
+        *,
+        level: float = 0.95,
+        method: str = WILSON_METHOD,
+    ) -> Any:
         if threshold is None:
             _check_verdicts(data, metric)
             threshold = 1.0
         if depends_on_prevalence(metric):
             check_prevalence_known(data, metric.name)
-        answer = at_threshold(data, threshold, metrics=[metric], level=level)
+        answer = at_threshold(
+            data, threshold, metrics=[metric], level=level, method=method
+        )
         if isinstance(answer, dict):  # several thresholds
             return {cut: _with_notes(record, metric) for cut, record in answer.items()}
         return _with_notes(answer, metric)

@@ -1,0 +1,346 @@
+"""How good is each test, whose verdict is 0 or 1, and which of two is better?
+
+A test has no threshold to choose and no probability to calibrate. Sensitivity,
+specificity, predictive values and likelihood ratios describe it; two tests on the same
+cases are compared by McNemar's test and Tango's interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trueness._core.checks.cases import both_classes
+from trueness._core.figures import intervals
+from trueness._core.numbers import MINUS, level_text, p_value, percent
+from trueness._core.records import Estimate, shown
+from trueness.comparison.at_threshold import compare_metric
+from trueness.comparison.results import Comparison
+from trueness.counts.values import Panel, Tally, holds_tests
+from trueness.findings import subject as subjects
+from trueness.findings.notes import Note, note, said, when
+from trueness.findings.records import Figure, Finding, Table, Tile, finding, table
+from trueness.inference.estimates import interval_notes
+from trueness.inference.verification import unlabelled_notes
+from trueness.metrics.algebra import Metric, Ratio
+from trueness.metrics.confusion import Confusion
+from trueness.metrics.definitions import METRICS
+from trueness.metrics.intervals import WILSON_METHOD, estimates
+from trueness.threshold.rule import confusion
+
+_PREVALENCE = Metric(
+    "prevalence", ratio=Ratio((1, 0, 1, 0), (1, 1, 1, 1)), question="How many are sick?"
+)
+# every measure of a test: the metric, and what tables call it; in the order of epiR
+MEASURES: Mapping[str, tuple[Metric, str]] = {
+    "apparent_prevalence": (METRICS["flagged_rate"], "apparent prevalence"),
+    "prevalence": (_PREVALENCE, "true prevalence"),
+    "sensitivity": (METRICS["recall"], "sensitivity"),
+    "specificity": (METRICS["specificity"], "specificity"),
+    "ppv": (METRICS["precision"], "positive predictive value (PPV)"),
+    "npv": (METRICS["npv"], "negative predictive value (NPV)"),
+    "lr_positive": (METRICS["lr_positive"], "positive likelihood ratio (LR+)"),
+    "lr_negative": (METRICS["lr_negative"], "negative likelihood ratio (LR-)"),
+    "diagnostic_odds_ratio": (
+        METRICS["diagnostic_odds_ratio"],
+        "diagnostic odds ratio",
+    ),
+    "youden": (METRICS["youden"], "Youden's J"),
+    "accuracy": (METRICS["accuracy"], "correctly classified (accuracy)"),
+}
+# the columns of a table of several tests
+COLUMNS: Mapping[str, str] = {
+    "sensitivity": "sensitivity",
+    "specificity": "specificity",
+    "ppv": "PPV",
+    "npv": "NPV",
+    "lr_positive": "LR+",
+    "lr_negative": "LR-",
+}
+COMPARED = {"sensitivity": "recall", "specificity": "specificity"}
+TestMeasures = dict[str, Estimate]
+
+
+def are_tests(data: subjects.Counts) -> bool:
+    """Are all outputs verdicts of tests, 0 and 1, and no scores?"""
+    if isinstance(data, Mapping):
+        return bool(data) and all(holds_tests(tally) for tally in data.values())
+    return holds_tests(data)
+
+
+def test_measures(tally: Tally, level: float, method: str) -> TestMeasures:
+    """Return every measure of one test that these cases can tell."""
+    metrics = [metric for metric, _ in MEASURES.values()]
+    by_metric = estimates(tally, 1.0, metrics, level=level, method=method)
+    measures = {
+        key: by_metric[metric.name]
+        for key, (metric, _) in MEASURES.items()
+        if metric.name in by_metric
+    }
+    if tally.design.prevalence is not None:  # it was given, and is not measured here
+        measures.pop("prevalence", None)
+    return measures
+
+
+def how_good_are_tests(
+    s: subjects.Subject, *, method: str = WILSON_METHOD, cases_note: Note
+) -> Finding:
+    """Measure each test on its cases, and in every group."""
+    level = s.asked.level
+    tallies = subjects.tallies_of(s.data)
+    both_classes(next(iter(tallies.values())), "evaluate")
+    measures = {
+        name: test_measures(tally, level, method) for name, tally in tallies.items()
+    }
+    tables = {name: confusion(tally, 1.0) for name, tally in tallies.items()}
+    by_group = {
+        name: _measures_by_group(s, name, level, method)
+        for name in (measures if s.groups else ())
+    }
+    single = len(measures) == 1
+    return finding(
+        "test" if single else "tests",
+        {"tests": measures, "confusion": tables, "groups": by_group},
+        key="tests",
+        answer=(cases_note, *_answer(measures)),
+        notes=_notes(s, tallies, measures),
+        tables=(
+            *(_single_tables(measures, tables) if single else [table_of(measures)]),
+            *(_group_tables(by_group, s.by) if by_group else ()),
+        ),
+        figures=_figures(measures),
+        told={"how": _how(method)},
+    )
+
+
+def _how(method: str) -> str:
+    """Name the methods behind the intervals."""
+    if method == WILSON_METHOD:
+        return "Proportions: Wilson's interval (1927)."
+    return "Proportions: Clopper and Pearson's exact interval (1934)."
+
+
+def _measures_by_group(
+    s: subjects.Subject, name: str, level: float, method: str
+) -> dict[str, TestMeasures]:
+    """Return the measures of one test in each group that has cases of both classes."""
+    parts = subjects.named_groups(s, name, each_column=True)
+    return {
+        group: test_measures(tally, level, method)
+        for group, tally in parts.items()
+        if tally.n_pos and tally.n_neg
+    }
+
+
+def _answer(measures: Mapping[str, TestMeasures]) -> tuple[Note, ...]:
+    """Say how good one test is, or between which numbers several lie."""
+    if len(measures) > 1:
+        sensitivity = {name: row["sensitivity"].value for name, row in measures.items()}
+        lowest = min(sensitivity, key=lambda name: sensitivity[name])
+        highest = max(sensitivity, key=lambda name: sensitivity[name])
+        return (
+            note(
+                "several tests",
+                least=sensitivity[lowest],
+                lowest=shown(lowest),
+                most=sensitivity[highest],
+                highest=shown(highest),
+            ),
+        )
+    ((name, row),) = measures.items()
+    who = "The test" if name == subjects.UNNAMED else shown(name)
+    first = note(
+        "one test",
+        name=who,
+        sensitivity=row["sensitivity"],
+        specificity=row["specificity"],
+    )
+    if "ppv" not in row:
+        return (first,)
+    return (first, note("predictive values", ppv=row["ppv"], npv=row["npv"]))
+
+
+def _notes(
+    s: subjects.Subject,
+    tallies: Mapping[str, Tally],
+    measures: Mapping[str, TestMeasures],
+) -> tuple[Note, ...]:
+    """Say what to keep in mind."""
+    tally = next(iter(tallies.values()))
+    design = tally.design
+    unknown_prevalence = design.sampling == "case-control" and design.prevalence is None
+    wanted = design.prevalence
+    copies = [
+        shown(name)
+        for name, row in measures.items()
+        if row["sensitivity"].value == row["specificity"].value == 1
+    ]
+    return (
+        note("intervals", level=s.asked.level),
+        *when(copies, "like labels", names=copies),
+        *s.alike,
+        *said(interval_notes(tally)),
+        *said(unlabelled_notes(tally)),
+        *when(
+            wanted is not None, "test prevalence", wanted=wanted, share=tally.prevalence
+        ),
+        *when(unknown_prevalence, "tests case-control"),
+    )
+
+
+def _single_tables(
+    measures: Mapping[str, TestMeasures], tables: Mapping[str, Confusion]
+) -> list[Table]:
+    """Return the 2x2 table, and every measure under one another."""
+    ((name, row),) = measures.items()
+    counts = tables[name]
+    tp, fp, fn, tn = counts.cells
+    cells = [
+        ("test positive", tp, fp, tp + fp),
+        ("test negative", fn, tn, fn + tn),
+        ("total", tp + fn, fp + tn, tp + fp + fn + tn),
+    ]
+    head = ("", "condition present", "condition absent", "total")
+    rows = [(MEASURES[key][1], estimate) for key, estimate in row.items()]
+    return [
+        table("Measures of the test", ("measure", "estimate"), rows),
+        table("Cases", head, cells),
+    ]
+
+
+def table_of(measures: Mapping[str, TestMeasures]) -> Table:
+    """Return several tests under one another."""
+    keys = [key for key in COLUMNS if key in next(iter(measures.values()))]
+    rows = [(name, *(row[key] for key in keys)) for name, row in measures.items()]
+    return table("Each test", ("test", *(COLUMNS[key] for key in keys)), rows)
+
+
+def _group_tables(
+    by_group: Mapping[str, Mapping[str, TestMeasures]], by: str
+) -> list[Table]:
+    """Return the tests in each group."""
+    keys = ("sensitivity", "specificity")
+    rows = [
+        (group, name, *(row[key] for key in keys))
+        for name, groups in by_group.items()
+        for group, row in groups.items()
+    ]
+    return [table(f"In each {by}", (by, "test", *keys), rows)]
+
+
+def _figures(measures: Mapping[str, TestMeasures]) -> tuple[Figure, ...]:
+    """Draw proportions of one test, or both rates of several, with their intervals."""
+    if len(measures) == 1:
+        ((_, row),) = measures.items()
+        keys = [k for k in ("sensitivity", "specificity", "ppv", "npv") if k in row]
+        shown_rows = {COLUMNS[key]: row[key] for key in keys}
+        drawn = intervals("Rates of the test", "proportion", shown_rows)
+        return (Figure(drawn, "Rates of the test", of="measure"),)
+    figures = []
+    for key in COMPARED:
+        rows = {shown(name): row[key] for name, row in measures.items()}
+        title = key.capitalize()
+        figures.append(Figure(intervals(title, key, rows), title, of="test"))
+    return tuple(figures)
+
+
+def which_test_is_better(
+    s: subjects.Subject, *, cases_note: Note, metric: str = ""
+) -> Finding:
+    """Compare tests pair by pair: McNemar's test and Tango's interval."""
+    panel = s.data
+    assert isinstance(panel, Panel)  # noqa: S101 - several tests on the same cases
+    level = s.asked.level
+    names = {metric: metric} if metric else COMPARED
+    compared = {
+        measure: compare_metric(panel, wanted, level=level)
+        for measure, wanted in names.items()
+    }
+    rows = [
+        (
+            measure,
+            f"{shown(pair.first)} {MINUS} {shown(pair.second)}",
+            pair.shown,
+            p_value(pair.p_value),
+            p_value(pair.p_adjusted),
+        )
+        for measure, comparison in compared.items()
+        for pair in comparison.pairs
+    ]
+    each = [
+        (name, *(_estimate_of(comparison, name) for comparison in compared.values()))
+        for name in panel.names
+    ]
+    head = ("measure", "pair", "difference", "p-value", "adjusted (Holm)")
+    return finding(
+        "test pairs",
+        {
+            "measures": {
+                measure: dict(zip(c.names, c.values, strict=True))
+                for measure, c in compared.items()
+            },
+            "pairs": {measure: c.pairs for measure, c in compared.items()},
+        },
+        key="comparison",
+        answer=(cases_note, *_verdicts(compared, level)),
+        notes=(
+            note("intervals", level=level),
+            *s.alike,
+            *said(text for c in compared.values() for text in c.notes),
+        ),
+        tables=(
+            table("Each test", ("test", *compared), each),
+            table("Differences on the same cases", head, rows),
+        ),
+        figures=_difference_figures(compared),
+    )
+
+
+def _estimate_of(comparison: Comparison, name: str) -> Estimate:
+    return dict(zip(comparison.names, comparison.values, strict=True))[name]
+
+
+def _verdicts(compared: Mapping[str, Comparison], level: float) -> list[Note]:
+    """Say of the first pair of tests which one is better, by each measure."""
+    notes = []
+    for measure, comparison in compared.items():
+        pair = min(comparison.pairs, key=lambda p: p.p_adjusted)
+        several = len(comparison.pairs)
+        difference = pair.difference.value
+        first, second = pair.first, pair.second
+        if difference < 0:
+            first, second = second, first
+        significant = pair.p_adjusted < 1 - level
+        code = "test differs" if significant else "test alike"
+        notes.append(
+            note(
+                code,
+                measure=f"The {measure}" if significant else measure.capitalize(),
+                first=shown(first),
+                second=shown(second),
+                difference=f"{100 * abs(difference):.1f}",
+                p=pair.p_adjusted,
+                adjusted=f", allowing for {several} pairs" if several > 1 else "",
+            )
+        )
+    return notes
+
+
+def _difference_figures(compared: Mapping[str, Comparison]) -> tuple[Figure, ...]:
+    rows = {
+        f"{measure}: {shown(pair.first)} {MINUS} {shown(pair.second)}": pair.difference
+        for measure, comparison in compared.items()
+        for pair in comparison.pairs
+    }
+    drawn = intervals("Differences", "difference", rows, zero=0.0)
+    return (Figure(drawn, "Differences", of="pair"),)
+
+
+def test_tiles(measures: TestMeasures) -> tuple[Tile, ...]:
+    """Give the few numbers of a test that are seen first."""
+    tiles = []
+    for key in ("sensitivity", "specificity", "ppv", "npv"):
+        if key in measures:
+            e = measures[key]
+            span = f"{level_text(e.level)} CI {percent(e.low)} to {percent(e.high)}"
+            tiles.append((MEASURES[key][1], percent(e.value), span))
+    return tuple(tiles)

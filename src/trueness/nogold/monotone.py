@@ -1,0 +1,84 @@
+"""Which combination of tests is best, if one more positive test may not undo a flag?
+
+A combination is monotone when every pattern with more positive votes than a flagged one
+is flagged, too. "A and not B" is not: few would act on it, since it takes a negative
+result for evidence of the condition. Patterns are numbered as in ``formulas.votes``: a
+bit of the number is set where a classifier votes 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from trueness._core.arrays import Array
+from trueness.nogold.criteria import Criterion, Draws
+
+# classifiers up to which all monotone combinations are tried: 7,581 of five (Dedekind)
+MOST_ENUMERATED = 5
+
+
+def is_monotone(chosen: Array) -> bool:
+    """Does a set of vote patterns hold all patterns with more positive votes?"""
+    return bool((upward_closure(chosen) == chosen).all())
+
+
+def upward_closure(chosen: Array) -> Array:
+    """Add every pattern with more positive votes than one of the set."""
+    closed = chosen.copy()
+    patterns = np.arange(chosen.size)
+    for vote in _votes(chosen):
+        # a pattern is added when it is in the set without this vote
+        closed |= closed[patterns | vote]
+    return closed
+
+
+def monotone_interior(chosen: Array) -> Array:
+    """Keep the patterns all of whose extensions are in the set."""
+    kept = chosen.copy()
+    patterns = np.arange(chosen.size)
+    for vote in _votes(chosen):
+        kept &= kept[patterns & ~vote]
+    return kept
+
+
+def best_monotone(
+    criterion: Criterion, draws: Draws, optimum: Array
+) -> tuple[Array, float]:
+    """Return the best monotone set on average, and how much better one could be.
+
+    All are tried for up to five classifiers. Beyond, it is the better one of the
+    smallest that contains the optimum among all sets, and the largest inside it.
+    """
+    if is_monotone(optimum):
+        return optimum, 0.0
+    few = optimum.size <= 2**MOST_ENUMERATED
+    closures = [upward_closure(optimum), monotone_interior(optimum)]
+    candidates = list(monotone_sets(optimum.size)) if few else closures
+    values = [float(criterion.evaluate(draws, c).mean()) for c in candidates]
+    best = int(np.argmax(values))
+    if few:
+        return candidates[best], 0.0
+    upper = float(criterion.evaluate(draws, optimum).mean())
+    return candidates[best], upper - values[best]
+
+
+def monotone_sets(size: int) -> Iterator[Array]:
+    """Walk through all monotone sets of this many patterns, none and all included."""
+    if size == 1:
+        yield np.array([False])
+        yield np.array([True])
+        return
+    # without the last vote a subset of what is flagged with it
+    halves = list(monotone_sets(size // 2))
+    for without in halves:
+        for including in halves:
+            if not (without & ~including).any():
+                yield np.concatenate([including, without])
+
+
+def _votes(chosen: Array) -> list[int]:
+    """Return the bit of each classifier in the number of a pattern."""
+    number = chosen.size.bit_length() - 1
+    return [1 << k for k in range(number)]
