@@ -37,7 +37,7 @@ _PRIOR_CASES = 4.0  # by which a guess leans on the proportion of yes among verd
 _NEARBY = 0.05  # how far scores may be from the one near which calibration is watched
 
 
-class Look(NamedTuple):
+class BatchLook(NamedTuple):
     """What a look at a batch told.
 
     ``gains`` are the log gains of the bets, by parts of the look, detectors and bets.
@@ -88,12 +88,12 @@ def _random(about: About, state: State, *stream: int) -> np.random.Generator:
 
 def _look_at_numbers(
     about: About, state: State, values: Floats, counts: Floats
-) -> Look:
+) -> BatchLook:
     """Bet on numbers, each of which came so many times."""
     n = float(counts.sum())
     effect = _effects(about, state, n)
     if not n:
-        return Look(np.zeros((1, 1, effect.size)), NO_SUMS)
+        return BatchLook(np.zeros((1, 1, effect.size)), NO_SUMS)
 
     low, high = _ends(about)
     bound = float(about["bound"] or 0.0)
@@ -109,7 +109,7 @@ def _look_at_numbers(
     gain_of_value = np.log1p(np.outer(about["side"] * (bound - values), bets))
     gains = _deal_to_parts(counts, _random(about, state, 1)) @ gain_of_value
     sums = Sums(n, float(counts @ values), float(counts @ values**2))
-    return Look(gains[:, None, :], sums)
+    return BatchLook(gains[:, None, :], sums)
 
 
 def _variance_so_far(state: State, bound: float, largest: float) -> float:
@@ -133,7 +133,7 @@ def _deal_to_parts(counts: Floats, rng: np.random.Generator) -> Floats:
     return dealt.reshape(parts, n_values).astype(np.float64)
 
 
-def _look_at_proportion(about: About, state: State, tally: Tally) -> Look:
+def _look_at_proportion(about: About, state: State, tally: Tally) -> BatchLook:
     """Count the cases of a metric that is a proportion, such as recall."""
     watched = metric(about["metric"])
     cells = confusion(tally, about["threshold"]).cells
@@ -149,7 +149,7 @@ def _look_at_proportion(about: About, state: State, tally: Tally) -> Look:
     return _look_at_zeros_and_ones(about, state, successes, failures)
 
 
-def _look_at_flagged(about: About, state: State, tally: Tally) -> Look:
+def _look_at_flagged(about: About, state: State, tally: Tally) -> BatchLook:
     """Count the cases that are flagged, with labels and without."""
     cases = tally.neg + tally.pos + tally.unknown
     flags = tally.score >= about["threshold"]
@@ -160,12 +160,12 @@ def _look_at_flagged(about: About, state: State, tally: Tally) -> Look:
 
 def _look_at_zeros_and_ones(
     about: About, state: State, ones: float, zeros: float
-) -> Look:
+) -> BatchLook:
     counts = np.array([ones, zeros], np.float64)
     return _look_at_numbers(about, state, np.array([1.0, 0.0]), counts)
 
 
-def _look_at_brier(about: About, state: State, tally: Tally) -> Look:
+def _look_at_brier(about: About, state: State, tally: Tally) -> BatchLook:
     """Take the squared error of each case."""
     unit_scores(tally.score, "A Brier score", "Calibrate first.")
     squared_errors = np.concatenate([(1 - tally.score) ** 2, tally.score**2])
@@ -173,7 +173,7 @@ def _look_at_brier(about: About, state: State, tally: Tally) -> Look:
     return _look_at_numbers(about, state, squared_errors, counts)
 
 
-def _look_at_auc(about: About, state: State, tally: Tally) -> Look:
+def _look_at_auc(about: About, state: State, tally: Tally) -> BatchLook:
     """Deal the cases out to blocks, whose AUCs are independent; wait for both classes.
 
     Blocks are small, since many small bets are better than few that might lose all.
@@ -208,7 +208,7 @@ def _shuffled_rows(counts: Ints, rng: np.random.Generator) -> Ints:
     return np.asarray(rng.permutation(np.repeat(np.arange(counts.size), counts)))
 
 
-def _look_at_calibration(about: About, state: State, tally: Tally) -> Look:
+def _look_at_calibration(about: About, state: State, tally: Tally) -> BatchLook:
     """Bet that positives are more, or fewer, than the scores say."""
     unit_scores(tally.score, "Calibration", "Calibrate first.")
     near = about["near"]
@@ -221,7 +221,7 @@ def _look_at_calibration(about: About, state: State, tally: Tally) -> Look:
     n = float(neg.sum() + pos.sum())
     effect = _effects(about, state, n)
     if not n:
-        return Look(np.zeros((1, 1, 4 * effect.size)), NO_SUMS)
+        return BatchLook(np.zeros((1, 1, 4 * effect.size)), NO_SUMS)
 
     gains = []
     # scores that are all too high or too low; too extreme, or not enough
@@ -242,10 +242,10 @@ def _look_at_calibration(about: About, state: State, tally: Tally) -> Look:
         float(pos @ told_by_positives + neg @ told_by_negatives),
         float(pos @ told_by_positives**2 + neg @ told_by_negatives**2),
     )
-    return Look(np.concatenate(gains)[None, None, :], sums)
+    return BatchLook(np.concatenate(gains)[None, None, :], sums)
 
 
-def _look_at_scores(about: About, state: State, tally: Tally) -> Look:
+def _look_at_scores(about: About, state: State, tally: Tally) -> BatchLook:
     """Bet on the rank of each new score among all before it, as a normal score.
 
     While old and new scores are exchangeable, ranks with ties broken at random are
@@ -272,7 +272,7 @@ def _look_at_scores(about: About, state: State, tally: Tally) -> Look:
     parts = np.array_split(normal_scores, _PARTS)
     gains = np.array([score_gains(part, effect) for part in parts])
     sums = Sums(n, float(rank.sum()), float(rank @ rank))
-    return Look(gains[:, None, :], sums)
+    return BatchLook(gains[:, None, :], sums)
 
 
 def score_gains(z: Floats, effect: Floats) -> Floats:
@@ -328,7 +328,7 @@ def _earlier(x: Floats) -> tuple[Floats, Floats]:
 
 def _look_at_judges(
     about: About, state: State, panel: Panel, name: str | None, late: bool
-) -> Look:
+) -> BatchLook:
     """Correct the verdicts of judges that err by a trickle of labels.
 
     Each labelled case and the unlabelled ones that are dealt to it give a number from
@@ -354,7 +354,7 @@ def _look_at_judges(
     # two detectors; the one with fewer parts has none to add at last
     n_parts = max(len(by_judges.gains), len(by_labels.gains))
     gains = [_pad_parts(look.gains, n_parts) for look in (by_judges, by_labels)]
-    return Look(np.concatenate(gains, axis=1), by_judges.sums)
+    return BatchLook(np.concatenate(gains, axis=1), by_judges.sums)
 
 
 def _queue_verdicts(
@@ -451,7 +451,7 @@ def _guesses(rows: Floats, patterns: list[str], labels: dict[str, list[int]]) ->
 class Kind(NamedTuple):
     """What is watched: how a batch is looked at, and what it needs."""
 
-    look: Callable[..., Look]
+    look: Callable[..., BatchLook]
     proportion: bool = False  # cases tell zeros and ones, by a threshold
     labels: bool = True
     bound: bool = True

@@ -20,7 +20,7 @@ from trueness._core.checks.words import described
 from trueness._core.records import Record
 from trueness.counts.values import Panel, Tally
 from trueness.monitoring.bets import Sums, change_point, grow, log_stakes
-from trueness.monitoring.detectors import Look, kind_of, limits, shown
+from trueness.monitoring.detectors import BatchLook, kind_of, limits, shown
 from trueness.monitoring.states import (
     MOST_EVIDENCE,
     About,
@@ -319,7 +319,7 @@ class Watch:
     def _named(self, name: str | None) -> str:
         return name if name is not None else f"look {self._state['looks']}"
 
-    def _count_look(self, look: Look, name: str | None) -> None:
+    def _count_look(self, look: BatchLook, name: str | None) -> None:
         """Ask the detector, and write a row of the history."""
         state = self._state
         log_m, log_evidence = grow(self._about, state, look.gains)
@@ -338,7 +338,7 @@ class Watch:
             state["since"] = self._named(name)
         self._write_history(look.sums, name, math.exp(log_evidence))
 
-    def _remember(self, look: Look, name: str | None) -> None:
+    def _remember(self, look: BatchLook, name: str | None) -> None:
         """Keep the gains of the latest looks, among which a change is sought."""
         recent = self._state["recent"]
         if self.alarm and len(recent) >= 2 * _MAX_RECENT:
