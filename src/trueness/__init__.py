@@ -50,6 +50,8 @@ What do I show to others?
     report
 Is it good enough, and does it stay so?
     check watch load_watch psi
+How good is it today, when there are no labels?
+    ExpectedLabels tipping_point
 What can go wrong?
     InputError NotEnoughCases Infeasible NotConvergedWarning OptimisticWarning
     DoubtfulAssumptionWarning CleanedWarning
@@ -105,6 +107,7 @@ _register_handlers(
         "device_panel": "trueness.gpu.passes",
         "device_tally": "trueness.gpu.counting",
         "explained": "trueness._core.checks.options",
+        "fit_label_map": "trueness.calibration.calibrators",
         "metric": "trueness.metrics.grammar",
         "metric_at": "trueness.threshold.rule",
         "not_a_function": "trueness._core.names",

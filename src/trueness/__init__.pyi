@@ -48,6 +48,7 @@ from trueness.comparison.any_number import compare as compare
 from trueness.comparison.any_number import compare_groups as compare_groups
 from trueness.comparison.at_threshold import compare_metric as compare_metric
 from trueness.comparison.paired import compare_auc as compare_auc
+from trueness.counts.expected_labels import ExpectedLabels as ExpectedLabels
 from trueness.counts.resampling import (
     simulate_panel as simulate_panel,
     simulate_tally as simulate_tally,
@@ -126,6 +127,7 @@ from trueness.metrics.grammar import constraint as constraint, metric as metric
 from trueness.monitoring.checking import check as check
 from trueness.monitoring.questions import load_watch as load_watch, watch as watch
 from trueness.monitoring.stability import psi as psi
+from trueness.monitoring.tipping_points import tipping_point as tipping_point
 from trueness.nogold.combinations import (
     best_combination as best_combination,
     cost_rule as cost_rule,

@@ -71,6 +71,7 @@ from trueness.threshold.guarantees import (
 )
 from trueness.threshold.milp import Certificate as Certificate
 from trueness.threshold.milp_export import MilpProgram as MilpProgram
+from trueness.monitoring.tipping_points import TippingPoint as TippingPoint
 from trueness.threshold.operating_point import OperatingPoint as OperatingPoint
 from trueness.threshold.validation import Validation as Validation
 from trueness.threshold.zones import Zones as Zones

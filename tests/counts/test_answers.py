@@ -25,6 +25,7 @@ COST = "cost(fp=1, fn=10, defer=0.3)"
 OPTIONS = {
     "guaranteed_threshold": {"subject_to": "recall >= 0.2"},
     "at_threshold": {"threshold": 0.5},
+    "tipping_point": {"requirement": "auc >= 0.1"},
     "confusion": {"threshold": 0.5},
     "best_thresholds": {"minimize": COST},
     "cost_curve": {"at": (0.1, 0.5)},

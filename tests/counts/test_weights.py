@@ -191,6 +191,7 @@ WORDS = {
     "across_sites": {"measure": trueness.auc},
     "summary_roc": {"threshold": 0.5},
     "check": {"requirements": "auc >= 0.1"},
+    "tipping_point": {"requirement": "auc >= 0.1"},
     "prevalence": {"labelled": "random"},
     "plan_labels": {"half_width": 0.2},
 }

@@ -167,5 +167,5 @@ def test_every_refusal_names_an_analysis_and_is_a_sentence():
         rooms = (getattr(trueness, room).__all__ for room in trueness._ROOMS)
         public = {*trueness.__all__, *dir(trueness.plots), *chain(*rooms)}
         assert name in public, name
-        assert {*reasons} <= {"weight", "cluster", *WORDS}
+        assert {*reasons} <= {"weight", "cluster", *WORDS, "expected"}
         assert all(why[0].isupper() and why.endswith(".") for why in reasons.values())

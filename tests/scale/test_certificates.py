@@ -138,6 +138,7 @@ def test_every_analysis_of_a_tally_is_bounded_or_says_so():
         "partial_auc": {"fpr": (0, 0.2)},
         "at_threshold": {"threshold": 0.5},
         "confusion": {"threshold": 0.5},
+        "tipping_point": {"requirement": "auc >= 0.1"},
         "best_thresholds": {"minimize": "cost(fp=1, fn=10, defer=0.3)"},
         "validate_threshold": {"minimize": "cost(fp=1, fn=10, defer=0.3)"},
         "pareto": {"metrics": ["recall", "precision"]},

@@ -397,6 +397,8 @@ class Estimate(Answer):
         elif self.method.startswith("prediction"):
             kind = "prediction interval"
         interval = f"{level_text(self.level)} {kind} {low} to {high}"
+        if self.method == "none" and math.isnan(self.low):
+            interval = "no interval"
         line = f"{self.name} {value} ({interval}{within(self)})"
         return "\n".join([line.strip(), *(f"  Note: {note}" for note in self.notes)])
 

@@ -23,6 +23,7 @@ from trueness._core.solvers import pool_violators, pooled_blocks
 from trueness.calibration.field_rules import check_ascending, check_probabilities
 from trueness.calibration.folds import deal_cases
 from trueness.calibration.forecasts import equal_mass_bins, pooled
+from trueness.calibration.label_maps import pooled_bins
 from trueness.calibration.maps import (
     Formula,
     Map,
@@ -330,7 +331,8 @@ def calibrate(data: Tally, /, method: str = "auto", **options: Any) -> Map:
     check_prevalence_known(data, "calibrate")
 
     as_drawn = data.without_design()
-    fitted = fit(as_drawn.without_clusters(), **options)
+    cases = as_drawn if method in _KNOW_CLUSTERS else as_drawn.without_clusters()
+    fitted = fit(cases, **options)
     design = data.design
     if design.prevalence is None:
         return fitted
@@ -341,6 +343,11 @@ def calibrate(data: Tally, /, method: str = "auto", **options: Any) -> Map:
     )
     prevalence_drawn = apply_design(cohort).target_counts.prevalence
     return at_prevalence(fitted, prevalence_drawn, design.prevalence)
+
+
+def fit_label_map(reference: Tally) -> Map:
+    """Return the default map of expected labels, fitted to labelled reference cases."""
+    return calibrate(reference, method="pooled-bins")
 
 
 def calibrator_name(method: object) -> str:
@@ -414,7 +421,10 @@ _FITS: dict[str, Callable[..., Map]] = {
     "venn-abers": venn_abers,
     "binormal": binormal,
     "histogram": histogram,
+    "pooled-bins": pooled_bins,
 }
+# whose covariance knows which reference cases belong together
+_KNOW_CLUSTERS = ("platt", "pooled-bins")
 
 
 def _of_both_classes(name: str, fit: Callable[..., Map]) -> Callable[..., Map]:

@@ -25,6 +25,7 @@ from trueness._core.checks.words import listing, nearest, plain
 from trueness._core.files import as_written, replacing
 from trueness._core.imports import handler
 from trueness._core.records import Record
+from trueness.counts.expected_labels import Reference
 
 # What a map computes, as data: steps that follow one another. A step is its kind and
 # its numbers:
@@ -164,9 +165,28 @@ class Map(Record):
         """Is the map known never to decrease, or never to increase?"""
         return direction(self.expression) is not None
 
+    @property
+    def reference(self) -> Reference | None:
+        """Which labelled cases was the map fitted on? None where that is not known."""
+        return getattr(self, "_reference", None)
+
     def __call__(self, score: ArrayLike) -> Floats:
         """Return the new score of each score, in the same shape; NaN stays NaN."""
         return evaluate_formula(self.expression, score)
+
+    def error_variance(self, score: Floats, by_log_odds: Floats) -> float:
+        """Return the variance of a value that is due to the error of the map.
+
+        ``by_log_odds`` is how far the log odds at each score move the value. NaN: most
+        maps do not know their own error; those of "pooled-bins" and "platt" do.
+        """
+        return math.nan
+
+    def error_draws(
+        self, score: Floats, number: int, rng: np.random.Generator
+    ) -> Floats | None:
+        """Return errors (number, m) of the log odds; None where they are not known."""
+        return None
 
     def save(self, path: str | os.PathLike[str], score: str | None = None) -> None:
         """Write the map to a JSON file, as :func:`trueness.save_map` does."""
@@ -283,6 +303,9 @@ def _encode(value: object) -> Any:
             )
         content = {f.name: _encode(getattr(value, f.name)) for f in fields(value)}
         return {"type": known[type(value)], "fields": content}
+    if isinstance(value, Reference):
+        parts = {f.name: _encode(getattr(value, f.name)) for f in fields(value)}
+        return {"reference": parts}
     if isinstance(value, np.ndarray):
         return {"array": [_encode(v) for v in value.ravel()], "shape": value.shape}
     if isinstance(value, (tuple, list)):
@@ -313,6 +336,8 @@ def _decode(value: Any, name: str) -> Any:
                 raise InputError(
                     f"{name} is damaged: an array does not hold numbers."
                 ) from None
+        case {"reference": dict(parts)}:
+            return _decode_reference(parts, name)
         case {"list": list(items)}:
             return tuple(_decode(v, name) for v in items)
         case {"mapping": dict(items)}:
@@ -337,6 +362,9 @@ def _decode_map(content: dict[str, Any], name: str) -> Map:
             f"@trueness.calibration.register must be imported first."
         )
     field_names = {field.name for field in fields(MAPS[kind])}
+    if isinstance(values, dict) and _REFERENCE in field_names:
+        # without its reference cases a map has values, and no intervals
+        values = {_REFERENCE: None} | values
     if not isinstance(values, dict) or set(values) != field_names:
         content_text = listing(values) if isinstance(values, dict) else repr(values)
         raise InputError(
@@ -360,6 +388,23 @@ def _decode_map(content: dict[str, Any], name: str) -> Map:
     return loaded
 
 
+def _decode_reference(parts: dict[str, Any], name: str) -> Reference:
+    """Return the reference cases that the file of this name holds."""
+    decoded = {key: _decode(value, name) for key, value in parts.items()}
+    damaged = InputError(f"{name} is damaged: its reference cases are not readable.")
+    if set(decoded) != {field.name for field in fields(Reference)}:
+        raise damaged
+    numbers = [decoded[key] for key in ("negatives", "positives", "lowest", "highest")]
+    if not all(_fits(number, "float") for number in numbers):
+        raise damaged
+    covariance = decoded["covariance"]
+    if not isinstance(decoded["date"], str) or not isinstance(covariance, np.ndarray):
+        raise damaged
+    return Reference(**decoded)
+
+
+# the field of the reference cases, which is neither shown nor compared
+_REFERENCE = "_reference"
 # what wrong values in the fields of a record may end with
 _DAMAGE = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError)
 
@@ -420,6 +465,21 @@ class AtPrevalence(Map):
     def expression(self) -> Formula:
         """Return the map's expression followed by Bayes' rule."""
         return self.map.expression + self._prior
+
+    @property
+    def reference(self) -> Reference | None:
+        """Return the cases that the map was fitted on, at its own prevalence."""
+        return self.map.reference
+
+    def error_variance(self, score: Floats, by_log_odds: Floats) -> float:
+        """Return that of the map: a constant factor of the odds adds no error."""
+        return self.map.error_variance(score, by_log_odds)
+
+    def error_draws(
+        self, score: Floats, number: int, rng: np.random.Generator
+    ) -> Floats | None:
+        """Return those of the map: a constant factor of the odds adds no error."""
+        return self.map.error_draws(score, number, rng)
 
     def interval(self, score: ArrayLike) -> tuple[Floats, Floats]:
         """Carry the interval of the map, where it has one, to the new prevalence."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import field
 from itertools import product
 from typing import NamedTuple
 
@@ -30,7 +31,14 @@ from trueness.calibration.field_rules import (
     check_finite,
     check_shape,
 )
+from trueness.calibration.logistic_errors import (
+    LogisticFit,
+    logistic_error_draws,
+    logistic_error_variance,
+    logistic_reference,
+)
 from trueness.calibration.maps import TRANSFORMS, Formula, Map, just_above, register
+from trueness.counts.expected_labels import Reference
 from trueness.counts.placements import twice_wins
 from trueness.counts.values import Tally
 from trueness.fermi.solver import solve
@@ -57,6 +65,7 @@ class Platt(Map):
     targets: str = "labels"
     low: float = -math.inf
     high: float = math.inf
+    _reference: Reference | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         _options.choice(self.scale, _SCALES, "scale")
@@ -70,6 +79,22 @@ class Platt(Map):
         """Return the logistic curve."""
         terms = ((self.slope, self.scale),)
         return (("logistic", self.intercept, terms, self.low, self.high),)
+
+    def error_variance(self, score: Floats, by_log_odds: Floats) -> float:
+        """Return the variance of a value that is due to the error of the curve."""
+        columns = [self._transformed(score)]
+        return logistic_error_variance(self.reference, columns, by_log_odds)
+
+    def error_draws(
+        self, score: Floats, number: int, rng: np.random.Generator
+    ) -> Floats | None:
+        """Return errors (number, m) of the log odds at these scores."""
+        columns = [self._transformed(score)]
+        return logistic_error_draws(self.reference, columns, number, rng)
+
+    def _transformed(self, score: Floats) -> Floats:
+        """Return the scores as the curve has them on its axis."""
+        return TRANSFORMS[self.scale](np.clip(score, self.low, self.high))
 
 
 @register("beta")
@@ -151,7 +176,9 @@ def platt(t: Tally, *, targets: str = "auto", scale: str = "identity") -> Platt:
 
     fit = _fit(columns, t, targets)
     intercept, slope = fit.coefficients.tolist()
-    return Platt(intercept, slope, scale, targets, low, high)
+    curve = LogisticFit(columns, fit.coefficients, fit.covariance)
+    reference = logistic_reference(t, curve)
+    return Platt(intercept, slope, scale, targets, low, high, reference)
 
 
 def beta(t: Tally, *, targets: str = "auto") -> Beta:

@@ -46,7 +46,7 @@ from trueness.counts import design as _design
 from trueness.counts.cases import add_as_clusters
 from trueness.counts.design import CANNOT
 from trueness.counts.folds import Folds
-from trueness.counts.groups import with_each_column
+from trueness.counts.groups import design_of_group, with_each_column
 from trueness.counts.values import Panel, Tally
 
 P = ParamSpec("P")
@@ -141,7 +141,7 @@ class OfTally(_Decorated, Protocol[P, R]):
     @overload
     def __call__(self, x: _One, /, *a: Any, prevalence: float, **kw: Any) -> R: ...
     @overload
-    def __call__(self, x: _One, /, *a: Any, unlabelled: str, **kw: Any) -> R: ...
+    def __call__(self, x: _One, /, *a: Any, unlabelled: object, **kw: Any) -> R: ...
     @overload
     def __call__(self, x: _One, /, *a: Any, at_most: int, **kw: Any) -> R: ...
     @overload  # numbers in place of cases
@@ -188,7 +188,8 @@ class OfCounts(_Decorated, Protocol[D_contra, P, R_co, G_co]):
     @overload
     def __call__(self, x: object, /, *a: Any, prevalence: float, **kw: Any) -> R_co: ...
     @overload
-    def __call__(self, x: object, /, *a: Any, unlabelled: str, **kw: Any) -> R_co: ...
+    def __call__(
+        self, x: object, /, *a: Any, unlabelled: object, **kw: Any) -> R_co: ...
     @overload
     def __call__(self, x: object, /, *a: Any, at_most: int, **kw: Any) -> R_co: ...
 # fmt: on
@@ -242,6 +243,10 @@ _IN_WORDS = {
     "unlabelled": (
         'unlabelled="missing at random"',
         "Leave it out to leave the unlabelled cases out.",
+    ),
+    "expected": (
+        "expected labels (unlabelled= with a calibration map)",
+        "Ask it of labelled cases.",
     ),
 }
 
@@ -301,7 +306,10 @@ def refuse(x: object, name: str, why: Mapping[str, str] | None = None) -> None:
     if isinstance(x, (Tally, Panel)):
         for word in words_of(x):
             if word in reasons:
-                raise UnsupportedDesign(refusal(name, word, reasons[word]))
+                reason = reasons[word]
+                if word == "unlabelled" and x.labels_expected:
+                    word = "expected"
+                raise UnsupportedDesign(refusal(name, word, reason))
 
 
 def refusal(name: str, word: str, why: str) -> str:
@@ -311,7 +319,7 @@ def refusal(name: str, word: str, why: str) -> str:
 
 
 def words_of(x: Tally | Panel) -> list[str]:
-    """Which of the five words hold for these counts?"""
+    """Which of the five words hold for these counts? A map is "expected", too."""
     d = x.design
     holds = (
         x.weighted,
@@ -319,8 +327,11 @@ def words_of(x: Tally | Panel) -> list[str]:
         d.sampling != _design.COHORT,
         d.prevalence is not None,
         d.unlabelled != _design.LEFT_OUT and x.n_unknown > 0,
+        x.labels_expected,
     )
-    return [word for word, so in zip(_IN_WORDS, holds, strict=True) if so]
+    words = [word for word, so in zip(_IN_WORDS, holds, strict=True) if so]
+    # its own reason, where there is one, comes before that of missing labels
+    return words[::-1] if x.labels_expected else words
 
 
 def _open(analysis: Callable[..., Any], takes: str) -> Any:
@@ -400,7 +411,10 @@ def _answer(q: _Analysis, args: tuple[Any, ...], options: dict[str, Any]) -> Any
         return with_remarks(_respond(q, counts, rest, options), remarks)
     if not counts:
         raise NotEnoughCases(f"{q.name} needs cases; found an empty mapping of groups.")
-    parts = {**with_each_column(counts), WHOLE: reduce(add, counts.values())}
+    parts = {**with_each_column(counts)}
+    if not any(getattr(x, "labels_expected", False) for x in counts.values()):
+        # groups with a map each have no map that is one of all cases
+        parts[WHOLE] = reduce(add, counts.values())
     answers = {name: _respond(q, x, rest, options) for name, x in parts.items()}
     return with_remarks(answers, remarks)
 
@@ -452,7 +466,10 @@ def _said_of_counts(
     if not said:
         return x
     if isinstance(x, Mapping):
-        return {k: _said_of_counts(name, part, {}, design) for k, part in x.items()}
+        return {
+            k: _said_of_counts(name, part, {}, design_of_group(design, k))
+            for k, part in x.items()
+        }
     if hasattr(x, "with_design"):  # counts, on the host or on a device
         return x.with_design(**design)
     raise InputError(f"{said[0]}= is for data and counts; {name} was given an answer.")

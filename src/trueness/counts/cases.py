@@ -60,7 +60,7 @@ class Cases:
         *,
         sampling: str | None = None,
         prevalence: float | None = None,
-        unlabelled: str | None = None,
+        unlabelled: Any = None,
     ) -> Self:
         """State the sampling design, as far as the counts do not hold it themselves.
 
@@ -71,11 +71,15 @@ class Cases:
         prevalence
             The proportion of positives in the target population.
         unlabelled
-            ``"left out"`` or ``"missing at random"``.
+            ``"left out"``, ``"missing at random"``, or what says how probable a label
+            is: a calibration map of this score, labelled reference cases to which one
+            is fitted, or :class:`trueness.ExpectedLabels`.
         """
         design = self.design.with_words(
             {"sampling": sampling, "prevalence": prevalence, "unlabelled": unlabelled}
         )
+        if design.expects_labels:
+            self._check_one_score()
         return self if design == self.design else with_fields(self, design=design)
 
     def without_design(self) -> Self:
@@ -199,6 +203,14 @@ class Cases:
             return self
         labelled_rows = keep_rows(self, (self.neg + self.pos) > 0)
         return change_counts(labelled_rows, _without_unknown)
+
+    @property
+    def labels_expected(self) -> bool:
+        """Do cases without a label count by the probability that a map assigns?"""
+        return self.design.expects_labels and self.n_unknown > 0
+
+    def _check_one_score(self) -> None:
+        """Stop where the map of one score cannot say how probable a label is."""
 
     @property
     def grouped(self) -> Clusters | None:
@@ -473,6 +485,8 @@ def units_drawn(x: Cases) -> tuple[int, str]:
     """
     if x.grouped is not None:
         return x.grouped.number, "clustered"
+    if x.labels_expected:
+        return int(x.n), "labelled or expected"
     if x.weighted:
         square = float(x.squares[0].sum() + x.squares[1].sum())
         return round(kish(float(x.n_pos + x.n_neg), square)), "equally weighted"

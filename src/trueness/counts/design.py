@@ -13,6 +13,9 @@ from typing import Any, final
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import described
+from trueness._core.imports import handler
+from trueness.counts.expected_labels import ExpectedLabels, LabelMap
 
 COHORT, CASE_CONTROL = "cohort", "case-control"
 LEFT_OUT, AT_RANDOM = "left out", "missing at random"
@@ -31,20 +34,21 @@ class Design:
     prevalence : float or None
         The share of positives in the population that is meant; that of the cases when
         None.
-    unlabelled : str
+    unlabelled : str or ExpectedLabels
         Cases without a label are ``"left out"``, or ``"missing at random"`` given the
         score: whether a case was labelled depended on its score and nothing else that
-        goes with the truth.
+        goes with the truth; or a calibration map of this score says how probable each
+        label is.
     """
 
     sampling: str = COHORT
     prevalence: float | None = None
-    unlabelled: str = LEFT_OUT
+    unlabelled: str | ExpectedLabels = LEFT_OUT
 
     def __post_init__(self) -> None:
         """Check the words."""
         _options.choice(self.sampling, (COHORT, CASE_CONTROL), "sampling")
-        _options.choice(self.unlabelled, (LEFT_OUT, AT_RANDOM), "unlabelled")
+        object.__setattr__(self, "unlabelled", _read_unlabelled(self.unlabelled))
         if isinstance(self.prevalence, (tuple, list)):
             raise InputError(
                 f"prevalence must be one share; found {self.prevalence!r}. For a "
@@ -53,6 +57,13 @@ class Design:
         if self.prevalence is not None:
             share = _options.fraction(self.prevalence, "prevalence")
             object.__setattr__(self, "prevalence", share)
+        if self.expects_labels:
+            _check_map_alone(self)
+
+    @property
+    def expects_labels(self) -> bool:
+        """Do cases without a label count by the probability that a map assigns?"""
+        return isinstance(self.unlabelled, ExpectedLabels)
 
     @property
     def fixed_classes(self) -> bool:
@@ -76,6 +87,45 @@ class Design:
         return self
 
 
+def _read_unlabelled(unlabelled: object) -> str | ExpectedLabels:
+    """Return a word, or expected labels made of a map or of reference cases."""
+    if isinstance(unlabelled, str):
+        return str(_options.choice(unlabelled, (LEFT_OUT, AT_RANDOM), "unlabelled"))
+    if isinstance(unlabelled, ExpectedLabels):
+        return unlabelled
+    # a map of several scores has their names
+    if isinstance(unlabelled, LabelMap) and not hasattr(unlabelled, "names"):
+        return ExpectedLabels(unlabelled)
+    if hasattr(unlabelled, "labelled") and hasattr(unlabelled, "score"):
+        # labelled reference cases in place of a map: the default map is fitted to them
+        return ExpectedLabels(handler("fit_label_map")(unlabelled))
+    raise InputError(
+        f'unlabelled= takes "{LEFT_OUT}", "{AT_RANDOM}", or a calibration map that was '
+        "fitted on labelled reference cases, as trueness.calibrate returns; found "
+        f"{described(unlabelled)}. That a score is a probability cannot be known "
+        "without such cases.",
+        option="unlabelled",
+        choices=(LEFT_OUT, AT_RANDOM),
+    )
+
+
+def _check_map_alone(design: Design) -> None:
+    """Stop where another word contradicts the probabilities of a map."""
+    if design.prevalence is not None:
+        raise InputError(
+            "prevalence= cannot be combined with a map of expected labels: the map "
+            "says which proportion of these cases is positive. For another prevalence "
+            "carry the map there: trueness.at_prevalence(map, old, new).",
+            option="prevalence",
+        )
+    if design.sampling == CASE_CONTROL:
+        raise InputError(
+            'sampling="case-control" cannot be combined with a map of expected labels: '
+            "cases without a label were not drawn by their label.",
+            option="sampling",
+        )
+
+
 PLAIN = Design()
 # the words of a design, without those that are kept in the counts
 WORDS = tuple(f.name for f in fields(Design))
@@ -93,6 +143,7 @@ _ESTIMATED = "It estimates the prevalence of the cases as they came."
 _STUDY = "Readers and cases are what a study draws, whatever their shares."
 _ITEMS = "It counts items, and pairs of ratings, each as one."
 _RATED = "It compares ratings with one another; the labels play no part."
+_CIRCULAR = "Labels that a map expects agree with that map: the answer is circular."
 _VOTES = "A panel has no single score that could say why a label is missing."
 
 _REFUSED = (
@@ -121,6 +172,9 @@ _REFUSED = (
     ("compare_auc compare_metric compare dominates", "unlabelled", _VOTES),
     ("calibration_error calibration_index calibration_test calibration_gain "
      "calibration_verdict reliability", "unlabelled", "It counts labelled cases."),
+    ("calibrate calibration_line calibration_error calibration_index calibration_test "
+     "calibration_gain calibration_verdict reliability", "expected", _CIRCULAR),
+    ("watch", "expected", _ONE_BY_ONE),
 )  # fmt: skip
 # from an analysis to the words that it cannot use, and why
 CANNOT: dict[str, dict[str, str]] = {}

@@ -14,6 +14,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Ints
 from trueness._core.checks.columns import group_members
+from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import plain
 
 Counts = TypeVar("Counts", bound=Any)
@@ -70,3 +71,18 @@ def with_each_column(groups: Mapping[Any, Counts]) -> dict[Any, Counts]:
     """Give each column alone, then the groups; those of several columns by text."""
     every = {**each_column_alone(groups), **groups}
     return {str(g) if isinstance(g, Group) else g: x for g, x in every.items()}
+
+
+def design_of_group(words: Mapping[str, Any], group: object) -> dict[str, Any]:
+    """Return the design of one group: a map of expected labels is one of a group."""
+    unlabelled = words.get("unlabelled")
+    if unlabelled is None or isinstance(unlabelled, str):
+        return dict(words)
+    if isinstance(unlabelled, Mapping) and group in unlabelled:
+        return {**words, "unlabelled": unlabelled[group]}
+    raise InputError(
+        "Each group needs a calibration map of its own, since P(label | score) may "
+        f"differ between groups; there is none for {group!r}. Type "
+        'unlabelled={"first group": map_1, "second group": map_2}.',
+        option="unlabelled",
+    )

@@ -124,6 +124,10 @@ class Tally(Cases):
             return False
         return self.design == PLAIN
 
+    def _check_one_score(self) -> None:
+        if self.binned:
+            raise InputError(_MAP_NEEDS_SCORES, option="at_most")
+
     def bin(self, at_most: int) -> Tally:
         """Put neighbouring rows together into at most ``at_most`` bins of equal size.
 
@@ -134,6 +138,8 @@ class Tally(Cases):
         at_most = _options.whole_number(at_most, "at_most", at_least=1)
         if len(self) <= at_most:
             return self
+        if self.labels_expected:
+            raise InputError(_MAP_NEEDS_SCORES, option="at_most")
         cases = np.add.reduce(self.counts[:3])
         return _bin_rows(self, equal_depth_starts(cases, at_most))
 
@@ -206,6 +212,7 @@ class Tally(Cases):
         The maps of Trueness say so themselves; for other functions pass
         ``monotone=True``. Otherwise the bins are dropped, with a warning.
         """
+        _check_scores_kept(self)
         new_score = _map_scores(f, self.score)
         if monotone is None:
             monotone = getattr(f, "monotone", False)
@@ -316,6 +323,15 @@ class Panel(Cases):
     @property
     def _outputs(self) -> tuple[Floats, ...]:
         return (self.rows,)
+
+    def _check_one_score(self) -> None:
+        raise InputError(
+            "A calibration map says how probable a label is given one score; here are "
+            f"the scores of {listing(self.names)}. Labels that are expected from one "
+            "score favour it in a comparison. Choose one: "
+            f"panel[{self.names[0]!r}].with_design(unlabelled=map).",
+            option="unlabelled",
+        )
 
     def _aligned(self, other: Panel, done: str) -> Panel:
         if set(self.names) != set(other.names):
@@ -440,6 +456,12 @@ class Panel(Cases):
         )
 
 
+_MAP_NEEDS_SCORES = (
+    "A map of expected labels needs the score of each case, and a bin holds cases of "
+    "several scores. Count without at_most=, or leave unlabelled= out."
+)
+
+
 def rows_of(t: Tally, score: Array) -> Ints:
     """Find the row, or the bin, that holds each of these scores."""
     return np.searchsorted(-t.score, -score)
@@ -466,9 +488,20 @@ def _read_clusters(cluster: ArrayLike, **outputs: Array) -> Array:
 
 def rescored(x: Tally | Panel, new: Array) -> Tally:
     """Put the cases of each row at a new score."""
+    _check_scores_kept(x)
     score = read_output(new)
     moved = tally_of_sums(score, x.counts)
     return keep_clusters(x, moved, lambda: rows_of(moved, score))
+
+
+def _check_scores_kept(x: Tally | Panel) -> None:
+    """Stop where a map of expected labels needs the scores as they are."""
+    if x.labels_expected and isinstance(x, Tally):
+        raise InputError(
+            "The map of expected labels is one of the scores as they are. Replace the "
+            "scores first, and then state unlabelled= with a map of the new ones.",
+            option="unlabelled",
+        )
 
 
 def _map_scores(f: Callable[[Floats], ArrayLike], score: Floats) -> Array:

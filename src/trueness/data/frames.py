@@ -21,7 +21,7 @@ from trueness._core.checks.words import listing, plain
 from trueness._core.imports import handler
 from trueness.counts.counting import split_counts
 from trueness.counts.design import WORDS as DESIGN
-from trueness.counts.groups import Group, intersections
+from trueness.counts.groups import Group, design_of_group, intersections
 from trueness.counts.values import Panel, Tally
 from trueness.data import cleaning, engines, streaming
 from trueness.data.columns import (
@@ -67,7 +67,7 @@ class PanelWords(TypedDict, total=False):
     cluster: Any
     sampling: str | None
     prevalence: float | None
-    unlabelled: str | None
+    unlabelled: object
     missing_scores: str
     decimal: str | None
 
@@ -106,7 +106,7 @@ def tally(
     cluster: object = None,
     sampling: str | None = None,
     prevalence: float | None = None,
-    unlabelled: str | None = None,
+    unlabelled: object = None,
     by: object = None,
     at_most: int | None = None,
     missing_scores: str = "refuse",
@@ -146,7 +146,9 @@ def tally(
         None.
     unlabelled
         Cases without a label are ``"left out"`` (the default), or ``"missing at
-        random"`` given the score (Begg and Greenes).
+        random"`` given the score (Begg and Greenes), or have expected labels: a
+        calibration map of this score, or labelled reference cases
+        (:class:`trueness.ExpectedLabels`). With ``by`` a mapping from group to map.
     by
         Groups: an array, a column of the frame, or a list of columns. The result is
         then a dict from group to tally. Analyses of several columns answer for each
@@ -193,7 +195,7 @@ def panel(
     cluster: object = None,
     sampling: str | None = None,
     prevalence: float | None = None,
-    unlabelled: str | None = None,
+    unlabelled: object = None,
     by: object = None,
     missing_scores: str = "keep",
     decimal: str | None = None,
@@ -313,7 +315,10 @@ def _is_table(data: object, name: str) -> None:
 def designed(counts: Counts, words: Mapping[str, Any]) -> Any:
     """Say of counts, or of groups of them, how their cases came."""
     if isinstance(counts, Mapping):
-        return {name: designed(x, words) for name, x in counts.items()}
+        return {
+            name: designed(x, design_of_group(words, name))
+            for name, x in counts.items()
+        }
     return counts.with_design(**words)
 
 

@@ -15,7 +15,6 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -29,10 +28,12 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing, plain
 from trueness._core.files import as_written, replacing
 from trueness._core.imports import required
+from trueness.calibration.maps import map_from_json, map_to_json
 from trueness.counts.bins import merge_bins
 from trueness.counts.cases import COUNTS, SQUARES, assign_clusters, columns_by_cell
 from trueness.counts.design import PLAIN
 from trueness.counts.design import WORDS as DESIGN
+from trueness.counts.expected_labels import ExpectedLabels
 from trueness.counts.rows import find_rows, merge_rows
 from trueness.counts.values import (
     Panel,
@@ -85,7 +86,7 @@ def tally_of_counts(columns: Mapping[str, Array]) -> Tally:
     made = tally_of_bins(*merge_bins(low, high, counts))
     if "cluster" in columns:
         assign_clusters(made, rows_of(made, low), columns["cluster"], counts)
-    return made.with_design(**_design_in(columns))
+    return made.with_design(**_read_design(_design_in(columns)))
 
 
 def counts_in(columns: Mapping[str, Array]) -> list[Array]:
@@ -198,7 +199,25 @@ def write_panel(panel: Panel, path: str | os.PathLike[str]) -> None:
 
 
 def _design(x: Tally | Panel) -> dict[str, Any]:
-    return {} if x.design == PLAIN else {"design": asdict(x.design)}
+    """Return the sampling design as JSON; a map of expected labels as its text."""
+    if x.design == PLAIN:
+        return {}
+    words = {word: getattr(x.design, word) for word in DESIGN}
+    if isinstance(words["unlabelled"], ExpectedLabels):
+        labels = words["unlabelled"]
+        text = {"map": map_to_json(labels.map), "target": labels.target}
+        words["unlabelled"] = json.dumps(text)
+    return {"design": words}
+
+
+def _read_design(words: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the design that a file holds, with the map that it was written with."""
+    unlabelled = words.get("unlabelled")
+    if not isinstance(unlabelled, str) or not unlabelled.startswith("{"):
+        return dict(words)
+    text = json.loads(unlabelled)
+    labels = ExpectedLabels(map_from_json(text["map"]), text["target"])
+    return {**words, "unlabelled": labels}
 
 
 def read_tally(path: str | os.PathLike[str]) -> Tally:
@@ -280,7 +299,7 @@ def tally_of_columns(columns: dict[str, Any], about: dict[str, Any]) -> Tally:
 def _words(about: dict[str, Any]) -> dict[str, Any]:
     """Give what a file says of the design; words of later versions are left out."""
     said = about.get("design") or {}
-    return {k: said.get(k) for k in DESIGN}
+    return _read_design({k: said.get(k) for k in DESIGN})
 
 
 def read_panel(path: str | os.PathLike[str]) -> Panel:
@@ -303,7 +322,7 @@ def read_panel(path: str | os.PathLike[str]) -> Panel:
         if "cluster" in columns:
             held = find_rows(rows, made.rows)
             assign_clusters(made, held, columns["cluster"], counts)
-        return made.with_design(**about.get("design", {}))
+        return made.with_design(**_read_design(about.get("design", {})))
 
 
 def write_columns(

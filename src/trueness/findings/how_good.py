@@ -246,7 +246,7 @@ def _are_readings(s: subjects.Subject, found: Mapping[str, Measured]) -> bool:
 def measures(s: subjects.Subject, name: str, t: Tally) -> Measured:
     """Give the numbers of one score; None for what these cases cannot tell."""
     found: Measured = dict.fromkeys(MEASURES)
-    if not t.n_pos or not t.n_neg:
+    if not (t.n_pos and t.n_neg) and not t.labels_expected:
         return found
     level = s.asked.level
     found["auc"] = s.once(("auc", name, level), partial(auc, t, level=level))
@@ -282,6 +282,7 @@ def _like_labels(
     names = []
     for name, row in found.items():
         area = row["auc"]
+        # expected labels have no value that a score could copy
         two_values = tallies[name].labelled().score.size == 2
         if area is not None and two_values and area.value in (0.0, 1.0):
             names.append(shown(name))
@@ -295,6 +296,8 @@ def no_share(t: Panel | Tally) -> bool:
 
 def cases_note(x: Panel | Tally) -> Note:
     """Say how many cases there are, and of which kind."""
+    if x.labels_expected:
+        return note("expected", n=x.n, labelled=number_of(x.n_pos + x.n_neg))
     if not x.n_pos + x.n_neg:
         return note("unlabelled only", n=x.n)
     return note(
@@ -323,6 +326,9 @@ def doubt(name: str, area: Estimate | None) -> tuple[Note, ...]:
 
 def few_cases(t: Tally) -> tuple[Note, ...]:
     """Say where there are few cases of a kind; heavy ones count for less."""
+    if t.labels_expected:
+        # their classes are not known; the map says how many cases it was fitted on
+        return ()
     both = zip(t.equal_cases, ("negative", "positive"), strict=True)
     few, kind = min((round(n), name) for n, name in both)
     what = f"{number_of(few)} {kind} case{'' if few == 1 else 's'}"

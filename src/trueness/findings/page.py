@@ -20,7 +20,6 @@ from trueness._core.numbers import level_text, number_of, percent
 from trueness._core.progress import steps
 from trueness._core.records import shown
 from trueness.counts.cases import how_many
-from trueness.counts.design import AT_RANDOM
 from trueness.counts.placements import tied_proportion
 from trueness.counts.values import Panel, Tally
 from trueness.findings import subject as subjects
@@ -106,7 +105,8 @@ def page_about(
     title, facts = shown(title, 120), facts_of(cases, source, named)
     check_prevalence_known(cases, "A report")
     facts += tuple((k, v) for k, v in (("shown", fewer), ("groups", some)) if v)
-    if not cases.n_pos + cases.n_neg and cases.n_unknown:
+    labelled = cases.n_pos + cases.n_neg
+    if not labelled and cases.n_unknown and not cases.labels_expected:
         kept = {k: asked[k] for k in ("level", "rng") if k in asked}
         return without_labels.without_labels(cases, title=title, facts=facts, **kept)
     if are_tests(data) and not classes:
@@ -271,7 +271,7 @@ def answers(s: subjects.Subject, made: Mapping[str, Finding | None]) -> Answers:
 def auc_note(m: subjects.Model) -> Note:
     """Say how often a positive case has the higher score, and how often both tie."""
     times = f"{100 * m.auc.value:.0f}"
-    if m.tally.binned or m.tally.design.unlabelled == AT_RANDOM:
+    if m.tally.binned or meant_by_rows(m.tally):
         # scores of a bin may differ, and the pairs of cases without a label are unknown
         return note("auc of bins", name=m.name, times=times, auc=m.auc)
     tied = tied_proportion(m.tally)
@@ -321,7 +321,7 @@ def _mind(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Note]
         *said(interval_notes(data)),
         *few_cases(data),
         *said(unlabelled_notes(data)),
-        *when(meant_by_rows(data), "labelled alone"),
+        *when(meant_by_rows(data) and not data.labels_expected, "labelled alone"),
         *when(s.several and not s.cases.single_cases, "not combined"),
         *(n for n in both if n.code in ("miscalibrated", "not probabilities")),
         *when(cannot, "infeasible", names=cannot),
@@ -353,6 +353,8 @@ def measured(s: subjects.Subject) -> Note:
     if s.asked.classes:
         return note("measured classes", number=len(s.models), n=data.n)
     who = "One classifier" if name == subjects.UNNAMED else f"The classifier {name}"
+    if data.labels_expected:
+        return note("measured expected", who=who, n=data.n, unknown=data.n_unknown)
     labelled = data.n_pos + data.n_neg
     some = how_many(data)
     known = f"; of the {number_of(labelled)} with a label" if data.n_unknown else ""

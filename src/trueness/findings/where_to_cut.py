@@ -26,13 +26,11 @@ from trueness.findings.notes import note, said, when
 from trueness.findings.records import Figure, Finding, fields_of, figure, finding, table
 from trueness.findings.subject import Subject, cut_of, named_groups, possible
 from trueness.findings.what_scores_mean import meanings
-from trueness.inference.sample import apply_design
-from trueness.inference.verification import impute_labels
+from trueness.inference.sample import apply_design, counts_to_show
 from trueness.metrics.algebra import Constraint
 from trueness.metrics.confusion import Confusion, sweep, thresholds
 from trueness.metrics.definitions import METRICS, SHOWN
 from trueness.metrics.grammar import is_proportion, text_of
-from trueness.metrics.intervals import meant_by_rows
 from trueness.ranking.figures import curve_figure, score_figure
 from trueness.threshold import cost_figures, sentences
 from trueness.threshold.operating_point import best_threshold
@@ -140,7 +138,7 @@ def steps(t: Tally, name: str, start: float, models: int = 1) -> Steps:
 def every_step(t: Tally, name: str) -> Steps:
     """Make every distinct score a step, where numbers are looked up and not sent."""
     share = t.design.prevalence
-    t = impute_labels(t).expected if meant_by_rows(t) else t.labelled()
+    t = counts_to_show(t)
     c = sweep(t)
     return Steps(name, thresholds(t), c.tp, c.fp, t.n_pos, t.n_neg, 0, share)
 

@@ -22,7 +22,7 @@ from trueness._core.arrays import Array, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.columns import label_pair
 from trueness._core.checks.errors import InputError
-from trueness.counts.design import AT_RANDOM, PLAIN, Design
+from trueness.counts.design import LEFT_OUT, PLAIN, Design
 from trueness.counts.values import Tally, tally_of_bins, tally_of_rows
 from trueness.gpu.arrays import (
     CHUNK,
@@ -61,7 +61,7 @@ class DeviceTally:
     def with_design(self, **words: object) -> DeviceTally:
         """Say how the cases came; see :meth:`trueness.Tally.with_design`."""
         design = self.design.with_words(words)
-        if design.unlabelled == AT_RANDOM:
+        if design.unlabelled != LEFT_OUT:
             raise InputError(
                 'unlabelled="missing at random" needs counts on the host. Type '
                 "at_most=100_000 for bins, or tally(y, s).to_host()."

@@ -15,6 +15,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.records import Record
 from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally
+from trueness.inference.expected_counts import labelled_or_expected
 
 Rate = float | Floats
 
@@ -164,7 +165,7 @@ def thresholds(data: Tally) -> Floats:
 
     Scores that only unlabelled cases have are left out.
     """
-    return np.concatenate([[np.inf], data.labelled().score])
+    return np.concatenate([[np.inf], labelled_or_expected(data).score])
 
 
 @of_tally
@@ -172,7 +173,8 @@ def sweep(data: Tally) -> Confusion:
     """How many cases are right and wrong at every threshold of ``thresholds``?
 
     At entry i the cases with a score of at least ``thresholds(data)[i]`` are flagged;
-    at entry 0 none are. Cases without a label do not count.
+    at entry 0 none are. Cases without a label do not count, unless a map says how
+    probable their labels are.
 
     Examples
     --------
@@ -180,8 +182,8 @@ def sweep(data: Tally) -> Confusion:
     >>> c.tp, c.fp
     (array([0, 1, 2, 2]), array([0, 0, 1, 2]))
     """
-    labelled = data.labelled()
-    return sweep_counts(labelled.pos, labelled.neg)
+    counts = labelled_or_expected(data)
+    return sweep_counts(counts.pos, counts.neg)
 
 
 def sweep_counts(pos: Array, neg: Array) -> Confusion:

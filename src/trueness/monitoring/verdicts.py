@@ -257,6 +257,8 @@ def limits_of(
 ) -> Limits:
     """Give the function from alpha to the one-sided limits of what is required."""
     t: Any = data
+    if isinstance(threshold, Rule) and getattr(t, "labels_expected", False):
+        threshold = _single_threshold(threshold)
     if isinstance(threshold, Rule):  # metrics are those of the cases it decides
         t = threshold.verdicts(t)
         t, threshold = keep_rows(t, t.score != DEFERRED), FLAGGED
@@ -280,6 +282,17 @@ def limits_of(
         return _allowing_for_bins(interval, estimate.bounds)
 
     return cache(limits)
+
+
+def _single_threshold(rule: Rule) -> float:
+    """Return the one threshold of a rule: expected labels need the scores."""
+    if rule.groups or rule.defers:
+        raise InputError(
+            "Expected labels need a rule with one threshold for all cases; found two "
+            "of them, or groups.",
+            option="unlabelled",
+        )
+    return float(rule.cuts()[1])
 
 
 def _allowing_for_bins(interval: Interval, bounds: object) -> Interval:
@@ -318,7 +331,7 @@ def _of_metric(name: str, t: Tally, threshold: float, level: float) -> Interval:
             f"{name} needs at least one case that is {told}; found none."
         )
     interval = _interval(e, t)
-    if t.single_cases:
+    if t.single_cases and not interval.undecided:
         n = int(confusion(t, threshold).weighed(map(bool, cells)))
         interval = Interval(e.value, e.low, e.high, n, told)
     if not t.binned:
@@ -336,7 +349,11 @@ def _bounds_at(m: Metric, t: Tally, threshold: float) -> object:
 
 def _interval(e: Estimate, x: Tally | Panel | Attempts) -> Interval:
     told = units_drawn(x) if not isinstance(x, Attempts) else x.units
-    return Interval(float(e.value), float(e.low), float(e.high), *told)
+    interval = Interval(float(e.value), float(e.low), float(e.high), *told)
+    if isnan(e.low) and not isnan(e.value):
+        why = "the map of expected labels does not know its own error."
+        return interval._replace(undecided=why, low=-inf, high=inf)
+    return interval
 
 
 def paired_limits(
@@ -384,7 +401,7 @@ def difference_limits(a: Limits, b: Limits, *, size: bool = False) -> Limits:
 
 
 def _share_of_positives(t: Tally, *, level: float) -> Estimate:
-    if not t.n_pos + t.n_neg:
+    if not t.n_pos + t.n_neg and not t.labels_expected:
         raise NotEnoughCases("prevalence needs labelled cases; found none.")
     if t.design.fixed_classes:
         raise InputError(

@@ -40,9 +40,14 @@ from trueness.inference.sample import (
     check_prevalence_known,
 )
 from trueness.inference.variance import Influence
-from trueness.inference.verification import impute_labels, unlabelled_notes
+from trueness.inference.verification import (
+    Imputation,
+    impute_labels,
+    unlabelled_notes,
+)
 from trueness.ranking.areas import SINGLE_CASES, auc_measure
 from trueness.ranking.curves import precision_at
+from trueness.ranking.expected_draws import ExpectedDraws
 
 
 @final
@@ -109,7 +114,7 @@ def roc_band(
     notes = (*unlabelled_notes(data), *interval_notes(data))
     fpr = np.linspace(0, 1, _options.whole_number(points, "points", at_least=3))
 
-    redrawn = _RedrawnCounts(data, False, replicates, rng)
+    redrawn = _redraw(data, False, replicates, rng)
     counts = redrawn.counts
     tpr = roc_height(counts.neg, counts.pos, fpr)
     replicate_curves = np.array(
@@ -132,6 +137,8 @@ def roc_band(
     shift = 2 / effective.negatives
     low = np.where(fpr >= shift, np.interp(fpr - shift, fpr, low), 0.0)
     high = np.interp(fpr + shift, fpr, high)
+    if not redrawn.error_known:
+        low = high = np.full(fpr.size, np.nan)
     return Band(
         ("fpr", "tpr"), fpr, tpr, low, high, level, band, "bootstrap", notes=notes
     )
@@ -178,7 +185,7 @@ def precision_recall_band(
     recall = np.linspace(0, 1, points + 1)[1:]
 
     is_cohort = not data.design.fixed_classes
-    redrawn = _RedrawnCounts(data, is_cohort, replicates, rng)
+    redrawn = _redraw(data, is_cohort, replicates, rng)
     neg = redrawn.counts.neg
     pos = redrawn.counts.pos
     prevalence = data.design.prevalence
@@ -195,12 +202,16 @@ def precision_recall_band(
         most_alarms = odds * many
     else:
         fewest_alarms, most_alarms = _redrawn_alarms(redrawn, fpr, recall, level, band)
+    low = np.minimum(recall / (recall + most_alarms), precision)
+    high = np.maximum(recall / (recall + fewest_alarms), precision)
+    if not redrawn.error_known:
+        low = high = np.full(recall.size, np.nan)
     return Band(
         ("recall", "precision"),
         recall,
         precision,
-        low=np.minimum(recall / (recall + most_alarms), precision),
-        high=np.maximum(recall / (recall + fewest_alarms), precision),
+        low=low,
+        high=high,
         level=level,
         kind=band,
         method=method,
@@ -325,7 +336,11 @@ def _likely_distance(n_pos: float, points: int, level: float, kind: str) -> floa
 
 
 def _redrawn_alarms(
-    redrawn: _RedrawnCounts, fpr: Floats, recall: Floats, level: float, kind: str
+    redrawn: _RedrawnCounts | ExpectedDraws,
+    fpr: Floats,
+    recall: Floats,
+    level: float,
+    kind: str,
 ) -> tuple[Floats, Floats]:
     """Return the fewest and most false alarms for each positive, by redrawing.
 
@@ -365,7 +380,7 @@ def _redrawn_alarms(
     return fewest, largest
 
 
-def _all_negatives(redrawn: _RedrawnCounts, level: float) -> float:
+def _all_negatives(redrawn: _RedrawnCounts | ExpectedDraws, level: float) -> float:
     """Return how many negatives stand beside each positive; in a cohort at most."""
     counts = redrawn.counts
     prevalence = counts.n_pos / (counts.n_pos + counts.n_neg)
@@ -393,12 +408,24 @@ def _prevalence_measure(tally: Tally) -> MeasuredValue:
 _MAX_ROWS = 1000
 
 
+def _redraw(
+    tally: Tally, is_cohort: bool, replicates: int, rng: Seed
+) -> _RedrawnCounts | ExpectedDraws:
+    """Redraw cases as their sampling design says."""
+    if tally.labels_expected:
+        return ExpectedDraws(tally, replicates, rng)
+    return _RedrawnCounts(tally, is_cohort, replicates, rng)
+
+
 class _RedrawnCounts:
     """Counts in few rows, and others that could have been drawn.
 
     ``is_cohort`` says whether the proportion of positives varies; ``counts`` are at the
-    prevalence of the design.
+    prevalence of the design. The error of expected labels is known where there are
+    none.
     """
+
+    error_known = True
 
     def __init__(
         self, tally: Tally, is_cohort: bool, replicates: int, rng: Seed
@@ -447,7 +474,7 @@ class _RedrawnCounts:
         Where labels are missing at random, few with a label stand for many.
         """
         imputation = self.sample.imputation
-        if imputation is None:
+        if not isinstance(imputation, Imputation):
             return number
 
         expected = imputation.expected

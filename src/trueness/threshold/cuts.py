@@ -24,7 +24,7 @@ from trueness._core.numbers import percent_hint
 from trueness._core.records import brief
 from trueness.counts.values import Tally
 from trueness.fermi.distribution import FermiDirac, fermi_dirac
-from trueness.inference.verification import impute_labels
+from trueness.inference.sample import counts_to_show
 from trueness.metrics.algebra import (
     Constraint,
     Metric,
@@ -33,7 +33,6 @@ from trueness.metrics.algebra import (
     meets,
 )
 from trueness.metrics.confusion import Confusion, sweep, sweep_counts
-from trueness.metrics.intervals import meant_by_rows
 
 Interval = tuple[float, float]
 Met = NDArray[np.bool_]  # (constraints, cuts)
@@ -152,10 +151,7 @@ def all_cuts(
     """Count right and wrong cases at every cut."""
     _cases.one_classifier(tally, analysis)
     _cases.some_labels(tally, analysis)
-    if meant_by_rows(tally):
-        tally = impute_labels(tally).expected
-    else:
-        tally = tally.labelled()
+    tally = counts_to_show(tally)
     if prevalence is not None:
         prevalence = _options.fraction(prevalence, "prevalence")
         _cases.both_classes(tally, f"{analysis} at another prevalence")

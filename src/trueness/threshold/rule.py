@@ -32,6 +32,7 @@ from trueness.counts.cases import keep_rows
 from trueness.counts.design import CASE_CONTROL
 from trueness.counts.values import Tally, rescored
 from trueness.inference.estimates import interval_notes
+from trueness.inference.expected_counts import labelled_or_expected
 from trueness.inference.sample import check_prevalence_known
 from trueness.inference.verification import unlabelled_notes
 from trueness.metrics.algebra import Metric, depends_on_prevalence
@@ -154,6 +155,9 @@ class Rule(Record):
 
     def _verdicts_of(self, tally: Tally, group: object) -> Tally:
         lower, upper = self.cuts(group)
+        if tally.labels_expected:
+            # by the scores, which verdicts no longer have
+            tally = labelled_or_expected(tally)
         conditions = [tally.score >= upper, tally.score < lower]
         verdicts = np.select(conditions, [FLAGGED, NOT_FLAGGED], DEFERRED)
         return rescored(tally, verdicts)
@@ -477,6 +481,8 @@ def _at_rule(
 ) -> AtThreshold:
     """Return the metrics of the cases that a rule decides."""
     one_threshold = not (rule.groups or rule.defers)
+    if not one_threshold:
+        _check_labels_not_expected(data)
     if one_threshold and isinstance(data, Tally):
         # the scores are kept: the chance of a label may depend on them
         tally = data
@@ -511,6 +517,17 @@ def _at_rule(
         sampling=tally.design.sampling,
         notes=notes,
     )
+
+
+def _check_labels_not_expected(data: Tally | Mapping[Any, Tally]) -> None:
+    """Stop where a rule with two thresholds, or with groups, meets expected labels."""
+    tallies = [data] if isinstance(data, Tally) else data.values()
+    if any(tally.labels_expected for tally in tallies):
+        raise InputError(
+            "Expected labels need a rule with one threshold for all cases; found two "
+            "of them, or groups.",
+            option="unlabelled",
+        )
 
 
 def _proportion_deferred(verdicts: Tally, level: float) -> dict[str, Estimate]:

@@ -22,7 +22,7 @@ class ClassCounts(Protocol):
 
 def both_classes(tally: ClassCounts, what: str) -> None:
     """Stop an analysis that needs a positive and a negative case."""
-    if tally.n_pos and tally.n_neg:
+    if (tally.n_pos and tally.n_neg) or getattr(tally, "labels_expected", False):
         return
     labelled = tally.n_pos + tally.n_neg
     lacking = "positives" if not tally.n_pos else "negatives"
@@ -87,7 +87,7 @@ def some_labels(tally: ClassCounts, what: str) -> None:
     """Stop an analysis that needs labelled cases, of whichever class."""
     if not hasattr(tally, "n_pos"):
         one_classifier(tally, what)
-    if not tally.n_pos + tally.n_neg:
+    if not tally.n_pos + tally.n_neg and not getattr(tally, "labels_expected", False):
         both_classes(tally, what)
 
 

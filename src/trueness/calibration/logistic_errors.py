@@ -1,0 +1,105 @@
+"""The error of a logistic curve: covariance of its coefficients, and what it moves.
+
+A map that was fitted by logistic regression keeps its reference cases
+(``logistic_reference``), from which the variance that its error adds to a value of
+expected labels follows (``logistic_error_variance``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+
+from trueness._core.arrays import Floats
+from trueness.counts.expected_labels import Reference
+from trueness.counts.values import Tally
+
+
+def reference_of(t: Tally, covariance: Floats) -> Reference:
+    """Return what an interval needs to know of the reference cases."""
+    negatives, positives = t.equal_cases
+    return Reference(
+        negatives=negatives,
+        positives=positives,
+        lowest=float(t.score[-1]),
+        highest=float(t.score[0]),
+        date=date.today().isoformat(),
+        covariance=covariance,
+    )
+
+
+def residual_influence(chances: Floats) -> Floats:
+    """Return the residuals (2, m) of a negative and of a positive of each row."""
+    return np.stack([-chances, 1 - chances])
+
+
+@dataclass(frozen=True)
+class LogisticFit:
+    """A logistic regression of labels on columns, the intercept being the first."""
+
+    columns: Sequence[Floats]
+    coefficients: Floats
+    inverse_information: Floats
+
+
+def logistic_reference(t: Tally, fit: LogisticFit) -> Reference:
+    """Return the reference cases of a logistic curve, with its covariance.
+
+    The sandwich HC3 (MacKinnon and White 1985), which needs no curve that is right.
+    """
+    from scipy.special import expit
+
+    design = np.column_stack([np.ones(len(t)), *fit.columns])
+    chances = expit(design @ fit.coefficients)
+    direction = design @ fit.inverse_information
+    weights = (t.squares[0] + t.squares[1]) / np.maximum(t.neg + t.pos, 1e-300)
+    leverage = weights * chances * (1 - chances) * np.sum(direction * design, axis=1)
+    residuals = residual_influence(chances) / (1 - np.minimum(leverage, 0.5))
+
+    clusters = t.grouped
+    if clusters is None:
+        squares = t.squares[0] * residuals[0] ** 2 + t.squares[1] * residuals[1] ** 2
+        covariance = (direction * squares[:, None]).T @ direction
+        return reference_of(t, covariance)
+
+    of_cell = clusters.counts[0] * residuals[0, clusters.row]
+    of_cell = of_cell + clusters.counts[1] * residuals[1, clusters.row]
+    cells = direction[clusters.row] * of_cell[:, None]
+    totals = np.column_stack([clusters.per_cluster(column) for column in cells.T])
+    correction = clusters.number / max(clusters.number - 1, 1)
+    return reference_of(t, correction * totals.T @ totals)
+
+
+def logistic_error_variance(
+    reference: Reference | None, columns: Sequence[Floats], by_log_odds: Floats
+) -> float:
+    """Return the variance of a value through the coefficients of a logistic curve."""
+    if reference is None:
+        return math.nan
+    derivative = np.array([by_log_odds.sum(), *(by_log_odds @ c for c in columns)])
+    return float(derivative @ reference.covariance @ derivative)
+
+
+def logistic_error_draws(
+    reference: Reference | None,
+    columns: Sequence[Floats],
+    number: int,
+    rng: np.random.Generator,
+) -> Floats | None:
+    """Return errors (number, m) of the log odds of a logistic curve."""
+    if reference is None:
+        return None
+    errors = draw_normal_errors(reference.covariance, number, rng)
+    design = np.stack([np.ones(len(columns[0])), *columns])
+    return np.asarray(errors @ design)
+
+
+def draw_normal_errors(
+    covariance: Floats, number: int, rng: np.random.Generator
+) -> Floats:
+    """Return normal errors (number, parameters) with this covariance."""
+    return rng.multivariate_normal(np.zeros(len(covariance)), covariance, number)

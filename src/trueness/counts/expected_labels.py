@@ -1,0 +1,118 @@
+"""Expected labels: the probability of a label, where the labels are not known.
+
+A case without a label counts as positive with the probability that a label map assigns
+to its score. ``ExpectedLabels`` is what ``unlabelled=`` of a sampling design keeps: the
+map, and whether the answer is about the process that the cases were drawn from or about
+these very cases. What a map must offer is a ``LabelMap``; the maps themselves are in
+the room ``calibration``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, final, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueness._core.arrays import Floats
+from trueness._core.checks import options as _options
+from trueness._core.records import Record
+
+# what an answer from expected labels is about
+PROCESS = "process"
+THESE_CASES = "these cases"
+TARGETS = (PROCESS, THESE_CASES)
+
+
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class Reference(Record):
+    """The labelled cases that a map was fitted on, as far as an interval needs them.
+
+    Attributes
+    ----------
+    negatives, positives
+        The effective numbers of reference cases of each class.
+    lowest, highest
+        The range of their scores.
+    date
+        The day of the fit, such as ``"2026-11-18"``.
+    covariance : array
+        Of the parameters of the map, in a form that the map knows.
+    """
+
+    negatives: float
+    positives: float
+    lowest: float
+    highest: float
+    date: str
+    covariance: Floats
+
+    def __post_init__(self) -> None:
+        """Make the covariance constant."""
+        covariance = np.array(self.covariance, dtype=np.float64)
+        covariance.flags.writeable = False
+        object.__setattr__(self, "covariance", covariance)
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """Return those of the covariance: the rarer class decides it."""
+        return max(1.0, min(self.negatives, self.positives) - 1)
+
+
+@runtime_checkable
+class LabelMap(Protocol):
+    """A fitted map from score to the probability of a positive label."""
+
+    @property
+    def reference(self) -> Reference | None:
+        """Return the cases that it was fitted on; None where that is not known."""
+
+    def __call__(self, score: ArrayLike) -> Floats:
+        """Return the probability at each score."""
+
+    def error_variance(self, score: Floats, by_log_odds: Floats) -> float:
+        """Return the variance of a value that is due to the error of the map.
+
+        ``by_log_odds`` is how far the log odds at each score move the value; NaN where
+        the map does not know its own error.
+        """
+
+    def error_draws(
+        self, score: Floats, number: int, rng: np.random.Generator
+    ) -> Floats | None:
+        """Return errors (number, m) of the log odds; None where they are not known."""
+
+
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class ExpectedLabels(Record):
+    """How cases without a label count: by the probability that a map assigns to them.
+
+    Parameters
+    ----------
+    map
+        A calibration map of this score, fitted on labelled reference cases:
+        ``trueness.calibrate(reference, method="pooled-bins")``.
+    target
+        ``"process"``: the answer is about the process that these cases were drawn from.
+        ``"these cases"``: it is about the labels that these very cases will have.
+
+    Examples
+    --------
+    >>> import trueness
+    >>> reference = trueness.Tally([0.9, 0.1], neg=[10, 90], pos=[90, 10])
+    >>> label_map = trueness.calibrate(reference, method="pooled-bins")
+    >>> today = trueness.Tally([0.9, 0.1], unknown=[50, 50])
+    >>> labels = ExpectedLabels(label_map, target="these cases")
+    >>> round(trueness.auc(today.with_design(unlabelled=labels)).value, 2)
+    0.89
+    """
+
+    map: Any
+    target: str = PROCESS
+
+    def __post_init__(self) -> None:
+        """Check the target."""
+        _options.choice(self.target, TARGETS, "target")

@@ -1,0 +1,107 @@
+"""Redrawn curves of expected labels: other cases, other errors of the map.
+
+Of the process, cases are drawn anew and the log odds of the map are moved by an error
+of its own size. Of these very cases the labels are drawn, and the cases stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.special import expit, logit
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.checks import options as _options
+from trueness.counts.placements import group_starts
+from trueness.counts.resampling import Seed
+from trueness.counts.resampling import replicates as redraws
+from trueness.counts.values import Tally, tally_of_rows
+from trueness.inference.expected_counts import ExpectedCounts, expect_labels
+from trueness.inference.sample import apply_design
+
+# rows beyond this are joined to neighbours before resampling: a change below 1/1000
+_ROWS = 1000
+
+
+class ExpectedDraws:
+    """Expected counts in few rows, and others that could have been drawn.
+
+    Attributes
+    ----------
+    sample, counts
+        The cases beside what they stand for, and the expected counts themselves.
+    error_known
+        Does the map know its own error? Without it there is no band.
+    is_cohort
+        The proportion of positives varies.
+    """
+
+    is_cohort = True
+
+    def __init__(self, tally: Tally, replicates: int, rng: Seed) -> None:
+        number = _options.whole_number(replicates, "replicates", at_least=100)
+        few = _with_few_rows(tally)
+        self.sample = apply_design(few)
+        self.counts = self.sample.target_counts
+        self._expected: ExpectedCounts = expect_labels(few)
+        self._rng = _options.generator(rng)
+        errors = self._expected.labels.map.error_draws(few.score, number, self._rng)
+        self.error_known = errors is not None
+        if errors is None:
+            errors = np.zeros((number, len(few)))
+        self._errors: Floats = errors
+
+    def draws(self) -> Iterator[tuple[Floats, Floats]]:
+        """Redraw the negatives and positives of each row, one sample after another."""
+        # probabilities of 0 and 1 have no log odds, and no error
+        inside = np.clip(self._expected.chances, 1e-300, 1 - 2.0**-53)
+        log_odds = logit(inside)
+        columns = self._redrawn_cases()
+        for error, cases in zip(self._errors, columns, strict=True):
+            chances = np.asarray(expit(log_odds + error))
+            negatives, positives = self._complete(cases, chances)
+            if negatives.sum() and positives.sum():
+                yield negatives, positives
+
+    def labelled_positives(self, fpr: Floats, number: float) -> float | Floats:
+        """Return how many positives are like those at the cut."""
+        return number
+
+    def _redrawn_cases(self) -> Iterator[tuple[Array, ...]]:
+        """Return negatives, positives and unlabelled cases of one sample each."""
+        observed = self._expected.observed
+        number = len(self._errors)
+        if self._expected.about_these_cases:
+            for _ in range(number):
+                yield observed.neg, observed.pos, observed.unknown
+            return
+        for block in redraws(
+            observed, number, self._rng, stratified=False, unknown=True
+        ):
+            yield from zip(*block, strict=True)
+
+    def _complete(
+        self, cases: tuple[Array, ...], chances: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return counts in which unlabelled cases are divided, or labels drawn."""
+        negatives, positives, unknown = cases
+        new_positives = unknown * chances
+        if self._expected.about_these_cases and not self._expected.observed.weighted:
+            new_positives = self._rng.binomial(unknown, chances).astype(np.float64)
+        return negatives + (unknown - new_positives), positives + new_positives
+
+
+def _with_few_rows(tally: Tally) -> Tally:
+    """Return neighbouring rows joined at their mean score, until few are left."""
+    if len(tally) <= _ROWS:
+        return tally
+    cases = np.add.reduce(tally.counts[:3]).astype(np.float64)
+    start = group_starts(cases, _ROWS)
+    columns = [np.add.reduceat(column, start) for column in tally.counts]
+    score = np.add.reduceat(cases * tally.score, start) / np.add.reduceat(cases, start)
+    joined = tally_of_rows(score, *columns)
+    if tally.clusters is not None:
+        row = np.repeat(np.arange(start.size), np.diff([*start, len(tally)]))
+        vars(joined)["clusters"] = tally.clusters.move_rows(row)
+    return joined.with_design(unlabelled=tally.design.unlabelled)
