@@ -30,7 +30,7 @@ from trueness.calibration.logistic_errors import (
     reference_of,
     residual_influence,
 )
-from trueness.calibration.maps import Formula, Map, register
+from trueness.calibration.maps import Formula, Map, evaluate_formula, register
 from trueness.counts.cases import kish
 from trueness.counts.expected_labels import Reference
 from trueness.counts.values import Tally
@@ -83,8 +83,12 @@ class PooledBins(Map):
 
     def _log_odds(self, score: Floats) -> Floats:
         """Return the log odds of a label at each score."""
-        normal_score = np.interp(score, self.score, self.normal_score)
+        normal_score = self._normal_score_of(score)
         return np.asarray(self.slope * normal_score + self.shift[self._bin(score)])
+
+    def _normal_score_of(self, score: Floats) -> Floats:
+        """Return the normal score at each score, straight between reference cases."""
+        return evaluate_formula((("lines", self.score, self.normal_score),), score)
 
     def _bin(self, score: Floats) -> Ints:
         """Return the bin of each score."""
@@ -119,8 +123,7 @@ class PooledBins(Map):
 
     def _turn(self, score: Floats, bins: Ints) -> Floats:
         """Return how far the slope moves the log odds: a bin turns about its mean."""
-        normal_score = np.interp(score, self.score, self.normal_score)
-        return np.asarray(normal_score - self.centre[bins])
+        return np.asarray(self._normal_score_of(score) - self.centre[bins])
 
 
 def _is_full(covariance: Floats) -> bool:
@@ -258,7 +261,8 @@ def _rows_kept(rows: int) -> Ints:
 def _log_odds(probability: Floats) -> Floats:
     from scipy.special import logit
 
-    return np.asarray(logit(probability))
+    # cases of hardly any weight round a probability to 0 or 1, whose logit is infinite
+    return np.asarray(logit(np.clip(probability, 1e-300, 1 - 2.0**-53)))
 
 
 def _covariance_of_bins(

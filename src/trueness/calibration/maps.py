@@ -395,7 +395,7 @@ def _decode_reference(parts: dict[str, Any], name: str) -> Reference:
     if set(decoded) != {field.name for field in fields(Reference)}:
         raise damaged
     numbers = [decoded[key] for key in ("negatives", "positives", "lowest", "highest")]
-    if not all(_fits(number, "float") for number in numbers):
+    if not all(isinstance(number, (int, float)) for number in numbers):
         raise damaged
     covariance = decoded["covariance"]
     if not isinstance(decoded["date"], str) or not isinstance(covariance, np.ndarray):
