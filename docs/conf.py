@@ -1,6 +1,5 @@
 """Settings of the documentation site; `make docs` builds it, warnings are errors."""
 
-import ast
 import contextlib
 import importlib
 import inspect
@@ -21,6 +20,7 @@ import trueness
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
+import gallery  # noqa: E402
 import house  # noqa: E402
 
 GENERATED = HERE / "_generated"
@@ -256,43 +256,6 @@ def command_lines(name: str, command: Any) -> list[str]:
     return [*out, ""]
 
 
-GALLERY = {
-    "Curves": "roc_band precision_recall groups det gain lift leakage binormal_fit",
-    "Where to cut": "readme constraints pareto pareto_plane cost_curve net_benefit",
-    "What a score means": "reliability reliability_models calibration_maps "
-    "decomposition fermi_fit",
-    "Several models": "comparison dominance combiners rank_correlation",
-    "No gold standard": "no_gold_posterior no_gold_plane",
-    "Judges": "judge_rates judge_plane judge_errors judge_labels",
-    "Leaves": "leaf_tree leaf_confidence leaf_utility majority_likelihood",
-}
-
-
-def write_gallery() -> None:
-    """Write a page with every figure of ``figures/`` and the code that draws it."""
-    page = ["# Gallery", "", "Every picture is built from the code under it.", ""]
-    groups = {title: stems.split() for title, stems in GALLERY.items()}
-    known = {stem for stems in groups.values() for stem in stems}
-    every = sorted(path.stem for path in (HERE / "figures").glob("*.py"))
-    groups["From the papers and the studies"] = [s for s in every if s not in known]
-    for title, stems in groups.items():
-        page += [f"## {title}", ""]
-        for stem in stems:
-            page += picture(HERE / "figures" / f"{stem}.py")
-    (GENERATED / "gallery.md").write_text("\n".join(page) + "\n")
-
-
-def picture(path: Path) -> list[str]:
-    """Give one picture of the gallery, with its code folded away."""
-    text = path.read_text()
-    title = (ast.get_docstring(ast.parse(text)) or path.stem).splitlines()[0]
-    return [
-        *(f"### {title.rstrip('.')}", "", f"![{title}](figures/{path.stem}.svg)", ""),
-        *("<details><summary>The code</summary>", "", "```python", text.rstrip()),
-        *("```", "", "</details>", ""),
-    ]
-
-
 def write_other_names() -> None:
     """Write what other libraries and professions call each function."""
     from trueness._core.synonyms import CALLS
@@ -340,7 +303,7 @@ GENERATED.mkdir(exist_ok=True)
 (GENERATED / "house.svg").write_text(house.svg())
 write_reference()
 write_commands()
-write_gallery()
+gallery.write(GENERATED)
 write_benchmarks()
 write_other_names()
 draw_figures()

@@ -62,7 +62,9 @@ WRITERS = {
     "tally.parquet": lambda: t.write("tally.parquet"),
     "watch.json": lambda: watched("watch.json"),
     "watch.parquet": lambda: watched("watch.parquet"),
-    "roc.svg": lambda: trueness.plots.save(trueness.plots.roc(t), "roc.svg"),
+    "roc.svg": lambda: trueness.plots.save(
+        trueness.plots.roc.figure_data(t), "roc.svg"
+    ),
     "page.html": lambda: trueness.report(t, "page.html"),
     "stream.parquet": streamed,
     "cli.json": lambda: shell("watch", "cli.json", "cases.csv", *cases, "--name",

@@ -12,7 +12,7 @@ import pytest
 import shell
 import trueness
 from trueness import InputError, Tally
-from trueness.plots.answers import sequence
+from trueness.plots import watch_history
 
 ROWS = np.array(list(product((0.0, 1.0), repeat=3)))
 GOOD = Tally([0.9, 0.1], neg=[20, 180], pos=[88, 12])
@@ -69,7 +69,7 @@ def test_every_kind_is_quiet_when_all_is_well_and_cries_when_it_is_not(kind):
         assert w.change.high < w.bound
     if "at_most" in options:
         assert w.change.low > w.bound
-    drawn = json.dumps(sequence(w).to_dict())
+    drawn = repr(watch_history.figure_data(w))
     assert f"alarm: {w.since}" in drawn
     assert "day 27" in drawn
     assert f"alarm since {w.since}" in w.check().to_markdown()  # also without a bound
@@ -308,7 +308,7 @@ def test_groups_answer_as_a_gate_and_one_raises_the_alarm_of_all():
     assert g.groups["b"].change == alone.change
     assert "1 of 2 groups: b: alarm since" in g.sentence()
     assert repr(g).count("\n") == 2
-    assert len(sequence(g).to_dict()["concat"]) == 2
+    assert len(watch_history.figure_data(g).data.parts) == 2
     c = g.check()
     assert {v.group: v.verdict for v in c.verdicts} == {"a": "holds", "b": "fails"}
     assert c.verdict == "fails"

@@ -21,7 +21,7 @@ from trueness._core.figures import (
 )
 from trueness.counts.design import CANNOT
 from trueness.metrics.grammar import constraints
-from trueness.plots.answers import sequence
+from trueness.plots import watch_history
 from trueness.threshold.cost_figures import region
 
 HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
@@ -616,12 +616,12 @@ def test_a_tree_that_is_sure_of_itself_is_drawn(rng):
 def test_a_watch_names_its_batches_and_marks_the_alarm():
     w = trueness.watch(metric="recall", threshold=0.5, at_least=0.8)
     with pytest.raises(NotEnoughCases, match="needs a batch with cases"):
-        sequence.figure_data(w)
+        watch_history.figure_data(w)
     for week in range(12):
         found = 88 if week < 6 else 60
         t = Tally([0.9, 0.1], neg=[20, 180], pos=[found, 100 - found])
         w.update(t, name=f"week {week}")
-    figure = sequence.figure_data(w)
+    figure = watch_history.figure_data(w)
     ticks = figure.data.x.ticks
     assert [place for place, _ in ticks] == list(range(1, 13))
     assert [text for _, text in ticks] == [f"week {k}" for k in range(12)]
@@ -630,7 +630,7 @@ def test_a_watch_names_its_batches_and_marks_the_alarm():
     (alarm,) = (r for r in rows(figure, -1) if r["curve"] == "alarm")
     assert alarm["look"] == int(w.since.split()[1]) + 1
     drawn = {line.name for line in (*figure.data.bands, *figure.data.guides)}
-    assert {"bound", "limits of all so far"} <= drawn
+    assert {"bound", "interval of all so far"} <= drawn
 
 
 # what every figure takes

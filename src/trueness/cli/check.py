@@ -340,7 +340,7 @@ def check_command(
     finding = requirements(checked, counts_note, undecided or agreed.undecided)
     return answered(
         finding,
-        chart=lambda: trueness.plots.answers.verdict_lines.figure_data(checked),
+        chart=lambda: trueness.plots.check_verdicts.figure_data(checked),
         about=about_data,
         code=finding.numbers["exit_code"],
         contract=contract,

@@ -234,7 +234,7 @@ def watch_command(
 
     return answered(
         still_good(watch, cases_note(counts), watch.looks > batches_before),
-        chart=lambda: trueness.plots.answers.sequence.figure_data(watch),
+        chart=lambda: trueness.plots.watch_history.figure_data(watch),
         about=about(Request(source, chosen, source.rows, 0.95, 0), counts),
         code=ALARM if watch.alarm else 0,
     )

@@ -57,7 +57,7 @@ INK = "#1b1f24"
 ACCENT = "#c14f00"
 DASHES = ("--", ":", "-.")
 AROUND_A_LINE, BY_ITSELF = 0.18, 0.4  # how opaque areas are
-MOST_IN_LEGEND = 6  # entries inside the axes; more stand below them
+MOST_IN_LEGEND = 4  # entries inside the axes; more stand below them
 LONGEST_IN_LEGEND = 48
 FEW_POINTS = 20  # more are drawn small
 SHORT_NAME = 16
@@ -329,7 +329,8 @@ def _set_axis(ax: Axes, side: str, axis: Axis) -> None:
         places, texts = zip(*axis.ticks, strict=True)
         set_ticks(places, texts)
         if side == "x" and sum(map(len, texts)) > 50:
-            ax.tick_params("x", labelrotation=30)
+            for label in ax.get_xticklabels():
+                label.set(rotation=30, horizontalalignment="right")
     elif not axis.title:  # a density has no scale that anybody reads
         set_ticks([])
 
@@ -338,9 +339,7 @@ def _draw_legend(ax: Axes, figure: Curves, entries: int) -> None:
     if _entries_below(figure):
         ax.legend(loc="upper left", bbox_to_anchor=(-0.02, -0.17), frameon=False)
         return
-    # a ROC curve leaves the lower right corner free
-    is_roc = (figure.x.name, figure.y.name) == ("fpr", "tpr")
-    ax.legend(loc="lower right" if is_roc else "best")
+    ax.legend(loc="lower right" if _is_roc(figure) else "best")
 
 
 def _entries_below(figure: Curves) -> int:
@@ -351,7 +350,13 @@ def _entries_below(figure: Curves) -> int:
     if single_points and not figure.lines and _named_directly(names):
         return 0
     too_long = max(map(len, names), default=0) > LONGEST_IN_LEGEND
-    return len(names) if len(names) > MOST_IN_LEGEND or too_long else 0
+    # a ROC curve leaves the lower right corner free
+    room = 2 * MOST_IN_LEGEND if _is_roc(figure) else MOST_IN_LEGEND
+    return len(names) if len(names) > room or too_long else 0
+
+
+def _is_roc(figure: Curves) -> bool:
+    return (figure.x.name, figure.y.name) == ("fpr", "tpr")
 
 
 # points with names

@@ -285,7 +285,7 @@ def judge_labels(found: Rate, panel: Panel, **look: Unpack[Style]) -> Shown:
 
 
 @picture
-def verdict_lines(found: Check, **look: Unpack[Style]) -> Shown:
+def check_verdicts(found: Check, **look: Unpack[Style]) -> Shown:
     """Where does each interval lie relative to its bound?
 
     What was counted, and has no interval, is left out.
@@ -300,7 +300,7 @@ def verdict_lines(found: Check, **look: Unpack[Style]) -> Shown:
 
 
 @picture
-def sequence(found: Watch, **look: Unpack[Style]) -> Shown:
+def watch_history(found: Watch, **look: Unpack[Style]) -> Shown:
     """What did each batch show, and since when is there an alarm?
 
     Each group has a panel of its own.
@@ -346,6 +346,6 @@ def _batches(found: Watch) -> Curves:
             sides = {"low": np.full(2, y.low), "high": np.full(2, y.high)}
             began = {"look": np.array([first - 0.5, last + 0.5]), **sides}
             guides.insert(0, Line("the change began here", began))
-    band = Line("limits of all so far", {"look": look, "low": low, "high": high})
+    band = Line("interval of all so far", {"look": look, "low": low, "high": high})
     marks = (tuple(guides), tuple(dots), tuple(rules))
     return Curves(found.what, x, y, (line,), (band,), *marks)
