@@ -161,7 +161,7 @@ REFUSED = {
     "nogold, share": ("nogold {} --vote y --vote g --prevalence 0.1", "as they came"),
     "judge": ("judge {} --judge y --weight w", "judge does not take weights"),
     "leaves": ("leaves {} -l y --node site --weight w", "leaves does not take"),
-    "readers": ("readers {} -l y -s p --cluster site", "readers does not take"),
+    "readers": ("readers {} -l y -s p --weight w", "readers does not take"),
     "shares": (
         "threshold {} -l y -s p --sampling case-control --maximize precision",
         "--prevalence 0.01",

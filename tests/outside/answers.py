@@ -274,11 +274,15 @@ def _partly_verified(
     return _estimate(record[metric])
 
 
-def _reader_study(**options: Any) -> Answers:
-    """Van Dyke's readings, which Trueness brings along."""
-    data = trueness.scan(trueness.samples.path("readers"))
+def _reader_study(data: Any = None, **options: Any) -> Answers:
+    """Readings by column; by default Van Dyke's, which Trueness brings along."""
+    if data is None:
+        data = trueness.scan(trueness.samples.path("readers"))
     study = trueness.reader_study(data, label="truth", score="rating", **options)
-    return _pair(study) | {"p_value": study.p_value}
+    return _pair(study) | {
+        "p_value": study.p_value,
+        "statistic_of_all": study.statistic,
+    }
 
 
 CALLS: dict[str, Callable[..., Answers]] = {

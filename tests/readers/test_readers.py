@@ -297,8 +297,8 @@ def test_perfect_readers_on_the_logit_scale():
     data = few_faults(lambda r, c: 4 < c < 6 + r % 3)
     found = trueness.reader_study(data, reference="logit", margin=0.3)
     one = found.means[0]  # 5 + 5 cases without a fault
-    wilson = stats.binomtest(5, 5).proportion_ci(method="wilson")
-    assert (one.low, one.high) == pytest.approx((wilson.low, 1))
+    alone = trueness.auc(trueness.Tally([2, 1], pos=[5, 0], neg=[0, 5]))
+    assert one.ci == pytest.approx(alone.ci)
     plain, logit = (
         trueness.reader_study(data, reference=way).pairs[0].difference
         for way in ("student", "logit")
@@ -316,11 +316,12 @@ def test_perfect_readers_on_the_logit_scale():
 
 
 def test_readers_without_a_fault_leave_a_width():
-    """By hand: Wilson's interval of the smaller class, and Zou and Donner's of two."""
+    """Newcombe's interval of an AUC, Wilson's of rates, Zou and Donner's of two."""
     data = few_faults(lambda r, c: False)
     wilson = lambda n: binomial.wilson(n, n, 0.95)[0]  # noqa: E731
+    alone = trueness.auc(trueness.Tally([2, 1], pos=[5, 0], neg=[0, 5]))
     for metric, low in (
-        ("auc", wilson(5)),
+        ("auc", alone.low),
         ("recall", wilson(5)),
         ("youden", 2 * wilson(10) - 1),
     ):

@@ -93,7 +93,7 @@ def readers_command(
     missing_scores: options.MissingScores = None,
     strict: options.Strict = False,
     weight: Annotated[str | None, options.unsupported("--weight")] = None,
-    cluster: Annotated[str | None, options.unsupported("--cluster")] = None,
+    cluster: options.Cluster = None,
     sampling: Annotated[str | None, options.unsupported("--sampling")] = None,
     prevalence: Annotated[str | None, options.unsupported("--prevalence")] = None,
     unlabelled: Annotated[str | None, options.unsupported("--unlabelled")] = None,
@@ -112,7 +112,6 @@ def readers_command(
         "readers",
         "reader_study",
         weight=weight,
-        cluster=cluster,
         sampling=sampling,
         prevalence=prevalence,
         unlabelled=unlabelled,
@@ -131,7 +130,9 @@ def readers_command(
     chosen = request.chosen
     rating = chosen.scores[0]
     with naming_rows_without_score(request), progress("Comparing", unit=""):
-        columns = (reader, treatment, case, str(chosen.label), rating)
+        columns = [reader, treatment, case, str(chosen.label), rating]
+        if cluster is not None:
+            columns.append(cluster)
         study = trueness.reader_study(
             request.source.only(columns).to_arrow_table(),
             label=chosen.label,
@@ -139,6 +140,7 @@ def readers_command(
             reader=reader,
             treatment=treatment,
             case=case,
+            cluster=cluster,
             positive=chosen.positive,
             metric=metric,
             threshold=threshold,

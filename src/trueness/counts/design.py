@@ -165,7 +165,7 @@ _REFUSED = (
     ("leaves", "weight cluster", _EXACT),
     ("jeffreys_test", "weight cluster unlabelled", _LIKELIHOOD),
     ("jeffreys_test", "sampling prevalence", _ESTIMATED),
-    ("reader_study", "weight cluster sampling prevalence", _STUDY),
+    ("reader_study", "weight sampling prevalence", _STUDY),
     ("rater_agreement", "weight", _ITEMS),
     ("rater_agreement", "sampling prevalence", _RATED),
     ("watch", "weight cluster", _ONE_BY_ONE),

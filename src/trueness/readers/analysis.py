@@ -21,10 +21,10 @@ from trueness._core.solvers import bisect
 from trueness.comparison.results import Pair, adjusted, asked_margin, judged
 from trueness.inference.estimates import estimate_from_interval
 from trueness.inference.intervals import interval_from_variance, interval_on_open_scale
-from trueness.inference.variance import VarianceEstimate
+from trueness.inference.variance import ClassSizes, VarianceEstimate
 from trueness.metrics.algebra import Metric
 from trueness.readers.covariances import COVARIANCES, one_shot_standard_error
-from trueness.readers.design import ROLES, Readings, collect_readings
+from trueness.readers.design import CLUSTER, ROLES, Readings, collect_readings
 from trueness.readers.endpoints import Endpoint, choose_endpoint
 from trueness.readers.model import (
     BEHRENS_FISHER,
@@ -181,8 +181,9 @@ def reader_study(
         Confidence level of the intervals.
     **columns
         ``reader``, ``treatment``, ``case``, ``label``, ``score``: names of the columns
-        (or columns), where these have other names; and ``positive``, the label that
-        is positive, where labels are not 0 and 1.
+        (or columns), where these have other names; ``positive``, the label that is
+        positive, where labels are not 0 and 1; and ``cluster``, such as the patient,
+        where cases (lesions, regions) of one cluster are not independent.
 
     Examples
     --------
@@ -206,7 +207,8 @@ def reader_study(
     _options.choice(pairs, ("own", "pooled"), "pairs")
     _options.choice(reference, ("student", "logit", BEHRENS_FISHER), "reference")
     own_options = [*signature(reader_study).parameters][1:-1]
-    _options.options(columns, [*ROLES, "positive", *own_options], "reader_study")
+    known = [*ROLES, CLUSTER, "positive", *own_options]
+    _options.options(columns, known, "reader_study")
 
     readings = collect_readings(data, columns)
     endpoint = choose_endpoint(metric, threshold)
@@ -214,12 +216,13 @@ def reader_study(
         raise InputError(
             'covariance="gallas" is for random readers and cases; leave fixed= out.'
         )
+    _check_clusters(readings, covariance)
     model = fit_model(readings, endpoint, covariance)
     _check_enough_readers(model, fixed)
 
     method = _method_in_words(covariance, reference)
     interval_of_mean = _interval_of_mean_by(
-        endpoint, _effective_cases(readings, endpoint, fixed), reference
+        endpoint, _variance_of_constant(readings, endpoint, fixed), reference
     )
     means = tuple(
         _mean_of_treatment(
@@ -297,6 +300,25 @@ def reader_study(
     )
 
 
+def _check_clusters(readings: Readings, covariance: str) -> None:
+    """Refuse clusters where a covariance counts single cases, or where there is one."""
+    if readings.cluster is None:
+        return
+    if covariance not in ("jackknife", "delong"):
+        raise InputError(
+            f'covariance="{covariance}" is for independent cases; found cluster=.',
+            option="covariance",
+            choices=("jackknife", "delong"),
+            example="jackknife",
+        )
+    fewest = min(readings.numbers_of_units)
+    if fewest < 2:
+        raise NotEnoughCases(
+            "Each class needs cases of at least two clusters; found one cluster with "
+            "cases of a class."
+        )
+
+
 def _check_enough_readers(model: ReaderModel, fixed: str | None) -> None:
     """Refuse random readers of whom a treatment has one."""
     fewest = min(model.readers_per_treatment)
@@ -324,20 +346,23 @@ def _assumption_in_words(fixed: str | None) -> str:
     return f"{readers}, {cases}"
 
 
-def _effective_cases(
+def _variance_of_constant(
     readings: Readings, endpoint: Endpoint, fixed: str | None
-) -> float:
-    """Return how many cases a mean rests on where nothing varies.
+) -> VarianceEstimate:
+    """Return on how many units a mean rests where nothing varies: clusters or cases.
 
-    Readers who agree count as one; an AUC has no more cases than its smaller class.
+    Readers who agree count as one. An AUC then has the interval of :func:`auc`.
     """
-    sizes = readings.class_sizes
     if fixed == "cases":
         n_readers = len(readings.readers)
-        sizes = (n_readers, n_readers)
+        return VarianceEstimate(0.0, math.inf, n_readers)
+
+    n_pos, n_neg = readings.numbers_of_units
     if endpoint.name == "auc":
-        return min(sizes)
-    return float(np.dot(sizes, endpoint.depends))
+        sizes = ClassSizes(n_pos, n_neg, n_pos, n_neg)
+        return VarianceEstimate(0.0, math.inf, min(n_pos, n_neg), roc_sizes=sizes)
+    n_units = float(np.dot((n_pos, n_neg), endpoint.depends))
+    return VarianceEstimate(0.0, math.inf, n_units)
 
 
 # of a mean, its standard error, and how many of them: the ends of its interval
@@ -345,7 +370,7 @@ IntervalOfMean = Callable[[float, float, float], tuple[float, float]]
 
 
 def _interval_of_mean_by(
-    endpoint: Endpoint, n_cases: float, reference: str
+    endpoint: Endpoint, constant: VarianceEstimate, reference: str
 ) -> IntervalOfMean:
     """Return a function that puts an interval around a mean over readers."""
     lowest, highest = endpoint.range
@@ -356,8 +381,7 @@ def _interval_of_mean_by(
         if standard_error == 0:
             # as so many cases have that are all alike
             level = 2 * NormalDist().cdf(z) - 1
-            variance = VarianceEstimate(0.0, math.inf, n_cases)
-            interval = interval_from_variance(value, variance, endpoint.range, level)
+            interval = interval_from_variance(value, constant, endpoint.range, level)
             return interval.low, interval.high
         half_width = z * standard_error
         if reference == "logit":

@@ -40,7 +40,10 @@ def jackknife(readings: Readings, endpoint: Endpoint) -> Floats:
     """Return the jackknife covariance: one case at a time is left out.
 
     The sample of a sensitivity is the positives alone, of a specificity the negatives.
+    Where cases belong to clusters, one cluster at a time is left out.
     """
+    if readings.cluster is not None:
+        return _jackknife_of_clusters(readings, endpoint, readings.cluster)
     results = row_results(readings, endpoint)
     # a case that a row has not read does not change its result
     values = np.repeat(results[:, None], readings.score.shape[1], axis=1)
@@ -65,6 +68,37 @@ def jackknife(readings: Readings, endpoint: Endpoint) -> Floats:
         return np.asarray(covariance * _have_common_cases(readings))
 
 
+def _jackknife_of_clusters(
+    readings: Readings, endpoint: Endpoint, cluster: Array
+) -> Floats:
+    """Return the jackknife covariance: one cluster at a time is left out."""
+    depends_on_positives, depends_on_negatives = endpoint.depends
+    in_sample = np.where(readings.positive, depends_on_positives, depends_on_negatives)
+    clusters = np.unique(cluster[in_sample])
+
+    values = np.empty((len(readings.score), clusters.size))
+    for row, score in enumerate(readings.score):
+        for column, left_out in enumerate(clusters):
+            kept = ~np.isnan(score) & (cluster != left_out)
+            values[row, column] = endpoint.value(
+                score[kept & readings.positive], score[kept & ~readings.positive]
+            )
+
+    n = clusters.size
+    with np.errstate(invalid="ignore"):  # an undefined ratio: `fit_model` says so
+        centered = values - values.mean(axis=1, keepdims=True)
+        covariance = (n - 1) / n * centered @ centered.T
+        return np.asarray(covariance * _have_common_units(readings, cluster))
+
+
+def _have_common_units(readings: Readings, cluster: Array) -> Array:
+    """Return which rows have read cases of a common cluster."""
+    of_cluster = np.eye(int(cluster.max()) + 1, dtype=np.int64)[cluster]
+    was_read = readings.was_read.astype(np.int64) @ of_cluster > 0
+    was_read = was_read.astype(np.int64)
+    return np.asarray(was_read @ was_read.T > 0)
+
+
 def _have_common_cases(readings: Readings) -> Array:
     """Return which rows have read a case in common; others have covariance 0."""
     was_read = readings.was_read.astype(np.int64)
@@ -72,10 +106,51 @@ def _have_common_cases(readings: Readings) -> Array:
 
 
 def delong(readings: Readings, endpoint: Endpoint) -> Floats:
-    """Return the covariance of placement values (DeLong et al. 1988), by class."""
+    """Return the covariance of placement values (DeLong et al. 1988), by class.
+
+    Where cases belong to clusters, that of their sums by cluster (Obuchowski 1997).
+    """
+    if readings.cluster is not None:
+        return _obuchowski(readings, endpoint, readings.cluster)
     of_positives = _placement_covariance(readings, endpoint, readings.positive, axis=1)
     of_negatives = _placement_covariance(readings, endpoint, ~readings.positive, axis=0)
     return of_positives + of_negatives
+
+
+def _obuchowski(readings: Readings, endpoint: Endpoint, cluster: Array) -> Floats:
+    r"""Return the covariance of sums of placements by cluster (Obuchowski 1997).
+
+    .. math:: \frac{I_1}{I_1 - 1} \frac{S_{10}}{M^2} + \frac{I_0}{I_0 - 1}
+        \frac{S_{01}}{N^2} + \frac{I}{I - 1} \frac{S_{11} + S_{11}'}{MN}
+
+    with sums over clusters of products of what their M positives and N negatives
+    deviate; I clusters, :math:`I_1` with a positive and :math:`I_0` with a negative.
+    """
+    of_positives = _deviations_by_cluster(readings, endpoint, cluster, positives=True)
+    of_negatives = _deviations_by_cluster(readings, endpoint, cluster, positives=False)
+    with_positive, with_negative = readings.numbers_of_units
+    clusters = np.unique(cluster).size
+
+    between = of_positives @ of_negatives.T
+    return np.asarray(
+        of_positives @ of_positives.T * (with_positive / (with_positive - 1))
+        + of_negatives @ of_negatives.T * (with_negative / (with_negative - 1))
+        + (between + between.T) * (clusters / (clusters - 1))
+    )
+
+
+def _deviations_by_cluster(
+    readings: Readings, endpoint: Endpoint, cluster: Array, *, positives: bool
+) -> Floats:
+    """Return, by row and cluster, how far the placements of a class are off, over n."""
+    in_class = readings.positive if positives else ~readings.positive
+    sums = np.zeros((len(readings.score), int(cluster.max()) + 1))
+    for row, was_read in enumerate(readings.was_read):
+        kernel = endpoint.kernel(*_scores_by_class(readings, row))
+        placements = kernel.mean(axis=1 if positives else 0)
+        deviations = (placements - placements.mean()) / placements.size
+        np.add.at(sums[row], cluster[was_read & in_class], deviations)
+    return sums
 
 
 def _placement_covariance(

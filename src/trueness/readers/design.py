@@ -19,6 +19,8 @@ from trueness._core.imports import handler
 
 # what the columns of the data hold; the first three name the levels of the design
 ROLES = ("reader", "treatment", "case", "label", "score")
+# a column that need not be there: which cases belong together
+CLUSTER = "cluster"
 
 
 class Readings(NamedTuple):
@@ -31,12 +33,22 @@ class Readings(NamedTuple):
     positive: Array  # of each case
     score: Floats  # (rows, cases), NaN where not read
     n_without_score: int = 0  # readings that were left out
+    cluster: Array | None = None  # of each case; None where each is its own
 
     @property
     def class_sizes(self) -> tuple[int, int]:
         """Count the positive and the negative cases."""
         n_pos = int(self.positive.sum())
         return n_pos, self.positive.size - n_pos
+
+    @property
+    def numbers_of_units(self) -> tuple[int, int]:
+        """Count the units with a positive, and with a negative: clusters or cases."""
+        if self.cluster is None:
+            return self.class_sizes
+        with_positive = np.unique(self.cluster[self.positive]).size
+        with_negative = np.unique(self.cluster[~self.positive]).size
+        return with_positive, with_negative
 
     @property
     def was_read(self) -> Array:
@@ -112,6 +124,7 @@ class Readings(NamedTuple):
             reader=reader,
             positive=self.positive[cases],
             score=self.score[np.ix_(rows, cases)],
+            cluster=None if self.cluster is None else self.cluster[cases],
         )
 
 
@@ -153,14 +166,17 @@ def collect_readings(data: object, arguments: Mapping[str, Any]) -> Readings:
         positive=positive,
         score=score,
         n_without_score=n_without_score,
+        cluster=_cluster_of_each_case(cases, case, columns.get(CLUSTER)),
     )
     _check_both_classes_read(readings)
     return readings
 
 
 def _columns_by_role(data: object, arguments: Mapping[str, Any]) -> dict[str, Array]:
-    """Return the five columns: of the data, or arrays that were passed themselves."""
+    """Return the columns: of the data, or arrays that were passed themselves."""
     sources = {role: arguments.get(role, role) for role in ROLES}
+    if arguments.get(CLUSTER) is not None:
+        sources[CLUSTER] = arguments[CLUSTER]
     names = [source for source in sources.values() if isinstance(source, str)]
     columns_of_data = handler("columns_of")(data, names) if names else {}
     as_array = handler("column")
@@ -199,7 +215,7 @@ def _without_unread(columns: Mapping[str, Array]) -> tuple[dict[str, Array], int
 
 def _check_complete(columns: Mapping[str, Array]) -> None:
     """Refuse readings without a reader, treatment, case or label."""
-    for role in ROLES[:-1]:
+    for role in [role for role in columns if role != "score"]:
         missing = _column_checks.missing(columns[role])
         if missing.any():
             raise InputError(
@@ -265,6 +281,26 @@ def _label_of_each_case(cases: Array, case: Array, label: Array) -> Array:
             f"them as text."
         )
     return positive
+
+
+def _cluster_of_each_case(
+    cases: Array, case: Array, cluster: Array | None
+) -> Array | None:
+    """Return the cluster of each case; None where each case is one of its own."""
+    if cluster is None:
+        return None
+    _, number = _levels(cluster)
+    of_case = np.zeros(cases.size, dtype=np.int64)
+    of_case[case] = number
+    contradicted = of_case[case] != number
+    if contradicted.any():
+        first = cases[case[contradicted][0]]
+        raise InputError(
+            f"Every case belongs to one cluster; case {first} has readings in two. "
+            "Name the cases so that no two clusters share a name of a case.",
+            option="cluster",
+        )
+    return of_case
 
 
 def _repeated_cells(cell: Array) -> Array:
