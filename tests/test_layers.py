@@ -26,6 +26,7 @@ ROOMS = [
     ["data"],
     ["scale", "spark"],
     ["monitoring"],
+    ["declarations"],
     ["findings", "gpu"],
     ["reports"],
     ["plots"],

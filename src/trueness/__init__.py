@@ -48,6 +48,8 @@ How good is a model by cross-validation?
     cross_validate
 What do I show to others?
     report
+Can a number be checked without the data?
+    declare verify
 Is it good enough, and does it stay so?
     check watch load_watch psi
 How good is it today, when there are no labels?
@@ -104,6 +106,10 @@ _register_handlers(
         "column": "trueness.data.columns",
         "columns_of": "trueness.data.engines",
         "count_arguments": "trueness.data.arguments",
+        "declaration_markdown": "trueness.declarations.markdown",
+        "declaration_page": "trueness.declarations.page",
+        "declaration_text": "trueness.declarations.json_format",
+        "declaration_to_json": "trueness.declarations.json_format",
         "device_panel": "trueness.gpu.passes",
         "device_tally": "trueness.gpu.counting",
         "explained": "trueness._core.checks.options",

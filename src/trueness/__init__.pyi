@@ -67,6 +67,8 @@ from trueness.data.multiclass import (
 from trueness.data.storage import read_panel as read_panel, read_tally as read_tally
 from trueness.data.study_tables import read_studies as read_studies
 from trueness.data.verdict_logs import read_verdicts as read_verdicts
+from trueness.declarations.declaring import declare as declare
+from trueness.declarations.verification import verify as verify
 from trueness.ensembles.combiners import (
     COMBINERS as COMBINERS,
     best_single as best_single,

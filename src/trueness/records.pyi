@@ -13,6 +13,10 @@ from trueness.counts.folds import Folds as Folds
 from trueness.data.first_look import Look as Look
 from trueness.data.horizons import HorizonLabels as HorizonLabels
 from trueness.data.verdict_logs import VerdictLog as VerdictLog
+from trueness.declarations.records import (
+    Declaration as Declaration,
+    Verification as Verification,
+)
 from trueness.ensembles.combiners import FiDEL as FiDEL
 from trueness.ensembles.ranks import CorrelatedFiDEL as CorrelatedFiDEL
 from trueness.ensembles.crossfit import CombinerComparison as CombinerComparison

@@ -1,5 +1,6 @@
 """Requirements about a site that was not seen."""
 
+import numpy as np
 import pytest
 
 import trueness
@@ -112,3 +113,46 @@ def test_one_tally_has_no_sites():
 def test_a_watch_has_no_next_site():
     with pytest.raises(trueness.InputError, match="not at the next site"):
         trueness.watch("recall >= 0.8 at 0.3 at the next site")
+
+
+def test_in_every_column_is_required_of_each_group():
+    by_words = trueness.check(
+        GOOD["site 0"], "recall >= 0.5 at 0.5 in every site", groups={"site": GOOD}
+    )
+    by_field = trueness.check(
+        GOOD["site 0"], "recall >= 0.5 at 0.5 by site", groups={"site": GOOD}
+    )
+
+    assert by_words == by_field
+    assert len(by_words.verdicts) == len(GOOD)
+
+
+def test_the_next_site_needs_no_column_when_there_is_one():
+    named = trueness.check(
+        GOOD["site 0"], "recall >= 0.8 at 0.5 at the next site by hospital",
+        groups={"hospital": GOOD},
+    )  # fmt: skip
+
+    unnamed = trueness.check(
+        GOOD["site 0"], "recall >= 0.8 at 0.5 at the next site",
+        groups={"hospital": GOOD},
+    )  # fmt: skip
+
+    assert unnamed.verdicts == named.verdicts
+
+
+def test_bins_leave_the_next_site_open():
+    rng = np.random.default_rng(0)
+    label = rng.random(4000) < 0.4
+    score = rng.normal(label, 1)
+    sites = trueness.tally(label, score, by=np.arange(4000) % 8)
+    whole = trueness.tally(label, score)
+    in_bins = {name: tally.bin(4) for name, tally in sites.items()}
+    claim = "auc >= 0.6 at the next site"
+
+    exact = trueness.check(whole, claim, groups={"site": sites})
+    binned = trueness.check(whole, claim, groups={"site": in_bins})
+
+    assert exact.verdict == "holds"
+    assert binned.verdict == "cannot tell yet"
+    assert "in bins" in binned.verdicts[0].reason

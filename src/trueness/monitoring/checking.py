@@ -12,7 +12,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, reduce
 from itertools import combinations
 from operator import add
@@ -85,7 +85,8 @@ def check(
         Sentences such as ``"auc >= 0.8"`` and ``"recall >= 0.9 at 0.3"``, or tables of
         fields (:class:`trueness.monitoring.requirements.Requirement`); one or many. A
         threshold may be a :class:`trueness.Rule`, or the file of one that was saved.
-        ``"recall >= 0.8 at the next site"`` is about a site that was not seen: the
+        ``"auc >= 0.8 in every site"`` is required of each group of that column, and
+        ``"recall >= 0.8 at 0.3 at the next site"`` of a site that was not seen: the
         prediction interval of :func:`across_sites` decides.
     baseline
         A tally of other cases (unpaired) for ``not_worse_than="baseline"``; where the
@@ -249,6 +250,8 @@ def _groups(
     r: Requirement, whole: Evidence, groups: Mapping[str, Mapping[str, Evidence]]
 ) -> Mapping[str, Evidence]:
     every = groups.get("")
+    if r.next_site and r.by is None and every is None:
+        r = replace(r, by=_column_of_sites(groups))
     by_group = isinstance(r.threshold, Rule) and r.threshold.groups
     if r.by is None and (every is not None or not by_group):
         return {"": whole} if every is None else every
@@ -259,6 +262,13 @@ def _groups(
         f"{r} needs groups. Pass a mapping from group to tally, as "
         f"trueness.tally(frame, label=..., score=..., by={r.by or 'group'!r}) gives."
     )
+
+
+def _column_of_sites(groups: Mapping[str, Mapping[str, Evidence]]) -> str | None:
+    """Return the column that tells sites apart: ``site``, or the only one."""
+    if "site" in groups or len(groups) != 1:
+        return "site" if "site" in groups else None
+    return next(iter(groups))
 
 
 def _claims(r: Requirement, group: str, cases: Evidence) -> Iterator[Claim]:

@@ -6,8 +6,12 @@ from collections.abc import Mapping
 from functools import cache
 
 from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing
+from trueness.counts.values import Tally
+from trueness.metrics.grammar import metric
 from trueness.monitoring.requirements import Requirement
 from trueness.monitoring.verdicts import SITES, Counted, Interval, Limits, measure_of
+from trueness.scale.certificates import bounds
 from trueness.sites.across import FEWEST_SITES, AcrossSites, across_sites
 from trueness.sites.values import STATISTICS
 from trueness.threshold.rule import Rule
@@ -25,23 +29,52 @@ def next_site_limits(
         )
     threshold = requirement.threshold
 
+    in_bins = [
+        site
+        for site, counts in counts_by_site.items()
+        if isinstance(counts, Tally)
+        and counts.binned
+        and _is_inexact(requirement.metric, counts, threshold)
+    ]
+
     def limits(alpha: float) -> Interval:
+        if in_bins:
+            return _undecided(
+                len(counts_by_site),
+                "the scores were counted in bins, which leave the values of sites open "
+                f"({listing(in_bins, 3)}). Count the scores themselves.",
+            )
         answer = _across(requirement.metric, counts_by_site, threshold, 1 - 2 * alpha)
         prediction = answer.prediction
         number = len(answer.weights)
         if prediction is None:
-            why = (
+            return _undecided(
+                number,
                 f"the next site cannot be known from fewer than {FEWEST_SITES} sites "
-                "with a value."
-            )
-            return Interval(
-                float("nan"), float("nan"), float("nan"), number, SITES, why
+                "with a value.",
             )
         return Interval(
             prediction.value, prediction.low, prediction.high, number, SITES
         )
 
     return cache(limits)
+
+
+def _undecided(sites: int, reason: str) -> Interval:
+    """Return an interval that decides nothing."""
+    unknown = float("nan")
+    return Interval(unknown, unknown, unknown, sites, SITES, reason)
+
+
+def _is_inexact(name: str, counts: Tally, threshold: float | None) -> bool:
+    """Do the bins of a site leave open what the value of a measure is?"""
+    measure = measure_of(name)
+    if measure is not None:
+        return measure.ask(counts, level=0.95).bounds is not None
+    if threshold is None:
+        return False  # verdicts, which have one cut
+    certain = bounds(metric(name), counts, threshold=threshold)
+    return bool(certain.low < certain.high)
 
 
 def _across(

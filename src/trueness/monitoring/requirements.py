@@ -1,8 +1,9 @@
 """What is required? A sentence, a table or a contract becomes a :class:`Requirement`.
 
-``"auc >= 0.8"``, ``"recall >= 0.9 at rule.json by site"``, or the fields by name; gates
-and watches read the same. A contract is a TOML file with the columns and a list of
-requirements (``[[require]]``); its JSON Schema is ``docs/contract.schema.json``.
+``"auc >= 0.8 in every site"``, ``"recall >= 0.9 at 0.3 at the next site"``, or the
+fields by name; gates, watches and declarations read the same. A contract is a TOML file
+with the columns and a list of requirements (``[[require]]``); its JSON Schema is
+``docs/contract.schema.json``.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _PERCENT = re.compile(rf"{_REAL}\s*%")
 _TEXT = re.compile(
     rf"\s*(?P<metric>.+?)\s*(?P<sign>>=|<=|>|<)\s*(?P<bound>{_REAL}\s*%?)"
     rf"(?:\s+at\s+(?P<threshold>{_REAL}|\S+\.json))?"
-    r"(?P<next_site>\s+at\s+the\s+next\s+site)?(?:\s+by\s+(?P<by>\w+))?\s*"
+    r"(?P<next_site>\s+at\s+the\s+next\s+site)?(?:\s+(?:by|in\s+every)\s+(?P<by>\w+))?\s*"
 )
 
 

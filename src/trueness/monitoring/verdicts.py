@@ -279,7 +279,7 @@ def limits_of(
             return _of_metric(name, t, threshold or 0.0, level)
         estimate = measure.ask(t, level=level, **({} if fpr is None else {"fpr": fpr}))
         interval = _interval(estimate, t)
-        return _allowing_for_bins(interval, estimate.bounds)
+        return allow_for_bins(interval, estimate.bounds, measure.range)
 
     return cache(limits)
 
@@ -295,10 +295,15 @@ def _single_threshold(rule: Rule) -> float:
     return float(rule.cuts()[1])
 
 
-def _allowing_for_bins(interval: Interval, bounds: object) -> Interval:
+def allow_for_bins(
+    interval: Interval,
+    bounds: object,
+    ends: tuple[float, float] = (-inf, inf),
+) -> Interval:
     """Move both ends as far as the bins leave the value open.
 
     ``bounds`` are those that certainly hold the exact value; None where it is known.
+    ``ends`` are the smallest and the largest value that is possible.
     """
     if bounds is None:
         return interval
@@ -311,8 +316,8 @@ def _allowing_for_bins(interval: Interval, bounds: object) -> Interval:
 
     least, most = bounds
     return interval._replace(
-        low=interval.low - (interval.value - least),
-        high=interval.high + (most - interval.value),
+        low=max(interval.low - (interval.value - least), ends[0]),
+        high=min(interval.high + (most - interval.value), ends[1]),
     )
 
 
@@ -336,7 +341,7 @@ def _of_metric(name: str, t: Tally, threshold: float, level: float) -> Interval:
         interval = Interval(e.value, e.low, e.high, n, told)
     if not t.binned:
         return interval
-    return _allowing_for_bins(interval, _bounds_at(m, t, threshold))
+    return allow_for_bins(interval, _bounds_at(m, t, threshold), m.range)
 
 
 def _bounds_at(m: Metric, t: Tally, threshold: float) -> object:

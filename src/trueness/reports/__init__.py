@@ -16,7 +16,6 @@ import base64
 import hashlib
 import json
 import os
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -31,6 +30,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.files import replacing
 from trueness._core.imports import required as _required
 from trueness._core.records import json_value
+from trueness._core.times import build_day
 from trueness.counts.answers import of_counts
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Panel, Tally
@@ -231,22 +231,6 @@ def write_page(page: Page, path: str | os.PathLike[str]) -> Report:
     return Report(Path(os.fsdecode(path)), len(text))
 
 
-def _seconds_since_epoch() -> float:
-    """Return the time of the report: now, or what a reproducible build asks for."""
-    build_time = os.environ.get("SOURCE_DATE_EPOCH")
-    if not build_time:
-        return time.time()
-    try:
-        seconds = float(build_time)
-        time.gmtime(seconds)
-    except (ValueError, OverflowError, OSError):
-        raise InputError(
-            f"SOURCE_DATE_EPOCH must be a number of seconds since 1970; found "
-            f"{build_time!r}."
-        ) from None
-    return seconds
-
-
 def render(page: Page, version: str = __version__) -> str:
     """Write a page as HTML."""
     style, script = (file_of("style.css") + file_of("figure.css")), file_of("script.js")
@@ -255,7 +239,6 @@ def render(page: Page, version: str = __version__) -> str:
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
         "base-uri 'none'; form-action 'none'"
     )
-    day = time.gmtime(_seconds_since_epoch())
     text: str = environment().get_template("page.html.j2").render(
         page=page,
         version=version,
@@ -263,7 +246,7 @@ def render(page: Page, version: str = __version__) -> str:
         style=Markup(style),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own file
         data=embedded(page.slider),
-        date=time.strftime("%Y-%m-%d", day),
+        date=build_day(),
         **moving(page.slider),
     )  # fmt: skip
     return text

@@ -1,0 +1,322 @@
+"""Declare how good a classifier is, with counts from which anyone can check it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import Any
+
+from trueness import __version__
+from trueness._core.checks import options as _options
+from trueness._core.checks.cases import both_classes
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import described, listing
+from trueness._core.times import build_day
+from trueness.counts.answers import of_counts
+from trueness.counts.values import Panel, Tally
+from trueness.declarations.claims import judge_claims, read_claims
+from trueness.declarations.json_format import (
+    MOST_GROUPS,
+    MOST_THRESHOLDS,
+    declaration_from_json,
+    declaration_to_json,
+)
+from trueness.declarations.measurements import (
+    Measurement,
+    cross_tables,
+    measure_counts,
+    shown_number,
+)
+from trueness.declarations.private_bins import PrivateCounts, private_counts
+from trueness.declarations.reading import read_declaration
+from trueness.declarations.records import (
+    STATEMENTS,
+    Declaration,
+    Flow,
+    Privacy,
+    Provenance,
+)
+from trueness.evals.attempts import Attempts
+
+# a block of a file whose digest is computed
+_BLOCK = 1 << 20
+
+
+@of_counts
+def declare(
+    data: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    at: float | Sequence[float] = (),
+    claims: str | Iterable[str] = (),
+    statements: Mapping[str, str] | None = None,
+    groups: Mapping[str, Mapping[Any, Tally]] | None = None,
+    private: int = 5,
+    exact_table: bool = False,
+    edges: Any = None,
+    agreement: bool = False,
+    title: str = "Declaration of performance",
+    source: str | os.PathLike[str] | None = None,
+    without_score: Mapping[str, int] | None = None,
+    level: float = 0.95,
+) -> Declaration:
+    """Declaration of performance: numbers and claims with the counts that prove them.
+
+    Can a number be believed without the data? Every number here follows from counts
+    that are published with it, in bins that hide single cases. :func:`verify` checks
+    it, and so does the page itself in a browser.
+
+    Parameters
+    ----------
+    data
+        A tally, labels and scores, or a frame; a mapping from group to tally; or
+        attempts at items.
+    path
+        Where to write it: a page (.html), its data (.json) or Markdown (.md).
+    at
+        Thresholds in use. Bins have edges there, so that the 2x2 table is exact.
+    claims
+        Sentences such as ``"recall >= 0.9 at 0.3"``, ``"auc >= 0.8 in every site"`` or
+        ``"recall >= 0.8 at 0.3 at the next site"``, in the grammar of :func:`check`.
+    statements
+        What only the author can say: ``intended_use``, ``population``, ``dates``,
+        ``reference_standard``, ``threshold_choice``, ``unit`` and ``left_out``.
+    groups
+        From the name of a column to its tallies by group.
+    private
+        The smallest number of cases of each class in a bin (k). 1 publishes exact
+        counts.
+    exact_table
+        Publish the 2x2 table at each threshold even where a cell is below ``private``.
+    edges
+        The only places where bins may begin: scores, or another declaration, so that
+        the counts of both can be added without loss.
+    agreement
+        The comparator is no reference standard: positive and negative per cent
+        agreement in place of sensitivity and specificity (FDA 2007).
+    title, source
+        A title, and the file of the predictions, whose SHA-256 is stated.
+    without_score
+        How many rows had no score, by label: ``{"neg": 3, "pos": 1, "unknown": 0}``.
+    level
+        Confidence level of the intervals, and of the claims together.
+
+    Notes
+    -----
+    Verification shows that numbers and claims follow from the counts. It does not show
+    that the counts are true. Bins are not differential privacy: who knows all cases of
+    a bin but one learns that one.
+
+    Examples
+    --------
+    >>> import trueness
+    >>> t = trueness.Tally([0.9, 0.1], neg=[10, 190], pos=[99, 6])
+    >>> d = trueness.declare(t, at=0.5, claims="recall >= 0.85 at 0.5")
+    >>> d
+    Declaration: Declaration of performance (11 numbers)
+      holds            recall >= 0.85 at 0.5
+    >>> trueness.verify(d).verdict
+    'follows'
+    """
+    counts, by_column = _counts_and_groups(data, groups)
+    at_least = _options.whole_number(private, "private", at_least=1)
+    requirements = read_claims(claims)
+    thresholds = _thresholds(at, requirements)
+    published = _publish(counts, by_column, at_least, thresholds, exact_table, edges)
+    tallies = {column: group.tallies for column, group in published.groups.items()}
+    tallies = {column: names for column, names in tallies.items() if names}
+
+    stated = Declaration(
+        title=str(title),
+        statements=_statements(statements),
+        agreement=_options.yes_or_no(agreement, "agreement"),
+        counts=published.whole,
+        groups=tallies,
+        thresholds=thresholds,
+        level=_options.fraction(level, "level"),
+        flow=_flow(counts, without_score, at_least),
+        privacy=Privacy(
+            at_least,
+            published.hidden,
+            published.exposed,
+            {c: g.pooled for c, g in published.groups.items() if g.pooled},
+        ),
+        provenance=_provenance(source),
+        measured=(),
+        tables=tuple(cross_tables(published.whole, tallies, thresholds)),
+        claims=(),
+    )
+    stated = replace(
+        stated,
+        measured=_measured(stated, counts, by_column),
+        claims=judge_claims(stated, [text for text, _ in requirements]),
+    )
+    # what is stated is what a reader of the file reads, to the last digit
+    published_declaration = declaration_from_json(declaration_to_json(stated))
+    if path is not None:
+        published_declaration.write(path)
+    return published_declaration
+
+
+def _counts_and_groups(
+    data: Any, groups: Mapping[str, Mapping[Any, Tally]] | None
+) -> tuple[Any, dict[str, dict[str, Tally]]]:
+    """Return all cases, and the cases of each group by column."""
+    by_column = {
+        str(column): {str(name): tally for name, tally in tallies.items()}
+        for column, tallies in (groups or {}).items()
+    }
+    if isinstance(data, Mapping):
+        by_column["group"] = {str(name): tally for name, tally in data.items()}
+        data = reduce(add, data.values())
+    if isinstance(data, Panel):
+        raise InputError(
+            f"A declaration is about one classifier; found {listing(data.names)}. "
+            "Choose one of them.",
+            option="score",
+            choices=data.names,
+        )
+    if not isinstance(data, (Tally, Attempts)):
+        raise InputError(
+            f"declare needs labels and scores, or counts; found {described(data)}."
+        )
+    for column, tallies in by_column.items():
+        if len(tallies) > MOST_GROUPS:
+            raise InputError(
+                f"A declaration has at most {MOST_GROUPS} groups of a column; "
+                f"{column!r} has {len(tallies):,}.",
+                option="groups",
+            )
+    return data, by_column
+
+
+def _thresholds(
+    at: float | Sequence[float], requirements: Sequence[tuple[str, Any]]
+) -> tuple[float, ...]:
+    """Return the thresholds in use, and those of claims."""
+    several = at if isinstance(at, Iterable) else [at]
+    cuts = [_options.real_number(cut, "at") for cut in several]
+    cuts += [r.threshold for _, r in requirements if r.threshold is not None]
+    thresholds = tuple(dict.fromkeys(cuts))
+    if len(thresholds) > MOST_THRESHOLDS:
+        raise InputError(
+            f"A declaration has at most {MOST_THRESHOLDS} thresholds; found "
+            f"{len(thresholds)}.",
+            option="at",
+        )
+    return thresholds
+
+
+def _statements(statements: Mapping[str, str] | None) -> dict[str, str]:
+    """Return what the author says, in the order in which it is shown."""
+    said = {str(name): str(text) for name, text in (statements or {}).items()}
+    for name in said:
+        if name not in STATEMENTS:
+            raise InputError(
+                f"An author states {listing(STATEMENTS, 10)}; found {name!r}.",
+                option="statements",
+                choices=tuple(STATEMENTS),
+            )
+    return {name: said[name] for name in STATEMENTS if said.get(name)}
+
+
+def _publish(
+    counts: Any,
+    groups: Mapping[str, Mapping[str, Tally]],
+    at_least: int,
+    thresholds: Sequence[float],
+    exact_table: bool,
+    edges: Any,
+) -> PrivateCounts:
+    """Return the counts that are published."""
+    if isinstance(counts, Attempts):
+        # items of an evaluation are no persons: their counts are published as they are
+        return PrivateCounts(counts, {})  # type: ignore[arg-type]
+    both_classes(counts, "declare")
+    return private_counts(
+        counts,
+        groups,
+        at_least=at_least,
+        thresholds=thresholds,
+        exact_table=exact_table,
+        edges=_edges(edges),
+    )
+
+
+def _edges(edges: Any) -> list[float] | None:
+    """Return where bins may begin: scores, or the edges of another declaration."""
+    if edges is None:
+        return None
+    if isinstance(edges, (str, os.PathLike, Declaration)):
+        other = read_declaration(edges).counts
+        if isinstance(other, Attempts):
+            raise InputError("A declaration of attempts has no edges.", option="edges")
+        return [float(score) for score in other.score]
+    return [_options.real_number(edge, "edges") for edge in edges]
+
+
+def _measured(
+    stated: Declaration, counts: Any, groups: Mapping[str, Mapping[str, Tally]]
+) -> tuple[Measurement, ...]:
+    """Measure the published counts; what bins leave open is measured in the rows."""
+    of_counts_published = measure_counts(
+        stated.counts,
+        stated.groups,
+        thresholds=stated.thresholds,
+        level=stated.level,
+        agreement=stated.agreement,
+    )
+    of_rows = {
+        measurement.key: measurement.value
+        for measurement in measure_counts(
+            counts, groups, thresholds=(), level=stated.level
+        )
+    }
+    measured = []
+    for measurement in of_counts_published:
+        value = of_rows.get(measurement.key, measurement.value)
+        if measurement.bounds is not None and measurement.threshold is None:
+            # rounding must not carry the value over a bound
+            low, high = (shown_number(end) for end in measurement.bounds)
+            value = min(max(shown_number(value), low), high)
+            measurement = replace(measurement, value=value)
+        measured.append(measurement)
+    return tuple(measured)
+
+
+def _flow(counts: Any, without_score: Mapping[str, int] | None, at_least: int) -> Flow:
+    """Return the way from rows to cases; few rows without a score are not counted."""
+    number = len(counts) if isinstance(counts, Attempts) else round(counts.n)
+    if getattr(counts, "weighted", False):
+        # weights do not tell how many rows there were
+        return Flow(None, dict(without_score or {}))
+    missing = {name: int(n) for name, n in (without_score or {}).items() if n}
+    if any(0 < n < at_least for n in missing.values()):
+        total = sum(missing.values())
+        if total < at_least:
+            return Flow(None, None)
+        missing = {"any": total}
+    return Flow(number + sum(missing.values()), missing)
+
+
+def _provenance(source: str | os.PathLike[str] | None) -> Provenance:
+    software = f"trueness {__version__}"
+    if source is None:
+        return Provenance(software, build_day())
+    place = Path(os.fsdecode(source))
+    digest = file_digest(place) if place.is_file() else ""
+    return Provenance(software, build_day(), place.name, digest)
+
+
+def file_digest(place: Path) -> str:
+    """Return the SHA-256 of a file."""
+    digest = hashlib.sha256()
+    with place.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return f"sha256:{digest.hexdigest()}"

@@ -1,0 +1,480 @@
+"""A declaration as JSON, and back: every member is checked, nothing is trusted.
+
+The schema is published in ``docs/counts.md``. Members that are not known are ignored;
+a member of the wrong kind is an error that names it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import described
+from trueness.counts.design import PLAIN
+from trueness.counts.values import Tally
+from trueness.data.storage import are_counts, tally_of_columns
+from trueness.declarations.measurements import (
+    CELLS,
+    CrossTable,
+    Measurement,
+    shown_number,
+)
+from trueness.declarations.private_bins import design_words
+from trueness.declarations.records import (
+    STATEMENTS,
+    Declaration,
+    Flow,
+    Privacy,
+    Provenance,
+    StatedClaim,
+    StatedVerdict,
+)
+from trueness.evals.attempts import Attempts
+from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN
+
+VERSION = 1
+KIND = "declaration"
+
+# more than any person reads, or any file of counts needs
+_LONGEST_TEXT = 5_000
+_MOST_ENTRIES = 50_000
+MOST_GROUPS = 200
+MOST_THRESHOLDS = 20
+MOST_CLAIMS = 100
+_MOST_ITEMS = 1_000_000
+
+T = TypeVar("T")
+
+
+def declaration_text(declaration: Declaration) -> str:
+    """Return the JSON file of a declaration."""
+    content = declaration_to_json(declaration)
+    return json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def content_digest(declaration: Declaration) -> str:
+    """Return the SHA-256 of what is declared, however its file is written."""
+    content = declaration_to_json(declaration)
+    text = json.dumps(
+        content, sort_keys=True, ensure_ascii=False, separators=(",", ":")
+    )
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def declaration_to_json(declaration: Declaration) -> dict[str, Any]:
+    """Return the content of the JSON file of a declaration."""
+    privacy = declaration.privacy
+    return {
+        "trueness": KIND,
+        "version": VERSION,
+        "title": declaration.title,
+        "said": dict(declaration.statements),
+        "agreement": declaration.agreement,
+        "thresholds": list(declaration.thresholds),
+        "level": declaration.level,
+        "flow": {
+            "rows": declaration.flow.rows,
+            "without_score": _plain(declaration.flow.without_score),
+        },
+        "measured": [_measurement_to_json(m) for m in declaration.measured],
+        "tables": [_table_to_json(table) for table in declaration.tables],
+        "claims": [_claim_to_json(claim) for claim in declaration.claims],
+        "privacy": {
+            "at_least": privacy.at_least,
+            "hidden": list(privacy.hidden),
+            "exposed": list(privacy.exposed),
+            "pooled": {column: list(names) for column, names in privacy.pooled.items()},
+        },
+        "provenance": vars(declaration.provenance) | {},
+        "evidence": _evidence_to_json(declaration),
+    }
+
+
+def _plain(counts: Mapping[str, int] | None) -> dict[str, int] | None:
+    return None if counts is None else dict(counts)
+
+
+def number_to_json(value: float) -> float | str | None:
+    """Write a number: null where it is undefined, a word where it is infinite."""
+    if math.isnan(value):
+        return None
+    if math.isinf(value):
+        return "infinity" if value > 0 else "-infinity"
+    return shown_number(value)
+
+
+def _measurement_to_json(measurement: Measurement) -> dict[str, Any]:
+    content: dict[str, Any] = {"measure": measurement.measure}
+    if measurement.threshold is not None:
+        content["threshold"] = measurement.threshold
+    if measurement.column:
+        content["column"] = measurement.column
+        content["group"] = measurement.group
+    content["value"] = number_to_json(measurement.value)
+    content["low"] = number_to_json(measurement.low)
+    content["high"] = number_to_json(measurement.high)
+    if measurement.bounds is not None:
+        content["bounds"] = [number_to_json(end) for end in measurement.bounds]
+    content["method"] = measurement.method
+    return content
+
+
+def _table_to_json(table: CrossTable) -> dict[str, Any]:
+    content: dict[str, Any] = {"threshold": table.threshold}
+    if table.column:
+        content["column"] = table.column
+        content["group"] = table.group
+    for name, (least, most) in table.cells.items():
+        content[name] = least if least == most else [least, most]
+    return content
+
+
+def _claim_to_json(claim: StatedClaim) -> dict[str, Any]:
+    verdicts = [
+        {
+            "group": verdict.group,
+            "verdict": verdict.verdict,
+            "value": number_to_json(verdict.value),
+            "low": number_to_json(verdict.low),
+            "high": number_to_json(verdict.high),
+            "bound": number_to_json(verdict.bound),
+        }
+        for verdict in claim.verdicts
+    ]
+    return {"claim": claim.claim, "verdicts": verdicts}
+
+
+def _evidence_to_json(declaration: Declaration) -> dict[str, Any]:
+    counts = declaration.counts
+    if isinstance(counts, Attempts):
+        return {"attempts": attempts_to_json(counts)}
+    design = {} if counts.design == PLAIN else {"design": design_words(counts)}
+    groups = {
+        column: {group: {"columns": _columns(t)} for group, t in tallies.items()}
+        for column, tallies in declaration.groups.items()
+    }
+    whole = {"trueness": "counts", "version": 1, **design, "columns": _columns(counts)}
+    return {"counts": whole, "groups": groups}
+
+
+def _columns(tally: Tally) -> dict[str, list[Any]]:
+    return {name: column.tolist() for name, column in tally.named_columns.items()}
+
+
+def attempts_to_json(attempts: Attempts) -> dict[str, Any]:
+    """Count the items by how many attempts passed, and in which cluster."""
+    rows: dict[tuple[int, ...], int] = {}
+    clusters = np.zeros(len(attempts), np.int64)
+    if attempts.cluster is not None:
+        _, clusters = np.unique(attempts.cluster.astype(str), return_inverse=True)
+    columns = (attempts.passed.tolist(), attempts.tried.tolist(), clusters.tolist())
+    for row in zip(*columns, strict=True):
+        rows[row] = rows.get(row, 0) + 1
+
+    ordered = sorted(rows)
+    content: dict[str, Any] = {
+        "passed": [row[0] for row in ordered],
+        "tried": [row[1] for row in ordered],
+        "items": [rows[row] for row in ordered],
+        "missing": attempts.missing,
+    }
+    if attempts.cluster is not None:
+        content["cluster"] = [row[2] for row in ordered]
+    return content
+
+
+class _Member:
+    """A member of a JSON object that nobody vouches for, with the path to it."""
+
+    def __init__(self, content: object, path: str = "") -> None:
+        self.content = content
+        self.path = path
+
+    def get(self, name: str) -> _Member:
+        """Return a member of an object; None where it is not there."""
+        if not isinstance(self.content, dict):
+            raise self.error("an object")
+        place = f"{self.path}.{name}" if self.path else name
+        return _Member(self.content.get(name), place)
+
+    @property
+    def is_there(self) -> bool:
+        """Is it there, and not null?"""
+        return self.content is not None
+
+    def error(self, needed: str) -> InputError:
+        """Say what was needed at this place."""
+        where = self.path or "The file"
+        return InputError(
+            f"This is no declaration: {where} must be {needed}; found "
+            f"{described(self.content)}."
+        )
+
+    def text(self, longest: int = _LONGEST_TEXT) -> str:
+        """Return a text."""
+        if not isinstance(self.content, str):
+            raise self.error("text")
+        if len(self.content) > longest:
+            raise self.error(f"text of at most {longest:,} characters")
+        return self.content
+
+    def text_or_empty(self, longest: int = _LONGEST_TEXT) -> str:
+        """Return a text, empty where there is none."""
+        return self.text(longest) if self.is_there else ""
+
+    def choice(self, known: tuple[str, ...]) -> str:
+        """Return one of some words."""
+        if self.content not in known:
+            raise self.error(f"one of {', '.join(known)}")
+        return str(self.content)
+
+    def number(self) -> float:
+        """Return a finite number."""
+        number = self.content
+        if isinstance(number, bool) or not isinstance(number, (int, float)):
+            raise self.error("a number")
+        if not math.isfinite(number):
+            raise self.error("a finite number")
+        return float(number)
+
+    def number_or_none(self) -> float:
+        """Return a number: NaN where it is null, infinite where a word says so."""
+        if self.content is None:
+            return math.nan
+        if self.content in ("infinity", "-infinity"):
+            return math.inf if self.content == "infinity" else -math.inf
+        return self.number()
+
+    def whole(self, lowest: int = 0, highest: int = 2**53) -> int:
+        """Return a whole number."""
+        number = self.number()
+        if not number.is_integer() or not lowest <= number <= highest:
+            raise self.error(f"a whole number from {lowest} to {highest:,}")
+        return int(number)
+
+    def switch(self) -> bool:
+        """Return true or false."""
+        if not isinstance(self.content, bool):
+            raise self.error("true or false")
+        return self.content
+
+    def each(
+        self, read: Callable[[_Member], T], most: int = _MOST_ENTRIES
+    ) -> tuple[T, ...]:
+        """Read every entry of a list."""
+        if not isinstance(self.content, list) or len(self.content) > most:
+            raise self.error(f"a list of at most {most:,} entries")
+        return tuple(
+            read(_Member(entry, f"{self.path}[{place}]"))
+            for place, entry in enumerate(self.content)
+        )
+
+    def members(
+        self, read: Callable[[_Member], T], most: int = MOST_GROUPS
+    ) -> dict[str, T]:
+        """Read every member of an object."""
+        if not isinstance(self.content, dict) or len(self.content) > most:
+            raise self.error(f"an object of at most {most:,} members")
+        return {
+            _Member(name, self.path).text(200): read(self.get(name))
+            for name in self.content
+        }
+
+    def pair(self, read: Callable[[_Member], float]) -> tuple[float, float]:
+        """Read two numbers."""
+        ends = self.each(read)
+        if len(ends) != 2:
+            raise self.error("two numbers")
+        return ends[0], ends[1]
+
+
+def declaration_from_json(content: object) -> Declaration:
+    """Read a declaration from the content of its JSON file, checking every member."""
+    top = _Member(content)
+    if top.get("trueness").content != KIND:
+        raise top.get("trueness").error(f'"{KIND}"')
+    version = top.get("version").whole(1)
+    if version > VERSION:
+        raise InputError(
+            f"This declaration has version {version}; versions up to {VERSION} are "
+            "known. Install a newer Trueness."
+        )
+    counts, groups = _read_evidence(top.get("evidence"))
+    level = top.get("level").number()
+    if not 0.5 < level < 1:
+        raise top.get("level").error("between 0.5 and 1")
+    return Declaration(
+        title=top.get("title").text(),
+        statements=_read_statements(top.get("said")),
+        agreement=top.get("agreement").switch(),
+        counts=counts,
+        groups=groups,
+        thresholds=top.get("thresholds").each(_Member.number, MOST_THRESHOLDS),
+        level=level,
+        flow=_read_flow(top.get("flow")),
+        privacy=_read_privacy(top.get("privacy")),
+        provenance=_read_provenance(top.get("provenance")),
+        measured=top.get("measured").each(_read_measurement),
+        tables=top.get("tables").each(_read_table),
+        claims=top.get("claims").each(_read_claim, MOST_CLAIMS),
+    )
+
+
+def _read_statements(member: _Member) -> dict[str, str]:
+    statements = member.members(_Member.text)
+    return {name: statements[name] for name in STATEMENTS if name in statements}
+
+
+def _read_flow(member: _Member) -> Flow:
+    rows = member.get("rows")
+    counts = member.get("without_score")
+    return Flow(
+        rows.whole() if rows.is_there else None,
+        counts.members(_Member.whole) if counts.is_there else None,
+    )
+
+
+def _read_privacy(member: _Member) -> Privacy:
+    return Privacy(
+        member.get("at_least").whole(1, 1_000_000),
+        member.get("hidden").each(_Member.number),
+        member.get("exposed").each(_Member.number),
+        member.get("pooled").members(lambda m: m.each(_Member.text)),
+    )
+
+
+def _read_provenance(member: _Member) -> Provenance:
+    return Provenance(
+        member.get("software").text_or_empty(200),
+        member.get("date").text_or_empty(40),
+        member.get("source").text_or_empty(),
+        member.get("digest").text_or_empty(200),
+    )
+
+
+def _read_measurement(member: _Member) -> Measurement:
+    threshold = member.get("threshold")
+    ends = member.get("bounds")
+    return Measurement(
+        member.get("measure").text(100),
+        threshold.number() if threshold.is_there else None,
+        member.get("column").text_or_empty(),
+        member.get("group").text_or_empty(),
+        member.get("value").number_or_none(),
+        member.get("low").number_or_none(),
+        member.get("high").number_or_none(),
+        member.get("method").text(100),
+        ends.pair(_Member.number_or_none) if ends.is_there else None,
+    )
+
+
+def _read_table(member: _Member) -> CrossTable:
+    cells = {}
+    for name in CELLS:
+        cell = member.get(name)
+        if isinstance(cell.content, list):
+            cells[name] = cell.pair(_read_entry)
+        else:
+            cells[name] = (_read_entry(cell), _read_entry(cell))
+    return CrossTable(
+        member.get("threshold").number(),
+        member.get("column").text_or_empty(),
+        member.get("group").text_or_empty(),
+        cells,
+    )
+
+
+def _read_claim(member: _Member) -> StatedClaim:
+    return StatedClaim(
+        member.get("claim").text(300), member.get("verdicts").each(_read_verdict)
+    )
+
+
+def _read_verdict(member: _Member) -> StatedVerdict:
+    return StatedVerdict(
+        member.get("group").text_or_empty(),
+        member.get("verdict").choice((HOLDS, FAILS, OPEN)),
+        member.get("value").number_or_none(),
+        member.get("low").number_or_none(),
+        member.get("high").number_or_none(),
+        member.get("bound").number_or_none(),
+    )
+
+
+def _read_evidence(
+    member: _Member,
+) -> tuple[Tally | Attempts, dict[str, dict[str, Tally]]]:
+    attempts = member.get("attempts")
+    if attempts.is_there:
+        return _read_attempts(attempts), {}
+
+    counts = member.get("counts")
+    design = _read_design(counts.get("design"))
+    groups = member.get("groups")
+    by_column = {}
+    if groups.is_there:
+        by_column = groups.members(
+            lambda column: column.members(lambda group: _read_tally(group, design))
+        )
+    return _read_tally(counts, design), by_column
+
+
+def _read_design(member: _Member) -> dict[str, Any]:
+    if not member.is_there:
+        return {}
+    design: dict[str, Any] = {}
+    for word in ("sampling", "unlabelled"):
+        if member.get(word).is_there:
+            design[word] = member.get(word).text(40)
+    if member.get("prevalence").is_there:
+        design["prevalence"] = member.get("prevalence").number()
+    return design
+
+
+def _read_tally(member: _Member, design: dict[str, Any]) -> Tally:
+    columns = member.get("columns")
+    lists = columns.members(lambda column: column.each(_read_entry))
+    if not are_counts(lists):
+        raise columns.error("the columns score, neg, pos and unknown")
+    lengths = {len(values) for values in lists.values()}
+    if len(lengths) != 1 or lengths == {0}:
+        raise columns.error("columns with the same number of entries")
+    arrays = {name: np.array(values) for name, values in lists.items()}
+    tally = tally_of_columns(arrays, {})
+    return tally.with_design(**design)
+
+
+def _read_entry(member: _Member) -> float | int:
+    number = member.number()
+    content = member.content
+    return content if isinstance(content, int) and abs(content) < 2**53 else number
+
+
+def _read_attempts(member: _Member) -> Attempts:
+    passed = member.get("passed").each(_Member.whole)
+    tried = member.get("tried").each(lambda m: m.whole(1))
+    items = member.get("items").each(lambda m: m.whole(1))
+    clusters = member.get("cluster")
+    names = clusters.each(_Member.whole) if clusters.is_there else None
+    if not len(passed) == len(tried) == len(items) or not passed:
+        raise member.error("columns with the same number of entries")
+    if names is not None and len(names) != len(passed):
+        raise member.error("columns with the same number of entries")
+    if sum(items) > _MOST_ITEMS:
+        raise member.error(f"at most {_MOST_ITEMS:,} items")
+
+    number = sum(items)
+    width = len(str(number))
+    return Attempts(
+        np.array([f"item {place:0{width}}" for place in range(number)], object),
+        np.repeat(passed, items),
+        np.repeat(tried, items),
+        None if names is None else np.repeat(np.array(names).astype(str), items),
+        member.get("missing").whole(),
+    )

@@ -1,0 +1,507 @@
+"""Bins that hide single cases: which counts may be published, and at which edges?
+
+A bin may be published when it has at least k cases of each class, so that it tells
+nobody's label. All cases are published in fine bins, each group in coarser ones. What
+can be derived by subtraction must be safe as well: all cases less the groups that are
+known leave the groups that are not. So groups stand in a chain. Every edge of a group
+is an edge of the groups before it, and at its edges both the group and all groups
+behind it together are safe. ``docs/maths/declarations.md`` proves that every number
+that can be derived is then a sum of safe bins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from itertools import pairwise
+from typing import Any, final
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness.counts.bins import Bins, join_into_bins
+from trueness.counts.cases import kish
+from trueness.counts.design import AT_RANDOM
+from trueness.counts.values import Tally, rows_of, tally_of_bins
+from trueness.data.storage import tally_of_columns
+
+# more bins add nothing that a reader could see, and make the file large
+MOST_BINS = 1_000
+
+# rows of exact counts that a file may hold; more are put into bins
+MOST_ROWS = 20_000
+
+# decimals of a float: more never tell two of them apart
+_DIGITS = 18
+
+
+@final
+@dataclass(frozen=True)
+class PrivateGroups:
+    """The counts of each group of a column in bins that may be published.
+
+    Attributes
+    ----------
+    tallies : dict
+        From group to counts; small groups are counted as one, last of all.
+    pooled : tuple of str
+        The groups that were too small to stand alone.
+    """
+
+    tallies: dict[str, Tally]
+    pooled: tuple[str, ...] = ()
+
+
+@final
+@dataclass(frozen=True)
+class PrivateCounts:
+    """Counts that may be published: of all cases, and of each column of groups.
+
+    Attributes
+    ----------
+    whole : Tally
+        All cases, in bins.
+    groups : dict
+        From column to the counts of its groups.
+    hidden : tuple of float
+        Thresholds without an edge: a cell of their table would be too small.
+    exposed : tuple of float
+        Thresholds with an edge although a cell of their table is small.
+    """
+
+    whole: Tally
+    groups: dict[str, PrivateGroups]
+    hidden: tuple[float, ...] = ()
+    exposed: tuple[float, ...] = ()
+
+
+def private_counts(
+    whole: Tally,
+    groups: Mapping[str, Mapping[str, Tally]],
+    *,
+    at_least: int,
+    thresholds: Sequence[float],
+    exact_table: bool = False,
+    edges: Sequence[float] | None = None,
+) -> PrivateCounts:
+    """Return counts in which no cell, and no difference of cells, is small.
+
+    Parameters
+    ----------
+    whole, groups
+        All cases; and from column to group to its cases.
+    at_least
+        The smallest number of cases k of each class in a bin.
+    thresholds
+        Where edges are wanted, the most important threshold first.
+    exact_table
+        Put an edge at each threshold even where a cell of its table is small.
+    edges
+        The only places where a bin may begin; anywhere by default.
+    """
+    if at_least <= 1 and len(whole.named_columns["score"]) <= MOST_ROWS:
+        return _exact_counts(whole, groups)
+    rows = _Rows.of(whole, at_least)
+    _refuse_few_cases(whole, rows)
+    places = {cut: _row_of_threshold(whole, cut) for cut in thresholds}
+    allowed = None if edges is None else _rows_of_edges(whole, [*edges, *thresholds])
+    safe_places = _safe_places([rows], places.values())
+    kept_places = sorted({*places.values()}) if exact_table else safe_places
+
+    starts = _bin_starts([rows], kept_places, allowed, size=len(whole))
+    ends = published_ends(whole, starts, thresholds, edges)
+    hidden = tuple(cut for cut, row in places.items() if row not in kept_places)
+    exposed = tuple(
+        cut for cut, row in places.items() if row in kept_places
+        and row not in safe_places and 0 < row < len(whole)
+    )  # fmt: skip
+
+    by_column = {}
+    for column, tallies in groups.items():
+        chain = _Chain(whole, starts, ends, at_least, kept_places, exact_table)
+        by_column[column] = chain.publish(column, tallies)
+    return PrivateCounts(_publish(whole, starts, ends), by_column, hidden, exposed)
+
+
+def _exact_counts(
+    whole: Tally, groups: Mapping[str, Mapping[str, Tally]]
+) -> PrivateCounts:
+    """Return the counts as they are; clusters are numbered, not named."""
+    by_column = {
+        column: PrivateGroups({str(g): _number_clusters(t) for g, t in tallies.items()})
+        for column, tallies in groups.items()
+    }
+    return PrivateCounts(_number_clusters(whole), by_column)
+
+
+def _number_clusters(cases: Tally) -> Tally:
+    if cases.clusters is None:
+        return cases
+    columns = cases.named_columns
+    _, numbers = np.unique(columns["cluster"], return_inverse=True)
+    numbered = tally_of_columns(columns | {"cluster": numbers}, {})
+    return numbered.with_design(**design_words(cases))
+
+
+def _refuse_few_cases(whole: Tally, rows: _Rows) -> None:
+    """Stop where not even all cases together may be published."""
+    if whole.clusters is not None:
+        raise InputError(
+            "Bins of single clusters would be small, and without clusters the "
+            "intervals would not follow from the counts. Publish exact counts with "
+            "private=1, or leave the clusters out.",
+            option="private",
+            example="1",
+        )
+    if whole.n_unknown and whole.design.unlabelled == AT_RANDOM:
+        raise InputError(
+            "Labels that are missing at random given the score need exact scores, and "
+            "bins hide these. Publish exact counts with private=1.",
+            option="private",
+            example="1",
+        )
+    if not rows.is_safe(0, len(whole)):
+        raise NotEnoughCases(
+            f"At least {rows.at_least} negatives and {rows.at_least} positives are "
+            f"needed, and no or {rows.at_least} cases without a label; found "
+            f"{whole.n_neg:,}, {whole.n_pos:,} and {whole.n_unknown:,}. Choose a "
+            "smaller private=.",
+            option="private",
+        )
+
+
+@final
+@dataclass(frozen=True)
+class _Rows:
+    """Running sums of the counts of rows, and what a bin of them must have."""
+
+    sums: list[list[float]]  # neg, pos, unknown, and squares of weights
+    at_least: int
+    least_cases: float
+
+    @classmethod
+    def of(cls, cases: Tally, at_least: int) -> _Rows:
+        """Read the counts of all rows."""
+        return cls.of_columns(cases.counts, at_least)
+
+    @classmethod
+    def of_columns(cls, columns: Sequence[Array], at_least: int) -> _Rows:
+        """Read columns of counts, or of weights and their squares."""
+        sums = [[0, *np.cumsum(column).tolist()] for column in columns]
+        cases = sum(column[-1] for column in sums[:3])
+        return cls(sums, at_least, cases / MOST_BINS)
+
+    def is_safe(self, first: int, behind: int) -> bool:
+        """May the rows from ``first`` to before ``behind`` be published as one?"""
+        totals = [column[behind] - column[first] for column in self.sums]
+        if sum(totals[:3]) < self.least_cases * 0.999:
+            return False
+        if self.at_least <= 1:
+            return True
+
+        negatives, positives, unknowns = self._numbers(totals)
+        classes_hidden = min(negatives, positives) >= self.at_least
+        return classes_hidden and (unknowns == 0 or unknowns >= self.at_least)
+
+    def _numbers(self, totals: list[float]) -> list[float]:
+        """Return numbers of cases; of weights Kish's, which are at most as many."""
+        if len(totals) == 3:
+            return totals
+        return [
+            round(kish(weight, square), 9) if weight > 0 else 0.0
+            for weight, square in zip(totals[:3], totals[3:], strict=True)
+        ]
+
+
+def _row_of_threshold(cases: Tally, threshold: float) -> int:
+    """Return the first row below a threshold: rows before it are flagged."""
+    return int(np.searchsorted(-cases.score, -float(threshold), side="right"))
+
+
+def _rows_of_edges(cases: Tally, edges: Sequence[float]) -> set[int]:
+    return {_row_of_threshold(cases, edge) for edge in edges}
+
+
+def _safe_places(tables: Sequence[_Rows], places: Iterable[int]) -> list[int]:
+    """Return the cuts that leave every part safe, the first ones before others."""
+    size = len(tables[0].sums[0]) - 1
+    kept: list[int] = []
+    for place in places:
+        cuts = sorted({0, *kept, place, size})
+        parts = list(pairwise(cuts))
+        if all(rows.is_safe(*part) for rows in tables for part in parts):
+            kept.append(place)
+    return sorted(kept)
+
+
+def _bin_starts(
+    tables: Sequence[_Rows],
+    cuts: Sequence[int],
+    allowed: set[int] | None = None,
+    *,
+    size: int,
+) -> Ints:
+    """Return where bins start: as many as are safe in every table, between cuts."""
+    starts: list[int] = []
+    inner = [cut for cut in cuts if 0 < cut < size]
+    for begin, end in zip([0, *inner], [*inner, size], strict=True):
+        starts += _starts_between(tables, begin, end, allowed)
+    return np.array(starts, np.int64)
+
+
+def _starts_between(
+    tables: Sequence[_Rows], begin: int, end: int, allowed: set[int] | None
+) -> list[int]:
+    """Return where bins start between two cuts; each ends as soon as it can."""
+    starts = [begin]
+    for behind in range(begin + 1, end):
+        may_end = allowed is None or behind in allowed
+        if may_end and all(rows.is_safe(starts[-1], behind) for rows in tables):
+            starts.append(behind)
+
+    # what is left behind the last bin joins it, and bins before it if need be
+    while len(starts) > 1 and not all(rows.is_safe(starts[-1], end) for rows in tables):
+        starts.pop()
+    return starts
+
+
+@final
+@dataclass(frozen=True)
+class _Chain:
+    """Groups of one column, each with edges that the groups before it have too."""
+
+    whole: Tally
+    starts: Ints  # the bins of all cases
+    ends: tuple[Floats, Floats]
+    at_least: int
+    cuts: Sequence[int]  # rows of the whole at which thresholds have an edge
+    exact_table: bool
+
+    def publish(self, column: str, tallies: Mapping[str, Tally]) -> PrivateGroups:
+        """Return the groups of a column in safe bins."""
+        counts = {str(name): self._in_bins(t) for name, t in tallies.items()}
+        rest = [
+            total - sum(parts)
+            for total, parts in zip(
+                self._in_bins(self.whole), zip(*counts.values(), strict=True),
+                strict=True,
+            )
+        ]  # fmt: skip
+        _refuse_overlap(column, rest)
+        if any(values.sum() > 1e-9 * values.size for values in rest[:3]):
+            counts[_free_name("none named", counts)] = rest
+
+        counts, pooled = self._pool_small(counts)
+        if len(counts) < 2:
+            return PrivateGroups({}, pooled)
+        return PrivateGroups(self._publish_chain(counts), pooled)
+
+    def _in_bins(self, cases: Tally) -> list[Array]:
+        """Add up the cases of a group in the bins of the whole."""
+        rows = np.minimum(rows_of(self.whole, cases.score), len(self.whole) - 1)
+        bins = np.searchsorted(self.starts, rows, side="right") - 1
+        size = self.starts.size
+        return [
+            np.bincount(bins, column, minlength=size).astype(column.dtype)
+            for column in cases.counts
+        ]
+
+    def _rows(self, columns: Sequence[Array]) -> _Rows:
+        # the whole has few enough bins already: groups need no least number of cases
+        return _Rows(_Rows.of_columns(columns, self.at_least).sums, self.at_least, 0.0)
+
+    def _pool_small(
+        self, counts: dict[str, list[Array]]
+    ) -> tuple[dict[str, list[Array]], tuple[str, ...]]:
+        """Count groups together that are too small to stand alone."""
+        size = self.starts.size
+        order = sorted(counts, key=lambda name: -_smaller_class(counts[name]))
+        large = [name for name in order if self._rows(counts[name]).is_safe(0, size)]
+        small = [name for name in order if name not in large]
+        while small and large:
+            together = _add_columns([counts[name] for name in small])
+            if self._rows(together).is_safe(0, size):
+                break
+            small.insert(0, large.pop())
+
+        kept = {name: counts[name] for name in large}
+        if small and large:
+            name = _free_name(f"{len(small)} small groups together", kept)
+            kept[name] = _add_columns([counts[name] for name in small])
+        return kept, tuple(sorted(small))
+
+    def _publish_chain(self, counts: dict[str, list[Array]]) -> dict[str, Tally]:
+        """Coarsen the bins from group to group, those with safe tables first."""
+        size = self.starts.size
+        cuts = [int(np.searchsorted(self.starts, cut)) for cut in self.cuts]
+        order = sorted(
+            counts,
+            key=lambda name: (
+                -len(_safe_places([self._rows(counts[name])], cuts)),
+                -_smaller_class(counts[name]),
+            ),
+        )
+        published = {}
+        edges = {*range(size)}
+        for place, name in enumerate(order):
+            behind = [counts[other] for other in order[place + 1 :]]
+            if behind:
+                tables = [
+                    self._rows(counts[name]),
+                    self._rows(_add_columns(behind)),
+                ]
+                kept = [cut for cut in cuts if cut in edges]
+                if not self.exact_table:
+                    kept = _safe_places(tables, kept)
+                starts = _bin_starts(tables, kept, edges, size=size)
+                edges = {*starts.tolist()}
+            # what is left when all others are known has the edges of the one before
+            published[name] = self._tally(counts[name], np.array(sorted(edges)))
+        return published
+
+    def _tally(self, columns: Sequence[Array], starts: Ints) -> Tally:
+        low, high = self.ends
+        return _tally_with_cases(
+            join_into_bins(starts, low, high, list(columns)), self.whole
+        )
+
+
+def _tally_with_cases(bins: Bins, whole: Tally) -> Tally:
+    """Make a tally of bins; those without a case are none."""
+    occupied = sum(bins.counts[:3]) > 0
+    columns = [column[occupied] for column in bins.counts]
+    published = tally_of_bins(bins.low[occupied], bins.high[occupied], columns)
+    return published.with_design(**design_words(whole))
+
+
+def design_words(cases: Tally) -> dict[str, Any]:
+    """Return the words of a sampling design by their names."""
+    design = cases.design
+    return {
+        "sampling": design.sampling,
+        "prevalence": design.prevalence,
+        "unlabelled": design.unlabelled,
+    }
+
+
+def _publish(whole: Tally, starts: Ints, ends: tuple[Floats, Floats]) -> Tally:
+    joined = join_into_bins(starts, whole.score, whole.high, whole.counts)
+    return _tally_with_cases(Bins(*ends, joined.counts), whole)
+
+
+def _add_columns(parts: Sequence[Sequence[Array]]) -> list[Array]:
+    return [np.sum(columns, axis=0) for columns in zip(*parts, strict=True)]
+
+
+def _smaller_class(columns: Sequence[Array]) -> float:
+    return float(min(columns[0].sum(), columns[1].sum()))
+
+
+def _free_name(name: str, taken: Mapping[str, object]) -> str:
+    return name if name not in taken else _free_name(f"{name}_", taken)
+
+
+def _refuse_overlap(column: str, rest: Sequence[Array]) -> None:
+    """Stop where groups have more cases than there are."""
+    if any((values < -1e-9 * max(values.size, 1)).any() for values in rest):
+        raise InputError(
+            f"The groups of {column!r} must be parts of all cases, each case in one; "
+            "together they have more cases than there are.",
+            option="groups",
+        )
+
+
+def published_ends(
+    cases: Tally,
+    starts: Ints,
+    thresholds: Sequence[float],
+    edges: Sequence[float] | None = None,
+) -> tuple[Floats, Floats]:
+    """Return the lowest and the highest score of each bin, as they are published.
+
+    The scores of single cases are not shown: an end is the shortest decimal number
+    between two bins, and a threshold where one lies between them. A bin of one score
+    keeps it.
+    """
+    last_rows = np.append(starts[1:], len(cases)) - 1
+    lowest = cases.score[last_rows].tolist()
+    highest = cases.high[starts].tolist()
+    wanted = sorted({*map(float, thresholds), *map(float, edges or ())})
+    single = [low == high for low, high in zip(lowest, highest, strict=True)]
+    low_ends = list(lowest)
+    high_ends = list(highest)
+
+    for upper in range(len(lowest) - 1):
+        below = highest[upper + 1]  # the largest score of the next bin
+        above = lowest[upper]
+        between = [cut for cut in wanted if below < cut <= above]
+        if not single[upper] and between:
+            low_ends[upper] = between[-1]
+        elif not single[upper]:
+            low_ends[upper] = shortest_decimal(below, above, open_below=True)
+        if not single[upper + 1]:
+            # no threshold may fall into a bin whose cases are all on one side of it
+            ceiling = between[0] if between else low_ends[upper]
+            high_ends[upper + 1] = shortest_decimal(below, ceiling, open_above=True)
+    if not single[0]:
+        high_ends[0] = _outer_end(highest[0], lowest[0], wanted, up=True)
+    if not single[-1]:
+        low_ends[-1] = _outer_end(lowest[-1], highest[-1], wanted, up=False)
+    return np.array(low_ends), np.array(high_ends)
+
+
+def _outer_end(end: float, other: float, wanted: Sequence[float], up: bool) -> float:
+    """Return a short number at most a tenth of the bin beyond its outer end.
+
+    A probability stays above 0 and below 1, where log odds exist.
+    """
+    room = abs(end - other) / 10
+    if up:
+        beyond = end + (min(room, (1 - end) / 2) if end <= 1 else room)
+        nearer = [cut for cut in wanted if end < cut <= beyond]
+        beyond = min(nearer, default=beyond)
+        return shortest_decimal(end, beyond, open_above=bool(nearer))
+
+    beyond = end - (min(room, end / 2) if end >= 0 else room)
+    nearer = [cut for cut in wanted if beyond < cut <= end]
+    return shortest_decimal(max(nearer, default=beyond), end, down=True)
+
+
+def shortest_decimal(
+    low: float,
+    high: float,
+    *,
+    open_below: bool = False,
+    open_above: bool = False,
+    down: bool = False,
+) -> float:
+    """Return the number with the fewest digits between two others.
+
+    It is the smallest of these, or with ``down`` the largest.
+
+    >>> shortest_decimal(0.31234, 0.31987)
+    0.313
+    >>> shortest_decimal(0.2, 0.31234, open_below=True)
+    0.3
+    """
+    decimal_low = Decimal(repr(float(low)))
+    decimal_high = Decimal(repr(float(high)))
+    first = max(decimal_low.adjusted(), decimal_high.adjusted()) + 1
+    for exponent in range(first, first - _DIGITS - 2, -1):
+        unit = Decimal(1).scaleb(exponent)
+        if down:
+            multiple = (decimal_high / unit).to_integral_value(ROUND_FLOOR)
+        else:
+            multiple = (decimal_low / unit).to_integral_value(ROUND_CEILING)
+        number = float(multiple * unit) + 0.0
+        inside = low <= number <= high
+        if open_below and number == low:
+            number = float((multiple + 1) * unit)
+            inside = low < number <= high
+        if open_above and number >= high:
+            inside = False
+        if inside:
+            return number
+    return high if open_below or down else low

@@ -1,0 +1,288 @@
+"""A declaration, and what its verification says, as records."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, final
+
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.options import file_path
+from trueness._core.files import replacing
+from trueness._core.imports import handler
+from trueness._core.records import Record
+from trueness.counts.values import Tally
+from trueness.declarations.measurements import CrossTable, Measurement
+from trueness.evals.attempts import Attempts
+from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN
+
+# what only the author can say: the name of each statement, and what it is about
+STATEMENTS = {
+    "intended_use": "Intended use",
+    "population": "Population",
+    "dates": "Dates of the data",
+    "reference_standard": "Reference standard",
+    "threshold_choice": "How the threshold was chosen",
+    "unit": "Unit of a case",
+    "left_out": "Who was left out",
+}
+
+FOLLOWS = "follows"
+WITHIN = "follows within these bounds"
+DOES_NOT = "does not follow"
+
+
+@final
+@dataclass(frozen=True)
+class Flow:
+    """From rows to cases: how many rows had no score?
+
+    Attributes
+    ----------
+    rows : int or None
+        All rows; None where it would tell how many were left out, which are few.
+    without_score : dict or None
+        How many rows without a score were negative, positive and unlabelled; None where
+        some, but fewer than k, had none.
+    """
+
+    rows: int | None = None
+    without_score: Mapping[str, int] | None = field(default_factory=dict)
+
+
+@final
+@dataclass(frozen=True)
+class StatedVerdict:
+    """What a declaration states about one claim, in one group."""
+
+    group: str
+    verdict: str
+    value: float
+    low: float
+    high: float
+    bound: float
+
+
+@final
+@dataclass(frozen=True)
+class StatedClaim:
+    """A claim in the grammar of ``check``, and its verdicts."""
+
+    claim: str
+    verdicts: tuple[StatedVerdict, ...]
+
+    @property
+    def verdict(self) -> str:
+        """Return the worst verdict."""
+        words = {v.verdict for v in self.verdicts}
+        return next((word for word in (FAILS, OPEN) if word in words), HOLDS)
+
+
+@final
+@dataclass(frozen=True)
+class Privacy:
+    """What was hidden: at least k cases of each class in a bin, and the exceptions.
+
+    Attributes
+    ----------
+    at_least : int
+        The smallest number of cases of a class in a published cell (k); 1 for exact
+        counts.
+    hidden : tuple of float
+        Thresholds inside a bin, since a cell of their table would be small.
+    exposed : tuple of float
+        Thresholds whose table is published although a cell is small.
+    pooled : dict
+        From column to the groups that are counted as one.
+    """
+
+    at_least: int = 5
+    hidden: tuple[float, ...] = ()
+    exposed: tuple[float, ...] = ()
+    pooled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@final
+@dataclass(frozen=True)
+class Provenance:
+    """Where the counts are from: software, day, file, and the digest of the file."""
+
+    software: str = ""
+    date: str = ""
+    source: str = ""
+    digest: str = ""
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Declaration(Record):
+    """A number you can check without the data: counts, numbers and claims.
+
+    Made by :func:`trueness.declare`, and checked by :func:`trueness.verify`.
+
+    Attributes
+    ----------
+    title : str
+    statements : dict
+        What the author says: intended use, population, reference standard, ...
+    agreement : bool
+        The comparator is no reference standard: agreement is measured, not accuracy.
+    counts : Tally or Attempts
+        The evidence: counts that were published.
+    groups : dict
+        From column to group to its counts.
+    thresholds : tuple of float
+        Where scores are cut.
+    level : float
+        Confidence level of the intervals.
+    flow, privacy, provenance
+        From rows to cases; what was hidden; where the counts are from.
+    measured, tables, claims
+        What is stated: numbers, 2x2 tables, and claims with their verdicts.
+    """
+
+    title: str
+    statements: Mapping[str, str]
+    agreement: bool
+    counts: Tally | Attempts
+    groups: Mapping[str, Mapping[str, Tally]]
+    thresholds: tuple[float, ...]
+    level: float
+    flow: Flow
+    privacy: Privacy
+    provenance: Provenance
+    measured: tuple[Measurement, ...]
+    tables: tuple[CrossTable, ...]
+    claims: tuple[StatedClaim, ...]
+
+    def __repr__(self) -> str:
+        """Say what is declared, in a line, and each claim in one of its own."""
+        lines = [f"Declaration: {self.title} ({len(self.measured)} numbers)"]
+        lines += [f"  {claim.verdict:<15}  {claim.claim}" for claim in self.claims]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of the JSON file, as ``docs/counts.md`` describes it."""
+        content: dict[str, Any] = handler("declaration_to_json")(self)
+        return content
+
+    def to_html(self) -> str:
+        """Return the declaration as a page that verifies itself, without a network."""
+        text: str = handler("declaration_page")(self)
+        return text
+
+    def to_markdown(self) -> str:
+        """Return the declaration as Markdown, with Hugging Face's ``model-index``."""
+        text: str = handler("declaration_markdown")(self)
+        return text
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write a page (.html), its data (.json) or Markdown (.md), all or nothing."""
+        place = file_path(path, "Declaration.write")
+        writers = {
+            ".html": self.to_html,
+            ".htm": self.to_html,
+            ".json": lambda: handler("declaration_text")(self),
+            ".md": self.to_markdown,
+        }
+        writer = writers.get(place.suffix.lower())
+        if writer is None:
+            raise InputError(
+                f"A declaration is written to .html, .json or .md; found {place.name}.",
+                option="path",
+                choices=tuple(writers),
+                example="declaration.html",
+            )
+        text = writer()
+        with replacing(place) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+        return place
+
+
+@final
+@dataclass(frozen=True)
+class StatementCheck:
+    """Whether one stated thing follows from the counts.
+
+    Attributes
+    ----------
+    name : str
+        What is stated, in words.
+    verdict : {"follows", "follows within these bounds", "does not follow"}
+    stated, recomputed : str
+        What the declaration says, and what the counts say.
+    """
+
+    name: str
+    verdict: str
+    stated: str
+    recomputed: str
+
+    def __str__(self) -> str:
+        """Say it in a line."""
+        if self.verdict == FOLLOWS:
+            return f"{self.name}: {self.stated} follows"
+        if self.verdict == WITHIN:
+            return f"{self.name}: {self.stated} follows within {self.recomputed}"
+        return f"{self.name}: {self.stated} does not follow; {self.recomputed}"
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Verification(Record):
+    """Does every number and claim of a declaration follow from its counts?
+
+    Attributes
+    ----------
+    verdict : {"follows", "follows within these bounds", "does not follow"}
+        The worst of all.
+    checks : tuple of StatementCheck
+        One for each number, table and claim, and for what surrounds them.
+    claims : {"holds", "fails", "cannot tell yet"}
+        The worst verdict on the claims, from the counts.
+    digest : str
+        SHA-256 of what is declared: to be compared with one that was published or
+        signed elsewhere.
+    declaration : Declaration
+        What was read.
+    """
+
+    verdict: str
+    checks: tuple[StatementCheck, ...]
+    claims: str
+    digest: str
+    declaration: Declaration
+
+    def __bool__(self) -> bool:
+        """Does everything follow?"""
+        return self.verdict != DOES_NOT
+
+    @property
+    def failures(self) -> tuple[StatementCheck, ...]:
+        """What does not follow from the counts."""
+        return tuple(check for check in self.checks if check.verdict == DOES_NOT)
+
+    def __repr__(self) -> str:
+        """Say what does not follow, or how much does."""
+        lines = [summary_of(self)]
+        lines += [f"  {check}" for check in self.failures]
+        lines += [f"  {check}" for check in self.checks if check.verdict == WITHIN]
+        return "\n".join(lines)
+
+
+def summary_of(verification: Verification) -> str:
+    """Say in one sentence what a verification found."""
+    number = len(verification.checks)
+    failures = len(verification.failures)
+    if failures:
+        are = "does" if failures == 1 else "do"
+        return f"{failures} of {number} statements {are} not follow from the counts."
+    within = sum(check.verdict == WITHIN for check in verification.checks)
+    if within:
+        return (
+            f"All {number} statements follow from the counts, {within} of them within "
+            "bounds."
+        )
+    return f"All {number} statements follow from the counts."

@@ -1,0 +1,542 @@
+"""The seven sections of a declaration, as sentences and tables, before they are shown.
+
+The page and the Markdown file show the same sections; none of them computes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from trueness._core.numbers import counted, level_text, listed
+from trueness.counts.values import Tally
+from trueness.declarations.guidelines import GUIDELINE_ITEMS
+from trueness.declarations.measurements import (
+    CrossTable,
+    Measurement,
+    are_probabilities,
+    shows_prevalence,
+)
+from trueness.declarations.records import (
+    STATEMENTS,
+    Declaration,
+    StatedClaim,
+    StatedVerdict,
+)
+from trueness.declarations.words import (
+    bounds_text,
+    cell_text,
+    interval_text,
+    measure_name,
+    measurement_name,
+    number_text,
+    value_text,
+)
+from trueness.evals.attempts import Attempts
+from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN
+
+Row = tuple[str, ...]
+
+_SAMPLING = {
+    "cohort": "Cases are counted as they came (cohort).",
+    "case-control": "The number of cases in each class was fixed (case-control).",
+}
+
+_VERIFICATION = (
+    "Verification shows that every number and claim follows from these counts.",
+    "It does not show that the counts are true. For that, compare the digests, and ask "
+    "who signed this file.",
+    "A page can be changed together with its script. To trust nothing here, run "
+    "trueness verify on a machine of your own.",
+)
+
+_DIFFERENTIAL = (
+    "Bins are not differential privacy. A reader who knows every case of a bin but one "
+    "learns about that one."
+)
+
+
+@final
+@dataclass(frozen=True)
+class ShownTable:
+    """A table of texts; ``folded`` where it is for readers who want to know more."""
+
+    caption: str
+    head: Row
+    rows: tuple[Row, ...]
+    folded: bool = False
+
+
+@final
+@dataclass(frozen=True)
+class Section:
+    """One of the seven sections: sentences, then tables."""
+
+    key: str
+    title: str
+    sentences: tuple[str, ...] = ()
+    tables: tuple[ShownTable, ...] = ()
+
+
+def summary(declaration: Declaration) -> tuple[str, ...]:
+    """Return what a reader must know first, in a few sentences."""
+    counts = declaration.counts
+    if isinstance(counts, Attempts):
+        return (*_summary_of_attempts(declaration), *_summary_of_claims(declaration))
+    sentences = [
+        f"{counted(round(counts.n_pos), 'positive')} and "
+        f"{counted(round(counts.n_neg), 'negative')} were scored and compared with the "
+        f"{'comparator' if declaration.agreement else 'reference standard'}."
+    ]
+    if declaration.thresholds:
+        sentences += _summary_at(declaration, declaration.thresholds[0])
+    sentences += _summary_of_ranking(declaration)
+    worst = _worst_group(declaration)
+    if worst:
+        sentences.append(worst)
+    return (*sentences, *_summary_of_claims(declaration))
+
+
+def _find(
+    declaration: Declaration, measure: str, threshold: float | None = None
+) -> Measurement | None:
+    for measurement in declaration.measured:
+        if measurement.key == (measure, threshold, "", ""):
+            return measurement
+    return None
+
+
+def _summary_at(declaration: Declaration, threshold: float) -> Iterator[str]:
+    """Say what the first threshold does."""
+    for measure, kind, verb in (
+        ("recall", "positives", "flags"),
+        ("specificity", "negatives", "leaves"),
+    ):
+        measurement = _find(declaration, measure, threshold)
+        if measurement is None:
+            continue
+        name = measure_name(measure, declaration.agreement)
+        unflagged = " unflagged" if verb == "leaves" else ""
+        if math.isnan(measurement.value):
+            yield (
+                f"At the threshold {threshold:g} the {name} lies between "
+                f"{bounds_text(measurement).replace(' to ', ' and ')}; small counts "
+                "are hidden."
+            )
+        else:
+            yield (
+                f"The threshold {threshold:g} {verb} {_percent(measurement.value)} of "
+                f"the {kind}{unflagged} ({name}; {_level(declaration)} CI "
+                f"{_percent(measurement.low)} to {_percent(measurement.high)})."
+            )
+
+
+def _summary_of_ranking(declaration: Declaration) -> Iterator[str]:
+    area = _find(declaration, "auc")
+    if area is not None:
+        proved = f", which the counts prove to be {bounds_text(area)}"
+        yield (
+            f"The AUC is {number_text(area.value)}"
+            f"{proved if area.bounds is not None else ''} ({_level(declaration)} CI "
+            f"{interval_text(area)})."
+        )
+
+
+def _worst_group(declaration: Declaration) -> str:
+    """Name the group with the lowest sensitivity, or the lowest AUC."""
+    if not declaration.groups:
+        return ""
+    threshold = declaration.thresholds[0] if declaration.thresholds else None
+    measure = "auc" if threshold is None else "recall"
+    known = [
+        m
+        for m in declaration.measured
+        if m.column and m.measure == measure and m.threshold == threshold
+        and not math.isnan(m.value)
+    ]  # fmt: skip
+    if not known:
+        return ""
+    worst = min(known, key=lambda m: m.value)
+    name = measurement_name(worst, declaration.agreement)
+    return (
+        f"The worst group: {name} is {number_text(worst.value)} "
+        f"({_level(declaration)} CI {interval_text(worst)})."
+    )
+
+
+def _summary_of_attempts(declaration: Declaration) -> Iterator[str]:
+    attempts = declaration.counts
+    assert isinstance(attempts, Attempts)  # noqa: S101 - its caller has looked
+    number = int(attempts.tried.sum())
+    yield (
+        f"{counted(len(attempts), 'item')} were tried {number:,} times; "
+        f"{int(attempts.passed.sum()):,} attempts passed."
+    )
+    rate = _find(declaration, "pass_rate")
+    if rate is not None:
+        yield (
+            f"The pass rate is {number_text(rate.value)} ({_level(declaration)} CI "
+            f"{interval_text(rate)})."
+        )
+
+
+def _summary_of_claims(declaration: Declaration) -> tuple[str, ...]:
+    if not declaration.claims:
+        return ("Nothing is claimed.",)
+    parts = []
+    for verdict, text in (
+        (HOLDS, "hold"),
+        (FAILS, "fail"),
+        (OPEN, "cannot be decided yet"),
+    ):
+        number = sum(claim.verdict == verdict for claim in declaration.claims)
+        if number:
+            singular = {"hold": "holds", "fail": "fails"}.get(text, text)
+            parts.append(f"{number} {singular if number == 1 else text}")
+    number = len(declaration.claims)
+    return (f"Of {counted(number, 'claim')}, {listed(parts)}.",)
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
+def _level(declaration: Declaration) -> str:
+    return level_text(declaration.level)
+
+
+def sections(declaration: Declaration) -> tuple[Section, ...]:
+    """Return the seven sections of a declaration."""
+    return (
+        _said(declaration),
+        _counted(declaration),
+        _measured(declaration),
+        _not_measured(declaration),
+        _claims(declaration),
+        _guidelines(),
+        _evidence(declaration),
+    )
+
+
+def _said(declaration: Declaration) -> Section:
+    rows = tuple(
+        (name, declaration.statements.get(key, "not said"))
+        for key, name in STATEMENTS.items()
+    )
+    comparator = (
+        "The comparator is no reference standard, so agreement is measured and not "
+        "accuracy (FDA 2007)."
+    )
+    sentences = ["The author says this. No count can confirm it."]
+    if declaration.agreement:
+        sentences.append(comparator)
+    table = ShownTable("Statements", ("about", "the author says"), rows)
+    return Section("said", "1 Said by the author", tuple(sentences), (table,))
+
+
+def _counted(declaration: Declaration) -> Section:
+    counts = declaration.counts
+    if isinstance(counts, Attempts):
+        rows = (
+            ("items", f"{len(counts):,}"),
+            ("attempts with a verdict", f"{int(counts.tried.sum()):,}"),
+            ("attempts that passed", f"{int(counts.passed.sum()):,}"),
+            ("attempts without a verdict", f"{counts.missing:,}"),
+        )
+        table = ShownTable("Items and attempts", ("step", "number"), rows)
+        return Section("counted", "2 Counted", (), (table,))
+
+    tables = [_flow_table(declaration, counts)]
+    for threshold in declaration.thresholds:
+        tables.append(_cross_table(declaration, threshold))
+        in_groups = _group_tables(declaration, threshold)
+        if in_groups.rows:
+            tables.append(in_groups)
+    sentences = [_SAMPLING[counts.design.sampling]]
+    if counts.design.prevalence is not None:
+        sentences.append(
+            f"Predictive values are for a prevalence of {counts.design.prevalence:g}."
+        )
+    if counts.weighted:
+        sentences.append("Cases are weighted: numbers are sums of weights.")
+    return Section("counted", "2 Counted", tuple(sentences), tuple(tables))
+
+
+_NO_SCORE = {
+    "neg": "rows without a score, negative",
+    "pos": "rows without a score, positive",
+    "unknown": "rows without a score, without a label",
+    "any": "rows without a score",
+}
+
+
+def _flow_table(declaration: Declaration, counts: Tally) -> ShownTable:
+    """Follow the rows to the cases that were compared (STARD flow)."""
+    flow = declaration.flow
+    rows: list[Row] = []
+    if flow.without_score is None:
+        few = f"some, fewer than {declaration.privacy.at_least}"
+        rows.append((_NO_SCORE["any"], few))
+    else:
+        if flow.rows is not None:
+            rows.append(("rows", f"{flow.rows:,}"))
+        rows += [
+            (f"- {_NO_SCORE.get(name, _NO_SCORE['any'])}", f"{number:,}")
+            for name, number in flow.without_score.items()
+        ]
+    rows += [
+        ("cases with a score", _amount(counts.n)),
+        ("- without a label", _amount(counts.n_unknown)),
+        ("cases compared", _amount(counts.n_pos + counts.n_neg)),
+        ("- positive", _amount(counts.n_pos)),
+        ("- negative", _amount(counts.n_neg)),
+    ]
+    return ShownTable("From rows to cases", ("step", "number"), tuple(rows))
+
+
+def _amount(number: float) -> str:
+    return f"{number:,.10g}"
+
+
+def _cross_table(declaration: Declaration, threshold: float) -> ShownTable:
+    table = next(
+        t for t in declaration.tables if t.threshold == threshold and not t.column
+    )
+    rows = [
+        (f"flagged (score at least {threshold:g})", *_cells(table, "tp", "fp")),
+        ("not flagged", *_cells(table, "fn", "tn")),
+    ]
+    head: Row = ("", "positive", "negative")
+    missing = declaration.flow.without_score or {}
+    if missing.get("pos") or missing.get("neg"):
+        rows.append(
+            ("no score", f"{missing.get('pos', 0):,}", f"{missing.get('neg', 0):,}")
+        )
+    if any(table.cells["unknown_flagged"]) or any(table.cells["unknown_not_flagged"]):
+        head = (*head, "without a label")
+        unknown = [
+            *_cells(table, "unknown_flagged"), *_cells(table, "unknown_not_flagged"),
+            "",
+        ]  # fmt: skip
+        rows = [(*row, cell) for row, cell in zip(rows, unknown, strict=False)]
+    return ShownTable(f"All cases at {threshold:g}", head, tuple(rows))
+
+
+def _cells(table: CrossTable, *names: str) -> Row:
+    return tuple(cell_text(table.cells[name]) for name in names)
+
+
+def _group_tables(declaration: Declaration, threshold: float) -> ShownTable:
+    rows = [
+        (f"{table.column} {table.group}", *_cells(table, "tp", "fn", "fp", "tn"))
+        for table in declaration.tables
+        if table.threshold == threshold and table.column
+    ]
+    head = (
+        *("group", "positive, flagged", "positive, not flagged"),
+        *("negative, flagged", "negative, not flagged"),
+    )
+    return ShownTable(f"Groups at {threshold:g}", head, tuple(rows))
+
+
+def _measured(declaration: Declaration) -> Section:
+    whole = [m for m in declaration.measured if not m.column]
+    in_groups = [m for m in declaration.measured if m.column]
+    interval = f"{_level(declaration)} CI"
+    head = ("measure", "value", interval, "counts prove", "method of the interval")
+    tables = [ShownTable("All cases", head, tuple(_rows(declaration, whole)))]
+    if in_groups:
+        tables.append(
+            ShownTable("Groups", head, tuple(_rows(declaration, in_groups)), True)
+        )
+    sentences = ["Every number follows from the counts of section 7."]
+    if any(m.bounds is not None for m in declaration.measured):
+        sentences.append(
+            "Where bins hide the order of scores, the counts prove bounds. The value "
+            "is then that of the rows, and the interval allows for the bins."
+        )
+    worst = _worst_group(declaration)
+    if worst:
+        sentences.append(worst)
+    return Section("measured", "3 Measured", tuple(sentences), tuple(tables))
+
+
+def _rows(
+    declaration: Declaration, measurements: Sequence[Measurement]
+) -> Iterator[Row]:
+    for m in measurements:
+        only_bounds = math.isnan(m.value) and m.bounds is not None
+        yield (
+            measurement_name(m, declaration.agreement),
+            "hidden" if only_bounds else value_text(m),
+            interval_text(m),
+            "this value" if m.bounds is None else bounds_text(m),
+            m.method,
+        )
+
+
+def _not_measured(declaration: Declaration) -> Section:
+    """Say what a reader might look for and does not find."""
+    sentences = []
+    counts = declaration.counts
+    if isinstance(counts, Tally):
+        if not declaration.thresholds:
+            sentences.append("Sensitivity and specificity: no threshold is stated.")
+        if declaration.agreement:
+            sentences.append(
+                "Predictive values and likelihood ratios: they need a reference "
+                "standard."
+            )
+        if not are_probabilities(counts):
+            sentences.append(
+                "Calibration, Brier score and net benefit: the scores are not "
+                "probabilities."
+            )
+        elif not shows_prevalence(counts):
+            sentences.append(
+                "Predictive values, calibration, Brier score and net benefit: a "
+                "case-control sample does not show the prevalence."
+            )
+        if not declaration.groups:
+            sentences.append("Groups and sites: no column of groups is stated.")
+        if any(m.measure == "calibration_slope" for m in declaration.measured):
+            sentences.append(
+                "Calibration curve: only slope and intercept are stated here."
+            )
+    sentences += [
+        "Change over time: these counts are of one period.",
+        "Benefit and harm to people: no count of predictions shows them.",
+        "How labels were made, and whether they are right.",
+    ]
+    return Section("not-measured", "4 Not measured", tuple(sentences))
+
+
+def _claims(declaration: Declaration) -> Section:
+    if not declaration.claims:
+        return Section("claims", "5 Claims", ("Nothing is claimed.",))
+    rows = [row for claim in declaration.claims for row in _rows_of_claim(claim)]
+    head = ("claim", "group", "verdict", "measured", "one-sided limits")
+    sentences = (
+        "A claim holds if its whole one-sided interval is on the good side of its "
+        "bound, and fails if it is on the bad side.",
+        f"The level of {_level(declaration)} is that of all claims together (Holm "
+        "1979). Limits allow for the bins.",
+    )
+    table = ShownTable("Claims and verdicts", head, tuple(rows))
+    return Section("claims", "5 Claims", sentences, (table,))
+
+
+def _rows_of_claim(claim: StatedClaim) -> Iterator[Row]:
+    for verdict in claim.verdicts:
+        yield (
+            claim.claim,
+            verdict.group.replace("=", " ", 1) or "all cases",
+            verdict.verdict,
+            number_text(verdict.value),
+            _limits(verdict),
+        )
+
+
+def _limits(verdict: StatedVerdict) -> str:
+    if math.isnan(verdict.low):
+        return "not known"
+    if verdict.low == verdict.high:
+        return "counted"
+    return f"{number_text(verdict.low)} to {number_text(verdict.high)}"
+
+
+def _guidelines() -> Section:
+    rows = tuple(tuple(item) for item in GUIDELINE_ITEMS)
+    table = ShownTable(
+        "Where each item is answered", ("document", "item", "topic", "section"), rows,
+        folded=True,
+    )  # fmt: skip
+    sentence = (
+        "This table says where a declaration answers what a guideline or law asks for."
+    )
+    return Section("map", "6 Map to guidelines and law", (sentence,), (table,))
+
+
+def _evidence(declaration: Declaration) -> Section:
+    provenance = declaration.provenance
+    rows = [
+        ("written by", provenance.software),
+        ("date", provenance.date),
+        ("file of the predictions", provenance.source or "not stated"),
+        ("its SHA-256", provenance.digest.removeprefix("sha256:") or "not stated"),
+    ]
+    tables = [ShownTable("Where the counts are from", ("about", "stated"), tuple(rows))]
+    counts = declaration.counts
+    if isinstance(counts, Tally):
+        tables.append(_counts_table("All cases", counts))
+        tables += [
+            _counts_table(f"{column} {group}", tally)
+            for column, tallies in declaration.groups.items()
+            for group, tally in tallies.items()
+        ]
+    sentences = (*_VERIFICATION, *privacy_sentences(declaration))
+    return Section("evidence", "7 Evidence", sentences, tuple(tables))
+
+
+def privacy_sentences(declaration: Declaration) -> Iterator[str]:
+    """Say what the bins protect, and what not."""
+    if isinstance(declaration.counts, Attempts):
+        yield "Items are counted, not named."
+        return
+    privacy = declaration.privacy
+    if privacy.at_least <= 1:
+        yield "The counts are exact: a rare score shows the label of its case."
+        return
+    k = privacy.at_least
+    yield (
+        f"Every bin has at least {k} positives and {k} negatives, so it tells nobody's "
+        "label. This holds for differences of tables, too."
+    )
+    yield (
+        "Ends of bins are rounded, and are not scores of cases unless many cases share "
+        "them."
+    )
+    for threshold in privacy.hidden:
+        yield (
+            f"At {threshold:g} a cell of the 2x2 table is below {k}, so only bounds "
+            "are published."
+        )
+    for threshold in _hidden_in_groups(declaration):
+        yield (
+            f"At {threshold:g} cells of some groups would be below {k}, or could be "
+            "found by subtraction, so their tables have bounds."
+        )
+    for threshold in privacy.exposed:
+        yield (
+            f"At {threshold:g} the author publishes the 2x2 table although a cell is "
+            f"below {k}."
+        )
+    for column, names in privacy.pooled.items():
+        yield (
+            f"Groups of {column} with fewer than {k} of a class are counted together: "
+            f"{listed(list(names))}."
+        )
+    yield _DIFFERENTIAL
+
+
+def _hidden_in_groups(declaration: Declaration) -> list[float]:
+    """Return thresholds that are hidden in a group, and not in all cases."""
+    hidden = [
+        table.threshold
+        for table in declaration.tables
+        if table.column and any(least < most for least, most in table.cells.values())
+    ]
+    return [t for t in dict.fromkeys(hidden) if t not in declaration.privacy.hidden]
+
+
+def _counts_table(caption: str, counts: Tally) -> ShownTable:
+    columns = counts.named_columns
+    rows = tuple(
+        tuple(
+            f"{value:.10g}" if isinstance(value, float) else f"{value}" for value in row
+        )
+        for row in zip(*(column.tolist() for column in columns.values()), strict=True)
+    )
+    return ShownTable(f"Counts: {caption}", tuple(columns), rows, folded=True)

@@ -1,0 +1,288 @@
+"""Published bins: k in every cell, and in everything that subtraction can find."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import trueness
+from trueness.declarations.private_bins import (
+    private_counts,
+    published_ends,
+    shortest_decimal,
+)
+
+
+def random_groups(seed, sizes=(400, 150, 60, 25)):
+    """Return tallies of groups of different sizes, and of all cases."""
+    rng = np.random.default_rng(seed)
+    groups = {}
+    for place, size in enumerate(sizes):
+        label = rng.random(size) < 0.3
+        score = np.round(rng.normal(label * 1.0, 1.0), 2)
+        groups[f"site {place}"] = trueness.tally(label, score)
+    whole = groups["site 0"]
+    for name in list(groups)[1:]:
+        whole = whole + groups[name]
+    return whole, groups
+
+
+def is_safe(neg, pos, unknown, k):
+    return min(neg, pos) >= k and (unknown == 0 or unknown >= k)
+
+
+@pytest.mark.parametrize("k", [2, 5, 11])
+@pytest.mark.parametrize("seed", range(4))
+def test_every_published_bin_has_k_of_each_class(k, seed):
+    whole, groups = random_groups(seed)
+
+    published = private_counts(
+        whole, {"site": groups}, at_least=k, thresholds=[0.5, 1.5]
+    )
+
+    for tally in (published.whole, *published.groups["site"].tallies.values()):
+        for row in zip(tally.neg, tally.pos, tally.unknown, strict=True):
+            assert is_safe(*row, k)
+
+
+def indicator(published_row, fine_edges, names):
+    """Return which pairs of group and fine bin a published bin holds."""
+    group, low, high = published_row
+    return [
+        float((group is None or group == name) and low <= edge < high)
+        for name in names
+        for edge in fine_edges
+    ]
+
+
+@pytest.mark.parametrize("exact", [False])
+@pytest.mark.parametrize("seed", range(6))
+def test_subtraction_finds_no_small_cell(seed, exact):
+    """Every set of groups and interval of scores in the span of what is published.
+
+    By linear algebra, which knows nothing of chains: an indicator that is a linear
+    combination of published bins is a number that a reader can compute.
+    """
+    k = 5
+    whole, groups = random_groups(seed, sizes=(160, 90, 70, 40))
+    published = private_counts(
+        whole, {"site": groups}, at_least=k, thresholds=[0.5], exact_table=exact
+    )
+    tallies = published.groups["site"].tallies
+    names = list(tallies)
+    fine = published.whole.score.tolist()
+
+    def rows_of(group, tally):
+        above = [np.inf, *tally.score[:-1].tolist()]
+        return [
+            (group, low, high) for low, high in zip(tally.score, above, strict=True)
+        ]
+
+    rows = rows_of(None, published.whole)
+    for name, tally in tallies.items():
+        rows += rows_of(name, tally)
+    matrix = np.array([indicator(row, fine, names) for row in rows])
+    exact_counts = np.array(
+        [
+            [
+                counted_between(groups_in(name, groups, published), low, high)
+                for low, high in zip(fine, [np.inf, *fine[:-1]], strict=True)
+            ]
+            for name in names
+        ]
+    )
+
+    found = 0
+    for size in range(1, len(names) + 1):
+        for chosen in itertools.combinations(range(len(names)), size):
+            for first, last in itertools.combinations(range(len(fine) + 1), 2):
+                wanted = np.zeros((len(names), len(fine)))
+                wanted[list(chosen), first:last] = 1
+                solution, *_ = np.linalg.lstsq(matrix.T, wanted.ravel(), rcond=None)
+                if np.abs(matrix.T @ solution - wanted.ravel()).max() > 1e-8:
+                    continue
+                found += 1
+                neg, pos, unknown = exact_counts[list(chosen), first:last].sum((0, 1))
+                assert is_safe(neg, pos, unknown, k), (chosen, first, last)
+    assert found >= len(rows)
+
+
+def groups_in(name, groups, published):
+    """Return the tallies behind a published group, which may be several."""
+    if name in groups:
+        return [groups[name]]
+    return [groups[small] for small in published.groups["site"].pooled]
+
+
+def counted_between(tallies, low, high):
+    counts = np.zeros(3)
+    for tally in tallies:
+        inside = (tally.score >= low) & (tally.score < high)
+        counts += [column[inside].sum() for column in tally.counts[:3]]
+    return counts
+
+
+def test_bins_are_as_many_as_measured_before():
+    predictions = trueness.scan(trueness.samples.path("west_nile"))
+    whole = trueness.tally(predictions, label="virus", score="boosting")
+
+    published = private_counts(whole, {}, at_least=5, thresholds=[0.05]).whole
+
+    low, high = trueness.auc(published).bounds
+    assert len(published) >= 80
+    assert high - low < 0.014
+    assert low <= trueness.auc(whole).value <= high
+
+
+def test_a_threshold_has_an_edge_and_its_table_is_exact():
+    whole, _ = random_groups(1)
+
+    published = private_counts(whole, {}, at_least=5, thresholds=[0.777]).whole
+
+    assert 0.777 in published.score.tolist()
+    expected = trueness.confusion(whole, 0.777)
+    assert trueness.confusion(published, 0.777) == expected
+    certain = trueness.bounds("recall", published, threshold=0.777)
+    assert certain.low == certain.high
+
+
+def test_a_small_cell_hides_its_threshold_unless_it_is_published_in_words():
+    whole, _ = random_groups(1)
+    extreme = float(whole.score[2])
+
+    hidden = private_counts(whole, {}, at_least=5, thresholds=[extreme])
+    exposed = private_counts(
+        whole, {}, at_least=5, thresholds=[extreme], exact_table=True
+    )
+
+    assert (hidden.hidden, hidden.exposed) == ((extreme,), ())
+    assert (exposed.hidden, exposed.exposed) == ((), (extreme,))
+    exact = trueness.confusion(whole, extreme)
+    assert trueness.confusion(exposed.whole, extreme) == exact
+
+
+def test_thresholds_that_flag_all_or_nothing_hide_nothing():
+    whole, _ = random_groups(2)
+    lowest = float(whole.score[-1])
+    highest = float(whole.score[0])
+
+    published = private_counts(
+        whole, {}, at_least=5, thresholds=[lowest, highest + 0.001]
+    )
+
+    assert (published.hidden, published.exposed) == ((), ())
+    for threshold in (lowest, highest + 0.001):
+        exact = trueness.confusion(whole, threshold)
+        assert trueness.confusion(published.whole, threshold) == exact
+
+
+def test_ends_of_bins_are_not_the_scores_of_cases():
+    rng = np.random.default_rng(0)
+    label = rng.random(500) < 0.4
+    whole = trueness.tally(label, rng.random(500) * 0.5 + label * 0.3)
+
+    published = private_counts(whole, {}, at_least=5, thresholds=[]).whole
+
+    scores = {*whole.score.tolist()}
+    assert not scores & {*published.score.tolist(), *published.high.tolist()}
+    assert published.score[-1] > 0
+    assert published.high[0] < 1
+
+
+def test_bins_hold_all_their_cases():
+    whole, _ = random_groups(3)
+    starts = np.arange(0, len(whole), 7)
+
+    low, high = published_ends(whole, starts, [0.3])
+
+    assert (low[:-1] > high[1:]).all()
+    rows = np.searchsorted(starts, np.arange(len(whole)), side="right") - 1
+    assert (whole.score >= low[rows]).all()
+    assert (whole.high <= high[rows]).all()
+
+
+def test_edges_of_another_declaration_are_kept():
+    first, _ = random_groups(4)
+    second, _ = random_groups(5)
+    edges = private_counts(first, {}, at_least=5, thresholds=[]).whole.score.tolist()
+
+    published = private_counts(second, {}, at_least=5, thresholds=[], edges=edges)
+
+    inner = published.whole.score[:-1]
+    assert {*inner.tolist()} <= {*edges}
+
+
+def test_small_groups_are_counted_together():
+    whole, groups = random_groups(6, sizes=(300, 12, 9, 200))
+
+    published = private_counts(whole, {"site": groups}, at_least=5, thresholds=[])
+
+    assert published.groups["site"].pooled == ("site 1", "site 2")
+    total = sum(t.n for t in published.groups["site"].tallies.values())
+    assert total == whole.n
+
+
+def test_cases_without_a_group_are_a_group_of_their_own():
+    whole, groups = random_groups(7)
+    named = {name: groups[name] for name in ("site 0", "site 2", "site 3")}
+
+    published = private_counts(whole, {"site": named}, at_least=5, thresholds=[])
+
+    tallies = published.groups["site"].tallies
+    assert tallies["none named"].n == groups["site 1"].n
+
+
+def test_groups_that_overlap_are_refused():
+    whole, groups = random_groups(8)
+    twice = {"a": whole, "b": groups["site 0"]}
+
+    with pytest.raises(trueness.InputError, match="more cases than there are"):
+        private_counts(whole, {"site": twice}, at_least=5, thresholds=[])
+
+
+def test_weighted_cases_count_as_kish_says():
+    rng = np.random.default_rng(9)
+    label = rng.random(400) < 0.4
+    weight = rng.exponential(size=400)
+    whole = trueness.tally(label, rng.normal(label, 1), weight=weight)
+
+    published = private_counts(whole, {}, at_least=5, thresholds=[]).whole
+
+    for weights, squares in zip(published.counts[:2], published.squares, strict=False):
+        assert (weights**2 / squares >= 5 - 1e-6).all()
+
+
+def test_too_few_cases_are_refused():
+    few = trueness.Tally([1, 0], neg=[3, 40], pos=[2, 2])
+
+    with pytest.raises(trueness.NotEnoughCases, match="At least 5 negatives"):
+        private_counts(few, {}, at_least=5, thresholds=[])
+
+
+def test_clusters_need_exact_counts():
+    clustered = trueness.Tally([1, 0, 1, 0], neg=[9, 9, 9, 9], pos=[9, 9, 9, 9],
+                               cluster=["a", "a", "b", "b"])  # fmt: skip
+
+    with pytest.raises(trueness.InputError, match="private=1"):
+        private_counts(clustered, {}, at_least=5, thresholds=[])
+
+    exact = private_counts(clustered, {}, at_least=1, thresholds=[]).whole
+    assert exact.clusters is not None
+    assert exact.named_columns["cluster"].dtype.kind == "i"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "options", "expected"),
+    [
+        (0.31234, 0.31987, {}, 0.313),
+        (0.31234, 0.31987, {"down": True}, 0.319),
+        (0.2, 0.31234, {"open_below": True}, 0.3),
+        (0.5, 0.5, {}, 0.5),
+        (-3.7, -3.2, {}, -3.7),
+        (-3.71, -3.2, {"open_above": True}, -3.7),
+        (1e300, 2e300, {}, 1e300),
+        (1e-9, 2e-9, {"open_below": True}, 2e-9),
+    ],
+)
+def test_shortest_decimal(low, high, options, expected):
+    assert shortest_decimal(low, high, **options) == pytest.approx(expected, rel=1e-12)
