@@ -106,6 +106,7 @@ _register_handlers(
         "column": "trueness.data.columns",
         "columns_of": "trueness.data.engines",
         "count_arguments": "trueness.data.arguments",
+        "declared_counts": "trueness.declarations.tables",
         "declaration_markdown": "trueness.declarations.markdown",
         "declaration_page": "trueness.declarations.page",
         "declaration_text": "trueness.declarations.json_format",

@@ -26,8 +26,8 @@ from trueness.cli._help import ShellGroup
 EXIT_CODES = (
     "Exit codes: 0 done; 1 the output could not be written or was closed by its "
     "reader; 2 wrong input; 3 too few cases, or no threshold meets the constraints; "
-    "4 a requirement fails, or an alarm is raised; 5 none fails, but one cannot be "
-    "decided yet; 130 interrupted; 143 terminated."
+    "4 a requirement fails, a declaration does not follow, or an alarm is raised; "
+    "5 none fails, but one cannot be decided yet; 130 interrupted; 143 terminated."
 )
 
 # panels of ``trueness --help``
@@ -155,6 +155,16 @@ COMMANDS: Mapping[str, CommandEntry] = {
         module="check",
         help="Do these predictions meet the requirements? For CI; allows for sampling "
         "error.",
+        panel=PRACTICE,
+    ),
+    "declare": CommandEntry(
+        module="declare",
+        help="Declare how good a score is, with counts from which anyone can check it.",
+        panel=PRACTICE,
+    ),
+    "verify": CommandEntry(
+        module="declare",
+        help="Does each number of a declaration follow from its counts? For CI.",
         panel=PRACTICE,
     ),
     "watch": CommandEntry(

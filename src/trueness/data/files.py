@@ -23,7 +23,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_several, listing, nearest
 from trueness._core.files import process_folder, temporary_folder
-from trueness._core.imports import required
+from trueness._core.imports import handler, required
 from trueness.counts.design import WORDS as DESIGN
 from trueness.data.engines import (
     CONNECTIONS,
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 Source = str | os.PathLike[str]
 
+_PAGES = (".html", ".htm")
+# the beginning of the data of a declaration, without its spaces
+_DECLARATION = b'{"trueness":"declaration"'
 _COMPRESSED = (".gz", ".zst", ".bz2")
 _FORMATS = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
@@ -79,7 +82,8 @@ def scan(
         A file, a glob such as ``"preds/*.parquet"``, a directory, a list of these, an
         address (``s3://``, ``https://``), a database file (``.duckdb``, ``.sqlite``) or
         a ``postgres://`` or ``mysql://`` address. Files are Parquet, CSV or JSON lines,
-        the latter two also compressed (``.gz``, ``.zst``, ``.bz2``).
+        the latter two also compressed (``.gz``, ``.zst``, ``.bz2``). Of a declaration,
+        or of a report with its evidence, the counts are read.
     table
         Which table, for a database; or ``"preds.duckdb::table"`` as the path.
     types
@@ -119,6 +123,8 @@ def scan(
         raise InputError("scan needs at least one file; found an empty list.")
     if "::" in places[0] and len(places) == 1 and not os.path.isfile(places[0]):
         places[0], _, table = places[0].rpartition("::")
+    if _are_declarations(places):
+        return handler("declared_counts")(places, table)
     if settings is not None and not isinstance(settings, Mapping):
         raise InputError(
             f"settings must be a mapping from name to value; found "
@@ -145,6 +151,23 @@ def scan(
                 f"({listing(_DATABASES, 9)})."
             )
         return _opened(connection, places, types, union_by_name, decimal)
+
+
+def _are_declarations(places: Sequence[str]) -> bool:
+    """Are these pages, or data, of declarations, whose counts are then read?"""
+    files = [file for place in places for file in meant_by(place)]
+    return bool(files) and all(_is_declaration(file) for file in files)
+
+
+def _is_declaration(file: str) -> bool:
+    """Is this a page, or a JSON file that begins as a declaration does?"""
+    ending = Path(file).suffix.lower()
+    if ending in _PAGES:
+        return os.path.isfile(file)
+    if ending != ".json" or not os.path.isfile(file):
+        return False
+    beginning = b"".join(_begins(file, 200).split())
+    return beginning.startswith(_DECLARATION)
 
 
 def _connect(places: Sequence[str], given: Mapping[str, str]) -> DuckDBPyConnection:

@@ -8,22 +8,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
-from functools import reduce
+from collections.abc import Mapping
 from html.parser import HTMLParser
-from operator import add
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.options import file_path
 from trueness._core.files import as_written
-from trueness.counts.values import Tally
 from trueness.declarations.json_format import declaration_from_json
 from trueness.declarations.records import Declaration
-from trueness.evals.attempts import Attempts
 
 # a declaration has a few hundred kB at most
 MOST_BYTES = 16_000_000
@@ -158,31 +152,3 @@ def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> None:
     raise InputError(f"JSON has no number {name}.")
-
-
-def counts_of_declarations(sources: Sequence[object]) -> Tally | Attempts:
-    """Add the counts of several declarations, of sites, months or hospitals."""
-    parts: list[Any] = [read_declaration(source).counts for source in sources]
-    if any(isinstance(part, Attempts) for part in parts):
-        parts = [_apart(part, number) for number, part in enumerate(parts)]
-    total: Tally | Attempts = reduce(add, parts)
-    return total
-
-
-def _apart(attempts: Any, number: int) -> Any:
-    """Give items names that no other declaration has: theirs were not published."""
-    if not isinstance(attempts, Attempts):
-        raise InputError(
-            "Declarations of attempts at items and of scores cannot be added."
-        )
-    names = [f"{number}: {item}" for item in attempts.item]
-    clusters = None
-    if attempts.cluster is not None:
-        clusters = np.array([f"{number}: {name}" for name in attempts.cluster], object)
-    return Attempts(
-        np.array(names, object),
-        attempts.passed,
-        attempts.tried,
-        clusters,
-        attempts.missing,
-    )

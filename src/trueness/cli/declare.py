@@ -1,0 +1,352 @@
+"""Declare numbers with the counts that prove them, and verify those of others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from trueness._core.files import is_device
+from trueness._core.progress import progress
+from trueness.cli import options
+from trueness.cli._columns import Request, count_tally
+from trueness.cli._missing_scores import naming_rows_without_score
+from trueness.cli._request import ONE_SCORE, read_request
+from trueness.cli._shell import CommandAnswer, about, say
+from trueness.cli._source import REAL_TYPES, known
+from trueness.counts.values import Tally
+from trueness.data.engines import quoted
+from trueness.declarations.claims import read_claims
+from trueness.declarations.declaring import declare
+from trueness.declarations.records import (
+    WITHIN,
+    Declaration,
+    Verification,
+    summary_of,
+)
+from trueness.declarations.sections import privacy_sentences, summary
+from trueness.declarations.verification import verify
+from trueness.findings.records import Table, table
+from trueness.monitoring.verdicts import FAILS, OPEN
+
+STATED = "Said by the author"
+
+# exit codes of verify
+_FAILED = 4
+_UNDECIDED = 5
+
+
+def _statement(name: str, help: str) -> Any:
+    """Make an option for what only the author can say."""
+    return typer.Option(name, metavar="TEXT", help=help, rich_help_panel=STATED)
+
+
+def declare_command(
+    file: options.File,
+    label: options.Label = None,
+    score: options.Score = None,
+    at: Annotated[
+        list[float] | None,
+        options.number(
+            "--at",
+            metavar="SCORE",
+            help="Threshold in use, at which bins have an edge; repeat it for several.",
+        ),
+    ] = None,
+    claim: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--claim",
+            metavar="CLAIM",
+            help='Claim, as in check: "recall >= 0.9 at 0.3", "auc >= 0.8 in every '
+            'site"; repeat it for several.',
+        ),
+    ] = None,
+    by: options.By = None,
+    private: Annotated[
+        int,
+        typer.Option(
+            "--private",
+            metavar="NUMBER",
+            help="Smallest number of cases of each class in a bin; 1 publishes exact "
+            "counts.",
+        ),
+    ] = 5,
+    exact_table: Annotated[
+        bool,
+        typer.Option(
+            "--exact-table",
+            help="Publish the 2x2 table at each threshold even where a cell is small.",
+        ),
+    ] = False,
+    edges: Annotated[
+        Path | None,
+        typer.Option(
+            "--edges",
+            metavar="FILE",
+            help="Use edges of this declaration, so that counts of both can be added.",
+        ),
+    ] = None,
+    agreement: Annotated[
+        bool,
+        typer.Option(
+            "--agreement",
+            help="The comparator is not a reference standard: measure agreement.",
+        ),
+    ] = False,
+    intended_use: Annotated[
+        str, _statement("--intended-use", "What the scores are used for, by whom.")
+    ] = "",
+    population: Annotated[
+        str, _statement("--population", "Whose cases these are, and from where.")
+    ] = "",
+    dates: Annotated[str, _statement("--dates", "When the data are from.")] = "",
+    reference_standard: Annotated[
+        str, _statement("--reference-standard", "How the labels were made.")
+    ] = "",
+    threshold_choice: Annotated[
+        str,
+        _statement(
+            "--threshold-choice", "Was the threshold prespecified, or chosen on these?"
+        ),
+    ] = "",
+    unit: Annotated[
+        str, _statement("--unit", "What a case is: a patient, an image, a visit.")
+    ] = "",
+    left_out: Annotated[
+        str, _statement("--left-out", "Who was left out, and why.")
+    ] = "",
+    title: Annotated[
+        str, typer.Option("--title", metavar="TEXT", help="Title of the declaration.")
+    ] = "Declaration of performance",
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Page (.html), its data (.json) or Markdown (.md) to write.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = Path("declaration.html"),
+    positive: options.Positive = None,
+    count: options.Count = None,
+    decimal: options.Decimal = None,
+    missing_scores: options.MissingScores = None,
+    strict: options.Strict = False,
+    weight: options.Weight = None,
+    cluster: options.Cluster = None,
+    sampling: options.Sampling = None,
+    prevalence: options.Prevalence = None,
+    unlabelled: options.Unlabelled = None,
+    level: options.Level = 0.95,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> CommandAnswer:
+    """Declare how good a score is, with counts from which anyone can check it.
+
+    Numbers and claims are published with their counts, in bins that hide
+    single cases. trueness verify checks them without the data, and so does
+    the page itself in a browser.
+
+    Example:
+    trueness declare sample:west_nile --label virus --score boosting --at 0.05
+    """
+    request = read_request(
+        ONE_SCORE,
+        file=file,
+        label=label,
+        columns=[score] if score else (),
+        positive=positive,
+        count=count,
+        by=by,
+        decimal=decimal,
+        missing_scores=missing_scores,
+        strict=strict,
+        weight=weight,
+        cluster=cluster,
+        sampling=sampling,
+        prevalence=prevalence,
+        unlabelled=unlabelled,
+        level=level,
+    )
+    claims = claim or []
+    with progress("Counting", unit=""), naming_rows_without_score(request):
+        counts = count_tally(request, request.chosen.scores[0])
+        groups = {
+            column: _count_groups(request, column)
+            for column in _columns_of_groups(request, claims)
+        }
+    with progress("Measuring", unit=""):
+        declaration = declare(
+            counts,
+            output,
+            at=at or (),
+            claims=claims,
+            statements={
+                "intended_use": intended_use,
+                "population": population,
+                "dates": dates,
+                "reference_standard": reference_standard,
+                "threshold_choice": threshold_choice,
+                "unit": unit,
+                "left_out": left_out,
+            },
+            groups=groups,
+            private=private,
+            exact_table=exact_table,
+            edges=edges,
+            agreement=agreement,
+            title=title,
+            source=request.source.path,
+            without_score=_rows_without_score(request),
+            level=level,
+        )
+    say(f"Declaration written to {output}.")
+    return CommandAnswer(
+        declaration.to_dict(),
+        # a file that goes to a device such as /dev/stdout goes there alone
+        [] if is_device(output) else _in_words(declaration),
+        about=about(request, counts),
+    )
+
+
+def _columns_of_groups(request: Request, claims: list[str]) -> list[str]:
+    """Return the column of --by, and those that claims name."""
+    columns = [request.chosen.by] if request.chosen.by else []
+    columns += [r.by for _, r in read_claims(claims) if r.by]
+    return list(dict.fromkeys(columns))
+
+
+def _count_groups(request: Request, column: str) -> dict[str, Tally]:
+    """Count the score in each group of a column."""
+    known(request.source, column, "--by")
+    chosen = replace(request.chosen, by=column)
+    rows = request.source.only(chosen.columns)
+    tallies = count_tally(
+        replace(request, chosen=chosen, rows=rows), chosen.scores[0], by=True
+    )
+    return {str(group): tally for group, tally in tallies.items()}
+
+
+def _rows_without_score(request: Request) -> dict[str, int] | None:
+    """Count the rows without a score by label, where such rows are left out."""
+    chosen = request.chosen
+    score = chosen.scores[0]
+    is_real = request.source.types[score].startswith(REAL_TYPES)
+    if chosen.label is None or chosen.missing != "drop" or not is_real:
+        return None
+    name = quoted(score)
+    others = [quoted(c) for c in request.rows.columns if c != score]
+    missing = request.rows.filter(f"{name} IS NULL OR isnan({name})")
+    if not missing.limit(1).fetchall():
+        return {}
+    rows = missing.project(", ".join([*others, f"CAST(0 AS DOUBLE) AS {name}"]))
+    counts = count_tally(replace(request, rows=rows), score)
+    return {
+        "neg": round(counts.n_neg),
+        "pos": round(counts.n_pos),
+        "unknown": round(counts.n_unknown),
+    }
+
+
+def _in_words(declaration: Declaration) -> list[str | Table]:
+    """Say what is declared, what is claimed, and what the counts hide."""
+    parts: list[str | Table] = [*summary(declaration)]
+    if declaration.claims:
+        rows = [(claim.claim, claim.verdict) for claim in declaration.claims]
+        parts.append(table("Claims", ["claim", "verdict"], rows, most=200))
+    parts += list(privacy_sentences(declaration))
+    return parts
+
+
+def verify_command(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="Declaration: a page (.html) or its data (.json), from anyone.",
+            show_default=False,
+        ),
+    ],
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="FILE",
+            help="File of the predictions, if you have it: its SHA-256 is compared.",
+        ),
+    ] = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> CommandAnswer:
+    """Does each number of a declaration follow from its counts? For CI.
+
+    Nothing in the file is trusted: every number, table and claim is computed
+    again. Exit codes: 0 all follows and every claim holds; 4 something does
+    not follow, or a claim fails; 5 a claim cannot be decided yet.
+
+    Example:
+    trueness verify declaration.html
+    """
+    verification = verify(file, data=data)
+    return CommandAnswer(
+        _numbers(verification),
+        _answer(verification),
+        about={"file": file},
+        code=_exit_code(verification),
+    )
+
+
+def _exit_code(verification: Verification) -> int:
+    if not verification or verification.claims == FAILS:
+        return _FAILED
+    return _UNDECIDED if verification.claims == OPEN else 0
+
+
+def _numbers(verification: Verification) -> dict[str, Any]:
+    return {
+        "verdict": verification.verdict,
+        "claims": verification.claims,
+        "digest": verification.digest,
+        "checks": [vars(check) | {} for check in verification.checks],
+    }
+
+
+def _answer(verification: Verification) -> list[str | Table]:
+    """Say what does not follow, then each number, then what this shows."""
+    parts: list[str | Table] = [summary_of(verification)]
+    if verification.failures:
+        rows = [(c.name, c.stated, c.recomputed) for c in verification.failures]
+        head = ["statement", "stated", "but"]
+        parts.append(table("Does not follow", head, rows, most=200))
+    parts.append(_table_of_numbers(verification))
+    if verification.declaration.claims:
+        claims = [(c.claim, c.verdict) for c in verification.declaration.claims]
+        parts.append(table("Claims as stated", ["claim", "verdict"], claims, most=200))
+    parts += [
+        "Verification shows that numbers follow from the counts, not that the counts "
+        "are true.",
+        f"Digest of this declaration: {verification.digest}",
+    ]
+    return parts
+
+
+def _table_of_numbers(verification: Verification) -> Table:
+    """List the numbers of all cases with the verdict on each."""
+    names = (", interval", ", bounds", ", method", ", numbers")
+    numbers = len(verification.declaration.measured)
+    rows = [
+        (check.name, check.stated, _word(check.verdict, check.recomputed))
+        for check in verification.checks
+        if not check.name.endswith(names)
+    ][:numbers]
+    return table("Numbers", ["number", "stated", "verdict"], rows, most=80)
+
+
+def _word(verdict: str, recomputed: str) -> str:
+    return f"follows within {recomputed}" if verdict == WITHIN else verdict
