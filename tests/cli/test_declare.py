@@ -55,7 +55,9 @@ def test_declare_writes_a_page_that_verify_accepts(folder):
 def test_claims_name_their_column(folder):
     claim = "recall >= 0.3 at 0.3 in every site"
 
-    declared = run("declare", "preds.parquet", *COLUMNS, "--claim", claim, "-o", "d.json")
+    declared = run(
+        "declare", "preds.parquet", *COLUMNS, "--claim", claim, "-o", "d.json"
+    )
 
     assert declared.exit_code == 0, declared.stderr
     content = json.loads((folder / "d.json").read_text())
@@ -71,7 +73,9 @@ def test_exit_codes_of_verify(folder, claim, code):
     run("declare", "preds.parquet", *COLUMNS, "--claim", text, "-o", "d.json")
     if claim == "forged":
         written = (folder / "d.json").read_text()
-        (folder / "d.json").write_text(re.sub(r'"pos": \[\s*\d+', '"pos": [999', written))
+        (folder / "d.json").write_text(
+            re.sub(r'"pos": \[\s*\d+', '"pos": [999', written)
+        )
 
     assert run("verify", "d.json").exit_code == code
 
@@ -134,7 +138,9 @@ def test_rows_without_a_score_are_in_the_flow(folder):
 
 
 def test_a_report_carries_its_evidence(folder):
-    written = run("report", "preds.parquet", *COLUMNS, "--evidence", "-o", "report.html")
+    written = run(
+        "report", "preds.parquet", *COLUMNS, "--evidence", "-o", "report.html"
+    )
     plain = run("report", "preds.parquet", *COLUMNS, "-o", "plain.html")
 
     assert written.exit_code == plain.exit_code == 0, written.stderr

@@ -12,7 +12,9 @@ def attempts(clusters=None):
     rng = np.random.default_rng(0)
     passed = rng.binomial(5, rng.beta(2, 1, 80))
     names = [f"secret question {k}" for k in range(80)]
-    return trueness.Attempts(names, passed=passed, tried=np.full(80, 5), cluster=clusters)
+    return trueness.Attempts(
+        names, passed=passed, tried=np.full(80, 5), cluster=clusters
+    )
 
 
 def test_an_entry_follows_and_names_no_item():

@@ -6,9 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from forged_declarations import count_forgeries, last_digit_forgeries
 
 import trueness
+from forged_declarations import count_forgeries, last_digit_forgeries
 
 DOCS = Path(__file__).parents[2] / "docs"
 

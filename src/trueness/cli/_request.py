@@ -58,7 +58,7 @@ TWO_SCORES = ColumnRule("score", several_scores, least=2)
 def read_request(
     rule: ColumnRule,
     *,
-    file: str,
+    file: str | Sequence[str],
     label: str | None,
     columns: Sequence[str],
     positive: str | None = None,
@@ -79,6 +79,7 @@ def read_request(
 ) -> Request:
     """Open the file and choose its columns; say which ones nobody had named.
 
+    Several files are read as one.
     ``columns`` are those of the option of the rule. ``takes_range``: the prevalence
     may be a range. ``keep_order``: the rows will be written back.
     """

@@ -454,13 +454,18 @@ def write_text(path: Path, text: str) -> None:
         Path(temporary).write_text(f"{text}\n", encoding="utf-8")
 
 
-def write_report(page: Page, output: Path | None, say_so: bool = True) -> int:
-    """Write a page where it was asked for, say so, and give its size."""
+def write_report(
+    page: Page, output: Path | None, evidence: Any = None, say_so: bool = True
+) -> int:
+    """Write a page where it was asked for, say so, and give its size.
+
+    ``evidence`` are the counts that the page carries.
+    """
     if output is None:
         return 0
     from trueness.reports import write_page  # Jinja2 is loaded when needed
 
-    written = write_page(page, output)
+    written = write_page(page, output, evidence)
     if say_so:
         say(f"{written}; open it in a browser.")
     return written.size

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, cached_property
@@ -150,7 +150,7 @@ def groups_of(rows: duckdb.DuckDBPyRelation, column: str) -> Iterator[tuple[Any,
 
 
 def open_source(
-    file: str,
+    file: str | Sequence[str],
     ordered: bool = False,
     decimal: str | None = None,
     threads: int | None = None,
@@ -161,7 +161,12 @@ def open_source(
     before the decimals in CSV; None finds out, where there is no doubt. ``threads`` are
     those that the engine may use for a file that stays open: a text that is not large
     is then read once, since each question would find out anew how it is written.
+    Several files are read as one; the counts of declarations are added.
     """
+    if not isinstance(file, str):
+        if len(file) > 1:
+            return _describe(", ".join(file), scan([sample_path(f) for f in file]))
+        (file,) = file
     if decimal not in (None, ".", ","):
         raise InputError(f"--decimal must be . or ,; found {shown(decimal)}.")
     if file == "-":

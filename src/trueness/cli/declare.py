@@ -21,6 +21,7 @@ from trueness.data.engines import quoted
 from trueness.declarations.claims import read_claims
 from trueness.declarations.declaring import declare
 from trueness.declarations.records import (
+    UNCHECKED,
     WITHIN,
     Declaration,
     Verification,
@@ -328,6 +329,7 @@ def _answer(verification: Verification) -> list[str | Table]:
     if verification.declaration.claims:
         claims = [(c.claim, c.verdict) for c in verification.declaration.claims]
         parts.append(table("Claims as stated", ["claim", "verdict"], claims, most=200))
+    parts += [str(c) for c in verification.checks if c.verdict == UNCHECKED]
     parts += [
         "Verification shows that numbers follow from the counts, not that the counts "
         "are true.",

@@ -23,6 +23,7 @@ MOST_ROWS = 5_000_000  # of which all classes are evaluated together
 
 def evaluate_command(
     file: options.File,
+    more_files: options.MoreFiles = None,
     label: options.Label = None,
     score: options.Scores = None,
     at: Annotated[
@@ -59,7 +60,7 @@ def evaluate_command(
     """
     request = read_request(
         SCORES,
-        file=file,
+        file=[file, *(more_files or ())],
         label=label,
         columns=score or (),
         positive=positive,

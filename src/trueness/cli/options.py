@@ -86,9 +86,18 @@ File = Annotated[
     str,
     typer.Argument(
         help="CSV, Parquet or JSON lines (also compressed, a folder, or "
-        "'many/*.parquet'), a database (preds.duckdb::table), - for CSV on standard "
-        "input, or sample:west_nile.",
+        "'many/*.parquet'), a database (preds.duckdb::table), a declaration (.html), "
+        "- for CSV on standard input, or sample:west_nile.",
         metavar="FILE",
+        show_default=False,
+    ),
+]
+MoreFiles = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="More files of the same kind: their cases, or the counts of declarations, "
+        "are added.",
+        metavar="FILES",
         show_default=False,
     ),
 ]

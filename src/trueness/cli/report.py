@@ -115,6 +115,14 @@ def report_command(
             "will do.",
         ),
     ] = None,
+    evidence: Annotated[
+        bool,
+        typer.Option(
+            "--evidence",
+            help="Put the counts of the score into the report, in bins that hide "
+            "single cases; every command reads them.",
+        ),
+    ] = False,
     title: Annotated[
         str, typer.Option("--title", metavar="TEXT", help="Title of the report.")
     ] = "",
@@ -205,15 +213,25 @@ def report_command(
                 level=level,
                 rng=seed,
             )
+    published = None
+    if evidence:
+        published = _evidence(counts, threshold=read_rule(at), title=page.title)
     tell(cleaned)
     page = with_cleaned(page, cleaned)
     return CommandAnswer(
-        result=report_result(page, output, write_report(page, output)),
+        result=report_result(page, output, write_report(page, output, published)),
         # a page that goes to a device such as /dev/stdout goes there alone
         parts=[] if is_device(output) else report_words(page),
         chart=lambda: _chart(request, counts),
         about=about(request, _first_counts(counts)),
     )
+
+
+def _evidence(counts: Any, *, threshold: object, title: str) -> Any:
+    """Return the counts that a report carries."""
+    from trueness.reports import evidence_of  # Jinja2 is loaded when needed
+
+    return evidence_of(counts, threshold, title=title)
 
 
 def _check_name_of_page(output: Path) -> None:

@@ -101,6 +101,12 @@ def private_counts(
     edges
         The only places where a bin may begin; anywhere by default.
     """
+    if whole.design.expects_labels:
+        raise InputError(
+            "A declaration counts labels. Expected labels come from a map, which its "
+            "readers do not have; leave unlabelled= out.",
+            option="unlabelled",
+        )
     if at_least <= 1 and len(whole.named_columns["score"]) <= MOST_ROWS:
         return _exact_counts(whole, groups)
     rows = _Rows.of(whole, at_least)

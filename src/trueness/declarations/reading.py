@@ -25,6 +25,7 @@ MOST_DEPTH = 16
 
 # the data block of a page: of a declaration, and of a report with its evidence
 BLOCK = "declaration"
+BLOCK_OF_REPORT = "evidence"
 
 _PAGES = (".html", ".htm")
 _OPENING, _CLOSING = "[{", "]}"
@@ -68,6 +69,14 @@ def is_page(place: str | os.PathLike[str]) -> bool:
     return Path(os.fsdecode(place)).suffix.lower() in _PAGES
 
 
+def is_report(text: str) -> bool:
+    """Is this page a report with its evidence, whose text is its own?"""
+    finder = _BlockFinder()
+    finder.feed(text)
+    finder.close()
+    return finder.names == [BLOCK_OF_REPORT]
+
+
 def data_of(text: str, place: Path) -> str:
     """Return the JSON of a file: all of it, or the data block of a page."""
     if not is_page(place):
@@ -90,6 +99,7 @@ class _BlockFinder(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=False)
         self.blocks: list[str] = []
+        self.names: list[str] = []
         self._inside = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -97,11 +107,12 @@ class _BlockFinder(HTMLParser):
         attributes = dict(attrs)
         self._inside = (
             tag == "script"
-            and attributes.get("id") == BLOCK
+            and attributes.get("id") in (BLOCK, BLOCK_OF_REPORT)
             and attributes.get("type") == "application/json"
         )
         if self._inside:
             self.blocks.append("")
+            self.names.append(str(attributes["id"]))
 
     def handle_endtag(self, tag: str) -> None:
         """End a block."""

@@ -32,6 +32,7 @@ STATEMENTS = {
 FOLLOWS = "follows"
 WITHIN = "follows within these bounds"
 DOES_NOT = "does not follow"
+UNCHECKED = "was not checked"
 
 
 @final
@@ -222,6 +223,8 @@ class StatementCheck:
 
     def __str__(self) -> str:
         """Say it in a line."""
+        if self.verdict == UNCHECKED:
+            return f"{self.name}: was not checked"
         if self.verdict == FOLLOWS:
             return f"{self.name}: {self.stated} follows"
         if self.verdict == WITHIN:
@@ -274,7 +277,7 @@ class Verification(Record):
 
 def summary_of(verification: Verification) -> str:
     """Say in one sentence what a verification found."""
-    number = len(verification.checks)
+    number = sum(check.verdict != UNCHECKED for check in verification.checks)
     failures = len(verification.failures)
     if failures:
         are = "does" if failures == 1 else "do"

@@ -34,6 +34,8 @@ from trueness._core.times import build_day
 from trueness.counts.answers import of_counts
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Panel, Tally
+from trueness.declarations.declaring import declare
+from trueness.declarations.records import Declaration
 from trueness.findings.notes import REPORT, say
 from trueness.findings.page import page_about
 from trueness.findings.records import Page
@@ -103,7 +105,11 @@ def html(data: Panel | Tally, **words: Unpack[ReportWords]) -> str:
 @of_counts
 @_spelt_out
 def report(
-    data: Panel | Tally, path: str | os.PathLike[str], **words: Unpack[ReportWords]
+    data: Panel | Tally,
+    path: str | os.PathLike[str],
+    *,
+    evidence: bool = False,
+    **words: Unpack[ReportWords],
 ) -> Report:
     """Write a report to a file, all or nothing.
 
@@ -114,6 +120,10 @@ def report(
         :func:`trueness.one_vs_rest` gives for more than two classes.
     path
         Name of the file, which ends in .html.
+    evidence
+        Put the counts into the page, in bins of at least 5 cases of each class, so that
+        others can evaluate them: :func:`trueness.scan` reads them, as it does those of
+        :func:`trueness.declare`.
     title, source
         Words for the head of the page: what it is about, and where the data are from.
     maximize, minimize, subject_to
@@ -151,7 +161,25 @@ def report(
     """
     check_name(path)
     page = page_about(data, **words, classes=isinstance(data, Mapping))
-    return write_page(page, path)
+    declaration = None
+    if evidence:
+        declaration = evidence_of(data, words.get("at"), title=page.title)
+    return write_page(page, path, declaration)
+
+
+def evidence_of(data: object, threshold: object, *, title: str) -> Declaration:
+    """Return the counts of the one score of a report, as they may be published."""
+    counts: Any = data
+    if isinstance(data, Panel) and len(data.names) == 1:
+        counts = data[data.names[0]]
+    if not isinstance(counts, Tally):
+        raise InputError(
+            "A report carries the counts of one score; found several. Choose one.",
+            option="score",
+        )
+    thresholds = [threshold] if isinstance(threshold, (int, float)) else []
+    declaration: Declaration = declare(counts, at=thresholds, title=title)
+    return declaration
 
 
 def write_judges(
@@ -223,15 +251,19 @@ def check_name(path: str | os.PathLike[str]) -> None:
         )
 
 
-def write_page(page: Page, path: str | os.PathLike[str]) -> Report:
-    """Write a page to a file, all or nothing."""
-    text = render(page).encode()
+def write_page(
+    page: Page, path: str | os.PathLike[str], evidence: Declaration | None = None
+) -> Report:
+    """Write a page to a file, all or nothing; ``evidence`` are its counts."""
+    text = render(page, evidence=evidence).encode()
     with replacing(path) as temporary:
         temporary.write_bytes(text)
     return Report(Path(os.fsdecode(path)), len(text))
 
 
-def render(page: Page, version: str = __version__) -> str:
+def render(
+    page: Page, version: str = __version__, evidence: Declaration | None = None
+) -> str:
     """Write a page as HTML."""
     style, script = (file_of("style.css") + file_of("figure.css")), file_of("script.js")
     # a JSON block is data: no browser runs it, so the policy need not name it
@@ -247,6 +279,7 @@ def render(page: Page, version: str = __version__) -> str:
         script=Markup(script),  # noqa: S704 - our own file
         data=embedded(page.slider),
         date=build_day(),
+        evidence=None if evidence is None else embedded(evidence.to_dict()),
         **moving(page.slider),
     )  # fmt: skip
     return text
