@@ -7,10 +7,14 @@ together are a :class:`Request`, which ``count_tally`` and ``count_panel`` count
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
+import numpy as np
+
+from trueness._core.arrays import Floats
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
@@ -22,6 +26,7 @@ from trueness.cli._source import (
     names_of,
 )
 from trueness.counts.design import WORDS as DESIGN
+from trueness.counts.values import Tally, with_rows
 from trueness.data.cleaning import listening, one_spelling, tell
 from trueness.data.column_roles import COUNT_NAMES, Guess, find_columns
 from trueness.data.engines import quoted, text_in_sql
@@ -50,6 +55,7 @@ class Chosen:
     missing: str | None = None
     decimal: str | None = None
     strict: bool = False
+    invert: bool = False  # low scores mean positive
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -102,6 +108,7 @@ def choose(
     for what in ("label", "count", "weight", "by", "cluster"):
         known(source, words.get(what), f"--{what}")
     for name in _columns.distinct_names(list(scores), f"--{option}"):
+        _refuse_list(source, name, option)
         known(source, name, f"--{option}")
     try:
         columns = find_columns(
@@ -119,6 +126,19 @@ def choose(
     value = _positive(source, columns.label, words.get("positive"))
     found = {"label": columns.label, "scores": columns.scores, "positive": value}
     return Chosen(**words | found, guessed=columns.remarks[:1])
+
+
+def _refuse_list(source: Source, name: str, option: str) -> None:
+    """Stop at several columns in one word: the option is repeated for each."""
+    parts = [part.strip() for part in re.split("[,;]", name)]
+    if name in source.types or len(parts) < 2 or not set(parts) <= set(source.types):
+        return
+    repeated = " ".join(f"--{option} {shlex.quote(part)}" for part in parts)
+    raise InputError(
+        f"--{option} takes one column, and is repeated for several. Type {repeated}.",
+        option=option,
+        example=repeated,
+    )
 
 
 def _with_option_to_type(err: InputError, source: Source) -> InputError:
@@ -296,7 +316,24 @@ def _count(
     if chosen.strict:
         refuse_cleaned(said)
     tell(said)
-    return counts
+    return _inverted(counts) if chosen.invert else counts
+
+
+def _inverted(counts: Any) -> Any:
+    """Turn scores round: fractions from 1, others by their sign."""
+    if isinstance(counts, dict):
+        return {name: _inverted(part) for name, part in counts.items()}
+    if isinstance(counts, Tally):
+        return counts.map(_inverted_scores(counts.score))
+    columns = [_inverted_scores(column)(column) for column in counts.rows.T]
+    return with_rows(counts, np.column_stack(columns), counts.names)
+
+
+def _inverted_scores(scores: Floats) -> Callable[[Floats], Floats]:
+    """Return a function that turns scores round; probabilities stay probabilities."""
+    known = scores[~np.isnan(scores)]
+    fractions = bool(known.size) and known.min() >= 0 and known.max() <= 1
+    return (lambda s: 1 - s) if fractions else np.negative
 
 
 def refuse_cleaned(said: Sequence[str]) -> None:

@@ -66,6 +66,7 @@ def read_request(
     by: str | None = None,
     decimal: str | None = None,
     missing_scores: str | None = None,
+    invert: bool = False,
     strict: bool = False,
     weight: str | None = None,
     cluster: str | None = None,
@@ -102,6 +103,7 @@ def read_request(
             prevalence=fixed_prevalence,
             unlabelled=unlabelled,
             missing=missing_scores,
+            invert=invert,
             decimal=decimal,
             strict=strict,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,16 +12,17 @@ import typer
 import trueness
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.options import choice
-from trueness._core.checks.words import nearest
+from trueness._core.checks.words import listing, nearest
 from trueness._core.numbers import percent
 from trueness.cli import options
 from trueness.cli._columns import Chosen, Request, choose
 from trueness.cli._long_files import long_file_of
+from trueness.cli._request import say_what_was_taken
 from trueness.cli._shell import CommandAnswer, about, answered, say, write_text
 from trueness.cli._source import Source, known, open_source
 from trueness.cli.evals import AttemptColumns, about_attempts, parts_of
 from trueness.counts.design import WORDS as DESIGN
-from trueness.data.column_roles import one_score
+from trueness.data.column_roles import is_test, one_score
 from trueness.data.engines import quoted
 from trueness.data.eval_rows import read_evals, system_column
 from trueness.data.frames import panel, tally
@@ -30,7 +31,12 @@ from trueness.findings.how_good import cases_note
 from trueness.findings.notes import Note, note
 from trueness.findings.trust import requirements
 from trueness.monitoring.checking import Evidence, check_all, first_contract
-from trueness.monitoring.requirements import Contract, read_contract
+from trueness.monitoring.requirements import (
+    Contract,
+    read_contract,
+    requirement,
+    requirement_of_test,
+)
 from trueness.monitoring.verdicts import Check, of_attempts
 
 _BASELINE, _LABEL = "trueness_baseline", "trueness_label"
@@ -221,10 +227,18 @@ def _joined(request: Request, key: str, other: Source) -> Any:
 
 def check_command(
     contract: Annotated[
-        str, typer.Argument(help="The contract (TOML); with --init, the predictions.")
+        str,
+        typer.Argument(
+            help='The contract (TOML), or a requirement such as "auc >= 0.7"; with '
+            "--init, the predictions."
+        ),
     ],
     file: Annotated[
         str | None, typer.Argument(help="The predictions.", metavar="FILE")
+    ] = None,
+    more: Annotated[
+        list[str] | None,
+        typer.Argument(help="More requirements.", metavar="REQUIREMENT"),
     ] = None,
     baseline: Annotated[
         str | None,
@@ -275,18 +289,22 @@ def check_command(
     ] = None,
     label: Annotated[
         str | None,
-        options.column("--label", help="For --init: column with the labels."),
+        options.column(
+            "--label", help="Column with the labels; a contract has its own."
+        ),
     ] = None,
     score: Annotated[
         str | None,
-        options.column("--score", help="For --init: column with the scores."),
+        options.column(
+            "--score", help="Column with the scores; a contract has its own."
+        ),
     ] = None,
     positive: Annotated[
         str | None,
         typer.Option(
             "--positive",
             metavar="VALUE",
-            help="For --init: label that counts as positive.",
+            help="Label that counts as positive; a contract has its own.",
         ),
     ] = None,
     json: options.Json = False,
@@ -296,10 +314,31 @@ def check_command(
 ) -> CommandAnswer:
     """Do these predictions meet the requirements? For CI; allows for sampling error.
 
+    Requirements are sentences, or stand in a contract, which --init writes.
+
     Example:
-    trueness check --init sample:west_nile --label virus --score boosting
+    trueness check sample:west_nile "auc >= 0.7" --score boosting
     """
-    if init:
+    words = [contract, *([file] if file else []), *(more or [])]
+    sentences = [word for word in words if _is_requirement(word)]
+    if not sentences and more:
+        raise InputError(
+            "A check needs one contract and one file of predictions, or requirements "
+            f'such as "auc >= 0.7"; found {listing(words)}.'
+        )
+    if not sentences and file is not None and _is_contract(file):
+        # in the other order
+        contract, file = file, contract
+    agreed = None
+    if sentences:
+        if init:
+            raise InputError(
+                "--init writes requirements from the data; leave them out."
+            )
+        file = _one_file(words, sentences)
+        contract = "; ".join(sentences)
+        agreed = _contract_of_sentences(sentences, file, label, score, positive)
+    elif init:
         _refuse_options(
             "does not go with --init, which only writes a contract.",
             baseline=baseline,
@@ -313,7 +352,7 @@ def check_command(
         contract = str(new_file)
     else:
         _refuse_options(
-            "goes with --init; a check reads it in the contract.",
+            "goes with --init or a requirement; a check reads it in the contract.",
             label=label,
             score=score,
             positive=positive,
@@ -324,7 +363,8 @@ def check_command(
             "A check needs a contract and predictions. Type trueness check "
             "quality.toml predictions.parquet."
         )
-    agreed = read_contract(contract)
+    if agreed is None:
+        agreed = read_contract(contract)
     if undecided is not None:
         choice(undecided, ("report", "pass", "fail"), "--undecided")
 
@@ -344,6 +384,61 @@ def check_command(
         about=about_data,
         code=finding.numbers["exit_code"],
         contract=contract,
+    )
+
+
+def _is_requirement(word: str) -> bool:
+    """Is this a sentence such as "auc >= 0.7", and no file?"""
+    return any(sign in word for sign in "<>") and not Path(word).exists()
+
+
+def _is_contract(word: str) -> bool:
+    """Is this the name of a contract?"""
+    return Path(word).suffix.lower() == ".toml"
+
+
+def _one_file(words: Sequence[str], sentences: Sequence[str]) -> str:
+    """Return the one file among the words of a line."""
+    files = [word for word in words if word not in sentences]
+    if len(files) != 1 or _is_contract(files[0]):
+        raise InputError(
+            "Requirements need one file of predictions; found "
+            f"{listing(files) or 'none'}. Type trueness check predictions.csv "
+            f'"{sentences[0]}".'
+        )
+    return files[0]
+
+
+def _contract_of_sentences(
+    sentences: Sequence[str],
+    file: str,
+    label: str | None,
+    score: str | None,
+    positive: str | None,
+) -> Contract:
+    """Return the requirements that were typed; the columns are named, or found."""
+    source = open_source(file)
+    about_attempts_at_items = [s for s in sentences if s.startswith("pass_")]
+    if are_counts(source.types) or about_attempts_at_items:
+        required = tuple(requirement(sentence) for sentence in sentences)
+        return Contract(required, label=label, score=score, path="requirements")
+    chosen = choose(
+        source,
+        option="score",
+        scores=[] if score is None else [score],
+        guess=one_score,
+        label=label,
+        positive=positive,
+    )
+    say_what_was_taken(source, chosen, "score")
+    (column,) = chosen.scores
+    read = requirement_of_test if is_test(source.table, column) else requirement
+    return Contract(
+        tuple(read(sentence) for sentence in sentences),
+        label=chosen.label,
+        score=column,
+        positive=chosen.positive,
+        path="requirements",
     )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 import trueness
+from trueness._core.checks.errors import InputError
 from trueness._core.checks.options import choice
 from trueness._core.progress import progress
 from trueness.cli import _shell as shell
@@ -18,6 +20,7 @@ from trueness.cli._request import TWO_SCORES, read_request, refuse_design
 from trueness.cli.apply import write_scored_rows
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
+from trueness.findings.diagnostic_tests import are_tests
 from trueness.findings.records import Finding
 from trueness.findings.subject import Subject, subject
 from trueness.findings.which_is_better import (
@@ -31,11 +34,21 @@ def compare_command(
     file: options.File,
     label: options.Label = None,
     score: options.Scores = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            "--metric",
+            metavar="METRIC",
+            help="Of tests that say 0 or 1: what is compared, such as sensitivity. By "
+            "default sensitivity and specificity.",
+        ),
+    ] = None,
     positive: options.Positive = None,
     count: options.Count = None,
     by: options.By = None,
     decimal: options.Decimal = None,
     missing_scores: options.MissingScores = None,
+    invert: options.Invert = False,
     strict: options.Strict = False,
     weight: options.Weight = None,
     cluster: options.Cluster = None,
@@ -65,6 +78,7 @@ def compare_command(
         by=by,
         decimal=decimal,
         missing_scores=missing_scores,
+        invert=invert,
         strict=strict,
         weight=weight,
         cluster=cluster,
@@ -75,12 +89,25 @@ def compare_command(
         seed=seed,
     )
     with naming_rows_without_score(request):
-        panel, finding = _ask_of_all_and_groups(request, which_is_better)
+        panel, finding = _ask_of_all_and_groups(
+            request, partial(_compare, metric=metric)
+        )
         return shell.answered(
             finding,
             about=shell.about(request, panel),
             chart=lambda: trueness.plots.roc.figure_data(panel),
         )
+
+
+def _compare(asked: Subject, metric: str | None) -> Finding:
+    """Compare scores over all thresholds, or tests by a metric."""
+    if metric is not None and not are_tests(asked.data):
+        raise InputError(
+            f"--metric {metric} depends on a threshold, and these are scores. Compare "
+            "tests, which say 0 or 1; or leave --metric out to compare AUCs.",
+            option="metric",
+        )
+    return which_is_better(asked, metric or "")
 
 
 def combine_command(

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import typer
+
 import trueness
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.options import choice, whole_number
+from trueness._core.checks.words import listing
 from trueness._core.progress import progress
 from trueness._core.records import Estimate
 from trueness.cli import options
-from trueness.cli._columns import Request, classes_of, count_classes, count_tally
+from trueness.cli._columns import (
+    Request,
+    classes_of,
+    count_classes,
+    count_tally,
+    read_share,
+)
 from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.cli._request import SCORES, read_request
 from trueness.cli._shell import CommandAnswer, about, answered
@@ -17,12 +28,23 @@ from trueness.data.engines import quoted
 from trueness.data.multiclass import multiclass_auc
 from trueness.findings.how_good import how_good
 from trueness.findings.subject import subject
+from trueness.metrics.confusion import Confusion
+from trueness.metrics.intervals import METHODS, WILSON_METHOD
 
 MOST_ROWS = 5_000_000  # of which all classes are evaluated together
 
 
+def _cell(name: str, meaning: str) -> Any:
+    return typer.Option(
+        f"--{name}",
+        metavar="NUMBER",
+        help=f"Without a file: {meaning}.",
+        rich_help_panel="2x2 table",
+    )
+
+
 def evaluate_command(
-    file: options.File,
+    file: options.OptionalFile = None,
     more_files: options.MoreFiles = None,
     label: options.Label = None,
     score: options.Scores = None,
@@ -32,11 +54,25 @@ def evaluate_command(
             "--at", metavar="SCORE", help="Threshold in use: also every metric there."
         ),
     ] = None,
+    tp: Annotated[int | None, _cell("tp", "true positives")] = None,
+    fp: Annotated[int | None, _cell("fp", "false positives")] = None,
+    fn: Annotated[int | None, _cell("fn", "false negatives")] = None,
+    tn: Annotated[int | None, _cell("tn", "true negatives")] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="Intervals of proportions of a test: wilson, or exact (Clopper and "
+            "Pearson, as epiR prints them).",
+        ),
+    ] = WILSON_METHOD,
     positive: options.Positive = None,
     count: options.Count = None,
     by: options.By = None,
     decimal: options.Decimal = None,
     missing_scores: options.MissingScores = None,
+    invert: options.Invert = False,
     strict: options.Strict = False,
     weight: options.Weight = None,
     cluster: options.Cluster = None,
@@ -53,11 +89,22 @@ def evaluate_command(
     """How good is each score? AUC, average precision and Brier score, with intervals.
 
     A label with more than two classes is answered class by class, when there
-    is a score for each of them.
+    is a score for each of them. Of tests, which say 0 or 1 or a known pair of
+    words: sensitivity, specificity, predictive values and likelihood ratios; also
+    of four counts, --tp 815 --fp 115 --fn 208 --tn 327.
 
     Example:
     trueness evaluate sample:west_nile --label virus --score boosting
     """
+    choice(method, METHODS, "--method")
+    cells = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
+    if any(cell is not None for cell in cells.values()):
+        return _evaluate_table(cells, file, level, method, read_share(prevalence))
+    if file is None:
+        raise InputError(
+            "Which file holds the predictions? Type trueness evaluate predictions.csv, "
+            "or four counts: --tp 815 --fp 115 --fn 208 --tn 327."
+        )
     request = read_request(
         SCORES,
         file=[file, *(more_files or ())],
@@ -68,6 +115,7 @@ def evaluate_command(
         by=by,
         decimal=decimal,
         missing_scores=missing_scores,
+        invert=invert,
         strict=strict,
         weight=weight,
         cluster=cluster,
@@ -78,10 +126,37 @@ def evaluate_command(
         seed=seed,
     )
     with naming_rows_without_score(request):
-        return _evaluate(request, threshold=at)
+        return _evaluate(request, threshold=at, method=method)
 
 
-def _evaluate(request: Request, *, threshold: float | None) -> CommandAnswer:
+def _evaluate_table(
+    cells: dict[str, int | None],
+    file: str | None,
+    level: float,
+    method: str,
+    prevalence: float | tuple[float, float] | None,
+) -> CommandAnswer:
+    """Evaluate the four counts of a test."""
+    missing = [f"--{name}" for name, cell in cells.items() if cell is None]
+    if missing or file is not None:
+        found = f"{listing(missing)} is missing" if missing else f"found {file}, too"
+        raise InputError(
+            f"A 2x2 table needs --tp, --fp, --fn and --tn, and no file; {found}.",
+            option="tp",
+        )
+    for name, cell in cells.items():
+        whole_number(cell, f"--{name}", at_least=0)
+    table = Confusion(**{name: int(cell or 0) for name, cell in cells.items()})
+    design = {} if prevalence is None else {"prevalence": prevalence}
+    finding = trueness.evaluate(
+        table.with_design(**design), level=level, method=method, name="The test"
+    )
+    return answered(finding, about={"table": cells})
+
+
+def _evaluate(
+    request: Request, *, threshold: float | None, method: str
+) -> CommandAnswer:
     """Evaluate each score, or each class against the rest."""
     score_of_class = classes_of(request)
     groups: dict[str, dict[str, Tally]] = {}
@@ -103,7 +178,7 @@ def _evaluate(request: Request, *, threshold: float | None) -> CommandAnswer:
     )
     curves = _curves_of_groups(groups) or tallies
     return answered(
-        how_good(asked, _auc_of_all_classes(request, score_of_class)),
+        how_good(asked, _auc_of_all_classes(request, score_of_class), method=method),
         about=about(request, next(iter(tallies.values()))),
         chart=lambda: trueness.plots.roc.figure_data(curves),
     )

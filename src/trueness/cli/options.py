@@ -82,16 +82,15 @@ def complete_column(incomplete: str) -> list[str]:
 
 # --- the file and its columns
 
-File = Annotated[
-    str,
-    typer.Argument(
-        help="CSV, Parquet or JSON lines (also compressed, a folder, or "
-        "'many/*.parquet'), a database (preds.duckdb::table), a declaration (.html), "
-        "- for CSV on standard input, or sample:west_nile.",
-        metavar="FILE",
-        show_default=False,
-    ),
-]
+_FILE = typer.Argument(
+    help="CSV, Parquet, JSON lines or Excel (also compressed, a folder, or "
+    "'many/*.parquet'), a database or sheet (preds.duckdb::table), a declaration "
+    "(.html), - for CSV on standard input, or sample:west_nile.",
+    metavar="FILE",
+    show_default=False,
+)
+File = Annotated[str, _FILE]
+OptionalFile = Annotated[str | None, _FILE]
 MoreFiles = Annotated[
     list[str] | None,
     typer.Argument(
@@ -240,6 +239,15 @@ Unlabelled = Annotated[
 ]
 
 # --- what is asked
+
+Invert = Annotated[
+    bool,
+    typer.Option(
+        "--invert",
+        help="Low scores mean positive: turn every score round.",
+        rich_help_panel=DATA,
+    ),
+]
 
 Level = Annotated[
     float,

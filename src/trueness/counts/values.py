@@ -362,7 +362,7 @@ class Panel(Cases):
                 return self
             names = _columns.distinct_names(name, "names")
             chosen = [self._column(one_name) for one_name in names]
-            return _with_rows(self, self.rows[:, chosen], tuple(name))
+            return with_rows(self, self.rows[:, chosen], tuple(name))
 
         output = self.rows[:, self._column(name)]
         missing = np.isnan(output)
@@ -414,7 +414,7 @@ class Panel(Cases):
         if np.isnan(cut).any():
             raise InputError("A threshold of panel.vote must be a number; found NaN.")
         votes = np.where(np.isnan(self.rows), np.nan, self.rows >= cut)
-        return _with_rows(self, votes, self.names)
+        return with_rows(self, votes, self.names)
 
     def combine(self, f: Callable[[Floats], ArrayLike]) -> Tally:
         """Score each row: ``f`` takes the rows (m, K) and gives (m,) scores."""
@@ -467,7 +467,7 @@ def rows_of(t: Tally, score: Array) -> Ints:
     return np.searchsorted(-t.score, -score)
 
 
-def _with_rows(panel: Panel, rows: Floats, names: tuple[str, ...]) -> Panel:
+def with_rows(panel: Panel, rows: Floats, names: tuple[str, ...]) -> Panel:
     """Put the cases of a panel at other rows."""
     moved = panel_of_rows(names, *merge_rows(rows, panel.counts))
     return keep_clusters(panel, moved, lambda: find_rows(rows, moved.rows))

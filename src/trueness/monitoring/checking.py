@@ -25,13 +25,14 @@ from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import described, is_several
 from trueness._core.numbers import level_text
 from trueness.counts.answers import of_counts, refuse
-from trueness.counts.values import Panel, Tally
+from trueness.counts.values import Panel, Tally, holds_tests
 from trueness.evals.attempts import Attempts
 from trueness.monitoring.next_site import next_site_limits
 from trueness.monitoring.requirements import (
     Requirement,
     contradiction,
     requirement,
+    requirement_of_test,
     single,
 )
 from trueness.monitoring.verdicts import (
@@ -144,7 +145,10 @@ def check(
             f"found {described(data)}. Type trueness.check(trueness.tally(y, score), "
             f"...)."
         )
-    required = [requirement(r) for r in requirements]
+    tests = isinstance(data, Tally) and holds_tests(data)
+    required = [
+        requirement_of_test(r) if tests else requirement(r) for r in requirements
+    ]
     whole = Evidence.of(data, baseline)
     return check_all(whole, required, groups=named, level=level, adjust=adjust)
 

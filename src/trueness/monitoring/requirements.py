@@ -169,6 +169,20 @@ def requirement(given: object) -> Requirement:
     return given
 
 
+def requirement_of_test(given: Any) -> Requirement:
+    """Read a requirement of a test, whose verdicts are 0 and 1: no threshold needed."""
+    try:
+        return requirement(given)
+    except InputError:
+        if not isinstance(given, str):
+            raise
+        try:
+            return requirement(f"{given} at 1")
+        except InputError:
+            pass
+        raise
+
+
 def single(r: Requirement) -> list[Requirement]:
     """Give the bound, the gap and the comparison that a requirement asks for."""
     parts = (("at_least", "at_most"), ("gap_at_most",), ("not_worse_than", "margin"))

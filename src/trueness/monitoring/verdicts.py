@@ -139,6 +139,11 @@ class Check(Record):
         """Do all requirements hold? ``assert check(...)`` then says what it means."""
         return self.verdict == HOLDS
 
+    @property
+    def passed(self) -> bool:
+        """Do all requirements hold? False also where one cannot be decided yet."""
+        return self.verdict == HOLDS
+
     def __repr__(self) -> str:
         """Give a line a requirement, worst first, and what was assumed."""
         lines = [f"Check: {self.verdict}"]
