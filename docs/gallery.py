@@ -111,7 +111,9 @@ plots.pass_rates(trueness.leaderboard({"old": old, "new": new}))
 """,
     "Without a gold standard": """
 plots.posterior_densities(post)
+plots.combination_densities(post)
 plots.combination_plane(post)
+plots.latent_model(post)
 plots.judge_rates({"all answers": rate})
 plots.judge_plane(rate)
 plots.judge_errors(judges)

@@ -60,7 +60,8 @@ class Curves:
 
     ``guides`` are what a curve is held against, such as guessing; those with a name
     stand in the legend. ``dots`` are points, in the colour of the line of their name;
-    ``rules`` are names and places of upright lines.
+    ``rules`` are names and places of upright lines; ``rule_sides`` says on which side
+    of its line each name stands, "left" or "right", where that matters.
     """
 
     what: str
@@ -71,11 +72,18 @@ class Curves:
     guides: tuple[Line, ...] = ()
     dots: tuple[Line, ...] = ()
     rules: tuple[tuple[str, float], ...] = ()
+    rule_sides: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """Name what is told apart by its colour."""
         return tuple(dict.fromkeys(line.name for line in (*self.lines, *self.dots)))
+
+    def name_on_the_right(self, k: int) -> bool:
+        """Does the name of the k-th rule stand on its right, where more room is?"""
+        if self.rule_sides:
+            return self.rule_sides[k] == "right"
+        return self.rules[k][1] < (self.x.low + self.x.high) / 2
 
 
 @final

@@ -65,6 +65,8 @@ class Dominance(Record):
         Difference of the true positive rates, with its simultaneous band.
     level, paired : float, bool
         Confidence level of the band; were both seen on the same cases?
+    names : tuple (first, second)
+        What the two are called, in the panel.
     """
 
     verdict: str
@@ -89,6 +91,7 @@ class Dominance(Record):
     high: Floats
     level: float
     paired: bool
+    names: tuple[str, str] = ("first", "second")
 
     def __bool__(self) -> bool:
         """Does the first dominate the second in the sample?"""
@@ -212,12 +215,14 @@ def _dominance_on_same_cases(
 
     redrawn = redrawn_curves(panel, list(tallies.values()), request)
     curves = dict(zip(names, redrawn, strict=True))
-    return {
-        (first, second): _dominance(
-            tallies[first], tallies[second], curves[first] - curves[second], request
+    answers = {}
+    for first, second in pairs:
+        redrawn_differences = curves[first] - curves[second]
+        answer = _dominance(
+            tallies[first], tallies[second], redrawn_differences, request
         )
-        for first, second in pairs
-    }
+        answers[first, second] = replace(answer, names=(first, second))
+    return answers
 
 
 def _dominance(

@@ -13,20 +13,24 @@ is drawn), ``_saving``, then what is drawn.
 from trueness.plots._saving import save
 from trueness.plots.answers import (
     check_verdicts,
-    combination_plane,
     combiner_lines,
     combiners,
     comparison,
     dominance,
+    pass_rates,
+    rank_correlation,
+    reader_results,
+    watch_history,
+)
+from trueness.plots.nogold import (
+    combination_densities,
+    combination_plane,
     judge_errors,
     judge_labels,
     judge_plane,
     judge_rates,
-    pass_rates,
+    latent_model,
     posterior_densities,
-    rank_correlation,
-    reader_results,
-    watch_history,
 )
 from trueness.plots.scores import (
     auc_forest,
@@ -65,13 +69,13 @@ from trueness.plots.trees import (
 
 __all__ = [
     "auc_forest", "binormal_fit", "calibration_maps", "check_verdicts",
-    "combination_plane", "combiner_lines", "combiners", "comparison", "cost_curve",
-    "decision_curve", "decomposition", "det", "dominance", "fermi_parameters",
-    "gain_curve", "guaranteed_cut", "identity", "judge_errors", "judge_labels",
-    "judge_plane", "judge_rates", "leaf_shares", "leaf_tree", "leakage",
-    "levels_by_n", "lift_curve", "majority_likelihood", "operating_point", "pareto",
-    "pareto_plane", "pass_rates", "posterior_densities", "precision_recall",
-    "rank_correlation", "rank_probability", "reader_results", "reliability", "roc",
-    "sample_size", "save", "score_distributions", "site_forest", "summary_plane",
-    "watch_history", "zones",
+    "combination_densities", "combination_plane", "combiner_lines", "combiners",
+    "comparison", "cost_curve", "decision_curve", "decomposition", "det", "dominance",
+    "fermi_parameters", "gain_curve", "guaranteed_cut", "identity", "judge_errors",
+    "judge_labels", "judge_plane", "judge_rates", "latent_model", "leaf_shares",
+    "leaf_tree", "leakage", "levels_by_n", "lift_curve", "majority_likelihood",
+    "operating_point", "pareto", "pareto_plane", "pass_rates", "posterior_densities",
+    "precision_recall", "rank_correlation", "rank_probability", "reader_results",
+    "reliability", "roc", "sample_size", "save", "score_distributions", "site_forest",
+    "summary_plane", "watch_history", "zones",
 ]  # fmt: skip

@@ -75,6 +75,8 @@ VERDICTS = {
     "fails": ("#c14f00", "X"),
     "contradicted": ("#a8487f", "D"),
 }
+COLOURS = 8
+CROSS_MARKERS = "osD^"
 MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "cross": "X"}
 
 
@@ -148,7 +150,7 @@ def _wrapped(ax: Axes, title: str) -> str:
     figure: Any = ax.figure
     width = ax.get_window_extent().width / figure.dpi / POINT
     letter = 0.62 * float(ax.title.get_fontsize())
-    return textwrap.fill(title, max(20, int(1.15 * width / letter)))
+    return textwrap.fill(title, max(20, int(width / letter)))
 
 
 # curves
@@ -289,8 +291,9 @@ def _draw_rules(ax: Axes, figure: Curves, legend: _Legend) -> None:
         label = "_" if few else legend.label(name)
         ax.axvline(place, color=GREY, linestyle=dash, linewidth=1, label=label)
         if few:
-            on_the_right = place < (figure.x.low + figure.x.high) / 2
-            _write_beside_top(ax, name, place, k, on_the_right=on_the_right)
+            _write_beside_top(
+                ax, name, place, k, on_the_right=figure.name_on_the_right(k)
+            )
 
 
 def _write_beside_top(
@@ -382,7 +385,9 @@ def _draw_crosses(ax: Axes, figure: Crosses) -> None:
         y, low, high = figure.up[k]
         text = name if direct else str(k + 1)
         label = f"_{name}" if direct else f"{k + 1}  {name}"
-        (mark,) = ax.plot([x], [y], "o", label=label, zorder=3)
+        # colours come round again: no shape does with the same one
+        marker = CROSS_MARKERS[k // COLOURS % len(CROSS_MARKERS)]
+        (mark,) = ax.plot([x], [y], marker, label=label, zorder=3)
         bars: dict[str, Any] = {"color": mark.get_color(), "linewidth": 1, "alpha": 0.5}
         ax.hlines([y], left, right, **bars)
         ax.vlines([x], low, high, **bars)
@@ -584,8 +589,7 @@ _NODE_AREA = 130.0  # of the largest node, in square points
 
 
 def _diagram_size(figure: Diagram) -> tuple[float, float]:
-    x = [node.x for node in figure.nodes]
-    y = [node.y for node in figure.nodes]
+    x, y = _extent(figure)
     width = 0.9 * (max(x) - min(x)) + (1.8 if figure.level_title else 0.8)
     height = 0.95 * (max(y) - min(y)) + 1.0
     return max(COLUMN_WIDTH, width), max(2.0, height)
@@ -593,8 +597,7 @@ def _diagram_size(figure: Diagram) -> tuple[float, float]:
 
 def _draw_diagram(ax: Axes, figure: Diagram) -> None:
     ax.set_axis_off()
-    across = [node.x for node in figure.nodes]
-    down = [node.y for node in figure.nodes]
+    across, down = _extent(figure)
     ax.set_xlim(min(across) - 0.6, max(across) + 0.6)
     ax.set_ylim(max(down) + 0.5, min(down) - 0.5)
     _draw_plates(ax, figure)
@@ -610,6 +613,16 @@ def _draw_diagram(ax: Axes, figure: Diagram) -> None:
             frameon=False,
             markerscale=0.7,
         )
+
+
+def _extent(figure: Diagram) -> tuple[list[float], list[float]]:
+    """Return every horizontal and every vertical place of nodes and plates."""
+    across = [node.x for node in figure.nodes]
+    down = [node.y for node in figure.nodes]
+    for plate in figure.plates:
+        across += [plate.left + 0.5, plate.right - 0.5]
+        down += [plate.top + 0.4, plate.bottom - 0.4]
+    return across, down
 
 
 def _draw_edges(ax: Axes, figure: Diagram) -> None:
@@ -640,17 +653,17 @@ def _draw_plates(ax: Axes, figure: Diagram) -> None:
             width,
             height,
             boxstyle="round,pad=0,rounding_size=0.08",
-            facecolor="#f6f7f9",
+            facecolor="none",
             edgecolor="#a4adb7",
             linewidth=0.8,
         )
         ax.add_patch(box)
         ax.annotate(
             plate.text,
-            (plate.right, plate.bottom),
-            xytext=(-5, 5),
+            (plate.left, plate.bottom),
+            xytext=(5, 5),
             textcoords="offset points",
-            ha="right",
+            ha="left",
             va="bottom",
             fontsize="small",
         )
@@ -687,10 +700,11 @@ def _draw_nodes(ax: Axes, figure: Diagram) -> None:
 
 
 def _write_node(ax: Axes, node: Node) -> None:
+    beside = 9 if node.level is not None else 14
     places = (
-        (node.above, 8, "bottom"),
+        (node.above, beside, "bottom"),
         (node.inside, 0, "center"),
-        (node.below, -9, "top"),
+        (node.below, -beside, "top"),
     )
     for text, offset, alignment in places:
         if text:
@@ -701,7 +715,7 @@ def _write_node(ax: Axes, node: Node) -> None:
                 textcoords="offset points",
                 ha="center",
                 va=alignment,
-                fontsize="small",
+                fontsize="medium" if text == node.inside else "small",
                 zorder=4,
             )
 

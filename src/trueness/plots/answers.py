@@ -8,11 +8,9 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core.arrays import Array, Floats
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.figures import (
     Axis,
-    Crosses,
     Curves,
     Intervals,
     Line,
@@ -22,25 +20,18 @@ from trueness._core.figures import (
     span,
 )
 from trueness._core.numbers import counted, level_text, p_is
-from trueness._core.records import Estimate, shown
+from trueness._core.records import Estimate
 from trueness.comparison.dominance import Dominance, difference_figure
 from trueness.comparison.results import Comparison, pairs_figure
-from trueness.counts.values import Panel
 from trueness.ensembles.combiners import FiDEL
 from trueness.ensembles.crossfit import CombinerComparison, combiner_figure
 from trueness.ensembles.ranks import CorrelatedFiDEL, rank_correlation_figure
 from trueness.evals.runs import Leaderboard, rates_figure
 from trueness.monitoring.verdicts import Check
 from trueness.monitoring.watching import Watch
-from trueness.nogold import combinations, figures
-from trueness.nogold.criteria import CRITERIA
-from trueness.nogold.formulas import votes
-from trueness.nogold.posterior import LatentPosterior
-from trueness.nogold.rate import Rate
 from trueness.plots._pictures import Shown, Style, picture
 from trueness.readers.analysis import ReaderStudy
 
-BINS = 60
 ENDS = ("value", "low", "high")
 
 
@@ -50,17 +41,27 @@ def dominance(found: Dominance, **look: Unpack[Style]) -> Shown:
 
     Without a title the verdict stands above it.
     """
-    verdict = (
-        f"The first {found.verdict} the second in the sample; better somewhere: "
-        f"{p_is(found.p_better)}, worse somewhere: {p_is(found.p_worse)}"
-    )
-    if found.verdict == "equal":
-        verdict = "Both curves are equal"
+    first, second = found.names
+    verdict = _VERDICT_OF_CURVES[found.verdict].format(first=first, second=second)
+    if found.verdict != "equal":
+        verdict += (
+            f" in the sample; {first} better somewhere: {p_is(found.p_better)}, worse "
+            f"somewhere: {p_is(found.p_worse)}"
+        )
     about = (
-        f"Difference of two ROC curves with its {level_text(found.level)} band for the "
-        f"whole curve. {verdict}."
+        f"Difference of the ROC curves of {first} and {second} with its "
+        f"{level_text(found.level)} band for the whole curve. {verdict}."
     )
-    return TitledFigure(difference_figure(found), title=verdict, description=about)
+    figure = difference_figure(found, f"{first} - {second}")
+    return TitledFigure(figure, title=verdict, description=about)
+
+
+_VERDICT_OF_CURVES = {
+    "dominates": "{first} dominates {second}",
+    "is dominated": "{first} is dominated by {second}",
+    "crosses": "The curves of {first} and {second} cross",
+    "equal": "The curves of {first} and {second} are equal",
+}
 
 
 @picture
@@ -154,131 +155,6 @@ def pass_rates(
 ) -> Shown:
     """How often does each system pass, and which ranks can it have? A chart."""
     return rates_figure(found)
-
-
-# without a gold standard
-
-
-@picture
-def posterior_densities(post: LatentPosterior, **look: Unpack[Style]) -> Shown:
-    """Draw the posterior of every parameter over its prior (Keith 2012, Figs 1, 2)."""
-    # labels that answer by themselves have no prior of these parameters
-    before: Mapping[str, Floats] = {}
-    if post.dependence != "labels":
-        before = post.model.prior_draws(20_000, np.random.default_rng(0))
-    words = list(before) or ["prevalence", "sensitivity", "specificity"]
-    after = np.hstack([post.flat[k] for k in words])
-    prior = np.hstack([before[k] for k in words]) if before else None
-    parts = []
-    for i, name in enumerate(post.diagnostics.parameter[: after.shape[1]]):
-        low, high = np.quantile(after[:, i], [0.001, 0.999])
-        edge = 0.1 * (high - low)
-        low, high = max(0.0, float(low - edge)), min(1.0, float(high + edge))
-        area = Line("posterior", _density(after[:, i], low, high))
-        under: tuple[Line, ...] = ()
-        if prior is not None:
-            under = (Line("prior", _density(prior[:, i], low, high)),)
-        top = max(float(line["high"].max()) for line in (area, *under))
-        x, y = Axis("value", str(name), low, high), Axis("density", "", 0, top)
-        parts.append(Curves(str(name), x, y, bands=(area,), guides=under))
-    what = "Posterior and prior density of every parameter"
-    return Panels(what, tuple(parts), columns=3, heights=(0.5,))
-
-
-def _density(draws: Floats, low: float, high: float) -> dict[str, Floats]:
-    count, edges = np.histogram(draws, bins=BINS, range=(low, high))
-    width = edges[1] - edges[0]
-    smooth = np.convolve(np.pad(count, 1, mode="edge"), [0.25, 0.5, 0.25], "valid")
-    up = smooth / (draws.size * width)
-    return {"value": (edges[1:] + edges[:-1]) / 2, "low": 0 * up, "high": up}
-
-
-@picture
-def combination_plane(
-    post: LatentPosterior, most: int = 12, **look: Unpack[Style]
-) -> Shown:
-    """Draw the best combinations in the ROC plane, with their 95 % intervals.
-
-    Parameters
-    ----------
-    most
-        With up to four classifiers, so many of the best combinations by the product of
-        sensitivity and specificity are drawn; with more classifiers, the best one by
-        each criterion of the paper, and the single classifiers.
-    """
-    drawn = _worth_drawing(post, most)
-    rates = [combinations.rates_of(post, chosen) for chosen in drawn.values()]
-    up = np.array([_ends(tpr) for tpr, _ in rates])
-    across = np.array([_ends(1 - spec) for _, spec in rates])
-    x = _around("fpr", "1 - specificity", across)
-    y = _around("tpr", "sensitivity", up)
-    return Crosses("Combinations", x, y, tuple(drawn), across, up)
-
-
-def _ends(draws: Floats) -> tuple[float, float, float]:
-    low, high = np.quantile(draws, [0.025, 0.975])
-    return float(draws.mean()), float(low), float(high)
-
-
-def _around(name: str, title: str, ends: Floats) -> Axis:
-    """Give an axis that holds all intervals, with a little room."""
-    room = 0.05 * float(np.ptp(ends)) or 0.01
-    low, high = max(0.0, ends.min() - room), min(1.0, ends.max() + room)
-    return Axis(name, title, float(low), float(high))
-
-
-def _worth_drawing(post: LatentPosterior, most: int) -> dict[str, Array]:
-    """Which combinations are drawn, by their formula?"""
-    patterns = votes(len(post.names))
-    if len(post.names) <= combinations.ENUMERATED:
-        best = combinations.all_combinations(post).sorted("product", most=most)
-        bits = 1 << np.arange(len(patterns))
-        return {
-            formula: (int(number) - 1 & bits) > 0
-            for formula, number in zip(best.formula.tolist(), best.number, strict=True)
-        }
-    found: dict[str, Array] = {}
-    for criterion in CRITERIA:
-        top = combinations.best_combination(post, criterion=criterion)
-        found.setdefault(shown(top.formula, 60), top.map(patterns) > 0)
-    return found | {n: patterns[:, k] > 0 for k, n in enumerate(post.names)}
-
-
-@picture
-def judge_rates(rates: Mapping[str, Rate], **look: Unpack[Style]) -> Shown:
-    """How far is the raw rate of each system from the corrected one?"""
-    words = "Corrected rate (\N{BLACK CIRCLE}) and raw rate (\N{WHITE DIAMOND})"
-    return TitledFigure(figures.rates_figure(rates), title=words)
-
-
-@picture
-def judge_plane(found: Rate, **look: Unpack[Style]) -> Shown:
-    """How good is each judge, as a point in the ROC plane?"""
-    return figures.judges_figure(found)
-
-
-@picture
-def judge_errors(panel: Panel, **look: Unpack[Style]) -> Shown:
-    """Which judges make the same errors? The correlation of their errors, by pair.
-
-    Parameters
-    ----------
-    panel
-        Verdicts of judges, with some labels.
-    """
-    return figures.errors_figure(panel)
-
-
-@picture
-def judge_labels(found: Rate, panel: Panel, **look: Unpack[Style]) -> Shown:
-    """How narrow would the interval of the rate be with more labels?
-
-    Parameters
-    ----------
-    found, panel
-        The answer of :func:`trueness.prevalence`, and the panel that it was given.
-    """
-    return figures.labels_figure(found, panel)
 
 
 # requirements and watches

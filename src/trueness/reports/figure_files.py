@@ -280,10 +280,9 @@ def _rule_lines(axes: Axes, data: Curves) -> list[Markup]:
 
 def _rule_names(axes: Axes, data: Curves) -> list[Markup]:
     """Write the name of each upright line beside it, one below the other."""
-    middle = (axes.x[0] + axes.x[1]) / 2
     marks = []
     for k, (name, where) in enumerate(data.rules):
-        on_the_right = where < middle
+        on_the_right = data.name_on_the_right(k)
         x = float(axes.px(where)) + (4 if on_the_right else -4)
         kind = "name" if on_the_right else "name end"
         marks.append(text(kind, x, TOP + 12 + TEXT * (k % 4), name))
@@ -391,10 +390,12 @@ _SHAPES: dict[str, Callable[[float, float, float], str]] = {
 
 def _diagram_part(data: Diagram) -> _Part:
     """Draw nodes, edges and plates; the darker a node, the higher its level."""
-    left = min(node.x for node in data.nodes)
-    top = min(node.y for node in data.nodes)
-    width = max(WIDTH, _STEP_X * (max(n.x for n in data.nodes) - left) + 120)
-    height = _STEP_Y * (max(n.y for n in data.nodes) - top) + 120
+    across = [node.x for node in data.nodes]
+    across += [plate.right - 0.5 for plate in data.plates]
+    down = [node.y for node in data.nodes]
+    left, top = min(across), min(down)
+    width = max(WIDTH, _STEP_X * (max(across) - left) + 120)
+    height = _STEP_Y * (max(down) - top) + 120
 
     def at(x: float, y: float) -> tuple[float, float]:
         return 60 + _STEP_X * (x - left), 56 + _STEP_Y * (y - top)
@@ -404,7 +405,7 @@ def _diagram_part(data: Diagram) -> _Part:
         (x1, y1), (x2, y2) = at(plate.left, plate.top), at(plate.right, plate.bottom)
         box = {"x": x1, "y": y1, "width": x2 - x1, "height": y2 - y1, "rx": 6}
         marks.append(element("rect", "plate", **box))
-        marks.append(text("tick end", x2 - 6, y2 - 6, plate.text))
+        marks.append(text("tick", x1 + 6, y2 - 6, plate.text))
     for first, second in data.edges:
         start, end = data.nodes[first], data.nodes[second]
         marks.append(_edge(at(start.x, start.y), at(end.x, end.y), end, data.directed))
@@ -467,11 +468,13 @@ def _node_marks(
             marks.append(element("path", "node", d=path, **look))
     above = node.above.split("\n") if node.above else []
     for row, words in enumerate(reversed(above)):
-        marks.append(text("tick mid", x, y - 6 - 12 * row, words))
+        lift = 20 if node.inside else 6
+        marks.append(text("tick mid", x, y - lift - 12 * row, words))
     if node.inside:
         marks.append(text("name mid", x, y + 4, node.inside))
     for row, words in enumerate(node.below.split("\n") if node.below else []):
-        marks.append(text("tick mid", x, y + 24 + 12 * row, words))
+        drop = 28 if node.inside else 24
+        marks.append(text("tick mid", x, y + drop + 12 * row, words))
     if node.readout and node.shape:
         readout = Markup("").join(_readout_lines(node.readout.replace("; ", "\n")))
         catch = element("circle", "catch", cx=x, cy=y, r=12)

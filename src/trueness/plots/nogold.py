@@ -1,0 +1,268 @@
+"""What do tests and judges say without a gold standard? Posteriors, planes, rates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Unpack
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing
+from trueness._core.figures import (
+    Axis,
+    Crosses,
+    Curves,
+    Diagram,
+    Line,
+    Node,
+    Panels,
+    Plate,
+    TitledFigure,
+)
+from trueness._core.records import shown
+from trueness.counts.values import Panel
+from trueness.nogold import combinations, figures
+from trueness.nogold.criteria import CRITERIA
+from trueness.nogold.formulas import votes
+from trueness.nogold.posterior import LatentPosterior
+from trueness.nogold.rate import Rate
+from trueness.plots._pictures import Shown, Style, picture
+
+FEWEST_BINS, MOST_BINS = 15, 60
+PRIOR_DRAWS = 20_000
+
+
+@picture
+def posterior_densities(
+    post: LatentPosterior,
+    truth: Mapping[str, float] | None = None,
+    **look: Unpack[Style],
+) -> Shown:
+    """Posterior density of every parameter, over its prior.
+
+    Keith, Davey and Boyd (2012), Figs 1 and 2.
+
+    Parameters
+    ----------
+    truth
+        True values to mark, by parameter: ``{"prevalence": 0.1,
+        "sensitivity[AA]": 0.7}``. The titles of the panels are the names.
+    """
+    prior: Mapping[str, Floats] = {}
+    # labels that answer by themselves have no prior of these parameters
+    if post.dependence != "labels":
+        prior = post.model.prior_draws(PRIOR_DRAWS, np.random.default_rng(0))
+    families = list(prior) or ["prevalence", "sensitivity", "specificity"]
+    posterior_draws = np.hstack([post.flat[family] for family in families])
+    prior_draws = np.hstack([prior[family] for family in families]) if prior else None
+    names = [str(n) for n in post.diagnostics.parameter[: posterior_draws.shape[1]]]
+    true_values = dict(truth or {})
+    _check_parameters(true_values, names)
+
+    panels = []
+    for i, name in enumerate(names):
+        draws = {"posterior": posterior_draws[:, i]}
+        if prior_draws is not None:
+            draws["prior"] = prior_draws[:, i]
+        panels.append(_density_panel(name, draws, true_values.get(name)))
+    what = "Posterior and prior density of every parameter"
+    return Panels(what, tuple(panels), columns=3, heights=(0.5,))
+
+
+def _check_parameters(true_values: Mapping[str, float], names: Sequence[str]) -> None:
+    unknown = [name for name in true_values if name not in names]
+    if unknown:
+        raise InputError(
+            f"truth names parameters of the model, which are {listing(names)}; found "
+            f"{listing(unknown)}.",
+            option="truth",
+            choices=tuple(names),
+        )
+
+
+def _density_panel(
+    name: str, draws: Mapping[str, Floats], true_value: float | None
+) -> Curves:
+    """Return the density of one parameter, over its prior where there is one."""
+    values = draws["posterior"]
+    low, high = np.quantile(values, [0.001, 0.999])
+    ends = [low, high] if true_value is None else [low, high, true_value]
+    room = 0.1 * (high - low)
+    low, high = float(min(ends) - room), float(max(ends) + room)
+    if values.min() >= 0 and values.max() <= 1:  # a probability, not a variance
+        low, high = max(0.0, low), min(1.0, high)
+    areas = {
+        kind: Line(kind, _density(of_kind, low, high))
+        for kind, of_kind in draws.items()
+    }
+    top = max(float(area["high"].max()) for area in areas.values())
+    return Curves(
+        name,
+        Axis("value", name, low, high),
+        Axis("density", "", 0, 1.05 * top),
+        bands=(areas["posterior"],),
+        guides=(areas["prior"],) if "prior" in areas else (),
+        rules=() if true_value is None else (("truth", float(true_value)),),
+    )
+
+
+def _density(draws: Floats, low: float, high: float) -> dict[str, Floats]:
+    """Return a histogram with neighbouring bins averaged; bins by the Rice rule."""
+    bins = int(np.clip(2 * draws.size ** (1 / 3), FEWEST_BINS, MOST_BINS))
+    count, edges = np.histogram(draws, bins=bins, range=(low, high))
+    width = edges[1] - edges[0]
+    smooth = np.convolve(np.pad(count, 1, mode="edge"), [0.25, 0.5, 0.25], "valid")
+    height = smooth / (draws.size * width)
+    # the areas reach both ends: the middles of the outer bins do not
+    middles = (edges[1:] + edges[:-1]) / 2
+    across = np.concatenate([edges[:1], middles, edges[-1:]])
+    up = np.concatenate([height[:1], height, height[-1:]])
+    return {"value": across, "low": 0 * up, "high": up}
+
+
+@picture
+def combination_densities(
+    post: LatentPosterior, most: int = 6, **look: Unpack[Style]
+) -> Shown:
+    """Posterior densities of sensitivity and specificity of logical combinations.
+
+    Keith, Davey and Boyd (2012), additional file, section S7.
+
+    Parameters
+    ----------
+    most
+        So many of the best combinations are drawn, as in :func:`combination_plane`.
+    """
+    panels = []
+    drawn = _worth_drawing(post, _options.whole_number(most, "most", at_least=1))
+    for formula, chosen in list(drawn.items())[:most]:
+        sensitivity, specificity = combinations.rates_of(post, chosen)
+        areas = (
+            Line("sensitivity", _density(sensitivity, 0.0, 1.0)),
+            Line("specificity", _density(specificity, 0.0, 1.0)),
+        )
+        top = max(float(area["high"].max()) for area in areas)
+        x = Axis("value", shown(formula, 34), 0.0, 1.0)
+        panels.append(
+            Curves(formula, x, Axis("density", "", 0, 1.05 * top), bands=areas)
+        )
+    what = "Posterior densities of combinations"
+    return Panels(what, tuple(panels), columns=min(3, len(panels)), heights=(0.5,))
+
+
+@picture
+def latent_model(post: LatentPosterior, **look: Unpack[Style]) -> Shown:
+    """Graph of the latent class model: which quantity depends on which?
+
+    Keith, Davey and Boyd (2012), Fig. 3, in their letters. Circles are unknown, the
+    square is observed; boxes hold what is repeated for each individual and classifier.
+    """
+    nodes = [
+        Node(0.0, 0.0, above="prevalence", inside="\u03d5", shape="circle"),
+        Node(0.0, 1.2, below="truth", inside="T", shape="circle"),
+        Node(1.6, 1.2, below="verdict", inside="C", shape="square"),
+        Node(3.1, 0.75, below="sensitivity", inside="\u03b1", shape="circle"),
+        Node(3.1, 1.65, below="1 - specificity", inside="\u03b2", shape="circle"),
+    ]
+    edges = [(0, 1), (1, 2), (3, 2), (4, 2)]
+    if post.dependence not in ("none", "labels"):
+        shared = Node(1.6, 0.0, above="shared errors", inside="z", shape="circle")
+        nodes.append(shared)
+        edges.append((5, 2))
+    plates = (
+        Plate(-0.6, 0.6, 2.3, 1.95, "individuals n = 1 ... N"),
+        Plate(0.9, 0.35, 3.8, 2.3, f"classifiers k = 1 ... {len(post.names)}"),
+    )
+    what = f"Latent class model of {', '.join(post.names)}"
+    return Diagram(what, tuple(nodes), tuple(edges), directed=True, plates=plates)
+
+
+@picture
+def combination_plane(
+    post: LatentPosterior, most: int = 12, **look: Unpack[Style]
+) -> Shown:
+    """Draw the best combinations in the ROC plane, with their 95 % intervals.
+
+    Parameters
+    ----------
+    most
+        With up to four classifiers, so many of the best combinations by the product of
+        sensitivity and specificity are drawn; with more classifiers, the best one by
+        each criterion of the paper, and the single classifiers.
+    """
+    drawn = _worth_drawing(post, most)
+    rates = [combinations.rates_of(post, chosen) for chosen in drawn.values()]
+    up = np.array([_ends(tpr) for tpr, _ in rates])
+    across = np.array([_ends(1 - spec) for _, spec in rates])
+    x = _around("fpr", "1 - specificity", across)
+    y = _around("tpr", "sensitivity", up)
+    return Crosses("Combinations", x, y, tuple(drawn), across, up)
+
+
+def _ends(draws: Floats) -> tuple[float, float, float]:
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return float(draws.mean()), float(low), float(high)
+
+
+def _around(name: str, title: str, ends: Floats) -> Axis:
+    """Give an axis that holds all intervals, with a little room."""
+    room = 0.05 * float(np.ptp(ends)) or 0.01
+    low, high = max(0.0, ends.min() - room), min(1.0, ends.max() + room)
+    return Axis(name, title, float(low), float(high))
+
+
+def _worth_drawing(post: LatentPosterior, most: int) -> dict[str, Array]:
+    """Which combinations are drawn, by their formula?"""
+    patterns = votes(len(post.names))
+    if len(post.names) <= combinations.ENUMERATED:
+        best = combinations.all_combinations(post).sorted("product", most=most)
+        bits = 1 << np.arange(len(patterns))
+        return {
+            formula: (int(number) - 1 & bits) > 0
+            for formula, number in zip(best.formula.tolist(), best.number, strict=True)
+        }
+    found: dict[str, Array] = {}
+    for criterion in CRITERIA:
+        top = combinations.best_combination(post, criterion=criterion)
+        found.setdefault(shown(top.formula, 60), top.map(patterns) > 0)
+    return found | {n: patterns[:, k] > 0 for k, n in enumerate(post.names)}
+
+
+@picture
+def judge_rates(rates: Mapping[str, Rate], **look: Unpack[Style]) -> Shown:
+    """How far is the raw rate of each system from the corrected one?"""
+    words = "Corrected rate (\N{BLACK CIRCLE}) and raw rate (\N{WHITE DIAMOND})"
+    return TitledFigure(figures.rates_figure(rates), title=words)
+
+
+@picture
+def judge_plane(found: Rate, **look: Unpack[Style]) -> Shown:
+    """How good is each judge, as a point in the ROC plane?"""
+    return figures.judges_figure(found)
+
+
+@picture
+def judge_errors(panel: Panel, **look: Unpack[Style]) -> Shown:
+    """Which judges make the same errors? The correlation of their errors, by pair.
+
+    Parameters
+    ----------
+    panel
+        Verdicts of judges, with some labels.
+    """
+    return figures.errors_figure(panel)
+
+
+@picture
+def judge_labels(found: Rate, panel: Panel, **look: Unpack[Style]) -> Shown:
+    """How narrow would the interval of the rate be with more labels?
+
+    Parameters
+    ----------
+    found, panel
+        The answer of :func:`trueness.prevalence`, and the panel that it was given.
+    """
+    return figures.labels_figure(found, panel)
