@@ -140,7 +140,7 @@ def test_a_forgery_is_named_by_what_it_is_about(declaration):
     forged = changed(content, ("measured", place, "value"), 0.98)
 
     (failure,) = failures(forged)
-    assert str(failure).startswith("sensitivity at 0.3: 0.98 does not follow")
+    assert str(failure).startswith("sensitivity at 0.3: 0.9800 does not follow")
 
 
 def test_what_changes_no_answer_is_not_named(declaration):
@@ -208,3 +208,38 @@ def test_the_digest_of_a_declaration_is_that_of_its_content(declaration):
 
     assert same.digest == trueness.verify(declaration).digest
     assert other.digest != same.digest
+
+
+def test_few_cases_without_a_label_are_left_out_and_not_counted(cases):
+    label, score, _ = cases
+    partly = label.astype(float)
+    partly[:3] = np.nan
+
+    few = trueness.declare(partly, score, at=0.3)
+    partly[:300] = np.nan
+    many = trueness.declare(partly, score, at=0.3)
+
+    assert few.counts.n_unknown == many.counts.n_unknown == 0
+    assert few.flow.rows is few.flow.without_label is None
+    assert many.flow.without_label == 300
+    assert many.flow.rows == label.size
+    assert trueness.verify(few)
+    assert trueness.verify(many)
+
+
+@pytest.mark.parametrize(
+    ("missing", "expected", "rows"),
+    [
+        ({}, {}, 1920),
+        ({"neg": 12, "pos": 7}, {"neg": 12, "pos": 7}, 1939),
+        ({"neg": 12, "pos": 2}, {"any": 14}, 1934),
+        ({"neg": 2, "pos": 1}, None, None),
+    ],
+)
+def test_few_rows_without_a_score_are_not_counted(cases, missing, expected, rows):
+    label, score, _ = cases
+
+    stated_flow = trueness.declare(label, score, without_score=missing).flow
+
+    assert stated_flow.without_score == expected
+    assert stated_flow.rows == rows

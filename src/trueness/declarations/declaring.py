@@ -18,6 +18,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, listing
 from trueness._core.times import build_day
 from trueness.counts.answers import of_counts
+from trueness.counts.design import LEFT_OUT
 from trueness.counts.values import Panel, Tally
 from trueness.declarations.claims import judge_claims, read_claims
 from trueness.declarations.json_format import (
@@ -127,6 +128,9 @@ def declare(
     at_least = _options.whole_number(private, "private", at_least=1)
     requirements = read_claims(claims)
     thresholds = _thresholds(at, requirements)
+    rows = counts
+    if at_least > 1:
+        counts, by_column = _labelled(counts, by_column)
     published = _publish(counts, by_column, at_least, thresholds, exact_table, edges)
     tallies = {column: group.tallies for column, group in published.groups.items()}
     tallies = {column: names for column, names in tallies.items() if names}
@@ -139,7 +143,7 @@ def declare(
         groups=tallies,
         thresholds=thresholds,
         level=_options.fraction(level, "level"),
-        flow=_flow(counts, without_score, at_least),
+        flow=_flow(rows, counts, without_score, at_least),
         privacy=Privacy(
             at_least,
             published.hidden,
@@ -289,19 +293,44 @@ def _measured(
     return tuple(measured)
 
 
-def _flow(counts: Any, without_score: Mapping[str, int] | None, at_least: int) -> Flow:
-    """Return the way from rows to cases; few rows without a score are not counted."""
-    number = len(counts) if isinstance(counts, Attempts) else round(counts.n)
-    if getattr(counts, "weighted", False):
-        # weights do not tell how many rows there were
-        return Flow(None, dict(without_score or {}))
-    missing = {name: int(n) for name, n in (without_score or {}).items() if n}
-    if any(0 < n < at_least for n in missing.values()):
+def _labelled(
+    counts: Any, groups: dict[str, dict[str, Tally]]
+) -> tuple[Any, dict[str, dict[str, Tally]]]:
+    """Leave out cases without a label, whose few would force all bins together.
+
+    No number depends on them where they are left out; the flow says how many they are.
+    """
+    if not isinstance(counts, Tally) or counts.design.unlabelled != LEFT_OUT:
+        return counts, groups
+    labelled = {
+        column: {name: tally.labelled() for name, tally in tallies.items()}
+        for column, tallies in groups.items()
+    }
+    return counts.labelled(), labelled
+
+
+def _flow(
+    rows: Any, counts: Any, without_score: Mapping[str, int] | None, at_least: int
+) -> Flow:
+    """Return the way from rows to cases; few that were left out are not counted."""
+    if isinstance(counts, Attempts):
+        return Flow(len(counts))
+    missing: dict[str, int] | None = {
+        name: int(n) for name, n in (without_score or {}).items() if n
+    }
+    if missing and min(missing.values()) < at_least:
         total = sum(missing.values())
-        if total < at_least:
-            return Flow(None, None)
-        missing = {"any": total}
-    return Flow(number + sum(missing.values()), missing)
+        missing = {"any": total} if total >= at_least else None
+
+    unlabelled: int | None = round(rows.n) - round(counts.n)
+    if unlabelled and unlabelled < at_least:
+        unlabelled = None
+    if counts.weighted or missing is None or unlabelled is None:
+        # weights do not tell how many rows there were
+        return Flow(None, missing, unlabelled)
+    return Flow(
+        round(counts.n) + sum(missing.values()) + unlabelled, missing, unlabelled
+    )
 
 
 def _provenance(source: str | os.PathLike[str] | None) -> Provenance:

@@ -81,6 +81,7 @@ def declaration_to_json(declaration: Declaration) -> dict[str, Any]:
         "flow": {
             "rows": declaration.flow.rows,
             "without_score": _plain(declaration.flow.without_score),
+            "without_label": declaration.flow.without_label,
         },
         "measured": [_measurement_to_json(m) for m in declaration.measured],
         "tables": [_table_to_json(table) for table in declaration.tables],
@@ -334,9 +335,11 @@ def _read_statements(member: _Member) -> dict[str, str]:
 def _read_flow(member: _Member) -> Flow:
     rows = member.get("rows")
     counts = member.get("without_score")
+    unlabelled = member.get("without_label")
     return Flow(
         rows.whole() if rows.is_there else None,
         counts.members(_Member.whole) if counts.is_there else None,
+        unlabelled.whole() if unlabelled.is_there else None,
     )
 
 

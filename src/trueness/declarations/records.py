@@ -38,12 +38,15 @@ UNCHECKED = "was not checked"
 @final
 @dataclass(frozen=True)
 class Flow:
-    """From rows to cases: how many rows had no score?
+    """From rows to cases: how many rows had no score, or no label?
 
     Attributes
     ----------
     rows : int or None
         All rows; None where it would tell how many were left out, which are few.
+    without_label : int or None
+        How many cases with a score had no label and are not in the counts; None where
+        some, but fewer than k, had none.
     without_score : dict or None
         How many rows without a score were negative, positive and unlabelled; None where
         some, but fewer than k, had none.
@@ -51,6 +54,7 @@ class Flow:
 
     rows: int | None = None
     without_score: Mapping[str, int] | None = field(default_factory=dict)
+    without_label: int | None = 0
 
 
 @final

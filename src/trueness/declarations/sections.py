@@ -78,13 +78,20 @@ class Section:
     title: str
     sentences: tuple[str, ...] = ()
     tables: tuple[ShownTable, ...] = ()
+    flow: tuple[Row, ...] = ()  # levels of a flow diagram, from rows to cases
 
 
 def summary(declaration: Declaration) -> tuple[str, ...]:
     """Return what a reader must know first, in a few sentences."""
     counts = declaration.counts
+    use = declaration.statements.get("intended_use", "")
+    intended = (f"For: {use}",) if use else ()
     if isinstance(counts, Attempts):
-        return (*_summary_of_attempts(declaration), *_summary_of_claims(declaration))
+        return (
+            *intended,
+            *_summary_of_attempts(declaration),
+            *_summary_of_claims(declaration),
+        )
     sentences = [
         f"{counted(round(counts.n_pos), 'positive')} and "
         f"{counted(round(counts.n_neg), 'negative')} were scored and compared with the "
@@ -96,7 +103,7 @@ def summary(declaration: Declaration) -> tuple[str, ...]:
     worst = _worst_group(declaration)
     if worst:
         sentences.append(worst)
-    return (*sentences, *_summary_of_claims(declaration))
+    return (*intended, *sentences, *_summary_of_claims(declaration))
 
 
 def _find(
@@ -136,12 +143,13 @@ def _summary_at(declaration: Declaration, threshold: float) -> Iterator[str]:
 def _summary_of_ranking(declaration: Declaration) -> Iterator[str]:
     area = _find(declaration, "auc")
     if area is not None:
-        proved = f", which the counts prove to be {bounds_text(area)}"
         yield (
-            f"The AUC is {number_text(area.value)}"
-            f"{proved if area.bounds is not None else ''} ({_level(declaration)} CI "
+            f"The AUC is {number_text(area.value)} ({_level(declaration)} CI "
             f"{interval_text(area)})."
         )
+        if area.bounds is not None:
+            between = bounds_text(area).replace(" to ", " and ")
+            yield f"The counts prove that the AUC lies between {between}."
 
 
 def _worst_group(declaration: Declaration) -> str:
@@ -196,6 +204,8 @@ def _summary_of_claims(declaration: Declaration) -> tuple[str, ...]:
             singular = {"hold": "holds", "fail": "fails"}.get(text, text)
             parts.append(f"{number} {singular if number == 1 else text}")
     number = len(declaration.claims)
+    if len(parts) == 1 and number > 1:
+        return (f"All {parts[0].replace(' ', ' claims ', 1)}.",)
     return (f"Of {counted(number, 'claim')}, {listed(parts)}.",)
 
 
@@ -261,7 +271,52 @@ def _counted(declaration: Declaration) -> Section:
         )
     if counts.weighted:
         sentences.append("Cases are weighted: numbers are sums of weights.")
-    return Section("counted", "2 Counted", tuple(sentences), tuple(tables))
+    return Section(
+        "counted",
+        "2 Counted",
+        tuple(sentences),
+        tuple(tables),
+        _flow_diagram(declaration, counts),
+    )
+
+
+def _flow_diagram(declaration: Declaration, counts: Tally) -> tuple[Row, ...]:
+    """Return the levels of a STARD flow diagram: rows, cases, flags, labels."""
+    levels: list[Row] = []
+    flow = declaration.flow
+    missing = flow.without_score
+    few = f"fewer than {declaration.privacy.at_least}"
+    if flow.rows is not None:
+        levels.append((f"{flow.rows:,} rows",))
+    if missing is None or sum(missing.values()) > 0:
+        number = few if missing is None else f"{sum(missing.values()):,}"
+        levels.append((f"left out: {number} without a score",))
+    if flow.without_label is None or flow.without_label > 0:
+        number = few if flow.without_label is None else f"{flow.without_label:,}"
+        levels.append((f"left out: {number} without a label",))
+    levels.append((f"{_amount(counts.n)} cases with a score",))
+    if counts.n_unknown:
+        levels.append((f"left out: {_amount(counts.n_unknown)} without a label",))
+    if not declaration.thresholds:
+        positives = f"{_amount(counts.n_pos)} positive"
+        levels.append((positives, f"{_amount(counts.n_neg)} negative"))
+        return tuple(levels)
+
+    threshold = declaration.thresholds[0]
+    table = next(
+        t for t in declaration.tables if t.threshold == threshold and not t.column
+    )
+    tp, fp, fn, tn = _cells(table, "tp", "fp", "fn", "tn")
+    levels.append((f"flagged at {threshold:g}", "not flagged"))
+    levels.append(
+        (
+            f"{tp} positive",
+            f"{fp} negative",
+            f"{fn} positive",
+            f"{tn} negative",
+        )
+    )
+    return tuple(levels)
 
 
 _NO_SCORE = {
@@ -286,9 +341,11 @@ def _flow_table(declaration: Declaration, counts: Tally) -> ShownTable:
             (f"- {_NO_SCORE.get(name, _NO_SCORE['any'])}", f"{number:,}")
             for name, number in flow.without_score.items()
         ]
+    unlabelled = f"some, fewer than {declaration.privacy.at_least}"
+    if flow.without_label is not None:
+        unlabelled = _amount(flow.without_label + counts.n_unknown)
     rows += [
-        ("cases with a score", _amount(counts.n)),
-        ("- without a label", _amount(counts.n_unknown)),
+        ("- cases without a label", unlabelled),
         ("cases compared", _amount(counts.n_pos + counts.n_neg)),
         ("- positive", _amount(counts.n_pos)),
         ("- negative", _amount(counts.n_neg)),

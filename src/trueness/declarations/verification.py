@@ -90,7 +90,7 @@ def verify(source: Any, *, data: str | os.PathLike[str] | None = None) -> Verifi
     >>> content = trueness.declare(t, at=0.5).to_dict()
     >>> content["measured"][0]["value"] = 0.99
     >>> print(*trueness.verify(content).failures, sep="\n")
-    sensitivity at 0.5: 0.99 does not follow; the counts say 0.9429
+    sensitivity at 0.5: 0.9900 does not follow; the counts say 0.9429
     """
     declaration = read_declaration(source)
     with warnings.catch_warnings():
@@ -302,11 +302,11 @@ def _numbers(verdict: StatedVerdict) -> str:
 def _check_flow(declaration: Declaration) -> Iterator[StatementCheck]:
     """Compare the number of rows with the number of cases that were counted."""
     flow = declaration.flow
-    if flow.rows is None or flow.without_score is None:
+    if flow.rows is None or flow.without_score is None or flow.without_label is None:
         return
     counts = declaration.counts
     counted = len(counts) if isinstance(counts, Attempts) else round(counts.n)
-    expected = counted + sum(flow.without_score.values())
+    expected = counted + sum(flow.without_score.values()) + flow.without_label
     yield _compared(
         "number of rows", f"{flow.rows:,}", f"{expected:,}", flow.rows == expected
     )

@@ -162,11 +162,21 @@ function measure(name, rows, threshold, prevalence, level) { // value, bounds, i
 }
 
 const CLAIM = /^\s*(recall|sensitivity|specificity|precision|ppv|npv|auc)\s*(>=|<=|>|<)\s*([\d.eE+-]+)(\s*%)?(?:\s+at\s+([\d.eE+-]+))?(?:\s+(?:by|in\s+every)\s+(\w+))?\s*$/;
+const FACT = /^\s*(cases|labelled|positives|negatives)\s*(>=|<=)\s*([\d.eE+]+)\s*$/;
+function judgeFact([, word, sign, text], rows) { // counted: it is so or not, and more cases may come
+  const total = (kind) => sum(rows.map((r) => r[kind])), bound = Number(text), n = total("neg"), p = total("pos");
+  const value = { cases: n + p + total("unknown"), labelled: n + p, positives: p, negatives: n }[word];
+  const verdict = sign === ">=" ? (value >= bound ? "holds" : "cannot tell yet") : value <= bound ? "holds" : "fails";
+  return [{ group: "", verdict, numbers: [value, value, value, bound] }];
+}
 const ALIASES = { sensitivity: "recall", ppv: "precision" };
 function judge(claims, rowsBy, prevalence, level) { // Holm 1979, both ways; null where unknown
   const parsed = claims.map((claim) => CLAIM.exec(claim.claim));
-  if (parsed.some((p) => p === null)) return null;
-  const all = parsed.flatMap(([, word, sign, bound, percent, at, by], k) => {
+  const facts = claims.map((claim) => FACT.exec(claim.claim));
+  if (parsed.some((p, k) => p === null && facts[k] === null)) return null;
+  const all = parsed.flatMap((match, k) => {
+    if (!match) return [];
+    const [, word, sign, bound, percent, at, by] = match;
     const name = ALIASES[word] ?? word, side = sign[0] === ">" ? 1 : -1;
     const groups = by ? Object.entries(rowsBy[by] ?? {}) : [["", rowsBy[""][""]]];
     return groups.map(([group, rows]) => ({ k, side, group: by ? `${by}=${group}` : "", bound: Number(bound) / (percent ? 100 : 1),
@@ -188,7 +198,7 @@ function judge(claims, rowsBy, prevalence, level) { // Holm 1979, both ways; nul
       left = left.filter((i) => !beyond.includes(i));
     }
   }
-  return claims.map((_, k) => all.flatMap((c, i) => {
+  return claims.map((_, k) => facts[k] ? judgeFact(facts[k], rowsBy[""][""]) : all.flatMap((c, i) => {
     if (c.k !== k) return [];
     const found = c.limits(told[i][1]);
     return [{ group: c.group, verdict: told[i][0], numbers: [found.value, ...found.interval, c.bound] }];
@@ -240,8 +250,8 @@ function verify(declaration) {
       say(`claim ${claim.claim}${v.group ? ` in ${v.group}` : ""}`, own?.verdict === v.verdict && own.numbers.every((x, j) => shownAs(x, stated[j])));
     }
   });
-  const { rows, without_score: missing } = declaration.flow;
-  if (rows !== null && missing) say("number of rows", rows === sum(rowsBy[""][""].map((r) => r.neg + r.pos + r.unknown)) + sum(Object.values(missing)));
+  const { rows, without_score: missing, without_label: unlabelled } = declaration.flow;
+  if (rows !== null && missing) say("number of rows", rows === sum(rowsBy[""][""].map((r) => r.neg + r.pos + r.unknown)) + sum(Object.values(missing)) + unlabelled);
   return checks;
 }
 

@@ -55,14 +55,16 @@ def _where(column: str, group: str) -> str:
 def number_text(value: float) -> str:
     """Write a number with the digits that a declaration states.
 
-    >>> number_text(0.5), number_text(float("nan")), number_text(1234567.0)
-    ('0.5', 'undefined', '1.235e+06')
+    >>> number_text(0.5), number_text(float("nan")), number_text(595.0)
+    ('0.5000', 'undefined', '595')
     """
     if math.isnan(value):
         return "undefined"
     if math.isinf(value):
         return "infinity" if value > 0 else "-infinity"
-    return f"{value:.{DIGITS}g}"
+    if abs(value) >= 10 and value.is_integer():
+        return f"{value:,.0f}"
+    return f"{value:#.{DIGITS}g}".rstrip(".")
 
 
 def bounds_text(measurement: Measurement) -> str:
