@@ -229,7 +229,7 @@ def test_every_sentence_of_the_catalogue_is_short():
 
 def test_each_face_speaks_its_own_language(found, tmp_path):
     page, _, _ = found("plain", tmp_path)
-    (free,) = [n for n in every_note(page) if n.code == "no costs"]
+    (free,) = [n for n in every_note(page) if n.code == "price"][:1]
     assert "--cost-fp" in say(free, SHELL)
     assert "cost={" in say(free, PYTHON)
     assert "under Costs" in say(free, PAGE)

@@ -72,7 +72,7 @@ def test_slider_moves_every_figure_and_numbers_agree_with_the_library(
 
 
 def check_step(page, tally):
-    text = page.locator("[data-value=threshold]").inner_text()
+    text = page.locator("[data-value=threshold]").first.inner_text()
     cut = np.inf if text == "above all scores" else float(text)
     c = trueness.sweep(tally)[int((trueness.thresholds(tally) >= cut).sum()) - 1]
     for name in ("tp", "fp", "fn", "tn", "flagged"):
@@ -91,6 +91,45 @@ def check_step(page, tally):
             expected = metric(quantity, tally, c, cut)
             assert value == pytest.approx(expected, abs=0.002), quantity
     assert tilted(page) == pytest.approx([trueness.fpr(c), trueness.fnr(c)], abs=0.002)
+
+
+def number_of(page, selector, attribute):
+    return float(page.locator(selector).first.get_attribute(attribute).rstrip("%"))
+
+
+def test_the_first_screen_flags_more_by_its_own_slider(browser, path, panel):
+    with opened(browser, path) as page:
+        for thousandths in (100, 450, 900):
+            page.locator("#flag").evaluate(
+                "(e, v) => { e.value = v; e.dispatchEvent(new Event('input')); }",
+                str(thousandths),
+            )
+
+            flagged = shown_number(page, "flagged_rate")
+            assert flagged == pytest.approx(thousandths / 1000, abs=0.03)
+            across = number_of(page, "svg.plot circle.recall-dot", "cx")
+            up = number_of(page, "svg.plot circle.recall-dot", "cy")
+            assert across == pytest.approx(100 * flagged, abs=0.06)
+            recall = shown_number(page, "recall")
+            assert up == pytest.approx(100 - 100 * recall, abs=0.06)
+
+
+def test_a_click_on_a_curve_sets_the_threshold(browser, path, panel):
+    with opened(browser, path) as page:
+        svg = page.locator("svg.figure:has(circle[data-x=fpr][data-y=recall])").first
+        svg.scroll_into_view_if_needed()
+        box = svg.bounding_box()
+        before = shown_number(page, "flagged_rate")
+
+        svg.hover(position={"x": 0.75 * box["width"], "y": 0.1 * box["height"]})
+        told = page.inner_text("#under-pointer")
+        svg.click(position={"x": 0.75 * box["width"], "y": 0.1 * box["height"]})
+
+        assert shown_number(page, "flagged_rate") > before
+        flagged = page.locator("[data-value=flagged_rate]").first.inner_text()
+        assert f"flags {flagged}" in told
+        name = page.locator("#model option:checked").inner_text()
+        check_step(page, panel[name])
 
 
 def tilted(page):
@@ -123,7 +162,7 @@ def metric(name, tally, c, cut):
 
 def marks(page):
     """What each moved mark follows, and where it stands, in units of its axes."""
-    script = """() => [...document.querySelectorAll('[data-x]')].map((e) => {
+    script = """() => [...document.querySelectorAll('svg.figure [data-x]')].map((e) => {
       const svg = e.closest('svg.figure'), h = svg.viewBox.baseVal.height;
       const [x0, x1, y0, y1] = svg.dataset.ranges.split(' ').map(Number);
       const at = (n) => Number(e.getAttribute(n));

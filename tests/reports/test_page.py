@@ -94,8 +94,9 @@ def test_prices_choose_the_cut(panel):
     assert at_start(page)["threshold"] == best.threshold
     paid = "Lower is better. A false positive costs 1, a false negative 30."
     assert figure(page, "What a threshold costs").note == paid
-    assert "No costs were given" not in words(page)
-    assert "No costs were given" in words(free)
+    assert "one missed case" not in words(page)
+    ratio = panel["a"].n_neg / panel["a"].n_pos
+    assert f"treats one missed case as {ratio:.3g} false alarms" in words(free)
     assert "No costs were given" in figure(free, "What a threshold costs").note
 
 
@@ -477,7 +478,7 @@ def test_a_threshold_that_is_given_is_shown_and_not_chosen(panel):
     page = page_about(panel["a"], at=0.4)
     c = trueness.confusion(panel["a"], 0.4)
     wilson = trueness.at_threshold(panel["a"], 0.4)["recall"]
-    _, value, detail = page.tiles[1]
+    _, value, detail, _ = page.tiles[1]
     assert value == f"{100 * c.tp / (c.tp + c.fn):.1f} %"
     assert f"{100 * wilson.low:.1f} %" in detail
     assert "The threshold 0.4 was given." in said(page)
@@ -492,7 +493,7 @@ def test_classes_are_held_against_the_rest(tmp_path):
     classes = trueness.one_vs_rest(y, p)
     page = page_about(classes, classes=True)
     assert "3 classes, each compared with the rest" in words(page)
-    assert "a against the rest" in page.tiles[3][0]
+    assert "a against the rest" in page.tiles[0].name
     assert trueness.report(classes, tmp_path / "r.html").size > 1000
     two = {"a": classes["a"], "b": trueness.tally([0, 1], [1, 2])}
     with pytest.raises(trueness.InputError, match="one_vs_rest"):
@@ -576,7 +577,7 @@ def test_a_rule_that_flags_nothing_is_not_given_a_precision():
     for some in (page, given):
         assert words(some).count("nothing is flagged: no positive is found") == 1
         assert "f the flagged cases" not in words(some)
-    assert [t[1] for t in page.tiles[:3]] == ["flag nothing", "0 %", "undefined"]
+    assert [t.value for t in page.tiles[1:]] == ["0 %", "undefined", "flag nothing"]
     assert section(page).tables == ()
 
 

@@ -18,7 +18,15 @@ from trueness.comparison.results import Comparison
 from trueness.counts.values import Panel, Tally, holds_tests
 from trueness.findings import subject as subjects
 from trueness.findings.notes import Note, note, said, when
-from trueness.findings.records import Figure, Finding, Table, Tile, finding, table
+from trueness.findings.records import (
+    Figure,
+    Finding,
+    Lane,
+    Table,
+    Tile,
+    finding,
+    table,
+)
 from trueness.inference.estimates import interval_notes
 from trueness.inference.verification import unlabelled_notes
 from trueness.metrics.algebra import Metric, Ratio
@@ -342,5 +350,6 @@ def test_tiles(measures: TestMeasures) -> tuple[Tile, ...]:
         if key in measures:
             e = measures[key]
             span = f"{level_text(e.level)} CI {percent(e.low)} to {percent(e.high)}"
-            tiles.append((MEASURES[key][1], percent(e.value), span))
+            lane = Lane(e.value, e.low, e.high)
+            tiles.append(Tile(MEASURES[key][1], percent(e.value), span, lane))
     return tuple(tiles)

@@ -10,15 +10,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from math import isnan
-from typing import Any
+from math import isnan, nan
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from trueness._core.checks.errors import InputError
 from trueness._core.numbers import level_text, number_of, percent
 from trueness._core.progress import steps
-from trueness._core.records import shown
+from trueness._core.records import Estimate, shown
 from trueness.counts.cases import how_many
 from trueness.counts.placements import tied_proportion
 from trueness.counts.values import Panel, Tally
@@ -45,11 +45,11 @@ from trueness.findings.how_good import (
 )
 from trueness.findings.next_site import at_the_next_site
 from trueness.findings.notes import Note, note, said, when
-from trueness.findings.records import Finding, Page, Tile
+from trueness.findings.records import Finding, Lane, Page, Tile
 from trueness.inference.estimates import interval_notes
 from trueness.inference.sample import check_prevalence_known
 from trueness.inference.verification import unlabelled_notes, without_unlabelled_warning
-from trueness.metrics.grammar import text_of
+from trueness.metrics.grammar import constraint_text, text_of
 from trueness.metrics.intervals import meant_by_rows
 from trueness.threshold.rule import AtThreshold
 from trueness.threshold.sentences import limiting, met, missed
@@ -122,6 +122,7 @@ def page_about(
     }
     several = len(s.models) > 1 and not classes
     them = "are these classifiers" if several else "is this classifier"
+    headline, lead = opening(s, made)
     return Page(
         title or f"How good {them}?",
         facts,
@@ -129,6 +130,10 @@ def page_about(
         answers(s, made),
         tuple(made.values()),
         where_to_cut.slider(s),
+        question=_question(s),
+        headline=headline,
+        lead=lead,
+        ranking=tuple((m.name, m.auc) for m in by_auc(s)) if several else (),
     )
 
 
@@ -153,7 +158,49 @@ def page_about_tests(
     question = "How good are these tests?" if several else "How good is this test?"
     # the first screen has the sentences
     sections = tuple(replace(f, answer=(), notes=()) for f in findings)
-    return Page(title or question, facts, test_tiles(first), answers, sections)
+    return Page(
+        title or question,
+        facts,
+        test_tiles(first),
+        answers,
+        sections,
+        question=question,
+        headline=how[0] if how else None,
+        lead=tuple(how[1:]),
+    )
+
+
+def by_auc(s: subjects.Subject) -> list[subjects.Model]:
+    """Return the classifiers, the largest AUC first."""
+    return sorted(s.models, key=lambda model: -model.auc.value)
+
+
+def _question(s: subjects.Subject) -> str:
+    """Write the question that the page answers."""
+    asked = s.asked
+    which = "Which classifier is best" if s.several else "How good is this classifier"
+    if not asked.wants_a_threshold:
+        return f"{which}, and how sure is that?"
+    limits = " and ".join(constraint_text(repr(limit)) for limit in asked.limits)
+    if not limits:
+        return f"{which}, and where should its threshold be?"
+    return f"{which}, and where should its threshold be, with {limits}?"
+
+
+def opening(
+    s: subjects.Subject, made: Mapping[str, Finding | None]
+) -> tuple[Note, tuple[Note, ...]]:
+    """Return the answer in one sentence, and what stands beside it.
+
+    Without a cost or a constraint the answer is how good it is; a threshold is advised
+    with its price.
+    """
+    advice = _advice(s, made)
+    if s.asked.wants_a_threshold:
+        return advice[0], tuple(advice[1:])
+    times = f"{100 * s.best.auc.value:.0f}"
+    headline = note("auc in short", name=s.best.name, times=times, auc=s.best.auc)
+    return headline, (*doubt(s.best.name, s.best.auc), *advice)
 
 
 def _against_the_rest(data: Mapping[str, Tally]) -> dict[str, Tally]:
@@ -202,24 +249,54 @@ def facts_of(
 
 def tiles(s: subjects.Subject) -> tuple[Tile, ...]:
     """Give the few numbers that are seen first."""
-    best, checked = s.best, s.checked
-    a, point = best.auc, best.point
+    area = s.best.auc
     where, cases = {
         AtThreshold: ("there", "the cases"),
         Validation: ("on new cases", "new cases"),
-    }.get(type(checked), ("in this sample", "the cases"))
-    (flagged, _), (found, found_span), (right, right_span) = _told(s)
-    span = f"{level_text(a.level)} CI {a.low:.3f} to {a.high:.3f}"
+    }.get(type(s.checked), ("in this sample", "the cases"))
+    flagged, recall, precision = _rates(s)
+    prevalence = where_to_cut.steps_of(s)[0].share
     return (
-        (
-            "flag from a score of",
-            subjects.cut_of(point),
-            f"{percent(flagged)} of {cases}",
+        Tile(
+            f"AUC of {s.best.name}",
+            f"{area.value:.3f}",
+            f"{level_text(area.level)} CI {area.low:.3f} to {area.high:.3f}",
+            Lane(
+                area.value,
+                area.low,
+                area.high,
+                start=0.5 if area.low >= 0.5 else 0.0,
+                reference=0.5,
+                reference_text="0.5 is guessing",
+            ),
         ),
-        (f"recall (sensitivity) {where}", percent(found), found_span),
-        (f"precision (PPV) {where}", percent(right), right_span),
-        (f"AUC of {best.name}", f"{a.value:.3f}", span),
+        Tile(
+            f"recall (sensitivity) {where}",
+            percent(recall.value),
+            recall.interval,
+            recall.lane(*_required(s, "recall")),
+        ),
+        Tile(
+            f"precision (PPV) {where}",
+            percent(precision.value),
+            precision.interval,
+            precision.lane(prevalence, f"{percent(prevalence)} by chance"),
+        ),
+        Tile(
+            "flag from a score of",
+            subjects.cut_of(s.best.point),
+            f"{percent(flagged.value)} of {cases}",
+            flagged.lane(None, ""),
+        ),
     )
+
+
+def _required(s: subjects.Subject, name: str) -> tuple[float | None, str]:
+    """Return what a constraint requires of a metric alone, and how that is said."""
+    for constraint in s.asked.limits:
+        if constraint.metric.name == name and constraint.upward:
+            return constraint.bound, f"{percent(constraint.bound)} required"
+    return None, ""
 
 
 def _flags_nothing(s: subjects.Subject) -> bool:
@@ -228,15 +305,42 @@ def _flags_nothing(s: subjects.Subject) -> bool:
     return not c.tp + c.fp
 
 
-def _told(s: subjects.Subject) -> tuple[tuple[float, str], ...]:
-    """Give what is told at the threshold, on new cases or else in the sample."""
-    first, found = where_to_cut.steps_of(s)[0], []
+class _Rate(NamedTuple):
+    """A rate at the threshold; without an estimate only its value is known."""
+
+    value: float
+    estimate: Estimate | None
+
+    @property
+    def interval(self) -> str:
+        """Its confidence interval in words; nothing where there is none."""
+        e = self.estimate
+        if e is None:
+            return ""
+        return f"{level_text(e.level)} CI {percent(e.low)} to {percent(e.high)}"
+
+    def lane(self, reference: float | None, text: str) -> Lane | None:
+        """Return where it lies between none and all."""
+        if isnan(self.value):
+            return None
+        low, high = (nan, nan)
+        if self.estimate is not None:
+            low, high = self.estimate.ci
+        return Lane(self.value, low, high, reference=reference, reference_text=text)
+
+
+def _rates(s: subjects.Subject) -> tuple[_Rate, _Rate, _Rate]:
+    """Return proportion flagged, recall, precision, of new cases or of the sample."""
+    first = where_to_cut.steps_of(s)[0]
+    rates = []
     for name in ("flagged_rate", "recall", "precision"):
-        e = s.checked and s.checked.metrics.get(name)
-        e = None if _flags_nothing(s) else e
-        span = e and f"{level_text(e.level)} CI {percent(e.low)} to {percent(e.high)}"
-        found.append((e.value if e else first.at_start(name), span or ""))
-    return tuple(found)
+        estimate = s.checked.metrics.get(name) if s.checked else None
+        if estimate is None or _flags_nothing(s):
+            rates.append(_Rate(first.at_start(name), None))
+        else:
+            rates.append(_Rate(estimate.value, estimate))
+    flagged, recall, precision = rates
+    return flagged, recall, precision
 
 
 def answers(s: subjects.Subject, made: Mapping[str, Finding | None]) -> Answers:
@@ -293,7 +397,7 @@ def _advice(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Not
         return [note("flag nothing"), note("nothing flagged")]
     new = isinstance(s.checked, Validation)
     some = best.tally.n_unknown and not meant_by_rows(best.tally)
-    flagged, recall, precision = (value for value, _ in _told(s))
+    flagged, recall, precision = (rate.value for rate in _rates(s))
     return [
         note("flag", name=best.name, cut=subjects.cut_of(point)),
         note(
@@ -306,7 +410,7 @@ def _advice(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Not
         ),
         *said(limiting(point)),
         *said(missed(s.checked) if isinstance(s.checked, Validation) else ()),
-        *when(not a.goal and a.at is None, "no costs"),
+        *when(not a.goal and a.at is None, "price", fn=s.asked.costs[1]),
     ]
 
 

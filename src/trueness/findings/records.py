@@ -10,19 +10,44 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from trueness._core.arrays import Array
 from trueness._core.figures import Bars, Crosses, Curves, Intervals, Matrix, html_table
 from trueness._core.names import told_apart
 from trueness._core.numbers import in_column, is_estimate
-from trueness._core.records import Record, json_value, native_frame, shown
+from trueness._core.records import Estimate, Record, json_value, native_frame, shown
 from trueness.findings.notes import Note, said, words
 
-Tile = tuple[str, str, str]  # what is seen first: its name, the number, how sure
 FigureData = Curves | Bars | Intervals | Crosses | Matrix
 MOST = 40  # letters of a name that came with the data
 LONG = 8  # rows of a table that is read at a glance
+
+
+@final
+@dataclass(frozen=True)
+class Lane:
+    """Where does a number lie on its scale, and what is it compared with?
+
+    The scale goes from ``start`` to ``end``; ``low`` and ``high`` are the interval.
+    """
+
+    value: float
+    low: float
+    high: float
+    start: float = 0.0
+    end: float = 1.0
+    reference: float | None = None
+    reference_text: str = ""
+
+
+class Tile(NamedTuple):
+    """A number that is seen first: its name, how it is written, and how sure it is."""
+
+    name: str
+    value: str
+    detail: str
+    lane: Lane | None = None
 
 
 @final
@@ -237,8 +262,10 @@ def fields_of(record: object, *names: str) -> dict[str, Any]:
 class Page:
     """Findings that are read together: a report.
 
-    ``answers`` are the questions of the first screen with their sentences, ``facts``
-    what was counted, ``slider`` every number that moves with the threshold.
+    ``question`` is answered by ``headline``, with ``lead`` beside it. ``answers`` are
+    the questions of a reader in a hurry with their sentences, ``facts`` what was
+    counted, ``ranking`` the AUC of each of several classifiers, ``slider`` every number
+    that moves with the threshold.
     """
 
     title: str
@@ -247,3 +274,7 @@ class Page:
     answers: tuple[tuple[str, tuple[Note, ...]], ...]
     findings: tuple[Finding, ...]
     slider: Mapping[str, Any] = field(default_factory=dict)
+    question: str = ""
+    headline: Note | None = None
+    lead: tuple[Note, ...] = ()
+    ranking: tuple[tuple[str, Estimate], ...] = ()

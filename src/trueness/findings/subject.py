@@ -123,6 +123,11 @@ class Wanted:
         """Is the objective to be small?"""
         return "minimize" in self.goal
 
+    @property
+    def wants_a_threshold(self) -> bool:
+        """Was a cost, an objective, a constraint or a threshold given?"""
+        return bool(self.goal or self.limits or self.stated_cost or self.at is not None)
+
     @cached_property
     def stated_cost(self) -> Cost | None:
         """The costs that were given, by themselves or as an objective."""

@@ -19,6 +19,7 @@ from trueness.findings.records import (
     Finding,
     Page,
     Table,
+    Tile,
     fields_of,
     finding,
     table,
@@ -156,7 +157,7 @@ def evals_page(found: Finding, source: str = "") -> Page:
     tiles = []
     for s, each in list(systems.items())[:6]:
         text, _, detail = _written(each["pass rate"]).partition(" (")
-        tiles.append((shown(s or "pass rate"), text, detail.removesuffix(")")))
+        tiles.append(Tile(shown(s or "pass rate"), text, detail.removesuffix(")")))
     facts = [("systems", f"{len(systems):,}")]
     facts += [("file", shown(source, 120))] if source else []
     answers = ((found.question, found.answer),)

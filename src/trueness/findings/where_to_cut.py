@@ -306,13 +306,20 @@ def _figures(s: Subject) -> list[Figure]:
     counts = {m.name: apply_design(m.tally).target_counts for m in s.models}
     cost = s.once(("price", fp, fn), lambda: cost_figures.price_figure(counts, fp, fn))
     both, rare, told = "recall precision", share < RARE, {"share": share}
+    # without costs both curves stand before what a threshold costs
+    priced = bool(a.stated_cost)
     made = [
-        _drawn(s, "ROC curve", roc, "fpr recall", "roc", folded=rare),
-        _drawn(s, PR, pr, both, "precision_recall", told=told, folded=not rare),
+        _drawn(s, "ROC curve", roc, "fpr recall", "roc", folded=rare and priced),
+        _drawn(
+            *(s, PR, pr, both, "precision_recall"),
+            told=told,
+            folded=priced and not rare,
+        ),
     ]
     made = made[::-1] if rare else made
     price: dict[str, Any] = {"told": {"fp": fp, "fn": fn}, "rule": "flagged_rate"}
-    if not a.stated_cost:
+    price["folded"] = not priced
+    if not priced:
         price["note"] = str(note("equal costs", fn=fn))
     made.append(_drawn(s, PRICE, cost, "flagged_rate cost", **price))
     if a.replicates:

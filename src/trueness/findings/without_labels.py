@@ -208,8 +208,8 @@ def _cell(e: Estimate | Rate) -> Any:
 def _tile(name: str, e: Estimate) -> Tile:
     span = f"{percent(e.low)} to {percent(e.high)}"
     if np.isnan(e.value):
-        return name, span, "not determined by votes alone"
-    return name, percent(e.value), span
+        return Tile(name, span, "not determined by votes alone")
+    return Tile(name, percent(e.value), span)
 
 
 def _test_tiles(found: LatentPosterior, rule: Combination) -> list[Tile]:
@@ -219,7 +219,7 @@ def _test_tiles(found: LatentPosterior, rule: Combination) -> list[Tile]:
     alone = found.independent if found.open else None
     if alone is not None and alone.identified:
         tiles.append(_tile("if errors were independent", alone.prevalence))
-    tiles.append(("best rule", shown(rule.formula, 60), ""))
+    tiles.append(Tile("best rule", shown(rule.formula, 60), ""))
     return [*tiles, *(_tile(f"its {word}", known[word]) for word in _BOTH)]
 
 
@@ -233,7 +233,7 @@ def _score_tiles(agreed: Agreement) -> list[Tile]:
         span = f"{area.low:.3f} to {area.high:.3f}"
         whose = f"AUC of {shown(best, 40)}, {IF_INDEPENDENT}"
         tiles.append(_tile(IF_INDEPENDENT, alone.prevalence))
-        tiles.append((whose, f"{area.value:.3f}", span))
+        tiles.append(Tile(whose, f"{area.value:.3f}", span))
     return tiles
 
 
@@ -465,20 +465,20 @@ def _tiles(rates: Mapping[str, Rate], texts: Mapping[str, str]) -> tuple[Tile, .
     worth, raw, tiles = r.effective_judges, raw_rate(r), []
     if np.isfinite(raw):
         text = f"{points(raw, r.high - r.low)} %"
-        tiles.append(("raw pass rate", text, "what judges say"))
+        tiles.append(Tile("raw pass rate", text, "what judges say"))
     tiles.append(_rate_tile("corrected", r))
     if np.isfinite(worth.value) and len(r.naive) > 1:
         detail = f"independent judges ({worth.low:.1f} to {worth.high:.1f})"
         name = f"{spelt(len(r.naive))} judges are worth"
-        tiles.append((name, f"{worth.value:.1f}", detail))
+        tiles.append(Tile(name, f"{worth.value:.1f}", detail))
     return tuple(tiles)
 
 
 def _rate_tile(name: str, r: Rate) -> Tile:
     value, low, high = (points(v, r.high - r.low) for v in (r.value, r.low, r.high))
     if not r.identified:
-        return name, f"{low} to {high} %", "not determined without labels"
-    return name, f"{value} %", f"{low} to {high} %"
+        return Tile(name, f"{low} to {high} %", "not determined without labels")
+    return Tile(name, f"{value} %", f"{low} to {high} %")
 
 
 def _judges(r: Rate, panel: Panel, system: str, number: int) -> Finding:

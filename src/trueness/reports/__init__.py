@@ -51,7 +51,7 @@ _required("jinja2", "report")  # says what to install, which the next lines do n
 import jinja2  # noqa: E402
 from markupsafe import Markup  # noqa: E402
 
-from trueness.reports import svg  # noqa: E402
+from trueness.reports import first_screen, svg  # noqa: E402
 
 __all__ = ["Report", "html", "report", "write_judges"]
 
@@ -321,5 +321,11 @@ def environment(*more: jinja2.BaseLoader, face: str = REPORT) -> jinja2.Environm
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"draw": svg.draw, "say": partial(say, face=face)}
+    made.filters |= {
+        "draw": svg.draw,
+        "flagging": first_screen.draw_flagging,
+        "lane": first_screen.draw_lane,
+        "rank": first_screen.draw_ranking,
+        "say": partial(say, face=face),
+    }
     return made

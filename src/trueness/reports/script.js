@@ -2,12 +2,13 @@
 /* One threshold through every figure. A report brings every number with it; the
    workbench asks its server for them (window.workbench.lookUp). */
 (() => {
-  let data, slider, choice, followers;
+  let data, slider, flag, choice, followers;
   const all = (selector) => Array.from(document.querySelectorAll(selector));
   const numbers = (text) => text.split(" ").map(Number);
 
   // where a value lies on the paper of a figure
   function follower(mark) {
+    if (mark.closest("svg.plot")) return { mark, percent: true };
     const svg = mark.closest("svg.figure");
     const [x0, x1, y0, y1] = numbers(svg.dataset.ranges);
     const [left, top, right, bottom] = numbers(svg.dataset.plot);
@@ -39,8 +40,9 @@
   }
 
   function place(f, now) {
-    const set = (name, v) => f.mark.setAttribute(name, v.toFixed(2));
     const want = f.mark.dataset;
+    if (f.percent) { placeInPercent(f.mark, now); return; }
+    const set = (name, v) => f.mark.setAttribute(name, v.toFixed(2));
     if (want.left) {
       set("y1", f.py(now(want.left)));
       set("y2", f.py(now(want.right)));
@@ -59,6 +61,29 @@
     }
   }
 
+  // a plot without a viewBox: places are per cent of its box
+  function placeInPercent(mark, now) {
+    const want = mark.dataset, x = now(want.x), y = want.y ? now(want.y) : undefined;
+    const there = x !== null && y !== null;
+    mark.setAttribute("visibility", there ? "visible" : "hidden");
+    if (!there) return;
+    const across = (100 * x).toFixed(2) + "%";
+    const up = y === undefined ? "" : (100 - 100 * y).toFixed(2) + "%";
+    const places = { circle: ["cx", "cy"], text: ["x", "y"] }[mark.tagName];
+    if (places) {
+      mark.setAttribute(places[0], across);
+      mark.setAttribute(places[1], up);
+    } else {
+      mark.setAttribute("x1", across);
+      mark.setAttribute("x2", across);
+    }
+    if (want.text) {
+      mark.textContent = want.text + " " + written("share", y);
+      mark.setAttribute("text-anchor", x > 0.7 ? "end" : "start");
+      mark.setAttribute("dx", x > 0.7 ? "-10" : "10");
+    }
+  }
+
   const chosen = () => data.models[Number(choice ? choice.value : 0)];
 
   function move() {
@@ -72,7 +97,21 @@
       (k) => model.meets[k][at] === "1");
   }
 
+  // the slider of the first screen: its value is the proportion flagged, in thousandths
+  function flagMore() {
+    const rates = chosen().columns.flagged_rate, wanted = Number(flag.value) / 1000;
+    let best = 0;
+    rates.forEach((rate, at) => {
+      if (Math.abs(rate - wanted) < Math.abs(rates[best] - wanted)) best = at;
+    });
+    const kept = flag.value;
+    slider.value = String(best);
+    move();
+    flag.value = kept; // it stays under the finger between two steps
+  }
+
   function show(now, held) {
+    if (flag) flag.value = String(Math.round(1000 * now("flagged_rate")));
     followers.forEach((f) => place(f, now));
     all("[data-value]").forEach((e) => {
       e.textContent = written(e.dataset.kind, now(e.dataset.value));
@@ -87,8 +126,9 @@
     const spoken = "threshold " + written("threshold", now("threshold")) + ": flags " +
       share("flagged_rate") + ", recall " + share("recall") + ", precision " +
       share("precision");
-    slider.setAttribute("aria-valuetext",
-      spoken + (broken.length ? "; not met: " + broken.join(", ") : ""));
+    const text = spoken + (broken.length ? "; not met: " + broken.join(", ") : "");
+    slider.setAttribute("aria-valuetext", text);
+    if (flag) flag.setAttribute("aria-valuetext", text);
   }
 
   function choose(at) {
@@ -103,18 +143,90 @@
     move();
   }
 
+  /* the pointer over a curve: what a click there would set */
+
+  // the step of the chosen classifier whose point is nearest to the pointer
+  function stepUnder(event, svg, dot) {
+    const model = chosen();
+    if (!model.columns) return null;
+    const columns = [model.columns[dot.dataset.x], model.columns[dot.dataset.y]];
+    if (!columns[0] || !columns[1]) return null;
+    const box = svg.getBoundingClientRect();
+    const x = event.clientX - box.left, y = event.clientY - box.top;
+    const along = svg.classList.contains("plot");
+    const scale = along ? null : follower(dot);
+    const width = along ? 1 : box.width / svg.viewBox.baseVal.width;
+    let best = null, least = Infinity;
+    for (let at = 0; at < model.size; at += 1) {
+      const u = columns[0][at], v = columns[1][at];
+      if (u === null || v === null || (scale && !scale.inside(u, v))) continue;
+      // the slider is the horizontal axis of the first plot: there height is nothing
+      const dx = (along ? u * box.width : scale.px(u) * width) - x;
+      const dy = along ? 0 : scale.py(v) * width - y;
+      const distance = dx * dx + dy * dy;
+      if (distance < least) { least = distance; best = at; }
+    }
+    return best;
+  }
+
+  function told(at) {
+    const column = chosen().columns;
+    const share = (name) => written("share", column[name][at]);
+    return "threshold " + written("threshold", column.threshold[at]) +
+      "\nflags " + share("flagged_rate") + "\nrecall " + share("recall") +
+      "\nprecision " + share("precision");
+  }
+
+  function readsOut(svg) {
+    const dot = svg.querySelector("circle.now[data-x][data-y]");
+    if (!dot) return;
+    svg.setAttribute("data-follows", "");
+    const box = document.getElementById("under-pointer");
+    svg.addEventListener("pointermove", (e) => {
+      const at = stepUnder(e, svg, dot);
+      box.hidden = at === null;
+      if (at === null) return;
+      box.textContent = told(at);
+      const right = e.clientX > window.innerWidth - 190;
+      box.style.left = e.pageX + (right ? -150 : 14) + "px";
+      box.style.top = e.pageY + 14 + "px";
+    });
+    svg.addEventListener("pointerleave", () => { box.hidden = true; });
+    svg.addEventListener("click", (e) => {
+      const at = stepUnder(e, svg, dot);
+      if (at === null) return;
+      slider.value = String(at);
+      move();
+    });
+  }
+
+  function pointAndClick() {
+    if (!chosen().columns) return; // the workbench has no columns to look them up in
+    if (!document.getElementById("under-pointer")) {
+      const box = document.createElement("div");
+      box.id = "under-pointer";
+      box.hidden = true;
+      document.body.append(box);
+    }
+    all("svg.figure, svg.plot").forEach(readsOut);
+  }
+
   // the workbench begins again when it has new figures
   function begin(at) {
     data = JSON.parse(document.getElementById("data").textContent);
     slider = document.getElementById("threshold");
     if (!slider) return;
     choice = document.getElementById("model");
+    flag = document.getElementById("flag");
+    document.body.classList.add("live");
     followers = all("[data-x], [data-left]").map(follower);
     slider.addEventListener("input", move);
+    if (flag) flag.addEventListener("input", flagMore);
     if (choice) choice.addEventListener("change", choose);
     const back = document.getElementById("back");
     if (back) back.addEventListener("click", choose);
     choose(at);
+    pointAndClick();
   }
 
   if (window.workbench) window.workbench.begin = begin;

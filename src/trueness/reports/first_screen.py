@@ -1,0 +1,229 @@
+"""What is drawn on the first screen of a report?
+
+Lanes that show where a number lies on its scale, the ranking of the classifiers, and
+what flagging more cases brings. A lane and a plot have no ``viewBox``: places are per
+cent of their box, so that type and lines keep their size at every width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from markupsafe import Markup
+
+from trueness._core.figures import few_points
+from trueness._core.numbers import in_column
+from trueness._core.records import Estimate, shown
+from trueness.findings.records import Lane
+from trueness.reports.svg_marks import element, ticks
+
+_LANE_MIDDLE = "50%"
+_UNSEEN = 0.0008  # of the height of a plot: lines may be off by so much
+_MAX_RANKED = 12  # classifiers on the first screen
+
+
+def draw_lane(lane: Lane) -> Markup:
+    """Draw a number with its interval on its scale, and what to compare it with."""
+    marks = [
+        element("line", "lane-base", x1="0", x2="100%", y1="11", y2="11"),
+        *_interval_marks(lane, y="11"),
+    ]
+    if lane.reference is not None:
+        place = _percent(lane.reference, lane.start, lane.end)
+        marks.append(element("line", "lane-tick", x1=place, x2=place, y1="4", y2="18"))
+        anchor = _anchor(lane.reference, lane.start, lane.end)
+        text = lane.reference_text
+        marks.append(element("text", f"tick {anchor}", text, x=place, y="29"))
+    return element("svg", "lane", Markup("").join(marks), aria_hidden="true")
+
+
+def _interval_marks(lane: Lane, y: str) -> list[Markup]:
+    marks = []
+    if np.isfinite([lane.low, lane.high]).all():
+        low = _percent(lane.low, lane.start, lane.end)
+        high = _percent(lane.high, lane.start, lane.end)
+        marks.append(element("line", "lane-interval", x1=low, x2=high, y1=y, y2=y))
+    if np.isfinite(lane.value):
+        place = _percent(lane.value, lane.start, lane.end)
+        marks.append(element("circle", "lane-dot", cx=place, cy=y, r="4.5"))
+    return marks
+
+
+def _percent(value: float, start: float, end: float) -> str:
+    """Return a place between both ends of a scale; what lies outside stands there."""
+    part = (value - start) / (end - start)
+    return f"{100 * min(max(part, 0.0), 1.0):.2f}%"
+
+
+def _anchor(value: float, start: float, end: float) -> str:
+    """Return how a text stands at a place, so that it stays on the scale."""
+    part = (value - start) / (end - start)
+    if part < 0.2:
+        return "begin"
+    return "end" if part > 0.8 else "mid"
+
+
+class RankedRow(NamedTuple):
+    """A classifier in the ranking: its name, lane, and numbers."""
+
+    name: str
+    lane: Markup
+    value: str
+    interval: str
+
+
+class Ranking(NamedTuple):
+    """The ranking of the classifiers by AUC, and the axis under its lanes."""
+
+    rows: list[RankedRow]
+    axis: Markup
+    n_left_out: int
+
+
+def draw_ranking(areas: Sequence[tuple[str, Estimate]]) -> Ranking:
+    """Draw the AUC of each classifier with its interval, best first."""
+    best = areas[:_MAX_RANKED]
+    ends = np.array([[e.low, e.high, e.value] for _, e in best])
+    ends = ends[np.isfinite(ends)]
+    low, high = (float(ends.min()), float(ends.max())) if ends.size else (0.0, 1.0)
+    room = 0.06 * (high - low) or 0.01
+    start = max(low - room, 0.0)
+    end = min(high + room, 1.0)
+
+    marks_on_axis = ticks(start, end, about=6)
+    grid = [
+        element("line", "grid", x1=place, x2=place, y1="0", y2="100%")
+        for place in (_percent(value, start, end) for value, _ in marks_on_axis)
+    ]
+    values = in_column([e.value for _, e in best], 3)
+    rows = []
+    for (name, estimate), value in zip(best, values, strict=True):
+        lane = Lane(estimate.value, estimate.low, estimate.high, start, end)
+        marks = [*grid, *_interval_marks(lane, _LANE_MIDDLE)]
+        drawing = element("svg", None, Markup("").join(marks), aria_hidden="true")
+        interval = f"{estimate.low:.3f} to {estimate.high:.3f}"
+        rows.append(RankedRow(shown(name), drawing, value, interval))
+
+    labels = [
+        element("text", "tick mid", text, x=_percent(value, start, end), y="14")
+        for value, text in marks_on_axis
+    ]
+    axis = element("svg", None, Markup("").join(labels), aria_hidden="true")
+    return Ranking(rows, axis, len(areas) - len(best))
+
+
+def draw_flagging(slider: Mapping[str, Any]) -> Markup:
+    """Draw recall and precision against the proportion of cases that is flagged."""
+    marks = [_flagging_axes()]
+    for number, model in enumerate(slider["models"]):
+        columns = model["columns"]
+        flagged = _known(columns["flagged_rate"])
+        kind = "only gone" if number else "only"
+        for name in ("recall", "precision"):
+            path = _path(flagged, _known(columns[name]))
+            marks.append(
+                element(
+                    "svg",
+                    None,
+                    element("path", f"{name}-line {kind}", d=path, data_model=number),
+                    width="100%",
+                    height="100%",
+                    viewBox="0 0 1000 1000",
+                    preserveAspectRatio="none",
+                )
+            )
+    marks += _moving_marks(slider["models"][0])
+    names = ", ".join(model["name"] for model in slider["models"])
+    description = (
+        f"Recall and precision of {names} against the proportion of cases flagged."
+    )
+    return element(
+        "svg",
+        "plot",
+        Markup("").join(marks),
+        role="img",
+        aria_label=description,
+        data_across="flagged_rate",
+    )
+
+
+def _known(values: Sequence[float | None]) -> Any:
+    """Return numbers; what is undefined is NaN."""
+    return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
+
+
+def _path(x: Any, y: Any) -> str:
+    """Write a curve in thousandths of its box, without points that nobody would see."""
+    is_known = np.isfinite(x) & np.isfinite(y)
+    x = x[is_known]
+    y = y[is_known]
+    if not x.size:
+        return ""
+    kept = few_points(x, y, x.size, _UNSEEN)
+    places = zip(np.round(1000 * x[kept]), np.round(1000 - 1000 * y[kept]), strict=True)
+    return "M" + "L".join(f"{across:.0f} {up:.0f}" for across, up in places)
+
+
+def _flagging_axes() -> Markup:
+    marks = []
+    for tick in (0, 20, 40, 60, 80, 100):
+        place = f"{100 - tick}%"
+        text = f"{tick} %" if tick == 100 else str(tick)
+        marks.append(element("line", "grid", x1="0", x2="100%", y1=place, y2=place))
+        marks.append(element("text", "tick end", text, x="0", y=place, dx="-8", dy="4"))
+    for tick in (0, 25, 50, 75, 100):
+        text = f"{tick} %" if tick == 100 else str(tick)
+        marks.append(element("text", "tick mid", text, x=f"{tick}%", y="100%", dy="18"))
+    return Markup("").join(marks)
+
+
+def _moving_marks(model: Mapping[str, Any]) -> list[Markup]:
+    """Draw what the slider moves: an upright line, and a dot on each curve."""
+    start = model["start"]
+    columns = model["columns"]
+    flagged = columns["flagged_rate"][start]
+    place = _percent(flagged, 0.0, 1.0)
+    marks = [
+        element(
+            "line",
+            "now rule",
+            x1=place,
+            x2=place,
+            y1="0",
+            y2="100%",
+            data_x="flagged_rate",
+        )
+    ]
+    for name in ("recall", "precision"):
+        value = columns[name][start]
+        up = _percent(1.0 - (value or 0.0), 0.0, 1.0)
+        marks.append(
+            element(
+                "circle",
+                f"now {name}-dot",
+                cx=place,
+                cy=up,
+                r="6",
+                data_x="flagged_rate",
+                data_y=name,
+                visibility=None if value is not None else "hidden",
+            )
+        )
+        marks.append(
+            element(
+                "text",
+                "curve-name",
+                name,
+                x=place,
+                y=up,
+                dx="-10" if flagged > 0.7 else "10",
+                dy="18" if name == "recall" else "-10",
+                text_anchor="end" if flagged > 0.7 else "start",
+                data_x="flagged_rate",
+                data_y=name,
+                data_text=name,
+            )
+        )
+    return marks
