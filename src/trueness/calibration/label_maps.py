@@ -348,7 +348,8 @@ def _covariance_by_clusters(
     assert clusters is not None  # noqa: S101 - its caller saw to it
     # cells are of rows with the highest score first
     row = reference.labelled.size - 1 - clusters.row
-    negatives, positives = (count * reference.scale for count in clusters.counts[:2])
+    negatives = clusters.counts[0] * reference.scale
+    positives = clusters.counts[1] * reference.scale
     of_shift = negatives * by_shift[0, row] + positives * by_shift[1, row]
     of_slope = negatives * by_slope[0, row] + positives * by_slope[1, row]
 
