@@ -7,7 +7,6 @@ from pathlib import Path
 
 import trueness
 from retired import RETIRED
-from trueness.findings.notes import for_the_shell
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "trueness"
@@ -115,58 +114,3 @@ def test_the_reference_uses_no_retired_words():
 def test_a_retired_word_would_be_found():
     assert retired_in("It was chosen at the best  cut.", "here")
     assert retired_in("This threshold was tuned on the same data.", "here") == []
-
-
-def raised(tree):
-    """Give every sentence that a module raises or warns with."""
-    errors = {"InputError", "NotEnoughCases", "Infeasible", "NotConvergedWarning"}
-    for node in ast.walk(tree):
-        called = getattr(node, "func", None)
-        if getattr(called, "id", getattr(called, "attr", "")) in errors and node.args:
-            yield rendered(node.args[0])
-
-
-# sentences about calls that no command makes: the shell cannot come to them
-ONLY_PYTHON = {
-    *("app", "cli", "estimators", "gpu", "plots", "mlflow", "spark"),
-    "_core/names",
-    *("counts/values", "counts/simulation", "counts/design", "calibration/maps"),
-    *("data/arguments", "data/columns", "data/frames", "data/multiclass"),
-    *("data/storage", "fermi/distribution", "nogold/posterior"),
-    *("ranking/curves", "ranking/models", "readers/planning", "findings/page"),
-    *("scale/application", "scale/queries", "scale/refinement"),
-    *("ensembles/combiners", "evals/runs"),
-}
-PYTHON = re.compile(
-    r"trueness\.\w|\b(tally|panel|frame|post|scan)[.(\[]|y_true|y_score|lambda|"
-    r"(?<![-\w(])(?!(?:x|[ft][pn]|defer|beta|odds|types)=)[a-z_]+=[\"'\d\[{( ]"
-)
-FROM_A_SHELL = [
-    p
-    for p in MODULES
-    if p.relative_to(SOURCE).parts[0].removesuffix(".py") not in ONLY_PYTHON
-    and str(p.relative_to(SOURCE).with_suffix("")) not in ONLY_PYTHON
-]
-
-
-def test_no_error_speaks_python_in_a_shell():
-    spoken = []
-    for path in FROM_A_SHELL:
-        for text in raised(ast.parse(path.read_text(encoding="utf-8"))):
-            said = for_the_shell(text)
-            assert said.strip(), text
-            if PYTHON.search(said.replace("x='x'", "x")):
-                spoken.append(f"{name_of(path)}: {said}")
-    assert spoken == []
-
-
-def test_no_error_speaks_shell_in_python():
-    spoken = []
-    for path in MODULES:
-        room = path.relative_to(SOURCE).parts[0]
-        if room in ("cli", "app", "reports", "monitoring", "samples.py"):
-            continue  # rooms of the shell, contracts of a command, and how to install
-        for text in raised(ast.parse(path.read_text(encoding="utf-8"))):
-            if re.search(r"(?<!\S)--[a-z]", text):
-                spoken.append(f"{name_of(path)}: {text}")
-    assert spoken == []

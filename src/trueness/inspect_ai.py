@@ -62,6 +62,7 @@ def _group(score: SampleScore, key: str) -> str:
     if key in noted:
         return str(noted[key])
     raise InputError(
-        f"Sample {score.sample_id} has no metadata {key!r}, which cluster= names. "
-        f"It has {', '.join(map(repr, noted)) or 'none'}."
+        f"Sample {score.sample_id} has no metadata {key!r} for the clusters. It has "
+        f"{', '.join(map(repr, noted)) or 'none'}.",
+        option="cluster",
     )

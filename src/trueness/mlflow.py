@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.imports import required as _required
 from trueness._core.records import Estimate, Record, json_value
 from trueness.calibration.proper_scores import brier
@@ -85,8 +85,9 @@ def _flat(answers: object, name: str) -> list[tuple[str, Any]]:
     if isinstance(answers, str | os.PathLike) and Path(answers).is_file():
         return [(name, answers)]
     raise InputError(
-        f"log needs records, a mapping of them, or the path of a report; found "
-        f"{type(answers).__name__}. Type trueness.mlflow.log(trueness.auc(y, s))."
+        "log needs records, a mapping of them, or the path of a report; found "
+        f"{type(answers).__name__}.",
+        example=PythonCode("trueness.mlflow.log(trueness.auc(y, s))"),
     )
 
 

@@ -38,8 +38,8 @@ def path(name: str) -> Path:
         if found.is_file():
             return found
     raise InputError(
-        f"The sample {name!r} is not part of this installation. Type "
-        f"pip install --force-reinstall trueness."
+        f"The sample {name!r} is not part of this installation. Install Trueness again "
+        "(pip install --force-reinstall trueness)."
     )
 
 

@@ -96,7 +96,7 @@ def test_every_distinct_score_is_a_step_and_numbers_are_the_librarys(
             {"prevalence": "", "cost_fp": "A cost must be", "level": "not a number"},
         ),
         ({"cost_fp": 1}, {"cost_fn": "Both costs are needed, or none."}),
-        ({"subject_to": "recall_gap <= 0.1"}, {"subject_to_0": "it under Groups."}),
+        ({"subject_to": "recall_gap <= 0.1"}, {"subject_to_0": "one under Groups."}),
         ({"prevalence": "0.5:0.1"}, {"prevalence": ""}),
         ({"combine": "magic"}, {"combine": "none of"}),
     ],
@@ -130,7 +130,7 @@ def test_guesses_are_made_and_problems_named_where_they_are(tmp_path):
         page = server.ask("/look?file=given").text
         told = re.search(r'data-problem="label" role="alert">([^<]*)<', page)[1]
         assert told.startswith("Which column holds the labels?")
-        assert told.endswith("Choose it under Label.")
+        assert told.endswith("Choose one under Label.")
         assert "--" not in told
         some = {"file": "given", "label": "word", "column": "first"}
         assert '<option value="x"' in server.get("/look", **some).text
@@ -232,7 +232,7 @@ def test_what_takes_no_weights_says_so(weighted, monkeypatch):
     for key in ("ensembles", "calibrated"):
         text = server.section(key, file="given", cluster="patient")
         assert "does not take weights" in text
-        assert "Leave Weight out" in text
+        assert "Leave the weights out" in text
     query = {"file": "given", "kind": "leaves", "column": "site"}
     assert server.json("/check", **query)["taken"]
     query["weight"] = "weight"
@@ -291,7 +291,7 @@ def test_judges_with_some_labels(served, elsewhere):
     asked = served.json("/check", **JUDGES)
     assert asked["taken"] is None
     assert asked["problems"]["labelled"].endswith(
-        "Choose it under How the labelled cases were chosen."
+        "Choose one under How the labelled cases were chosen."
     )
     without = {k: v for k, v in JUDGES.items() if k != "label"}
     assert "label" in served.json("/check", **without)["problems"]
@@ -405,7 +405,7 @@ def test_leaves_are_shown_with_the_rule_that_the_file_has(elsewhere):
         assert found == {str(n): str(escape(w)) for n, w in words.items()}
         assert "age" not in server.section("leaves", file="given", rule="-")
         text = server.section("leaves", file="given", rule="mixed")
-        assert "Rule must say the same in all rows of a leaf" in text
+        assert "rule must be the same in all rows of a leaf" in text
         problems = server.json("/check", file="given", rule="nobody")["problems"]
         assert "no column" in problems["rule"]
         lines = elsewhere(server, file="given")

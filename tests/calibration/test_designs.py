@@ -98,7 +98,7 @@ def test_the_test_of_squares_agrees_with_their_interval(seed):
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_without_the_share_of_use_a_case_control_sample_is_refused(name):
-    with pytest.raises(InputError, match=r"its design fixed it. Type prevalence=0.01"):
+    with pytest.raises(InputError, match=r"sample fixed. State.*Type prevalence=0.01"):
         ANSWERS[name](SAMPLE, sampling="case-control")
     ANSWERS[name](SAMPLE, **USE)
 

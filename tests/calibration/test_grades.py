@@ -36,5 +36,5 @@ def test_scores_must_be_probabilities_and_cases_single():
         trueness.calibration.jeffreys_test(trueness.Tally([2.0], pos=[1], neg=[1]))
     with pytest.raises(trueness.InputError, match="does not take weights"):
         trueness.calibration.jeffreys_test([0, 1], [0.1, 0.2], weight=[1.0, 2.0])
-    with pytest.raises(trueness.NotEnoughCases, match="labels"):
+    with pytest.raises(trueness.NotEnoughCases, match="lack a label"):
         trueness.calibration.jeffreys_test(trueness.Tally([0.5], unknown=[3]))

@@ -129,7 +129,7 @@ def test_a_damaged_file_is_answered_with_a_sentence(change, message):
         (b"{", "it is not valid JSON"),
         (b"[" * 100_000, "it is not valid JSON"),
         (b"[1]", "holds no saved map"),
-        (b'{"trueness": "rule", "upper": 0.5}', "threshold .option at. and sql"),
+        (b'{"trueness": "rule", "upper": 0.5}', "commands threshold and sql"),
         (bytes([255, 254, 0, 216]), "not text"),
     ],
 )

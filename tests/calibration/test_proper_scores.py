@@ -113,7 +113,7 @@ PROBABILITIES += ["brier", "log_loss", "reliability"]
         (Tally([0.5, 2], [1, 0], [0, 1]), {}, InputError, r"from 0 to 1; found 2.0"),
         (Tally([0.5], unknown=[3]), {}, NotEnoughCases, "lack a label"),
         (Tally(), {}, NotEnoughCases, "There are no cases"),
-        (Tally([0.5], [1], [1]), {"level_": 0.9}, InputError, "has no option level_="),
+        (Tally([0.5], [1], [1]), {"level_": 0.9}, InputError, "has no option 'level_'"),
     ],
 )
 def test_words(name, t, asked, error, words):

@@ -61,7 +61,7 @@ def test_columns_are_taken_only_without_doubt_and_it_says_so(small, tmp_path):
     two.write_text("a,b,p\n1,0,0.5\n0,1,0.25\n")
     result = run("evaluate", two, "--score", "p")
     assert result.exit_code == 2
-    assert "There are the columns 'a', 'b', 'p'. Type --label NAME." in result.stderr
+    assert "Choose --label from a, b, p." in result.stderr
     result = run("evaluate", two, "--label", "a")
     assert result.exit_code == 0
     other = tmp_path / "other.csv"
@@ -88,18 +88,18 @@ def test_the_positive_label_is_typed_as_it_is_written(neg, pos, typed, tmp_path)
 WEST = "sample:west_nile -l virus"
 ERRORS = {
     "evaluate nowhere.csv": "There is no file nowhere.csv.",
-    "evaluate sample:west_nile -l viruss": "--label must name a column, .*'viruss'.* "
+    "evaluate sample:west_nile -l viruss": "label must name a column, .*'viruss'.* "
     "Did you mean 'virus'?",
-    f"evaluate {WEST} -s bosting": "--score must name a column, .* 'boosting'?",
-    "evaluate sample:west_nil": "sample must be one of 'west_nile'.* 'west_nile'?",
-    f"evaluate {WEST} --level 95": "--level must lie in .0, 1.; found 95. Type "
-    "--level=0.95",
-    f"evaluate {WEST} --positive yes": "--positive must be a value of column 'virus', "
+    f"evaluate {WEST} -s bosting": "score must name a column, .* 'boosting'?",
+    "evaluate sample:west_nil": "sample must be one of.*Did you mean 'west_nile'?",
+    f"evaluate {WEST} --level 95": "level must lie in .0, 1.; found 95. Type "
+    "--level 0.95",
+    f"evaluate {WEST} --positive yes": "positive must be a value of column 'virus', "
     "which holds numbers",
     f"report {WEST} -s forest --cost-fp 1": "Both costs are needed",
     f"report {WEST} -s forest -o x.pdf": "-o x.html.* print it to a PDF",
     f"threshold {WEST} -s forest --at nowhere": "a file with a rule",
-    f"threshold {WEST} -s forest --prevalence x": "must be a share such as 0.01",
+    f"threshold {WEST} -s forest --prevalence x": "must be a proportion such as 0.01",
     f"threshold {WEST} -s forest --maximize recal": "Did you mean 'recall'?",
     f"threshold {WEST} -s forest --guarantee 0.95": "needs a constraint",
     f"combine {WEST} -s forest -s logistic --method fidell": "Did you mean 'fidel'",
@@ -111,14 +111,14 @@ ERRORS = {
     f"evaluate {WEST} --level 0.9 --level=0.95": "--level may be given once",
     "leaves sample:leaves --node a --node b": "--node may be given once",
     "plan auc --auc 0.8 --auc 0.9 --half-width 0.1": "--auc may be given once",
-    "plan auc --auc 1.8 --half-width 0.1": "--auc must lie in",
+    "plan auc --auc 1.8 --half-width 0.1": "auc must lie in",
     f"evaluate {WEST} --prevalence 0.01:0.05": "needs one prevalence",
-    f"evaluate {WEST} --unlabelled ignored": "--unlabelled must be",
-    f"evaluate {WEST} --weight z": "--weight must name a column",
-    f"threshold {WEST} -s forest --prevalence 5": "--prevalence must",
+    f"evaluate {WEST} --unlabelled ignored": "unlabelled must be",
+    f"evaluate {WEST} --weight z": "weight must name a column",
+    f"threshold {WEST} -s forest --prevalence 5": "prevalence must",
     f"threshold {WEST} -s forest --subject-to recall>=.5 --guarantee 95": "guarantee",
     f"calibrate {WEST} -s forest --method plat": "Did you mean 'platt'",
-    f"calibrate {WEST} -s forest --folds 1": "--folds must",
+    f"calibrate {WEST} -s forest --folds 1": "folds must",
     f"nogold {WEST} --vote forest --vote logistic": "0 and 1",
 }
 

@@ -146,11 +146,14 @@ GUARANTEE = "threshold {} -l y -s p --subject-to 'recall >= 0.5' --guarantee 0.9
 SEVERAL = "-s p -s q"
 # what a command cannot use: the line, and what the sentence says
 REFUSED = {
-    "guarantee": (f"{GUARANTEE} --cluster site", "--guarantee does not take clusters"),
-    "guarantee, weights": (f"{GUARANTEE} --weight w", "type --count COLUMN"),
+    "guarantee": (f"{GUARANTEE} --cluster site", "A guarantee does not take clusters"),
+    "guarantee, weights": (
+        f"{GUARANTEE} --weight w",
+        "the column of their number as count",
+    ),
     "validate": (
         "threshold {} -l y -s p --validate --unlabelled 'missing at random'",
-        "--validate does not take --unlabelled 'missing at random'",
+        "A validation does not take labels that are missing at random",
     ),
     "compare": (
         f"compare {{}} -l y {SEVERAL} --unlabelled 'missing at random'",
@@ -186,4 +189,4 @@ def test_calibrate_says_why_a_map_is_not_cross_fitted(words, rows):
     found = run("calibrate", rows[0], "-l y -s p --method beta", WORDS[words][0])
     assert found.exit_code == 0, found.stderr
     assert "not known how well the map does on new cases" in found.stdout
-    assert f"Leave --{words} out" in found.stdout
+    assert f"Leave the {words}s out" in found.stdout

@@ -138,7 +138,7 @@ class TestSeveralSystems:
         result = run(path, *words)
 
         assert "Left out without a verdict: a 0, b 4." in result.stdout
-        assert "type --missing-scores fail." in result.stdout
+        assert "set missing_scores to 'fail'." in result.stdout
         assert run(path, *words, "--missing-scores", "fail").exit_code == 0
 
 

@@ -153,9 +153,9 @@ def test_a_report_with_all_figures(here):
 LONG = "--judge who --verdict said --item id"
 RANDOM = "--label human --labelled random"
 WRONG = {
-    "verdicts.csv GPT --label human": "Type --labelled random",
+    "verdicts.csv GPT --label human": "Choose --labelled from random",
     "verdicts.csv GPT --label human --labelled any": "by verdict",
-    f"verdicts.csv {RANDOM}": "Type --judge NAME for each",
+    f"verdicts.csv {RANDOM}": "Choose --judge from",
     f"verdicts.csv --judge gtp {RANDOM}": "Did you mean 'gpt'",
     f"verdicts.csv GPT {RANDOM} --system modell": "'model'",
     f"verdicts.csv GPT {RANDOM} --verdict gpt": "needs --item COLUMN",

@@ -33,21 +33,20 @@ UNUSABLE = {
     "only a header": ("y,p\n", 2, "data.csv has no rows, only the columns 'y', 'p'"),
     "three labels": (
         "y,p\n0,0.1\n1,0.5\n2,0.7\n", 2,
-        "holds more than two classes: '0', '1', '2'. Type --score for one column per "
+        "holds more than two classes: '0', '1', '2'. Name one column of scores per "
         "class, each called after its class",
     ),
     "labels in words": (
         "y,p\nill,0.5\nbored,0.2\n", 2,
-        "choose which one counts as positive, and type --positive bored or --positive",
+        "Type --positive bored or --positive ill.",
     ),
-    "scores in words": ("y,p\n1,high\n0,low\n", 2, "--score p must be numbers"),
-    "thousands": ('y;p\n1;1,500\n0;2,200\n', 2, "--score p has numbers such as 1,500"),
-    "a missing score": ("y,p\n1,0.5\n0,\n", 2, "--score p must be finite; found NaN"),
+    "scores in words": ("y,p\n1,high\n0,low\n", 2, "score 'p' must be numbers"),
+    "thousands": ('y;p\n1;1,500\n0;2,200\n', 2, "score 'p' has numbers such as 1,500"),
+    "a missing score": ("y,p\n1,0.5\n0,\n", 2, "score 'p' must be finite; found NaN"),
     "more than two numbers": ("y,p\n1,0.5\n2,0.1\n3,1\n", 2, "than two classes"),
     "labels that are dates": (
         "y,p\n2020-01-01,0.5\n2020-01-02,0.2\n", 2,
-        "holds '2020-01-01', '2020-01-02': choose which one counts as positive, and "
-        "type --positive 2020-01-01 or --positive 2020-01-02.",
+        "Type --positive 2020-01-01 or --positive 2020-01-02.",
     ),
     "one class": ("y,p\n1,0.5\n1,0.6\n", 3, "needs at least one positive and one neg"),
     "no label at all": ("y,p\n,0.5\n,0.6\n", 3, "needs at least one positive"),

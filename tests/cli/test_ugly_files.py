@@ -108,7 +108,7 @@ class TestLongFiles:
         assert result.exit_code == 2
         assert f"would count {len(models)} times" in result.stderr
         assert "--cluster case" in result.stderr
-        assert "--by model" in result.stderr
+        assert "name 'model' as groups" in result.stderr
 
     def test_are_counted_by_clusters_and_groups(self, tmp_path):
         path = long_file(tmp_path / "long.csv")

@@ -194,7 +194,7 @@ def test_a_mapping_of_clusters():
     panels = {k: Panel(["a", "b"], np.column_stack([t.score, -t.score]), t.neg, t.pos)
               for k, t in parts.items()}  # fmt: skip
     assert trueness.auc(panels, cluster=True)["a"] == trueness.auc(whole)
-    with pytest.raises(InputError, match="needs a mapping from cluster to counts"):
+    with pytest.raises(InputError, match="need a mapping from cluster to counts"):
         trueness.auc(whole, cluster=True)
     with pytest.raises(InputError, match=r"without clusters; found .* at 'p1'"):
         trueness.auc({"p1": whole}, cluster=True)
@@ -222,7 +222,7 @@ def test_the_design_is_kept_and_must_be_the_same(made):
         assert x.map(np.negative).design == x.bin(2).design == design
     else:
         assert x["a"].design == x.vote(1).design == x[["b"]].design == design
-    with pytest.raises(InputError, match=r"prevalence=0\.1 and prevalence=0\.2"):
+    with pytest.raises(InputError, match=r"prevalence 0\.1 and 0\.2"):
         x + x.with_design(prevalence=0.2)
     with pytest.raises(InputError, match="prevalence must lie"):
         x.with_design(prevalence=1.5)

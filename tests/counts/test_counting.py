@@ -85,15 +85,19 @@ def test_all_labels_missing_or_none_at_all():
 @pytest.mark.parametrize(
     ("label", "positive", "words"),
     [
-        (["a", "b", "a", "b"], None, "'a', 'b': choose which one.*positive='b'"),
+        (["a", "b", "a", "b"], None, "'a', 'b': choose which one.*positive=\"b\""),
         ([1, 2, 1, 2], None, "holds 1, 2: choose which one"),
         ([0, -1, 0, -1], None, "holds -1, 0: choose which one"),
         (["2", "1", "2", "1"], None, "holds '1', '2': choose which one"),
         (["a", "a", "a", "a"], None, "holds 'a': choose which"),
         ([0, 1, 2, 1], None, "found 3: 0, 1, 2.*make labels that are 1"),
         ([-1, 0, 1, 1], None, "must have two values; found 3: -1, 0, 1"),
-        (["a", "b", "c", "a"], "a", "positive='a' and one other; found 'a', 'b', 'c'"),
-        ([0, 1, 0, 1], "1", "Pass positive=1 without turning it into text"),
+        (
+            ["a", "b", "c", "a"],
+            "a",
+            "the positive 'a' and one other; found 'a', 'b', 'c'",
+        ),
+        ([0, 1, 0, 1], "1", "turned into text.*Type positive=1"),
         (["ape", "bee", "bee", "bee"], "aye", "Did you mean 'ape'"),
         ([0.1, 0.7, 0.4, 0.2], None, "look like scores: are the labels and the scores"),
         ([0, 1, None, 2], None, "found 3: 0, 1, 2"),
@@ -110,7 +114,7 @@ def test_doubtful_labels(label, positive, words):
 
 
 def test_positive_without_labels():
-    with pytest.raises(InputError, match="positive= needs labels"):
+    with pytest.raises(InputError, match="A positive label needs labels"):
         trueness.tally(None, SCORE, positive=1)
 
 
@@ -157,7 +161,7 @@ def test_a_hard_classifier_is_a_classifier():
         (["a", "b", "c", "d"], "must be numbers; found.*'a'"),
         ([1, "b", 2, 3], "found text in 1 of 4 cases, such as 'b'"),
         (np.array([2**53, 2**53 + 1, 1, 2]), "integers beyond 2\\*\\*53"),
-        (np.ones((4, 2)), r"shape \(4, 2\). Pass one column: y_score\[:, 1\]"),
+        (np.ones((4, 2)), r"shape \(4, 2\). Type y_score\[:, 1\]"),
         ([1j, 2j, 3j, 4j], "must be numbers"),
         ([{}, {}, {}, {}], "must be numbers"),
         (np.array(4.0), "one-dimensional"),

@@ -72,7 +72,10 @@ class TestSeveralColumns:
         assert groups == trueness.tally(frame, **WORDS)
 
     def test_names_a_column_that_is_not_there(self, frame):
-        with pytest.raises(trueness.InputError, match="by='orgin' must name a column"):
+        with pytest.raises(
+            trueness.InputError,
+            match="by must name a column; there is no column 'orgin'",
+        ):
             trueness.auc(frame, label="y", score="p", by=["sex", "orgin"])
 
     def test_one_column_in_a_list_is_a_column(self, frame):

@@ -57,7 +57,7 @@ def test_the_seed_decides():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n": 10, "n_pos": 10, "aucs": [0.6]}, "n_pos must be below n=10"),
+        ({"n": 10, "n_pos": 10, "aucs": [0.6]}, "n_pos must be below n, which is 10"),
         ({"n": 10, "n_pos": 5, "aucs": [1.0]}, "auc must lie in"),
         ({"n": 9, "n_pos": 5, "aucs": [0.6, 0.7], "correlation": 2}, "between -1 and"),
         (

@@ -324,11 +324,11 @@ def test_eleven_voters_take_the_general_road():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda p: p["aa"], "'aa' must name a column.*Did you mean 'a'"),
-        (lambda p: p["b"], "'b' has no score for 1 of 2 cases.*panel.observed"),
+        (lambda p: p["aa"], "no classifier 'aa'.*Did you mean 'a'"),
+        (lambda p: p["b"], "'b' has no score for 1 of 2 cases.*missing_scores="),
         (lambda p: p[["a", "a"]], "names must have different names; used twice: 'a'"),
         (lambda p: p.vote({"a": 1}), "needs a threshold for every.*none for 'b'"),
-        (lambda p: p.vote({"a": 1, "b": 1, "c": 1}), "'c' must name a column"),
+        (lambda p: p.vote({"a": 1, "b": 1, "c": 1}), "no classifier 'c'"),
         (lambda p: p.vote([1, 2, 3]), r"one for each of 'a', 'b'; found shape \(3,\)"),
         (lambda p: p.vote(float("nan")), "must be a number; found NaN"),
         (lambda p: p.combine(lambda r: r), r"shape \(2,\); it gave shape \(2, 2\)"),

@@ -170,7 +170,7 @@ def analyses():
 
 
 # a refusal says why, and what to type instead
-REFUSED = r"does not take weights\. [A-Z].+\. Leave weight= out"
+REFUSED = r"does not take weights\. [A-Z].+\. Leave the weights out"
 OF_VOTES = ("latent_class", "plan_labels", "prevalence")
 OF_GROUPS = ("across_sites", "compare_groups", "group_thresholds", "summary_roc")
 # what these need beside counts

@@ -97,10 +97,10 @@ def test_random_cases_on_every_engine(typed_engine, rng):
 
 
 SLIPS = {
-    "score='P' must name a column": {"label": "y", "score": "P"},
-    "label='z' must name a column": {"label": "z", "score": "p"},
-    "by='z' must name": {"label": "y", "score": "p", "by": "z"},
-    "score='p' must be finite; found NaN, missing or infinite in 3 of 5 cases":
+    "score must name a column; there is no column 'P'": {"label": "y", "score": "P"},
+    "label must name a column; there is no column 'z'": {"label": "z", "score": "p"},
+    "by must name a column": {"label": "y", "score": "p", "by": "z"},
+    "score 'p' must be finite; found NaN, missing or infinite in 3 of 5 cases":
         {"label": "y", "score": "p"},
     "'t' must be numbers": {"score": "t"},
     "holds 'cat', 'dog': choose which": {"label": "t", "score": "k"},
@@ -133,7 +133,11 @@ def test_slips_on_every_lazy_engine(lazy_engine, words):
     [
         ({"n": [2**62, 2**62]}, {}, "do not fit into 64 bits"),
         ({"n": [2**62, 2**62]}, {"at_most": 5}, "do not fit into 64 bits"),
-        ({"n": [1.5, 1]}, {"at_most": 5}, "in 1 of 2 rows it is not. Weights are not"),
+        (
+            {"n": [1.5, 1]},
+            {"at_most": 5},
+            "in 1 of 2 rows they are not. Weights are not",
+        ),
         ({"n": [-1, -2]}, {"at_most": 5}, "in 2 of 2 rows"),
         ({"n": [None, 2]}, {"at_most": 5}, "in 1 of 2 rows"),
         ({"n": [1, 2], "p": [0.1, NAN]}, {"at_most": 5}, "infinite in 1 of 2 cases"),
@@ -225,7 +229,7 @@ def test_an_engine_elsewhere_sends_no_more_rows_than_are_held_here(monkeypatch):
     monkeypatch.setattr("trueness.data.engines.MOST_ROWS", 50)
     columns = {"y": [0, 1] * 50, "p": np.arange(100) / 100, "c": [1] * 100}
     rows = ibis.memtable(pa.table(columns))
-    with pytest.raises(InputError, match=r"more than 50 rows.*Type at_most=10_000"):
+    with pytest.raises(InputError, match=r"more than 50 rows.*Type at_most=10000"):
         trueness.tally(rows, label="y", score="p")
     with pytest.raises(InputError, match="Round the scores"):
         trueness.panel(rows, ["p", "c"], label="y")

@@ -128,7 +128,7 @@ def test_text_files_that_change_their_columns(tmp_path):
     with pytest.raises(InputError, match=r"same columns.*b.csv, in 'p', 'q'"):
         trueness.scan(tmp_path)
     (tmp_path / "b.csv").write_text("y,p\n1,high\n")
-    with pytest.raises(InputError, match="score='p' must be numbers"):
+    with pytest.raises(InputError, match="score 'p' must be numbers"):
         counted(trueness.scan(tmp_path))
     with pytest.raises(InputError, match=r"cannot be read.*high"):
         counted(trueness.scan(tmp_path, types={"p": "DOUBLE"}))
@@ -157,7 +157,7 @@ def test_files_that_are_not_there_or_not_data(tmp_path, monkeypatch):
     (tmp_path / "p.csv.bz2").write_text("x")
     refused("cannot be read: Invalid data stream", "p.csv.bz2")
     refused("files of one kind")
-    refused("types= is for CSV", "a.jsonl", types={"p": "DOUBLE"})
+    refused("Types of columns are for CSV", "a.jsonl", types={"p": "DOUBLE"})
     refused("cannot be read.*Malformed JSON", "a.jsonl")
     refused("cannot be read", "a.csv", settings={"memory_limit": "lots"})
 

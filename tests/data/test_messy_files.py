@@ -138,7 +138,7 @@ UNDERSTOOD = {name: (content, {}, *TEN) for name, content in PLAIN.items()} | {
 # content; what the sentence must say, in Python and in the shell
 ASKED = {
     "two labels that are no pair": (table(words("red", "blue")),
-        "positive='blue' or positive='red'", "--positive blue or --positive red"),
+        'positive="blue" or positive="red"', "--positive blue or --positive red"),
     "a thousand or one": (table(TRUTH, [f'"1,{t + 100}"' for t in THOUSANDS]),
         'decimal="," or decimal="."', "--decimal , or --decimal ."),
     "half in percent": (table(TRUTH, ["16.7 %", *CHANCE[1:]]), "in the same way", None),

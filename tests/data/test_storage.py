@@ -69,9 +69,9 @@ def test_files_that_cannot_be_read(tmp_path, tally, panel):
     )
     (tmp_path / "x.csv").write_text("y,p\n1,0.5\n")
     for name, words in [
-        ("p.parquet", "holds a panel; type trueness.read_panel"),
+        ("p.parquet", "holds a panel. Type trueness.read_panel"),
         ("x.csv", "must have the columns score, neg"),
-        ("other.parquet", "was not written by tally.write"),
+        ("other.parquet", "does not hold counts that Trueness wrote"),
         ("text.parquet", "cannot be read"),
         ("cut.parquet", "cannot be read"),
         ("none.parquet", "There is no file"),

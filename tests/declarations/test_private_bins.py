@@ -318,7 +318,7 @@ def test_clusters_need_exact_counts():
     clustered = trueness.Tally([1, 0, 1, 0], neg=[9, 9, 9, 9], pos=[9, 9, 9, 9],
                                cluster=["a", "a", "b", "b"])  # fmt: skip
 
-    with pytest.raises(trueness.InputError, match="private=1"):
+    with pytest.raises(trueness.InputError, match="Type private=1"):
         private_counts(clustered, {}, at_least=5, thresholds=[])
 
     exact = private_counts(clustered, {}, at_least=1, thresholds=[]).whole

@@ -78,7 +78,7 @@ def test_folds_are_asked_as_wholes(two):
     assert pair.difference.se == pytest.approx(np.sqrt(np.square(each).sum()) / 5)
     with pytest.raises(InputError, match="does not take folds"):
         trueness.roc(folds["lr"])
-    with pytest.raises(InputError, match="auc takes level= alone; found 'method'"):
+    with pytest.raises(InputError, match="auc takes only the level; found 'method'"):
         trueness.auc(folds["lr"], method="delong")
     with pytest.raises(InputError, match="report does not take folds"):
         trueness.report(two, "page.html")

@@ -72,7 +72,7 @@ def test_reference_and_margin():
     found = trueness.compare_runs(runs, reference="b", margin=0.3)
     assert [(p.first, p.second) for p in found.pairs] == [("a", "b"), ("b", "c")]
     assert all(p.margin == 0.3 for p in found.pairs)
-    with pytest.raises(InputError, match="one of 'a', 'b', 'c'"):
+    with pytest.raises(InputError, match=r"one of.*found 'd'"):
         trueness.compare_runs(runs, reference="d")
     with pytest.raises(InputError, match="2 or more systems"):
         trueness.compare_runs({"a": runs["a"]})
@@ -115,7 +115,7 @@ def test_a_plan_gives_its_power():
 
 def test_plans_that_cannot_be_made():
     one = made([1, 0, 1], [1] * 3)
-    with pytest.raises(InputError, match=r"difference= .* or half_width="):
+    with pytest.raises(InputError, match=r"a difference .* or a half_width"):
         trueness.plan_items(one)
     with pytest.raises(NotEnoughCases, match="attempts=1"):
         trueness.plan_items(one, half_width=0.1, attempts=5)

@@ -228,7 +228,10 @@ def test_midranks_share_ties(rng):
         ({"n": 10, "auc": 0.9, "n_pos": 3, "prevalence": 0.3}, "one of n_pos"),
         ({"n": 1, "auc": 0.9, "n_pos": 1}, "n must be a whole number, 2 or more"),
         ({"n": 10, "auc": 1.2, "n_pos": 3}, r"auc must lie in \[0, 1\]; found 1.2"),
-        ({"n": 10, "auc": 0.9, "n_pos": 10}, "n_pos must lie between 0 and n=10"),
+        (
+            {"n": 10, "auc": 0.9, "n_pos": 10},
+            "n_pos must lie between 0 and n, which is 10",
+        ),
         ({"n": 10, "auc": 0.9, "prevalence": 0.0}, "prevalence must lie in"),
         ({"data": Tally([1, 2], [1, 0], [0, 1]), "n": 5}, "a tally or numbers, not"),
     ],
@@ -244,7 +247,7 @@ def test_errors_of_ranks_and_of_one_class():
         r"rank must lie between 1/2 and .* 10\.5": lambda: fd.probability([1, 11]),
         "rank must be numbers": lambda: fd.log_likelihood_ratio(["a"]),
         "needs a rank": lambda: fd.expected("tpr"),
-        "whole numbers from 0 to n=10": lambda: fd.expected("tpr", 2.5),
+        "whole numbers from 0 to 10": lambda: fd.expected("tpr", 2.5),
         "what must be one of": lambda: fd.expected("recall", 2),
     }.items():
         with pytest.raises(InputError, match=words):

@@ -125,7 +125,10 @@ WRONG = {
     "must give one number": (lambda t: "high", {}),
     "which lies outside of": (lambda t: 7.0, {}),
     "the lower one first": (area, {"ends": (1, 0)}),
-    "does not take unlabelled=": (area, {"unlabelled": "missing at random"}),
+    "does not take labels that are missing at random": (
+        area,
+        {"unlabelled": "missing at random"},
+    ),
 }
 
 

@@ -58,7 +58,7 @@ def test_constraints():
         (lambda: recall + "1", "the number after '\\+' must be one finite number"),
         (lambda: recall >= "0.9", "the bound after >= must be one finite number"),
         (lambda: recall >= np.nan, "must be one finite number; found nan"),
-        (lambda: 0.1 <= recall <= 0.9, "pass two constraints"),
+        (lambda: 0.1 <= recall <= 0.9, "two constraints"),
         (lambda: trueness.records.Metric("x"), "needs a function of a Confusion"),
     ],
 )

@@ -95,7 +95,7 @@ MISTAKES = {
     HEAD + AUC.replace("0.7", '"0.7"'): r"line 6\): at_least must be a finite number",
     HEAD + AUC.replace("at_least", "at_lest"): r"line 6\): A requirement has no field",
     HEAD + AUC.replace("0.7", "70"): r"the bound 70 is .* Write 0.7 for 70 %",
-    HEAD + AUC + "at_most = 0.5\n": r"line 6\): auc cannot be at_least 0.7 and at_most",
+    HEAD + AUC + "at_most = 0.5\n": r"line 7\): auc cannot be at_least 0.7 and at_most",
     HEAD + AUC + AUC.replace("at_least = 0.7", "at_most = 0.6"): (
         r"requirement 2 \(line 8\): auc <= 0.6 contradicts requirement 1, auc >= 0.7"
     ),

@@ -327,7 +327,7 @@ RATE = {"metric": "prevalence", "judges": ["a", "b", "c"], "labelled": "random"}
         ("auc >= 0.8 at 0.3", "does not depend on a threshold"),
         ("recall >= 1.2 at 0.3", "outside that range"),
         ("auc", "a metric, >= or <=, and a number"),
-        ("positives > 10", r"Type >= and a number"),
+        ("positives > 10", r"Write >= and a number"),
         ("auc >= x", "Cannot read"),
         ("auc => 0.8", r"did you mean >=\?"),
         ({"metric": "auc"}, "needs a bound"),
@@ -341,7 +341,7 @@ RATE = {"metric": "prevalence", "judges": ["a", "b", "c"], "labelled": "random"}
         ({**RATE, "metric": "auc", "at_least": 0.5}, "judges are for prevalence"),
         ({**RATE, "by": "site", "at_least": 0.5}, "leave out by"),
         ({**RATE, "judges": [], "at_least": 0.5}, "labelled goes with judges"),
-        (3, "a sentence or a table"),
+        (3, "or a table of fields"),
     ],
 )
 def test_requirements_that_cannot_be_read(asked, message):

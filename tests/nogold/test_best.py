@@ -304,7 +304,7 @@ def test_bad_tables_and_posteriors(posts):
         (lambda: sort(most=0), "most must be a whole number"),
         (lambda: trueness.cost_rule(posts["flu"], fp=-1, fn=2), "costs of zero or"),
         (lambda: best(table("swineflu_recovered")), "needs a posterior"),
-        (lambda: best(post, criterion="accuracy"), "Say which population"),
+        (lambda: best(post, criterion="accuracy"), "Which population is meant"),
     ):
         with pytest.raises(trueness.InputError, match=words):
             call()

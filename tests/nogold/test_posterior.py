@@ -355,7 +355,7 @@ def test_bad_rows_and_populations():
     )
     assert post.probability([[1, 1]], population="pop1")[0] < 1
     for row, where, words in (
-        ([1, 0], None, "Say which population"),
+        ([1, 0], None, "Which population is meant"),
         ([1, 0, 1], "pop1", "shape"),
         ([1, 0.5], "pop1", "0, 1 or NaN"),
     ):

@@ -386,7 +386,7 @@ def test_labels_and_verdicts_are_taken_as_they_are():
     assert by["all cases"].low == r.low
     for data, how, error in (
         (labels, words, "prevalence needs a panel, or labels"),
-        (by_hand, {}, f"how the {by_hand.n_pos + by_hand.n_neg} labelled"),
+        (by_hand, {}, f"How were the {by_hand.n_pos + by_hand.n_neg} labelled"),
         (by_hand, {"labelled": "somehow"}, "labelled must be one of"),
         (by_hand.without_labels(), {}, "Without labels"),
     ):
@@ -401,7 +401,7 @@ def test_labels_are_planned_from_arrays_as_from_a_panel():
         trueness.panel(truth, {"a": says}), half_width=0.1
     )
     assert trueness.plan_labels(truth, {"a": says}, half_width=0.1) == from_panel
-    with pytest.raises(InputError, match="plan_labels has no option judge="):
+    with pytest.raises(InputError, match="plan_labels has no option 'judge'"):
         trueness.plan_labels(half_width=0.1, judge=2)
     with pytest.raises(trueness.InputError, match="judges and cases come from the pan"):
         trueness.plan_labels(truth, {"a": says}, half_width=0.1, judges=3)

@@ -248,7 +248,7 @@ def test_average_precision_of_another_prevalence_holds(rng):
 def test_a_case_control_sample_does_not_know_the_prevalence():
     t = Tally([3, 2, 1], pos=[6, 3, 1], neg=[1, 3, 6])
     design, words = {"sampling": "case-control"}, {"prevalence": 0.1}
-    with pytest.raises(InputError, match="case-control sample does not show"):
+    with pytest.raises(InputError, match="case-control sample fixed"):
         trueness.average_precision(t, **design)
     one = trueness.average_precision(t, **design, **words)
     p = [0.1 * r / (0.1 * r + 0.9 * f) for r, f in ((0.6, 0.1), (0.9, 0.4), (1, 1))]
@@ -283,7 +283,7 @@ def test_cases_left_out_are_mentioned_where_they_differ(ask, rng):
     ) as seen:
         found = ask(chosen)
     assert seen[0].filename == __file__
-    assert 'unlabelled="missing at random"' in found.notes[0]
+    assert "set unlabelled to 'missing at random'" in found.notes[0]
 
 
 @pytest.mark.parametrize(

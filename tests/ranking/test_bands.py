@@ -161,7 +161,7 @@ def test_cases_left_out_are_said_and_errors_too(curve):
     with pytest.raises(InputError, match="band must be one of"):
         make(t, band="wide")
     if curve == "precision_recall":
-        with pytest.raises(InputError, match="case-control sample does not show"):
+        with pytest.raises(InputError, match="case-control sample fixed"):
             make(t, sampling="case-control")
         with pytest.raises(InputError, match="does not take weights"):
             make([1, 0, 1], [3, 2, 1], weight=[1, 2, 3], method="likelihood")

@@ -89,7 +89,9 @@ def test_errors():
     endless = Tally([4, 3, 2, 1], neg=[5, 5, 5, 0], pos=[1, 0, 1, 3])
     for words in ({}, {"method": "binormal"}):
         ask = kl_divergence if words else fit_binormal
-        with pytest.raises(trueness.NotEnoughCases, match="gives the area without a"):
+        with pytest.raises(
+            trueness.NotEnoughCases, match="The empirical AUC needs no model"
+        ):
             ask(endless, **words)
     with pytest.raises(trueness.InputError, match="alpha must be above zero"):
         trueness.ranking.binormal(-1, 0)

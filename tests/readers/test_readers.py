@@ -497,7 +497,7 @@ def test_errors_of_plans(vandyke):
     for few in ([3, "x"], 3.5, []):
         with pytest.raises(trueness.InputError, match="readers must be"):
             trueness.plan_readers(study, difference=0.1, readers=few)
-    with pytest.raises(trueness.InputError, match="difference to be found"):
+    with pytest.raises(trueness.InputError, match="difference to be detected"):
         trueness.plan_readers(study)
 
 

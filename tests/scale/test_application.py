@@ -117,11 +117,11 @@ def test_slips():
     frame = pl.LazyFrame({"s": [0.1], "p": [1.0]})
     mean = trueness.mean_score(trueness.Panel(["s"], [[1]], neg=[1]))
     for asked, words in (
-        ((frame, fitted), "Name the score column"),
-        ((frame, fitted, "t"), "column='t' must name a column"),
+        ((frame, fitted), "Which column holds the scores"),
+        ((frame, fitted, "t"), "no column 't'"),
         ((frame, np.exp, "s"), "needs a fitted map"),
         (([0.1], fitted, "s"), "apply needs a frame; found list"),
-        ((frame, mean, "s"), "leave out column="),
+        ((frame, mean, "s"), "leave column out"),
     ):
         with pytest.raises(InputError, match=words):
             trueness.apply(*asked)

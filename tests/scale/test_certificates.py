@@ -121,7 +121,7 @@ def test_binned_tallies_and_their_answers_show_their_bounds(tmp_path):
 
 def test_wrong_questions():
     t = Tally([2.0, 1.0], pos=[1, 1], neg=[1, 1])
-    with pytest.raises(InputError, match="bounds knows 'auc', 'average_prec"):
+    with pytest.raises(InputError, match=r"found 'auk'. Did you mean 'auc'"):
         trueness.bounds("auk", t)
     with pytest.raises(InputError, match="at_most must be a whole number"):
         t.bin(0)

@@ -206,7 +206,7 @@ def test_slips():
     rows = lazy([0, 1], [0.1, 0.2])
     with pytest.raises(trueness.NotEnoughCases, match="exact_auc needs at least one p"):
         area(lazy([0, 0], [0.1, 0.2]))
-    slips = {"Name the columns of the frame": {}, "'z' must name a col": {"label": "z"}}
+    slips = {"Which columns hold the labels": {}, "no column 'z'": {"label": "z"}}
     for words, label in slips.items():
         with pytest.raises(InputError, match=words):
             trueness.exact_auc(rows, score="p", **label)

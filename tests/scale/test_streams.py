@@ -68,7 +68,7 @@ def test_clusters_and_the_design_stay(tmp_path, at_most):
     assert s.tally().design == whole.design
     s.forget("mon")
     assert s.tally().clusters.names.tolist() == ["tue"]
-    with pytest.raises(InputError, match=r"prevalence=0\.1 and prevalence=None"):
+    with pytest.raises(InputError, match=r"prevalence 0\.1 and None"):
         s.add("3", {"wed": trueness.tally([1, 0], [0.5, 0.4], cluster=["x", "y"])})
     with pytest.raises(InputError, match="must have clusters, or none"):
         s.add("3", {"wed": trueness.tally([1, 0], [0.5, 0.4], prevalence=0.1)})
@@ -85,7 +85,7 @@ def test_windows(tmp_path):
     s.forget("mon")
     assert list(s.windows()) == ["tue"]
     assert not s.add("1", batch(1))
-    with pytest.raises(InputError, match="window must be one of 'tue'"):
+    with pytest.raises(InputError, match=r"window must be one of.*found 'mon'"):
         s.forget("mon")
     s.forget("tue")
     for day in ("2026-11-13", "2026-11-14", "2026-11-15"):

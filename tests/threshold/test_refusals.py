@@ -22,26 +22,26 @@ NOISE = trueness.tally(np.arange(300) % 3 == 0, np.arange(300) * 7 % 299)
 Y, S = [0, 1, 1, 0], [0.1, 0.4, 0.8, 0.5]
 ASKED = {
     InputError: [
-        ("maximize or minimize, not both", lambda: best(HAND, "f1", minimize="fpr")),
+        ("maximized or minimized, not both", lambda: best(HAND, "f1", minimize="fpr")),
         (r"prevalence must lie in \(0, 1\)", lambda: best(HAND, prevalence=1.0)),
         ("found one list", lambda: best([0.1, 0.2])),
         ("Did you mean 'sweep'", lambda: best(HAND, method="sweeep")),
-        ("needs auc= and prevalence=", lambda: best(BLIND, method="fermi-dirac")),
-        ("needs prevalence= too", lambda: best(BLIND, method="fermi-dirac", auc=0.8)),
-        ("auc= is for method", lambda: best(HAND, auc=0.8)),
-        ("auc= is for method", lambda: best(HAND, auc=0.8, prevalence=0.2)),
-        ("auc= is for method", lambda: best(HAND, auc=0.8, prevalences=(0.1, 0.3))),
+        ("needs the AUC and the prevalence", lambda: best(BLIND, method="fermi-dirac")),
+        ("needs the prevalence", lambda: best(BLIND, method="fermi-dirac", auc=0.8)),
+        ("An AUC is given for", lambda: best(HAND, auc=0.8)),
+        ("An AUC is given for", lambda: best(HAND, auc=0.8, prevalence=0.2)),
+        ("An AUC is given for", lambda: best(HAND, auc=0.8, prevalences=(0.1, 0.3))),
         ("two numbers between 0", lambda: best(HAND, prevalences=(0.1, 0.2, 0.3))),
         ("without its ends", lambda: best(HAND, prevalences=(0.0, 0.3))),
         ("an interval between 0 and 1",
          lambda: best(HAND, prevalences=Estimate(0.1, 0.2, 0.3))),
-        ("prevalence= or prevalences=, not both",
+        ("One prevalence or a range of them",
          lambda: best(HAND, prevalence=0.1, prevalences=(0.1, 0.2))),
-        ('needs method="sweep"',
+        ('needs the method sweep',
          lambda: best(HAND, method="milp", prevalences=(0.1, 0.2))),
         ("depends on the prevalence",
          lambda: best(HAND, "f1", sampling="case-control")),
-        *((r'Type method="sweep"', lambda name=name: best(HAND, name, method="milp"))
+        *(("The method sweep", lambda name=name: best(HAND, name, method="milp"))
           for name in ("mcc", "g_mean", "precision + recall", "markedness")),
         (r"found 30,000 cases, at most 20,000", lambda: best(
             Tally([2, 1], pos=[15_000, 0], neg=[0, 15_000]), method="milp-cases")),
@@ -58,7 +58,7 @@ ASKED = {
         ("unlabelled must be one of", lambda: trueness.recall(
             Y, S, threshold=0.5, unlabelled="random")),
         ("two or more metrics; found 1", lambda: trueness.pareto(HAND, ["recall"])),
-        (r'minimize=\["flagged"\]',
+        (r'maximize=\["flagged"\]',
          lambda: trueness.pareto(HAND, ["recall", "flagged"])),
         ("twice: 'recall'", lambda: trueness.pareto(HAND, ["recall", "tpr"])),
         ("needs a mapping from group", lambda: trueness.group_thresholds(HAND)),
@@ -92,7 +92,7 @@ ASKED = {
          lambda: validate(HAND, replicates=1)),
         ("net benefit depends on the prevalence",
          lambda: trueness.decision_curve(HAND, sampling="case-control")),
-        (r"needs scores from 0 to 1; .*trueness.calibrate", lambda: (
+        (r"needs scores from 0 to 1; .*Calibrate", lambda: (
             trueness.decision_curve(Tally([2, 0.5], pos=[1, 0], neg=[0, 1])))),
         (r"threshold must lie in \[0, 1\); found 1",
          lambda: trueness.decision_curve(HAND, threshold=[0.5, 1])),

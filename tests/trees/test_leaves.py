@@ -156,7 +156,11 @@ def test_arrays_are_locked_and_frames_made():
         (lambda: golf().report(method="mean"), InputError, "method must be one of"),
         (lambda: golf().tally(method="mean"), InputError, "method must be one of"),
         (lambda: leaves([1, 0]), InputError, "needs labels and leaves, or a frame"),
-        (lambda: leaves([1, 0], [1, 2], label="a"), InputError, "with arrays type"),
+        (
+            lambda: leaves([1, 0], [1, 2], label="a"),
+            InputError,
+            "arrays are given without them",
+        ),
         (lambda: leaves([1], [1, 2]), InputError, "y_true has 1, node has 2"),
         (lambda: leaves([f"x{p}" for p in PLAY], OUTLOOK), InputError, "s as positive"),
     ],

@@ -80,7 +80,7 @@ OTHER_CASES = {"a": Leaves([1], [2], [3]), "b": Leaves([1], [2], [4])}
         ({}, {}, InputError, "at least one"),
         ([1, 2], {}, InputError, "found list"),
         ({"a": 3}, {}, InputError, "'a' must be Leaves or a pair"),
-        ({"a": ([1.0], [0.7])}, {}, InputError, r"compare_splits\(splits, n=100\)"),
+        ({"a": ([1.0], [0.7])}, {}, InputError, r"Type n=100"),
         ({"a": ([0.5], [0.7])}, {"n": 5}, InputError, "sum to 1"),
         ({"a": ([1.0], [0.7])}, {"n": 5, "method": "x"}, InputError, "method must be"),
         (OTHER_CASES, {}, InputError, "a: 2 and 3; b: 2 and 4"),

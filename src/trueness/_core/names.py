@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from inspect import cleandoc
 
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import nearest
 from trueness._core.records import shown
 from trueness._core.synonyms import CALLS
@@ -79,16 +79,25 @@ def not_here(
 def not_a_function(name: str) -> InputError:
     """Make the error of a module that was called.
 
-    >>> not_a_function("threshold").args[0]
+    >>> str(not_a_function("threshold"))
     'trueness.threshold is a module. Type trueness.best_threshold(y_true, y_score).'
     """
-    return InputError(f"trueness.{name} is a module.{_typed_here(name)}")
+    return InputError(
+        f"trueness.{name} is a module.",
+        example=_call_here(name),
+    )
 
 
 def _typed_here(name: str) -> str:
     """Say what to type for a name of another library or profession, or nothing."""
-    calls = [call for call, synonyms in CALLS.items() if name in synonyms]
-    return "".join(f" Type trueness.{call}." for call in calls)
+    call = _call_here(name)
+    return f" Type {call}." if call else ""
+
+
+def _call_here(name: str) -> PythonCode | None:
+    """Which call of Trueness answers a name of another library or profession?"""
+    calls = [f"trueness.{call}" for call, names in CALLS.items() if name in names]
+    return PythonCode(" or ".join(calls)) if calls else None
 
 
 WORDS: dict[str, str] = {

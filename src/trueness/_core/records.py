@@ -20,7 +20,7 @@ import numpy as np
 
 from trueness._core.arrays import Array
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.figures import curve_image, html_table
 from trueness._core.numbers import level_text
 
@@ -445,6 +445,7 @@ def native_frame(columns: Mapping[str, Any], backend: str | None = None) -> Any:
         return nw.from_dict(dict(columns), backend=library).to_native()
     except ModuleNotFoundError:
         raise InputError(
-            f"A {backend} frame needs {backend}, which is not installed. Type "
-            f"pip install {backend}, or to_frame('dict')."
+            f"A {backend} frame needs {backend}, which is not installed (pip install "
+            f"{backend}). Without it there are dictionaries.",
+            example=PythonCode("to_frame('dict')"),
         ) from None

@@ -6,7 +6,6 @@ problem, and is said where it was typed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
@@ -15,7 +14,8 @@ from typing import Any, final
 
 from starlette.datastructures import QueryParams
 
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.advice import page_advice
+from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.options import fraction, real_number
 from trueness.app.files import DataFile
 from trueness.calibration.calibrators import CALIBRATORS
@@ -46,7 +46,6 @@ from trueness.data.column_roles import (
 from trueness.data.engines import quoted
 from trueness.data.verdict_logs import ITEM, SYSTEM
 from trueness.ensembles.combiners import COMBINERS
-from trueness.findings.notes import for_the_shell
 from trueness.metrics.grammar import constraint, metric
 from trueness.nogold.verdicts import LABELLED
 from trueness.threshold.constraints import (
@@ -83,6 +82,18 @@ FIELDS = {
     "prevalence": "Prevalence in use", "half-width": "Half-width",
     "combine": "Combiner", "missing-scores": "Cases without a score",
 }  # fmt: skip
+# the same by the options of Python, which errors name
+FORM_FIELDS = {
+    **{name.replace("-", "_"): title for name, title in FIELDS.items()},
+    "scores": FIELDS["score"],
+    "subject_to": "Constraint",
+    "votes": FIELDS["vote"],
+}
+# options that have a field of another name
+FORM_NAMES = {
+    **dict.fromkeys(("score", "scores", "vote", "votes"), "column"),
+    **dict.fromkeys(("node", "judge", "passed"), "column"),
+}
 # not "w": a guess that is wrong would move every number
 WEIGHT_NAMES = ("weight", "weights", "sample_weight", "survey_weight", "case_weight")
 NO_LABELS = "no human labels"
@@ -92,7 +103,6 @@ WITHOUT = {
     "weight": "every case weighs the same",
     "cluster": "every case stands for itself",
 }
-MEMORY = "it needs more memory than is allowed; are there very many columns?"
 NOTHING = "-"  # in an address: none of the columns, also where one would be guessed
 
 
@@ -239,7 +249,7 @@ def read(query: QueryParams, file: DataFile) -> Asked:
                     readers[name](text)
                 found.append(text)
             except InputError as err:
-                problems[where] = in_page(str(err))
+                problems[where] = page_text(err)
             except ValueError:
                 problems[where] = f"{text!r} is not a number."
         if name == "columns":
@@ -276,7 +286,11 @@ def _limit(text: str, by: str | None) -> Any:
     """Read a constraint: of one cut, of two, or of groups, which must be there."""
     if asks_for_groups([text]):
         if by is None:
-            raise InputError("A limit between groups needs groups. Type --by COLUMN.")
+            raise InputError(
+                "A constraint between groups needs groups.",
+                option="by",
+                example="COLUMN",
+            )
         return read_scoped_constraints(text, GROUPS)
     two = asks_for_two_cuts([text])
     return read_scoped_constraints(text, SIDES) if two else constraint(text)
@@ -291,8 +305,7 @@ def complete(asked: Asked) -> Asked:
             _fits(given)
             chosen = _chosen(given, guess)
         except InputError as err:
-            text = str(err)
-            problems = {**asked.problems, field_of(text, option): in_page(text)}
+            problems = {**asked.problems, field_of(err, option): page_text(err)}
             with suppress(InputError):  # the label may be clear all the same
                 given = replace(given, label=_chosen(given, lambda *_: ()).label)
             return replace(given, problems=problems)
@@ -364,8 +377,9 @@ def _fits(asked: Asked) -> None:
     for word, instead in WITHOUT.items():
         if asked.kind != "scores" and asked.named(word):
             raise InputError(
-                f"--{word} is for scores with labels; {asked.kind} are counted one by "
-                f"one. Choose {instead!r} there."
+                f"{FIELDS[word]} is for scores with labels; {asked.kind} are counted "
+                f"one by one. Choose {instead!r} there.",
+                option=word,
             )
     known(asked.file.source, asked.named("rule"), "--rule")
 
@@ -376,10 +390,16 @@ def wide_table(
     """Give verdicts as a table with a row per answer: judges, item and system."""
     if asked.is_long and len(asked.columns) != 1:
         raise InputError(
-            "Which column holds the names of the judges? Type --judge NAME."
+            "Which column holds the names of the judges?",
+            option="judge",
+            choices=asked.file.source.types,
         )
     if asked.is_long and asked.item is None:
-        raise InputError("Which column names what was judged? Type --item NAME.")
+        raise InputError(
+            "Which column names what was judged?",
+            option="item",
+            choices=asked.file.source.types,
+        )
     file = asked.file
     with file.held():
         return as_wide(
@@ -392,8 +412,10 @@ def _judges(asked: Asked, guess: Guess) -> Chosen:
     """Choose as ``trueness judge`` does; labels and how they came are never guessed."""
     if asked.label is None:
         raise InputError(
-            f"Which column holds the labels? Type --label NAME. Where there are none, "
-            f"choose {NO_LABELS!r} there."
+            "Which column holds the labels? Where there are none, choose "
+            f"{NO_LABELS!r} there.",
+            option="label",
+            choices=asked.file.source.types,
         )
     label = asked.named("label")
     known(asked.file.source, label, "--label")
@@ -406,9 +428,10 @@ def _judges(asked: Asked, guess: Guess) -> Chosen:
     ).chosen  # fmt: skip
     if label is not None and asked.labelled is None:
         raise InputError(
-            "Were the labelled cases chosen at random, by the verdicts of the "
-            "judges, or by their true label? The data do not show it. Type "
-            "--labelled HOW."
+            "Were the labelled cases chosen at random, by the verdicts of the judges, "
+            "or by their true label? The data do not show it.",
+            option="labelled",
+            choices=LABELLED,
         )
     return found
 
@@ -416,11 +439,19 @@ def _judges(asked: Asked, guess: Guess) -> Chosen:
 def _attempts(asked: Asked, guess: Guess) -> Chosen:
     """Choose as ``trueness evals`` does: what was tried, whether it passed, by whom."""
     if asked.item is None:
-        raise InputError("Which column names what was tried? Type --item NAME.")
+        raise InputError(
+            "Which column names what was tried?",
+            option="item",
+            choices=asked.file.source.types,
+        )
     source, judges = asked.file.source, asked.file.judges
     found = asked.columns or judges[:1] or guess(source.table, set())
     if len(found) != 1:
-        raise InputError("Which column says what passed? Type --passed NAME.")
+        raise InputError(
+            "Which column says what passed?",
+            option="passed",
+            choices=source.types,
+        )
     system = asked.named("system")
     names = {"item": asked.item, "passed": found[0], "system": system}
     for option, name in names.items():
@@ -461,34 +492,18 @@ def _weights(source: Source, taken: set[str | None]) -> str | None:
     return None
 
 
-def field_of(sentence: str, option: str) -> str:
-    """Which field of the page does a sentence speak of?"""
-    found = re.search(r"--([a-z-]+)", for_the_shell(sentence))
-    name = found[1] if found else "label" if "label" in sentence else option
-    if name in ("score", "vote", "node", "judge", "passed"):
-        return "column"
-    return name.replace("-", "_")
+def field_of(error: InputError | NotEnoughCases, default: str) -> str:
+    """Which field of the page is an error about?"""
+    option = error.option or default
+    return FORM_NAMES.get(option, option)
 
 
-def in_page(sentence: str) -> str:
-    """Say a sentence of the library with the words of the page.
+def page_text(error: InputError | NotEnoughCases) -> str:
+    """Message of an error, and what to choose on the page.
 
-    >>> in_page("Which column holds the labels? Type --label NAME. It has 'a'.")
-    "Which column holds the labels? Choose it under Label. It has 'a'."
-    >>> in_page('Is the positive label right? Pass positive="yes".')
-    'Is the positive label right? Choose yes under Positive value.'
+    >>> page_text(InputError("Which column holds the labels?", option="label",
+    ...                      choices=["y", "z"]))
+    'Which column holds the labels? Choose one under Label.'
     """
-    text = re.sub(r"Out of Memory Error: .*", MEMORY, for_the_shell(sentence))
-    drop = r"Type --missing-scores drop to leave (?:these cases|them) out"
-    text = re.sub(drop, f"Choose {DROP!r} under {FIELDS['missing-scores']}", text)
-    options = "|".join(FIELDS)
-
-    def chosen(match: re.Match[str]) -> str:
-        value = "it" if match[2].isupper() else match[2].strip("'\"")
-        choose = "Choose" if match[0].startswith("Type") else "choose"
-        return f"{choose} {value} under {FIELDS[match[1]]}{match[4] or ''}"
-
-    text = re.sub(
-        rf"[Tt]ype --({options}) (\S+?)( for each)?([.,;])(?=\s|$)", chosen, text
-    )
-    return re.sub(rf"--({options})\b", lambda m: FIELDS[m[1]], text)
+    advice = page_advice(error, FORM_FIELDS, {"drop": repr(DROP)})
+    return f"{error.message} {advice}".strip()

@@ -83,7 +83,8 @@ class DataFile:
                 with listening() as cleaned:
                     found, judges = open_verdicts(self.place, THREADS)
             except InputError as err:  # where uploads lie is nobody's concern
-                raise InputError(str(err).replace(self.place, self.typed)) from None
+                message = err.message.replace(self.place, self.typed)
+                raise err.rephrased(message=message) from None
             connections = [c for c in list(CONNECTIONS) if c not in before]
         rows = found.rows if judges else without_unread(found)
         return _OpenedFile(Source(self.typed, rows), judges, connections, cleaned)

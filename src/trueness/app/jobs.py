@@ -126,7 +126,7 @@ class Job:
                 result = self.make()
             state = "done"
         except (InputError, NotEnoughCases) as error:
-            result = str(error)
+            result = error.with_traceback(None)  # whose frames hold all of the data
         except MemoryError:
             result = "There is not enough memory for this."
         except Exception as error:

@@ -24,7 +24,7 @@ from starlette.datastructures import QueryParams
 from trueness import __version__
 from trueness._core.figures import Curves, Line, TitledFigure
 from trueness.app import address, session
-from trueness.app.address import FIELDS, KINDS, WITHOUT, Asked, in_page, wide_table
+from trueness.app.address import FIELDS, KINDS, WITHOUT, Asked, wide_table
 from trueness.app.files import Files
 from trueness.app.session import COMBINER, MAP, REPORT, combines
 from trueness.calibration.calibrators import CALIBRATORS
@@ -205,8 +205,7 @@ def asks(asked: Asked, key: str) -> bool:
 
 def head(page: Page, cleaned: Sequence[str] = ()) -> str:
     """Write tiles and plain words, what was cleaned, and the sections, if any."""
-    said = " ".join(in_page(text) for text in cleaned)
-    return _render("head.html.j2", page=page, cleaned=said)
+    return _render("head.html.j2", page=page, cleaned=" ".join(cleaned))
 
 
 def problem(words: str, again: bool = False) -> str:

@@ -26,11 +26,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness.app import pages
 from trueness.app import session as answers
 from trueness.app.access import LOCAL_HOSTS, Guard, ImpatientProtocol
-from trueness.app.address import DATA, KINDS, Asked, complete, field_of, in_page, read
+from trueness.app.address import DATA, KINDS, Asked, complete, field_of, page_text, read
 from trueness.app.files import GIVEN, Files, TooLargeError, too_large
 from trueness.app.jobs import Job, Jobs, describe_failure
 from trueness.app.session import COMBINER, Counted, combines
@@ -108,7 +108,7 @@ class Workbench:
             page = await run_in_threadpool(pages.look_page, asked, request.query_params)
             return HTMLResponse(page)
         except InputError as err:
-            return HTMLResponse(pages.start(self.files, in_page(str(err))), 404)
+            return HTMLResponse(pages.start(self.files, page_text(err)), 404)
         except Exception as err:  # whatever a file holds, the server goes on
             words = describe_failure(err)
             return HTMLResponse(pages.start(self.files, words), 500)
@@ -132,7 +132,7 @@ class Workbench:
             return Response(status_code=400)
         except InputError as err:
             code = 413 if isinstance(err, TooLargeError) else 400
-            return _problem(in_page(str(err)), code)
+            return _problem(page_text(err), code)
         except OSError as err:
             return _problem(f"The file could not be kept: {err.strerror}.", 507)
         return JSONResponse({"address": f"/look?file={file.word}"})
@@ -197,8 +197,7 @@ class Workbench:
         except InputError as err:
             if key != "count":
                 raise
-            where = field_of(str(err), KINDS[str(asked.kind)][0])
-            return {where: in_page(str(err))}
+            return {field_of(err, KINDS[str(asked.kind)][0]): page_text(err)}
         if key in answers.FILES:
             return answers.file_made(counted, asked, key)
         return {} if key == "count" else _section(counted, asked, key, quick)
@@ -315,7 +314,10 @@ def _whole(request: Request, name: str) -> int:
 
 def _why(job: Job) -> str:
     """Say why a job that is over has given nothing."""
-    return STOPPED if job.state == "stopped" else in_page(job.result)
+    if job.state == "stopped":
+        return STOPPED
+    failed = isinstance(job.result, (InputError, NotEnoughCases))
+    return page_text(job.result) if failed else str(job.result)
 
 
 def _what(asked: Asked, key: str, quick: bool = False) -> Hashable:
@@ -359,8 +361,7 @@ async def _wrong(request: Request, err: Exception) -> Response:
     """Answer whatever went wrong: the server goes on."""
     if isinstance(err, HTTPException):
         return _problem("There is nothing at this address.", err.status_code)
-    told = isinstance(err, InputError)
-    words = in_page(str(err)) if told else describe_failure(err)
+    words = page_text(err) if isinstance(err, InputError) else describe_failure(err)
     if request.url.path.startswith("/section/"):
         return HTMLResponse(pages.problem(words))
     return _problem(f"This could not be answered: {words}", 400)

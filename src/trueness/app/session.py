@@ -19,7 +19,7 @@ from trueness._core.arrays import Array
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.numbers import percent
 from trueness._core.progress import progress
-from trueness.app.address import FIELDS, WITHOUT, Asked, in_page, wide_table
+from trueness.app.address import FIELDS, WITHOUT, Asked, page_text, wide_table
 from trueness.app.files import is_unread
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import map_to_json
@@ -258,7 +258,7 @@ def unmet(counted: Counted, asked: Asked) -> dict[str, str]:
             if f.asked.two is not None:
                 best_thresholds(best.tally, **f.asked.two)
         except (Infeasible, InputError) as err:
-            last = {f"subject_to_{k - 1}": in_page(str(err))}
+            last = {f"subject_to_{k - 1}": page_text(err)}
         else:
             break
     return last

@@ -148,8 +148,10 @@ def _sum_of_groups(groups: Mapping[Any, Tally], folds: int, in_groups: bool) -> 
     _cases.cases_for_folds(total, folds)
     if total.design.prevalence is not None and in_groups:
         raise InputError(
-            "calibration_gain needs one sample for prevalence=; found groups, each of "
-            "which has a share of positives of its own. Ask for one group at a time."
+            "calibration_gain needs one sample for a prevalence; found groups, each "
+            "of which has its own proportion of positives. Ask for one group at a "
+            "time.",
+            option="prevalence",
         )
     return total
 

@@ -120,7 +120,9 @@ def calibration_test(
     )
 
 
-_DRAWS_LABELS = 'It draws labels of single cases from the scores. Type method="bins".'
+_DRAWS_LABELS = (
+    "It draws labels of single cases from the scores. The method bins takes them."
+)
 
 
 class TestSettings(NamedTuple):
@@ -158,8 +160,9 @@ def cox_test(forecasts: Forecasts) -> TestResult:
         obstacle = obstacle_to_line(forecasts)
         if obstacle:
             raise NotEnoughCases(
-                f"Cox's test of such cases needs {obstacle} "
-                'Type method="spiegelhalter".'
+                f"Cox's test of such cases needs {obstacle}",
+                option="method",
+                example="spiegelhalter",
             )
         return LineFit(forecasts.sample).test_of_ideal()
 
@@ -315,8 +318,7 @@ CALIBRATION_TESTS: Mapping[str, NamedTest] = MappingProxyType(
             _cox,
             (
                 "The chi-squared law needs some thirty cases of the rarer class; with "
-                'fewer the p-value is too small. Type method="isotonic" for an exact '
-                "one.",
+                "fewer the p-value is too small. The method isotonic has an exact one.",
             ),
         ),
         "bins": NamedTest(_bins),

@@ -20,7 +20,7 @@ from scipy.special import expit
 
 from trueness._core.arrays import Floats, blocks
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import listing, nearest, plain
 from trueness._core.files import as_written, replacing
 from trueness._core.imports import handler
@@ -95,8 +95,8 @@ def evaluate_formula(formula: Formula, score: ArrayLike) -> Floats:
         value = np.asarray(score, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(
-            f"A map needs scores, numbers in one array; found {type(score).__name__}. "
-            f"Type map([0.2, 0.7])."
+            f"A map needs scores, numbers in one array; found {type(score).__name__}.",
+            example=PythonCode("map([0.2, 0.7])"),
         ) from None
     out = value.reshape(-1).copy()
     # np.interp walks fastest through all at once
@@ -255,8 +255,8 @@ def _fitted(map: object, what: str) -> Map:
     if isinstance(map, Map):
         return map
     raise InputError(
-        f"{what} needs a fitted map, as trueness.calibrate gives; found "
-        f"{type(map).__name__}."
+        f"{what} needs a fitted map; found {type(map).__name__}.",
+        example=PythonCode("trueness.calibrate(y_true, y_score)"),
     )
 
 
@@ -277,8 +277,9 @@ def map_from_json(text: str, name: str = "The text") -> Map:
         ) from None
     if isinstance(content, dict) and content.get("trueness") == "rule":
         raise InputError(
-            f"{name} holds a rule and no map. A rule is applied by its decide(scores), "
-            "or in a shell by the commands threshold (option at) and sql (option rule)."
+            f"{name} holds a rule and no map. A rule decides on scores; the options "
+            "for rules of the commands threshold and sql read it.",
+            example=PythonCode("trueness.Rule.load(path).decide(scores)"),
         )
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise InputError(f"{name} holds no saved map, of a calibrator or a combiner.")
@@ -286,7 +287,7 @@ def map_from_json(text: str, name: str = "The text") -> Map:
     if not isinstance(version, int) or version > VERSION:
         raise InputError(
             f"{name} has format {version}; this Trueness reads up to {VERSION}. "
-            f"Upgrade with pip install -U trueness."
+            "Upgrade it (pip install -U trueness)."
         )
     with as_written(name, "a map"):  # maps in maps may lie deeper than can be read
         return _decode_map(content, name)
@@ -299,7 +300,10 @@ def _encode(value: object) -> Any:
         if type(value) not in known:
             raise InputError(
                 f"{type(value).__name__} cannot be saved: it is not in the registry. "
-                f"Write @trueness.calibration.register(name) above the class."
+                "Register the class first.",
+                example=PythonCode(
+                    "@trueness.calibration.register(name) above the class"
+                ),
             )
         content = {f.name: _encode(getattr(value, f.name)) for f in fields(value)}
         return {"type": known[type(value)], "fields": content}
@@ -357,9 +361,10 @@ def _decode_map(content: dict[str, Any], name: str) -> Map:
         handler("_import_all")()  # whatever makes a map is public
     if kind not in [*MAPS]:
         raise InputError(
-            f"The type of map in {name} must be one of {listing(MAPS, 30)}; found "
-            f"{kind!r}.{nearest(kind, MAPS)} A class of your own under "
-            f"@trueness.calibration.register must be imported first."
+            f"The type of map in {name} must be one of the registered ones; found "
+            f"{kind!r}.{nearest(kind, MAPS)} A class of your own must be imported "
+            "first.",
+            choices=MAPS,
         )
     field_names = {field.name for field in fields(MAPS[kind])}
     if isinstance(values, dict) and _REFERENCE in field_names:
@@ -485,8 +490,8 @@ class AtPrevalence(Map):
         """Carry the interval of the map, where it has one, to the new prevalence."""
         if not hasattr(self.map, "interval"):
             raise InputError(
-                f"{type(self.map).__name__} has no interval; fit with "
-                f'trueness.calibrate(t, method="venn-abers").'
+                f"{type(self.map).__name__} has no interval; Venn-Abers maps have one.",
+                example=PythonCode('trueness.calibrate(t, method="venn-abers")'),
             )
         low, high = self.map.interval(score)
         return evaluate_formula(self._prior, low), evaluate_formula(self._prior, high)

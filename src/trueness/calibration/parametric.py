@@ -243,10 +243,10 @@ def _regressors(
     if names == ("identity",):
         return [TRANSFORMS["identity"](t.score)], (-math.inf, math.inf)
 
-    remedy = 'Type method="platt" for scores on another scale'
+    remedy = "The method platt takes scores on another scale."
     if method == "temperature":
-        remedy += ', or scale="identity" if these are log-odds'
-    _columns.unit_scores(t.score, f"method={method!r}", remedy + ".")
+        remedy = "The scale identity takes log-odds, the method platt other scores."
+    _columns.unit_scores(t.score, f"The method {method!r}", remedy)
     low, high = open_ends(t.score)
     score = np.clip(t.score, low, high)
     return [TRANSFORMS[name](score) for name in names], (low, high)
@@ -273,7 +273,9 @@ def _targets_in_force(targets: str, is_separated: bool) -> str:
     if targets == "labels" and is_separated:
         raise NotEnoughCases(
             "Maximum likelihood needs classes that overlap; here one threshold "
-            'separates them perfectly. Type targets="auto" or targets="smoothed".'
+            "separates them perfectly.",
+            option="targets",
+            choices=("auto", "smoothed"),
         )
     if targets == "auto":
         return "smoothed" if is_separated else "labels"

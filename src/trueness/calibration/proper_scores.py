@@ -346,8 +346,8 @@ def _notes_on_infinity(t: Tally) -> tuple[str, ...]:
         return ()
 
     remedy = (
-        "Use probabilities between 0 and 1, both excluded: "
-        "t.map(trueness.calibrate(other_cases)), or clip the scores and report it."
+        "Use probabilities between 0 and 1, both excluded: calibrate the scores on "
+        "other cases, or clip them and report it."
     )
     positives_at_zero = t.pos[t.score == 0].sum()
     negatives_at_one = t.neg[t.score == 1].sum()

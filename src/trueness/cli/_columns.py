@@ -7,7 +7,6 @@ together are a :class:`Request`, which ``count_tally`` and ``count_panel`` count
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
@@ -122,7 +121,9 @@ def choose(
             positive=words.get("positive"),
         )
     except InputError as err:
-        raise _with_option_to_type(err, source) from None
+        # a column of scores with a few odd words is the likely one
+        odd = "" if err.option == "label" else source.few_words(source.types)
+        raise err.rephrased(message=f"{err.message}{odd}") from None
     value = _positive(source, columns.label, words.get("positive"))
     found = {"label": columns.label, "scores": columns.scores, "positive": value}
     return Chosen(**words | found, guessed=columns.remarks[:1])
@@ -133,22 +134,10 @@ def _refuse_list(source: Source, name: str, option: str) -> None:
     parts = [part.strip() for part in re.split("[,;]", name)]
     if name in source.types or len(parts) < 2 or not set(parts) <= set(source.types):
         return
-    repeated = " ".join(f"--{option} {shlex.quote(part)}" for part in parts)
     raise InputError(
-        f"--{option} takes one column, and is repeated for several. Type {repeated}.",
+        f"The option {option} takes one column, and is repeated for several.",
         option=option,
-        example=repeated,
-    )
-
-
-def _with_option_to_type(err: InputError, source: Source) -> InputError:
-    """Say which option names a column, and which columns have a few odd words."""
-    several = " for each" if "columns" in str(err).partition("?")[0] else ""
-    odd = "" if err.option == "label" else source.few_words(source.types)
-    return InputError(
-        f"{err} Type --{err.option} NAME{several}.{odd}",
-        option=err.option,
-        choices=err.choices,
+        example=parts,
     )
 
 
@@ -173,8 +162,9 @@ def _positive(source: Source, label: str | None, text: str | None) -> Any:
             return int(number) if number.is_integer() else number
         except ValueError:
             raise InputError(
-                f"--positive must be a value of column {label!r}, which holds numbers; "
-                f"found {text!r}."
+                f"positive must be a value of column {label!r}, which holds numbers; "
+                f"found {text!r}.",
+                option="positive",
             ) from None
     if kind == "VARCHAR":
         return text
@@ -199,8 +189,9 @@ def with_verdicts(
             )
         raise InputError(
             f"Verdicts must be 0 and 1; column {words[0]!r} holds "
-            f"{names_of(values, 3)}. Type --yes {values[-1]}, if that verdict means "
-            "positive."
+            f"{names_of(values, 3)}. Which verdict means positive?",
+            option="yes",
+            choices=values,
         )
     if yes is None:
         return request
@@ -217,13 +208,17 @@ def with_verdicts(
     for column, values in found.items():
         if len(values) > 2:
             raise InputError(
-                f"--yes needs columns with two verdicts; column {column!r} has "
-                f"{names_of(values, 3)} and perhaps more. Make a column of 0 and 1."
+                "A positive verdict needs columns with two verdicts; column "
+                f"{column!r} has {names_of(values, 3)} and perhaps more. Make a column "
+                "of 0 and 1.",
+                option="yes",
             )
     if not any(yes in values for values in found.values()):
         raise InputError(
-            f"--yes must be a verdict of the tests, and none of them says {yes!r}; "
-            f"found {names_of(dict.fromkeys(v for vs in found.values() for v in vs))}."
+            "The positive verdict must be one of the tests', and none of them says "
+            f"{yes!r}; found "
+            f"{names_of(dict.fromkeys(v for vs in found.values() for v in vs))}.",
+            option="yes",
         )
     others = [quoted(c) for c in request.rows.columns if c not in found]
     made = as_votes(found, yes, abstain)
@@ -278,10 +273,11 @@ def classes_of(request: Request) -> dict[Any, str]:
     if len(found) <= MOST_CLASSES and all(len(x) == 1 for x in names.values()):
         return {c: x[0] for c, x in names.items()}
     raise InputError(
-        f"Column {label!r} holds more than two classes: {names_of(names, 6)}. Type "
-        f"--score for one column per class, each called after its class "
+        f"Column {label!r} holds more than two classes: {names_of(names, 6)}. Name one "
+        "column of scores per class, each called after its class "
         f"({names_of([f'p_{c}' for c in names], 3)}), or make a column that is 1 for "
-        f"one class and 0 for the rest."
+        "one class and 0 for the rest.",
+        option="score",
     )
 
 
@@ -361,7 +357,8 @@ def read_share(text: str | None) -> float | tuple[float, float] | None:
         numbers = []
     if len(numbers) not in (1, 2):
         raise InputError(
-            f"--prevalence must be a share such as 0.01, or a range such as 0.01:0.05; "
-            f"found {text!r}."
+            "prevalence must be a proportion such as 0.01, or a range such as "
+            f"0.01:0.05; found {text!r}.",
+            option="prevalence",
         )
     return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])

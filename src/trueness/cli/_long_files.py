@@ -60,10 +60,9 @@ def refuse_long_file(source: Source, chosen: Chosen, compares: bool = False) -> 
     if compares:
         raise InputError(f"{found} {apart}", option="score")
     raise InputError(
-        f"{found} Type --cluster {found.case}. For an answer about each value, also "
-        f"type --by {found.part}. {apart}",
+        f"{found} Name the clusters; for an answer about each value, name "
+        f"{found.part!r} as groups too. {apart}",
         option="cluster",
-        choices=(found.case,),
         example=found.case,
     )
 

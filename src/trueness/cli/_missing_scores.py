@@ -34,7 +34,7 @@ def naming_rows_without_score(request: Request) -> Iterator[None]:
         where = _rows_to_name(err, request)
         if not where:
             raise
-        raise InputError(f"{err} {where}", option=err.option) from err
+        raise err.rephrased(message=f"{err.message} {where}") from err
 
 
 def _rows_to_name(err: InputError, request: Request) -> str:

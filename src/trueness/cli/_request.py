@@ -120,8 +120,9 @@ def read_request(
     if len(chosen.scores) < rule.least:
         raise InputError(
             f"This command needs {rule.least} columns or more; found "
-            f"{listing(chosen.scores)}. Type --{rule.option} NAME for each.",
+            f"{listing(chosen.scores)}.",
             option=rule.option,
+            choices=source.types,
         )
     rows = source.only(_columns_to_read(source, chosen))
     return Request(source, chosen, rows, level, seed, prevalence_range)
@@ -136,8 +137,7 @@ def _read_prevalence(
         return prevalence, None
     if not takes_range:
         raise InputError(
-            "This command needs one prevalence, and found a range. Type --prevalence "
-            f"{prevalence[0]:g}.",
+            "This command needs one prevalence, and found a range.",
             option="prevalence",
             example=f"{prevalence[0]:g}",
         )
@@ -165,7 +165,7 @@ def say_what_was_taken(source: Source, chosen: Chosen, option: str) -> None:
     """Say which columns were taken unasked, and why the others were not."""
     if chosen.missing not in (None, "drop", "refuse"):
         raise InputError(
-            f"--missing-scores must be drop or refuse; found {chosen.missing!r}.",
+            f"Cases without a score are left out or refused; found {chosen.missing!r}.",
             option="missing_scores",
             choices=("drop", "refuse"),
         )

@@ -12,7 +12,6 @@ import csv
 import errno
 import json
 import os
-import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,6 +31,7 @@ import trueness
 from trueness._core import interrupts
 from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
+from trueness._core.checks.advice import shell_advice
 from trueness._core.checks.errors import (
     DoubtfulAssumptionWarning,
     Infeasible,
@@ -51,7 +51,7 @@ from trueness.cli._source import Source, is_local
 from trueness.counts.design import PLAIN
 from trueness.counts.values import Panel, Tally
 from trueness.data.files import meant_by
-from trueness.findings.notes import SHELL, Note, for_the_shell
+from trueness.findings.notes import SHELL, Note
 from trueness.findings.notes import say as write_out
 from trueness.findings.records import MOST, Finding, Page, Table
 from trueness.threshold.rule import Rule
@@ -62,10 +62,6 @@ T = TypeVar("T")
 R = TypeVar("R")
 _QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 _OPTIONS: ContextVar[frozenset[str]] = ContextVar("options", default=frozenset())
-_ADVICE = re.compile(
-    r"(?:,? or(?:, if [^,;.]*)?,? type (--[\w-]+)[^,;.]*|"
-    r"(?:^|(?<=[.?!])\s+)Type (--[\w-]+)[^.]*(?:\.\d[^.]*)?\.)(?=[,;.]|\s|$)"
-)
 
 DRAWN_BY_MATPLOTLIB = (".png", ".pdf")
 FIGURES = (".svg", ".html", *DRAWN_BY_MATPLOTLIB)
@@ -117,32 +113,19 @@ def completed(
     answer = replace(answer, command=command)
     if not cleaned:
         return answer
-    sentences = [for_the_shell(text) for text in cleaned]
-    about = answer.about | {"cleaned": sentences}
+    about = answer.about | {"cleaned": list(cleaned)}
     # a report says it itself, and what goes to a device has no other parts
     is_said = any("Cleaned: " in str(part) for part in answer.parts)
     if is_said or not answer.parts:
         return replace(answer, about=about)
-    line = f"Cleaned: {' '.join(sentences)}"
+    line = f"Cleaned: {' '.join(cleaned)}"
     return replace(answer, parts=[*answer.parts, line], about=about)
 
 
 def spoken(notes: Sequence[Note]) -> list[str]:
     """Say notes in the words of the command line."""
-    return [_possible(write_out(n, SHELL)) for n in notes]
-
-
-def in_the_shell(text: str) -> str:
-    """Say a sentence of the library with what can be typed here."""
-    return _possible(for_the_shell(text))
-
-
-def _possible(text: str) -> str:
-    """Leave out the advice to type an option that this command does not have."""
-    known = _OPTIONS.get()
-    return _ADVICE.sub(
-        lambda m: m[0] if not known or (m[1] or m[2]) in known else "", text
-    )
+    options = _OPTIONS.get() or None
+    return [write_out(note, SHELL, options) for note in notes]
 
 
 def show(
@@ -176,22 +159,7 @@ def envelope(answer: CommandAnswer) -> dict[str, Any]:
     head = {"schema": f"trueness/{answer.command}/1", "trueness": __version__}
     said_too = [part for part in answer.parts if isinstance(part, str) and part]
     body = json_value(answer.about | {"sentences": said_too, "result": answer.result})
-    said: dict[str, Any] = _noted(body)
-    return head | said
-
-
-def _noted(value: object) -> Any:
-    """Say every list of notes with the words of the command line."""
-    if isinstance(value, list):
-        return [_noted(v) for v in value]
-    if isinstance(value, dict):
-        return {
-            k: [*map(in_the_shell, v)]
-            if k == "notes" and isinstance(v, list)
-            else _noted(v)
-            for k, v in value.items()
-        }
-    return value
+    return {**head, **body}
 
 
 def about(request: Request, counted: Tally | Panel | Leaves) -> dict[str, Any]:
@@ -218,7 +186,7 @@ def about_cases(
 def say(text: str) -> None:
     """Tell the person at the terminal something that is not part of the answer."""
     if not _QUIET.get():
-        _print(sys.stderr, in_the_shell(text))
+        _print(sys.stderr, text)
 
 
 @contextmanager
@@ -234,7 +202,7 @@ def warnings_said() -> Iterator[list[CommandAnswer]]:
         yield answers
     parts = [part for a in answers for part in a.parts if isinstance(part, str)]
     for words in dict.fromkeys(str(w.message) for w in raised if _own(w)):
-        if not any(for_the_shell(words) in part for part in parts):
+        if not any(words in part for part in parts):
             say(f"Warning: {words}")
     for w in raised:
         if not _own(w):
@@ -265,7 +233,7 @@ def each_group(
         try:
             found[str(name)] = analysis(part)
         except (NotEnoughCases, Infeasible) as err:
-            say(f"There is no answer for group {str(name)!r}: {err}")
+            say(f"There is no answer for group {str(name)!r}: {err.message}")
             found[str(name)] = None
     return found
 
@@ -333,6 +301,24 @@ def ending(debug: bool, quiet: bool, options: Iterable[str]) -> Iterator[None]:
         _OPTIONS.reset(known)
 
 
+# what a command calls otherwise than Python
+FLAGS = {
+    "path": "--output",
+    "replicates": "--draws",
+    "rng": "--seed",
+    "scores": "--score",
+    "votes": "--vote",
+}
+
+
+def error_text(err: BaseException) -> str:
+    """Message of an error, and what to type on the command line."""
+    if not isinstance(err, (InputError, NotEnoughCases)):
+        return str(err)
+    advice = shell_advice(err, options=_OPTIONS.get() or None, names=FLAGS)
+    return f"{err.message} {advice}".strip()
+
+
 def _end(err: BaseException) -> int:
     if isinstance(err, KeyboardInterrupt):
         _print(sys.stderr, "Interrupted; no file was left half-written.")
@@ -351,7 +337,7 @@ def _end(err: BaseException) -> int:
         if not isinstance(err, BrokenPipeError):
             _print(sys.stderr, f"Error: {words}.")
         return 1
-    _print(sys.stderr, f"Error: {in_the_shell(str(err))}")
+    _print(sys.stderr, f"Error: {error_text(err)}")
     impossible = isinstance(err, (NotEnoughCases, Infeasible))
     return 3 if impossible else 2
 

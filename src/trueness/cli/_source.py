@@ -168,7 +168,10 @@ def open_source(
             return _describe(", ".join(file), scan([sample_path(f) for f in file]))
         (file,) = file
     if decimal not in (None, ".", ","):
-        raise InputError(f"--decimal must be . or ,; found {shown(decimal)}.")
+        raise InputError(
+            f"decimal must be . or ,; found {shown(decimal)}.",
+            option="decimal",
+        )
     if file == "-":
         name = "standard input"
         return _describe(name, _spooled(sys.stdin.buffer, name, decimal))
@@ -258,12 +261,15 @@ def known(source: Source, name: str | None, what: str) -> Any:
     names = list(source.types)
     if name is None or name in names:
         return name
+    option = what.removeprefix("--").replace("-", "_")
     if len(names) == 1 and name in re.split("[,;\t|]", names[0]):
         raise InputError(
-            f"{what} must name a column, and this file could not be divided into "
-            f"columns. Its first line is {names[0]!r}: give every line as many values."
+            f"{option} must name a column, and this file could not be divided into "
+            f"columns. Its first line is {names[0]!r}: give every line as many values.",
+            option=option,
         )
     raise InputError(
-        f"{what} must name a column, and {source.name} has no column {name!r}; it has "
-        f"{names_of(names)}.{nearest(name, names)}"
+        f"{option} must name a column, and {source.name} has no column {name!r}; it "
+        f"has {names_of(names)}.{nearest(name, names)}",
+        option=option,
     )

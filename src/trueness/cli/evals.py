@@ -218,9 +218,7 @@ def _check_columns_named(logs: Mapping[str, Any], columns: AttemptColumns) -> No
         unnamed = columns.item is None or columns.passed is None
         if unnamed and not isinstance(data, VerdictLog):
             raise InputError(
-                f"{place} is a table. Say which columns hold the items and the "
-                f"verdicts: --item NAME --passed NAME. It has "
-                f"{listing(names_of_evals(data), 12)}.",
+                f"{place} is a table. Which columns hold the items and the verdicts?",
                 option="item" if columns.item is None else "passed",
                 choices=names_of_evals(data),
             )

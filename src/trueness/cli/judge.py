@@ -130,8 +130,9 @@ def request_of(
         ((lost, n),) = source.rows.aggregate(gone).fetchall()
         if lost:
             raise InputError(
-                f"--system must name a system for every answer; column {system!r} is "
-                f"empty in {lost:,} of {n:,} rows."
+                f"system must name a system for every answer; column {system!r} is "
+                f"empty in {lost:,} of {n:,} rows.",
+                option="system",
             )
     if label is not None and source.types[label] != "VARCHAR":
         positive = positive if _is_value(source, label, positive) else None
@@ -191,9 +192,9 @@ def widened(
     names = [str(n) for n in source.distinct(judge, MOST_JUDGES)]
     if len(names) > MOST_JUDGES:
         raise InputError(
-            "--judge names the column of the judges, of which there may be "
-            f"{MOST_JUDGES}; {judge!r} has more: {names_of(names, 3)}. Does that "
-            "column hold the items?"
+            f"The column of the judges may name up to {MOST_JUDGES} of them; {judge!r} "
+            f"has more: {names_of(names, 3)}. Does that column hold the items?",
+            option="judge",
         )
     keys = [item] if system is None else [item, system]
     _once(source, [*keys, judge], "verdict")
@@ -248,8 +249,9 @@ def _once(source: Source, keys: Sequence[str], what: str) -> None:
         where = ", ".join(f"{k} {v!r}" for k, v in zip(keys, case, strict=True))
         raise InputError(
             f"There are {number} rows for {where} in {source.name}; one {what} was "
-            f"expected. If rows are different answers, name them with --item or "
-            f"--system."
+            "expected. If rows are different answers, name the column of their items "
+            "or systems.",
+            option="item",
         )
 
 

@@ -147,7 +147,7 @@ def with_rules(report: LeafReport, request: Request, rule: str | None) -> LeafRe
     for leaf, _, distinct_rules in rows:
         if distinct_rules > 1:
             raise InputError(
-                f"--rule must say the same in all rows of a leaf; column {rule!r} has "
+                f"rule must be the same in all rows of a leaf; column {rule!r} has "
                 f"{distinct_rules:,} rules for leaf {str(leaf)!r}.",
                 option="rule",
             )

@@ -74,10 +74,10 @@ def plan_auc_command(
     """
     if (half_width is None) == (null is None):
         raise InputError(
-            "A plan needs a goal. Type --half-width 0.03 for a narrow interval, or "
-            "--null 0.75 --power 0.9 for a test.",
+            "A plan needs a goal: the half-width of an interval, or a null value with "
+            "the power of a test.",
             option="half_width",
-            example="0.03",
+            example=0.03,
         )
     plan = plan_auc(
         auc=auc,
@@ -283,9 +283,9 @@ def plan_leaf_command(
     """
     if confidence is None and utility is None:
         raise InputError(
-            "A plan needs a goal. Type --confidence 0.95, or --utility 0.7.",
+            "A plan needs a goal: a level of confidence or of utility.",
             option="confidence",
-            example="0.95",
+            example=0.95,
         )
     n = plan_leaf(p, confidence=confidence, utility=utility)
     level_drawn = "utility" if confidence is None else "confidence"

@@ -173,8 +173,8 @@ def _count_sites(
     """Count the cases of each site, and read its covariate."""
     if site is None:
         raise InputError(
-            "Which column names the sites? Type --site COLUMN; or a file of 2x2 tables "
-            f"with the columns tp, fp, fn, tn. It has {listing(source.types, 12)}.",
+            "Which column names the sites? A file of 2x2 tables has the columns tp, "
+            "fp, fn, tn instead.",
             option="site",
             choices=source.types,
         )

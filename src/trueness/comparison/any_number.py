@@ -14,7 +14,7 @@ import numpy as np
 from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described, is_one, listing
 from trueness._core.imports import handler
 from trueness.comparison.at_threshold import compare_metric
@@ -98,9 +98,10 @@ def compare(
     if isinstance(measure, Metric):
         if not tests:
             raise InputError(
-                f"{measure.name} of scores depends on a threshold. Type "
-                f'trueness.compare_metric(data, "{measure.name}", thresholds=0.5).',
-                option="thresholds",
+                f"{measure.name} of scores depends on a threshold.",
+                example=PythonCode(
+                    f'trueness.compare_metric(data, "{measure.name}", thresholds=0.5)'
+                ),
             )
         return compare_metric(data, measure, margin=margin, level=level)
     _options.statistic(measure, "compare")
@@ -323,14 +324,14 @@ def _check_only_metrics_have(threshold: float | None, effect: str) -> None:
     """Refuse a threshold and a ratio of what is no metric at a threshold."""
     if threshold is not None:
         raise InputError(
-            "threshold= is for metrics at a threshold; found another statistic. Name "
-            'the metric: "recall".',
+            "A threshold is for metrics at a threshold, such as recall; found another "
+            "statistic.",
             option="threshold",
         )
     if effect != "difference":
         raise InputError(
-            'effect="ratio" is for metrics at a threshold; found another statistic. '
-            'Name the metric: "recall".',
+            "A ratio is for metrics at a threshold, such as recall; found another "
+            "statistic.",
             option="effect",
         )
 

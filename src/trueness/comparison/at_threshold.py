@@ -123,8 +123,10 @@ def compare_metric(
     if method == "mcnemar":
         if not shared:
             raise InputError(
-                "McNemar's test compares shares of the same cases (accuracy, recall, "
-                f'specificity); found {chosen.name}. Type method="auto".'
+                "McNemar's test compares proportions of the same cases (accuracy, "
+                f"recall, specificity); found {chosen.name}.",
+                option="method",
+                example="auto",
             )
         why = "It counts single cases on which two differ."
         refuse(votes, "McNemar's test", {"weight": why, "cluster": why})
@@ -181,9 +183,8 @@ def _check_predictive_value(
     if metric.name not in PREDICTIVE_VALUES:
         raise InputError(
             f"{method.capitalize()}'s test compares predictive values (precision or "
-            f'npv); found {metric.name}. Type method="auto".',
+            f"npv); found {metric.name}.",
             option="method",
-            choices=PREDICTIVE_VALUES,
             example="auto",
         )
     why = "It counts single cases of a cohort."
@@ -191,7 +192,7 @@ def _check_predictive_value(
     if sample.reweighted:
         raise InputError(
             f"{method.capitalize()}'s test counts the cases of the sample, at its own "
-            'prevalence; found prevalence=. Type method="auto".',
+            "prevalence; found a given prevalence.",
             option="method",
             example="auto",
         )

@@ -18,7 +18,7 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.figures import Axis, Curves, Line, guide
 from trueness._core.records import Record
 from trueness.comparison.curve_ranges import Ranges, ranges_by_fpr, ranges_by_recall
@@ -149,8 +149,10 @@ def dominates(
         names = names or list(data.names)
     if not isinstance(data, Panel) or len(names) != 2:
         raise InputError(
-            "dominates needs two tallies, or a panel and two of its names. Type "
-            'trueness.dominates(a, b) or trueness.dominates(panel, "a", "b").'
+            "dominates needs two tallies, or a panel and two of its names.",
+            example=PythonCode(
+                'trueness.dominates(a, b) or trueness.dominates(panel, "a", "b")'
+            ),
         )
     pair = (names[0], names[1])
     return _dominance_on_same_cases(data, [pair], request)[pair]

@@ -17,7 +17,7 @@ import numpy as np
 from trueness._core.arrays import Array, Floats, Ints, begins_run
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.records import Estimate
 from trueness.comparison.results import (
     SAME,
@@ -131,7 +131,8 @@ def _unpaired_tallies(
     else:
         raise InputError(
             "compare_auc needs a panel (the same cases), a mapping of tallies or two "
-            "tallies (different cases). Type trueness.compare_auc(panel)."
+            "tallies (different cases).",
+            example=PythonCode("trueness.compare_auc(panel)"),
         )
 
     _cases.at_least_two(tuple(tallies), "compare_auc")

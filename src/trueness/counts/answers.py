@@ -225,27 +225,27 @@ _WORDS = frozenset(
 _IN_WORDS = {
     "weight": (
         "weights",
-        "Leave weight= out, or, where a row stands for several cases, type "
-        'count="COLUMN" with their number.',
+        "Leave the weights out, or, where a row stands for several cases, name the "
+        "column of their number as count.",
     ),
     "cluster": (
         "clusters",
-        "Leave cluster= out to treat the cases as independent.",
+        "Leave the clusters out to treat the cases as independent.",
     ),
     "sampling": (
-        'sampling="case-control"',
+        "case-control sampling",
         "Leave it out if the answer may be about the sampled cases.",
     ),
     "prevalence": (
-        "prevalence=",
-        "Leave it out to take the share of positives of the cases.",
+        "a prevalence",
+        "Leave it out to take the proportion of positives among the cases.",
     ),
     "unlabelled": (
-        'unlabelled="missing at random"',
+        "labels that are missing at random",
         "Leave it out to leave the unlabelled cases out.",
     ),
     "expected": (
-        "expected labels (unlabelled= with a calibration map)",
+        "expected labels (unlabelled set to a calibration map)",
         "Ask it of labelled cases.",
     ),
 }
@@ -309,13 +309,25 @@ def refuse(x: object, name: str, why: Mapping[str, str] | None = None) -> None:
                 reason = reasons[word]
                 if word == "unlabelled" and x.labels_expected:
                     word = "expected"
-                raise UnsupportedDesign(refusal(name, word, reason))
+                option = word if word != "expected" else "unlabelled"
+                raise UnsupportedDesign(refusal(name, word, reason), option=option)
 
 
 def refusal(name: str, word: str, why: str) -> str:
     """Say that an analysis does not take one of the five words, and what to do."""
     said, instead = _IN_WORDS[word]
-    return f"{name} does not take {said}. {why} {instead}"
+    return f"{_SUBJECTS.get(name, name)} does not take {said}. {why} {instead}"
+
+
+# analyses that Python and shell call by different names
+_SUBJECTS = {
+    "best_thresholds": "A pair of thresholds",
+    "calibration_gain": "Cross-fitting",
+    "group_thresholds": "A threshold for each group",
+    "guaranteed_threshold": "A guarantee",
+    "latent_class": "A latent class model",
+    "validate_threshold": "A validation",
+}
 
 
 def words_of(x: Tally | Panel) -> list[str]:
@@ -459,8 +471,9 @@ def _said_of_counts(
         x = add_as_clusters(x)
     if words:
         raise InputError(
-            f"{next(iter(words))}= is for arrays and frames; {name} was given "
-            "counts, which already hold labels and scores. Leave it out."
+            f"The option {next(iter(words))} is for arrays and frames; {name} was "
+            "given counts, which already hold labels and scores. Leave it out.",
+            option=next(iter(words)),
         )
     said = [k for k, v in design.items() if v is not None]
     if not said:
@@ -472,7 +485,10 @@ def _said_of_counts(
         }
     if hasattr(x, "with_design"):  # counts, on the host or on a device
         return x.with_design(**design)
-    raise InputError(f"{said[0]}= is for data and counts; {name} was given an answer.")
+    raise InputError(
+        f"The option {said[0]} is for data and counts; {name} was given an answer.",
+        option=said[0],
+    )
 
 
 def _respond(

@@ -521,12 +521,13 @@ def assign_clusters(x: Cases, row: Ints, ids: Array, columns: Sequence[Array]) -
 
 def add_as_clusters(groups: object) -> Any:
     """Add up a mapping from cluster to counts: each key is a cluster."""
-    needed = "cluster=True needs a mapping from cluster to counts without clusters"
+    needed = "Clusters need a mapping from cluster to counts without clusters"
     if not isinstance(groups, Mapping) or not groups:
         raise InputError(
-            f"{needed}; found {described(groups)}. With arrays or a frame type "
-            "cluster= and the column.",
+            f"{needed}; found {described(groups)}. With arrays or a frame name the "
+            "column of the clusters.",
             option="cluster",
+            example="COLUMN",
         )
 
     clustered: Any = []
@@ -568,5 +569,6 @@ def _both_clustered(first: Cases, second: Cases) -> bool:
         return False
     raise InputError(
         "Counts with clusters can be added only to counts with clusters, since each "
-        "case belongs to one. Count both with cluster=."
+        "case belongs to one. Count both by cluster.",
+        option="cluster",
     )

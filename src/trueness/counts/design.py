@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, final
 
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described
 from trueness._core.imports import handler
 from trueness.counts.expected_labels import ExpectedLabels, LabelMap
@@ -51,8 +51,9 @@ class Design:
         object.__setattr__(self, "unlabelled", _read_unlabelled(self.unlabelled))
         if isinstance(self.prevalence, (tuple, list)):
             raise InputError(
-                f"prevalence must be one share; found {self.prevalence!r}. For a "
-                "range, type best_threshold(..., prevalences=(0.01, 0.05))."
+                f"prevalence must be one proportion; found {self.prevalence!r}. A "
+                "range of prevalences is for best_threshold.",
+                example=PythonCode("best_threshold(..., prevalences=(0.01, 0.05))"),
             )
         if self.prevalence is not None:
             share = _options.fraction(self.prevalence, "prevalence")
@@ -80,9 +81,10 @@ class Design:
             mine, others = getattr(self, f.name), getattr(other, f.name)
             if mine != others:
                 raise InputError(
-                    f"Counts can be added when their cases came in the same way; found "
-                    f"{f.name}={mine!r} and {f.name}={others!r}. Type "
-                    f"t.with_design({f.name}=...) for one of them."
+                    "Counts can be added when their sampling designs are the same; "
+                    f"found {f.name} {mine!r} and {others!r}. Declare one design for "
+                    "both.",
+                    example=PythonCode(f"t.with_design({f.name}=...)"),
                 )
         return self
 
@@ -100,12 +102,10 @@ def _read_unlabelled(unlabelled: object) -> str | ExpectedLabels:
         # labelled reference cases in place of a map: the default map is fitted to them
         return ExpectedLabels(handler("fit_label_map")(unlabelled))
     raise InputError(
-        f'unlabelled= takes "{LEFT_OUT}", "{AT_RANDOM}", or a calibration map that was '
-        "fitted on labelled reference cases, as trueness.calibrate returns; found "
-        f"{described(unlabelled)}. That a score is a probability cannot be known "
-        "without such cases.",
+        f'unlabelled must be "{LEFT_OUT}", "{AT_RANDOM}" or a calibration map that was '
+        f"fitted on labelled reference cases; found {described(unlabelled)}. Without "
+        "such cases it is not known whether a score is a probability.",
         option="unlabelled",
-        choices=(LEFT_OUT, AT_RANDOM),
     )
 
 
@@ -113,14 +113,14 @@ def _check_map_alone(design: Design) -> None:
     """Stop where another word contradicts the probabilities of a map."""
     if design.prevalence is not None:
         raise InputError(
-            "prevalence= cannot be combined with a map of expected labels: the map "
-            "says which proportion of these cases is positive. For another prevalence "
-            "carry the map there: trueness.at_prevalence(map, old, new).",
-            option="prevalence",
+            "A prevalence cannot be combined with a map of expected labels: the map "
+            "says which proportion of these cases is positive. The map can be carried "
+            "to another prevalence.",
+            example=PythonCode("trueness.at_prevalence(map, old, new)"),
         )
     if design.sampling == CASE_CONTROL:
         raise InputError(
-            'sampling="case-control" cannot be combined with a map of expected labels: '
+            "Case-control sampling cannot be combined with a map of expected labels: "
             "cases without a label were not drawn by their label.",
             option="sampling",
         )

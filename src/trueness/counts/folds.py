@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, final
 
-from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness._core.numbers import counted
 from trueness._core.records import Record
 from trueness.counts.values import Panel, Tally
@@ -42,8 +42,8 @@ class Folds(Record):
         if len(parts) < 2 or kinds not in ({Tally}, {Panel}):
             raise InputError(
                 "Folds needs two or more tallies, or panels, one for each fold; found "
-                f"{counted(len(parts), 'part')}. Type trueness.cross_validate(model, "
-                "X, y)."
+                f"{counted(len(parts), 'part')}.",
+                example=PythonCode("trueness.cross_validate(model, X, y)"),
             )
         if kinds == {Panel} and len({part.names for part in parts}) > 1:
             raise InputError("Every fold needs the same models, in the same order.")
@@ -90,8 +90,9 @@ def _check_both_classes(parts: tuple[Any, ...]) -> None:
         missing = "negatives" if part.n_pos else "positives"
         raise NotEnoughCases(
             f"Fold {number} has no {missing}. Use fewer folds, or folds that keep the "
-            "proportion of positives: cv=StratifiedKFold(5).",
+            "proportion of positives.",
             option="cv",
+            example=PythonCode("StratifiedKFold(5)"),
         )
 
 
@@ -107,6 +108,7 @@ def _check_clusters_apart(parts: tuple[Any, ...]) -> None:
                 raise InputError(
                     f"Folds {other} and {number} share cluster {name!r}: a model was "
                     "tested on cases like those it was trained on. Keep clusters "
-                    "together: cv=StratifiedGroupKFold(5), with cluster=.",
+                    "together.",
                     option="cv",
+                    example=PythonCode("StratifiedGroupKFold(5), cluster=..."),
                 )

@@ -14,7 +14,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Ints
 from trueness._core.checks.columns import group_members
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import plain
 
 Counts = TypeVar("Counts", bound=Any)
@@ -44,7 +44,7 @@ def intersections(
     codes = []
     values = []
     for name, column in zip(names, columns, strict=True):
-        distinct, code = group_members(column, f"by={name!r}")
+        distinct, code = group_members(column, f"by {name!r}")
         values.append(distinct)
         codes.append(code)
     rows, member = np.unique(np.column_stack(codes), axis=0, return_inverse=True)
@@ -82,7 +82,7 @@ def design_of_group(words: Mapping[str, Any], group: object) -> dict[str, Any]:
         return {**words, "unlabelled": unlabelled[group]}
     raise InputError(
         "Each group needs a calibration map of its own, since P(label | score) may "
-        f"differ between groups; there is none for {group!r}. Type "
-        'unlabelled={"first group": map_1, "second group": map_2}.',
+        f"differ between groups; there is none for {group!r}.",
         option="unlabelled",
+        example=PythonCode('{"first group": map_1, "second group": map_2}'),
     )

@@ -455,8 +455,9 @@ def simulate_panel(
         names = [f"C{k + 1}" for k in range(len(areas))]
     if not areas or is_several(areas[0]):
         raise InputError(
-            f"aucs must be one AUC a classifier; found {described(aucs)}. "
-            f"Type aucs=[0.7, 0.8]."
+            f"aucs must be one AUC a classifier; found {described(aucs)}.",
+            option="aucs",
+            example=[0.7, 0.8],
         )
     noise = _options.generator(rng).normal(size=(n, len(names)))
     root = _root(_correlations(correlation, len(names)))
@@ -476,7 +477,8 @@ def _correlations(value: object, size: int) -> Floats:
         raise InputError(
             f"correlation must be one number between -1 and 1, or a symmetric matrix "
             f"of shape ({size}, {size}) with ones on the diagonal; found "
-            f"{matrix.tolist() if matrix.size < 10 else matrix.shape}."
+            f"{matrix.tolist() if matrix.size < 10 else matrix.shape}.",
+            option="correlation",
         )
     return matrix
 
@@ -491,6 +493,7 @@ def _root(spearman: Floats) -> Floats:
         raise InputError(
             "correlation must be possible for all classifiers at once (a positive "
             f"semi-definite matrix); the smallest eigenvalue is {value.min():.3g}. "
-            "Equal correlations of all pairs cannot be below -1 / (K - 1)."
+            "Equal correlations of all pairs cannot be below -1 / (K - 1).",
+            option="correlation",
         )
     return np.asarray((vector * np.sqrt(np.maximum(value, 0))).T)

@@ -25,8 +25,12 @@ from numpy.typing import ArrayLike
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import DoubtfulAssumptionWarning, InputError
-from trueness._core.checks.words import listing
+from trueness._core.checks.errors import (
+    DoubtfulAssumptionWarning,
+    InputError,
+    PythonCode,
+)
+from trueness._core.checks.words import described, listing, nearest
 from trueness._core.imports import handler
 from trueness.counts.bins import (
     BINS_FORGOTTEN,
@@ -167,10 +171,10 @@ class Tally(Cases):
         at_least = _options.whole_number(at_least, "at_least", at_least=1)
         if self.grouped is not None:
             raise InputError(
-                "Counts by cluster tell the cases of single clusters, however they are "
-                "put together. Type t.without_clusters().suppress_small_counts(...). "
-                "Intervals from these counts are then too narrow, since they take "
-                "cases as independent."
+                "Counts by cluster tell the cases of single clusters, however they "
+                "are put together. Intervals without clusters are too narrow, since "
+                "they take cases as independent.",
+                example=PythonCode("t.without_clusters().suppress_small_counts(...)"),
             )
         starts = starts_without_small_counts(self.counts, at_least)
         return _bin_rows(self.without_clusters(), starts)
@@ -328,9 +332,8 @@ class Panel(Cases):
         raise InputError(
             "A calibration map says how probable a label is given one score; here are "
             f"the scores of {listing(self.names)}. Labels that are expected from one "
-            "score favour it in a comparison. Choose one: "
-            f"panel[{self.names[0]!r}].with_design(unlabelled=map).",
-            option="unlabelled",
+            "score favour it in a comparison. Choose one score.",
+            example=PythonCode(f"panel[{self.names[0]!r}].with_design(unlabelled=map)"),
         )
 
     def _aligned(self, other: Panel, done: str) -> Panel:
@@ -338,7 +341,8 @@ class Panel(Cases):
             raise InputError(
                 f"Panels can be {done} when they hold the same classifiers; found "
                 f"{listing(self.names)} and {listing(other.names)}. Choose the common "
-                f'ones: panel[["a", "b"]].'
+                "ones.",
+                example=PythonCode('panel[["a", "b"]]'),
             )
         return other if self.names == other.names else other[list(self.names)]
 
@@ -370,10 +374,9 @@ class Panel(Cases):
             cases = np.add.reduce(self.counts[:3])[missing].sum().item()
             raise InputError(
                 f"{name!r} has no score for {cases:,} of {self.n:,} cases, and one is "
-                f'needed for every case. Pass missing_scores="drop" to leave '
-                f"them out, or give them a score. A panel that is counted has them in "
-                f"panel.observed({name!r})[{name!r}].",
+                "needed for every case. Give these cases a score, or leave them out.",
                 option="missing_scores",
+                example="drop",
             )
         return rescored(self, output)
 
@@ -382,7 +385,12 @@ class Panel(Cases):
         return iter(self.names)
 
     def _column(self, name: str) -> int:
-        return self.names.index(_columns.column(name, self.names, "name"))
+        if isinstance(name, str) and name in self.names:
+            return self.names.index(name)
+        raise InputError(
+            f"There is no classifier {described(name)}.{nearest(name, self.names)}",
+            choices=self.names,
+        )
 
     def observed(self, *names: str) -> Panel:
         """Keep the cases for which all these classifiers (default: all) gave output."""
@@ -458,7 +466,7 @@ class Panel(Cases):
 
 _MAP_NEEDS_SCORES = (
     "A map of expected labels needs the score of each case, and a bin holds cases of "
-    "several scores. Count without at_most=, or leave unlabelled= out."
+    "several scores. Leave at_most or unlabelled out."
 )
 
 
@@ -499,7 +507,7 @@ def _check_scores_kept(x: Tally | Panel) -> None:
     if x.labels_expected and isinstance(x, Tally):
         raise InputError(
             "The map of expected labels is one of the scores as they are. Replace the "
-            "scores first, and then state unlabelled= with a map of the new ones.",
+            "scores first, and then set unlabelled to a map of the new ones.",
             option="unlabelled",
         )
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueness._core.arrays import Array
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described, listing
 from trueness.data import cleaning
 from trueness.data.column_roles import (
@@ -79,7 +79,7 @@ def count_arguments(
     if words:
         args, words = _in_our_words(args, words, name)
     if not args:
-        raise InputError(_needs(name, takes, "nothing"))
+        raise _needs(name, takes, "nothing")
     data, rest = args[0], list(args[1:])
     if _is_model(data) and len(rest) >= 2:
         return _of_model(name, data, rest, words)
@@ -90,13 +90,13 @@ def count_arguments(
     if isinstance(data, Mapping) or (is_frame(data) and (named or not given)):
         return _of_table(name, data, takes, words, tuple(rest))
     if not given:
-        raise InputError(_needs(name, takes, one_thing(data)))
+        raise _needs(name, takes, one_thing(data))
     one = takes == "tally" or isinstance(rest[0], Mapping)
     number = 1 if one else _leading_columns(rest)
     if "label" in words or "score" in words or "scores" in words:
         raise InputError(
-            f"label= and score= name columns of a frame; with arrays type "
-            f"trueness.{name}(y_true, y_score) without them."
+            "label and score name columns of a frame; arrays are given without them.",
+            example=PythonCode(f"trueness.{name}(y_true, y_score)"),
         )
     scores, remarks = _scores(data, rest[:number], name, takes, words)
     count = panel if isinstance(scores, Mapping) else tally
@@ -110,7 +110,7 @@ def _open_file(path: str | os.PathLike[str], name: str, takes: str) -> Any:
 
     text = os.fspath(path)
     if not os.path.splitext(text)[1] and not os.path.exists(text):
-        raise InputError(_needs(name, takes, one_thing(path)))
+        raise _needs(name, takes, one_thing(path))
     return scan(path)
 
 
@@ -125,8 +125,8 @@ def _of_model(name: str, model: Any, rest: list[Any], words: Words) -> CountedAr
     classes = list(getattr(model, "classes_", ()))
     if len(classes) > 2:
         raise InputError(
-            f"{name} needs a classifier of two classes; this one has {len(classes)}. "
-            "Type trueness.one_vs_rest(y, model.predict_proba(X))."
+            f"{name} needs a classifier of two classes; this one has {len(classes)}.",
+            example=PythonCode("trueness.one_vs_rest(y, model.predict_proba(X))"),
         )
     positive = _positive_label(truth, words.get("positive"))
     if classes and positive not in classes:
@@ -168,15 +168,17 @@ def _in_our_words(args: Args, words: Words, name: str) -> tuple[Args, Words]:
     return (*args[:1], *named, *args[1:]), ours
 
 
-def _needs(name: str, takes: str, found: str) -> str:
+def _needs(name: str, takes: str, found: str) -> InputError:
+    """Make the error of a call without data, or with something else."""
     if takes == "panel":
         counts, arrays, frame = "a panel", '{"a": a, "b": b}', 'scores=["a", "b"]'
     else:
         counts, arrays, frame = "a tally", "y_score", 'score="p"'
-    return (
-        f"{name} needs {counts}, or labels and scores, or a frame; found {found}. Type "
-        f'trueness.{name}(y_true, {arrays}) or trueness.{name}(frame, label="y", '
-        f"{frame})."
+    with_arrays = f"trueness.{name}(y_true, {arrays})"
+    with_frame = f'trueness.{name}(frame, label="y", {frame})'
+    return InputError(
+        f"{name} needs {counts}, or labels and scores, or a frame; found {found}.",
+        example=PythonCode(f"{with_arrays} or {with_frame}"),
     )
 
 
@@ -213,7 +215,8 @@ def _scores(
     if table.ndim != 2:
         raise InputError(
             f"{name} needs arrays with a number in each place; found "
-            f"{described(only)}. Type y_score.toarray() for a sparse matrix."
+            f"{described(only)}. Turn a sparse matrix into an array.",
+            example=PythonCode("y_score.toarray()"),
         )
     if takes != "panel" and shape[1] == 1:
         return table[:, 0], ()
@@ -238,7 +241,8 @@ def _probability_of_positive(
         if len(known) != 2:
             raise InputError(
                 "y_score has two columns that add up to 1, and the labels have "
-                f"{len(known)} values. Pass the column of the positive class."
+                f"{len(known)} values. The column of the positive class is needed.",
+                example=PythonCode("y_score[:, 1]"),
             )
     elif chosen in (0, False, -1):
         at = 0
@@ -255,7 +259,10 @@ def _of_table(
     """Count the columns of a table that are named, or that are found."""
     score, several = words.pop("score", None), words.pop("scores", None)
     if score is not None and several is not None:
-        raise InputError("score= and scores= both name the columns; type one of them.")
+        raise InputError(
+            "score and scores both name the columns; leave one of them out.",
+            option="scores",
+        )
     chosen = score if several is None else several
     remarks: tuple[str, ...] = ()
     known = column_names(data)
@@ -295,30 +302,17 @@ def _find(
     if label is None and unlabelled:
         by_name = [c for c in known if c.lower() in LABEL_NAMES]
         label = by_name[0] if len(by_name) == 1 else label_of_some(table)
-    try:
-        found = find_columns(
-            table,
-            label=label,
-            scores=named,
-            guess=_guess_for(name, takes),
-            option="test" if name in _OF_VERDICTS else "score",
-            needs_label=finds_label,
-            taken=taken,
-            positive=words.get("positive"),
-        )
-    except InputError as error:
-        raise _columns_needed(name, error) from None
-    return unused_columns(table, found, taken)
-
-
-def _columns_needed(name: str, error: InputError) -> InputError:
-    """Say which column to name, in the function that was called."""
-    option = error.option or "score"
-    return InputError(
-        f'{error} Type trueness.{name}(data, {option}="NAME").',
-        option=option,
-        choices=error.choices,
+    found = find_columns(
+        table,
+        label=label,
+        scores=named,
+        guess=_guess_for(name, takes),
+        option="test" if name in _OF_VERDICTS else "score",
+        needs_label=finds_label,
+        taken=taken,
+        positive=words.get("positive"),
     )
+    return unused_columns(table, found, taken)
 
 
 def table_of(data: object) -> DataTable:

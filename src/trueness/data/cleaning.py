@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -256,10 +256,25 @@ _NUMBER = re.compile(r"[+-]?(?:\d[\d.,' ]*|[.,]\d+)(?:e[+-]?\d+)?")
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:[.,]\d{3})+")
 
 
+class NumbersFromText(NamedTuple):
+    """The numbers of a column of text, and in which way they were read."""
+
+    values: Array
+    way: str
+
+
 def numbers(
     values: Array, what: str, decimal: str | None = None, cases: Array | None = None
 ) -> tuple[Array, str]:
-    """Read a column of text as numbers, all in one way; say in which.
+    """Read a column of text as numbers, all in one way; say in which."""
+    read = read_numbers(values, what, decimal, cases)
+    return read.values, f"{what}: text {read.way}."
+
+
+def read_numbers(
+    values: Array, what: str, decimal: str | None = None, cases: Array | None = None
+) -> NumbersFromText:
+    """Read a column of text as numbers, all in one way.
 
     A value stands for one case, or for as many as ``cases`` says.
     """
@@ -297,7 +312,7 @@ def numbers(
     less = int(times[[w is None or w in MISSING for w in words]].sum())
     way = " and ".join(said) or "numbers"
     gone = f", {counted(less, 'value')} missing" if less else ""
-    return np.array(out, dtype=np.float64), f"{what}: text read as {way}{gone}."
+    return NumbersFromText(np.array(out, dtype=np.float64), f"read as {way}{gone}")
 
 
 def holds_verdicts(values: Array, positive: object) -> bool:
@@ -338,10 +353,9 @@ def ask_for_positive(values: Array, what: str) -> None:
     numeric = [w for w in spelt if _NUMBER.fullmatch(w.translate(_SIGNS).strip())]
     if len(spelt) != 2 or numeric:
         return
-    choices = " or ".join(f"positive={word!r}" for word in sorted(words)[:2])
     raise InputError(
-        f"{what} holds {listing(sorted(words), 4)}. If these are the verdicts of a "
-        f"test, choose which one counts as positive, and type {choices}.",
+        f"{what} must be numbers, or the verdicts of a test; it holds "
+        f"{listing(sorted(words), 4)}. Of verdicts, which one is positive?",
         option="positive",
         choices=sorted(words),
     )
@@ -398,7 +412,9 @@ def _has_decimal_comma(text: Sequence[str], what: str, decimal: str | None) -> b
     if not ends and commas:
         raise InputError(
             f"{what} has numbers such as {commas[0]}, where the comma may mark "
-            'decimals or thousands. Type decimal="," or decimal=".", whichever it is.'
+            "decimals or thousands.",
+            option="decimal",
+            choices=(",", "."),
         )
     return ends == {","}
 

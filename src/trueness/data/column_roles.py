@@ -300,12 +300,8 @@ def not_found(
 ) -> InputError:
     """Ask for a column that nobody named, and that cannot be found beyond doubt."""
     columns = list(table.kinds)
-    return InputError(
-        f"{question} There are the columns {names_of(columns)}."
-        f"{_two_words(table, set(taken) if option == 'score' else set(columns))}",
-        option=option,
-        choices=columns,
-    )
+    two_words = _two_words(table, set(taken) if option == "score" else set(columns))
+    return InputError(f"{question}{two_words}", option=option, choices=columns)
 
 
 def _two_words(table: DataTable, taken: set[str | None]) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Ints
 from trueness._core.checks import columns as _columns
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import plain
 from trueness._core.progress import stop_if_requested
 from trueness.counts.counting import (
@@ -42,9 +42,9 @@ def is_frame(data: object) -> bool:
     library = type(data).__module__.partition(".")[0]
     if library in _FOREIGN:
         raise InputError(
-            f"Frames of {library} are not counted where they are. Type "
-            f"{_FOREIGN[library]}; or count it in parts and add the tallies; or write "
-            f'Parquet files and type trueness.scan("folder").'
+            f"Frames of {library} are not counted where they are. Count its parts and "
+            "add the tallies, or convert it.",
+            example=PythonCode(_FOREIGN[library]),
         )
     # asked of the type: naming the columns of a lazy frame can cost a query
     return hasattr(type(data), "columns") or hasattr(type(data), "column_names")
@@ -60,7 +60,7 @@ def one_thing(data: object) -> str:
     """Say what was found where labels and scores, or a frame, were needed."""
     name = os.fspath(data) if isinstance(data, (str, os.PathLike)) else ""
     if Path(name).suffix:
-        return f"a name, {name!r}; trueness.scan({name!r}) opens a file as a frame"
+        return f"a name, {name!r}. A file is opened as a frame first"
     return f"one {type(data).__name__}"
 
 
@@ -80,8 +80,10 @@ def column(values: object, what: str) -> Array:
         )
     if is_frame(values):
         raise InputError(
-            f"{what} must be one column; found a frame. Type frame['name'], or "
-            f'trueness.tally(frame, label="y", score="p").'
+            f"{what} must be one column; found a frame.",
+            example=PythonCode(
+                "frame['name']" + ', or trueness.tally(frame, label="y", score="p")'
+            ),
         )
     return _columns.one_dimensional(_from_series(values, what), what)
 
@@ -147,7 +149,10 @@ def read_label_values(
     """Read labels, as many as scores; None where all are unknown."""
     if values is None:
         if positive is not None:
-            raise InputError("positive= needs labels; there are none (all unknown).")
+            raise InputError(
+                "A positive label needs labels; there are none (all unknown).",
+                option="positive",
+            )
         return None
     labels = column(values, what)
     _columns.same_length(**{what: labels, **scores})
@@ -230,9 +235,9 @@ def _cases_of(
         if missing == "refuse" and gone.any():
             raise InputError(
                 f"scores must not be missing; found some in {int(gone.sum()):,} of "
-                f'{gone.size:,} rows. Type missing_scores="drop" to leave these cases '
-                "out.",
+                f"{gone.size:,} rows. These cases can be left out.",
                 option="missing_scores",
+                example="drop",
             )
         if missing == "drop" and gone.any():
             cleaning.tell([_dropped(gone, labels, count)])
@@ -256,8 +261,9 @@ def beside(values: object, name: str, like: Array) -> Array:
     """Read a column with a value for each score."""
     if isinstance(values, str):
         raise InputError(
-            f"{name}={values!r} names a column of a frame; with arrays type {name}= "
-            "and the array."
+            f"{name} {values!r} names a column of a frame; with arrays {name} is an "
+            "array too.",
+            option=name,
         )
     found = column(values, name)
     _columns.same_length(**{name: found, "scores": like})

@@ -60,7 +60,7 @@ def extent(lazy: nw.LazyFrame[Any], names: Names) -> Extent:
         asked |= {"wrong": wrong.cast(nw.Int64).sum(), "total": number.sum()}
     table = collect(lazy.select(v.alias(k) for k, v in asked.items()))
     found = {k: table[k].to_list()[0] for k in asked}
-    rows, score = int(found["rows"]), f"score={names['score']!r}"
+    rows, score = int(found["rows"]), f"score {names['score']!r}"
     if found["lost"]:
         raise _columns.not_finite(
             score,

@@ -23,7 +23,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Ints
 from trueness._core.checks import columns as _columns
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described, is_one, plain
 from trueness._core.imports import lazy_import
 from trueness._core.progress import progress, stop_if_requested
@@ -67,9 +67,9 @@ def open_frame(frame: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
     """Give the Narwhals frame, eager or lazy, with names that differ."""
     if not is_frame(frame):
         raise InputError(
-            f"A frame was needed, of pandas, Polars, Arrow, DuckDB, Spark or another "
-            f"library that Narwhals reads; found {described(frame)}. "
-            f'Type trueness.scan("cases.parquet") for a file.'
+            "A frame was needed, of pandas, Polars, Arrow, DuckDB, Spark or another "
+            f"library that Narwhals reads; found {described(frame)}.",
+            example=PythonCode('trueness.scan("cases.parquet")'),
         )
     names = column_names(frame)
     for name in {n for n in names if names.count(n) > 1}:
@@ -122,23 +122,25 @@ def wanted_columns(
     for role, name in given.items():
         if not isinstance(name, str):
             raise InputError(
-                f"{role}= must name a column of a lazy frame; found "
-                f"{type(name).__name__}. Add it to the data first."
+                f"{role} must name a column of a lazy frame; found "
+                f"{type(name).__name__}. Add it to the data first.",
+                option=role,
             )
     wanted = _named(given, column_names(lazy))
     schema = lazy.collect_schema()
     for role, name in wanted.items():
         if (content := unread_content(schema[name])) is not None:
             raise InputError(
-                f"{role}={name!r} must hold one value per row; this column holds "
+                f"{role} {name!r} must hold one value per row; this column holds "
                 f"{content}. Extract the part that you mean into a column of its own "
                 "first.",
                 option=role,
             )
         if role in ("count", "weight") and schema[name] == nw.String:
             raise InputError(
-                f"{role}={name!r} must be numbers; this column is text. Convert it to "
-                "numbers first."
+                f"{role} {name!r} must be numbers; this column is text. Convert it to "
+                "numbers first.",
+                option=role,
             )
     return wanted
 
@@ -274,15 +276,18 @@ def _counted(
     here = lazy.implementation.name in ("DUCKDB", "POLARS")  # in this process
     found = collect(counts if here else counts.head(MOST_ROWS + 1))
     if len(found) > MOST_ROWS and not here:
+        can_bin = "score" in wanted and "cluster" not in wanted
+        remedy = "Round the scores, or count some of the rows."
+        if can_bin:
+            remedy = (
+                "The engine can count bins of scores; every answer then has bounds, "
+                "between which the exact one lies."
+            )
         raise InputError(
             f"The counts of these data have more than {MOST_ROWS:,} rows, which would "
-            f"all be sent here: nearly every case has a score of its own. "
-            + (
-                "Type at_most=10_000: the engine then counts bins of scores, and every "
-                "answer says within which limits the exact one lies."
-                if "score" in wanted and "cluster" not in wanted
-                else "Round the scores, or count some of the rows."
-            )
+            f"all be sent here: nearly every case has a score of its own. {remedy}",
+            option="at_most" if can_bin else None,
+            example=10_000 if can_bin else None,
         )
     columns: dict[str, Any] = {role: found[_as_key(role)] for role in keys}
     cases: Ints = found["cases"].to_numpy().astype(np.int64)
@@ -297,7 +302,7 @@ def _counted(
     for role, name in wanted.items():
         if role.startswith("score") and role not in text:
             allow_nan = role != "score" or not complete
-            columns[role] = _scores(columns[role], f"{role}={name!r}", cases, allow_nan)
+            columns[role] = _scores(columns[role], f"score {name!r}", cases, allow_nan)
         word = role.split("[")[0]
         if word in ("by", "cluster"):
             _columns.named_groups(column(columns[role], name), cases, f"{word}=")
@@ -433,6 +438,11 @@ def reading() -> Iterator[Callable[[], None]]:
         # OSError: what an engine's stream of Arrow batches ends with
         if not libraries & _ENGINES and not isinstance(err, OSError):
             raise
+        if type(err).__name__ == "OutOfMemoryException":  # of DuckDB
+            raise InputError(
+                "The data cannot be read: it needs more memory than is allowed. Are "
+                "there very many columns?"
+            ) from err
         said = first_lines(err)
         end = "" if said.endswith((".", "!", "?")) else "."
         raise InputError(f"The data cannot be read: {said}{end}") from err

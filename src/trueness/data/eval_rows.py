@@ -11,7 +11,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Ints
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness._core.checks.words import described, listing, nearest
 from trueness._core.records import shown
 from trueness.data.engines import column_names, columns_of
@@ -83,8 +83,10 @@ def attempts(
         item, passed, system, data = _of_log(data, item, passed, system)
     if item is None or passed is None:
         raise InputError(
-            "attempts needs the columns of the items and of the verdicts. Type "
-            'trueness.attempts(frame, item="task", passed="correct").'
+            "attempts needs the columns of the items and of the verdicts.",
+            example=PythonCode(
+                'trueness.attempts(frame, item="task", passed="correct")'
+            ),
         )
     _check_column_names(item=item, passed=passed, system=system, cluster=cluster)
     other = system_column(data) if system is None else None
@@ -132,9 +134,8 @@ def _refuse_pooled_systems(items: Array, names: Array, column: str) -> None:
         return
     raise InputError(
         f"Column {column!r} names {len(several)} systems ({listing(several, 4)}), "
-        f"whose attempts would be counted as those of one. Type system={column!r}.",
+        "whose attempts would be counted as those of one.",
         option="system",
-        choices=(column,),
         example=column,
     )
 
@@ -171,8 +172,9 @@ def _of_log(
     """Choose the columns of a log: its items, its one scorer, its systems."""
     if passed is None and len(log.judges) > 1:
         raise InputError(
-            f"The log holds the verdicts of {listing(log.judges)}. Type "
-            f"passed={log.judges[0]!r}, or another of them."
+            f"The log holds the verdicts of several judges, {listing(log.judges)}.",
+            option="passed",
+            choices=log.judges,
         )
     passed = passed or log.judges[0]
     if passed not in log.columns:
@@ -199,7 +201,9 @@ def _verdicts(values: Array, name: str, threshold: float | None) -> Array:
     if graded.any():
         raise InputError(
             f"Column {name!r} holds grades, such as {verdict[graded][0]:g}, and not "
-            "only 0 and 1. Say from which grade on an attempt passes: threshold=0.5."
+            "only 0 and 1. From which grade on does an attempt pass?",
+            option="threshold",
+            example=0.5,
         )
     return verdict
 

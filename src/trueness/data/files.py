@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described, is_several, listing, nearest
 from trueness._core.files import process_folder, temporary_folder
 from trueness._core.imports import handler, required
@@ -127,14 +127,16 @@ def scan(
         return handler("declared_counts")(places, table)
     if settings is not None and not isinstance(settings, Mapping):
         raise InputError(
-            f"settings must be a mapping from name to value; found "
-            f'{described(settings)}. Type settings={{"s3_region": "eu-central-1"}}.'
+            "settings must be a mapping from name to value; found "
+            f"{described(settings)}.",
+            option="settings",
+            example=PythonCode('{"s3_region": "eu-central-1"}'),
         )
     if types is not None and not isinstance(types, Mapping):
         raise InputError(
             f"types must be a mapping from column to type; found {described(types)}.",
             option="types",
-            example='types={"p": "DOUBLE"}',
+            example=PythonCode('{"p": "DOUBLE"}'),
         )
     given = {k: str(v) for k, v in (settings or {}).items()}
     connection = _connect(places, given)
@@ -228,10 +230,11 @@ def _load(connection: DuckDBPyConnection, name: str, place: str) -> None:
         raise InputError(
             f"{without_password(place)} needs the extension {name} of DuckDB, which "
             f"cannot be loaded here: {first_lines(err, 200)} Where there is a network "
-            f"run INSTALL {name} in DuckDB; without one put {name}.duckdb_extension "
-            f"of DuckDB {duckdb.__version__} for {platform} into FOLDER"
-            f"/v{duckdb.__version__}/{platform}, where FOLDER is ~/.duckdb/extensions. "
-            f'For another type scan(..., settings={{"extension_directory": FOLDER}}).'
+            f"run INSTALL {name} in DuckDB; without one put {name}.duckdb_extension of "
+            f"DuckDB {duckdb.__version__} for {platform} into "
+            f"FOLDER/v{duckdb.__version__}/{platform}, where FOLDER is "
+            "~/.duckdb/extensions, or another one.",
+            example=PythonCode('scan(..., settings={"extension_directory": FOLDER})'),
         ) from None
 
 
@@ -262,7 +265,10 @@ def _opened(
             )
     files = [_literal(_without_bzip2(f)) for f in files]
     if types is not None and kind != "csv":
-        raise InputError(f"types= is for CSV files; {files[0]} brings its own types.")
+        raise InputError(
+            f"Types of columns are for CSV files; {files[0]} brings its own types.",
+            option="types",
+        )
     if len(files) > 1 and not union_by_name:
         _same_columns(connection, files, kind)
     if kind == "csv":
@@ -293,8 +299,8 @@ def _same_columns(connection: DuckDBPyConnection, files: list[str], kind: str) -
         raise InputError(
             f"All files must have the same columns; {len(odd)} of {len(columns)} "
             f"differ, first {odd[0]}, in {listing(sorted(columns[odd[0]] ^ usual))}. "
-            f"Type trueness.scan(..., union_by_name=True) to bring them to common "
-            f"types."
+            "They can be united by name, with common types.",
+            example=PythonCode("trueness.scan(..., union_by_name=True)"),
         )
 
 

@@ -236,9 +236,9 @@ def _remarks(
         out += cleaning.label_words(distinct, None, name)[-1]
     if meaning == "numbers":
         try:
-            out.append(cleaning.numbers(kept, "It is", None)[1].replace(": text", ""))
+            out.append(f"It is {cleaning.read_numbers(kept, 'The column').way}.")
         except InputError as err:
-            out.append(str(err).replace("It is has", "It has"))
+            out.append(err.message)
     if kept.size > 1 and len(distinct) == 1:
         out.append("Every row has the same value.")
     if kept.dtype.kind == "f" and np.isinf(kept).any():

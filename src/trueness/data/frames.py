@@ -16,8 +16,8 @@ import numpy as np
 from trueness._core.arrays import Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import listing, plain
+from trueness._core.checks.errors import InputError, PythonCode
+from trueness._core.checks.words import plain
 from trueness._core.imports import handler
 from trueness.counts.counting import split_counts
 from trueness.counts.design import WORDS as DESIGN
@@ -264,7 +264,10 @@ def leaves(
         y_true, node, count = _columns_of_leaves(y_true, node, label, count)
         what = f"column {label!r}"
     elif label is not None:
-        raise InputError(_only_arrays("node= and label=", "leaves"))
+        raise InputError(
+            _only_arrays("node and label"),
+            example=PythonCode("trueness.leaves(y_true, nodes)"),
+        )
     names = column(node, "node")
     labels = read_label_values(y_true, positive, what, {"node": names})
     cases = np.ones(names.size, np.int64)
@@ -281,35 +284,43 @@ def _columns_of_leaves(
 ) -> list[Any]:
     _is_table(frame, "leaves")
     if node is None:
-        raise InputError(_unnamed("leaves", frame))
+        raise InputError(
+            _unnamed("leaves", frame),
+            option="node",
+            choices=engines.column_names(frame),
+        )
     _columns.apart_from_label([node], label)
     found = engines.read(frame, {"label": label, "node": node, "count": count})
     return [found.get(role) for role in ("label", "node", "count")]
 
 
-def _only_arrays(words: str, kind: str) -> str:
-    return (
-        f"{words} name columns of a frame; with arrays type trueness.{kind}(y_true, "
-        f"{_NAMED[kind][0]}) without them."
-    )
+def _only_arrays(words: str) -> str:
+    return f"{words} name columns of a frame; arrays are given without them."
 
 
 def _unnamed(kind: str, data: object) -> str:
-    _, words, needed = _NAMED[kind]
-    known = listing(engines.column_names(data), 12)
     if isinstance(data, Mapping) and kind == "tally":
-        return f"Name the columns: label= and score=. There are {known or 'none'}."
-    return f"{needed}: trueness.{kind}(frame, {words}). It has {known}."
+        return "Name the columns of the labels and of the scores."
+    _, _, needed = _NAMED[kind]
+    return f"{needed}."
+
+
+def _score_option(kind: str) -> str:
+    return "scores" if kind == "panel" else "score"
 
 
 def _is_table(data: object, name: str) -> None:
     array, words, _ = _NAMED[name]
-    if not isinstance(data, Mapping) and not is_frame(data):
-        raise InputError(
-            f"{name} needs labels and {'leaves' if name == 'leaves' else 'scores'}, or "
-            f"a frame; found {one_thing(data)}. Type trueness.{name}(y_true, "
-            f"{array}) or trueness.{name}(frame, {words})."
-        )
+    if isinstance(data, Mapping) or is_frame(data):
+        return
+    opened = f"trueness.scan({data!r})" if isinstance(data, str) else "frame"
+    raise InputError(
+        f"{name} needs labels and {'leaves' if name == 'leaves' else 'scores'}, or "
+        f"a frame; found {one_thing(data)}.",
+        example=PythonCode(
+            f"trueness.{name}(y_true, {array}) or trueness.{name}({opened}, {words})"
+        ),
+    )
 
 
 def designed(counts: Counts, words: Mapping[str, Any]) -> Any:
@@ -327,7 +338,8 @@ def _counted(kind: str, data: object, scores: object, words: dict[str, Any]) -> 
     other = words.pop("sample_weight")
     if other is not None and words["weight"] is not None:
         raise InputError(
-            "weight= and sample_weight= mean the same. Leave one of them out."
+            "weight and sample_weight mean the same. Leave one of them out.",
+            option="weight",
         )
     words["weight"] = other if words["weight"] is None else words["weight"]
     _options.choice(words["missing_scores"], MISSING, "missing_scores")
@@ -335,13 +347,20 @@ def _counted(kind: str, data: object, scores: object, words: dict[str, Any]) -> 
     said = {word: value for word, value in said.items() if value is not None}
     table = isinstance(data, Mapping) or is_frame(data)
     if kind == "tally" and table and isinstance(scores, str):
-        raise InputError(_unnamed(kind, data))
+        raise InputError(
+            _unnamed(kind, data),
+            option=_score_option(kind),
+            choices=engines.column_names(data),
+        )
     named = scores is None if kind == "tally" else not isinstance(scores, Mapping)
     if named and (kind == "tally" or table):
         made = _of_table(data, kind, scores, words)
         return designed(made, said) if said else made
     if words["label"] is not None or words.get("score") is not None:
-        raise InputError(_only_arrays("label= and score=", kind))
+        raise InputError(
+            _only_arrays("label and score"),
+            example=PythonCode(f"trueness.{kind}(y_true, {_NAMED[kind][0]})"),
+        )
     given: Mapping[str, Any] = {"y_score": scores}
     if kind == "panel":
         given = _columns.mapping_of_scores(several_columns(scores))
@@ -378,7 +397,7 @@ def _of_columns(
         return count_columns(kind, labels, read, {**words, "positive": positive})
     if any(words[word] is not None for word in _ROLES[1:]):
         raise InputError(
-            "count=, weight=, cluster= and by= are for arrays on the host. Count each "
+            "count, weight, cluster and by are for arrays on the host. Count each "
             "group of a device array by itself, and add the tallies; copy weighted or "
             "clustered cases to the host."
         )
@@ -413,7 +432,11 @@ def _of_table(data: object, kind: str, scores: object, words: dict[str, Any]) ->
     if kind == "tally" and _counts_named(known, roles):
         return _read_counts(data, known, by_names or roles["by"], words["at_most"])
     if not outputs or roles.get("score", "") is None:
-        raise InputError(_unnamed(kind, data))
+        raise InputError(
+            _unnamed(kind, data),
+            option=_score_option(kind),
+            choices=engines.column_names(data),
+        )
     named = {role: roles[role] for role in outputs}
     _columns.distinct_names(list(named.values()))
     _columns.apart_from_label(named.values(), roles["label"])
@@ -427,10 +450,10 @@ def _of_table(data: object, kind: str, scores: object, words: dict[str, Any]) ->
                 return made
     found = engines.read(data, roles, complete=complete)
     columns = {
-        str(n) if kind == "panel" else f"score={n!r}": found.pop(role)
+        str(n) if kind == "panel" else f"score {n!r}": found.pop(role)
         for role, n in named.items()
     }
-    labels, what = found.pop("label", None), "score={!r}" if kind == "panel" else "{}"
+    labels, what = found.pop("label", None), "score {!r}" if kind == "panel" else "{}"
     times = found["count"] if engines.is_lazy(data) else None
     groups: list[Group] = []
     if by_names:
@@ -463,8 +486,9 @@ def _by_engine(
         if {"weight", "count"} <= wanted.keys():
             raise InputError(
                 "The engine of a lazy frame puts counted or weighted cases into bins, "
-                "not both. Leave at_most= out: it adds up weights by score where the "
-                "rows are; or type weight= with the weight of a row times its count."
+                "not both. Leave at_most out: it adds up weights by score where the "
+                "rows are. Or let the weight be that of a row times its count.",
+                option="at_most",
             )
         rows = engines.by_role(lazy, wanted)
         return binned_tally(rows, wanted, positive, words["at_most"])

@@ -140,7 +140,6 @@ def _read_events(event: ArrayLike, n_cases: int) -> Array:
             f"event must be 0 (censored) or 1; found {events[unusable[0]]!r} at "
             f"position {unusable[0]}. Competing events are not allowed for.",
             option="event",
-            choices=("0", "1"),
         )
     return np.asarray(events, dtype=bool)
 

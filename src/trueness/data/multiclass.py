@@ -15,7 +15,7 @@ import numpy as np
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness._core.checks.words import described, is_one, is_several, listing, plain
 from trueness._core.records import Estimate
 from trueness.counts.counting import Labels, count_tally
@@ -196,9 +196,11 @@ def _read(
         columns = list(matrix.T) if matrix.ndim == 2 else []
     if len(columns) < (2 if known is None else 1):
         raise InputError(
-            f"{what} needs one column of scores per class; found {described(scores)}. "
-            f"Type trueness.{what}(y_true, model.predict_proba(X), "
-            f"classes=model.classes_)."
+            f"{what} needs one column of scores per class; found {described(scores)}.",
+            example=PythonCode(
+                f"trueness.{what}(y_true, model.predict_proba(X), "
+                "classes=model.classes_)"
+            ),
         )
     labels = column(y_true, "y_true")
     _columns.same_length(y_true=labels, scores=columns[0])
@@ -208,7 +210,9 @@ def _read(
     if strangers := [v for v in seen if v not in names]:
         raise InputError(
             f"y_true must hold the classes {listing(names, 12)}; found also "
-            f"{listing(strangers)}. Pass classes= in the order of the score columns."
+            f"{listing(strangers)}. Name the classes in the order of the columns.",
+            option="classes",
+            example=PythonCode("model.classes_"),
         )
     number = {name: k for k, name in enumerate(names)}
     code = np.full(labels.size, -1, dtype=np.int64)
@@ -226,9 +230,11 @@ def _of_frame(
 ) -> tuple[Array, dict[str, Array]]:
     if isinstance(scores, str) or not isinstance(scores, Sequence) or label is None:
         raise InputError(
-            f'Name the columns of the frame: trueness.{what}(frame, label="y", '
-            f'scores=["a", "b", "c"]). It has '
-            f"{listing(engines.column_names(frame), 12)}."
+            "Name the columns of the frame. It has "
+            f"{listing(engines.column_names(frame), 12)}.",
+            example=PythonCode(
+                f'trueness.{what}(frame, label="y", scores=["a", "b", "c"])'
+            ),
         )
     found = engines.columns_of(frame, [label, *_columns.distinct_names(list(scores))])
     return found[label], {n: found[n] for n in scores}
@@ -251,6 +257,9 @@ def _class_names(
     if len(names) != number or len(set(names)) != number:
         raise InputError(
             f"There must be one class for each of the {number} columns of scores; "
-            f"found {listing(names, 12)}. Pass classes= in the order of the columns."
+            f"found {listing(names, 12)}. Name the classes in the order of the "
+            "columns.",
+            option="classes",
+            example=PythonCode("model.classes_"),
         )
     return names

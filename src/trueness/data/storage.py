@@ -24,7 +24,7 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import listing, plain
 from trueness._core.files import as_written, replacing
 from trueness._core.imports import required
@@ -122,7 +122,9 @@ def _design_in(columns: Mapping[str, Array]) -> dict[str, Any]:
         if len(given) > 1:
             raise InputError(
                 f"{word} must be the same in every row of counts; found "
-                f"{listing(sorted(given, key=str))}. Tell the groups apart by by=."
+                f"{listing(sorted(given, key=str))}. Name the column of the groups.",
+                option="by",
+                example="COLUMN",
             )
         if given:
             said[word] = given.pop()
@@ -264,8 +266,10 @@ def _recognised(columns: dict[str, Any], place: Path) -> Tally:
     if not are_counts(columns):
         raise InputError(
             f"{place} must have the columns score, neg, pos and unknown; it has "
-            f"{listing(columns, 12)}. To count a file of predictions type "
-            f'trueness.tally(trueness.scan(...), label="y", score="p").'
+            f"{listing(columns, 12)}. Predictions are counted first.",
+            example=PythonCode(
+                'trueness.tally(trueness.scan(...), label="y", score="p")'
+            ),
         )
     return tally_of_counts(
         {k: columns[name] for k, name in count_columns_of(columns).items()}
@@ -388,17 +392,17 @@ def _known_version(about: Mapping[str, Any], path: Path) -> None:
         raise ValueError(f"version {version!r} is none")
     if version > VERSION:
         raise InputError(
-            f"{path} has format {about['version']}; this Trueness reads up "
-            f"to {VERSION}. Upgrade with pip install -U trueness."
+            f"{path} has format {about['version']}; this Trueness reads up to "
+            f"{VERSION}. Upgrade it (pip install -U trueness)."
         )
 
 
 def _about(metadata: Mapping[bytes, bytes], path: Path, kind: str) -> dict[str, Any]:
     if _KEY not in metadata:
         raise InputError(
-            f"{path} was not written by {kind}.write. To count a file of "
-            f"predictions, read it into a frame and type "
-            f'trueness.{kind}(frame, label="y", ...).'
+            f"{path} does not hold counts that Trueness wrote. Predictions are read "
+            "into a frame and counted.",
+            example=PythonCode(f'trueness.{kind}(frame, label="y", ...)'),
         )
     about: dict[str, Any] = json.loads(metadata[_KEY])
     _known_version(about, path)
@@ -407,6 +411,7 @@ def _about(metadata: Mapping[bytes, bytes], path: Path, kind: str) -> dict[str, 
     if about["kind"] != kind:
         verb = "load" if about["kind"] == "watch" else "read"
         raise InputError(
-            f"{path} holds a {about['kind']}; type trueness.{verb}_{about['kind']}."
+            f"{path} holds a {about['kind']}.",
+            example=PythonCode(f"trueness.{verb}_{about['kind']}(path)"),
         )
     return about

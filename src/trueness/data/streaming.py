@@ -186,7 +186,7 @@ def _batches(
             seen(value.size)
     if lost:
         raise _columns.not_finite(
-            f"score={name!r}",
+            f"score {name!r}",
             f"in {lost:,} of {total:,} cases",
             only_infinite=infinite == lost,
         )

@@ -72,10 +72,8 @@ def study_tables(data: Any) -> StudyTables:
     missing = [cell for cell in CELLS if cell not in names_in_small_letters]
     if missing:
         raise InputError(
-            f"Tables of studies need the columns tp, fp, fn and tn; there is no "
-            f"{listing(missing)}. Found {listing(columns)}.",
-            option="data",
-            choices=CELLS,
+            "Tables of studies need the columns tp, fp, fn and tn; there is no "
+            f"{listing(missing)}. Found {listing(columns)}."
         )
 
     cells = {

@@ -23,7 +23,7 @@ import numpy as np
 
 from trueness._core.arrays import Array
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness._core.files import as_written
 from trueness._core.imports import required
 from trueness._core.numbers import counted
@@ -117,7 +117,8 @@ def read_verdicts(path: str | os.PathLike[str]) -> VerdictLog:
         found = f"logs of {' and '.join(kinds)}" if kinds else "none of these"
         raise InputError(
             f"read_verdicts needs logs of one of {', '.join(FORMATS)}; found {found} "
-            f"in {os.fspath(path)}. A table of verdicts is read by trueness.scan."
+            f"in {os.fspath(path)}. Other tables of verdicts are opened as frames.",
+            example=PythonCode("trueness.scan(path)"),
         )
     rows: list[Row] = []
     for file, kind in known.items():
@@ -274,7 +275,8 @@ def _eval(file: str) -> tuple[dict[str, Any], list[Any]]:
     except zipfile.BadZipFile:
         raise InputError(
             f"{file} is not a log of Inspect, or it was cut off: an .eval file is a "
-            f"ZIP file. If the run was stopped, type inspect log recover {file}."
+            "ZIP file. A run that was stopped is recovered by: inspect log recover "
+            f"{file}."
         ) from None
 
 

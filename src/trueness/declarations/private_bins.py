@@ -104,7 +104,7 @@ def private_counts(
     if whole.design.expects_labels:
         raise InputError(
             "A declaration counts labels. Expected labels come from a map, which its "
-            "readers do not have; leave unlabelled= out.",
+            "readers do not have; leave unlabelled out.",
             option="unlabelled",
         )
     if at_least <= 1 and len(whole.named_columns["score"]) <= MOST_ROWS:
@@ -157,23 +157,23 @@ def _refuse_few_cases(whole: Tally, rows: _Rows) -> None:
         raise InputError(
             "Bins of single clusters would be small, and without clusters the "
             "intervals would not follow from the counts. Publish exact counts with "
-            "private=1, or leave the clusters out.",
+            "private 1, or leave the clusters out.",
             option="private",
-            example="1",
+            example=1,
         )
     if whole.n_unknown and whole.design.unlabelled == AT_RANDOM:
         raise InputError(
             "Labels that are missing at random given the score need exact scores, and "
-            "bins hide these. Publish exact counts with private=1.",
+            "bins hide these. Publish exact counts.",
             option="private",
-            example="1",
+            example=1,
         )
     if not rows.is_safe(0, len(whole)):
         raise NotEnoughCases(
             f"At least {rows.at_least} negatives and {rows.at_least} positives are "
             f"needed, and no or {rows.at_least} cases without a label; found "
             f"{whole.n_neg:,}, {whole.n_pos:,} and {whole.n_unknown:,}. Choose a "
-            "smaller private=.",
+            "smaller number for private.",
             option="private",
         )
 

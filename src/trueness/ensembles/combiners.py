@@ -21,7 +21,11 @@ from numpy.typing import ArrayLike
 from trueness._core.arrays import Floats
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import DoubtfulAssumptionWarning, InputError
+from trueness._core.checks.errors import (
+    DoubtfulAssumptionWarning,
+    InputError,
+    PythonCode,
+)
 from trueness._core.checks.words import listing
 from trueness.calibration.field_rules import (
     check_finite,
@@ -189,9 +193,11 @@ def fidel(
     if aucs is not None or labels == "none":
         if method != "independent":
             raise InputError(
-                f"method={method!r} needs labelled cases, to see how the classifiers "
-                'depend on each other; with aucs= or labels="none" only '
-                'method="independent" is possible.'
+                f"The method {method!r} needs labelled cases, to see how the "
+                "classifiers depend on each other. Without labels, or with published "
+                "AUCs, only one method is possible.",
+                option="method",
+                example="independent",
             )
         if aucs is None:
             return _fidel_by_agreement(data, prevalence)
@@ -237,7 +243,7 @@ def _warn_if_best_alone_is_better(combined: FiDEL) -> None:
             f"The ranks of these classifiers correlate by "
             f"{combined.mean_correlation:.2f} within the classes. Above about "
             f"{crossing(combined.auc):.2f} FiDEL is expected to rank worse than "
-            f'{best!r} alone. Type trueness.fidel(panel, method="correlated").',
+            f"{best!r} alone. The method correlated allows for this.",
             DoubtfulAssumptionWarning,
             stacklevel=3,
         )
@@ -275,8 +281,10 @@ def _fidel_of_published_aucs(
         prevalence = panel.prevalence
     if not 0 < prevalence < 1:
         raise InputError(
-            "fidel with published aucs needs the prevalence: the panel has no "
-            "labels of both classes to count it from. Type prevalence=0.1."
+            "FiDEL with published AUCs needs the prevalence: the panel has no labels "
+            "of both classes to count it from.",
+            option="prevalence",
+            example=0.1,
         )
     return _fidel_without_labels(panel, areas, prevalence, source="published")
 
@@ -308,8 +316,9 @@ def _auc_of_each(aucs: object, names: Sequence[str]) -> Floats:
     """Return the AUC of each name, in the order of the names."""
     if not isinstance(aucs, Mapping):
         raise InputError(
-            f"aucs must be a mapping from name to AUC; found {type(aucs).__name__}. "
-            f"Type aucs={{{names[0]!r}: 0.8, ...}}."
+            f"aucs must be a mapping from name to AUC; found {type(aucs).__name__}.",
+            option="aucs",
+            example=PythonCode(f"{{{names[0]!r}: 0.8, ...}}"),
         )
     lacking = [name for name in names if name not in aucs]
     extra = [name for name in aucs if name not in names]

@@ -18,7 +18,7 @@ import numpy as np
 from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import Infeasible, InputError
+from trueness._core.checks.errors import Infeasible, InputError, PythonCode
 from trueness._core.checks.words import described, is_several, listing
 from trueness._core.figures import Intervals, intervals
 from trueness._core.progress import steps
@@ -299,8 +299,8 @@ def answer_folds(
     if name not in OF_FOLDS:
         raise InputError(
             f"{name} does not take folds, since each was scored by another model; "
-            f"{', '.join(sorted(OF_FOLDS))} do. Ask it of every fold: "
-            f"[trueness.{name}(part, ...) for part in found.folds]."
+            f"{', '.join(sorted(OF_FOLDS))} do. Ask it of every fold.",
+            example=PythonCode(f"[trueness.{name}(part, ...) for part in found.folds]"),
         )
     return OF_FOLDS[name](x, *rest, **options)
 
@@ -311,9 +311,11 @@ def _mean_over_folds(statistic: Any, name: str) -> Callable[..., Any]:
     def mean(data: Folds, *, level: float = 0.95, **others: Any) -> Any:
         if others:
             raise InputError(
-                f"Of folds {statistic.__name__} takes level= alone; found "
-                f"{listing(others)}. Ask for them of every fold: "
-                f"[trueness.{statistic.__name__}(part, ...) for part in folds]."
+                f"Of folds {statistic.__name__} takes only the level; found "
+                f"{listing(others)}. Ask for them of every fold.",
+                example=PythonCode(
+                    f"[trueness.{statistic.__name__}(part, ...) for part in folds]"
+                ),
             )
         if data.names:
             return {model: mean(data[model], level=level) for model in data.names}

@@ -233,7 +233,7 @@ def _notes_on_shared_errors(independent: Agreement) -> tuple[str, ...]:
     notes = [
         "Not identified: classifiers may make the same errors, so ranks alone do not "
         "determine AUCs or prevalence. Label some cases (50 at random are a good "
-        'start), or pass dependence="none" if errors are known to be independent.'
+        "start), or set dependence to 'none' if errors are known to be independent."
     ]
     if math.isnan(independent.misfit):
         notes.append("Three classifiers cannot contradict independent errors.")
@@ -507,8 +507,8 @@ def _warn(misfit: float, converged: bool) -> None:
         )
     if not converged:
         warnings.warn(
-            "The likelihood of the agreement was not maximised in 50 steps; the record "
-            'says converged=False. Try method="covariance".',
+            "The likelihood of the agreement was not maximised in 50 steps. The method "
+            "covariance needs no iteration.",
             NotConvergedWarning,
             stacklevel=3,
         )
@@ -536,7 +536,7 @@ def _notes(
         notes.append(
             "Ranks are assumed to follow the Fermi-Dirac form, which biases the "
             "estimates where the prevalence is far from one half; the intervals "
-            'contain those of method="covariance", which needs no form.'
+            "contain those of the method covariance, which needs no form."
         )
     return tuple(notes)
 

@@ -72,15 +72,15 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
     ) -> Any:
         """Score each case by a model that did not see it."""
         how = {"method": response, "n_jobs": self.n_jobs, "params": params}
-        try:
-            score = cross_val_predict(clone(self._base()), rows, y, cv=folds, **how)
-        except ValueError as err:
-            if "partitions" not in str(err):
-                raise
+        tested = np.concatenate([test for _, test in folds])
+        if not np.array_equal(np.sort(tested), np.arange(len(tested))):
             raise InputError(
-                "cv must score each case once; some cases are in no test fold. Type "
-                "cv=5 or take KFold and the like."
-            ) from None
+                "cv must score each case once; some cases are in no test fold, or in "
+                "several. KFold and the like do so.",
+                option="cv",
+                example=5,
+            )
+        score = cross_val_predict(clone(self._base()), rows, y, cv=folds, **how)
         return score[:, 1] if score.ndim == 2 else score
 
     def __sklearn_tags__(self) -> Any:
@@ -452,7 +452,8 @@ def positive_label(y: object, given: object = None, word: str = "positive") -> A
     try:
         return read_label_column(np.asarray(y), given, "y").positive
     except InputError as err:
-        raise InputError(str(err).replace("positive=", f"{word}=")) from None
+        renamed = word if err.option == "positive" else err.option
+        raise err.rephrased(option=renamed) from None
 
 
 def tally_of(y: Array, score: Array, positive: object) -> Tally:

@@ -20,8 +20,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from trueness._core.arrays import Floats
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import listing, nearest
+from trueness._core.checks.errors import InputError, PythonCode
+from trueness._core.checks.words import described, listing, nearest
 from trueness._core.records import Estimate, Record, native_frame
 from trueness.calibration.proper_scores import brier, log_loss
 from trueness.counts.folds import Folds
@@ -55,12 +55,12 @@ _ONLY_MODEL = ""
 _ENOUGH_CASES_PER_FEATURE = 50
 _NOT_REFITTED = (
     "These intervals are about the models trained on the folds. Those of the model "
-    "refitted on all cases are wider: type repeats=10."
+    "refitted on all cases are wider: 10 repeats give them."
 )
 _ERRORS_CORRELATE = (
     "With few cases for each feature the errors of folds are correlated, and these "
     "intervals are too short. With 5 cases a feature they held the truth in .82 to "
-    ".91 of samples, with 20 in .93 to .95. Those of repeats=10 held it in .93 to .97."
+    ".91 of samples, with 20 in .93 to .95. Those of 10 repeats held it in .93 to .97."
 )
 
 
@@ -123,8 +123,8 @@ class CrossValidation(Record):
         if len(self.folds.names) != 2:
             raise InputError(
                 "A plan needs two models that were trained on the same folds; found "
-                f"{len(self.folds.names) or 1}. Type cross_validate({{'a': ..., 'b': "
-                "...}, X, y)."
+                f"{len(self.folds.names) or 1}.",
+                example=PythonCode("cross_validate({'a': ..., 'b': ...}, X, y)"),
             )
         power = _options.fraction(power, "power")
         level = _options.fraction(level, "level")
@@ -288,7 +288,7 @@ def cross_validate(
     if threshold is None:
         threshold = 0.0 if "decision_function" in responses.values() else 0.5
     threshold = _options.real_number(threshold, "threshold")
-    names = one_or_more(metrics, "metrics must be names", '["auc", "recall"]')
+    names = one_or_more(metrics, "metrics", "names", ["auc", "recall"])
     splits = data.splits(cv)
     fitted = {
         name: _fit_folds(data, model, responses[name], splits, n_jobs)
@@ -439,10 +439,10 @@ def _read_measure(name: str, threshold: float) -> NamedMeasure:
         return NamedMeasure(title, MEASURES[name].measure)
     try:
         metric = read_metric(name)
-    except InputError as err:
+    except InputError:
         raise InputError(
-            f"metrics takes {listing(MEASURES)}, and those at a threshold."
-            f"{nearest(name, MEASURES) or f' {err}'}",
+            f"metrics takes some measures by name, and metrics at a threshold; found "
+            f"{described(name)}.{nearest(name, MEASURES)}",
             option="metrics",
             choices=MEASURES,
         ) from None

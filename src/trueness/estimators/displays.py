@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from trueness._core.arrays import Floats
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import listing
 from trueness._core.figures import Axis, Curves, Line, TitledFigure, guide, span
 from trueness._core.records import Estimate, as_precise
@@ -162,8 +162,10 @@ class _Display:
             return cls(folds.parts, level, name).plot(ax=ax, **drawn)
         if not {"estimator", "indices"} <= set(cv_results):
             raise InputError(
-                "from_cv_results needs the models and the folds. Type "
-                "cross_validate(..., return_estimator=True, return_indices=True)."
+                "from_cv_results needs the models and the folds.",
+                example=PythonCode(
+                    "cross_validate(..., return_estimator=True, return_indices=True)"
+                ),
             )
         label, _ = common.two_labels(y, cls.__name__)
         positive = common.positive_label(label, pos_label, "pos_label")

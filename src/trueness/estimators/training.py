@@ -94,9 +94,9 @@ class TrainingData:
         if len(splits) < 2 or not each_case_once:
             raise InputError(
                 "cross_validate needs folds that hold each case once, as KFold and "
-                "StratifiedGroupKFold make them. For repeats pass repeats=10.",
+                "StratifiedGroupKFold make them. The option repeats repeats them.",
                 option="cv",
-                example="5",
+                example=5,
             )
         return splits
 

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from trueness._core.arrays import Array
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError, OptimisticWarning
+from trueness._core.checks.errors import InputError, OptimisticWarning, PythonCode
 from trueness._core.checks.words import listing, plain
 from trueness.data.frames import leaves
 from trueness.estimators.classifiers import class_of, keep, two_labels
@@ -175,8 +175,9 @@ def tree_leaves(
         return Leaves(np.flatnonzero(ends), neg[ends], pos[ends]), True
     if y is None:
         raise InputError(
-            "Cases need their labels: pass X and y, or neither of them for the counts "
-            "that the tree keeps."
+            "Cases need their labels: X and y, or neither of them for the counts that "
+            "the tree keeps.",
+            option="y",
         )
     nodes = tree.apply(X)
     found = leaves(y, nodes, positive=plain(chosen))
@@ -213,8 +214,9 @@ def class_labels(tree: BaseEstimator, y: object, classes: object) -> Array:
         found = np.asarray(classes)
         if found.shape != (2,):
             raise InputError(
-                f"classes must be the two classes of the forest; found {classes!r}. "
-                f"Type classes=forest.classes_."
+                f"classes must be the two classes of the forest; found {classes!r}.",
+                option="classes",
+                example=PythonCode("forest.classes_"),
             )
         return found
     if y is None:
@@ -228,7 +230,9 @@ def class_labels(tree: BaseEstimator, y: object, classes: object) -> Array:
     if strangers:
         raise InputError(
             f"y must hold the classes of the tree, {listing(own)}; found "
-            f"{listing(seen)}. For a tree of a forest pass classes=forest.classes_."
+            f"{listing(seen)}. A tree of a forest has the classes of the forest.",
+            option="classes",
+            example=PythonCode("forest.classes_"),
         )
     return own
 
@@ -242,7 +246,8 @@ def grown_counts(tree: BaseEstimator) -> tuple[Array, Array]:
     if not whole or not np.allclose(weight, counts, atol=1e-6):
         raise InputError(
             "The tree keeps weights, not counts: it was grown with sample_weight, "
-            "class_weight or on a bootstrap sample. Pass X and y to count cases."
+            "class_weight or on a bootstrap sample. X and y are needed to count cases.",
+            option="X",
         )
     return counts[:, 0], counts[:, 1]
 

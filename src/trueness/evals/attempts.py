@@ -21,7 +21,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness._core.files import as_written, replacing
 from trueness._core.names import documented
 from trueness._core.numbers import counted
@@ -176,8 +176,8 @@ def _check_different(sorted_names: Array) -> None:
     if repeated.size:
         raise InputError(
             f"Each item must stand once; {shown(sorted_names[repeated[0]])!r} stands "
-            "several times. Add attempts with +, or count rows with "
-            "trueness.attempts."
+            "several times. Add attempts with +, or count the rows.",
+            example=PythonCode("trueness.attempts(frame, item=..., passed=...)"),
         )
 
 
@@ -263,8 +263,9 @@ def read_attempts(path: str | os.PathLike[str]) -> Attempts:
         content = None
     if not isinstance(content, Mapping) or content.get("schema") != SCHEMA:
         raise InputError(
-            f"{file} is not a file of attempts. Write one with a.write(path); logs "
-            "are read by trueness.attempts."
+            f"{file} is not a file of attempts that Trueness wrote. Logs are counted "
+            "first.",
+            example=PythonCode("trueness.attempts(path).write(file)"),
         )
 
     item = content.get("item")
@@ -320,8 +321,8 @@ def _refuse_other_data(function: str, at_least: int, passed: str) -> NoReturn:
         needed = f"attempts of {at_least} or more systems"
         example = '{"A": a, "B": b}'
     raise InputError(
-        f"{function} needs {needed}; found {passed}. Type trueness."
-        f"{function}({example})."
+        f"{function} needs {needed}; found {passed}.",
+        example=PythonCode(f"trueness.{function}({example})"),
     )
 
 
@@ -527,7 +528,7 @@ def item_values(
 
 def without_verdict(how_many: str) -> str:
     """Say which attempts were left out, and what to do if they failed."""
-    advice = 'If they failed, type missing_scores="fail".'
+    advice = "If they failed, set missing_scores to 'fail'."
     return f"Left out without a verdict: {how_many}. {advice}"
 
 

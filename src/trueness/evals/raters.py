@@ -31,7 +31,7 @@ CHANCE_CORRECTED: Ends = (-1.0, 1.0)
 
 ONE_CATEGORY = (
     "All ratings are of one category, so that nothing shows what chance would give. "
-    'Type method="gwet", which is 1 then.'
+    "Gwet's coefficient (method gwet) is 1 then."
 )
 
 # how far apart two categories are, by the difference of their places in the order
@@ -123,8 +123,10 @@ def _check_two_raters(data: Panel) -> None:
     if len(data.names) == 2:
         return
     raise NotEnoughCases(
-        f"Cohen's kappa is of two raters; found {len(data.names)}. Type "
-        'method="conger" or method="gwet", or type panel[["a", "b"]].'
+        f"Cohen's kappa is of two raters; found {len(data.names)}. Choose two of them, "
+        "or another method.",
+        option="method",
+        choices=("conger", "gwet"),
     )
 
 

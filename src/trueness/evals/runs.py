@@ -17,7 +17,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Ints
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness._core.figures import Intervals, intervals
 from trueness._core.numbers import counted, level_text, percent
 from trueness._core.records import Estimate, Record, as_precise, shown
@@ -279,8 +279,10 @@ def plan_items(
     power = _options.fraction(power, "power")
     if (difference is None) == (half_width is None):
         raise InputError(
-            "plan_items needs difference= (of two systems) or half_width= (of one). "
-            "Type trueness.plan_items(pilot, difference=0.03)."
+            "plan_items needs one goal: a difference (of two systems) or a half_width "
+            "(of one).",
+            option="difference",
+            example=0.03,
         )
 
     z = NormalDist().inv_cdf((1 + level) / 2)
@@ -300,8 +302,9 @@ def plan_items(
     if not variances.separable and n_attempts != usual_attempts:
         raise NotEnoughCases(
             "A pilot with one attempt per item does not show how much attempts at an "
-            "item differ. Try its items twice or more, or type "
-            f"attempts={usual_attempts}."
+            "item differ. Try its items twice or more, or say how often.",
+            option="attempts",
+            example=usual_attempts,
         )
 
     other_attempts = [k for k in OTHER_ATTEMPTS if k != n_attempts]
@@ -328,8 +331,10 @@ def _two_runs(data: Attempts | Mapping[str, Attempts]) -> list[Attempts]:
     runs = attempts_by_system(data, "plan_items", at_least=2)
     if len(runs) > 2:
         raise InputError(
-            f"plan_items compares two systems; found {len(runs)}. Type "
-            'trueness.plan_items({"A": a, "B": b}, difference=0.03).'
+            f"A difference is planned for two systems; found {len(runs)}.",
+            example=PythonCode(
+                'trueness.plan_items({"A": a, "B": b}, difference=0.03)'
+            ),
         )
     shared, _ = same_items(runs)
     return list(shared.values())

@@ -174,7 +174,6 @@ def _check_verdicts(firsts: Array, seconds: Array, winners: Array, tie: str) -> 
             f"A winner must be {choices[0]!r}, {choices[1]!r} or {tie!r}; found "
             f"{winners[row]!r} at position {row} ({strangers.size:,} such verdicts).",
             option="winner",
-            choices=choices,
         )
 
 

@@ -23,7 +23,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import listing
 from trueness._core.records import Answer
 from trueness.counts.answers import of_tally, whole_cases
@@ -228,9 +228,11 @@ def _check_numbers(
     """Return N, N1 and AUC of a Fermi-Dirac distribution, checked."""
     if n is None or auc is None or (n_pos is None) == (prevalence is None):
         raise InputError(
-            "fermi_dirac needs a tally, or n, auc and one of n_pos and prevalence. "
-            "Type trueness.fermi_dirac(t) or "
-            "trueness.fermi_dirac(n=100, n_pos=50, auc=0.9)."
+            "fermi_dirac needs a tally, or n, auc and one of n_pos and prevalence.",
+            example=PythonCode(
+                "trueness.fermi_dirac(t) or "
+                "trueness.fermi_dirac(n=100, n_pos=50, auc=0.9)"
+            ),
         )
     size = _options.whole_number(n, "n", at_least=2)
     area = _options.fraction(auc, "auc", ends="[]")
@@ -240,8 +242,8 @@ def _check_numbers(
     positives = _options.real_number(n_pos, "n_pos")
     if not 0 < positives < size:
         raise InputError(
-            f"n_pos must lie between 0 and n={size:,}, both classes being present; "
-            f"found {positives:g}.",
+            f"n_pos must lie between 0 and n, which is {size:,}, both classes being "
+            f"present; found {positives:g}.",
             option="n_pos",
         )
     if positives.is_integer():
@@ -267,15 +269,16 @@ def _check_flagged_numbers(values: ArrayLike | None, n: int, what: str) -> Any:
     """Return how many of n ranked cases are flagged, as whole numbers."""
     if values is None:
         raise InputError(
-            f"expected({what!r}) needs a rank: how many cases are flagged. "
-            f"Type expected({what!r}, {max(1, n // 10)})."
+            f"The expected {what} needs a rank: how many cases are flagged.",
+            example=PythonCode(f"expected({what!r}, {max(1, n // 10)})"),
         )
     rank = np.asarray(values)
     numeric = rank.dtype.kind in "iuf"
     if not numeric or not ((rank >= 0) & (rank <= n) & (rank == np.floor(rank))).all():
         raise InputError(
-            f"rank must be whole numbers from 0 to n={n:,}: how many cases are "
-            f"flagged; found {listing(np.atleast_1d(rank))}."
+            f"rank must be whole numbers from 0 to {n:,}, the number of cases: how "
+            f"many cases are flagged; found {listing(np.atleast_1d(rank))}.",
+            option="rank",
         )
     return rank.astype(np.float64)
 

@@ -73,7 +73,9 @@ def find_cut(
     _fits(q)
     if q.for_groups and not groups:
         raise InputError(
-            "Limits on differences between groups need groups. Type by=COLUMN."
+            "Constraints on differences between groups need groups.",
+            option="by",
+            example="COLUMN",
         )
     if q.at is not None:
         return _given(t, q, groups or {})
@@ -89,18 +91,21 @@ def _fits(q: Wanted) -> None:
     chosen = (q.maximize, q.minimize, q.subject_to, q.validate, q.guarantee)
     if q.at is not None and any(chosen):
         raise InputError(
-            "at= evaluates one threshold, so there is nothing to choose. Leave out "
-            "objective, constraints, validation and guarantee."
+            "A given threshold is evaluated, so there is nothing to choose. Leave out "
+            "objective, constraints, validation and guarantee.",
+            option="at",
         )
     if q.at is not None and isinstance(q.prevalences, tuple):
         raise InputError(
-            "at= needs one prevalence, and found a range. Type "
-            f"prevalence={q.prevalences[0]:g}."
+            "A given threshold needs one prevalence, and found a range.",
+            option="prevalence",
+            example=q.prevalences[0],
         )
     if q.guarantee is not None and not q.subject_to:
         raise InputError(
-            "guarantee= needs a constraint, and found none. Type "
-            'subject_to="recall >= 0.9" and guarantee=0.95.'
+            "A guarantee needs a constraint, and found none.",
+            option="subject_to",
+            example="recall >= 0.9",
         )
     if q.guarantee is not None and q.validate:
         raise InputError(

@@ -12,7 +12,7 @@ from operator import add
 from typing import Any
 
 from trueness._core.checks.cases import both_classes
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.options import choice
 from trueness._core.figures import intervals
 from trueness._core.numbers import listed, number_of
@@ -101,8 +101,10 @@ def evaluate(
         return how_good(subjects.subject(named, level=level, at=at), method=method)
     if not data:
         raise InputError(
-            "evaluate needs one group or more; found none. Type "
-            'trueness.evaluate({"a": tally}) or trueness.evaluate(y_true, y_score).'
+            "evaluate needs one group or more; found none.",
+            example=PythonCode(
+                'trueness.evaluate({"a": tally}) or trueness.evaluate(y_true, y_score)'
+            ),
         )
     whole: Any = reduce(add, data.values())
     groups: Mapping[Any, Any] = data

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.numbers import level_text, number_of, percent
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, shown
@@ -208,9 +208,11 @@ def _against_the_rest(data: Mapping[str, Tally]) -> dict[str, Tally]:
     sizes = {t.n if isinstance(t, Tally) else None for t in data.values()}
     if len(sizes) != 1 or None in sizes:
         raise InputError(
-            "A report on several tallies needs classes of the same cases, as "
-            "trueness.one_vs_rest(y_true, scores) gives them. Groups stand beside all "
-            "cases, under their own name."
+            "A report on several tallies needs classes of the same cases. Groups "
+            "stand beside all cases, under their own name.",
+            example=PythonCode(
+                "trueness.report(trueness.one_vs_rest(y_true, scores), path)"
+            ),
         )
     return {f"{c} against the rest": t for c, t in data.items()}
 

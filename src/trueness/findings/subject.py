@@ -330,8 +330,9 @@ def read_asked(
     )
     if at is not None and (a.maximize or a.minimize or a.two or a.between):
         raise InputError(
-            "at= gives the threshold, so there is nothing to choose. Leave out "
-            "maximize, minimize and limits on two thresholds or on groups."
+            "A given threshold is evaluated, so there is nothing to choose. Leave out "
+            "maximize, minimize and constraints on two thresholds or on groups.",
+            option="at",
         )
     read_prevalence(a.prevalences)
     _ = a.objective, a.limits
@@ -428,7 +429,7 @@ def _models(s: Subject) -> list[Model]:
             best_threshold(first.tally, **a.choice)
         except Infeasible as err:
             who = "" if first.name == UNNAMED else f"{first.name}: "
-            raise Infeasible(f"{who}{err}") from err
+            raise err.rephrased(message=f"{who}{err.message}") from err
     return models
 
 

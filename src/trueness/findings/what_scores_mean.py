@@ -287,7 +287,7 @@ def what_a_map_changes(
             each = calibration_gain(groups, fitted=fitted, method=method, **sure)
     except (NotEnoughCases, UnsupportedDesign) as err:
         why = "There are too few cases for cross-fitting."
-        why = str(err) if isinstance(err, UnsupportedDesign) else why
+        why = err.message if isinstance(err, UnsupportedDesign) else why
         unknown = gain_numbers(None) | {"groups": {}}
         later = Finding("", unknown, (note("unknown gain", why=why),))
         return [meant, later], t.map(fitted)

@@ -24,7 +24,7 @@ from trueness.ensembles.without_labels import (
     Agreement,
     agreement,
 )
-from trueness.findings.notes import TITLES, for_readers, note, said, when
+from trueness.findings.notes import TITLES, note, said, when
 from trueness.findings.records import (
     Figure,
     Finding,
@@ -496,7 +496,7 @@ def _judges(r: Rate, panel: Panel, system: str, number: int) -> Finding:
         answer=said(rate_sentences(r, system)[2:]),
         figures=_figures(r, panel),
         tables=(table("Judges", JUDGE_HEAD, rows),),
-        caveat=for_readers(" ".join(r.notes[1:])),
+        caveat=" ".join(r.notes[1:]),
     )
 
 

@@ -39,7 +39,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueness._core.arrays import Array, Floats, Ints
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness.gpu.kernels import kernels_for
 
 # keys of one search without a kernel: 128 MB of places, whatever the number of cases
@@ -152,8 +152,8 @@ def library_of(x: object) -> Library | None:
         from array_api_compat import array_namespace
     except ImportError:
         raise InputError(
-            "Arrays on a device need array-api-compat. Type "
-            "pip install 'trueness[gpu]'."
+            "Arrays on a device need array-api-compat, which is not installed (pip "
+            "install 'trueness[gpu]')."
         ) from None
     return Library(name, array_namespace(x))
 
@@ -163,9 +163,9 @@ def same_device(y: object, s: object) -> None:
     places = [str(getattr(a, "device", "the host")) for a in (y, s)]
     if type(y) is not type(s) or places[0] != places[1]:
         raise InputError(
-            f"Labels and scores must be arrays of one library on one device; found "
-            f"{type(y).__name__} on {places[0]} and {type(s).__name__} on {places[1]}. "
-            f"Type y.to(s.device)."
+            "Labels and scores must be arrays of one library on one device; found "
+            f"{type(y).__name__} on {places[0]} and {type(s).__name__} on {places[1]}.",
+            example=PythonCode("y.to(s.device)"),
         )
 
 
@@ -185,8 +185,9 @@ def float_name(x: Tensor) -> str:
     name = str(x.dtype).removeprefix("torch.")
     if name not in KEYS:
         raise InputError(
-            f"Scores on a device must be float16, bfloat16, float32 or float64; found "
-            f"{name}. Type scores.float()."
+            "Scores on a device must be float16, bfloat16, float32 or float64; found "
+            f"{name}.",
+            example=PythonCode("scores.float()"),
         )
     return name
 

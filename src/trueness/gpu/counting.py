@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from trueness._core.arrays import Array, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.columns import label_pair
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness.counts.design import LEFT_OUT, PLAIN, Design
 from trueness.counts.values import Tally, tally_of_bins, tally_of_rows
 from trueness.gpu.arrays import (
@@ -63,8 +63,10 @@ class DeviceTally:
         design = self.design.with_words(words)
         if design.unlabelled != LEFT_OUT:
             raise InputError(
-                'unlabelled="missing at random" needs counts on the host. Type '
-                "at_most=100_000 for bins, or tally(y, s).to_host()."
+                "Labels that are missing at random need counts on the host, or bins.",
+                example=PythonCode(
+                    "at_most=100_000 for bins, or tally(y, s).to_host()"
+                ),
             )
         return replace(self, design=design)
 
@@ -126,9 +128,10 @@ class DeviceTally:
         """Count the cases of both, which are on one device."""
         if type(other) is not DeviceTally or other.kind != self.kind:
             raise InputError(
-                f"A DeviceTally adds to another of the same type of score, "
+                "A DeviceTally adds to another of the same type of score, "
                 f"{self.kind}; found {getattr(other, 'kind', type(other).__name__)}. "
-                f"Tallies of the host add to any: type .to_host() or .bin(100_000)."
+                "Tallies of the host add to any.",
+                example=PythonCode(".to_host() or .bin(100_000)"),
             )
         same_device(self.pos, other.pos)
 

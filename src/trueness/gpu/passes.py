@@ -23,7 +23,7 @@ import numpy as np
 from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.records import Estimate
 from trueness.calibration.proper_scores import brier as host_brier
 from trueness.calibration.proper_scores import log_loss as host_log_loss
@@ -90,8 +90,10 @@ def auc(
     _options.choice(method, AUC_METHODS, "method")
     if method not in ("newcombe", "bootstrap"):
         raise InputError(
-            f"method={method!r} needs the tally on the host. Type at_most=100_000 for "
-            f'bins, or method="newcombe".'
+            f"The method {method!r} needs the tally on the host. On a device there are "
+            "bins (option at_most), or another method.",
+            option="method",
+            example="newcombe",
         )
     level = _options.fraction(level, "level")
     found = area_of(data.lib, data.neg, data.pos)
@@ -383,8 +385,9 @@ def answer_on_device(
         return answer_with_limits(analysis, (x.bin(BINS), *rest), options)
     size = 8 * x.n / 1e9
     raise InputError(
-        f"{name} needs the tally on the host: {x.n:,} cases, up to {size:.1f} GB. "
-        f"Type at_most=100_000 for bins with limits, or tally(y, s).to_host()."
+        f"{name} needs the tally on the host: {x.n:,} cases, up to {size:.1f} GB. Bins "
+        "have bounds of the exact answer.",
+        example=PythonCode("at_most=100_000 for bins, or tally(y, s).to_host()"),
     )
 
 

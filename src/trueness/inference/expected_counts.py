@@ -163,7 +163,7 @@ def notes_on_expected_labels(tally: Tally) -> list[str]:
     if reference is None or not math.isfinite(_error_of_mean(tally, labels)):
         notes.append(
             "The map does not know its own error, so there is no interval. "
-            'calibrate(..., method="pooled-bins") fits one that does.'
+            "The method pooled-bins fits one that does."
         )
     if reference is not None:
         notes.append(_note_on_reference(reference))

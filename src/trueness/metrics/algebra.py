@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from trueness._core.arrays import BLOCK, Array, blocks
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.imports import handler
 from trueness.metrics.confusion import Confusion
 
@@ -99,8 +99,10 @@ class Metric:
         forms = self.function, self.ratio, self.terms, self.exact
         if all(form is None for form in forms):
             raise InputError(
-                f"A metric needs a function of a Confusion; {self.name!r} has none. "
-                f"Type Metric({self.name!r}, lambda c: c.tp / (c.tp + c.fn))."
+                f"A metric needs a function of a Confusion; {self.name!r} has none.",
+                example=PythonCode(
+                    f"Metric({self.name!r}, lambda c: c.tp / (c.tp + c.fn))"
+                ),
             )
 
     @property
@@ -372,7 +374,7 @@ def _as_float(value: Fraction) -> float:
     except OverflowError:
         raise InputError(
             "The numbers in this formula exceed 1.8e308, the largest floating-point "
-            "number. Type smaller ones."
+            "number. Choose smaller ones."
         ) from None
 
 
@@ -493,8 +495,9 @@ class Constraint:
     def __bool__(self) -> bool:
         """Refuse ``0.1 <= fpr <= 0.2``, of which Python would keep one half only."""
         raise InputError(
-            f"'{self!r}' is a constraint, neither true nor false. For two bounds pass "
-            f"two constraints: [recall >= 0.8, recall <= 0.9]."
+            f"'{self!r}' is a constraint, neither true nor false. Two bounds are two "
+            "constraints.",
+            example=PythonCode("[recall >= 0.8, recall <= 0.9]"),
         )
 
 

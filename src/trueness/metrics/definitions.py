@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness.metrics.algebra import (
     Coefficients,
     Metric,
@@ -167,8 +167,10 @@ def _count(name: str, question: str, weights: Coefficients) -> Metric:
 def _two_cuts_only(c: Confusion) -> Any:
     raise InputError(
         "defer and deferred count cases between two thresholds, and a single "
-        'threshold has none. Type trueness.best_thresholds(t, minimize="cost(fp=1, '
-        'fn=10, defer=0.3)").'
+        "threshold has none.",
+        example=PythonCode(
+            'trueness.best_thresholds(t, minimize="cost(fp=1, fn=10, defer=0.3)")'
+        ),
     )
 
 
@@ -283,13 +285,13 @@ def _prices(
     prices = (_options.real_number(fp, "fp"), _options.real_number(fn, "fn"))
     if min(prices) < 0 or (max(prices) == 0 and not others):
         raise InputError(
-            f"{what} needs costs of zero or more, one of them above zero; found "
-            f"fp={fp:g}, fn={fn:g}."
+            f"{what} needs costs of zero or more, one of them above zero; found {fp:g} "
+            f"for fp and {fn:g} for fn."
         )
     if max(prices) > 1e100:  # sums of more would leave floating point
         raise InputError(
-            f"{what} needs costs of at most 1e100; found fp={fp:g}, fn={fn:g}. Divide "
-            "all of them by the same number."
+            f"{what} needs costs of at most 1e100; found {fp:g} for fp and {fn:g} for "
+            "fn. Divide all of them by the same number."
         )
     return prices
 

@@ -78,8 +78,10 @@ def constraint(text: str | Constraint) -> Constraint:
         return text
     if isinstance(text, Metric):
         raise InputError(
-            f"A constraint needs a bound; found the metric {text!r} alone. "
-            f'Type "{text!r} >= 0.9".'
+            f"A constraint needs a bound, such as '{text!r} >= 0.9'; found the metric "
+            f"{text!r} alone.",
+            option="subject_to",
+            example=f"{text!r} >= 0.9",
         )
     reader = _Reader(_text(text, "A constraint"))
     left = reader.sum()
@@ -108,29 +110,33 @@ def _check_percentage(constraint: Constraint, text: str) -> None:
     if max(map(abs, constraint.metric.range)) <= 1:
         return
     raise InputError(
-        f"Cannot read {text!r}: a percentage is a bound for a share, and "
-        f"{constraint.metric!r} is not one. Type a plain number, or "
-        "'flagged_rate <= 5%' for a share of all cases."
+        f"Cannot read {text!r}: a percentage is a bound for a proportion, and "
+        f"{constraint.metric!r} is not one. Write a plain number, or 'flagged_rate <= "
+        "5%' for a proportion of all cases."
     )
 
 
 def constraints(values: object) -> tuple[Constraint, ...]:
     """Read one constraint or any number of them."""
-    several = one_or_more(values, BOUNDS, '["recall >= 0.9"]')
+    several = one_or_more(values, "subject_to", CONSTRAINTS, ["recall >= 0.9"])
     return tuple(map(constraint, several))
 
 
-BOUNDS = "subject_to must be constraints"
+CONSTRAINTS = "constraints"
 
 
-def one_or_more(values: object, needed: str, example: str) -> tuple[Any, ...]:
+def one_or_more(
+    values: object, option: str, needed: str, example: list[str]
+) -> tuple[Any, ...]:
     """Take one metric or constraint, or any number of them, as several."""
     if isinstance(values, (str, Constraint, Metric)):
         return (values,)
     if is_several(values):
         return tuple(values)
     raise InputError(
-        f"{needed}; found {described(values)}. Type {needed.split()[0]}={example}."
+        f"{option} must be {needed}; found {described(values)}.",
+        option=option,
+        example=example,
     )
 
 

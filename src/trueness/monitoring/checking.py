@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness._core.checks.words import described, is_several
 from trueness._core.numbers import level_text
 from trueness.counts.answers import of_counts, refuse
@@ -120,8 +120,8 @@ def check(
         requirements = [requirements]
     if not is_several(requirements):
         raise InputError(
-            f"Requirements are sentences; found {described(requirements)}. "
-            f'Type ["auc >= 0.8"].'
+            f"Requirements are sentences; found {described(requirements)}.",
+            example=PythonCode('["auc >= 0.8"]'),
         )
     kinds = (Tally, Panel, Attempts)
     of_columns = {} if groups is None else groups
@@ -141,9 +141,9 @@ def check(
         baseline = reduce(add, old.values()) if old else baseline
     if not isinstance(data, kinds):
         raise InputError(
-            f"check needs a tally, a panel or a mapping from group to one of these; "
-            f"found {described(data)}. Type trueness.check(trueness.tally(y, score), "
-            f"...)."
+            "check needs a tally, a panel or a mapping from group to one of these; "
+            f"found {described(data)}.",
+            example=PythonCode("trueness.check(trueness.tally(y, score), ...)"),
         )
     tests = isinstance(data, Tally) and holds_tests(data)
     required = [
@@ -218,12 +218,16 @@ def check_all(
     """
     if _options.fraction(level, "level") <= 0.5:
         raise InputError(
-            f"level must be above 0.5, since a verdict that is wrong more often than "
-            f"not is none; found {level:g}. Type level=0.95."
+            "level must be above 0.5, since a verdict that is wrong more often than "
+            f"not is none; found {level:g}.",
+            option="level",
+            example=0.95,
         )
     _options.choice(adjust, ("holm", "none"), "adjust")
     if not required:
-        raise InputError('A check needs requirements; found none. Type ["auc >= 0.8"].')
+        raise InputError(
+            "A check needs requirements, such as 'auc >= 0.8'; found none."
+        )
     against = contradiction(required)
     if against is not None:
         first, second = (str(required[k]) for k in against)
@@ -263,8 +267,9 @@ def _groups(
     if held is not None:
         return {f"{r.by}={g}": cases for g, cases in held.items()}
     raise InputError(
-        f"{r} needs groups. Pass a mapping from group to tally, as "
-        f"trueness.tally(frame, label=..., score=..., by={r.by or 'group'!r}) gives."
+        f"{r} needs groups, a mapping from group to tally.",
+        option="by",
+        example=r.by or "COLUMN",
     )
 
 
@@ -460,7 +465,7 @@ def _beyond(claim: Claim, alpha: float, way: int) -> bool:
         i = claim.limits(alpha)
     except NotEnoughCases as err:
         where = f"In {claim.group.replace('=', ' = ', 1)}: " if claim.group else ""
-        raise NotEnoughCases(f"{where}{err}") from None
+        raise err.rephrased(message=f"{where}{err.message}") from None
     return i.low > claim.bound if claim.side * way > 0 else i.high < claim.bound
 
 

@@ -116,7 +116,7 @@ def watch(
         if asked_for.next_site:
             raise InputError(
                 "A watch looks at the cases that come, and not at the next site; "
-                f"found {asked_for}. Type trueness.check for it."
+                f"found {asked_for}. A check looks at sites."
             )
         metric = str(asked_for.metric)
         threshold = asked_for.threshold  # type: ignore[assignment]  # read below
@@ -225,8 +225,8 @@ def _continued(held: dict[str, Any]) -> Watch:
         return _check_question(Watch(held["about"], held["state"], groups))
     except InputError as err:
         raise InputError(
-            f"The file holds a watch that cannot go on: {err} Restore it from a copy, "
-            "or begin a new watch in another file."
+            f"The file holds a watch that cannot go on: {err.message} Restore it from "
+            "a copy, or begin a new watch in another file."
         ) from None
 
 
@@ -239,12 +239,16 @@ def _check_question(watch: Watch) -> Watch:
     kind = kind_of(metric)
     if (metric == "prevalence") != has_judges:
         raise InputError(
-            'A watch on prevalence needs judges=["a", "b"], the columns of their '
-            "verdicts; other watches take none."
+            "A watch on prevalence needs judges, the columns of their verdicts; other "
+            "watches take none.",
+            option="judges",
+            example=["a", "b"],
         )
     if kind.proportion and about["threshold"] is None:
         raise InputError(
-            f"{metric} needs a threshold: which scores are flagged? Type threshold=0.5."
+            f"{metric} needs a threshold: which scores are flagged?",
+            option="threshold",
+            example=0.5,
         )
     if metric == "scores" and about["by"] is not None:
         raise InputError("Watch scores of each group with a baseline of its own.")

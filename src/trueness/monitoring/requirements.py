@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import combinations
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, nearest
@@ -161,11 +161,11 @@ def requirement(given: object) -> Requirement:
         given = _from_fields(given)
     if not isinstance(given, Requirement):
         raise InputError(
-            f"A requirement is a sentence or a table of fields; found "
-            f'{described(given)}. Type "auc >= 0.8" or "recall >= 0.9 at 0.3".'
+            "A requirement is a sentence, such as 'auc >= 0.8' or 'recall >= 0.9 at "
+            f"0.3', or a table of fields; found {described(given)}."
         )
     for mistake in _mistakes(given):
-        raise InputError(mistake)
+        raise InputError(mistake.sentence, option=mistake.field)
     return given
 
 
@@ -211,8 +211,8 @@ def _from_text(text: str) -> dict[str, Any]:
     if not found:
         raise InputError(
             f"Cannot read the requirement {described(text)}: a metric, >= or <=, and a "
-            "number were needed, and after at a number or a .json file. "
-            f'Type "auc >= 0.8" or "recall >= 0.9 at 0.3".'
+            "number were needed, and after at a number or a .json file. Examples: "
+            "'auc >= 0.8', 'recall >= 0.9 at 0.3'."
         )
     given: dict[str, Any] = {k: v for k, v in found.groupdict().items() if v}
     if "next_site" in given:
@@ -224,8 +224,8 @@ def _from_text(text: str) -> dict[str, Any]:
         )
     if len(sign) == 1 and Requirement(given["metric"]).is_fact:
         raise InputError(
-            f"{described(text)} is counted and not estimated: say whether the bound "
-            f"itself belongs. Type {sign}= and a number."
+            f"{described(text)} is counted and not estimated: does the bound itself "
+            f"belong to it? Write {sign}= and a number."
         )
     side = "at_least" if sign.startswith(">") else "at_most"
     given[side] = _share(given.pop("bound"))
@@ -240,7 +240,9 @@ def _from_fields(given: Mapping[str, Any]) -> Requirement:
             known = f".{nearest(str(name), FIELDS)} Known fields: {', '.join(FIELDS)}."
             meant = f"; write {_OTHER_WORDS.get(name)} = {given[name]!r}."
             hint = meant if name in _OTHER_WORDS else known
-            raise InputError(f"A requirement has no field {described(name)}{hint}")
+            raise InputError(
+                f"A requirement has no field {described(name)}{hint}", option=str(name)
+            )
     if "metric" not in given:
         raise InputError(
             'A requirement needs metric = "auc" or another; found the fields '
@@ -281,13 +283,21 @@ def _typed(name: str, kind: str, value: Any) -> Any:
     lowest = {_SHARE: 0.0, _LEVEL: 0.5}.get(kind, math.inf)
     if (plain and lowest < value < 1) or value in CHOICES.get(name, ()):
         return value
-    raise InputError(f"{name} must be {kind}; found {described(value)}.")
+    raise InputError(f"{name} must be {kind}; found {described(value)}.", option=name)
 
 
-def _mistakes(requirement: Requirement) -> Iterator[str]:
+class _Mistake(NamedTuple):
+    """The field of a requirement that cannot be meant, and why."""
+
+    field: str
+    sentence: str
+
+
+def _mistakes(requirement: Requirement) -> Iterator[_Mistake]:
     """Say what cannot be meant, first things first."""
     if all(getattr(requirement, name) is None for name in _BOUNDS):
-        yield f"{requirement.metric} needs a bound. Give one of {', '.join(_BOUNDS)}."
+        names = ", ".join(_BOUNDS)
+        yield _Mistake("metric", f"{requirement.metric} needs a bound, one of {names}.")
 
     yield from _mistakes_about_judges(requirement)
     yield from _mistakes_about_whole_files(requirement)
@@ -298,23 +308,31 @@ def _mistakes(requirement: Requirement) -> Iterator[str]:
     yield from _mistakes_about_partial_areas(requirement)
 
 
-def _mistakes_about_judges(r: Requirement) -> Iterator[str]:
+def _mistakes_about_judges(r: Requirement) -> Iterator[_Mistake]:
     """Say what a rate from judges cannot go with."""
     if r.judges and r.metric != "prevalence":
-        yield f"judges are for prevalence; found metric {described(r.metric)}."
+        yield _Mistake(
+            "judges", f"judges are for prevalence; found metric {described(r.metric)}."
+        )
     if r.judges and (r.by or r.gap_at_most is not None or r.not_worse_than):
-        yield (
+        yield _Mistake(
+            "judges",
             "A rate from judges is required with at_least or at_most, of all cases; "
-            "leave out by, gap_at_most and not_worse_than."
+            "leave out by, gap_at_most and not_worse_than.",
         )
     if r.labelled is not None and not r.judges:
-        yield 'labelled goes with judges = ["a", "b"]; leave it out.'
+        yield _Mistake(
+            "labelled", 'labelled goes with judges = ["a", "b"]; leave it out.'
+        )
     if r.labelled not in (None, *_LABELLED):
         known = ", ".join(f'"{word}"' for word in _LABELLED)
-        yield f"labelled must be one of {known}; found {described(r.labelled)}."
+        yield _Mistake(
+            "labelled",
+            f"labelled must be one of {known}; found {described(r.labelled)}.",
+        )
 
 
-def _mistakes_about_whole_files(r: Requirement) -> Iterator[str]:
+def _mistakes_about_whole_files(r: Requirement) -> Iterator[_Mistake]:
     """Say which words do not go with a number that is counted in the whole file."""
     refused = ("gap_at_most", "not_worse_than") if r.is_fact else ()
     if r.metric == "missing_scores":
@@ -322,77 +340,96 @@ def _mistakes_about_whole_files(r: Requirement) -> Iterator[str]:
 
     for name in refused:
         if getattr(r, name) is not None:
-            yield (
+            yield _Mistake(
+                name,
                 f"{name} does not go with {r.metric}, which is counted in the whole "
-                "file; give at_least or at_most."
+                "file; give at_least or at_most.",
             )
 
 
-def _mistakes_about_thresholds(r: Requirement) -> Iterator[str]:
+def _mistakes_about_thresholds(r: Requirement) -> Iterator[_Mistake]:
     """Say where a threshold is missing, or where there is none to give."""
     _, _, depends_on_threshold = _range(r.metric)
     if r.threshold is not None and not depends_on_threshold:
-        yield f"{r.metric} does not depend on a threshold; leave out {r.threshold}."
+        yield _Mistake(
+            "threshold",
+            f"{r.metric} does not depend on a threshold; leave out {r.threshold}.",
+        )
     if r.threshold is None and depends_on_threshold and not r.next_site:
-        yield (
+        yield _Mistake(
+            "threshold",
             f"{r.metric} needs a threshold: which scores are flagged? Give threshold, "
-            f'or write "{r.metric} >= 0.9 at 0.5".'
+            f'or write "{r.metric} >= 0.9 at 0.5".',
         )
 
 
-def _mistakes_about_bounds(r: Requirement) -> Iterator[str]:
+def _mistakes_about_bounds(r: Requirement) -> Iterator[_Mistake]:
     """Say which bounds are outside of the metric's range, or exclude each other."""
     low, high, _ = _range(r.metric)
-    for _, bound, _ in r.bounds():
+    for _, bound, side in r.bounds():
         if not low <= bound <= high:
-            yield (
+            yield _Mistake(
+                "at_least" if side > 0 else "at_most",
                 f"{r.metric} lies between {low:g} and {high:g}; the bound {bound:g} "
-                f"is outside that range.{percent_hint(bound, high)}"
+                f"is outside that range.{percent_hint(bound, high)}",
             )
 
     lower = r.at_least
     upper = r.at_most
     if lower is not None and upper is not None and lower > upper:
-        yield f"{r.metric} cannot be at_least {lower:g} and at_most {upper:g}."
+        yield _Mistake(
+            "at_most", f"{r.metric} cannot be at_least {lower:g} and at_most {upper:g}."
+        )
 
 
-def _mistakes_about_margins(r: Requirement) -> Iterator[str]:
+def _mistakes_about_margins(r: Requirement) -> Iterator[_Mistake]:
     """Say what a gap between groups or a margin lacks."""
     if r.gap_at_most is not None and not r.by:
-        yield f"gap_at_most of {r.metric} needs groups. Give by as well."
+        yield _Mistake(
+            "gap_at_most", f"gap_at_most of {r.metric} needs groups. Give by as well."
+        )
     if r.margin and r.not_worse_than is None:
-        yield "margin goes with not_worse_than; leave it out, or give both."
+        yield _Mistake(
+            "margin", "margin goes with not_worse_than; leave it out, or give both."
+        )
 
     low, high, _ = _range(r.metric)
     width = high - low
     for name, size in (("margin", r.margin), ("gap_at_most", r.gap_at_most)):
         if size is not None and not 0 <= size <= width:
-            yield (
+            yield _Mistake(
+                name,
                 f"{name} must be between 0 and {width:g}, the range of "
-                f"{r.metric}; found {size:g}.{percent_hint(size, width)}"
+                f"{r.metric}; found {size:g}.{percent_hint(size, width)}",
             )
 
 
-def _mistakes_about_partial_areas(r: Requirement) -> Iterator[str]:
+def _mistakes_about_partial_areas(r: Requirement) -> Iterator[_Mistake]:
     """Say what is wrong with the false positive rates of a partial AUC."""
     if r.fpr is None:
         return
     if r.metric != "partial_auc":
-        yield f"fpr goes with partial_auc; {r.metric} has none."
+        yield _Mistake("fpr", f"fpr goes with partial_auc; {r.metric} has none.")
     if not 0 <= r.fpr[0] < r.fpr[1] <= 1:
-        yield f"fpr must rise, from 0 to 1; found {list(r.fpr)}. Write [0, 0.1]."
+        yield _Mistake(
+            "fpr", f"fpr must rise, from 0 to 1; found {list(r.fpr)}. Write [0, 0.1]."
+        )
 
 
-def _mistakes_about_next_site(r: Requirement) -> Iterator[str]:
+def _mistakes_about_next_site(r: Requirement) -> Iterator[_Mistake]:
     """Say what cannot be required of a site that was not seen."""
     if not r.next_site:
         return
     if r.is_fact or r.judges:
-        yield f"{r.metric} is not predicted for the next site; leave next_site out."
+        yield _Mistake(
+            "next_site",
+            f"{r.metric} is not predicted for the next site; leave next_site out.",
+        )
     if r.gap_at_most is not None or r.not_worse_than is not None:
-        yield (
+        yield _Mistake(
+            "next_site",
             "The next site is required with at_least or at_most; leave out gap_at_most "
-            "and not_worse_than."
+            "and not_worse_than.",
         )
 
 
@@ -413,11 +450,13 @@ def known_metric(name: str, others: Iterable[str], unknown: str) -> Metric:
         return metric(name)
     except InputError as err:
         if isinstance(name, str) and not re.fullmatch(r"\w+", name):
-            raise InputError(f"metric {described(name)}: {err}") from None
+            message = f"metric {described(name)}: {err.message}"
+            raise err.rephrased(message=message, option="metric") from None
         names = [*others, *known_names()]
         raise InputError(
             f"{unknown.format(described(name))}{nearest(name, names)} "
-            f"Known: {', '.join(names)}."
+            f"Known: {', '.join(names)}.",
+            option="metric",
         ) from None
 
 
@@ -448,8 +487,8 @@ def read_contract(path: str | Path) -> Contract:
     file = Path(path)
     if not file.is_file():
         raise InputError(
-            f"There is no contract {path}. To write a first one from your data, type "
-            f"trueness check --init predictions.parquet."
+            f"There is no contract {path}. The command trueness check --init "
+            "predictions.parquet writes a first one from data."
         )
     try:
         text = file.read_text(encoding="utf-8-sig")  # some editors put a mark first
@@ -474,7 +513,8 @@ def read_contract(path: str | Path) -> Contract:
         except InputError as err:
             named = re.compile(rf"\s*\[*\s*{re.escape(key)}\b")
             at = next((k for k, line in enumerate(lines, 1) if named.match(line)), 0)
-            raise InputError(f"{path}{f', line {at}' if at else ''}: {err}") from None
+            line = f", line {at}" if at else ""
+            raise InputError(f"{path}{line}: {err.message}", option=key) from None
     required = _required(held.pop("require", None), lines, file)
     return Contract(required, path=str(path), **held)
 
@@ -499,8 +539,8 @@ def _required(given: object, lines: list[str], file: Path) -> tuple[Requirement,
         try:
             found.append(requirement(one))
         except InputError as err:
-            at = _line_of(lines, starts[k], one, str(err))
-            raise mistake(k, at, str(err)) from None
+            at = _line_of(lines, starts[k], err.option)
+            raise mistake(k, at, err.message) from None
     against = contradiction(found)
     if against is not None:
         j, k = against
@@ -509,14 +549,11 @@ def _required(given: object, lines: list[str], file: Path) -> tuple[Requirement,
     return tuple(found)
 
 
-def _line_of(lines: list[str], start: int, one: object, message: str) -> int:
-    """Find the line of the field that a message speaks of, or of its table."""
+def _line_of(lines: list[str], start: int, field: str | None) -> int:
+    """Find the line of a field of the table that starts here, or of the table."""
     for number, line in enumerate(lines[start:] if start else (), start + 1):
         if re.match(r"\s*\[", line):
             break
-        key = line.partition("=")[0].strip()
-        if isinstance(one, dict) and key in one:
-            named = repr(one[key]) in message or repr(key) in message
-            if named or message.startswith(f"{key} "):
-                return number
+        if line.partition("=")[0].strip() == field:
+            return number
     return start

@@ -195,6 +195,6 @@ def _notes_on_bins(current_cases: Array, bins: int, number: int) -> tuple[str, .
     if empty:
         notes.append(
             f"Bins without a case of the current sample: {empty}. The index is "
-            "infinite. Type fewer bins, such as bins=5."
+            "infinite. Use fewer bins, such as 5."
         )
     return tuple(notes)

@@ -87,13 +87,18 @@ def counted(
         given = (None, found) if scores_only and plain else batch
         count: Any = panel if judges else tally
         found = count(*given, **{**words, **columns})
-    if isinstance(found, Mapping) != (by is not None):
+    if isinstance(found, Mapping) and by is None:
         raise InputError(
-            "A batch of this watch has no groups; found some. To watch each group, "
-            'begin a watch with by="site".'
-            if by is None
-            else f"This watch is by {by!r}: a batch is a mapping from group to tally, "
-            "or a frame with that column."
+            "A batch of this watch has no groups; found some. Begin another watch for "
+            "the groups.",
+            option="by",
+            example="COLUMN",
+        )
+    if by is not None and not isinstance(found, Mapping):
+        raise InputError(
+            f"This watch is by {by!r}: a batch is a mapping from group to tally, or a "
+            "frame with that column.",
+            option="by",
         )
     if by is not None:
         return found
@@ -206,8 +211,8 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise InputError(f"{file} is not the state of a watch.")
     if version > VERSION:
         raise InputError(
-            f"{file} was written by a newer Trueness. Upgrade with pip install -U "
-            "trueness."
+            f"{file} was written by a newer Trueness. Upgrade it (pip install -U "
+            "trueness)."
         )
     if wrong := _wrong(held):
         raise InputError(

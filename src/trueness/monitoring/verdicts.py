@@ -332,7 +332,9 @@ def _of_metric(name: str, t: Tally, threshold: float, level: float) -> Interval:
     if e is None:
         raise InputError(
             f"{name} depends on the prevalence, which a case-control sample does not "
-            "show. Say which one is meant: prevalence=0.01."
+            "show. State the prevalence that is meant.",
+            option="prevalence",
+            example=0.01,
         )
     cells: Any = m.ratio.under if m.ratio and m.ratio.under else (1, 1, 1, 1)
     told = _KINDS.get(tuple(bool(k) for k in cells), "labelled")
@@ -384,9 +386,9 @@ def paired_limits(
         ask = partial(compare, a, measure.ask)
     else:
         raise InputError(
-            f"{name} is not compared case by case; use auc, brier or a metric at a "
-            "threshold, of attempts pass_rate, or pass the baseline as a file of its "
-            "own (unpaired)."
+            f"{name} is not compared case by case; auc, brier, metrics at a threshold "
+            "and, of attempts, pass_rate are. A baseline in a file of its own is "
+            "compared unpaired."
         )
     pairs = cache(lambda alpha: ask(level=1 - 2 * alpha).pairs)
     return lambda alpha: _interval(pairs(alpha)[0].difference, a)

@@ -15,7 +15,7 @@ from typing import Any, final
 
 import numpy as np
 
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described
 from trueness._core.records import Record
 from trueness.counts.values import Panel, Tally
@@ -264,9 +264,11 @@ class Watch:
         """
         if len(batch) not in (1, 2):
             raise InputError(
-                f"update takes one batch; found {len(batch)} arguments. Type "
-                'w.update(y_true, y_score), w.update(frame, label="y", score="p") or '
-                "w.update(tally)."
+                f"update takes one batch; found {len(batch)} arguments.",
+                example=PythonCode(
+                    'w.update(y_true, y_score), w.update(frame, label="y", '
+                    'score="p") or w.update(tally)'
+                ),
             )
         if not isinstance(name, str | None):
             raise InputError(f"The name of a batch is text; found {described(name)}.")

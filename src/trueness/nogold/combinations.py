@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Array, Floats, blocks
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import places
 from trueness._core.records import Estimate, Record, brief, shown
 from trueness.calibration.field_rules import check_names
@@ -62,8 +62,8 @@ class LogicMap(Map):
         if gone.any():
             raise InputError(
                 f"A logical combination needs every vote; missing at {places(gone)} "
-                "rows. Type panel.observed(), or use post.probability, which allows "
-                "missing votes."
+                "rows. The probability of each case allows missing votes.",
+                example=PythonCode("panel.observed(), or post.probability"),
             )
         power = 2.0 ** np.arange(len(self.names))
         patterns = self.cells.reshape(-1, len(self.names))

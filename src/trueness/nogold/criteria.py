@@ -226,10 +226,11 @@ def read_criterion(criterion: str | Metric) -> Criterion:
         chosen_metric = metric(criterion)
     except InputError as err:
         similar = nearest(criterion, [*CRITERIA, *METRICS])
-        reason = f"found {described(criterion)}.{similar}" if similar else str(err)
+        reason = similar or f" {err.message}"
         raise InputError(
-            f"criterion must be one of {listing(tuple(CRITERIA))}, or a metric; "
-            f"{reason}"
+            f"criterion must be one of {listing(tuple(CRITERIA))}, or a metric; found "
+            f"{described(criterion)}.{reason}",
+            option="criterion",
         ) from None
     return _criterion_of_metric(chosen_metric)
 

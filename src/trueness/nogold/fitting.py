@@ -230,7 +230,7 @@ def _notes_on_swapped_classes(parameters: Mapping[str, Floats]) -> list[str]:
         f"The two classes are interchanged in {100 * swapped:.0f} % of the draws "
         "(label switching): there the classifiers, taken together, are worse than "
         "chance, and 'positive' means 'negative'. Means over all draws are "
-        "meaningless; pass ordered=True or an informative prior."
+        "meaningless; an order constraint or an informative prior prevents this."
     ]
 
 
@@ -482,7 +482,7 @@ def _evidence(log_bayes_factor: float) -> str:
     )
 
 
-OR_INDEPENDENT = ', or, if errors are known to be independent, pass dependence="none"'
+OR_INDEPENDENT = ", or set dependence to 'none' if errors are known to be independent"
 NOT_IDENTIFIED = (
     "Not identified: votes alone do not determine prevalence and accuracies, because "
     "classifiers may make the same errors. Label some cases (50 at random are a good "

@@ -227,10 +227,10 @@ def _checked_half_width(half_width: object) -> float:
     checked = _options.fraction(half_width, "half_width")
     if checked >= 0.5:
         raise InputError(
-            f"half_width must lie below 0.5, as a rate lies between 0 and 1; found "
+            "half_width must lie below 0.5, as a rate lies between 0 and 1; found "
             f"{checked:g}. It is 0.05 for plus or minus 5 points.",
             option="half_width",
-            example="0.05",
+            example=0.05,
         )
     return checked
 

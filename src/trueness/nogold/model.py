@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import betainc, betaln, ndtr, ndtri
 
 from trueness._core.arrays import Array, Floats, blocks
-from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness._core.checks.options import choice, positive_number
 from trueness._core.checks.words import listing, nearest
 from trueness.counts.values import Panel
@@ -97,10 +97,10 @@ def read_patterns(data: Panel | Mapping[str, Panel]) -> Patterns:
     together: Panel = sum(panels.values())  # type: ignore[assignment]
     if np.isfinite([only_value(column) for column in together.rows.T]).all():
         raise NotEnoughCases(
-            "latent_class learns from disagreement; here each of "
+            "A latent class model learns from disagreement; here each of "
             f"{listing(together.names)} gives the same vote to all of its "
-            f"{together.n:,} cases. Choose other thresholds with "
-            "panel.vote, or use other cases."
+            f"{together.n:,} cases. Choose other thresholds, or other cases.",
+            example=PythonCode("panel.vote(thresholds)"),
         )
     at = {row.tobytes(): j for j, row in enumerate(together.rows)}
     counts = np.zeros((3, len(panels), len(together)))
@@ -114,16 +114,16 @@ def _checked_panels(panels: Mapping[Any, Any]) -> dict[str, Panel]:
     """Pass on panels of 0/1 votes of at least two classifiers on the same names."""
     if not panels:
         raise InputError(
-            'latent_class needs at least one population; found none. Type {"site": '
-            "panel}."
+            "latent_class needs at least one population; found none.",
+            example=PythonCode('{"site": panel}'),
         )
     for name, panel in panels.items():
         where = f" in population {name!r}" if len(panels) > 1 else ""
         if not isinstance(panel, Panel):
             raise InputError(
-                f"latent_class needs a Panel of votes, or a mapping from population to "
-                f"Panel; found {type(panel).__name__}{where}. Type "
-                f'trueness.panel(None, {{"a": a, "b": b}}).'
+                "latent_class needs a Panel of votes, or a mapping from population to "
+                f"Panel; found {type(panel).__name__}{where}.",
+                example=PythonCode('trueness.panel(None, {"a": a, "b": b})'),
             )
         if len(panel.names) < 2:
             raise InputError(
@@ -138,10 +138,10 @@ def _checked_panels(panels: Mapping[Any, Any]) -> dict[str, Panel]:
         for column_name, column in zip(panel.names, panel.rows.T, strict=True):
             if other_votes(column).size:
                 raise InputError(
-                    f"latent_class needs votes of 0 and 1; {column_name!r} has "
+                    f"A latent class model needs votes of 0 and 1; {column_name!r} has "
                     f"{listing(other_votes(column))}{where}. Make 0 and 1 of scores "
-                    f"first, with a threshold for each. Type "
-                    f"panel.vote({{{column_name!r}: 0.5, ...}})."
+                    "first, with a threshold for each.",
+                    example=PythonCode(f"panel.vote({{{column_name!r}: 0.5, ...}})"),
                 )
             if np.isnan(column).all():
                 raise NotEnoughCases(
@@ -320,7 +320,9 @@ def read_model(patterns: Patterns, given: object, ordered: bool) -> LatentModel:
                 raise InputError(
                     f"The prior of {name!r} is impossible with the order constraint: "
                     f"only {share:.2g} of it has sensitivity >= 1 - specificity. Are "
-                    "positive and negative swapped? Otherwise pass ordered=False."
+                    "positive and negative swapped?",
+                    option="ordered",
+                    example=False,
                 )
     return model
 

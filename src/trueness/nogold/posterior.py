@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from trueness._core.arrays import Array, Floats, blocks
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described, listing
 from trueness._core.figures import html_table
 from trueness._core.imports import required
@@ -342,9 +342,9 @@ def vote_rows(rows: ArrayLike, names: Sequence[str]) -> Floats:
         )
     if other_votes(votes).size:
         raise InputError(
-            f"Votes must be 0, 1 or NaN; found {listing(other_votes(votes))}. "
-            "Make 0 and 1 of scores first, with a threshold for each. Type "
-            "panel.vote(...)."
+            f"Votes must be 0, 1 or NaN; found {listing(other_votes(votes))}. Make 0 "
+            "and 1 of scores first, with a threshold for each.",
+            example=PythonCode("panel.vote(...)"),
         )
     return votes
 
@@ -359,12 +359,15 @@ def which_population(
         return list(known).index(name)
     if len(known) == 1:
         raise InputError(
-            f"These votes are of one population without a name; found population="
-            f"{described(name)}. Leave it out."
+            "These votes are of one population without a name; found population "
+            f"{described(name)}. Leave it out.",
+            option="population",
         )
     raise InputError(
-        f"Say which population is meant: population= one of {listing(known)}, or "
-        f"prevalence=...; found {described(name)}."
+        "Which population is meant? Name it, or state a prevalence; found "
+        f"{described(name)}.",
+        option="population",
+        choices=known,
     )
 
 
@@ -372,11 +375,12 @@ def latent_posterior(post: Any, what: str, most: float = np.inf) -> None:
     """Stop when this is not what latent_class gives, or a table would not end."""
     if not hasattr(post, "draws") or not hasattr(post, "probability"):
         raise InputError(
-            f"{what} needs a posterior; found {type(post).__name__}. Type "
-            f"trueness.{what}(trueness.latent_class(panel))."
+            f"{what} needs a posterior; found {type(post).__name__}.",
+            example=PythonCode(f"trueness.{what}(trueness.latent_class(panel))"),
         )
     if len(post.names) > most:
         raise InputError(
             f"This is possible for up to {most} classifiers; found {len(post.names)}. "
-            f"trueness.best_combination takes any number."
+            "The best combination is found for any number.",
+            example=PythonCode("trueness.best_combination(post)"),
         )

@@ -15,7 +15,7 @@ import numpy as np
 
 from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness._core.numbers import level_text, p_is, percent
 from trueness._core.records import Estimate, Record
 from trueness.counts.answers import of_panel
@@ -175,17 +175,20 @@ def prevalence(
         return _without_labels(panel, level, rng)
     if labelled is None:
         raise InputError(
-            f"prevalence needs to know how the {panel.n_pos + panel.n_neg:,} labelled "
-            'cases were chosen; the data do not show it. Type labelled="random", '
-            '"by verdict" or "by truth".'
+            f"How were the {panel.n_pos + panel.n_neg:,} labelled cases chosen? The "
+            "data do not show it.",
+            option="labelled",
+            choices=("random", "by verdict", "by truth"),
         )
     _options.choice(labelled, _verdicts.LABELLED, "labelled")
     found = panel.n_pos, panel.n_neg, panel.n_unknown
     if labelled == "by truth" and min(found) == 0:
         raise NotEnoughCases(
             "Labels that were chosen by truth need positives, negatives and cases "
-            "without a label; found {:,}, {:,} and {:,}. Were the labels drawn at "
-            'random? Then type labelled="random".'.format(*found)
+            f"without a label; found {found[0]:,}, {found[1]:,} and {found[2]:,}. Were "
+            "the labels drawn at random?",
+            option="labelled",
+            example="random",
         )
     x, effect = _worth(panel, labelled, level)
     both = None
@@ -269,7 +272,7 @@ def _notes(panel: Panel, labelled: str, judges: Mapping[str, Judge]) -> tuple[st
     said = {
         "The labelled cases do not look like a random sample: their verdicts differ "
         f"from those of the other cases ({p_is(at_random)}). If they were chosen by "
-        'what the judges said, pass labelled="by verdict".': at_random < DOUBT,
+        "what the judges said, set labelled to 'by verdict'.": at_random < DOUBT,
         "No rate explains these verdicts: among cases without a label a yes is more "
         "common than among labelled positives, or less common than among labelled "
         f"negatives ({p_is(outside)}). Do the labelled cases come from another "
@@ -314,8 +317,9 @@ def _without_labels(panel: Panel, level: float, rng: Rng) -> Rate:
             f"Without labels, the rate cannot be determined from {len(kept)} "
             f"judge{'s' if len(kept) > 1 else ''}: any rate is possible with suitable "
             "accuracies. Label some cases at random (50 are a good start), or "
-            "add judges that do not share their errors. With a prior type "
-            "trueness.latent_class(panel, prior=...)."
+            "add judges that do not share their errors. A latent class model can have "
+            "a prior.",
+            example=PythonCode("trueness.latent_class(panel, prior=...)"),
         )
     effect = _verdicts.design_effect(panel, None, level)
     patterns = read_patterns(panel.without_clusters() if effect > 1 else panel)

@@ -16,7 +16,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness._core.checks.words import described, listing, nearest
 from trueness._core.records import Estimate, Record
 from trueness.comparison.results import holm
@@ -111,8 +111,9 @@ def compare_prevalence(
     """
     if not isinstance(data, Mapping) or len(data) < 2:
         raise InputError(
-            f"compare_prevalence needs a mapping of at least two systems; found "
-            f'{described(data)}. Type {{"system A": panel_a, "system B": panel_b}}.'
+            "compare_prevalence needs a mapping of at least two systems; found "
+            f"{described(data)}.",
+            example=PythonCode('{"system A": panel_a, "system B": panel_b}'),
         )
     level, rng = _options.fraction(level, "level"), _options.generator(rng)
     panels = {str(n): panel_of_verdicts(p) for n, p in data.items()}
@@ -122,14 +123,17 @@ def compare_prevalence(
         panels = {n: p[[k for k in p.names if k != item]] for n, p in panels.items()}
         if any(p.clusters is not None for p in panels.values()):
             raise InputError(
-                "item= pairs answers that occur once; these are repeats, in clusters. "
-                "Leave one of item= and cluster= out."
+                "item pairs answers that occur once; these are repeats, in clusters. "
+                "Leave one of item and cluster out.",
+                option="item",
             )
         together = set.intersection(*(set(i.tolist()) for i, _, _ in items.values()))
         if not together:
             raise NotEnoughCases(
-                "No item was answered by all systems, so the systems cannot be paired. "
-                "Do all systems use the same item numbers? Otherwise leave item= out."
+                "No item was answered by all systems, so the systems cannot be "
+                "paired. Do all systems use the same item numbers? Otherwise leave "
+                "item out.",
+                option="item",
             )
     each = {
         n: prevalence(p, labelled=labelled, level=level, rng=rng)
@@ -154,7 +158,7 @@ def compare_prevalence(
 
 APART = (
     "The systems are assumed to have answered different items. If they answered the "
-    "same items, pass item=, which usually makes the intervals narrower."
+    "same items, pairing by item usually makes the intervals narrower."
 )
 
 
@@ -168,7 +172,8 @@ def _correlation(
     if labelled is None or any(p.n_pos + p.n_neg == 0 for p in panels.values()):
         raise InputError(
             "Pairing by item needs labels in every system; without labels it is not "
-            "known which answers are right. Leave item= out, or label some cases."
+            "known which answers are right. Leave item out, or label some cases.",
+            option="item",
         )
     ids = np.unique(np.concatenate([i for i, _, _ in items.values()]))
     each = np.zeros((len(panels), ids.size))
@@ -217,9 +222,10 @@ def _items(name: str, panel: Panel, item: str) -> tuple[Floats, Array, Array]:
     """Give the item of each row, its row in a panel of the judges, and its counts."""
     if item not in panel.names:
         raise InputError(
-            f"item= names the column of each panel that says which item a case is "
-            f"about; {name!r} has only {listing(panel.names)}, not {item!r}."
-            f"{nearest(item, panel.names)}"
+            "item names the column of each panel that says which item a case is "
+            f"about; {name!r} has only {listing(panel.names)}, not "
+            f"{item!r}.{nearest(item, panel.names)}",
+            option="item",
         )
     judges = [n for n in panel.names if n != item]
     if not judges:
@@ -235,9 +241,10 @@ def _items(name: str, panel: Panel, item: str) -> tuple[Floats, Array, Array]:
     cases = np.bincount(at, counts.sum(axis=1))
     if cases.max() > 1:
         raise InputError(
-            f"Each item must occur once in each system; item "
+            "Each item must occur once in each system; item "
             f"{number[cases.argmax()]:g} occurs {cases.max():.0f} times in {name!r}. "
-            f"Compare one answer per item, or leave item= out."
+            "Compare one answer per item, or leave item out.",
+            option="item",
         )
     rows = panel.rows[:, [panel.names.index(n) for n in judges]]
     place = {row.tobytes(): j for j, row in enumerate(panel[judges].rows)}

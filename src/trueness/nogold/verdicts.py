@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import chdtrc, ndtr
 
 from trueness._core.arrays import Array, Floats
-from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness._core.records import Estimate, Record
 from trueness.counts.clusters import Clusters
 from trueness.counts.values import Panel, Tally
@@ -61,9 +61,9 @@ def panel_of_verdicts(data: object) -> Panel:
         data = Panel(["judge"], rows, neg=data.neg, pos=data.pos, unknown=data.unknown)
     if not isinstance(data, Panel):
         raise InputError(
-            f"prevalence needs a Panel of verdicts, or the Tally of one judge; found "
-            f"{type(data).__name__}. Type trueness.panel(labels, "
-            f'{{"judge": verdicts}}).'
+            "prevalence needs a Panel of verdicts, or the Tally of one judge; found "
+            f"{type(data).__name__}.",
+            example=PythonCode('trueness.panel(labels, {"judge": verdicts})'),
         )
     if data.n == 0:
         raise NotEnoughCases("prevalence needs cases; the panel is empty.")
@@ -183,7 +183,8 @@ def design_effect(panel: Panel, influence: Floats | None, level: float) -> float
     if clusters.number < 2:
         raise NotEnoughCases(
             "All cases are in one cluster, so nothing shows how clusters differ. Is "
-            "cluster= the right column?"
+            "it the right column?",
+            option="cluster",
         )
     if influence is None:
         return _mean_design_effect(panel, clusters)

@@ -27,7 +27,7 @@ from typing import (
     get_type_hints,
 )
 
-from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness._core.checks.options import takes_them
 from trueness._core.checks.words import described as value_in_words
 from trueness._core.figures import FigureData, TitledFigure, described
@@ -159,10 +159,9 @@ def _titled(figure: Shown, title: str) -> TitledFigure:
 def _check_axes(name: str, ax: object) -> None:
     if ax is not None and not hasattr(ax, "plot"):
         raise InputError(
-            f"plots.{name} draws on axes of matplotlib with ax=; found "
-            f"{value_in_words(ax)}. Type fig, ax = matplotlib.pyplot.subplots() and "
-            "pass ax=ax, or leave ax out for new axes.",
-            option="ax",
+            f"plots.{name} draws on axes of matplotlib; found {value_in_words(ax)}. "
+            "Leave ax out for new axes.",
+            example=PythonCode("fig, ax = matplotlib.pyplot.subplots()"),
         )
 
 
@@ -236,6 +235,7 @@ def named(x: Source) -> dict[str, Tally]:
             "found none."
         )
     raise InputError(
-        f"A figure needs a tally, a panel or a mapping from name to tally; found "
-        f"{type(x).__name__}. Type trueness.tally(y_true, y_score)."
+        "A figure needs a tally, a panel or a mapping from name to tally; found "
+        f"{type(x).__name__}.",
+        example=PythonCode("trueness.tally(y_true, y_score)"),
     )

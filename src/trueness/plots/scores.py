@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueness._core.checks import cases as _cases
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.figures import (
     POINTS,
     Axis,
@@ -311,8 +311,10 @@ def calibration_maps(
     """
     if not maps:
         raise InputError(
-            "calibration_maps needs a mapping from name to map; type "
-            'calibration_maps({"platt": trueness.calibrate(t, method="platt")}, t).'
+            "calibration_maps needs a mapping from name to map.",
+            example=PythonCode(
+                'calibration_maps({"platt": trueness.calibrate(t, method="platt")}, t)'
+            ),
         )
     _cases.some_labels(t, "calibration_maps")
     return calibration.map_figure(maps, t.labelled(), bins)

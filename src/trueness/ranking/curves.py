@@ -16,7 +16,7 @@ import numpy as np
 from trueness._core.arrays import Array, Floats, blocks
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.figures import few_points, largest_distance
 from trueness._core.records import Estimate, TwoAxes
 from trueness._core.solvers import concave_corners
@@ -240,7 +240,11 @@ def simplify(
     """
     _check_curve(curve, "simplify", "trueness.roc(t), points=200")
     if points is None and tolerance is None:
-        raise InputError("simplify needs points=200 or tolerance=0.001, or both.")
+        raise InputError(
+            "simplify needs a number of points or a tolerance, or both.",
+            option="points",
+            example=200,
+        )
     max_points = 2**62
     if points is not None:
         max_points = _options.whole_number(points, "points", at_least=2)
@@ -253,9 +257,10 @@ def simplify(
     moved = largest_distance(curve.x, height, kept)
     if tolerance is not None and moved > allowed:
         raise InputError(
-            f"{max_points:,} points cannot keep the curve within "
-            f"tolerance={tolerance:g}; they move it by {moved:.2g}. Allow more points "
-            "or a larger tolerance."
+            f"{max_points:,} points cannot keep the curve within the tolerance "
+            f"{tolerance:g}; they move it by {moved:.2g}. Allow more points or a "
+            "larger tolerance.",
+            option="points",
         )
     return replace(
         curve,
@@ -274,7 +279,8 @@ def _check_curve(
         return
     passed = getattr(curve, "axes", type(curve).__name__)
     raise InputError(
-        f"{function} needs a curve; found {passed}. Type {function}({example})."
+        f"{function} needs a curve; found {passed}.",
+        example=PythonCode(f"{function}({example})"),
     )
 
 
@@ -412,14 +418,17 @@ def _read_part(
     if max_fpr is not None:
         if fpr is not None:
             raise InputError(
-                "partial_auc was given fpr= and max_fpr=, which mean the same. Leave "
-                "one of them out."
+                "fpr and max_fpr mean the same, and both were given. Leave one of "
+                "them out.",
+                option="max_fpr",
             )
         fpr = (0.0, _options.fraction(max_fpr, "max_fpr", ends="(]"))
     if fpr is None and tpr is None:
         raise InputError(
-            "partial_auc needs a part of the curve; found none. Type fpr=(0, 0.1), "
-            "tpr=(0.9, 1) or both."
+            "A partial AUC needs a part of the curve, a range of fpr, of tpr or of "
+            "both; found none.",
+            option="fpr",
+            example=(0, 0.1),
         )
 
     plain = _PartOfPlane(_range(fpr, "fpr"), _range(tpr, "tpr"), shift=0.0, factor=1.0)
@@ -432,9 +441,10 @@ def _on_mcclish_scale(part: _PartOfPlane) -> _PartOfPlane:
     chance = float(_area_inside(diagonal, diagonal, part.fpr, part.tpr).area[0])
     if part.area - chance <= _MIN_WIDTH * part.area:
         raise InputError(
-            "corrected=True compares with a random classifier, which in this part "
+            "The corrected area compares with a random classifier, which in this part "
             "of the ROC plane is as good as an ideal one. Leave corrected out, or "
-            "choose a part that reaches above the diagonal."
+            "choose a part that reaches above the diagonal.",
+            option="corrected",
         )
     factor = 0.5 / (part.area - chance)
     return part._replace(shift=0.5 - factor * chance, factor=factor)
@@ -462,7 +472,8 @@ def _range(value: Range | None, rate: str) -> Range:
     if high - low < _MIN_WIDTH:
         raise InputError(
             f"{rate} must be at least {_MIN_WIDTH:g} wide; found ({low!r}, {high!r}). "
-            "For the rate at one threshold see trueness.roc."
+            "The ROC curve has the rate at one threshold.",
+            option=rate,
         )
     return low, high
 

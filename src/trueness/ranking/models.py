@@ -243,18 +243,17 @@ def fit_binormal(data: Tally, *, level: float = 0.95) -> BinormalFit:
     neg, pos = _bins_of_scores(labelled)
     if neg.size < 4:
         raise NotEnoughCases(
-            "fit_binormal needs classes that overlap at several scores; here one or "
+            "A binormal fit needs classes that overlap at several scores; here one or "
             f"two thresholds describe all {labelled.n_pos:,} positives and "
-            f"{labelled.n_neg:,} negatives. trueness.auc gives the area without a "
-            "model."
+            f"{labelled.n_neg:,} negatives. The empirical AUC needs no model."
         )
     try:
         maximum = _maximize_likelihood(neg, pos)
     except np.linalg.LinAlgError:
         raise NotEnoughCases(
-            f"fit_binormal found no best curve: with {labelled.n_pos:,} positives and "
-            f"{labelled.n_neg:,} negatives in this order the likelihood increases "
-            "without bound. trueness.auc gives the area without a model."
+            f"The binormal fit found no best curve: with {labelled.n_pos:,} positives "
+            f"and {labelled.n_neg:,} negatives in this order the likelihood increases "
+            "without bound. The empirical AUC needs no model."
         ) from None
     if not maximum.converged:
         warnings.warn(

@@ -182,7 +182,11 @@ def plan_auc_difference(
     prevalence = _options.fraction(prevalence, "prevalence")
     level = _options.fraction(level, "level")
     if half_width is not None and power is not None:
-        raise InputError("plan_auc_difference needs one goal: half_width= or power=.")
+        raise InputError(
+            "plan_auc_difference needs one goal: a half_width or a power.",
+            option="power",
+            example=0.8,
+        )
     if half_width is None and first == second:
         raise InputError(
             f"plan_auc_difference needs two AUCs that differ; both are {first:g}. No "
@@ -341,7 +345,9 @@ def _read_goal(
     one_goal = (half_width is None) != (null is None)
     if not one_goal or (power is not None and null is None):
         raise InputError(
-            f"{function} needs one goal: half_width=0.03, or null=0.75 with power=0.9."
+            f"{function} needs one goal: a half_width, or a null value with a power.",
+            option="half_width",
+            example=0.03,
         )
     if half_width is not None:
         return math.nan, _narrow_enough(half_width)
@@ -355,8 +361,9 @@ def _read_goal(
     wanted_power = 0.9 if power is None else _options.fraction(power, "power")
     if wanted_power <= 1 - level:
         raise InputError(
-            f"power={wanted_power:g} is below the level of the test; any sample has "
-            "more."
+            f"The power {wanted_power:g} is below the level of the test; any sample "
+            "has more.",
+            option="power",
         )
     return null_value, _powerful_enough(wanted_power)
 
@@ -372,8 +379,10 @@ def _part_of_cases(
 
     if recall is None:
         raise InputError(
-            "plan_rate of precision needs the recall that is expected, which says "
-            "how many cases will be flagged. Type recall=0.8."
+            "A plan for precision needs the recall that is expected, which says how "
+            "many cases will be flagged.",
+            option="recall",
+            example=0.8,
         )
     flagged = prevalence * _options.fraction(recall, "recall") / value
     if flagged >= 1:

@@ -214,7 +214,9 @@ def reader_study(
     endpoint = choose_endpoint(metric, threshold)
     if covariance == "gallas" and fixed is not None:
         raise InputError(
-            'covariance="gallas" is for random readers and cases; leave fixed= out.'
+            "The covariance of Gallas is for random readers and cases; leave fixed "
+            "out.",
+            option="fixed",
         )
     _check_clusters(readings, covariance)
     model = fit_model(readings, endpoint, covariance)
@@ -306,9 +308,8 @@ def _check_clusters(readings: Readings, covariance: str) -> None:
         return
     if covariance not in ("jackknife", "delong"):
         raise InputError(
-            f'covariance="{covariance}" is for independent cases; found cluster=.',
+            f"The covariance {covariance!r} is for independent cases; found clusters.",
             option="covariance",
-            choices=("jackknife", "delong"),
             example="jackknife",
         )
     fewest = min(readings.numbers_of_units)
@@ -325,7 +326,9 @@ def _check_enough_readers(model: ReaderModel, fixed: str | None) -> None:
     if fixed != "readers" and fewest < 2:
         raise NotEnoughCases(
             "Random readers need at least two readers with each treatment; found "
-            f'{fewest}. Type fixed="readers" for a result about these readers alone.'
+            f"{fewest}. With fixed readers the result is about these readers alone.",
+            option="fixed",
+            example="readers",
         )
 
 
@@ -576,8 +579,8 @@ def _notes_on_readers(
         if reference != BEHRENS_FISHER and fixed is None:
             notes.append(
                 "Tests of so few readers reject too often where readers differ much in "
-                "what a treatment does for them. Type "
-                'reference="behrens-fisher" for tests that keep their level.'
+                "what a treatment does for them. Tests with the reference "
+                "behrens-fisher keep their level."
             )
     if fixed == "readers":
         notes.append(
@@ -626,8 +629,8 @@ def _notes_on_intervals(
     if _margin_tests_err(model, endpoint, reference) and not math.isnan(margin):
         notes.append(
             "With fewer than 4 readers, or above 0.9, tests against a margin reject "
-            "too often: those of 5 % erred in up to 9 % of simulated studies. Type "
-            'reference="logit" for tests that keep their level.'
+            "too often: those of 5 % erred in up to 9 % of simulated studies. Tests "
+            "with the reference logit keep their level."
         )
     if endpoint.name == "auc" and model.means.max() < 0.5:
         notes.append("All treatments are below one half. Do high scores mean positive?")

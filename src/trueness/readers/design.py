@@ -195,8 +195,8 @@ def _check_equal_lengths(columns: Mapping[str, Array]) -> None:
 
     sizes = ", ".join(f"{role} {len(values):,}" for role, values in columns.items())
     raise InputError(
-        f"Every reading needs one value in each column; found {sizes}. Pass "
-        "columns of the same length."
+        f"Every reading needs one value in each column; found {sizes}. Columns must "
+        "have the same length."
     )
 
 
@@ -262,8 +262,10 @@ def _read_labels(values: Array, positive: object) -> Array:
     labels = np.unique(values).tolist()
     if not set(labels) <= {0, 1}:
         raise InputError(
-            f"Labels must be 0 and 1; found {listing(labels, 5)}. Say which one is "
-            f'positive: positive="diseased".'
+            f"Labels must be 0 and 1; found {listing(labels, 5)}. Which one is "
+            "positive?",
+            option="positive",
+            choices=labels,
         )
     return np.asarray(values == 1)
 

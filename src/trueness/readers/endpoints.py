@@ -37,14 +37,18 @@ def choose_endpoint(metric: Metric | str, threshold: float | None) -> Endpoint:
     """Return the AUC, or a metric at a threshold, as an endpoint."""
     if isinstance(metric, str) and metric.lower() in ("auc", "roc_auc"):
         if threshold is not None:
-            raise InputError("The AUC has no threshold; leave threshold= out.")
+            raise InputError(
+                "The AUC has no threshold; leave it out.",
+                option="threshold",
+            )
         return AUC
 
     chosen = read_metric(metric)
     if threshold is None:
         raise InputError(
-            f'metric={metric!r} needs a threshold. Type threshold=3 for "positive '
-            'when the score is at least 3".'
+            f"{metric} needs a threshold: from which score on is a reading positive?",
+            option="threshold",
+            example=3,
         )
     return _metric_at_threshold(chosen, _options.real_number(threshold, "threshold"))
 
@@ -116,7 +120,9 @@ def _metric_at_threshold(metric: Metric, threshold: float) -> Endpoint:
     def no_kernel(positives: Floats, negatives: Floats) -> Floats:
         raise InputError(
             "Other covariances than the jackknife's are for the AUC, recall and "
-            f'specificity; found {name}. Type covariance="jackknife".'
+            f"specificity; found {name}.",
+            option="covariance",
+            example="jackknife",
         )
 
     kernels = {"recall": recall_kernel, "specificity": specificity_kernel}

@@ -11,7 +11,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described, is_several
 from trueness._core.numbers import percent
 from trueness._core.records import Record
@@ -100,8 +100,10 @@ def plan_readers(
     detectable = _detectable_difference(difference, margin)
     if not isinstance(data, ReaderStudy):
         raise InputError(
-            f"plan_readers needs a study, the answer of trueness.reader_study; found "
-            f"{described(data)}."
+            f"plan_readers needs a study that was analysed; found {described(data)}.",
+            example=PythonCode(
+                "trueness.plan_readers(trueness.reader_study(...), difference=0.05)"
+            ),
         )
     pilot = _read_pilot(data)
     estimated_variance = _reader_variance(pilot)
@@ -154,8 +156,10 @@ def _detectable_difference(difference: float | None, margin: float | None) -> fl
     """Return how far the truth is from what is to be excluded."""
     if difference is None and margin is None:
         raise InputError(
-            "plan_readers needs the difference to be found. Type difference=0.05, or "
-            "margin=0.05 for a test of non-inferiority."
+            "A plan needs the difference to be detected, or a margin for a test of "
+            "non-inferiority.",
+            option="difference",
+            example=0.05,
         )
     distance = 0.0
     if difference is not None:
@@ -326,14 +330,16 @@ def _group_number(study: ReaderStudy, groups: int | None, n_readers: int) -> int
     number = _options.whole_number(groups, "groups", at_least=1)
     if number > n_readers:
         raise InputError(
-            f"{n_readers} readers cannot be divided into {number} groups. Type a "
-            f"smaller number of groups, or more readers."
+            f"{n_readers} readers cannot be divided into {number} groups. Choose fewer "
+            "groups, or more readers.",
+            option="groups",
         )
     if no_common_cases and number < n_readers:
         raise InputError(
             "No two readers of this study share a case, so it does not show how alike "
-            "their errors on the same cases are. Leave groups= out: each reader then "
-            "has cases of their own."
+            "their errors on the same cases are. Leave groups out: each reader then "
+            "has cases of their own.",
+            option="groups",
         )
     return number
 

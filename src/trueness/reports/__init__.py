@@ -246,8 +246,10 @@ def check_name(path: str | os.PathLike[str]) -> None:
     name = Path(os.fsdecode(path))
     if name.suffix.lower() not in ("", ".html", ".htm"):
         raise InputError(
-            f"The report is an HTML page, so the name {name} would be misleading. Type "
-            f'"{name.with_suffix(".html")}"; a browser prints it to a PDF file.'
+            f"The report is an HTML page, so its name must end in .html; found {name}. "
+            "A browser prints it to a PDF file.",
+            option="path",
+            example=str(name.with_suffix(".html")),
         )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import columns as _columns
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import listing
 from trueness._core.imports import lazy_import
 from trueness.calibration.maps import Formula, Map
@@ -77,13 +77,15 @@ def apply(
     """
     if not isinstance(map, Map):
         raise InputError(
-            f"apply needs a fitted map, as trueness.calibrate or trueness.fidel gives; "
-            f'found {type(map).__name__}. Type trueness.apply(frame, map, score="p").'
+            "apply needs a fitted map, of a calibrator or a combiner; found "
+            f"{type(map).__name__}.",
+            example=PythonCode('trueness.apply(frame, map, score="p")'),
         )
     if not is_frame(data):
         raise InputError(
-            f"apply needs a frame; found {type(data).__name__}. For arrays type "
-            f"map(scores), for a tally tally.map(map)."
+            f"apply needs a frame; found {type(data).__name__}. A map itself takes "
+            "arrays, and a tally takes the map.",
+            example=PythonCode("map(scores), or tally.map(map)"),
         )
     opened = open_frame(data)
     names = opened.collect_schema().names()
@@ -91,7 +93,9 @@ def apply(
     new = name or (f"{inputs[0]}_calibrated" if score is not None else "combined")
     if new in names:
         raise InputError(
-            f"The frame has a column {new!r} already; choose another name=."
+            f"The frame has a column {new!r} already; choose another name for the new "
+            "one.",
+            option="name",
         )
     if opened.implementation.is_dask():  # block by block, as pandas
         return data.map_partitions(partial(apply, map=map, score=score, name=new))
@@ -129,13 +133,15 @@ def _inputs(map: Map, column: str | None, names: Sequence[str]) -> list[str]:
     several = inputs_of(map)
     if column is not None and several is not None:
         raise InputError(
-            f"{type(map).__name__} reads the columns {listing(several)}; leave "
-            f"out column=."
+            f"{type(map).__name__} reads the columns {listing(several)}; leave column "
+            "out.",
+            option="column",
         )
     if column is None and several is None:
         raise InputError(
-            f"Name the score column: trueness.apply(frame, map, column). The frame has "
-            f"{listing(names, 12)}."
+            "Which column holds the scores?",
+            option="column",
+            choices=names,
         )
     wanted = [column] if several is None else list(several)
     return [_columns.column(str(c), names, "column") for c in wanted]

@@ -18,7 +18,7 @@ import numpy as np
 
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import Infeasible, InputError
-from trueness._core.checks.words import described, listing, nearest
+from trueness._core.checks.words import described, nearest
 from trueness._core.records import Answer, Record, apart
 from trueness.calibration.errors import calibration_error
 from trueness.calibration.lines import calibration_line
@@ -73,7 +73,7 @@ from trueness.threshold.prevalences import prevalence_of_use
 
 _ONLY_BETWEEN = (
     "The scores were counted in bins, and thresholds between them were tried; "
-    "trueness.exact_threshold(frame, ...) tries all."
+    "exact_threshold tries all."
 )
 NOT_KNOWN = "not known: each bin was taken at its lowest score"
 
@@ -136,7 +136,8 @@ def answer_with_limits(
     try:
         answer = analysis(*args, **options)
     except Infeasible as err:
-        raise Infeasible(f"{err} {_ONLY_BETWEEN}") from None
+        message = f"{err.message} {_ONLY_BETWEEN}"
+        raise err.rephrased(message=message) from None
     given = signature(analysis).bind(*args, **options)
     given.apply_defaults()
     t: Tally = args[0]
@@ -329,8 +330,10 @@ def bounds(statistic: Any, data: Tally, **options: Any) -> Any:
         return _metric_bounds(data, read_metric(statistic), **options)
     if not isinstance(name, str) or name not in BOUNDED:
         raise InputError(
-            f"bounds knows {listing(BOUNDED, 20)}, and any metric with "
-            f"threshold=; found {described(name)}.{nearest(name, list(BOUNDED))}"
+            f"bounds takes some statistics by name, and any metric at a threshold; "
+            f"found {described(name)}.{nearest(name, list(BOUNDED))}",
+            option="statistic",
+            choices=BOUNDED,
         )
     refuse(data, name)
     ask, attach = unwrap(BOUNDED[name][0]), BOUNDED[name][1]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described
 from trueness._core.imports import required
 from trueness.calibration.maps import Map
@@ -111,8 +111,9 @@ def sql(
     else:
         if by is not None and by.lower() in COLUMNS:
             raise InputError(
-                f"by={by!r} is also the name of a column of counts. Rename it in a "
-                "view."
+                f"The groups {by!r} have the name of a column of counts. Rename it in "
+                "a view.",
+                option="by",
             )
         said = (
             "How many negatives, positives and unknowns showed each score?",
@@ -313,7 +314,11 @@ def _kind(names: Names, positive: object, to: str) -> tuple[str, bool]:
     label = names.get("label")
     if label is None:
         if positive is not None:
-            raise InputError("positive= needs labels; name their column with label=.")
+            raise InputError(
+                "A positive label needs labels; name their column.",
+                option="label",
+                example="COLUMN",
+            )
         every = " ".join(["CASE", *parts, "ELSE 'unknown' END"])
         return (every, True) if parts else ("'unknown'", False)
     missing = f"{label} IS NULL"
@@ -425,12 +430,13 @@ def _applied(
         said = ("What does the score mean as a probability?",)
     else:
         raise InputError(
-            f"apply= needs a fitted map or a rule; found {described(what)}."
+            f"A query applies a fitted map or a rule; found {described(what)}.",
+            option="apply",
         )
     for role, name in names.items():
         if name.strip('"').lower() == new_column:
             raise InputError(
-                f"{role}={new_column!r} is also the name of the new column. Rename it "
+                f"{role} {new_column!r} is also the name of the new column. Rename it "
                 "in a view.",
                 option=role,
             )
@@ -448,9 +454,9 @@ def _rule(rule: Rule, score: str, group: str | None) -> str:
     """Write a rule of these columns; its cuts and groups stay values."""
     if rule.groups and group is None:
         raise InputError(
-            "This rule has a threshold for each group; name the column of the "
-            "groups with by=.",
+            "This rule has a threshold for each group; name the column of the groups.",
             option="by",
+            example="COLUMN",
         )
     glot = required("sqlglot", "sql")
     columns = {"score": score, "group": group or "group"}
@@ -465,9 +471,11 @@ def _map(map: Map, score: str) -> str:
     if formula is None or formula_length(formula) > _LONGEST:
         raise InputError(
             f"A query needs a map of one score with at most {_LONGEST:,} steps; a "
-            f"{type(map).__name__} is none. Fit another one, for example by "
-            f'trueness.calibrate(t, method="beta"), or type trueness.apply where the '
-            f"rows can be read."
+            f"{type(map).__name__} is none. Fit another one, or apply it where the "
+            "rows can be read.",
+            example=PythonCode(
+                'trueness.calibrate(t, method="beta"), or trueness.apply(frame, map)'
+            ),
         )
     glot = required("sqlglot", "sql")
 

@@ -21,7 +21,6 @@ from trueness._core.arrays import Ints
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import listing
 from trueness._core.imports import lazy_import
 from trueness._core.records import Record, apart
 from trueness.counts.answers import refuse
@@ -284,7 +283,9 @@ def _first(
     """Count into bins; up to ``whole`` rows of a lazy frame score by score at once."""
     began = perf_counter()
     at_most = _options.whole_number(at_most, "at_most", at_least=1)
-    why = "It halves bins of counts. A tally without at_most= is exact, and takes them."
+    why = (
+        "It halves bins of counts. A tally that is not binned is exact, and takes them."
+    )
     words = ("weight", "cluster", "unlabelled")
     refuse(frame, "An exact answer", dict.fromkeys(words, why))
     if _looks_up(frame):
@@ -301,8 +302,9 @@ def _first(
         return ScoreSource(known, {}, None, [known.n], began), bins
     if score is None or label is None:
         raise InputError(
-            'Name the columns of the frame: label="y", score="p". It has '
-            f"{listing(lazy.collect_schema().names(), 12)}."
+            "Which columns hold the labels and the scores?",
+            option="label",
+            choices=lazy.collect_schema().names(),
         )
     names = engines.wanted_columns(lazy, {"label": label, "score": score})
     rows = engines.by_role(lazy, names)

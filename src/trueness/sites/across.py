@@ -304,13 +304,12 @@ def across_sites(
 
 def _read_sites(data: object) -> dict[str, Any]:
     """Return the sites by name, all of one kind."""
-    example = 'trueness.across_sites(frame, "auc", label="y", score="p", site="s")'
     if not isinstance(data, Mapping) or not data:
         raise InputError(
-            "across_sites needs a mapping from site to counts, or data with site=; "
-            f"found {described(data)}. Type {example}.",
+            "A mapping from site to counts, or data with the column of the sites, is "
+            f"needed; found {described(data)}.",
             option="site",
-            example=example,
+            example="COLUMN",
         )
     by_site = {str(name): counts for name, counts in data.items()}
     for name, counts in by_site.items():

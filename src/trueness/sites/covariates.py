@@ -20,7 +20,7 @@ from typing import final
 import numpy as np
 
 from trueness._core.arrays import Floats
-from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness._core.checks.words import described, listing
 from trueness._core.numbers import p_is, percent
 from trueness._core.records import Estimate, Record
@@ -178,7 +178,7 @@ def read_covariate(
             "covariate must be a mapping from site to a number or a group; found "
             f"{described(covariate)}.",
             option="covariate",
-            example="{'A': 2019, 'B': 2021}",
+            example=PythonCode('{"A": 2019, "B": 2021}'),
         )
 
     name = "covariate"

@@ -177,8 +177,8 @@ def summary_roc(
     counts = _study_counts([tables[name] for name in usable])
     if method == "binomial" and counts.lacks_a_kind:
         raise NotEnoughCases(
-            "The binomial model needs wrong and correct verdicts of each class; in all "
-            'studies together one kind is missing. Type method="normal".',
+            "The binomial model needs wrong and correct verdicts of each class; in "
+            "all studies together one kind is missing.",
             option="method",
             example="normal",
         )
@@ -210,9 +210,10 @@ def _read_tables(data: object, threshold: float | None) -> dict[str, Cut]:
     """Return the cases of each site on both sides of the threshold."""
     if not isinstance(data, Mapping) or not data:
         raise InputError(
-            "summary_roc needs a mapping from site to counts, or data with site=; "
-            f'found {described(data)}. Type trueness.read_studies("studies.csv").',
+            "A mapping from site to counts, or data with the column of the sites, is "
+            f"needed; found {described(data)}.",
             option="site",
+            example="COLUMN",
         )
     cuts = {}
     for name, tally in data.items():

@@ -179,7 +179,6 @@ def read_measure(
         "A measure is a name, a metric or a function of counts; found "
         f"{described(measure)}.",
         option="measure",
-        choices=STATISTICS,
         example="auc",
     )
 
@@ -188,8 +187,7 @@ def _check_no_threshold(name: str, threshold: float | None) -> None:
     if threshold is None:
         return
     raise InputError(
-        f"{name} does not depend on a threshold; found threshold={threshold:g}. Leave "
-        "it out.",
+        f"{name} does not depend on a threshold; found {threshold:g}. Leave it out.",
         option="threshold",
     )
 
@@ -284,7 +282,7 @@ def verdict_threshold(tally: Tally, name: str, threshold: float | None) -> float
         f"{name} needs a threshold: which scores are flagged? Found scores from "
         f"{tally.score[-1]:g} to {tally.score[0]:g}.",
         option="threshold",
-        example="0.5",
+        example=0.5,
     )
 
 

@@ -237,10 +237,10 @@ def read_claim(
     form = _form_of_constraint(constraint, TWO_CUTS)
     if form is None:
         raise InputError(
-            f"A guarantee needs a bound on a mean or a quotient of means, such as a "
-            f"share of cases (recall, fpr, precision, accuracy, f1), a cost per case, "
-            f"or a weighted sum of recall and fpr; found {constraint!r}. For other "
-            f"metrics see trueness.validate_threshold.",
+            "A guarantee needs a bound on a mean or a quotient of means; found "
+            f"{constraint!r}. Examples are proportions of cases (recall, fpr, "
+            "precision, accuracy, f1) and a cost per case. For other metrics a "
+            "threshold is validated.",
             option="subject_to",
         )
     # two cuts let all four counts vary; those below the lower one are the rest

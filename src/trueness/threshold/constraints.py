@@ -22,7 +22,7 @@ from trueness._core.arrays import Array
 from trueness._core.checks.errors import InputError
 from trueness.metrics.algebra import Constraint, Metric, as_fraction
 from trueness.metrics.confusion import Confusion
-from trueness.metrics.grammar import BOUNDS, known_names, one_or_more
+from trueness.metrics.grammar import CONSTRAINTS, known_names, one_or_more
 from trueness.metrics.grammar import constraint as read_constraint
 from trueness.metrics.grammar import metric as read_metric
 
@@ -184,10 +184,13 @@ def read_scoped_constraints(
     if subject_to is None:
         return ()
     if scopes is SIDES:
-        example, read_one = '["defer <= 0.1"]', _read_sided
+        example = ["defer <= 0.1"]
+        read_one = _read_sided
     else:
-        example, read_one = '["recall_gap <= 0.1"]', _read_grouped
-    return tuple(read_one(c) for c in one_or_more(subject_to, BOUNDS, example))
+        example = ["recall_gap <= 0.1"]
+        read_one = _read_grouped
+    constraints = one_or_more(subject_to, "subject_to", CONSTRAINTS, example)
+    return tuple(read_one(constraint) for constraint in constraints)
 
 
 def _read_sided(given: ConstraintLike) -> ScopedConstraint:
@@ -225,7 +228,7 @@ def _check_group_bound(scoped: ScopedConstraint, text: str) -> None:
         sign, words = (">=", "at least") if bounded_from_below else ("<=", "at most")
         raise InputError(
             f"{scoped.name} can only be required to be {words} a number; found "
-            f"{text!r}. Type {scoped.name} {sign} {constraint.bound:g}.",
+            f"{text!r}.",
             option="subject_to",
             example=f"{scoped.name} {sign} {constraint.bound:g}",
         )
@@ -283,8 +286,8 @@ def read_objective(
     is_default = isinstance(maximize, str) and maximize == DEFAULT_OBJECTIVE
     if maximize is not None and not is_default:
         raise InputError(
-            f"Type maximize or minimize, not both; found {maximize!r} and "
-            f"{minimize!r}. For two objectives see trueness.pareto.",
+            f"An objective is maximized or minimized, not both; found {maximize!r} and "
+            f"{minimize!r}. Two objectives have a Pareto front.",
             option="maximize",
         )
     shown = read_metric(minimize)

@@ -344,7 +344,7 @@ def decision_curve(
     )
 
 
-_CALIBRATE = "Turn them into probabilities first: t.map(trueness.calibrate(t))."
+_CALIBRATE = "Calibrate them first, so that they are probabilities."
 
 
 def _prevalence_with_ends(

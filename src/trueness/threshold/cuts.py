@@ -225,10 +225,11 @@ def expected_cuts(tally: Tally, prevalence: float | None, auc: float | None) -> 
 
     if not (tally.n_pos and tally.n_neg) and tally.n_unknown:
         raise InputError(
-            f'method="fermi-dirac" needs auc= and prevalence= when not all is '
-            f"labelled; there are {tally.n_pos:,} positives, {tally.n_neg:,} negatives"
-            f" and {tally.n_unknown:,} unknowns. Type auc=0.8, prevalence=0.1.",
+            "The method fermi-dirac needs the AUC and the prevalence when not all "
+            f"cases are labelled; there are {tally.n_pos:,} positives, {tally.n_neg:,} "
+            f"negatives and {tally.n_unknown:,} unknowns.",
             option="auc",
+            example=0.8,
         )
     _cases.both_classes(tally, 'best_threshold with method="fermi-dirac"')
     labelled = tally.labelled()
@@ -243,10 +244,10 @@ def _cuts_expected_without_labels(
 ) -> Cuts:
     if prevalence is None:
         raise InputError(
-            'method="fermi-dirac" with auc= needs prevalence= too, the share of '
-            "positives among the cases. Type prevalence=0.1.",
+            "The method fermi-dirac with a given AUC also needs the prevalence, the "
+            "proportion of positives among the cases.",
             option="prevalence",
-            example="0.1",
+            example=0.1,
         )
     law = fermi_dirac(n=tally.n, prevalence=prevalence, auc=auc)
     expected = _expected_counts(law, tally.pos + tally.neg + tally.unknown)

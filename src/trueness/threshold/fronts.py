@@ -163,15 +163,14 @@ def _read_directed_metrics(
     for option, given in options.items():
         if given is None:
             continue
-        needed = f"{option} must be metrics or their names in a list"
-        for name in one_or_more(given, needed, '["recall", "f1"]'):
+        needed = "metrics or their names in a list"
+        for name in one_or_more(given, option, needed, ["recall", "f1"]):
             wanted.append(_with_direction(read_metric(name), option))
     if len(wanted) < 2:
         raise InputError(
-            f"pareto needs two or more metrics; found {len(wanted)}. Type "
-            f'metrics=["recall", "precision"].',
+            f"A Pareto front needs two or more metrics; found {len(wanted)}.",
             option="metrics",
-            example='["recall", "precision"]',
+            example=["recall", "precision"],
         )
     _columns.distinct_names([w.metric.name for w in wanted], "metrics")
     return wanted
@@ -183,9 +182,10 @@ def _with_direction(metric: Metric, option: str) -> _DirectedMetric:
         return _DirectedMetric(metric, higher_is_better=option == "maximize")
     if metric.direction == "none":
         raise InputError(
-            f"pareto cannot know whether more or less of {metric.name} is better. "
-            f'Type maximize=["{metric.name}"] or minimize=["{metric.name}"].',
-            option="metrics",
+            f"It is not known whether more or less of {metric.name} is better. "
+            "Maximize or minimize it.",
+            option="maximize",
+            example=[metric.name],
         )
     return _DirectedMetric(metric, higher_is_better=metric.direction == "higher")
 

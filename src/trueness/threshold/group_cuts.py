@@ -253,10 +253,10 @@ def _labelled_groups(groups: object) -> dict[str, Tally]:
     """Return the labelled cases of each group; each must have both classes."""
     if not isinstance(groups, Mapping):
         raise InputError(
-            f"group_thresholds needs a mapping from group to tally; found "
-            f"{type(groups).__name__}. Type trueness.tally(frame, label=..., "
-            f'score=..., by="site").',
+            "group_thresholds needs a mapping from group to tally; found "
+            f"{type(groups).__name__}.",
             option="by",
+            example="COLUMN",
         )
     _cases.at_least_two([str(name) for name in groups], "group_thresholds")
     for name, tally in groups.items():

@@ -239,7 +239,7 @@ def float_weights(weights: Sequence[object]) -> Floats:
     except OverflowError:
         raise InputError(
             "A metric or a constraint of groups multiplies counts by a number that no "
-            "float holds, beyond 1e308. Type smaller numbers."
+            "float holds, beyond 1e308. Choose smaller numbers."
         ) from None
 
 

@@ -264,7 +264,7 @@ def _asks_for_two_cuts(
     """Are two thresholds asked for? Refuses what does not go together."""
     if not constraints:
         raise InputError(
-            'A guarantee needs a constraint; found none. Type "recall >= 0.9".',
+            "A guarantee needs a constraint; found none.",
             option="subject_to",
             example="recall >= 0.9",
         )
@@ -273,15 +273,15 @@ def _asks_for_two_cuts(
         return False
     if plain:
         raise InputError(
-            f"A guarantee for two thresholds is about one side; found {plain[0]}. "
-            'Type "precision above >= 0.9" or "npv below >= 0.99".',
+            f"A guarantee for two thresholds is about one side; found {plain[0]}.",
             option="subject_to",
-            example="npv below >= 0.99",
+            choices=("precision above >= 0.9", "npv below >= 0.99"),
         )
     if has_choice:
         raise InputError(
-            "Of two guaranteed thresholds those with the fewest cases between them are "
-            "taken. Leave maximize=, minimize= and thresholds= out."
+            "Two guaranteed thresholds are those with the fewest cases between them. "
+            "Leave maximize, minimize and thresholds out.",
+            option="maximize",
         )
     return True
 
@@ -291,10 +291,9 @@ def _read_thresholds(thresholds: ArrayLike) -> Floats:
     is_list = numbers.ndim == 1 and numbers.size > 0
     if not is_list or numbers.dtype.kind not in "iuf" or np.isnan(numbers).any():
         raise InputError(
-            f"thresholds must be numbers, one or more; found {thresholds!r}. Type "
-            f"thresholds=[0.2, 0.5, 0.8].",
+            f"thresholds must be numbers, one or more; found {thresholds!r}.",
             option="thresholds",
-            example="[0.2, 0.5, 0.8]",
+            example=[0.2, 0.5, 0.8],
         )
     return numbers.astype(np.float64)
 

@@ -38,8 +38,8 @@ _PROVED_INFEASIBLE = 2  # status of scipy.optimize.milp
 
 _REFUSAL = (
     "A 0-1 program needs metrics that are linear in the counts, or one quotient of "
-    'linear functions (precision, f1, kappa); {} is not. Type method="sweep", which '
-    "is exact for every metric."
+    "linear functions (precision, f1, kappa); {} is not. The method sweep is exact "
+    "for every metric."
 )
 
 
@@ -139,8 +139,8 @@ def per_case(cuts: Cuts) -> Program:
     if n > MOST_CASES:
         raise InputError(
             "A program with two binary variables per case is for small data; found "
-            f'{n:,} cases, at most {MOST_CASES:,} are tried. Type method="milp" (a '
-            'binary variable per distinct score) or method="sweep".',
+            f"{n:,} cases, at most {MOST_CASES:,} are tried. The method milp has a "
+            "binary variable per distinct score.",
             option="method",
             choices=("milp", "sweep"),
         )

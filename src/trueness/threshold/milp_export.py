@@ -138,16 +138,16 @@ def milp_program(
     cuts = _cuts.all_cuts(data, None, "milp_program")
     if not cuts.counts_cases:
         raise InputError(
-            "A 0-1 program counts cases; these have weights. Type "
-            "trueness.best_threshold(t), which takes weights.",
+            "A 0-1 program counts cases; these have weights. The best threshold is "
+            "found by a sweep, which takes weights.",
             option="weight",
         )
     quotient = quotient_in_whole_numbers(objective.maximized, cuts)
     if not quotient.is_linear:
         raise InputError(
             f"A 0-1 program needs an objective that is linear in the counts; "
-            f'{objective} is a quotient. Type trueness.best_threshold(method="milp"), '
-            f"which solves a sequence of programs.",
+            f"{objective} is a quotient. The method milp of a best threshold solves a "
+            "sequence of programs.",
             option="maximize",
             choices=("accuracy", "recall", "cost(fp=1, fn=5)"),
         )

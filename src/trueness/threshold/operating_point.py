@@ -219,8 +219,8 @@ def best_threshold(
     _options.choice(method, METHODS, "method")
     if auc is not None and method != "fermi-dirac":
         raise InputError(
-            f'auc= is for method="fermi-dirac", which needs no labels; method='
-            f'"{method}" counts labelled cases.',
+            "An AUC is given for the method fermi-dirac, which needs no labels; "
+            f"{method} counts labelled cases.",
             option="auc",
         )
     objective = read_objective(maximize, minimize)
@@ -322,7 +322,7 @@ def _count_cuts(
     """Count at every cut, for each prevalence that has to be looked at."""
     if prevalence is not None and prevalence.is_range and method != "sweep":
         raise InputError(
-            f'A range of prevalences needs method="sweep"; found method={method!r}.',
+            f"A range of prevalences needs the method sweep; found {method!r}.",
             option="method",
             example="sweep",
         )
@@ -350,7 +350,8 @@ def _solve_program(
     """Return an optimal cut of a 0-1 program, and what its solver certifies."""
     if not cuts.counts_cases:
         raise InputError(
-            'Weighted cases need method="sweep": programs count cases.',
+            "Weighted cases need the method sweep, since programs count cases; found "
+            f"{method!r}.",
             option="method",
             example="sweep",
         )
@@ -411,7 +412,7 @@ def choose_cut_again(
 
 def notes_on_unlabelled(tally: Tally, stacklevel: int = 5) -> tuple[str, ...]:
     """Say of a choice by labelled cases only whether the unlabelled ones differ."""
-    remedy = f'at_threshold(..., unlabelled="{AT_RANDOM}") judges it for all cases'
+    remedy = f"at_threshold with unlabelled {AT_RANDOM!r} evaluates it for all cases"
     return unlabelled_notes(tally, remedy=remedy, stacklevel=stacklevel)
 
 

@@ -92,8 +92,8 @@ def prevalence_of_use(
     if of_design is None:
         return read_prevalence(prevalences)
     raise InputError(
-        f"Type prevalence= or prevalences=, not both; found {of_design:g} and "
-        f"{described(prevalences)}.",
+        f"One prevalence or a range of them is needed, not both; found {of_design:g} "
+        f"and {described(prevalences)}.",
         option="prevalences",
     )
 
@@ -126,10 +126,10 @@ def _read_range(pair: object) -> UsePrevalence:
     low, high = _options.share_range(pair, "prevalence")
     if not 0 < low < high < 1:
         raise InputError(
-            f"prevalence must be a range between 0 and 1, without its ends; found "
-            f"({low:g}, {high:g}). Type prevalences=(0.01, 0.05).",
+            "prevalence must be a range between 0 and 1, without its ends; found "
+            f"({low:g}, {high:g}).",
             option="prevalences",
-            example="(0.01, 0.05)",
+            example=(0.01, 0.05),
         )
     return UsePrevalence(low=low, value=(low + high) / 2, high=high)
 

@@ -22,7 +22,7 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described, is_several
 from trueness._core.files import as_written
 from trueness._core.numbers import cut_text, number_of
@@ -93,7 +93,8 @@ class Rule(Record):
             if low > high:
                 raise InputError(
                     "The lower threshold must not lie above the upper one; found "
-                    f"{low:g} and {high:g}. Type Rule({low:g}, lower={high:g})."
+                    f"{low:g} and {high:g}.",
+                    example=PythonCode(f"Rule({low:g}, lower={high:g})"),
                 )
 
     @property
@@ -149,7 +150,9 @@ class Rule(Record):
         if self.groups:
             raise InputError(
                 f"A rule for the groups {', '.join(self.groups)} needs a tally of "
-                'each. Type trueness.tally(frame, label=..., score=..., by="group").'
+                "each.",
+                option="by",
+                example="COLUMN",
             )
         return self._verdicts_of(data, None)
 
@@ -462,8 +465,8 @@ def at_threshold(
     _options.choice(method, METHODS, "method")
     wanted = None
     if metrics is not None:
-        needed = "metrics must be metrics or their names in a list"
-        names = one_or_more(metrics, needed, '["recall", "f1"]')
+        needed = "metrics or their names in a list"
+        names = one_or_more(metrics, "metrics", needed, ["recall", "f1"])
         wanted = [_metric_as_typed(name) for name in names]
     if is_several(threshold) and not _is_answer(threshold):
         return {
@@ -494,7 +497,7 @@ def _at_rule(
         if not one_threshold:
             raise InputError(
                 "Labels that are missing at random need a rule with one threshold for "
-                'all cases; found two of them, or groups. Type unlabelled="left out".',
+                "all cases; found two of them, or groups.",
                 option="unlabelled",
                 example="left out",
             )
@@ -544,7 +547,7 @@ def _notes(tally: Tally, values: dict[str, Estimate]) -> list[str]:
     if design.sampling == CASE_CONTROL and design.prevalence is None:
         notes.append(
             "Metrics that depend on the prevalence are left out for a case-control "
-            "sample; pass prevalence= to get them."
+            "sample. State the prevalence to get them."
         )
     notes += interval_notes(tally)
     undefined = [name for name, e in values.items() if math.isnan(e.value)]
@@ -596,10 +599,9 @@ def _check_verdicts(data: Tally, metric: Metric) -> None:
     if not scores or not scores <= {0.0, 1.0}:
         raise InputError(
             f"{metric.name} needs a threshold, or verdicts that are 0 and 1; found "
-            f"{len(scores):,} distinct scores. Type "
-            f"trueness.{metric.name}(y_true, y_score, threshold=0.5).",
+            f"{len(scores):,} distinct scores.",
             option="threshold",
-            example="0.5",
+            example=0.5,
         )
 
 

@@ -35,7 +35,7 @@ from trueness.inference.estimates import (
 from trueness.inference.variance import Influence, VarianceEstimate, estimate_variance
 from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.definitions import METRICS
-from trueness.metrics.grammar import BOUNDS, one_or_more
+from trueness.metrics.grammar import CONSTRAINTS, one_or_more
 from trueness.metrics.intervals import slopes, units_seen
 from trueness.threshold.constraints import (
     GROUPS,
@@ -167,7 +167,7 @@ def validate_threshold(
     """
     level = _options.fraction(level, "level")
     replicates = _options.whole_number(replicates, "replicates", at_least=2)
-    constraints = one_or_more(subject_to, BOUNDS, '["recall >= 0.9"]')
+    constraints = one_or_more(subject_to, "subject_to", CONSTRAINTS, ["recall >= 0.9"])
     objective = read_objective(maximize, minimize)
     aim: dict[str, Any] = {"minimize": minimize, "subject_to": constraints}
     if maximize is not None:
@@ -357,8 +357,8 @@ def _describe_prevalence(
     if prevalence is None:
         return (
             f"{labelled.prevalence:.4g}, that of the sample",
-            "The prevalence is that of the sample; if it differs in use, pass "
-            "prevalence=.",
+            "The prevalence is that of the sample; if it differs in use, state that "
+            "of use.",
         )
     if prevalence.is_range:
         worst = "Values are the worst over the range of prevalences."
@@ -477,8 +477,8 @@ def _notes(task: _RepeatableChoice) -> tuple[str, ...]:
     assumption = "The cases are assumed to be like those in use"
     if first_tally.clusters is None:
         assumption += (
-            ", and independent; if some are of one person or one site, say so with "
-            "cluster="
+            ", and independent; if some are of one person or one site, declare the "
+            "clusters"
         )
     notes = [f"{assumption}."]
     if task.note:

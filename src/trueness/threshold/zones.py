@@ -185,8 +185,7 @@ def best_thresholds(
     """
     if maximize is None and minimize is None:
         raise InputError(
-            "best_thresholds needs an objective: what a deferred case costs. Type "
-            'minimize="cost(fp=1, fn=10, defer=0.3)".',
+            "A pair of thresholds needs an objective: what a deferred case costs.",
             option="minimize",
             example="cost(fp=1, fn=10, defer=0.3)",
         )

@@ -255,8 +255,9 @@ def plan_leaf(
     """
     if confidence is None and utility is None:
         raise InputError(
-            "plan_leaf needs a target. Type plan_leaf(p=0.75, confidence=0.95) or "
-            "plan_leaf(p=0.75, utility=0.7)."
+            "plan_leaf needs a target, a level of confidence or of utility.",
+            option="confidence",
+            example=0.95,
         )
     p = _options.fraction(p, "p", ends="[]")
     rounding = 0.0
@@ -527,7 +528,7 @@ def top_probability(
     _options.part_of(y, n)
     if n == 0:
         raise NotEnoughCases(
-            "top_probability needs at least one case; found n=0. Leave this leaf out."
+            "top_probability needs at least one case; found none. Leave this leaf out."
         )
     value = TOP_METHODS[method](np.asarray(y), np.asarray(n))
     low, high = majority_interval(np.asarray(y), np.asarray(n), level)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness._core.figures import html_table
 from trueness._core.records import Record, brief
 from trueness.trees.leaf_reports import text_table
@@ -142,8 +142,9 @@ def _judge_split(
     weights, observed, estimated = split_parameters(split, method)
     if n is None and not isinstance(split, Leaves):
         raise InputError(
-            "compare_splits needs the number of cases with pairs (weights, p). "
-            "Type compare_splits(splits, n=100)."
+            "compare_splits needs the number of cases with pairs (weights, p).",
+            option="n",
+            example=100,
         )
     number = split.n_neg + split.n_pos if n is None else n
     cases = _options.whole_number(number, "n")
@@ -163,9 +164,11 @@ def named_splits(splits: object) -> Mapping[str, Any]:
     """Pass on splits by name, each of them counted or a pair of columns."""
     if not isinstance(splits, Mapping) or not splits:
         raise InputError(
-            f"compare_splits needs a mapping from name to split with at least one "
-            f"entry; found {type(splits).__name__}. "
-            f'Type compare_splits({{"a": leaves, "b": ([0.9, 0.1], [0.75, 0.25])}}).'
+            "compare_splits needs a mapping from name to split with at least one "
+            f"entry; found {type(splits).__name__}.",
+            example=PythonCode(
+                'compare_splits({"a": leaves, "b": ([0.9, 0.1], [0.75, 0.25])})'
+            ),
         )
     for name, split in splits.items():
         pair = isinstance(split, (tuple, list)) and len(split) == 2

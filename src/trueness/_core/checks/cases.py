@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness._core.checks.words import described, listing
 
 
@@ -27,14 +27,11 @@ def both_classes(tally: ClassCounts, what: str) -> None:
     labelled = tally.n_pos + tally.n_neg
     lacking = "positives" if not tally.n_pos else "negatives"
     if labelled:
-        hint = "Is the positive label right? Name it with positive=."
+        hint = "Is the positive label right? The option positive names it."
         if getattr(tally, "weighted", False):
             hint = f"Or have all {lacking} weight 0? {hint}"
     elif unknown := getattr(tally, "n_unknown", 0):
-        hint = (
-            f"All {unknown:,} cases lack a label; trueness.latent_class says what can "
-            "be learnt without labels."
-        )
+        hint = f"All {unknown:,} cases lack a label."
     else:
         hint = "There are no cases: were all rows filtered out?"
         if getattr(tally, "weighted", False):
@@ -42,7 +39,8 @@ def both_classes(tally: ClassCounts, what: str) -> None:
     number = f"{labelled:,.6g}" if labelled % 1 else f"{int(labelled):,}"
     raise NotEnoughCases(
         f"{what} needs at least one positive and one negative case; there are "
-        f"0 {lacking} among {number} labelled cases. {hint}"
+        f"0 {lacking} among {number} labelled cases. {hint}",
+        option="positive" if labelled else "label",
     )
 
 
@@ -53,11 +51,12 @@ def one_classifier(tally: object, what: str) -> None:
     if (names := getattr(tally, "names", None)) and hasattr(tally, "labelled"):
         raise InputError(
             f"{what} needs the tally of one classifier; found a panel of "
-            f"{listing(names)}. Type panel[{names[0]!r}]."
+            f"{listing(names)}.",
+            example=PythonCode(f"panel[{names[0]!r}]"),
         )
     raise InputError(
-        f"{what} needs a tally; found {type(tally).__name__}. "
-        f"Type trueness.tally(y_true, y_score)."
+        f"{what} needs a tally; found {type(tally).__name__}.",
+        example=PythonCode("trueness.tally(y_true, y_score)"),
     )
 
 
@@ -68,8 +67,8 @@ def mapping_of_counts(groups: object, what: str) -> None:
     )
     if not counted:
         raise InputError(
-            f"{what} needs a mapping from name to tally; found {described(groups)}. "
-            f'Type trueness.tally(..., by="site").'
+            f"{what} needs a mapping from name to tally; found {described(groups)}.",
+            example=PythonCode('trueness.tally(..., by="site")'),
         )
 
 
@@ -78,8 +77,8 @@ def several_classifiers(panel: object, what: str) -> None:
     if hasattr(panel, "names") and hasattr(panel, "labelled"):
         return
     raise InputError(
-        f"{what} needs a panel; found {type(panel).__name__}. "
-        f'Type trueness.panel(y_true, {{"a": a, "b": b}}).'
+        f"{what} needs a panel; found {type(panel).__name__}.",
+        example=PythonCode('trueness.panel(y_true, {"a": a, "b": b})'),
     )
 
 
@@ -95,8 +94,8 @@ def at_least_two(names: Sequence[str], what: str) -> None:
     """Stop a comparison of one with itself."""
     if len(names) < 2:
         raise InputError(
-            f"{what} needs at least two classifiers; found {listing(names) or 'none'}. "
-            f'Type trueness.panel(y_true, {{"a": a, "b": b}}).'
+            f"{what} needs at least two classifiers; found {listing(names) or 'none'}.",
+            example=PythonCode('trueness.panel(y_true, {"a": a, "b": b})'),
         )
 
 
@@ -107,9 +106,9 @@ def complete_outputs(panel: Any, what: str) -> None:
         cases = int((panel.neg + panel.pos + panel.unknown)[gone].sum())
         raise InputError(
             f"{what} needs every classifier's output for every case; {cases:,} of "
-            f'{panel.n:,} labelled cases lack one. Pass missing_scores="drop" to leave '
-            f"them out. A panel that is counted has the others in panel.observed().",
+            f"{panel.n:,} labelled cases lack one. Such cases can be left out.",
             option="missing_scores",
+            example="drop",
         )
 
 
@@ -119,6 +118,8 @@ def cases_for_folds(panel: ClassCounts, folds: int) -> None:
     if least < folds:
         raise NotEnoughCases(
             f"{folds} folds need {folds} cases of each class; there are "
-            f"{panel.n_pos:,} positives and {panel.n_neg:,} negatives. Count more cases"
-            + (f", or type folds={least}." if least > 1 else ".")
+            f"{panel.n_pos:,} positives and {panel.n_neg:,} negatives. Count more "
+            "cases, or use fewer folds.",
+            option="folds",
+            example=least if least > 1 else None,
         )

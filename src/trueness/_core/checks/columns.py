@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import (
     described,
     is_one,
     listing,
     nearest,
+    option_named,
     places,
     plain,
 )
@@ -30,12 +31,17 @@ def column(name: str, known: Sequence[str], what: str) -> str:
     found = list(known).count(name) if is_one(name) else 0
     if found == 1:
         return name
+    if found:
+        raise InputError(
+            f"{what} must name one column; there are {found} columns {name!r}. Rename "
+            "them so that each has its own name.",
+            option=option_named(what),
+        )
     raise InputError(
-        f"{what}={name!r} must name one column; there are {found} columns of "
-        f"that name. Rename them so that each has its own."
-        if found
-        else f"{what}={described(name)} must name a column; there are "
-        f"{listing(known, 12) or 'no columns'}.{nearest(name, list(known))}"
+        f"{what} must name a column; there is no column {described(name)}."
+        f"{nearest(name, list(known))}",
+        option=option_named(what),
+        choices=known,
     )
 
 
@@ -45,8 +51,8 @@ def there(name: str, known: Iterable[str]) -> str:
     if name in known:
         return name
     raise InputError(
-        f"There is no column {described(name)}; there are "
-        f"{listing(known, 12)}.{nearest(name, known)}"
+        f"There is no column {described(name)}.{nearest(name, known)}",
+        choices=known,
     )
 
 
@@ -70,12 +76,12 @@ def as_array(values: object, what: str) -> Array:
     except ValueError:
         raise InputError(
             f"{what} must have one value per case; found lists of different lengths. "
-            f"Pass one flat list or array."
+            "One flat list or array is needed."
         ) from None
     if found.dtype.kind == "V":
         raise InputError(
             f"{what} must have one value per case; found records of several fields. "
-            f"Pass one of the fields."
+            "Choose one of the fields."
         )
     return found
 
@@ -84,11 +90,12 @@ def one_dimensional(values: Array, what: str) -> Array:
     """Pass on an array with one axis."""
     if values.ndim == 1:
         return values
-    hint = ""
+    example = None
     if values.ndim == 2 and values.shape[1] in (1, 2):
-        hint = f" Pass one column: {what}[:, {values.shape[1] - 1}]."
+        example = PythonCode(f"{what}[:, {values.shape[1] - 1}]")
     raise InputError(
-        f"{what} must be one-dimensional; found shape {values.shape}.{hint}"
+        f"{what} must be one-dimensional; found shape {values.shape}.",
+        example=example,
     )
 
 
@@ -225,10 +232,9 @@ def not_finite(what: str, where: str, *, only_infinite: bool) -> InputError:
             option="missing_scores",
         )
     return InputError(
-        f"{what} must be finite; found NaN, missing or infinite {where}. Type "
-        'missing_scores="drop" to leave these cases out, or give them a score.',
+        f"{what} must be finite; found NaN, missing or infinite {where}. Give these "
+        "cases a score, or leave them out.",
         option="missing_scores",
-        choices=("drop", "refuse"),
         example="drop",
     )
 
@@ -286,9 +292,9 @@ def whole_counts(values: Array, what: str) -> NDArray[np.int64]:
         bad = (values < 0) | (values != np.floor(values)) | (values >= 2.0**63)
     if bad.any():
         raise InputError(
-            f"{what} must be whole numbers, zero or more; found "
-            f"{listing(values[bad])} at {places(bad)}. Weights are not counts: type "
-            f"weight= for them."
+            f"{what} must be whole numbers, zero or more; found {listing(values[bad])} "
+            f"at {places(bad)}. Weights are not counts; the option weight is for them.",
+            option=option_named(what),
         )
     fit_together(float(values.sum(dtype=np.float64)))
     return values.astype(np.int64)
@@ -315,7 +321,8 @@ def weights(values: Array, what: str = "weight") -> Array:
         raise InputError(
             f"{what} must be finite numbers, zero or more; found "
             f"{listing(number[bad])} at {places(bad)}. A case that should not count "
-            f"has weight 0."
+            f"has weight 0.",
+            option=option_named(what),
         )
     weighable(float(most), what)
     return number
@@ -341,8 +348,10 @@ def counted_rows(name: str, wrong: int, rows: int, total: float) -> None:
     """Stop at counts that an engine found not to be whole numbers, or too large."""
     if wrong:
         raise InputError(
-            f"count={name!r} must be whole numbers, zero or more; in {wrong:,} of "
-            f"{rows:,} rows it is not. Weights are not counts: type weight= for them."
+            f"The counts in column {name!r} must be whole numbers, zero or more; in "
+            f"{wrong:,} of {rows:,} rows they are not. Weights are not counts; the "
+            "option weight is for them.",
+            option="count",
         )
     fit_together(total)
 
@@ -351,8 +360,10 @@ def weighed_rows(name: str, fine: bool) -> None:
     """Stop at weights that an engine found not to be any."""
     if not fine:
         raise InputError(
-            f"weight={name!r} must be finite numbers, zero or more; in some rows it is "
-            f"missing, negative or infinite. A case that should not count has weight 0."
+            f"The weights in column {name!r} must be finite numbers, zero or more; "
+            "some are missing, negative or infinite. A case that should not count has "
+            "weight 0.",
+            option="weight",
         )
 
 
@@ -362,9 +373,9 @@ def mapping_of_scores(scores: object) -> Mapping[str, Any]:
         distinct_names(list(scores))
         return scores
     raise InputError(
-        f"The scores of a panel must be a mapping from name to column with at least "
-        f"one entry; found {type(scores).__name__}. "
-        f'Type trueness.panel(y_true, {{"a": a, "b": b}}).'
+        "The scores of a panel must be a mapping from name to column with at least "
+        f"one entry; found {type(scores).__name__}.",
+        example=PythonCode('trueness.panel(y_true, {"a": a, "b": b})'),
     )
 
 
@@ -389,7 +400,8 @@ def probabilities(values: object, what: str) -> NDArray[np.float64]:
         found = listing(np.atleast_1d(numbers)[np.atleast_1d(bad)])
         raise InputError(
             f"{what} must lie in [0, 1]; found {found} at {places(bad)}. "
-            f"Percentages are divided by 100."
+            f"Percentages are divided by 100.",
+            option=option_named(what),
         )
     return numbers
 
@@ -403,7 +415,9 @@ def shares(values: object, what: str) -> NDArray[np.float64]:
         return part / total
     raise InputError(
         f"{what} must sum to 1; found a sum of {total:g} over {part.size} entries. "
-        f"Type {what} / {what}.sum() if these are the leaves' sizes."
+        "Divide the sizes of the leaves by their sum.",
+        option=option_named(what),
+        example=PythonCode(f"{what} / {what}.sum()"),
     )
 
 
@@ -444,44 +458,52 @@ def label_pair(found: Sequence[Any], positive: object, what: str) -> tuple[Any, 
             if values <= {negative, 1}:
                 return negative, 1
         if len(found) > 2:
-            raise InputError(_too_many_labels(found, what))
-        choice = " or ".join(f"positive={plain(v)!r}" for v in found)
+            raise _too_many_labels(found, what)
         raise InputError(
-            f"{what} holds {listing(found)}: choose which one counts as positive, and "
-            f"type {choice}. (0/1, False/True, -1/1 and pairs such as yes/no are "
-            "understood without it.)"
+            f"{what} holds {listing(found)}: choose which one counts as positive. "
+            "(0/1, False/True, -1/1 and pairs such as yes/no are understood without "
+            "it.)",
+            option="positive",
+            choices=map(plain, found),
         )
     if not is_one(positive) or _is_missing(positive):
         raise InputError(
             f"positive must be one label value; found {described(positive)}. {what} "
-            f"holds {listing(found) or 'no labels'}."
+            f"holds {listing(found) or 'no labels'}.",
+            option="positive",
         )
     # 1 == True is meant (0/1 and bool are the same labels), 1 == "1" is not
     others = [v for v in found if not bool(v == positive)]
     if len(others) > 1:
         hint = nearest(positive, [v for v in found if isinstance(v, str)])
         alike = [plain(v) for v in found if str(plain(v)) == str(plain(positive))]
+        example = None
         if alike and len(others) == len(found):
-            hint = f" Pass positive={alike[0]!r} without turning it into text."
+            # 1 and "1" are different labels
+            hint = " Is it a number that was turned into text, or the other way round?"
+            example = alike[0]
         raise InputError(
-            f"{what} must have two values, positive={described(positive)} and one "
-            f"other; found {listing(found)}.{hint}"
+            f"{what} must have two values, the positive {described(positive)} and one "
+            f"other; found {listing(found)}.{hint}",
+            option="positive",
+            example=example,
         )
     return (others[0] if others else None), positive
 
 
-def _too_many_labels(found: Sequence[Any], what: str) -> str:
+def _too_many_labels(found: Sequence[Any], what: str) -> InputError:
+    """Make the error of labels with more than two values."""
     message = f"{what} must have two values; found {len(found)}: {listing(found)}."
     fractions = [
         v for v in found if isinstance(v, (float, np.floating)) and not v.is_integer()
     ]
     if fractions:
-        return (
-            f"{message} These look like scores: are the labels and the scores swapped? "
-            f"Check label= and score=. With arrays type tally(y_true, y_score)."
+        return InputError(
+            f"{message} These look like scores: are the labels and the scores swapped?",
+            example=PythonCode("trueness.tally(y_true, y_score)"),
         )
-    return (
+    return InputError(
         f"{message} Is one of them misspelt, or a missing label? For one class against "
-        f"the rest make labels that are 1 for it and 0 for the others. For each class "
-        f"type trueness.one_vs_rest(y_true, scores)."
+        f"the rest make labels that are 1 for it and 0 for the others.",
+        example=PythonCode("trueness.one_vs_rest(y_true, scores)"),
     )

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
+
+from trueness._core.checks.advice import PythonCode as PythonCode
+from trueness._core.checks.advice import python_advice
 
 
 class _OptionError(ValueError):
     """An error whose message says what was needed and what was found.
 
     What to type or click instead depends on the face that shows the error, so it is
-    kept as data.
+    kept as data. As text, the error speaks to somebody who writes Python: the message,
+    and a sentence made of ``option``, ``choices`` and ``example``.
 
     Parameters
     ----------
@@ -21,26 +26,55 @@ class _OptionError(ValueError):
     choices
         The values that the option can take here.
     example
-        A value of the option that would work.
+        A value of the option that would work; or ``PythonCode``, a call for readers of
+        Python only.
+
+    Examples
+    --------
+    >>> error = InputError("level must be below 1.", option="level", example=0.95)
+    >>> error.message, error.option
+    ('level must be below 1.', 'level')
+    >>> str(error)
+    'level must be below 1. Type level=0.95.'
     """
 
     # a class that also derives from an error of Python's may not pass by __init__
     option: str | None = None
-    choices: tuple[str, ...] = ()
-    example: str | None = None
+    choices: tuple[Any, ...] = ()
+    example: object = None
 
     def __init__(
         self,
         message: str = "",
         *,
         option: str | None = None,
-        choices: Iterable[str] = (),
-        example: str | None = None,
+        choices: Iterable[Any] = (),
+        example: object = None,
     ) -> None:
         super().__init__(message)
         self.option = option
         self.choices = tuple(choices)
         self.example = example
+
+    def __str__(self) -> str:
+        """Give the message and what to type in Python."""
+        return f"{self.message} {python_advice(self)}".strip()
+
+    @property
+    def message(self) -> str:
+        """What was needed and what was found, in words that every face can show."""
+        return str(self.args[0]) if self.args else ""
+
+    def rephrased(
+        self, *, message: str | None = None, option: str | None = None
+    ) -> _OptionError:
+        """Return an error of this kind with another message or option."""
+        return type(self)(
+            self.message if message is None else message,
+            option=self.option if option is None else option,
+            choices=self.choices,
+            example=self.example,
+        )
 
 
 class InputError(_OptionError):

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from functools import partial, wraps
-from inspect import signature
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness._core.checks.columns import one_dimensional, probabilities
-from trueness._core.checks.errors import InputError
-from trueness._core.checks.words import described, listing, nearest
+from trueness._core.checks.errors import InputError, PythonCode
+from trueness._core.checks.words import described, listing, nearest, option_named
 
 Array = NDArray[Any]
 P = ParamSpec("P")
@@ -28,8 +28,10 @@ def choice(value: object, known: Collection[str], what: str) -> Any:
     if isinstance(value, str) and value in known:
         return value
     raise InputError(
-        f"{what} must be one of {listing(known, 30)}; "
-        f"found {described(value)}.{nearest(value, known)}"
+        f"{what} must be one of the known names; found "
+        f"{described(value)}.{nearest(value, known)}",
+        option=option_named(what),
+        choices=known,
     )
 
 
@@ -40,9 +42,9 @@ def known_options(
     for name in given:
         if name not in own:
             known = sorted({*own, *words})
-            takes = f" It takes {listing(sorted(own), 20)}."
             raise InputError(
-                f"{what} has no option {name}=.{nearest(name, known) or takes}"
+                f"{what} has no option {name!r}.{nearest(name, known)}",
+                choices=() if nearest(name, known) else sorted(own),
             )
 
 
@@ -88,20 +90,43 @@ def takes_them(
         known_options(options, own.parameters, (), name)
     try:
         own.bind(*args, **options)
-    except TypeError as err:
+    except TypeError:
         shown = _EXAMPLES.get(name)
-        example = f" Type trueness.{name}({shown})." if shown else ""
-        _, _, lacking = str(err).partition("missing a required argument: ")
+        example = PythonCode(f"trueness.{name}({shown})") if shown else None
         named = [k for k, p in own.parameters.items() if p.kind is p.KEYWORD_ONLY]
+        lacking = _missing_arguments(own, len(args), options)
         if lacking and len(args) <= len(own.parameters) - len(named):
-            word = lacking.strip("'")
-            raise InputError(f"{name} needs {word}=.{example}") from None
+            word = lacking[0]
+            raise InputError(
+                f"{name} needs the option {word!r}.",
+                option=None if example else word,
+                example=example,
+            ) from None
         last = described([*args][-1])
-        known = f" They are {listing(named, 20) or 'none'}."
         raise InputError(
-            f"{name} takes its options by name; found {last} without one."
-            f"{example or known}"
+            f"{name} takes its options by name; found {last} without one.",
+            choices=() if example else named,
+            example=example,
         ) from None
+
+
+def _missing_arguments(
+    own: Signature, positional: int, options: Collection[str]
+) -> list[str]:
+    """Which arguments that a function needs does a call not have?"""
+    names = [
+        name
+        for name, parameter in own.parameters.items()
+        if parameter.default is Parameter.empty
+        and parameter.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+        and name not in options
+    ]
+    by_place = [
+        name
+        for name, parameter in own.parameters.items()
+        if parameter.kind is not Parameter.KEYWORD_ONLY
+    ]
+    return [name for name in names if name not in by_place[:positional]]
 
 
 def generator(rng: object) -> np.random.Generator:
@@ -111,7 +136,9 @@ def generator(rng: object) -> np.random.Generator:
     except (TypeError, ValueError):
         raise InputError(
             "rng must be a seed (a whole number, 0 or more), a NumPy generator or "
-            f"None; found {described(rng)}. Type rng=0."
+            f"None; found {described(rng)}.",
+            option="rng",
+            example=0,
         ) from None
 
 
@@ -126,12 +153,16 @@ def fraction(value: object, what: str, *, ends: str = "()") -> float:
         if 0 < number < least or 1 - least < number < 1:
             raise InputError(
                 f"{what} must not be as close to 0 or to 1 as {number!r}; rounding "
-                f"decides there. Type {what}={0.95 if what == 'level' else 0.01}."
+                "decides there.",
+                option=option_named(what),
+                example=0.95 if what == "level" else 0.01,
             )
         return number
-    hint = f" Type {what}={number / 100:g}." if 2 <= number < 100 else ""
     raise InputError(
-        f"{what} must lie in {ends[0]}0, 1{ends[1]}; found {number:g}.{hint}"
+        f"{what} must lie in {ends[0]}0, 1{ends[1]}; found {number:g}.",
+        option=option_named(what),
+        # a percentage, as it seems
+        example=float(f"{number / 100:g}") if 2 <= number < 100 else None,
     )
 
 
@@ -143,9 +174,15 @@ def grid(values: object, what: str, *, below_one: bool = False) -> NDArray[np.fl
     """Pass on places between 0 and 1 at which a curve is wanted."""
     places_at = np.atleast_1d(probabilities(values, what))
     if not places_at.size:
-        raise InputError(f"{what} must be numbers from 0 to 1; found none.")
+        raise InputError(
+            f"{what} must be numbers from 0 to 1; found none.",
+            option=option_named(what),
+        )
     if below_one and (places_at == 1).any():
-        raise InputError(f"{what} must lie in [0, 1); found 1.")
+        raise InputError(
+            f"{what} must lie in [0, 1); found 1.",
+            option=option_named(what),
+        )
     return one_dimensional(places_at, what)
 
 
@@ -161,7 +198,10 @@ def real_number(value: object, what: str) -> float:
             number = math.inf
         if math.isfinite(number):
             return number
-    raise InputError(f"{what} must be one finite number; found {described(value)}.")
+    raise InputError(
+        f"{what} must be one finite number; found {described(value)}.",
+        option=option_named(what),
+    )
 
 
 def file_path(value: object, what: str) -> Path:
@@ -173,32 +213,42 @@ def file_path(value: object, what: str) -> Path:
             # bytes of a name in a folder, on all systems in use
             if name.strip() and "\0" not in name and max(map(len, parts)) <= 255:
                 return Path(name)
-    raise InputError(f"{what} needs the name of a file; found {described(value)}.")
+    raise InputError(
+        f"{what} needs the name of a file; found {described(value)}.",
+        option=option_named(what),
+    )
 
 
 def yes_or_no(value: object, what: str) -> bool:
     """Pass on a switch that is on or off."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
-    raise InputError(f"{what} must be True or False; found {described(value)}.")
+    raise InputError(
+        f"{what} must be True or False; found {described(value)}.",
+        option=option_named(what),
+    )
 
 
 def function(value: Any, what: str) -> Any:
     """Pass on what can be called."""
     if callable(value):
         return value
-    raise InputError(f"{what} needs a function; found {described(value)}.")
+    raise InputError(
+        f"{what} needs a function; found {described(value)}.",
+        option=option_named(what),
+    )
 
 
 def statistic(value: Any, what: str) -> Any:
     """Pass on a function of counts that gives a number."""
     if callable(value):
         return value
-    hint = " Type trueness.auc, trueness.brier, or a function of your own."
+    example = PythonCode("trueness.auc, trueness.brier, or a function of your own")
     if isinstance(value, str):
-        hint = f" Type trueness.{value}, without quotes."
+        example = PythonCode(f"trueness.{value}, without quotes")
     raise InputError(
-        f"{what} needs a function of one classifier; found {described(value)}.{hint}"
+        f"{what} needs a function of one classifier; found {described(value)}.",
+        example=example,
     )
 
 
@@ -221,7 +271,10 @@ def positive_number(value: object, what: str, *, zero: bool = False) -> float:
     if number > 0 or (zero and number == 0):
         return number
     words = "zero or more" if zero else "above zero"
-    raise InputError(f"{what} must be {words}; found {number:g}.")
+    raise InputError(
+        f"{what} must be {words}; found {number:g}.",
+        option=option_named(what),
+    )
 
 
 not_negative = partial(positive_number, zero=True)
@@ -233,14 +286,16 @@ def share_range(value: object, what: str) -> tuple[float, float]:
     pair = list(value) if several else []  # type: ignore[call-overload]
     if len(pair) != 2:
         raise InputError(
-            f"{what} must be two numbers between 0 and 1; found {described(value)}. "
-            f"Type {what}=(0, 0.1)."
+            f"{what} must be two numbers between 0 and 1; found {described(value)}.",
+            option=option_named(what),
+            example=(0, 0.1),
         )
     low, high = (fraction(v, what, ends="[]") for v in pair)
     if low >= high:
         raise InputError(
             f"{what} must rise from its first to its second number; found "
-            f"({low:g}, {high:g})."
+            f"({low:g}, {high:g}).",
+            option=option_named(what),
         )
     return low, high
 
@@ -254,7 +309,8 @@ def whole_number(
         return int(value)  # type: ignore[call-overload, no-any-return]
     end = "or more" if most == math.inf else f"or more, up to {most:,}"
     raise InputError(
-        f"{what} must be a whole number, {at_least} {end}; found {described(value)}."
+        f"{what} must be a whole number, {at_least} {end}; found {described(value)}.",
+        option=option_named(what),
     )
 
 
@@ -265,11 +321,12 @@ _MOST["n"] = 2**53  # the whole numbers of floating point end there
 
 def alone(what: str, given: str, **others: object) -> None:
     """Stop when an argument is passed that the first one replaces."""
-    found = [f"{k}=" for k, v in others.items() if v is not None]
+    found = [k for k, v in others.items() if v is not None]
     if found:
         raise InputError(
             f"{what} takes {given} or numbers, not both; found {given} and "
-            f"{', '.join(found)}. Leave one of them out."
+            f"{', '.join(found)}. Leave one of them out.",
+            option=found[0],
         )
 
 
@@ -277,7 +334,8 @@ def part_of(y: int, n: int) -> None:
     """Stop when more cases are in a part than in the whole."""
     if y > n:
         raise InputError(
-            f"y must not exceed n; found y={y:,} of n={n:,}. Are they swapped?"
+            f"y must not exceed n; found {y:,} of {n:,}. Are they swapped?",
+            option="y",
         )
 
 
@@ -287,7 +345,8 @@ def options(given: Collection[str], known: Collection[str], what: str) -> None:
         if name not in known:
             has = f"its options are {listing(known, 20)}" if known else "it has none"
             raise InputError(
-                f"{what} has no option {name!r}; {has}.{nearest(name, known)}"
+                f"{what} has no option {name!r}; {has}.{nearest(name, known)}",
+                option=option_named(name),
             )
 
 
@@ -296,5 +355,8 @@ def class_sizes(n: object, n_pos: object) -> tuple[int, int]:
     size = whole_number(n, "n", at_least=2)
     pos = whole_number(n_pos, "n_pos", at_least=1)
     if pos >= size:
-        raise InputError(f"n_pos must be below n={size:,}; found {pos:,}.")
+        raise InputError(
+            f"n_pos must be below n, which is {size:,}; found {pos:,}.",
+            option="n_pos",
+        )
     return size, pos

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable
+from datetime import date
 from difflib import get_close_matches
 from typing import Any, TypeGuard
 
@@ -58,7 +59,8 @@ def described(value: object) -> str:
     by_place = type(value).__repr__ is object.__repr__ or callable(value)
     # thousands of digits are neither read nor, in newer Pythons, written
     huge = isinstance(value, int) and value.bit_length() > 200
-    text = "" if by_place or huge else " ".join(repr(plain(value)).split())
+    written = str(value) if isinstance(value, date) else plain(value)
+    text = "" if by_place or huge else " ".join(repr(written).split())
     # Arrow, and a list of objects, write a place among their values
     if not text or " at 0x" in text or "<class " in text:
         return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
@@ -88,6 +90,16 @@ def nearest(name: object, known: Collection[str]) -> str:
     lower = {k.lower(): k for k in known if isinstance(k, str)}
     match = get_close_matches(name.lower(), list(lower), n=1, cutoff=0.6)
     return f" Did you mean {lower[match[0]]!r}?" if match else ""
+
+
+def option_named(what: str) -> str | None:
+    """Return the name of a parameter; None for other words, such as "a threshold".
+
+    >>> option_named("level"), option_named("--half-width"), option_named("A level")
+    ('level', 'half_width', None)
+    """
+    name = what.removeprefix("--").replace("-", "_")
+    return name if name.isidentifier() else None
 
 
 def places(mask: Array) -> str:

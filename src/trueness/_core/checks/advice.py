@@ -1,0 +1,184 @@
+"""What should be typed or chosen instead? One sentence, for each face of the library.
+
+An error says what was needed and what was found; these sentences hold for every
+reader. What to do next depends on the face that shows it, and is written here from
+three fields of the error: ``option`` (a parameter, by its name in Python), ``choices``
+(the values that it can take) and ``example`` (a value that would do).
+
+=========  =============================  ======================================
+Face       with an example                with choices
+=========  =============================  ======================================
+Python     ``Type recall_at=0.9.``        ``Choose label from "y", "outcome".``
+shell      ``Type --recall-at 0.9.``      ``Choose --label from y, outcome.``
+page       ``Choose 0.9 under Recall.``   ``Choose one under Label.``
+=========  =============================  ======================================
+
+An example that is code (:class:`PythonCode`) is shown by Python alone.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Protocol, TypeGuard
+
+import numpy as np
+
+MOST_CHOICES = 12
+LONGEST_CHOICE = 60
+
+
+class Advised(Protocol):
+    """An error, or anything else that carries advice as data."""
+
+    option: str | None
+    choices: tuple[Any, ...]
+    example: object
+
+
+class PythonCode(str):
+    """An example that only somebody who writes Python can follow."""
+
+    __slots__ = ()
+
+
+def python_advice(error: Advised) -> str:
+    """Say what to type in Python; nothing where the error has no advice.
+
+    >>> from trueness._core.checks.errors import InputError
+    >>> python_advice(InputError("level is 95.", option="level", example=0.95))
+    'Type level=0.95.'
+    """
+    prefix = f"{error.option}=" if error.option else ""
+    if error.example is not None:
+        return f"Type {prefix}{_in_python(error.example)}."
+    if not error.choices:
+        return ""
+    if error.option and len(error.choices) <= 2:
+        typed = (f"{prefix}{_in_python(value)}" for value in error.choices)
+        return f"Type {' or '.join(typed)}."
+    return _choose_from(error.option, [_in_python(value) for value in error.choices])
+
+
+def shell_advice(
+    error: Advised,
+    *,
+    options: Collection[str] | None = None,
+    names: Mapping[str, str] | None = None,
+) -> str:
+    """Say what to type in a shell; nothing where the command has no such option.
+
+    Parameters
+    ----------
+    error
+        The error.
+    options
+        The options of the command, such as ``"--level"``; any if left out.
+    names
+        What the shell may call otherwise than Python: ``{"rng": "--seed"}``.
+
+    >>> from trueness._core.checks.errors import InputError
+    >>> shell_advice(InputError("level is 95.", option="level", example=0.95))
+    'Type --level 0.95.'
+    """
+    if isinstance(error.example, PythonCode):
+        return ""
+    if error.option is None:
+        values = [_shell_word(value) for value in error.choices]
+        return _choose_from(None, values) if values else ""
+
+    flag = f"--{error.option.replace('_', '-')}"
+    other_flag = (names or {}).get(error.option, flag)
+    if options is None or flag not in options:
+        flag = other_flag
+    if options is not None and flag not in options:
+        values = [_shell_word(value) for value in error.choices]
+        return _choose_from(None, values) if values else ""
+
+    if error.example is not None:
+        return f"Type {_in_shell(flag, error.example)}."
+    if not error.choices:
+        return ""
+    if len(error.choices) <= 2:
+        typed = (_in_shell(flag, value) for value in error.choices)
+        return f"Type {' or '.join(typed)}."
+    return _choose_from(flag, [_shell_word(value) for value in error.choices])
+
+
+def page_advice(
+    error: Advised,
+    fields: Mapping[str, str],
+    values: Mapping[str, str] | None = None,
+) -> str:
+    """Say under which field of a page to choose; nothing where it has no such field.
+
+    ``fields`` are the titles of the fields by option, ``values`` what the page calls
+    otherwise than Python.
+
+    >>> from trueness._core.checks.errors import InputError
+    >>> wrong = InputError("level is 95.", option="level", example=0.95)
+    >>> page_advice(wrong, {"level": "Level"})
+    'Choose 0.95 under Level.'
+    """
+    if error.option is None and error.choices:
+        return _choose_from(None, [_on_page(value) for value in error.choices])
+    field = fields.get(error.option or "")
+    if field is None or isinstance(error.example, (PythonCode, bool, Mapping)):
+        return ""
+    if error.example is not None and not _stands_for_any(error.example):
+        value = _on_page(error.example)
+        return f"Choose {(values or {}).get(value, value)} under {field}."
+    if error.choices or error.example is not None:
+        return f"Choose one under {field}."
+    return ""
+
+
+def _choose_from(option: str | None, values: list[str]) -> str:
+    """Name the first values that an option can take, and how many more there are."""
+    shown = ", ".join(_cut(value) for value in values[:MOST_CHOICES])
+    left = len(values) - MOST_CHOICES
+    more = f" and {left} more" if left > 0 else ""
+    return f"Choose {option + ' ' if option else ''}from {shown}{more}."
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_CHOICE else f"{text[: LONGEST_CHOICE - 1]}…"
+
+
+def _in_python(value: object) -> str:
+    """Write a value as it is typed in Python."""
+    if isinstance(value, PythonCode):
+        return str(value)
+    if isinstance(value, str):
+        return repr(value) if '"' in value or "\\" in value else f'"{value}"'
+    if isinstance(value, np.generic):
+        return _in_python(value.item())
+    if isinstance(value, list):
+        return f"[{', '.join(map(_in_python, value))}]"
+    return repr(value)
+
+
+def _in_shell(flag: str, value: object) -> str:
+    """Write an option with its value; an option that takes several is repeated."""
+    if value is True:
+        return flag
+    if _is_several(value):
+        return " ".join(f"{flag} {_shell_word(entry)}" for entry in value)
+    return f"{flag} {_shell_word(value)}"
+
+
+def _shell_word(value: object) -> str:
+    return shlex.quote(str(value))
+
+
+def _on_page(value: object) -> str:
+    return ", ".join(map(str, value)) if _is_several(value) else str(value)
+
+
+def _is_several(value: object) -> TypeGuard[Sequence[object]]:
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+
+
+def _stands_for_any(value: object) -> bool:
+    """Is it a word such as COLUMN, in whose place a name of the data is typed?"""
+    return isinstance(value, str) and value.isupper()
