@@ -8,8 +8,8 @@ the equation gives when it is typed as it stands. ``make papers`` writes the tab
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -86,13 +86,14 @@ class Paper:
     sections
         The items, under the headings of the paper.
     tables
-        Whole tables, from title to lines of Markdown, that follow the items.
+        A function that returns whole tables, from title to lines of Markdown; it is
+        called when a page is written, for it may take seconds.
     """
 
     name: str
     setup: str
     sections: Sequence[Section]
-    tables: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    tables: Callable[[], Mapping[str, Sequence[str]]] = dict
 
     @property
     def items(self) -> list[Item]:
@@ -252,7 +253,7 @@ def lines_of(paper: Paper) -> Iterator[str]:
         yield f"### {section.title}"
         yield ""
         yield from table(HEAD, [row_of(item, names) for item in section.items])
-    for title, lines in paper.tables.items():
+    for title, lines in paper.tables().items():
         yield f"### {title}"
         yield ""
         yield from lines

@@ -671,5 +671,5 @@ PAPER = Paper(
     name="keith2012",
     setup=SETUP,
     sections=(*RESULTS, *METHODS),
-    tables=tables(),
+    tables=tables,
 )

@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 import items  # noqa: E402 - beside this file; documentation is no package
 
-NAMES = ("keith2012", "ramazi")
+NAMES = ("keith2012", "sameni2025", "zhang2024", "ramazi")
 FIGURES = HERE.parent / "figures"
 DRAWN = HERE.parent / "_generated" / "figures"
 

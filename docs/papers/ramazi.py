@@ -233,5 +233,5 @@ PAPER = Paper(
     name="ramazi",
     setup=SETUP,
     sections=SECTIONS,
-    tables={"Table 1, all rows": [*table_1()]},
+    tables=lambda: {"Table 1, all rows": [*table_1()]},
 )

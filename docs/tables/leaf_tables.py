@@ -1,9 +1,7 @@
 """Every table of Zhang (2024), recomputed from its equations, beside what is printed.
 
-    python docs/tables/leaf_tables.py > docs/tables/leaf_tables.inc
-
-The printed values are in ``tests/reference/zhang2024_tables.json``. A test runs this
-script and compares.
+The page ``docs/papers/zhang2024.md`` shows them. The printed values are
+in ``tests/reference/zhang2024_tables.json``.
 """
 
 from __future__ import annotations
@@ -24,6 +22,7 @@ PAIRS = [(0.6, 0.6), (0.6, 0.7), (0.6, 0.8), (0.6, 0.9)]
 PAIRS += [(0.7, 0.7), (0.8, 0.8), (0.9, 0.9)]
 SHARES = {"3": 0.5, "4": 0.75, "5": 0.9, "6": 0.5, "7": 0.75, "8": 0.9}
 SIMULATED = [(m, p) for m in ("mle", "emle", "blend") for p in (0.6, 0.7, 0.8, 0.9)]
+# Table 10, counted in the order of Tables 11 to 14
 GOLF = {
     "Outlook": trueness.Leaves(
         ["1 rainy", "2 overcast", "3 sunny"], [3, 0, 2], [2, 4, 3]
@@ -187,7 +186,3 @@ def pages() -> Iterator[str]:
 
 def text() -> str:
     return "\n".join(pages()) + "\n"
-
-
-if __name__ == "__main__":
-    print(text(), end="")

@@ -79,6 +79,8 @@ from trueness.monitoring.tipping_points import TippingPoint as TippingPoint
 from trueness.threshold.operating_point import OperatingPoint as OperatingPoint
 from trueness.threshold.validation import Validation as Validation
 from trueness.threshold.zones import Zones as Zones
+from trueness.trees.estimator_errors import EstimatorError as EstimatorError
+from trueness.trees.leaf_maps import LeafMap as LeafMap
 from trueness.trees.leaf_reports import LeafReport as LeafReport
 from trueness.trees.levels import (
     EntropicBinomial as EntropicBinomial,

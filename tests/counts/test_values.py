@@ -390,3 +390,21 @@ def test_more_cases_than_64_bits_hold_are_refused():
     ):
         with pytest.raises(trueness.InputError, match="do not fit into 64 bits"):
             ask()
+
+
+def test_a_rule_or_an_answer_is_a_threshold_of_a_vote():
+    panel = trueness.Panel(["a", "b"], [[0.9, 0.2], [0.4, 0.8]], pos=[1, 0], neg=[0, 1])
+    numbers = panel.vote({"a": 0.5, "b": 0.3})
+
+    best = trueness.best_threshold(panel["a"], "accuracy")
+    rules = panel.vote({"a": best, "b": trueness.Rule(0.3)})
+
+    assert rules == numbers
+    estimate = trueness.Estimate(0.5, 0.4, 0.6, 0.95, "known")
+    assert panel.vote(estimate) == panel.vote(0.5)
+
+
+def test_a_rule_for_groups_is_no_threshold_of_a_vote():
+    panel = trueness.Panel(["a"], [[0.9], [0.4]], pos=[1, 0], neg=[0, 1])
+    with pytest.raises(trueness.InputError, match="rule for groups"):
+        panel.vote(trueness.Rule(0.8, lower=0.3))

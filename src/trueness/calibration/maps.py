@@ -161,6 +161,11 @@ class Map(Record):
         )
 
     @property
+    def reads_names(self) -> bool:
+        """Does the map read names of leaves, and not numbers?"""
+        return False
+
+    @property
     def monotone(self) -> bool:
         """Is the map known never to decrease, or never to increase?"""
         return direction(self.expression) is not None

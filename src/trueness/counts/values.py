@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import final, overload
+from typing import Any, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -401,7 +401,9 @@ class Panel(Cases):
     def vote(self, thresholds: float | Mapping[str, float] | Sequence[float]) -> Panel:
         """Turn scores to votes: 1 where ``score >= threshold``, else 0; NaN stays NaN.
 
-        One threshold for all, one per name, or a sequence in the order of the names.
+        One threshold for all, one per name, or a sequence in the order of the names. A
+        threshold may be a number, a :class:`trueness.Rule`, or an answer that holds one
+        such as that of :func:`trueness.best_threshold`.
         """
         if isinstance(thresholds, Mapping):
             for name in thresholds:
@@ -413,6 +415,10 @@ class Panel(Cases):
                     f"{listing(lacking)}."
                 )
             thresholds = [thresholds[n] for n in self.names]
+        if isinstance(thresholds, (list, tuple)):
+            thresholds = [_plain_threshold(threshold) for threshold in thresholds]
+        else:
+            thresholds = _plain_threshold(thresholds)
         cut = _columns.as_floats(thresholds, "A threshold of panel.vote")
         if cut.ndim > 1 or (cut.ndim == 1 and cut.size != len(self.names)):
             raise InputError(
@@ -570,3 +576,18 @@ def holds_tests(x: Tally | Panel) -> bool:
 def holds_readings(x: Tally) -> bool:
     """Are the scores ordinal readings: 3 to 11 whole numbers, such as 1 to 5?"""
     return 3 <= x.score.size <= 11 and bool((x.score == np.floor(x.score)).all())
+
+
+def _plain_threshold(threshold: Any) -> Any:
+    """Return the number in a rule, in an answer that holds one, or in an estimate."""
+    # rules belong to a room above this one: they are known by what they have
+    rule = getattr(threshold, "rule", threshold)
+    if not hasattr(rule, "cuts"):
+        return getattr(rule, "value", rule)
+    if rule.groups or rule.defers:
+        raise InputError(
+            "panel.vote needs one threshold for each classifier; found a rule "
+            "for groups, or one that defers cases.",
+            option="thresholds",
+        )
+    return rule.cuts()[1]

@@ -22,6 +22,7 @@ from trueness.monitoring.requirements import Requirement, requirement
 from trueness.monitoring.states import About, State, packed, read_state
 from trueness.monitoring.verdicts import limits_of
 from trueness.monitoring.watching import Watch
+from trueness.threshold.rule import Rule, rule_of
 
 _PROMISE = re.compile(
     r"one (?:in (?P<number>[\d.,]+) |an? )(?P<unit>look|day|week|month|year)s?"
@@ -35,7 +36,7 @@ _LOOKS_A_DAY = {"hourly": 24.0, "daily": 1.0, "weekly": 1 / 7, "monthly": 12 / 3
 def watch(
     metric: str,
     *,
-    threshold: float | None = None,
+    threshold: float | Rule | None = None,
     at_least: float | None = None,
     at_most: float | None = None,
     baseline: Tally | None = None,
@@ -64,7 +65,8 @@ def watch(
         labels for a few cases chosen at random. Or a requirement as in a contract:
         ``"recall >= 0.9 at 0.5"``, ``"auc >= 0.8 by site"``.
     threshold
-        A case is flagged from this score on.
+        A case is flagged from this score on: a number, a rule with one threshold, or
+        an answer that holds one.
     at_least, at_most
         The bound; give one of the two.
     baseline, margin
@@ -134,7 +136,7 @@ def watch(
     if near is not None:
         near = _options.fraction(near, "near", ends="[]")
     if threshold is not None:
-        threshold = _options.real_number(threshold, "threshold")
+        threshold = _one_threshold(threshold)
 
     about: About = {
         "metric": metric,
@@ -161,6 +163,17 @@ def watch(
     if metric == "scores" and baseline is not None and baseline.n:
         new_watch.held["state"]["baseline"] = packed(baseline)
     return _check_question(new_watch)
+
+
+def _one_threshold(threshold: object) -> float:
+    """Return the threshold of a number, of a rule, or of an answer that holds one."""
+    rule = rule_of(threshold)
+    if rule.groups or rule.defers:
+        raise InputError(
+            f"A watch needs one threshold for all cases; found {rule!r}.",
+            option="threshold",
+        )
+    return _options.real_number(rule.cuts()[1], "threshold")
 
 
 def _is_sentence(metric: object) -> bool:

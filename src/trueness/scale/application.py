@@ -104,6 +104,12 @@ def apply(
         backend = opened.implementation
         series = nw.new_series(new, values, nw.Float64, backend=backend)
         return opened.with_columns(series).to_native()
+    if map.reads_names:
+        raise InputError(
+            "A map of leaves looks names up in memory; found a lazy frame. Collect "
+            "the frame first.",
+            option="data",
+        )
     # numbered, so that no name is taken for an expression
     numbers = [f"column_{k}" for k in range(len(names))]
     rows = with_names(opened, numbers)
@@ -148,6 +154,8 @@ def _inputs(map: Map, column: str | None, names: Sequence[str]) -> list[str]:
 
 
 def _evaluated(map: Map, columns: Sequence[Array]) -> Floats:
+    if map.reads_names:
+        return np.asarray(map(columns[0]))
     rows = [_columns.numeric_scores(c, "column").astype(np.float64) for c in columns]
     one = inputs_of(map) is None
     return np.asarray(map(rows[0] if one else np.column_stack(rows)))

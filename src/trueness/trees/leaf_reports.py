@@ -33,7 +33,7 @@ from trueness.trees.levels import (
     utility_level,
 )
 
-# Zhang (2024), section 4, item 2: the least cases of a leaf for each estimate
+# Zhang (2024), section 3, recommendation 2: the least cases of a leaf for each estimate
 RECOMMENDED_CASES = {"blend": 20, "mle": 40, "emle": 40}
 MAX_LINES = 40  # of a report on a terminal
 MAX_ROWS = 100  # of a report in a notebook
@@ -140,7 +140,7 @@ def report_on_leaves(
     n = neg + pos
     total = int(n.sum())
     estimates = {name: estimate(pos, n) for name, estimate in TOP_METHODS.items()}
-    probability = _probability_for_levels(neg, pos, estimates[method])
+    probability = probability_for_levels(neg, pos, estimates[method])
     reached = confidence_level(n, probability)
 
     adjusted = benjamini_hochberg(_sign_test_p_values(neg, pos))
@@ -193,7 +193,7 @@ GROWN = (
 )
 
 
-def _probability_for_levels(neg: Ints, pos: Ints, estimate: Floats) -> Floats:
+def probability_for_levels(neg: Ints, pos: Ints, estimate: Floats) -> Floats:
     """Return the class probability behind P(C) and P(U) of each leaf."""
     n = neg + pos
     # Laplace's rule of succession, where the cases cannot show that others exist

@@ -33,8 +33,13 @@ from trueness.counts.cases import (
 from trueness.counts.clusters import Clusters
 from trueness.counts.design import PLAIN, Design
 from trueness.counts.values import Tally
-from trueness.trees.leaf_reports import LeafReport, report_on_leaves
-from trueness.trees.levels import TOP_METHODS, top_or_half
+from trueness.trees.leaf_maps import LeafMap, leaf_texts
+from trueness.trees.leaf_reports import (
+    LeafReport,
+    probability_for_levels,
+    report_on_leaves,
+)
+from trueness.trees.levels import TOP_METHODS, confidence_level, top_or_half
 
 MAX_ROWS = 10  # of leaves in a notebook
 
@@ -135,6 +140,33 @@ class Leaves(Cases):
             # 1 - (1 - p) would not be the proportion to the last digit
             return np.where(n > 0, self.pos / np.maximum(n, 1), 0.5)
         return np.where(self.pos >= self.neg, of_majority, 1 - of_majority)
+
+    def map(self, method: str = "blend", *, default: float | None = None) -> LeafMap:
+        """Return the scores of these leaves as a map, for cases that come later.
+
+        It is saved and applied like a calibrator: ``leaves.map().save("x.json")``.
+        A leaf that was never seen gets ``default``, by itself the prevalence of the
+        labelled cases.
+        """
+        labelled = self.neg + self.pos
+        if default is None:
+            if not labelled.sum():
+                raise NotEnoughCases(
+                    "A map of leaves needs labelled cases, or default=: the score of "
+                    "a leaf that was never seen."
+                )
+            default = float(self.pos.sum() / labelled.sum())
+        default = _options.fraction(default, "default", ends="[]")
+        score = self.scores(method=method)
+        estimate = TOP_METHODS[method](self.pos, labelled)
+        of_levels = probability_for_levels(self.neg, self.pos, estimate)
+        return LeafMap(
+            node=tuple(leaf_texts(self.node)),
+            score=score,
+            confidence=np.asarray(confidence_level(labelled, of_levels)),
+            default=default,
+            method=method,
+        )
 
     def report(
         self,

@@ -187,7 +187,11 @@ def grid(values: object, what: str, *, below_one: bool = False) -> NDArray[np.fl
 
 
 def real_number(value: object, what: str) -> float:
-    """Pass on one finite number."""
+    """Pass on one finite number; of an estimate its value."""
+    from trueness._core.records import Estimate  # which is checked by this module
+
+    if isinstance(value, Estimate):
+        value = value.value
     # NumPy takes a span of time for a whole number
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(
         value, (bool, np.timedelta64)
