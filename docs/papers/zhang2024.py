@@ -17,7 +17,12 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom, multinomial
 import trueness
-from trueness.trees import entropic_binomial, entropic_tree, estimator_error, tree_levels
+from trueness.trees import (
+    entropic_binomial,
+    entropic_tree,
+    estimator_error,
+    tree_levels,
+)
 
 golf = pd.read_csv(trueness.samples.path("golf"))
 covariates = ["Outlook", "Temp", "Humidity", "Windy"]
@@ -40,7 +45,9 @@ def gini_of(name):
 
 def level_by_equation_9(n, weight, p):
     # from m = 1, as printed
-    right = [binom(m, p).sf(m / 2) + binom(m, p).pmf(m / 2) / 2 for m in range(1, n + 1)]
+    right = [
+        binom(m, p).sf(m / 2) + binom(m, p).pmf(m / 2) / 2 for m in range(1, n + 1)
+    ]
     return np.dot(right, binom(n, weight).pmf(np.arange(1, n + 1)))
 
 
