@@ -437,9 +437,7 @@ METHODS = (
             Item(
                 "Fig. 3",
                 "Conditional dependencies of the model",
-                verdict=LEFT_OUT,
-                reason="a picture of the model; its formula is on the page of "
-                "[the maths](../maths/nogold.md#model)",
+                figure="keith_figure3",
             ),
             Item(
                 "T_n",

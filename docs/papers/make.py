@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 import items  # noqa: E402 - beside this file; documentation is no package
 
-NAMES = ("keith2012", "sameni2025", "zhang2024", "ramazi")
+NAMES = ("kim2021", "keith2012", "sameni2025", "zhang2024", "ramazi")
 FIGURES = HERE.parent / "figures"
 DRAWN = HERE.parent / "_generated" / "figures"
 
@@ -45,11 +45,15 @@ def figures_of(name: str) -> list[str]:
 
 def draw(stem: str, folder: Path) -> Path:
     """Draw one figure into a folder."""
-    import trueness.plots
+    import matplotlib
 
-    chart = runpy.run_path(str(FIGURES / f"{stem}.py"))["chart"]()
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    axes = runpy.run_path(str(FIGURES / f"{stem}.py"))["chart"]()
     path = folder / f"{stem}.svg"
-    trueness.plots.save(chart, path)
+    axes.figure.savefig(path)
+    pyplot.close(axes.figure)
     return path
 
 

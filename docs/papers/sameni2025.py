@@ -549,14 +549,14 @@ SECTIONS = (
             Item(
                 "Fig. 5",
                 "ROC curves for Gaussian score classifiers: varying b, alpha, both",
-                figure="binormal_family",
-                reason="(a) and (b); the four pairs of (c) are not printed",
+                figure="sameni_figure5",
+                reason="the four pairs of (c) are not printed; ours are our own",
             ),
             Item(
                 "Fig. 6",
                 "Generic ROC family H(u) = 1 - Phi(alpha Phi^-1(1 - u) - b)",
-                figure="binormal_family",
-                reason="the pairs of the figure are not printed; those of Fig. 5",
+                figure="sameni_figure6",
+                reason="the pairs of the figure are not printed; ours are our own",
             ),
             Item(
                 "Fig. 6",
@@ -576,14 +576,19 @@ SECTIONS = (
             Item(
                 "Fig. 7",
                 "PR curves under varying parameters and class prevalence ratios",
+                figure="sameni_figure7",
+                reason="pi_p = 0.2, 0.1, 0.3 as printed; the pairs of (c) are our own",
+            ),
+            Item(
+                "Fig. 7",
+                "the points of a curve",
                 "G.precision(u, 0.1)",
                 equation="u / (u + 0.9 / 0.1 * negatives.sf(positives.isf(u)))",
-                reason="the points of a curve; the pairs of (c) are not printed",
             ),
             Item(
                 "Fig. 8",
                 "PR curves under fixed b and alpha, pi_p from 0.1 to 0.9",
-                figure="binormal_family",
+                figure="sameni_figure8",
                 reason="the values of b and alpha are not printed; ours are our own",
             ),
             Item(

@@ -121,7 +121,7 @@ def watch(
                 f"found {asked_for}. A check looks at sites."
             )
         metric = str(asked_for.metric)
-        threshold = asked_for.threshold  # type: ignore[assignment]  # read below
+        threshold = asked_for.threshold
         by = by or asked_for.by
         at_least = asked_for.at_least
         at_most = asked_for.at_most
