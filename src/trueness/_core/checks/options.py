@@ -188,10 +188,9 @@ def grid(values: object, what: str, *, below_one: bool = False) -> NDArray[np.fl
 
 def real_number(value: object, what: str) -> float:
     """Pass on one finite number; of an estimate its value."""
-    from trueness._core.records import Estimate  # which is checked by this module
-
-    if isinstance(value, Estimate):
-        value = value.value
+    # an estimate is known by what it has: its class is checked by this module
+    if all(hasattr(value, name) for name in ("value", "low", "high", "level")):
+        value = getattr(value, "value")  # noqa: B009 - mypy knows an object only
     # NumPy takes a span of time for a whole number
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(
         value, (bool, np.timedelta64)
