@@ -12,11 +12,18 @@ import trueness
 from trueness._core.numbers import about, percent
 from trueness.findings import subject as subjects
 from trueness.findings.notes import REPORT, say
-from trueness.findings.page import page_about
+from trueness.findings.page import page_about as page_of_request
+from trueness.findings.request import Request, as_constraints
 from trueness.findings.where_to_cut import steps
 from trueness.findings.which_is_better import fewer
 from trueness.reports import render
 from trueness.reports.svg import draw
+
+
+def page_about(data, *, groups=None, subject_to=(), **question):
+    """Find what a report shows; ``question`` are fields of the request."""
+    request = Request(subject_to=as_constraints(subject_to), **question)
+    return page_of_request(data, request, groups=groups)
 
 
 def cases(rng, n, shift=1.0):

@@ -8,7 +8,7 @@ import pytest
 import trueness
 from trueness._core.numbers import cut_text, cut_texts
 from trueness.findings.cut import find_cut
-from trueness.findings.subject import Wanted
+from trueness.findings.request import Request
 from trueness.threshold import sentences
 
 NUMBER = r"([-+]?\d[\d.]*(?:e[-+]?\d+)?)"
@@ -29,7 +29,7 @@ def scored(scale, rng):
 
 def answer(t, **asked):
     """Give what is said of a threshold, as the shell and the report show it."""
-    return " ".join(map(str, find_cut(t, Wanted(**asked))[0].answer))
+    return " ".join(map(str, find_cut(t, Request(**asked))[0].answer))
 
 
 def flagged(t, text):

@@ -20,7 +20,6 @@ from trueness._core.checks.options import fraction, real_number
 from trueness.app.files import DataFile
 from trueness.calibration.calibrators import CALIBRATORS
 from trueness.cli._columns import (
-    Chosen,
     choose,
     looks_counted,
     read_share,
@@ -29,11 +28,11 @@ from trueness.cli._long_files import refuse_long_file
 from trueness.cli._source import REAL_TYPES, WHOLE_TYPES, Source, known
 from trueness.cli.judge import (
     as_wide,
+    data_of_judges,
     guess_judges,
     guess_votes,
     in_log,
     repeats_in_log,
-    request_of,
 )
 from trueness.cli.leaves import NODE_NAMES, guess_node
 from trueness.data.column_roles import (
@@ -46,6 +45,7 @@ from trueness.data.column_roles import (
 from trueness.data.engines import quoted
 from trueness.data.verdict_logs import ITEM, SYSTEM
 from trueness.ensembles.combiners import COMBINERS
+from trueness.findings.request import Request
 from trueness.metrics.grammar import constraint, metric
 from trueness.nogold.verdicts import LABELLED
 from trueness.threshold.constraints import (
@@ -143,7 +143,7 @@ class Asked:
     classifier: str = ""
     combine: str = ""
     problems: dict[str, str] = field(default_factory=dict)
-    chosen: Chosen | None = None
+    chosen: Request | None = None
 
     def __hash__(self) -> int:
         return hash(self.data)
@@ -190,25 +190,23 @@ class Asked:
         return self.classifier if self.classifier in self.columns else self.columns[0]
 
     @property
-    def wanted(self) -> dict[str, Any]:
-        """Give what is asked of a threshold, as the report takes it."""
-        return {
-            self.goal: self.objective or None,
-            "subject_to": self.subject_to,
-            "cost": self.cost,
-            "prevalences": self.share if isinstance(self.share, tuple) else None,
-            "level": self.level,
-        }
-
-    @property
-    def sections(self) -> dict[str, Any]:
-        """Give what is asked of single sections, as the report takes it."""
-        return {
-            "calibrator": self.calibrate,
-            "half_width": self.half_width,
-            "classifier": self.classifier,
-            "combiner": self.combine,
-        }
+    def request(self) -> Request:
+        """The columns with what is asked of them, as the report takes it."""
+        objective = self.objective or None
+        share = self.share
+        return replace(
+            self.chosen or Request(),
+            maximize=objective if self.goal == "maximize" else None,
+            minimize=objective if self.goal == "minimize" else None,
+            subject_to=self.subject_to,
+            cost=self.cost,
+            prevalences=share if isinstance(share, tuple) else None,
+            calibrator=self.calibrate,
+            half_width=self.half_width,
+            classifier=self.classifier,
+            combiner=self.combine,
+            level=self.level,
+        )
 
     @property
     def data(self) -> tuple[Any, ...]:
@@ -335,7 +333,9 @@ def _with_guesses(asked: Asked) -> Asked:
         )
         item, system = asked.item or item, asked.system or system
         return replace(asked, kind=kind, item=item, system=system)
-    used = Chosen(asked.label, asked.columns, by=asked.by, cluster=asked.cluster)
+    used = Request(
+        label=asked.label, scores=asked.columns, by=asked.by, cluster=asked.cluster
+    )
     count = asked.named("count") if asked.count else looks_counted(source, used)
     weight, rule = asked.weight, NOTHING
     taken = {asked.label, *asked.columns, asked.by, count, asked.cluster}
@@ -347,7 +347,7 @@ def _with_guesses(asked: Asked) -> Asked:
     return replace(asked, kind=kind, count=count, weight=weight or NOTHING, rule=rule)
 
 
-def _chosen(asked: Asked, guess: Guess) -> Chosen:
+def _chosen(asked: Asked, guess: Guess) -> Request:
     """Choose the columns as the command does that answers about such a file."""
     if asked.kind == "judges":
         return _judges(asked, guess)
@@ -355,16 +355,18 @@ def _chosen(asked: Asked, guess: Guess) -> Chosen:
         return _attempts(asked, guess)
     chosen = choose(
         asked.file.source,
+        Request(
+            label=asked.label,
+            scores=asked.columns,
+            positive=asked.positive,
+            count=asked.count,
+            by=asked.by,
+            weight=asked.named("weight"),
+            cluster=asked.named("cluster"),
+            missing_scores=asked.missing_scores if asked.kind == "scores" else None,
+        ),
         option=KINDS[str(asked.kind)][0],
-        scores=asked.columns,
         guess=guess,
-        label=asked.label,
-        positive=asked.positive,
-        count=asked.count,
-        by=asked.by,
-        weight=asked.named("weight"),
-        cluster=asked.named("cluster"),
-        missing=asked.missing_scores if asked.kind == "scores" else None,
         needs_label=asked.kind != "tests",
     )
     if asked.kind == "scores":
@@ -408,7 +410,7 @@ def wide_table(
         )  # fmt: skip
 
 
-def _judges(asked: Asked, guess: Guess) -> Chosen:
+def _judges(asked: Asked, guess: Guess) -> Request:
     """Choose as ``trueness judge`` does; labels and how they came are never guessed."""
     if asked.label is None:
         raise InputError(
@@ -422,10 +424,10 @@ def _judges(asked: Asked, guess: Guess) -> Chosen:
     source, judges, item, system = wide_table(asked)
     judges = judges or guess(source.table, {label, asked.count, item, system})
     positive = asked.positive or asked.yes
-    found = request_of(
+    found = data_of_judges(
         source, judges, label, positive, asked.count, system, asked.level, 0,
         repeats_in_log(source, asked.file.judges),
-    ).chosen  # fmt: skip
+    ).request  # fmt: skip
     if label is not None and asked.labelled is None:
         raise InputError(
             "Were the labelled cases chosen at random, by the verdicts of the judges, "
@@ -436,7 +438,7 @@ def _judges(asked: Asked, guess: Guess) -> Chosen:
     return found
 
 
-def _attempts(asked: Asked, guess: Guess) -> Chosen:
+def _attempts(asked: Asked, guess: Guess) -> Request:
     """Choose as ``trueness evals`` does: what was tried, whether it passed, by whom."""
     if asked.item is None:
         raise InputError(
@@ -456,7 +458,7 @@ def _attempts(asked: Asked, guess: Guess) -> Chosen:
     names = {"item": asked.item, "passed": found[0], "system": system}
     for option, name in names.items():
         known(source, name, f"--{option}")
-    return Chosen(None, tuple(found), by=system)
+    return Request(scores=tuple(found), by=system)
 
 
 def named_like(table: DataTable, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from trueness.app.address import FIELDS, KINDS, WITHOUT, Asked, wide_table
 from trueness.app.files import Files
 from trueness.app.session import COMBINER, MAP, REPORT, combines
 from trueness.calibration.calibrators import CALIBRATORS
-from trueness.cli._columns import Chosen, as_votes
+from trueness.cli._columns import as_votes
 from trueness.cli._source import REAL_TYPES, SAMPLE, WHOLE_TYPES
 from trueness.cli.judge import first_twice, wide_sql
 from trueness.data.engines import quoted
@@ -36,7 +36,12 @@ from trueness.ensembles.combiners import COMBINERS
 from trueness.findings import notes
 from trueness.findings.page import QUESTIONS
 from trueness.findings.records import Figure, Finding, Page
-from trueness.findings.subject import apart, asked_of_two, of_one_cut
+from trueness.findings.request import (
+    Request,
+    for_one_threshold,
+    goal_of_pair,
+    separate_constraints,
+)
 from trueness.findings.without_labels import HOW
 from trueness.metrics.definitions import SYNONYMS
 from trueness.metrics.grammar import known_names
@@ -195,7 +200,7 @@ def section(made: Finding | None, key: str, asked: Asked, **more: float | None) 
 
 def asks(asked: Asked, key: str) -> bool:
     """Does the address ask the question that a section waits for?"""
-    limits, between = apart(asked.subject_to)
+    limits, between = separate_constraints(asked.subject_to)
     return {
         "zones": asks_for_two_cuts([asked.objective, *limits]),
         "group-cuts": bool(between),
@@ -293,7 +298,7 @@ def _columns(asked: Asked, columns: tuple[str, ...]) -> dict[str, Any]:
     """Give the options that name columns."""
     found: Any = asked.chosen
     beside = {k: getattr(found, k) for k in ("count", "weight", "cluster")}
-    beside["missing-scores"] = found.missing
+    beside["missing-scores"] = found.missing_scores
     first = {"label": found.label, "positive": asked.positive}
     return {**first, KINDS[str(asked.kind)][0]: columns, **beside}
 
@@ -332,21 +337,22 @@ def flagged_line(asked: Asked, cut: float | None) -> str:
     return "" if cut is None else f"{opened}.filter({condition!r})"
 
 
-def _python(asked: Asked, chosen: Chosen) -> str:
+def _python(asked: Asked, chosen: Request) -> str:
     """Write the lines of Python, with what each kind of data has of its own."""
     given: dict[str, Any] = {"asked": asked, "chosen": chosen, "rule": None}
     if asked.kind == "scores":
-        limits, between = apart(asked.subject_to)
-        goals: dict[str, Any] = {"maximize": None, "minimize": None}
-        goals[asked.goal] = asked.objective or None
+        request = asked.request
+        constraints, of_groups = separate_constraints(request.subject_to)
         given |= {
             "design": _design(asked, chosen),
-            "limits": tuple(of_one_cut(limits)),
-            "between": tuple(between),
-            "two": asked_of_two(**goals, limits=limits, cost=asked.cost, equal=EQUAL),
+            "limits": for_one_threshold(constraints),
+            "between": of_groups,
+            "two": goal_of_pair(
+                request.maximize, request.minimize, constraints, request.cost, EQUAL
+            ),
             "equal": EQUAL,
             "goal": _goal(asked),
-            "wanted": asked.wanted | asked.sections | {"level": asked.other_level},
+            "request": request,
         }
     elif asked.kind == "judges":
         given["item"] = _item(asked, chosen) if chosen.by else None
@@ -366,12 +372,12 @@ def _python(asked: Asked, chosen: Chosen) -> str:
     return _render("lines.py.j2", opened=opened, **given)
 
 
-def _design(asked: Asked, chosen: Chosen) -> dict[str, Any]:
+def _design(asked: Asked, chosen: Request) -> dict[str, Any]:
     """Give what is said of the cases when they are counted."""
-    words = replace(chosen, prevalence=asked.one_share).words
-    return (
-        words if chosen.missing is None else words | {"missing_scores": chosen.missing}
-    )
+    design = replace(chosen, prevalence=asked.one_share).counting
+    if chosen.missing_scores is not None:
+        design["missing_scores"] = chosen.missing_scores
+    return design
 
 
 def _goal(asked: Asked) -> dict[str, str]:
@@ -385,7 +391,7 @@ def _goal(asked: Asked) -> dict[str, str]:
     return {"maximize": "youden"}
 
 
-def _item(asked: Asked, chosen: Chosen) -> str | None:
+def _item(asked: Asked, chosen: Request) -> str | None:
     """Name the items, where systems are compared item by item, as the command does."""
     source, _, item, _ = wide_table(asked)
     if item is None or chosen.label is None or chosen.count is not None:

@@ -339,7 +339,7 @@ def _section(
     whole = key in ("systems", "judges", "nogold")
     if not whole and key != "summary":
         found = answers.section(counted, asked, key)
-        width = answers.options_of(counted, asked).half_width
+        width = answers.request_of(counted, asked).half_width
         share = float(counted.first.prevalence)
         html = pages.section(found, key, asked, width=width, prevalence=share)
         return html, found

@@ -23,7 +23,7 @@ from trueness.app.address import FIELDS, WITHOUT, Asked, page_text, wide_table
 from trueness.app.files import is_unread
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import map_to_json
-from trueness.cli._columns import Request, count_panel, with_verdicts
+from trueness.cli._columns import FileData, count_panel, with_verdicts
 from trueness.cli._shell import CommandAnswer, about, answered, completed, envelope
 from trueness.cli.check import with_scores
 from trueness.cli.judge import compared_of, for_verdicts, rates_of
@@ -40,12 +40,12 @@ from trueness.findings import trust
 from trueness.findings import without_labels as nogold
 from trueness.findings.page import QUESTIONS, answers, facts_of, page_about, tiles
 from trueness.findings.records import Finding, Page
+from trueness.findings.request import REPLICATES, Request
 from trueness.findings.subject import (
-    REPLICATES,
     Model,
     Subject,
-    Wanted,
-    read_asked,
+    check_request,
+    subject,
     tallies_of,
 )
 from trueness.findings.systems import evals_page, how_often
@@ -79,7 +79,7 @@ STEADY = {
 class Counted:
     """A file, counted: its classifiers, its groups, and what was found so far."""
 
-    request: Request
+    file_data: FileData
     data: Any  # Panel, tallies by name, or Leaves
     groups: Mapping[Any, Panel | Tally] | None = None
     known: dict[Any, Any] = field(default_factory=dict)
@@ -116,10 +116,10 @@ def count(asked: Asked) -> Counted:
             rows = source.rows.select(", ".join(map(quoted, names)))
         else:
             rows = source.only(names)
-        request = Request(source, chosen, rows, asked.level, SEED)
+        file_data = FileData(source, asked.request, rows)
         data: Any
         groups: Any = None
-        words, first = chosen.words, chosen.scores[0]
+        words, first = chosen.counting, chosen.scores[0]
         if kind == "systems":
             data = attempts(rows, item=asked.item, passed=first, system=chosen.by)
             data = data if isinstance(data, dict) else {"": data}
@@ -128,30 +128,30 @@ def count(asked: Asked) -> Counted:
         elif kind == "scores" and large:  # each by itself: memory is bounded
             if chosen.by is not None and len(chosen.scores) == 1:
                 groups = {"score": first, "by": chosen.by, "at_most": BINS // 10}
-                groups = frames.tally(_with_score(request, first), **groups, **words)
+                groups = frames.tally(_with_score(file_data, first), **groups, **words)
             each = {"at_most": BINS, **words}
             data = {
-                s: frames.tally(_with_score(request, s), score=s, **each)
+                s: frames.tally(_with_score(file_data, s), score=s, **each)
                 for s in chosen.scores
             }
         else:
             if kind != "scores":
                 judges = kind == "judges"
-                yes = for_verdicts(request, asked.yes) if judges else asked.yes
-                request = with_verdicts(request, yes)
-            groups = count_panel(request, by=True) if chosen.by else None
-            data = count_panel(request)
+                yes = for_verdicts(file_data, asked.yes) if judges else asked.yes
+                file_data = with_verdicts(file_data, yes)
+            groups = count_panel(file_data, by=True) if chosen.by else None
+            data = count_panel(file_data)
             several = kind == "scores" and isinstance(data, Panel)
             for name in data.names if several and np.isnan(data.rows).any() else ():
                 _ = data[name]  # says what is missing: here, and not in every section
-    return Counted(request, data, groups, known)
+    return Counted(file_data, data, groups, known)
 
 
-def _with_score(request: Request, score: str) -> Any:
+def _with_score(data: FileData, score: str) -> Any:
     """Give the rows that are counted: where it was asked for, those with a score."""
-    if request.chosen.missing != "drop":
-        return request.rows
-    found, gone = with_scores(replace(request.source, rows=request.rows), score)
+    if data.request.missing_scores != "drop":
+        return data.rows
+    found, gone = with_scores(replace(data.source, rows=data.rows), score)
     if gone:
         tell([f"{percent(gone)} of the rows have no {score} and are left out."])
     return found
@@ -171,25 +171,21 @@ def meant(counted: Counted, prevalence: float | None) -> Counted:
     return cast("Counted", known["counted"])
 
 
-def options_of(counted: Counted, asked: Asked, quick: bool = False) -> Wanted:
-    """Read what is asked of the counts, as the report reads it."""
-    return read_asked(
-        counted.first,
-        **asked.wanted,
-        rng=SEED,
+def request_of(counted: Counted, asked: Asked, quick: bool = False) -> Request:
+    """Return what is asked of the counts, checked as the report checks it."""
+    request = replace(
+        asked.request,
+        half_width=asked.half_width or _half_width(counted),
+        classifier=asked.classifier if asked.classifier in asked.columns else "",
         replicates=0 if quick else REPLICATES,
-        **asked.sections
-        | {
-            "half_width": asked.half_width or _half_width(counted),
-            "classifier": asked.classifier if asked.classifier in asked.columns else "",
-        },
     )
+    return check_request(request, counted.first)
 
 
 def _half_width(counted: Counted) -> float:
     """Ask first for an interval two thirds as wide, in round numbers."""
     if "half_width" not in counted.known:
-        f = Subject(counted.data, read_asked(counted.first), known=counted.known)
+        f = subject(counted.data, known=counted.known)
         wide = float(f"{(f.models[0].auc.high - f.models[0].auc.low) / 3:.1g}")
         counted.known["half_width"] = float(np.clip(wide, 0.001, 0.2))
     return float(counted.known["half_width"])
@@ -197,16 +193,17 @@ def _half_width(counted: Counted) -> float:
 
 def findings(counted: Counted, asked: Asked, quick: bool = False) -> Subject:
     """Give what sections may ask; what no objective changes is shared."""
-    options = options_of(counted, asked, quick)
+    request = request_of(counted, asked, quick)
     if quick:  # bands that are there already are not taken away
-        full, known = replace(options, replicates=REPLICATES).sure, counted.known
+        full = replace(request, replicates=REPLICATES).precision_key
+        known = counted.known
         curves = [("roc",), ("pr",)]
         for what in (*curves, *(("meaning", m) for m in asked.columns)):
             if (*what, full) in known:
-                known[*what, options.sure] = known[*what, full]
+                known[*what, request.precision_key] = known[*what, full]
     return Subject(
         counted.data,
-        options,
+        request,
         counted.groups,
         known=counted.known,
         # who opens that section takes the groups for a sample of sites
@@ -221,8 +218,12 @@ def depends(asked: Asked, key: str) -> tuple[Any, ...]:
     if key in STEADY:
         more: Iterable[Any] = (getattr(asked, name) for name in ("level", *STEADY[key]))
     else:
-        given = asked.wanted | (asked.sections if key in FILES else {})
-        more = map(str, given.items())
+        request = asked.request
+        if key not in FILES:  # sections about calibration and others are steady
+            request = replace(
+                request, calibrator="", half_width=None, classifier="", combiner=""
+            )
+        more = (repr(request),)
     return (key, asked.one_share, *more)
 
 
@@ -255,8 +256,14 @@ def unmet(counted: Counted, asked: Asked) -> dict[str, str]:
         try:  # is there a threshold, or a pair of them, that keeps so many?
             f = findings(counted, some, quick=True)
             best = f.models[0]
-            if f.asked.two is not None:
-                best_thresholds(best.tally, **f.asked.two)
+            goal = f.request.pair_goal
+            if goal is not None:
+                best_thresholds(
+                    best.tally,
+                    maximize=goal.maximize,
+                    minimize=goal.minimize,
+                    subject_to=goal.subject_to,
+                )
         except (Infeasible, InputError) as err:
             last = {f"subject_to_{k - 1}": page_text(err)}
         else:
@@ -280,7 +287,7 @@ def operating(
         models.append(named | {"start": start, "size": size})
     return made, {
         "models": models,
-        "constraints": [repr(c) for c in f.asked.limits],
+        "constraints": [repr(c) for c in f.request.constraints],
         "now": look_up(counted, asked, 0, models[0]["start"])["values"],
     }
 
@@ -299,8 +306,8 @@ def look_up(counted: Counted, asked: Asked, model: int, at: int) -> dict[str, An
     at = min(max(at, 0), len(steps.threshold) - 1)
     chosen = at == steps.at_or_above(m.point.threshold)
     s = steps.pick(at, m.point.threshold if chosen else None)
-    found = columns(s, f.asked.costs, _probability(counted, f, m, s.threshold))
-    held = [bool(met(c, s.confusion)[0]) for c in f.asked.limits]
+    found = columns(s, f.request.costs, _probability(counted, f, m, s.threshold))
+    held = [bool(met(c, s.confusion)[0]) for c in f.request.constraints]
     values = {k: short(k, v)[0] for k, v in found.items()}
     return {"values": values, "meets": held, "at": at}
 
@@ -308,8 +315,8 @@ def look_up(counted: Counted, asked: Asked, model: int, at: int) -> dict[str, An
 def _probability(counted: Counted, f: Subject, m: Model, cut: Array) -> Any:
     """Give the share of positives at a threshold, where the curve is known by now."""
     for replicates in (REPLICATES, 0):
-        sure = replace(f.asked, replicates=replicates).sure
-        found = counted.known.get(("meaning", m.key, sure))
+        key = replace(f.request, replicates=replicates).precision_key
+        found = counted.known.get(("meaning", m.key, key))
         if found is not None:
             return found.probability(cut)
     return None if not m.is_probability else np.full(cut.shape, np.nan)
@@ -319,11 +326,11 @@ def rates(
     counted: Counted, asked: Asked
 ) -> tuple[dict[str, Rate], dict[str, Panel], RateComparison | None]:
     """What is the true rate of each system, of which counts, and which is better?"""
-    request, how = counted.request, asked.labelled
+    file_data, how = counted.file_data, asked.labelled
     panels: dict[str, Any] = {str(s): p for s, p in (counted.groups or {}).items()}
     panels = panels or {nogold.ALL: counted.data}
-    found = rates_of(panels, how, asked.level, request.seed)
-    compared = compared_of(request, panels, found, counted.known["item"], how)
+    found = rates_of(panels, how, asked.level, SEED)
+    compared = compared_of(file_data, panels, found, counted.known["item"], how)
     return found, {s: panels[s] for s in found}, compared
 
 
@@ -341,7 +348,7 @@ def whole_page(counted: Counted, asked: Asked, source: str = "") -> Page:
 def trusted_leaves(counted: Counted, asked: Asked) -> Finding:
     """Say which leaves can be trusted."""
     found = counted.data.report(level=asked.level)
-    return trust.which_leaves(with_rules(found, counted.request, asked.named("rule")))
+    return trust.which_leaves(with_rules(found, counted.file_data, asked.named("rule")))
 
 
 # what a person takes away
@@ -370,27 +377,27 @@ def file_made(counted: Counted, asked: Asked, name: str) -> bytes:
 
 def _report(counted: Counted, asked: Asked) -> Page:
     """Make the report that the command makes."""
-    source = counted.request.source.name
+    source = counted.file_data.source.name
     if asked.kind in ("judges", "systems"):
         return whole_page(counted, asked, source)
-    words: dict[str, Any] = {"level": asked.level}
-    if asked.kind != "tests":
-        words = asked.wanted | asked.sections | {"groups": counted.groups}
-    return page_about(counted.data, source=source, rng=SEED, **words)
+    if asked.kind == "tests":
+        request = Request(level=asked.level, rng=SEED)
+        return page_about(counted.data, request, source=source)
+    return page_about(counted.data, asked.request, source=source, groups=counted.groups)
 
 
 def _json(counted: Counted, asked: Asked, page: Page) -> bytes:
     """Write what ``trueness report --json``, or ``judge --json``, writes."""
     if asked.kind == "judges":
         found, _, compared = rates(counted, asked)
-        about_data = about(counted.request, counted.first)
+        about_data = about(counted.file_data, counted.first)
         answer = answered(nogold.pass_rates(found, compared), about=about_data)
         answer = completed(answer, "judge")
     else:
         answer = CommandAnswer(
             result=report_result(page, Path(REPORT), len(render(page).encode())),
             parts=report_words(page),
-            about=about(counted.request, counted.first),
+            about=about(counted.file_data, counted.first),
         )
         answer = completed(answer, "report")
     return (json.dumps(envelope(answer), indent=2, allow_nan=False) + "\n").encode()
@@ -402,7 +409,7 @@ def flagged_rows(counted: Counted, score: str, cut: float, target: Path) -> None
     All columns are there but those that are never read: lists, structures and bytes.
     """
     at_least = duckdb.ColumnExpression(score) >= duckdb.ConstantExpression(cut)
-    source = counted.request.source
+    source = counted.file_data.source
     columns = [c for c, kind in source.types.items() if not is_unread(kind)]
     with reading():
         rows = source.rows.filter(at_least).select(", ".join(map(quoted, columns)))

@@ -5,11 +5,11 @@ A command is a function in a module of its own, loaded when it is typed, so that
 ``CommandAnswer``. To be read in this order: ``_start`` runs first and imports nothing
 heavy; ``_app`` has the table of commands; ``options`` has the options that several
 commands share; ``evaluate`` is a typical command; ``_command`` is what happens around
-each; ``_request`` opens the file and finds its columns (``_source``, ``_columns``);
+each; ``_file_data`` opens the file and finds its columns (``_source``, ``_columns``);
 ``_shell`` speaks and writes files.
 
-A file becomes a ``Source``, with its columns a ``Request``, counted a ``Tally`` or a
-``Panel``, asked a ``Finding``, which is shown: as sentences and tables, as JSON, as a
+A file becomes a ``Source``, with a ``Request`` its ``FileData``, counted a ``Tally`` or
+a ``Panel``, asked a ``Finding``, which is shown: as sentences and tables, as JSON, as a
 figure. No number is computed here.
 """
 

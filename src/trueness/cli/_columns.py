@@ -1,7 +1,7 @@
 """Which columns are meant, and what do they count?
 
 Columns that were not named are taken only when there is no doubt. Columns and file
-together are a :class:`Request`, which ``count_tally`` and ``count_panel`` count.
+together are a :class:`FileData`, which ``count_tally`` and ``count_panel`` count.
 """
 
 from __future__ import annotations
@@ -24,109 +24,78 @@ from trueness.cli._source import (
     known,
     names_of,
 )
-from trueness.counts.design import WORDS as DESIGN
 from trueness.counts.values import Tally, with_rows
 from trueness.data.cleaning import listening, one_spelling, tell
 from trueness.data.column_roles import COUNT_NAMES, Guess, find_columns
 from trueness.data.engines import quoted, text_in_sql
 from trueness.data.frames import panel, tally
 from trueness.data.storage import are_counts, count_columns_of
+from trueness.findings.request import Request
 
 _TRUE, _FALSE = ("true", "yes", "t", "1"), ("false", "no", "f", "0")
 
 
 @final
 @dataclass(frozen=True)
-class Chosen:
-    """Which columns a command works on, and which of them nobody named."""
-
-    label: str | None
-    scores: tuple[str, ...]
-    count: str | None = None
-    by: str | None = None
-    positive: Any = None
-    guessed: tuple[str, ...] = ()  # a sentence that says which
-    cluster: str | None = None
-    weight: str | None = None
-    sampling: str | None = None
-    prevalence: float | None = None
-    unlabelled: str | None = None
-    missing: str | None = None
-    decimal: str | None = None
-    strict: bool = False
-    invert: bool = False  # low scores mean positive
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Name every column that is used."""
-        more = (self.count, self.weight, self.by, self.cluster)
-        return tuple(n for n in (self.label, *self.scores, *more) if n is not None)
-
-    @property
-    def words(self) -> dict[str, Any]:
-        """Give what the library needs to know beside the scores, word by word."""
-        names = ("label", "positive", "count", "weight", "cluster", *DESIGN)
-        given = {name: getattr(self, name) for name in names}
-        return {name: value for name, value in given.items() if value is not None}
-
-
-@final
-@dataclass(frozen=True)
-class Request:
-    """What a command is asked about: a file, its columns, a level and a seed."""
+class FileData:
+    """A file that was opened, the request about it, and the columns that it needs."""
 
     source: Source
-    chosen: Chosen
-    rows: Any  # the chosen columns
-    level: float
-    seed: int
-    prevalences: tuple[float, float] | None = None  # a range of them
+    request: Request
+    rows: Any  # of the columns of the request
 
 
 def choose(
     source: Source,
+    request: Request,
     *,
     option: str,
-    scores: Sequence[str],
     guess: Guess,
     needs_label: bool = True,
-    **words: Any,
-) -> Chosen:
-    """Which columns are meant? Those not named are taken when there is no doubt.
+) -> Request:
+    """Complete a request: columns not named are taken when there is no doubt.
 
-    ``words`` are what else was said: fields of ``Chosen``.
+    ``option`` names the scores, or what takes their place.
     """
-    label, beside = words.get("label"), ("count", "weight", "cluster")
-    # of counts the columns that are named are those of what was counted
-    named = {label, *scores} & set(source.types)
-    counted = are_counts(source.types) and {str(n).lower() for n in named} <= {"score"}
-    if counted and not any(words.get(k) for k in beside):
+    if _is_about_counts(source, request):
         score = count_columns_of(list(source.types))["score"]
-        return Chosen(**words | {"label": None, "scores": (score,), "positive": None})
-    taken = {words.get(k) for k in (*beside, "by")}
+        return replace(request, label=None, scores=(score,), positive=None)
     for what in ("label", "count", "weight", "by", "cluster"):
-        known(source, words.get(what), f"--{what}")
-    for name in _columns.distinct_names(list(scores), f"--{option}"):
+        known(source, getattr(request, what), f"--{what}")
+    for name in _columns.distinct_names(list(request.scores), f"--{option}"):
         _refuse_list(source, name, option)
         known(source, name, f"--{option}")
     try:
         columns = find_columns(
             source.table,
-            label=label,
-            scores=scores,
+            label=request.label,
+            scores=request.scores,
             guess=guess,
             option=option,
             needs_label=needs_label,
-            taken=taken,
-            positive=words.get("positive"),
+            taken={request.count, request.weight, request.cluster, request.by},
+            positive=request.positive,
         )
     except InputError as err:
         # a column of scores with a few odd words is the likely one
         odd = "" if err.option == "label" else source.few_words(source.types)
         raise err.rephrased(message=f"{err.message}{odd}") from None
-    value = _positive(source, columns.label, words.get("positive"))
-    found = {"label": columns.label, "scores": columns.scores, "positive": value}
-    return Chosen(**words | found, guessed=columns.remarks[:1])
+    return replace(
+        request,
+        label=columns.label,
+        scores=columns.scores,
+        positive=_positive(source, columns.label, request.positive),
+        remarks=columns.remarks[:1],
+    )
+
+
+def _is_about_counts(source: Source, request: Request) -> bool:
+    """Does the file hold counts, whose columns need not be named?"""
+    # of counts the columns that are named are those of what was counted
+    named = {request.label, *request.scores} & set(source.types)
+    only_the_score = {str(name).lower() for name in named} <= {"score"}
+    of_cases = request.count or request.weight or request.cluster
+    return are_counts(source.types) and only_the_score and not of_cases
 
 
 def _refuse_list(source: Source, name: str, option: str) -> None:
@@ -141,11 +110,11 @@ def _refuse_list(source: Source, name: str, option: str) -> None:
     )
 
 
-def looks_counted(source: Source, chosen: Chosen) -> str | None:
+def looks_counted(source: Source, request: Request) -> str | None:
     """Which column, that nobody named, looks like numbers of cases?"""
     free = (c for c, kind in source.types.items() if kind in WHOLE_TYPES)
-    like = [c for c in free if c.lower() in COUNT_NAMES and c not in chosen.columns]
-    return like[0] if like and chosen.count is None else None
+    like = [c for c in free if c.lower() in COUNT_NAMES and c not in request.columns]
+    return like[0] if like and request.count is None else None
 
 
 def _positive(source: Source, label: str | None, text: str | None) -> Any:
@@ -173,16 +142,16 @@ def _positive(source: Source, label: str | None, text: str | None) -> Any:
 
 
 def with_verdicts(
-    request: Request, yes: str | None, abstain: Sequence[str] = ()
-) -> Request:
+    data: FileData, yes: str | None, abstain: Sequence[str] = ()
+) -> FileData:
     """Make 0 and 1 of verdicts that are words: 1 where a verdict is ``yes``.
 
     Where it is one of ``abstain`` there is none.
     """
-    votes, types = request.chosen.scores, request.source.types
+    votes, types = data.request.scores, data.source.types
     words = [c for c in votes if types[c] == "VARCHAR"]
     if yes is None and words:
-        values = [str(v) for v in request.source.distinct(words[0], 3)]
+        values = [str(v) for v in data.source.distinct(words[0], 3)]
         if not values:
             raise InputError(
                 f"Column {words[0]!r} holds no verdict at all. Leave it out."
@@ -194,14 +163,14 @@ def with_verdicts(
             choices=values,
         )
     if yes is None:
-        return request
+        return data
     if {types[c] for c in votes} == {"BOOLEAN"}:  # DuckDB reads yes and no as such
         yes = str(yes.lower() in _TRUE).lower()
     most = 2 + len(abstain)
     found = {
         # as SQL writes them
         c: [str(v).lower() if isinstance(v, bool) else str(v)
-            for v in request.source.distinct(c, most + 1) if v != ""]
+            for v in data.source.distinct(c, most + 1) if v != ""]
         for c in (words or votes)
     }  # fmt: skip
     found = {c: [w for w in values if w not in abstain] for c, values in found.items()}
@@ -220,9 +189,9 @@ def with_verdicts(
             f"{names_of(dict.fromkeys(v for vs in found.values() for v in vs))}.",
             option="yes",
         )
-    others = [quoted(c) for c in request.rows.columns if c not in found]
+    others = [quoted(c) for c in data.rows.columns if c not in found]
     made = as_votes(found, yes, abstain)
-    return replace(request, rows=request.rows.project(", ".join(others + made)))
+    return replace(data, rows=data.rows.project(", ".join(others + made)))
 
 
 def as_votes(
@@ -239,31 +208,31 @@ def as_votes(
     return made
 
 
-def count_tally(request: Request, score: str, by: bool = False) -> Any:
+def count_tally(data: FileData, score: str, by: bool = False) -> Any:
     """Count one score: a Tally, or one for each group."""
-    return _count(tally, request, by, score=score)
+    return _count(tally, data, by, score=score)
 
 
 MOST_CLASSES = 30  # of a label that is answered class by class
 
 
-def classes_of(request: Request) -> dict[Any, str]:
+def classes_of(data: FileData) -> dict[Any, str]:
     """Which score belongs to which class, when the label has more than two values?
 
     A column belongs to a class that it is called after: ``cat``, ``p_cat``,
     ``cat_score``. Empty when the label has two values or a positive one was named.
     """
-    label, positive = request.chosen.label, request.chosen.positive
+    label, positive = data.request.label, data.request.positive
     if label is None or positive is not None:
         return {}
-    found = request.source.distinct(label, MOST_CLASSES + 1)
-    if request.source.reads_as(label) == "labels":
+    found = data.source.distinct(label, MOST_CLASSES + 1)
+    if data.source.reads_as(label) == "labels":
         return {}
     found = one_spelling(found)
-    if len(found) < 3 or request.source.types[label].startswith(REAL_TYPES):
+    if len(found) < 3 or data.source.types[label].startswith(REAL_TYPES):
         return {}
     names: dict[str, list[str]] = {str(c): [] for c in found}
-    for score in request.chosen.scores:
+    for score in data.request.scores:
         name = score.lower()
         parts = re.split(r"[^0-9a-z]+", name)
         for c, own in names.items():  # alone, or with another word beside it
@@ -281,38 +250,46 @@ def classes_of(request: Request) -> dict[Any, str]:
     )
 
 
-def count_classes(request: Request, classes: Mapping[Any, str]) -> dict[str, Any]:
+def count_classes(data: FileData, classes: Mapping[Any, str]) -> dict[str, Any]:
     """Count each class against the rest."""
-    c, found = request.chosen, {}
+    c, found = data.request, {}
     beside = [name for name in (c.count, c.weight, c.cluster) if name is not None]
     for name, score in classes.items():
         kept = map(quoted, (score, *beside))
         columns = ", ".join([*as_votes([str(c.label)], str(name)), *kept])
-        part = replace(request, rows=request.rows.project(columns))
+        part = replace(data, rows=data.rows.project(columns))
         found[str(name)] = count_tally(part, score)
     return found
 
 
-def count_panel(request: Request, by: bool = False) -> Any:
+def count_panel(data: FileData, by: bool = False) -> Any:
     """Count all scores together: a Panel, or one for each group; counts are a Tally."""
-    if request.chosen.label is None and are_counts(request.rows.columns):
-        return count_tally(request, request.chosen.scores[0], by)
-    return _count(panel, request, by, scores=list(request.chosen.scores))
+    if data.request.label is None and are_counts(data.rows.columns):
+        return count_tally(data, data.request.scores[0], by)
+    return _count(panel, data, by, scores=list(data.request.scores))
 
 
 def _count(
-    how: Callable[..., Any], request: Request, by: bool, **columns: object
+    count: Callable[..., Any], data: FileData, by: bool, **columns: object
 ) -> Any:
-    chosen = request.chosen
-    given = {"missing_scores": chosen.missing, "decimal": chosen.decimal}
-    columns |= {word: value for word, value in given.items() if value is not None}
-    with listening() as said:
-        groups = chosen.by if by else None
-        counts = how(request.rows, **chosen.words, by=groups, **columns)
-    if chosen.strict:
-        refuse_cleaned(said)
-    tell(said)
-    return _inverted(counts) if chosen.invert else counts
+    request = data.request
+    reading: dict[str, Any] = {}
+    if request.missing_scores is not None:
+        reading["missing_scores"] = request.missing_scores
+    if request.decimal is not None:
+        reading["decimal"] = request.decimal
+    with listening() as cleaned:
+        counts = count(
+            data.rows,
+            by=request.by if by else None,
+            **columns,
+            **reading,
+            **request.counting,
+        )
+    if request.strict:
+        refuse_cleaned(cleaned)
+    tell(cleaned)
+    return _inverted(counts) if request.invert else counts
 
 
 def _inverted(counts: Any) -> Any:

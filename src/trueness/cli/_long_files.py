@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import final
 
 from trueness._core.checks.errors import InputError
-from trueness.cli._columns import Chosen
 from trueness.cli._source import WHOLE_TYPES, Source, names_of
 from trueness.data.engines import quoted, reading
+from trueness.findings.request import Request
 
 # a larger file is not read once more for this
 MOST_ROWS = 2_000_000
@@ -48,12 +48,12 @@ class LongFile:
         )
 
 
-def refuse_long_file(source: Source, chosen: Chosen, compares: bool = False) -> None:
+def refuse_long_file(source: Source, request: Request, compares: bool = False) -> None:
     """Stop where each case would count several times, and nobody said so.
 
     ``compares``: the command needs a column of scores for each part.
     """
-    found = long_file_of(source, chosen)
+    found = long_file_of(source, request)
     if found is None:
         return
     apart = "To compare them, write the scores of each to a column of its own."
@@ -67,11 +67,11 @@ def refuse_long_file(source: Source, chosen: Chosen, compares: bool = False) -> 
     )
 
 
-def long_file_of(source: Source, chosen: Chosen) -> LongFile | None:
+def long_file_of(source: Source, request: Request) -> LongFile | None:
     """Is this a long file of which nobody said that rows belong together?"""
-    if chosen.label is None or chosen.cluster or chosen.count:
+    if request.label is None or request.cluster or request.count:
         return None
-    return find_long_file(source, chosen.label, {chosen.label, *chosen.scores})
+    return find_long_file(source, request.label, {request.label, *request.scores})
 
 
 def find_long_file(source: Source, label: str, taken: set[str]) -> LongFile | None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from trueness._core.checks.errors import InputError
-from trueness.cli._columns import Request
+from trueness.cli._columns import FileData
 from trueness.cli._source import Source, open_source
 from trueness.data.cleaning import is_missing_word
 from trueness.data.columns import column
@@ -26,25 +26,25 @@ SHOWN = 5  # rows that are named
 
 
 @contextmanager
-def naming_rows_without_score(request: Request) -> Iterator[None]:
+def naming_rows_without_score(data: FileData) -> Iterator[None]:
     """Add to an error about missing scores where they are in the file."""
     try:
         yield
     except InputError as err:
-        where = _rows_to_name(err, request)
+        where = _rows_to_name(err, data)
         if not where:
             raise
         raise err.rephrased(message=f"{err.message} {where}") from err
 
 
-def _rows_to_name(err: InputError, request: Request) -> str:
+def _rows_to_name(err: InputError, data: FileData) -> str:
     """Return a sentence about the rows without a score; empty where there is none."""
-    path = Path(request.source.path)
+    path = Path(data.source.path)
     is_about_scores = err.option == "missing_scores"
     if not is_about_scores or not path.is_file() or path.stat().st_size > MOST_BYTES:
         return ""
     with suppress(InputError, OSError, UnicodeError, csv.Error):
-        return places_without_score(request.source, request.chosen.scores)
+        return places_without_score(data.source, data.request.scores)
     return ""
 
 

@@ -46,7 +46,7 @@ from trueness._core.progress import Stopped, progress, silent
 from trueness._core.records import json_value, shown
 from trueness.calibration.maps import Map
 from trueness.cli import _signals
-from trueness.cli._columns import Request
+from trueness.cli._columns import FileData
 from trueness.cli._source import Source, is_local
 from trueness.counts.design import PLAIN
 from trueness.counts.values import Panel, Tally
@@ -162,16 +162,16 @@ def envelope(answer: CommandAnswer) -> dict[str, Any]:
     return {**head, **body}
 
 
-def about(request: Request, counted: Tally | Panel | Leaves) -> dict[str, Any]:
+def about(data: FileData, counted: Tally | Panel | Leaves) -> dict[str, Any]:
     """Say which file, which columns and how many cases an answer is about."""
-    chosen = request.chosen
+    request = data.request
     words = ("count", "weight", "cluster", "by")
-    columns = {"label": chosen.label, "scores": list(chosen.scores)}
-    columns |= {word: getattr(chosen, word) for word in words}
+    columns = {"label": request.label, "scores": list(request.scores)}
+    columns |= {word: getattr(request, word) for word in words}
     cases = (x.sum().item() for x in (counted.neg, counted.pos, counted.unknown))
     design = getattr(counted, "design", PLAIN)
-    told = about_cases(request.source.name, columns, counted.n, *cases)
-    return told | {"design": asdict(design), "positive": chosen.positive}
+    told = about_cases(data.source.name, columns, counted.n, *cases)
+    return told | {"design": asdict(design), "positive": request.positive}
 
 
 def about_cases(

@@ -15,9 +15,9 @@ from trueness.calibration.calibrators import CALIBRATORS
 from trueness.calibration.maps import map_to_json
 from trueness.cli import _shell as shell
 from trueness.cli import options
-from trueness.cli._columns import Request, count_tally
+from trueness.cli._columns import FileData, count_tally
+from trueness.cli._file_data import ONE_SCORE, open_data
 from trueness.cli._missing_scores import naming_rows_without_score
-from trueness.cli._request import ONE_SCORE, read_request
 from trueness.cli.apply import write_scored_rows
 from trueness.counts.values import Tally
 from trueness.findings.what_scores_mean import what_a_map_changes
@@ -68,7 +68,7 @@ def calibrate_command(
     trueness calibrate sample:west_nile --label virus --score adaboost \
         -o calibrated.parquet --save map.json
     """
-    request = read_request(
+    data = open_data(
         ONE_SCORE,
         file=file,
         label=label,
@@ -88,15 +88,15 @@ def calibrate_command(
         level=level,
         seed=seed,
     )
-    new_column = column or f"{request.chosen.scores[0]}_calibrated"
+    new_column = column or f"{data.request.scores[0]}_calibrated"
     whole_number(folds, "--folds", at_least=2)
-    shell.check_rows(output, request.source, new_column)
-    with naming_rows_without_score(request):
-        return _calibrate(request, method, folds, output, new_column, save)
+    shell.check_rows(output, data.source, new_column)
+    with naming_rows_without_score(data):
+        return _calibrate(data, method, folds, output, new_column, save)
 
 
 def _calibrate(
-    request: Request,
+    data: FileData,
     method: str,
     folds: int,
     output: Path | None,
@@ -104,11 +104,11 @@ def _calibrate(
     save: Path | None,
 ) -> shell.CommandAnswer:
     """Fit a map, say what it changes, and write it and the new scores."""
-    score = request.chosen.scores[0]
-    by = request.chosen.by
+    score = data.request.scores[0]
+    by = data.request.by
     with progress("Fitting", unit=""):
-        tally = count_tally(request, score)
-        groups: dict[Any, Tally] = count_tally(request, score, by=True) if by else {}
+        tally = count_tally(data, score)
+        groups: dict[Any, Tally] = count_tally(data, score, by=True) if by else {}
         fitted = trueness.calibrate(tally, method=method)
         findings, calibrated = what_a_map_changes(
             tally,
@@ -117,16 +117,16 @@ def _calibrate(
             score,
             groups,
             str(by),
-            level=request.level,
-            rng=request.seed,
+            level=data.request.level,
+            rng=data.request.rng,
             folds=folds,
         )
     shell.save_fitted(fitted, save, score)
     if output is not None:
-        write_scored_rows(request.source, fitted, [score], new_column, output)
+        write_scored_rows(data.source, fitted, [score], new_column, output)
     return shell.answered(
         *findings,
-        about=shell.about(request, tally),
+        about=shell.about(data, tally),
         chart=lambda: trueness.plots.reliability.figure_data(calibrated),
         method=method,
         column=new_column,

@@ -15,9 +15,9 @@ from trueness._core.checks.options import choice
 from trueness._core.checks.words import listing, nearest
 from trueness._core.numbers import percent
 from trueness.cli import options
-from trueness.cli._columns import Chosen, Request, choose
+from trueness.cli._columns import FileData, choose
+from trueness.cli._file_data import say_what_was_taken
 from trueness.cli._long_files import long_file_of
-from trueness.cli._request import say_what_was_taken
 from trueness.cli._shell import CommandAnswer, about, answered, say, write_text
 from trueness.cli._source import Source, known, open_source
 from trueness.cli.evals import AttemptColumns, about_attempts, parts_of
@@ -29,6 +29,7 @@ from trueness.data.frames import panel, tally
 from trueness.data.storage import are_counts, count_columns_of
 from trueness.findings.how_good import cases_note
 from trueness.findings.notes import Note, note
+from trueness.findings.request import Request
 from trueness.findings.trust import requirements
 from trueness.monitoring.checking import Evidence, check_all, first_contract
 from trueness.monitoring.requirements import (
@@ -40,42 +41,66 @@ from trueness.monitoring.requirements import (
 from trueness.monitoring.verdicts import Check, of_attempts
 
 _BASELINE, _LABEL = "trueness_baseline", "trueness_label"
-_BESIDE = ("positive", "count", "weight", "cluster")
 Checked = tuple[Check, Note, dict[str, Any]]
 
 
-def asked_of(contract: Contract, file: str) -> tuple[Request, float]:
-    """Open the file that a contract is about; give the share without a score, too."""
+def data_of(contract: Contract, file: str) -> tuple[FileData, float]:
+    """Open the file of a contract; return the proportion without a score, too."""
     source = open_source(file)
-    words = {w: getattr(contract, w) for w in ("label", "score", *_BESIDE, *DESIGN)}
-    judged = [r.judges[0] for r in contract.requirements if r.judges]
-    if words["score"] is None and len(judged) == len(contract.requirements):
-        words["score"] = judged[0]  # a rate from judges has no score
-    if holds_counts(source.rows, words["label"]):
-        design = {word: words[word] for word in DESIGN}
-        by = next((r.by for r in contract.requirements if r.by), None)
+    request = _request_of(contract)
+    if holds_counts(source.rows, request.label):
         score = count_columns_of(source.types)["score"]
-        chosen = Chosen(None, (score,), by=by, **design)
-        return Request(source, chosen, source.rows, contract.level, 0), 0.0
-    for name in ("label", "score"):
-        if words[name] is None:
+        of_counts = Request(
+            scores=(score,),
+            by=request.by,
+            sampling=request.sampling,
+            prevalence=request.prevalence,
+            unlabelled=request.unlabelled,
+            level=request.level,
+        )
+        return FileData(source, of_counts, source.rows), 0.0
+    score_column = request.scores[0] if request.scores else None
+    for option, name in (("label", request.label), ("score", score_column)):
+        if name is None:
             raise InputError(
-                f'{contract.path} must name the column: add {name} = "NAME". '
-                f"{source.name} has {', '.join(source.types)}."
+                f'{contract.path} must name the column: add {option} = "NAME". '
+                f"{source.name} has {', '.join(source.types)}.",
+                option=option,
+                choices=source.types,
             )
-    for name in ("label", "score", "weight", "cluster"):
-        known(source, words[name], name)
-    score = words.pop("score")
-    rows, missing = with_scores(source, score)
-    by = next((r.by for r in contract.requirements if r.by), None)
-    chosen = Chosen(scores=(score,), by=by, **words)
-    if long_file := long_file_of(source, chosen):
+    known(source, request.label, "label")
+    known(source, score_column, "score")
+    known(source, request.weight, "weight")
+    known(source, request.cluster, "cluster")
+    rows, missing = with_scores(source, str(score_column))
+    if long_file := long_file_of(source, request):
         raise InputError(
             f'{long_file} Add cluster = "{long_file.case}" to {contract.path}.',
             option="cluster",
             example=long_file.case,
         )
-    return Request(source, chosen, rows, contract.level, 0), missing
+    return FileData(source, request, rows), missing
+
+
+def _request_of(contract: Contract) -> Request:
+    """Return the columns, the design and the level that a contract names."""
+    score = contract.score
+    judged = [r.judges[0] for r in contract.requirements if r.judges]
+    if score is None and len(judged) == len(contract.requirements):
+        score = judged[0]  # a rate from judges has no score
+    return Request(
+        label=contract.label,
+        scores=() if score is None else (score,),
+        positive=contract.positive,
+        count=contract.count,
+        by=next((r.by for r in contract.requirements if r.by), None),
+        weight=contract.weight,
+        cluster=contract.cluster,
+        sampling=contract.sampling,
+        prevalence=contract.prevalence,
+        unlabelled=contract.unlabelled,
+        level=contract.level,
+    )
 
 
 def holds_counts(rows: Any, label: str | None) -> bool:
@@ -104,18 +129,18 @@ def with_scores(source: Source, score: str) -> tuple[Any, float]:
 
 def evidence_of(
     contract: Contract, file: str, baseline: str | None
-) -> tuple[Request, Callable[[str | None], Any]]:
+) -> tuple[FileData, Callable[[str | None], Any]]:
     """Give what is asked, and a function that counts all cases or those of groups.
 
     Each baseline that is a column is counted beside the score; one in a file of its
     own on the same cases where a key joins the files, otherwise by itself.
     """
-    request, missing = asked_of(contract, file)
-    source, words, rows = request.source, request.chosen.words, request.rows
-    (score,) = request.chosen.scores
+    data, missing = data_of(contract, file)
+    source, words, rows = data.source, data.request.counting, data.rows
+    (score,) = data.request.scores
     named = (r.not_worse_than for r in contract.requirements)
     pairs = {n: (rows, [score, n]) for n in named if n and n in source.types}
-    old = None if baseline is None else _baseline(request, contract.key, baseline)
+    old = None if baseline is None else _baseline(data, contract.key, baseline)
     if baseline is None:
         _stop_without(contract, source)
     elif contract.key:
@@ -145,7 +170,7 @@ def evidence_of(
             for g, t in tallies.items()
         }
 
-    return request, count
+    return data, count
 
 
 def _stop_without(contract: Contract, source: Source) -> None:
@@ -159,14 +184,14 @@ def _stop_without(contract: Contract, source: Source) -> None:
             )
 
 
-def _baseline(request: Request, key: str | None, file: str) -> Any:
+def _baseline(data: FileData, key: str | None, file: str) -> Any:
     """Give the rows of the baseline; with a key both files, joined case by case."""
-    other, (score,) = open_source(file), request.chosen.scores
-    if holds_counts(other.rows, request.chosen.label):
+    other, (score,) = open_source(file), data.request.scores
+    if holds_counts(other.rows, data.request.label):
         return other.rows
-    if request.chosen.label is None:
+    if data.request.label is None:
         raise InputError(
-            f"{request.source.name} holds counts, and {other.name} does not. Give "
+            f"{data.source.name} holds counts, and {other.name} does not. Give "
             "counts of both, or the rows of both."
         )
     old, lost = with_scores(other, known(other, score, "score"))
@@ -176,15 +201,15 @@ def _baseline(request: Request, key: str | None, file: str) -> Any:
             "out."
         )
     if key is None:
-        known(other, request.chosen.label, "label")
+        known(other, data.request.label, "label")
         return old
-    return _joined(request, key, replace(other, rows=old))
+    return _joined(data, key, replace(other, rows=old))
 
 
-def _joined(request: Request, key: str, other: Source) -> Any:
+def _joined(data: FileData, key: str, other: Source) -> Any:
     """Put the baseline's score beside the candidate's, case by case."""
-    source, label = request.source, str(request.chosen.label)
-    name, rows, old = quoted(key), request.rows, other.rows
+    source, label = data.source, str(data.request.label)
+    name, rows, old = quoted(key), data.rows, other.rows
     for one in (source, other):
         known(one, key, "key")
         counts = f"count({name}) - count(DISTINCT {name}) AS twice"
@@ -199,7 +224,7 @@ def _joined(request: Request, key: str, other: Source) -> Any:
         as_text = f"* REPLACE (CAST({name} AS VARCHAR) AS {name})"
         rows, old = rows.project(as_text), old.project(as_text)
     said = quoted(label) if label in other.types else "NULL"
-    (score,) = request.chosen.scores
+    (score,) = data.request.scores
     wanted = f"{name}, {quoted(score)} AS {_BASELINE}, {said} AS {_LABEL}"
     here = rows.to_arrow_table()
     both = here.join(old.project(wanted).to_arrow_table(), key)
@@ -422,24 +447,27 @@ def _contract_of_sentences(
     if are_counts(source.types) or about_attempts_at_items:
         required = tuple(requirement(sentence) for sentence in sentences)
         return Contract(required, label=label, score=score, path="requirements")
-    chosen = choose(
-        source,
-        option="score",
-        scores=[] if score is None else [score],
-        guess=one_score,
-        label=label,
-        positive=positive,
-    )
-    say_what_was_taken(source, chosen, "score")
-    (column,) = chosen.scores
+    request = _choose_score(source, label, score, positive)
+    say_what_was_taken(source, request, "score")
+    column = request.scores[0]
     read = requirement_of_test if is_test(source.table, column) else requirement
     return Contract(
         tuple(read(sentence) for sentence in sentences),
-        label=chosen.label,
+        label=request.label,
         score=column,
-        positive=chosen.positive,
+        positive=request.positive,
         path="requirements",
     )
+
+
+def _choose_score(
+    source: Source, label: str | None, score: str | None, positive: str | None
+) -> Request:
+    """Choose the columns of labels and scores: those named, or those found."""
+    named = Request(
+        label=label, scores=() if score is None else (score,), positive=positive
+    )
+    return choose(source, named, option="score", guess=one_score)
 
 
 def _refuse_options(reason: str, **typed: object) -> None:
@@ -456,12 +484,12 @@ def _write(path: Path, text: str) -> None:
 
 def _check_predictions(agreed: Contract, file: str, baseline: str | None) -> Checked:
     """Check the predictions of a file: of all cases, and of the groups."""
-    request, count = evidence_of(agreed, file, baseline)
+    data, count = evidence_of(agreed, file, baseline)
     whole = count(None)
     columns_of_groups = dict.fromkeys(r.by for r in agreed.requirements if r.by)
     groups = {by: count(by) for by in columns_of_groups}
     checked = _check_evidence(agreed, whole, groups)
-    return checked, cases_note(whole.tally), about(request, whole.tally)
+    return checked, cases_note(whole.tally), about(data, whole.tally)
 
 
 def _check_evidence(agreed: Contract, whole: Evidence, groups: dict[str, Any]) -> Check:
@@ -526,18 +554,11 @@ def _write_first_contract(
 ) -> None:
     """Write a first contract with what these data can prove."""
     source = open_source(file)
-    chosen = choose(
-        source,
-        option="score",
-        scores=[] if score is None else [score],
-        guess=one_score,
-        label=label,
-        positive=positive,
-    )
-    score_column = chosen.scores[0]
+    request = _choose_score(source, label, score, positive)
+    score_column = request.scores[0]
     rows, missing = with_scores(source, score_column)
     counts = tally(
-        rows, label=chosen.label, score=score_column, positive=chosen.positive
+        rows, label=request.label, score=score_column, positive=request.positive
     )
     if path.exists():
         raise InputError(
@@ -545,9 +566,9 @@ def _write_first_contract(
         )
     text = first_contract(
         counts,
-        chosen.label or "label",
+        request.label or "label",
         score_column,
-        positive=chosen.positive,
+        positive=request.positive,
         missing=missing,
     )
     _write(path, text)

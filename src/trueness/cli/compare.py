@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -14,9 +15,9 @@ from trueness._core.checks.options import choice
 from trueness._core.progress import progress
 from trueness.cli import _shell as shell
 from trueness.cli import options
-from trueness.cli._columns import Request, count_panel
+from trueness.cli._columns import FileData, count_panel
+from trueness.cli._file_data import TWO_SCORES, open_data, refuse_design
 from trueness.cli._missing_scores import naming_rows_without_score
-from trueness.cli._request import TWO_SCORES, read_request, refuse_design
 from trueness.cli.apply import write_scored_rows
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
@@ -68,7 +69,7 @@ def compare_command(
     trueness compare sample:west_nile --label virus --score boosting \
         --score logistic
     """
-    request = read_request(
+    data = open_data(
         TWO_SCORES,
         file=file,
         label=label,
@@ -88,13 +89,11 @@ def compare_command(
         level=level,
         seed=seed,
     )
-    with naming_rows_without_score(request):
-        panel, finding = _ask_of_all_and_groups(
-            request, partial(_compare, metric=metric)
-        )
+    with naming_rows_without_score(data):
+        panel, finding = _ask_of_all_and_groups(data, partial(_compare, metric=metric))
         return shell.answered(
             finding,
-            about=shell.about(request, panel),
+            about=shell.about(data, panel),
             chart=lambda: trueness.plots.roc.figure_data(panel),
         )
 
@@ -158,7 +157,7 @@ def combine_command(
         --score logistic --score forest -o combined.parquet
     """
     refuse_design("combine", "compare_combiners", weight=weight, cluster=cluster)
-    request = read_request(
+    data = open_data(
         TWO_SCORES,
         file=file,
         label=label,
@@ -178,53 +177,42 @@ def combine_command(
     )
     if method is not None:
         choice(method, list(COMBINERS), "--method")
-    shell.check_rows(output, request.source, column)
+    shell.check_rows(output, data.source, column)
 
-    with naming_rows_without_score(request):
+    with naming_rows_without_score(data):
         panel, finding = _ask_of_all_and_groups(
-            request, better_together, combiner=method or ""
+            data, better_together, combiner=method or ""
         )
         combiner = COMBINERS[finding.numbers["method"]](panel)
         shell.save_fitted(combiner, save)
         if output is not None:
             names = list(panel.names)
-            write_scored_rows(request.source, combiner, names, column, output)
+            write_scored_rows(data.source, combiner, names, column, output)
         return shell.answered(
             finding,
-            about=shell.about(request, panel),
-            chart=lambda: _chart_of_combiners(request, panel),
+            about=shell.about(data, panel),
+            chart=lambda: _chart_of_combiners(data, panel),
             column=column,
         )
 
 
 def _ask_of_all_and_groups(
-    request: Request, ask: Callable[[Subject], Finding], combiner: str = ""
+    data: FileData, ask: Callable[[Subject], Finding], combiner: str = ""
 ) -> tuple[Panel, Finding]:
     """Count the scores together, and ask of all cases and of each group."""
-    by = request.chosen.by
-
-    def ask_of(panel: Panel, cluster: str = "") -> Finding:
-        return ask(
-            subject(
-                panel,
-                level=request.level,
-                rng=request.seed,
-                combiner=combiner,
-                cluster=cluster,
-            )
-        )
-
+    by = data.request.by
+    request = replace(data.request, combiner=combiner)
     with progress("Counting", unit=""):
-        panel = count_panel(request)
-        groups = count_panel(request, by=True) if by else {}
+        panel = count_panel(data)
+        groups = count_panel(data, by=True) if by else {}
     with progress("Comparing", unit=""):
-        finding = ask_of(panel, cluster=request.chosen.cluster or "")
-        of_groups = shell.each_group(groups, ask_of)
+        finding = ask(subject(panel, request))
+        of_groups = shell.each_group(groups, lambda part: ask(subject(part, request)))
     return panel, in_each_group(finding, of_groups, str(by))
 
 
-def _chart_of_combiners(request: Request, panel: Panel) -> Any:
+def _chart_of_combiners(data: FileData, panel: Panel) -> Any:
     comparison = trueness.compare_combiners(
-        panel, level=request.level, rng=request.seed
+        panel, level=data.request.level, rng=data.request.rng
     )
     return trueness.plots.combiners.figure_data(comparison)

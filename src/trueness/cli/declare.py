@@ -11,9 +11,9 @@ import typer
 from trueness._core.files import is_device
 from trueness._core.progress import progress
 from trueness.cli import options
-from trueness.cli._columns import Request, count_tally
+from trueness.cli._columns import FileData, count_tally
+from trueness.cli._file_data import ONE_SCORE, open_data
 from trueness.cli._missing_scores import naming_rows_without_score
-from trueness.cli._request import ONE_SCORE, read_request
 from trueness.cli._shell import CommandAnswer, about, say
 from trueness.cli._source import REAL_TYPES, known
 from trueness.counts.values import Tally
@@ -156,7 +156,7 @@ def declare_command(
     Example:
     trueness declare sample:west_nile --label virus --score boosting --at 0.05
     """
-    request = read_request(
+    data = open_data(
         ONE_SCORE,
         file=file,
         label=label,
@@ -175,11 +175,11 @@ def declare_command(
         level=level,
     )
     claims = claim or []
-    with progress("Counting", unit=""), naming_rows_without_score(request):
-        counts = count_tally(request, request.chosen.scores[0])
+    with progress("Counting", unit=""), naming_rows_without_score(data):
+        counts = count_tally(data, data.request.scores[0])
         groups = {
-            column: _count_groups(request, column)
-            for column in _columns_of_groups(request, claims)
+            column: _count_groups(data, column)
+            for column in _columns_of_groups(data, claims)
         }
     with progress("Measuring", unit=""):
         declaration = declare(
@@ -202,8 +202,8 @@ def declare_command(
             edges=edges,
             agreement=agreement,
             title=title,
-            source=request.source.path,
-            without_score=_rows_without_score(request),
+            source=data.source.path,
+            without_score=_rows_without_score(data),
             level=level,
         )
     say(f"Declaration written to {output}.")
@@ -211,42 +211,42 @@ def declare_command(
         declaration.to_dict(),
         # a file that goes to a device such as /dev/stdout goes there alone
         [] if is_device(output) else _in_words(declaration),
-        about=about(request, counts),
+        about=about(data, counts),
     )
 
 
-def _columns_of_groups(request: Request, claims: list[str]) -> list[str]:
+def _columns_of_groups(data: FileData, claims: list[str]) -> list[str]:
     """Return the column of --by, and those that claims name."""
-    columns = [request.chosen.by] if request.chosen.by else []
+    columns = [data.request.by] if data.request.by else []
     columns += [r.by for _, r in read_claims(claims) if r.by]
     return list(dict.fromkeys(columns))
 
 
-def _count_groups(request: Request, column: str) -> dict[str, Tally]:
+def _count_groups(data: FileData, column: str) -> dict[str, Tally]:
     """Count the score in each group of a column."""
-    known(request.source, column, "--by")
-    chosen = replace(request.chosen, by=column)
-    rows = request.source.only(chosen.columns)
+    known(data.source, column, "--by")
+    request = replace(data.request, by=column)
+    rows = data.source.only(request.columns)
     tallies = count_tally(
-        replace(request, chosen=chosen, rows=rows), chosen.scores[0], by=True
+        replace(data, request=request, rows=rows), request.scores[0], by=True
     )
     return {str(group): tally for group, tally in tallies.items()}
 
 
-def _rows_without_score(request: Request) -> dict[str, int] | None:
+def _rows_without_score(data: FileData) -> dict[str, int] | None:
     """Count the rows without a score by label, where such rows are left out."""
-    chosen = request.chosen
-    score = chosen.scores[0]
-    is_real = request.source.types[score].startswith(REAL_TYPES)
-    if chosen.label is None or chosen.missing != "drop" or not is_real:
+    request = data.request
+    score = request.scores[0]
+    is_real = data.source.types[score].startswith(REAL_TYPES)
+    if request.label is None or request.missing_scores != "drop" or not is_real:
         return None
     name = quoted(score)
-    others = [quoted(c) for c in request.rows.columns if c != score]
-    missing = request.rows.filter(f"{name} IS NULL OR isnan({name})")
+    others = [quoted(c) for c in data.rows.columns if c != score]
+    missing = data.rows.filter(f"{name} IS NULL OR isnan({name})")
     if not missing.limit(1).fetchall():
         return {}
     rows = missing.project(", ".join([*others, f"CAST(0 AS DOUBLE) AS {name}"]))
-    counts = count_tally(replace(request, rows=rows), score)
+    counts = count_tally(replace(data, rows=rows), score)
     return {
         "neg": round(counts.n_neg),
         "pos": round(counts.n_pos),

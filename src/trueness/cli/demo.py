@@ -16,6 +16,7 @@ from trueness.counts.values import Panel
 from trueness.data.files import scan
 from trueness.findings.page import page_about
 from trueness.findings.records import Finding, Page
+from trueness.findings.request import Request
 from trueness.findings.trust import which_leaves
 
 MODELS = ("boosting", "logistic", "adaboost", "forest", "neighbours")
@@ -49,10 +50,9 @@ def demo_command(
     with progress("Looking at the sample", unit=""):
         page = page_about(
             traps,
+            Request(maximize="precision", subject_to=("recall >= 0.8",)),
             title="West Nile virus in mosquito traps",
             source="sample:west_nile",
-            maximize="precision",
-            subject_to=["recall >= 0.8"],
         )
         leaves = _trusted_leaves()
     with progress("Writing the files", unit=""):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -14,14 +15,14 @@ from trueness._core.progress import progress
 from trueness._core.records import Estimate
 from trueness.cli import options
 from trueness.cli._columns import (
-    Request,
+    FileData,
     classes_of,
     count_classes,
     count_tally,
     read_share,
 )
+from trueness.cli._file_data import SCORES, open_data
 from trueness.cli._missing_scores import naming_rows_without_score
-from trueness.cli._request import SCORES, read_request
 from trueness.cli._shell import CommandAnswer, about, answered
 from trueness.counts.values import Tally
 from trueness.data.engines import quoted
@@ -105,7 +106,7 @@ def evaluate_command(
             "Which file holds the predictions? Type trueness evaluate predictions.csv, "
             "or four counts: --tp 815 --fp 115 --fn 208 --tn 327."
         )
-    request = read_request(
+    data = open_data(
         SCORES,
         file=[file, *(more_files or ())],
         label=label,
@@ -125,8 +126,8 @@ def evaluate_command(
         level=level,
         seed=seed,
     )
-    with naming_rows_without_score(request):
-        return _evaluate(request, threshold=at, method=method)
+    with naming_rows_without_score(data):
+        return _evaluate(data, threshold=at, method=method)
 
 
 def _evaluate_table(
@@ -154,43 +155,34 @@ def _evaluate_table(
     return answered(finding, about={"table": cells})
 
 
-def _evaluate(
-    request: Request, *, threshold: float | None, method: str
-) -> CommandAnswer:
+def _evaluate(data: FileData, *, threshold: float | None, method: str) -> CommandAnswer:
     """Evaluate each score, or each class against the rest."""
-    score_of_class = classes_of(request)
+    score_of_class = classes_of(data)
     groups: dict[str, dict[str, Tally]] = {}
     with progress("Counting", unit=""):
         if score_of_class:
-            tallies = count_classes(request, score_of_class)
+            tallies = count_classes(data, score_of_class)
         else:
-            tallies = {s: count_tally(request, s) for s in request.chosen.scores}
-            groups = _count_groups(request)
+            tallies = {s: count_tally(data, s) for s in data.request.scores}
+            groups = _count_groups(data)
 
-    asked = subject(
-        tallies,
-        groups=groups or None,
-        by=str(request.chosen.by),
-        cluster=request.chosen.cluster or "",
-        level=request.level,
-        at=threshold,
-        classes=bool(score_of_class),
-    )
+    request = replace(data.request, at=threshold, classes=bool(score_of_class))
+    classifiers = subject(tallies, request, groups=groups or None)
     curves = _curves_of_groups(groups) or tallies
     return answered(
-        how_good(asked, _auc_of_all_classes(request, score_of_class), method=method),
-        about=about(request, next(iter(tallies.values()))),
+        how_good(classifiers, _auc_of_all_classes(data, score_of_class), method=method),
+        about=about(data, next(iter(tallies.values()))),
         chart=lambda: trueness.plots.roc.figure_data(curves),
     )
 
 
-def _count_groups(request: Request) -> dict[str, dict[str, Tally]]:
+def _count_groups(data: FileData) -> dict[str, dict[str, Tally]]:
     """Count each score in each group: from group to score to counts."""
-    if request.chosen.by is None:
+    if data.request.by is None:
         return {}
     groups: dict[str, dict[str, Tally]] = {}
-    for score in request.chosen.scores:
-        for group, tally in count_tally(request, score, by=True).items():
+    for score in data.request.scores:
+        for group, tally in count_tally(data, score, by=True).items():
             groups.setdefault(str(group), {})[score] = tally
     return groups
 
@@ -207,16 +199,16 @@ def _curves_of_groups(groups: dict[str, dict[str, Tally]]) -> dict[str, Tally]:
 
 
 def _auc_of_all_classes(
-    request: Request, score_of_class: dict[Any, str]
+    data: FileData, score_of_class: dict[Any, str]
 ) -> Estimate | None:
     """AUC over all classes, where the rows are plain cases and not too many."""
-    chosen = request.chosen
-    plain_cases = chosen.count is chosen.weight is chosen.cluster is None
-    if not score_of_class or not plain_cases or len(request.rows) > MOST_ROWS:
+    request = data.request
+    plain_cases = request.count is request.weight is request.cluster is None
+    if not score_of_class or not plain_cases or len(data.rows) > MOST_ROWS:
         return None
-    label = str(chosen.label)
+    label = str(request.label)
     names = [label, *score_of_class.values()]
-    rows = request.rows.project(", ".join(map(quoted, names))).fetchnumpy()
+    rows = data.rows.project(", ".join(map(quoted, names))).fetchnumpy()
     labels = [None if v is None else str(v) for v in rows[label].tolist()]
     scores = {str(name): rows[column] for name, column in score_of_class.items()}
-    return multiclass_auc(labels, scores, level=request.level)
+    return multiclass_auc(labels, scores, level=data.request.level)

@@ -3,7 +3,7 @@
 A wide table has a row per answer and a column per judge; a long one a row per verdict.
 Logs are read by ``data/verdict_logs.py``. Labels may come from a file of their own.
 The workbench reads verdicts here too: ``as_wide`` makes a wide table of any kind,
-``request_of`` says which columns of it are meant.
+``data_of_judges`` says which columns of it are meant.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from trueness._core.checks.options import choice
 from trueness._core.progress import progress
 from trueness.cli import _shell as shell
 from trueness.cli import options
-from trueness.cli._columns import Request, choose, count_panel, with_verdicts
-from trueness.cli._request import refuse_design, say_what_was_taken
+from trueness.cli._columns import FileData, choose, count_panel, with_verdicts
+from trueness.cli._file_data import refuse_design, say_what_was_taken
 from trueness.cli._source import (
     Source,
     in_memory,
@@ -35,6 +35,7 @@ from trueness.counts.values import Panel
 from trueness.data.column_roles import DataTable, Guess, not_found, votes_among
 from trueness.data.engines import quoted, reading, text_in_sql
 from trueness.data.verdict_logs import CLUSTER, ITEM, SYSTEM, is_log, read_verdicts
+from trueness.findings.request import Request
 from trueness.findings.without_labels import ALL, judged, pass_rates
 from trueness.nogold.label_plans import plan_labels
 from trueness.nogold.rate import Rate, prevalence
@@ -111,7 +112,7 @@ def as_wide(
     return source, named, item, system
 
 
-def request_of(
+def data_of_judges(
     source: Source,
     named: tuple[str, ...],
     label: str | None,
@@ -121,7 +122,7 @@ def request_of(
     level: float,
     seed: int,
     cluster: str | None = None,
-) -> Request:
+) -> FileData:
     """Which columns hold verdicts and labels, and which value means yes?"""
     known(source, label, "--label")
     known(source, cluster, "--cluster")
@@ -136,27 +137,31 @@ def request_of(
             )
     if label is not None and source.types[label] != "VARCHAR":
         positive = positive if _is_value(source, label, positive) else None
-    chosen = choose(
+    request = choose(
         source,
+        Request(
+            label=label,
+            scores=named,
+            positive=positive if label is not None else None,
+            count=count,
+            by=system,
+            cluster=cluster,
+            level=level,
+            rng=seed,
+        ),
         option="judge",
-        scores=named,
         guess=guess_judges,
-        label=label,
-        positive=positive if label is not None else None,
-        count=count,
-        by=system,
-        cluster=cluster,
         needs_label=False,
     )
-    say_what_was_taken(source, chosen, "judge")
-    return Request(source, chosen, source.rows, level, seed)
+    say_what_was_taken(source, request, "judge")
+    return FileData(source, request, source.rows)
 
 
-def for_verdicts(request: Request, yes: str | None) -> str | None:
+def for_verdicts(data: FileData, yes: str | None) -> str | None:
     """Is the word for yes one of the verdicts, or of the labels only?"""
-    source, chosen = request.source, request.chosen
-    words = any(source.types[c] == "VARCHAR" for c in chosen.scores)
-    if words or chosen.label is None or not _is_value(source, chosen.label, yes):
+    source, request = data.source, data.request
+    words = any(source.types[c] == "VARCHAR" for c in request.scores)
+    if words or request.label is None or not _is_value(source, request.label, yes):
         return yes
     return None
 
@@ -396,17 +401,17 @@ def judge_command(
         source, named, item, system = as_wide(
             source, of_log, judge, verdict, item, system, label, labels
         )
-        request = request_of(
+        data = data_of_judges(
             source, named, label, positive or yes, count, system, level, seed, cluster
         )
-        request = with_verdicts(request, for_verdicts(request, yes), abstain or ())
-        panel = count_panel(request)
-        systems = count_panel(request, by=True) if request.chosen.by else {}
+        data = with_verdicts(data, for_verdicts(data, yes), abstain or ())
+        panel = count_panel(data)
+        systems = count_panel(data, by=True) if data.request.by else {}
     panels = {str(name): part for name, part in systems.items()} or {ALL: panel}
 
     with progress("Estimating the pass rate", unit=""):
         rates = rates_of(panels, labelled, level, seed)
-        compared = compared_of(request, panels, rates, item, labelled)
+        compared = compared_of(data, panels, rates, item, labelled)
         plans = {
             name: _label_plans(rate, panels[name], next, half_width)
             for name, rate in rates.items()
@@ -417,7 +422,7 @@ def judge_command(
     return shell.answered(
         pass_rates(rates, compared, plans),
         chart=lambda: _chart(rates),
-        about=shell.about(request, panel),
+        about=shell.about(data, panel),
     )
 
 
@@ -458,36 +463,52 @@ def rates_of(
 
 
 def compared_of(
-    request: Request,
+    data: FileData,
     panels: Mapping[str, Panel],
     rates: Mapping[str, Rate],
     item: str | None,
     labelled: str | None,
 ) -> RateComparison | None:
     """Compare the systems, item by item where the items are named."""
-    wanted = {s: panels[s] for s in rates}
-    if len(wanted) < 2:
+    request = data.request
+    compared = {system: panels[system] for system in rates}
+    if len(compared) < 2:
         return None
-    asked: dict[str, Any] = {"labelled": labelled}
-    asked |= {"level": request.level, "rng": request.seed}
-    if item is not None and _paired(request, item):
-        columns = replace(request.chosen, scores=(*request.chosen.scores, _NUMBER))
+    paired = item is not None and _paired(data, item)
+    if item is not None and paired:
         number = f"dense_rank() OVER (ORDER BY {quoted(item)}) AS {_NUMBER}"
-        rows = request.rows.project(f"*, {number}")
-        numbers = count_panel(replace(request, rows=rows, chosen=columns), by=True)
-        wanted = {str(s): p for s, p in numbers.items() if str(s) in wanted}
-        asked["item"] = _NUMBER
-    found: RateComparison = compare_prevalence(wanted, **asked)
-    return found
+        numbered = FileData(
+            data.source,
+            replace(request, scores=(*request.scores, _NUMBER)),
+            data.rows.project(f"*, {number}"),
+        )
+        by_system = count_panel(numbered, by=True)
+        compared = {
+            str(system): panel
+            for system, panel in by_system.items()
+            if str(system) in compared
+        }
+    comparison: RateComparison = compare_prevalence(
+        compared,
+        item=_NUMBER if paired else None,
+        labelled=labelled,
+        level=request.level,
+        rng=request.rng,
+    )
+    return comparison
 
 
-def _paired(request: Request, item: str) -> bool:
+def _paired(data: FileData, item: str) -> bool:
     """Does each item occur once in a system, with labels in all of them?"""
-    chosen = request.chosen
+    request = data.request
     # repeats of an item are no pairs
-    if chosen.label is None or chosen.count is not None or chosen.cluster is not None:
+    if (
+        request.label is None
+        or request.count is not None
+        or request.cluster is not None
+    ):
         return False
-    if first_twice(request.source, (item, str(chosen.by))) is not None:
+    if first_twice(data.source, (item, str(request.by))) is not None:
         shell.say(
             f"Some items of column {item!r} occur several times in a system, so the "
             f"systems are not compared item by item."

@@ -13,9 +13,9 @@ from trueness._core.checks.errors import InputError
 from trueness._core.progress import progress
 from trueness.cli import _shell as shell
 from trueness.cli import options
-from trueness.cli._columns import Request
+from trueness.cli._columns import FileData
+from trueness.cli._file_data import ColumnRule, open_data, refuse_design
 from trueness.cli._missing_scores import naming_rows_without_score
-from trueness.cli._request import ColumnRule, read_request, refuse_design
 from trueness.cli._source import groups_of, known
 from trueness.data.column_roles import DataTable, not_found
 from trueness.data.engines import quoted
@@ -95,7 +95,7 @@ def leaves_command(
         prevalence=prevalence,
         unlabelled=unlabelled,
     )
-    request = read_request(
+    data = open_data(
         NODE,
         file=file,
         label=label,
@@ -111,35 +111,33 @@ def leaves_command(
 
     def report_on(leaves: Leaves) -> LeafReport:
         report = leaves.report(confidence=confidence, level=level, fresh=not grown)
-        return with_rules(report, request, rule)
+        return with_rules(report, data, rule)
 
-    with naming_rows_without_score(request), progress("Counting", unit=""):
-        leaves = _count(request, request.rows)
+    with naming_rows_without_score(data), progress("Counting", unit=""):
+        leaves = _count(data, data.rows)
         groups = {}
         if by is not None:
-            groups = {
-                g: _count(request, rows) for g, rows in groups_of(request.rows, by)
-            }
+            groups = {g: _count(data, rows) for g, rows in groups_of(data.rows, by)}
         report = report_on(leaves)
     return shell.answered(
         which_leaves(report, shell.each_group(groups, report_on), str(by)),
-        about=shell.about(request, leaves),
+        about=shell.about(data, leaves),
         chart=lambda: trueness.plots.leaf_shares.figure_data(report),
     )
 
 
-def _count(request: Request, rows: object) -> Leaves:
-    chosen = request.chosen
-    return trueness.leaves(rows, node=chosen.scores[0], **chosen.words)
+def _count(data: FileData, rows: object) -> Leaves:
+    request = data.request
+    return trueness.leaves(rows, node=request.scores[0], **request.counting)
 
 
-def with_rules(report: LeafReport, request: Request, rule: str | None) -> LeafReport:
+def with_rules(report: LeafReport, data: FileData, rule: str | None) -> LeafReport:
     """Add the rule that the file has for each leaf, the same in all of its rows."""
     if rule is None:
         return report
-    source = request.source
+    source = data.source
     known(source, rule, "--rule")
-    leaf_column = quoted(request.chosen.scores[0])
+    leaf_column = quoted(data.request.scores[0])
     rule_text = f"CAST({quoted(rule)} AS VARCHAR)"
     rows = source.rows.aggregate(
         f"{leaf_column}, min({rule_text}), count(DISTINCT {rule_text})", leaf_column

@@ -10,9 +10,9 @@ import trueness
 from trueness._core.progress import progress
 from trueness.cli import _shell as shell
 from trueness.cli import options
-from trueness.cli._columns import Request, count_panel, with_verdicts
+from trueness.cli._columns import FileData, count_panel, with_verdicts
+from trueness.cli._file_data import ColumnRule, open_data, refuse_design
 from trueness.cli._missing_scores import naming_rows_without_score
-from trueness.cli._request import ColumnRule, read_request, refuse_design
 from trueness.cli.judge import guess_votes
 from trueness.findings.without_labels import how_good_tests
 from trueness.nogold.combinations import best_combination
@@ -92,7 +92,7 @@ def nogold_command(
         sampling=sampling,
         prevalence=prevalence,
     )
-    request = read_request(
+    data = open_data(
         VOTES,
         file=file,
         label=label,
@@ -106,36 +106,37 @@ def nogold_command(
         level=level,
         seed=seed,
     )
-    with naming_rows_without_score(request):
+    with naming_rows_without_score(data):
         return _without_truth(
-            with_verdicts(request, yes), criterion, dependence, labelled, draws
+            with_verdicts(data, yes), criterion, dependence, labelled, draws
         )
 
 
 def _without_truth(
-    request: Request, criterion: str, dependence: str, labelled: str, draws: int
+    data: FileData, criterion: str, dependence: str, labelled: str, draws: int
 ) -> shell.CommandAnswer:
     """Estimate the tests from their verdicts, and find their best combination."""
-    by = request.chosen.by
+    by = data.request.by
     with progress("Counting", unit=""):
-        panel = count_panel(request)
-        populations = count_panel(request, by=True) if by else {}
-    data: Any = {str(name): part for name, part in populations.items()} or panel
+        panel = count_panel(data)
+        populations = count_panel(data, by=True) if by else {}
+    by_population = {str(name): part for name, part in populations.items()}
+    votes: Any = by_population or panel
 
     with progress("Without a gold standard", 2, "questions") as one_more:
         posterior = latent_class(
-            data,
+            votes,
             draws=draws,
             dependence=dependence,
             labelled=labelled,
-            level=request.level,
-            rng=request.seed,
+            level=data.request.level,
+            rng=data.request.rng,
         )
         one_more(1)
         best = best_combination(posterior, criterion=criterion)
         one_more(1)
     return shell.answered(
         how_good_tests(panel, posterior, best, str(by)),
-        about=shell.about(request, panel),
+        about=shell.about(data, panel),
         chart=lambda: trueness.plots.posterior_densities.figure_data(posterior),
     )

@@ -10,8 +10,8 @@ import trueness
 from trueness._core.progress import progress
 from trueness.cli import _shell as shell
 from trueness.cli import options
+from trueness.cli._file_data import ColumnRule, open_data, refuse_design
 from trueness.cli._missing_scores import naming_rows_without_score
-from trueness.cli._request import ColumnRule, read_request, refuse_design
 from trueness.counts.values import Tally
 from trueness.data.column_roles import one_score
 from trueness.findings.systems import compared_by_readers
@@ -116,7 +116,7 @@ def readers_command(
         prevalence=prevalence,
         unlabelled=unlabelled,
     )
-    request = read_request(
+    data = open_data(
         READINGS,
         file=file,
         label=label,
@@ -127,21 +127,21 @@ def readers_command(
         strict=strict,
         level=level,
     )
-    chosen = request.chosen
-    rating = chosen.scores[0]
-    with naming_rows_without_score(request), progress("Comparing", unit=""):
-        columns = [reader, treatment, case, str(chosen.label), rating]
+    request = data.request
+    rating = request.scores[0]
+    with naming_rows_without_score(data), progress("Comparing", unit=""):
+        columns = [reader, treatment, case, str(request.label), rating]
         if cluster is not None:
             columns.append(cluster)
         study = trueness.reader_study(
-            request.source.only(columns).to_arrow_table(),
-            label=chosen.label,
+            data.source.only(columns).to_arrow_table(),
+            label=request.label,
             score=rating,
             reader=reader,
             treatment=treatment,
             case=case,
             cluster=cluster,
-            positive=chosen.positive,
+            positive=request.positive,
             metric=metric,
             threshold=threshold,
             fixed=fixed,
@@ -154,6 +154,6 @@ def readers_command(
     cases = Tally([0.0], neg=[study.n_neg], pos=[study.n_pos])
     return shell.answered(
         compared_by_readers(study),
-        about=shell.about(request, cases),
+        about=shell.about(data, cases),
         chart=lambda: trueness.plots.reader_results.figure_data(study),
     )

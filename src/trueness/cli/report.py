@@ -15,14 +15,14 @@ from trueness._core.progress import progress
 from trueness.calibration.calibrators import CALIBRATORS
 from trueness.cli import options
 from trueness.cli._columns import (
-    Request,
+    FileData,
     classes_of,
     count_classes,
     count_panel,
     with_verdicts,
 )
+from trueness.cli._file_data import SCORES, ColumnRule, open_data
 from trueness.cli._missing_scores import naming_rows_without_score
-from trueness.cli._request import SCORES, ColumnRule, read_request
 from trueness.cli._shell import CommandAnswer, about, spoken, write_report
 from trueness.cli._source import known
 from trueness.cli.threshold import read_rule
@@ -154,7 +154,7 @@ def report_command(
             "--vote is for tests without labels, --score for scores with labels. Type "
             "one of them."
         )
-    request = read_request(
+    data = open_data(
         VERDICTS if vote else SCORES,
         file=file,
         label=label,
@@ -185,33 +185,34 @@ def report_command(
                 "to choose. Leave out --maximize, --minimize, --subject-to, "
                 "--prevalence, --at, costs, --by and --site."
             )
-        request = with_verdicts(request, yes)
+        data = with_verdicts(data, yes)
 
-    with naming_rows_without_score(request):
+    with naming_rows_without_score(data):
         with progress("Counting", unit=""), listening() as cleaned:
-            score_of_class = {} if vote else classes_of(request)
-            counts, groups = _count(request, score_of_class)
-            sites = None if site is None else _count_by_site(request, site)
+            score_of_class = {} if vote else classes_of(data)
+            counts, groups = _count(data, score_of_class)
+            sites = None if site is None else _count_by_site(data, site)
         with progress("Making the report", unit=""):
-            page = page_about(
-                counts,
-                title=title,
-                source=request.source.name,
-                classes=bool(score_of_class),
-                groups=groups,
-                sites=sites,
+            request = replace(
+                data.request,
                 maximize=maximize,
                 minimize=minimize,
-                subject_to=subject_to or (),
+                subject_to=tuple(subject_to or ()),
                 cost=cost,
                 at=read_rule(at),
-                prevalences=request.prevalences,
                 calibrator=calibrate,
                 half_width=half_width,
                 classifier=classifier,
                 combiner=combine,
-                level=level,
-                rng=seed,
+                classes=bool(score_of_class),
+            )
+            page = page_about(
+                counts,
+                request,
+                title=title,
+                source=data.source.name,
+                groups=groups,
+                sites=sites,
             )
     published = None
     if evidence:
@@ -222,8 +223,8 @@ def report_command(
         result=report_result(page, output, write_report(page, output, published)),
         # a page that goes to a device such as /dev/stdout goes there alone
         parts=[] if is_device(output) else report_words(page),
-        chart=lambda: _chart(request, counts),
-        about=about(request, _first_counts(counts)),
+        chart=lambda: _chart(data, counts),
+        about=about(data, _first_counts(counts)),
     )
 
 
@@ -270,27 +271,29 @@ def _first_counts(counts: Panel | Tally | dict[str, Tally]) -> Panel | Tally:
     return counts
 
 
-def _count(request: Request, score_of_class: dict[Any, str]) -> tuple[Any, Any]:
+def _count(data: FileData, score_of_class: dict[Any, str]) -> tuple[Any, Any]:
     """Count all scores together, or each class against the rest, and the groups."""
     if score_of_class:
-        return count_classes(request, score_of_class), None
-    counts = count_panel(request)
-    groups = count_panel(request, by=True) if request.chosen.by else None
+        return count_classes(data, score_of_class), None
+    counts = count_panel(data)
+    groups = count_panel(data, by=True) if data.request.by else None
     return counts, groups
 
 
-def _count_by_site(request: Request, site: str) -> Any:
+def _count_by_site(data: FileData, site: str) -> Any:
     """Count all scores together at each site."""
-    known(request.source, site, "--site")
-    chosen = replace(request.chosen, by=site)
-    rows = request.source.only(chosen.columns)
-    return count_panel(replace(request, chosen=chosen, rows=rows), by=True)
+    known(data.source, site, "--site")
+    request = replace(data.request, by=site)
+    rows = data.source.only(request.columns)
+    return count_panel(replace(data, request=request, rows=rows), by=True)
 
 
-def _chart(request: Request, counted: Panel | dict[str, Tally]) -> object:
+def _chart(data: FileData, counted: Panel | dict[str, Tally]) -> object:
     if isinstance(counted, dict) or (counted.n_pos and counted.n_neg):
         return trueness.plots.roc.figure_data(counted)
-    posterior = trueness.latent_class(counted, rng=request.seed, level=request.level)
+    posterior = trueness.latent_class(
+        counted, rng=data.request.rng, level=data.request.level
+    )
     return trueness.plots.posterior_densities.figure_data(posterior)
 
 

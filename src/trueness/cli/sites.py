@@ -12,9 +12,10 @@ import trueness
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness._core.progress import progress
-from trueness.cli import _columns, options
 from trueness.cli import _shell as shell
-from trueness.cli._request import say_what_was_taken
+from trueness.cli import options
+from trueness.cli._columns import choose
+from trueness.cli._file_data import say_what_was_taken
 from trueness.cli._source import Source, known, open_source
 from trueness.counts.values import Tally
 from trueness.data.column_roles import one_score
@@ -22,6 +23,7 @@ from trueness.data.engines import columns_of
 from trueness.data.frames import tally
 from trueness.data.study_tables import StudyTables, has_study_tables, study_tables
 from trueness.findings.next_site import next_site, summary_point
+from trueness.findings.request import Request
 from trueness.sites.across import FEWEST_SITES, AcrossSites
 from trueness.sites.bivariate import FITS
 from trueness.sites.prediction import PREDICTION_INTERVALS
@@ -179,18 +181,20 @@ def _count_sites(
             choices=source.types,
         )
     known(source, site, "--site")
-    chosen = _columns.choose(
+    request = choose(
         source,
+        Request(
+            label=label, scores=(score,) if score else (), positive=positive, by=site
+        ),
         option="score",
-        scores=[score] if score else [],
         guess=one_score,
-        label=label,
-        positive=positive,
-        by=site,
     )
-    say_what_was_taken(source, chosen, "score")
+    say_what_was_taken(source, request, "score")
     tallies: Any = tally(
-        source.only(chosen.columns), score=chosen.scores[0], by=site, **chosen.words
+        source.only(request.columns),
+        score=request.scores[0],
+        by=site,
+        **request.counting,
     )
     by_site = {str(name): counts for name, counts in tallies.items()}
     if covariate is None:

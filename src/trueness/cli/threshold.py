@@ -16,15 +16,16 @@ from trueness._core.numbers import counted
 from trueness._core.progress import progress
 from trueness.cli import _shell as shell
 from trueness.cli import options
-from trueness.cli._columns import Request, count_tally
+from trueness.cli._columns import FileData, count_tally
 from trueness.cli._command import TYPED_WORDS
+from trueness.cli._file_data import ONE_SCORE, open_data
 from trueness.cli._missing_scores import naming_rows_without_score
-from trueness.cli._request import ONE_SCORE, read_request
 from trueness.counts.values import Tally
 from trueness.findings.cut import find_cut, with_groups
 from trueness.findings.notes import when
-from trueness.findings.subject import Wanted
+from trueness.findings.request import Request
 from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS
+from trueness.threshold.constraints import DEFAULT_OBJECTIVE
 from trueness.threshold.operating_point import OperatingPoint
 from trueness.threshold.rule import Rule
 
@@ -123,7 +124,7 @@ def threshold_command(
     trueness threshold sample:west_nile --label virus --score boosting \
         --maximize f1 --subject-to "recall >= 0.8" --validate
     """
-    request = read_request(
+    data = open_data(
         ONE_SCORE,
         file=file,
         label=label,
@@ -145,50 +146,47 @@ def threshold_command(
     )
     if guarantee is not None:
         fraction(guarantee, "--guarantee")
-    wanted = Wanted(
+    request = replace(
+        data.request,
         maximize=maximize,
         minimize=minimize,
         subject_to=tuple(subject_to or ()),
         at=read_rule(at),
-        prevalences=request.prevalences,
         validate=validate,
         guarantee=guarantee,
-        level=level,
-        rng=seed,
     )
-    with naming_rows_without_score(request):
-        return _choose_threshold(request, wanted, save)
+    data = replace(data, request=request)
+    with naming_rows_without_score(data):
+        return _choose_threshold(data, save)
 
 
-def _choose_threshold(
-    request: Request, wanted: Wanted, save: Path | None
-) -> shell.CommandAnswer:
+def _choose_threshold(data: FileData, save: Path | None) -> shell.CommandAnswer:
     """Choose the threshold of all cases, and that of each group."""
-    chosen = request.chosen
+    request = data.request
     with progress("Counting", unit=""):
-        tally = count_tally(request, chosen.scores[0])
+        tally = count_tally(data, request.scores[0])
         groups: dict[Any, Tally] = {}
-        if chosen.by:
-            groups = count_tally(request, chosen.scores[0], by=True)
-    _say_what_flagged_counts(tally, wanted)
+        if request.by:
+            groups = count_tally(data, request.scores[0], by=True)
+    _say_what_flagged_counts(tally, request)
 
     with progress("Looking for the best threshold", unit=""):
         by_name = {str(group): part for group, part in groups.items()}
-        finding, choice = find_cut(tally, wanted, by_name)
-        if not wanted.for_groups:
-            parts = shell.each_group(groups, lambda part: find_cut(part, wanted)[0])
-            finding = with_groups(finding, parts, str(chosen.by))
+        finding, choice = find_cut(tally, request, by_name)
+        if not request.for_groups:
+            parts = shell.each_group(groups, lambda part: find_cut(part, request)[0])
+            finding = with_groups(finding, parts, str(request.by))
 
-    clusters = when(chosen.cluster, "clusters", cluster=chosen.cluster)
+    clusters = when(request.cluster, "clusters", cluster=request.cluster)
     finding = replace(finding, notes=(*finding.notes, *clusters))
     shell.save_fitted(choice.rule, save)
-    chart = None if wanted.for_groups else lambda: _chart(tally, wanted, choice)
-    return shell.answered(finding, about=shell.about(request, tally), chart=chart)
+    chart = None if request.for_groups else lambda: _chart(tally, request, choice)
+    return shell.answered(finding, about=shell.about(data, tally), chart=chart)
 
 
-def _say_what_flagged_counts(tally: Tally, wanted: Wanted) -> None:
+def _say_what_flagged_counts(tally: Tally, request: Request) -> None:
     """Mention that a constraint on flagged cases leaves cases without a label out."""
-    objectives = (wanted.maximize, wanted.minimize, *wanted.subject_to)
+    objectives = (request.maximize, request.minimize, *request.subject_to)
     names_flagged = any("flagged" in str(text) for text in objectives if text)
     if tally.n_unknown and names_flagged:
         shell.say(
@@ -197,14 +195,21 @@ def _say_what_flagged_counts(tally: Tally, wanted: Wanted) -> None:
         )
 
 
-def _chart(tally: Tally, wanted: Wanted, choice: Any) -> Any:
+def _chart(tally: Tally, request: Request, choice: Any) -> Any:
     """Draw the chosen threshold, the pair of them, or what a given one does."""
     plots = trueness.plots
     if isinstance(choice, OperatingPoint):
-        return plots.operating_point.figure_data(tally, **wanted.given)
-    if wanted.at is not None:
+        goal = request.goal_as_stated
+        return plots.operating_point.figure_data(
+            tally,
+            maximize=goal.maximize or DEFAULT_OBJECTIVE,
+            minimize=goal.minimize,
+            subject_to=goal.subject_to,
+            prevalences=request.prevalences,
+        )
+    if request.at is not None:
         return plots.roc.figure_data(tally)
-    if choice.rule.defers or wanted.two is not None:
+    if choice.rule.defers or request.pair_goal is not None:
         return plots.zones.figure_data(tally, choice)
     return plots.guaranteed_cut.figure_data(tally, choice)
 

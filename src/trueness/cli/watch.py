@@ -12,14 +12,15 @@ import trueness
 from trueness._core.checks.errors import InputError
 from trueness._core.files import alone
 from trueness.cli import options
-from trueness.cli._columns import Chosen, Request, choose
-from trueness.cli._request import refuse_design
+from trueness.cli._columns import FileData, choose
+from trueness.cli._file_data import refuse_design
 from trueness.cli._shell import CommandAnswer, about, answered
 from trueness.cli._source import Source, open_source
 from trueness.counts.values import Panel, Tally
 from trueness.data.column_roles import one_score
 from trueness.data.frames import panel, tally
 from trueness.findings.how_good import cases_note
+from trueness.findings.request import Request
 from trueness.findings.trust import still_good
 from trueness.monitoring.detectors import KINDS
 from trueness.monitoring.questions import load_watch
@@ -212,13 +213,13 @@ def watch_command(
         if watch is not None:
             judge = judge or list(watch.judges)
             by = by or watch.by
-        chosen = _choose_columns(
+        request = _choose_columns(
             source, watch, metric, label, score, positive, judge, by
         )
         columns = BatchColumns(
-            label=chosen.label,
-            positive=chosen.positive,
-            scores=chosen.scores,
+            label=request.label,
+            positive=request.positive,
+            scores=request.scores,
             judges=tuple(judge or ()),
         )
         if watch is None:
@@ -235,7 +236,7 @@ def watch_command(
     return answered(
         still_good(watch, cases_note(counts), watch.looks > batches_before),
         chart=lambda: trueness.plots.watch_history.figure_data(watch),
-        about=about(Request(source, chosen, source.rows, 0.95, 0), counts),
+        about=about(FileData(source, request, source.rows), counts),
         code=ALARM if watch.alarm else 0,
     )
 
@@ -249,7 +250,7 @@ def _choose_columns(
     positive: str | None,
     judges: list[str] | None,
     by: str | None,
-) -> Chosen:
+) -> Request:
     """Choose the columns of a batch: those named, or those of earlier batches."""
     remembered = watch.columns if watch else {}
     score = score or remembered.get("score")
@@ -257,12 +258,14 @@ def _choose_columns(
     metric_needs_labels = metric not in KINDS or KINDS[metric].labels
     return choose(
         source,
+        Request(
+            label=label or remembered.get("label"),
+            scores=tuple(judges or ([] if score is None else [score])),
+            positive=remembered.get("positive") if positive is None else positive,
+            by=by,
+        ),
         option="judge" if judges else "score",
-        scores=judges or ([] if score is None else [score]),
         guess=one_score,
-        label=label or remembered.get("label"),
-        positive=remembered.get("positive") if positive is None else positive,
-        by=by,
         needs_label=metric_needs_labels and metric is not None and not judges,
     )
 

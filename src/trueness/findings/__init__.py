@@ -11,9 +11,9 @@
 ``systems``           which system passes more often, with which treatment?
 ====================  ==============================================================
 
-A ``Subject`` (``subject``) is counts with what is asked of them. A question takes it
-and gives a ``Finding`` (``records``): numbers, tables, figure data and notes. A note is
-a code with numbers; ``sentences.txt`` has every sentence once, ``notes`` writes it for
-Python, shell, report and page, and turns those of other rooms. ``page`` puts the
-findings of a report together, with the answer first.
+A ``Subject`` (``subject``) is counts with a ``Request`` (``request``) about them. A
+question takes it and returns a ``Finding`` (``records``): numbers, tables, figure data
+and notes. A note is a code with numbers; ``sentences.txt`` has every sentence once,
+``notes`` writes it for Python, shell, report and page, and turns those of other rooms.
+``page`` puts the findings of a report together, with the answer first.
 """

@@ -29,21 +29,22 @@ from trueness.findings.records import (
     in_groups,
     table,
 )
-from trueness.findings.subject import UNNAMED, Wanted, cut_of
+from trueness.findings.request import Request
+from trueness.findings.subject import UNNAMED, best_for, cut_of
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS, SHOWN
 from trueness.metrics.grammar import cases_of, is_proportion, text_of
 from trueness.ranking.areas import auc
 from trueness.ranking.figures import score_figure
 from trueness.threshold import sentences
-from trueness.threshold.constraints import asks_for_two_cuts
+from trueness.threshold.constraints import DEFAULT_OBJECTIVE, asks_for_two_cuts
 from trueness.threshold.group_cuts import group_thresholds
 from trueness.threshold.guarantees import (
     GuaranteedThreshold,
     Proof,
     guaranteed_threshold,
 )
-from trueness.threshold.operating_point import OperatingPoint, best_threshold
+from trueness.threshold.operating_point import OperatingPoint
 from trueness.threshold.rule import at_threshold, confusion, rule_of
 from trueness.threshold.validation import Validation, validate_threshold
 from trueness.threshold.zones import Zones, best_thresholds
@@ -67,47 +68,65 @@ VALIDATION = (
 
 
 def find_cut(
-    t: Tally, q: Wanted, groups: Mapping[str, Tally] | None = None, name: str = UNNAMED
+    t: Tally,
+    request: Request,
+    groups: Mapping[str, Tally] | None = None,
+    name: str = UNNAMED,
 ) -> CutFinding:
     """Answer what is asked of a threshold; stop at what does not go together."""
-    _fits(q)
-    if q.for_groups and not groups:
+    _fits(request)
+    if request.for_groups and not groups:
         raise InputError(
             "Constraints on differences between groups need groups.",
             option="by",
             example="COLUMN",
         )
-    if q.at is not None:
-        return _given(t, q, groups or {})
-    if q.for_groups:
-        return _of_groups(t, groups or {}, q)
-    if q.guarantee is not None:
-        return _promised(t, q)
-    return _best(t, q) if q.two is None else _two(t, q, name)
+    if request.at is not None:
+        return _given(t, request, groups or {})
+    if request.for_groups:
+        return _of_groups(t, groups or {}, request)
+    if request.guarantee is not None:
+        return _promised(t, request, request.guarantee)
+    if request.pair_goal is None:
+        return _best(t, request)
+    return _two(t, request, name)
 
 
-def _fits(q: Wanted) -> None:
+def _fits(request: Request) -> None:
     """Stop at what would be left out silently."""
-    chosen = (q.maximize, q.minimize, q.subject_to, q.validate, q.guarantee)
-    if q.at is not None and any(chosen):
+    chosen = (
+        request.maximize,
+        request.minimize,
+        request.subject_to,
+        request.validate,
+        request.guarantee,
+    )
+    if request.at is not None and any(chosen):
         raise InputError(
             "A given threshold is evaluated, so there is nothing to choose. Leave out "
             "objective, constraints, validation and guarantee.",
             option="at",
         )
-    if q.at is not None and isinstance(q.prevalences, tuple):
+    if request.at is not None and isinstance(request.prevalences, tuple):
         raise InputError(
             "A given threshold needs one prevalence, and found a range.",
             option="prevalence",
-            example=q.prevalences[0],
+            example=request.prevalences[0],
         )
-    if q.guarantee is not None and not q.subject_to:
+    several = request.for_groups or request.pair_goal is not None
+    if request.at is None and request.prevalences is not None and several:
+        raise InputError(
+            "A range of prevalences is for one threshold; found an objective or a "
+            "constraint of several. Name one prevalence.",
+            option="prevalence",
+        )
+    if request.guarantee is not None and not request.subject_to:
         raise InputError(
             "A guarantee needs a constraint, and found none.",
             option="subject_to",
             example="recall >= 0.9",
         )
-    if q.guarantee is not None and q.validate:
+    if request.guarantee is not None and request.validate:
         raise InputError(
             "A guarantee comes with its own proof. Leave validation out, or the "
             "guarantee."
@@ -140,18 +159,18 @@ def _found(
     return made, choice
 
 
-def _best(t: Tally, q: Wanted) -> CutFinding:
-    point = best_threshold(t, **q.given)
-    checked = _validated(t, q)
-    if q.prevalences is not None:
+def _best(t: Tally, request: Request) -> CutFinding:
+    point = best_for(t, request.goal_as_stated, request.prevalences)
+    checked = _validated(t, request)
+    if request.prevalences is not None:
         # of a range the numbers are for the prevalence where the threshold is worst
         t = t.with_design(prevalence=point.prevalence)
-    found = at_threshold(t, point.threshold, level=q.level).metrics
+    found = at_threshold(t, point.threshold, level=request.level).metrics
     mind, shown = list[Note](), [_metrics(found)]
     if not point.confusion.tp + point.confusion.fp:
         mind, shown = [note("nothing flagged")], []
     elif checked is None:
-        mind = [note("intervals", level=q.level), note("optimistic")]
+        mind = [note("intervals", level=request.level), note("optimistic")]
     else:
         shown = [_metrics(checked.metrics, point.confusion)]
         e, at = checked.corrected, checked.threshold
@@ -168,7 +187,7 @@ def _best(t: Tally, q: Wanted) -> CutFinding:
         t,
         _sentences(point),
         [_matrix(point.confusion), *shown],
-        [*mind, *turned("The score", auc(t, level=q.level)), *_for_prevalence(t)],
+        [*mind, *turned("The score", auc(t, level=request.level)), *_for_prevalence(t)],
         confusion=point.confusion,
         estimates=found,
         validation=checked and fields_of(checked, *VALIDATION),
@@ -176,12 +195,23 @@ def _best(t: Tally, q: Wanted) -> CutFinding:
     )
 
 
-def _validated(data: Tally | Mapping[str, Tally], q: Wanted) -> Validation | None:
-    if not q.validate:
+def _validated(
+    data: Tally | Mapping[str, Tally], request: Request
+) -> Validation | None:
+    if not request.validate:
         return None
-    cases: Any = data  # limits on groups have one answer for all of them
-    made: Validation = validate_threshold(cases, **q.given, level=q.level, rng=q.rng)
-    return made
+    cases: Any = data  # constraints on groups have one answer for all of them
+    goal = request.goal_as_stated
+    validation: Validation = validate_threshold(
+        cases,
+        maximize=goal.maximize,
+        minimize=goal.minimize,
+        subject_to=goal.subject_to,
+        prevalences=request.prevalences,
+        level=request.level,
+        rng=request.rng,
+    )
+    return validation
 
 
 def _sentences(point: OperatingPoint) -> list[Note]:
@@ -210,14 +240,14 @@ def _for_prevalence(t: Tally) -> tuple[Note, ...]:
     return when(share["wanted"] is not None, "metrics for prevalence", **share)
 
 
-def _given(t: Tally, q: Wanted, groups: Mapping[str, Tally]) -> CutFinding:
+def _given(t: Tally, request: Request, groups: Mapping[str, Tally]) -> CutFinding:
     """Evaluate a threshold, or a rule, that was chosen beforehand."""
     both_classes(t, "threshold")
-    rule = rule_of(q.at)
+    rule = rule_of(request.at)
     data = {g: groups[g] for g in groups if g in rule.groups} if rule.groups else t
-    found: Any = at_threshold(data, rule, level=q.level)
+    found: Any = at_threshold(data, rule, level=request.level)
     share = t.design.prevalence
-    code = "flagging" if isinstance(q.at, float) else "by rule"
+    code = "flagging" if isinstance(request.at, float) else "by rule"
     tables = [_matrix(found.confusion), _metrics(found.metrics)]
     if rule.groups:
         rows = [(g, numbers.cut_text(rule.cuts(g)[1])) for g in rule.groups]
@@ -228,7 +258,7 @@ def _given(t: Tally, q: Wanted, groups: Mapping[str, Tally]) -> CutFinding:
         [note(code, cut=numbers.cut_text(found.threshold), rule=repr(rule))],
         tables,
         [
-            note("intervals", level=q.level),
+            note("intervals", level=request.level),
             note("given beforehand"),
             *when(rule.defers, "decided", share=found.metrics.get("defer")),
             *_for_prevalence(t),
@@ -242,12 +272,19 @@ def _given(t: Tally, q: Wanted, groups: Mapping[str, Tally]) -> CutFinding:
     )
 
 
-def _promised(t: Tally, q: Wanted) -> CutFinding:
+def _promised(t: Tally, request: Request, confidence: float) -> CutFinding:
     """Find one cut, or two, whose constraints hold with a confidence."""
-    two = asks_for_two_cuts(q.subject_to)
-    asked = {k: v for k, v in q.given.items() if k == "subject_to" or not two}
-    asked.pop("prevalences", None)
-    g = guaranteed_threshold(t, **asked, level=q.guarantee, rng=q.rng)
+    two = asks_for_two_cuts(request.subject_to)
+    maximize = None if two else request.maximize
+    minimize = None if two else request.minimize
+    g = guaranteed_threshold(
+        t,
+        request.subject_to,
+        maximize=maximize,
+        minimize=minimize,
+        level=confidence,
+        rng=request.rng,
+    )
     known: dict[str, Any] = {
         "prevalence": t.prevalence,
         "notes": g.notes,
@@ -259,8 +296,10 @@ def _promised(t: Tally, q: Wanted) -> CutFinding:
         words = said([sentences.guaranteed_zone_sentence(g)])
         return _found(g, t, words, [_zones(g)], **known)
     # a guarantee speaks of the cases as they came
-    found = at_threshold(t.without_design(), g.threshold, level=q.level).metrics
-    goal = [f"{k} {v}" for k, v in asked.items() if k != "subject_to"]
+    found = at_threshold(t.without_design(), g.threshold, level=request.level).metrics
+    objective = f"maximize {maximize}" if maximize is not None else None
+    if minimize is not None:
+        objective = f"minimize {minimize}"
     c = confusion(t, g.threshold)
     return _found(
         g,
@@ -271,9 +310,9 @@ def _promised(t: Tally, q: Wanted) -> CutFinding:
             *map(_proof, g.proofs),
         ],
         [_matrix(c), _metrics(found)],
-        [note("two-sided", level=q.level), *said(g.notes)],
+        [note("two-sided", level=request.level), *said(g.notes)],
         **fields_of(g, "threshold", "score_range", "method"),
-        objective=goal[0] if goal else None,
+        objective=objective,
         constraints={p.constraint.split()[0]: p.value for p in g.proofs},
         binding=[],
         score_ranges=[g.score_range],
@@ -298,8 +337,15 @@ def _proof(p: Proof) -> Note:
     )
 
 
-def _two(t: Tally, q: Wanted, name: str) -> CutFinding:
-    z, checked = best_thresholds(t, **q.given), _validated(t, q)
+def _two(t: Tally, request: Request, name: str) -> CutFinding:
+    goal = request.goal_as_stated
+    z = best_thresholds(
+        t,
+        maximize=goal.maximize,
+        minimize=goal.minimize,
+        subject_to=goal.subject_to,
+    )
+    checked = _validated(t, request)
     tables, notes = [_zones(z)], list[Note]()
     if checked is not None:
         tables.append(table("On new cases", NEW, checked.metrics.items()))
@@ -319,10 +365,17 @@ def _two(t: Tally, q: Wanted, name: str) -> CutFinding:
     )
 
 
-def _of_groups(t: Tally, groups: Mapping[str, Tally], q: Wanted) -> CutFinding:
+def _of_groups(t: Tally, groups: Mapping[str, Tally], request: Request) -> CutFinding:
     """Find a cut for each group under limits on their differences."""
-    g = group_thresholds(groups, **q.given, level=q.level)
-    checked = _validated(groups, q)
+    goal = request.goal_as_stated
+    g = group_thresholds(
+        groups,
+        maximize=goal.maximize or DEFAULT_OBJECTIVE,
+        minimize=goal.minimize,
+        subject_to=goal.subject_to,
+        level=request.level,
+    )
+    checked = _validated(groups, request)
     tables = [table("Thresholds", sentences.GROUP_HEAD, sentences.group_rows(g))]
     notes = list(said(g.notes))
     if checked is not None:

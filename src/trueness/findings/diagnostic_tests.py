@@ -93,7 +93,7 @@ def how_good_are_tests(
     s: subjects.Subject, *, method: str = WILSON_METHOD, cases_note: Note
 ) -> Finding:
     """Measure each test on its cases, and in every group."""
-    level = s.asked.level
+    level = s.request.level
     tallies = subjects.tallies_of(s.data)
     both_classes(next(iter(tallies.values())), "evaluate")
     measures = {
@@ -183,7 +183,7 @@ def _notes(
         if row["sensitivity"].value == row["specificity"].value == 1
     ]
     return (
-        note("intervals", level=s.asked.level),
+        note("intervals", level=s.request.level),
         *when(copies, "like labels", names=copies),
         *s.alike,
         *said(interval_notes(tally)),
@@ -257,7 +257,7 @@ def which_test_is_better(
     """Compare tests pair by pair: McNemar's test and Tango's interval."""
     panel = s.data
     assert isinstance(panel, Panel)  # noqa: S101 - several tests on the same cases
-    level = s.asked.level
+    level = s.request.level
     names = {metric: metric} if metric else COMPARED
     compared = {
         measure: compare_metric(panel, wanted, level=level)

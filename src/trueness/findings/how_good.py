@@ -33,6 +33,7 @@ from trueness.findings.diagnostic_tests import (
 )
 from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import Figure, Finding, Table, fields_of, finding, table
+from trueness.findings.request import Request
 from trueness.inference.estimates import estimate_from_interval
 from trueness.metrics.algebra import write_number
 from trueness.metrics.confusion import Confusion
@@ -94,11 +95,12 @@ def evaluate(
     0.8889
     """
     choice(method, METHODS, "method")
+    request = Request(level=level, at=at)
     if isinstance(data, Confusion):
         data = data.verdicts
     if not isinstance(data, Mapping):
         named = {name: data} if isinstance(data, Tally) and name else data
-        return how_good(subjects.subject(named, level=level, at=at), method=method)
+        return how_good(subjects.subject(named, request), method=method)
     if not data:
         raise InputError(
             "evaluate needs one group or more; found none.",
@@ -111,7 +113,7 @@ def evaluate(
     if isinstance(whole, Tally) and name:
         whole = {name: whole}
         groups = {group: {name: tally} for group, tally in data.items()}
-    s = subjects.subject(whole, groups=groups, level=level, at=at)
+    s = subjects.subject(whole, request, groups=groups)
     return how_good(s, method=method)
 
 
@@ -122,9 +124,9 @@ def how_good(
     method: str = WILSON_METHOD,
 ) -> Finding:
     """Measure each classifier; ``together`` is the AUC of all classes, if known."""
-    if are_tests(s.data) and not s.asked.classes:
+    if are_tests(s.data) and not s.request.classes:
         return how_good_are_tests(s, method=method, cases_note=cases_note(s.cases))
-    a, every = s.asked, subjects.tallies_of(s.data)
+    a, every = s.request, subjects.tallies_of(s.data)
     tests = {n: t for n, t in every.items() if holds_tests(t) and not a.classes}
     tallies = {n: t for n, t in every.items() if n not in tests}
     first = next(iter(tallies.values()))
@@ -136,7 +138,7 @@ def how_good(
     if not a.classes:  # the best one first
         worth = {n: x["auc"].value if x["auc"] else -1.0 for n, x in found.items()}
         found = {n: found[n] for n in sorted(found, key=lambda n: -worth[n])}
-    alone, by_group = subjects.subject(s.data, level=a.level), {}
+    alone, by_group = subjects.subject(s.data, Request(level=a.level)), {}
     for n in found if s.groups else ():
         parts = subjects.named_groups(s, n, each_column=True).items()
         by_group[n] = {g: measures(alone, f"{n} in {g}", t) for g, t in parts}
@@ -195,7 +197,7 @@ def _notes(
     )
     return (
         *when(used, "at", cut=" ".join(cuts)),
-        note("intervals", level=s.asked.level),
+        note("intervals", level=s.request.level),
         *exact_within(found),
         *when(copies := _like_labels(tallies, found), "like labels", names=copies),
         *when(len({t.n for t in tallies.values()}) > 1, "scored cases", each=each),
@@ -216,7 +218,7 @@ def _tables(
     by_group: Mapping[str, Mapping[str, Measured]],
     used: Mapping[str, AtThreshold],
 ) -> tuple[Table, ...]:
-    kind = "class" if s.asked.classes else "score"
+    kind = "class" if s.request.classes else "score"
     keys = _measures_shown(s, found)
     head = [MEASURES[key] for key in keys]
     rows = [[n, *(row[key] for key in keys)] for n, row in found.items()]
@@ -250,7 +252,7 @@ def measures(s: subjects.Subject, name: str, t: Tally) -> Measured:
     found: Measured = dict.fromkeys(MEASURES)
     if not (t.n_pos and t.n_neg) and not t.labels_expected:
         return found
-    level = s.asked.level
+    level = s.request.level
     found["auc"] = s.once(("auc", name, level), partial(auc, t, level=level))
     if no_share(t):
         return found
@@ -350,7 +352,7 @@ def _forests(found: dict[str, Measured]) -> tuple[Figure, ...]:
 
 def in_every_group(s: subjects.Subject) -> Finding | None:
     """Does it hold in every group? The best classifier at one threshold."""
-    best, level = s.best, s.asked.level
+    best, level = s.best, s.request.level
     tallies = subjects.named_groups(s, best.key, each_column=True)
     # groups that share no case with another: those can be compared
     apart = subjects.named_groups(s, best.key)

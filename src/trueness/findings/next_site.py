@@ -55,7 +55,7 @@ def at_the_next_site(s: Subject) -> Finding | None:
     """Answer for the sites of a report: the AUC, and both rates at the threshold."""
     if not s.sites:
         return None
-    best, level = s.best, s.asked.level
+    best, level = s.best, s.request.level
     tallies = named_sites(s, best.key)
     found = next_site(across_sites(tallies, "auc", level=level))
     threshold = best.point.threshold

@@ -46,6 +46,7 @@ from trueness.findings.how_good import (
 from trueness.findings.next_site import at_the_next_site
 from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import Finding, Lane, Page, Tile
+from trueness.findings.request import Request
 from trueness.inference.estimates import interval_notes
 from trueness.inference.sample import check_prevalence_known
 from trueness.inference.verification import unlabelled_notes, without_unlabelled_warning
@@ -82,53 +83,57 @@ QUESTIONS: Mapping[str, Question] = {
 @without_unlabelled_warning()
 def page_about(
     data: Panel | Tally | Mapping[str, Tally],
+    request: Request = subjects.DEFAULT_REQUEST,
     *,
     title: str = "",
     source: str = "",
     groups: Mapping[Any, Panel | Tally] | None = None,
     sites: Mapping[Any, Panel | Tally] | None = None,
-    classifier: str = "",
-    classes: bool = False,
-    **asked: Any,
 ) -> Page:
     """Find everything that a report shows.
 
     Parameters as in :func:`trueness.report`; ``data`` may be tallies by name, or,
-    with ``classes``, of each class against the rest.
+    where the request says so, of each class against the rest.
     """
-    data, fewer = subjects.strongest(data, classifier)
-    groups, some = subjects.largest(groups)
-    if classes and isinstance(data, Mapping):
-        data, groups = _against_the_rest(data), None
+    data, classifiers_shown = subjects.strongest(data, request.classifier)
+    groups, groups_shown = subjects.largest(groups)
+    classes = None
+    if request.classes and isinstance(data, Mapping):
+        data = classes = _against_the_rest(data)
+        groups = None
     cases = next(iter(data.values())) if isinstance(data, Mapping) else data
-    named = data if isinstance(data, Mapping) and classes else None
-    title, facts = shown(title, 120), facts_of(cases, source, named)
+    title = shown(title, 120)
+    facts = facts_of(cases, source, classes)
     check_prevalence_known(cases, "A report")
-    facts += tuple((k, v) for k, v in (("shown", fewer), ("groups", some)) if v)
+    if classifiers_shown:
+        facts += (("shown", classifiers_shown),)
+    if groups_shown:
+        facts += (("groups", groups_shown),)
+
     labelled = cases.n_pos + cases.n_neg
     if not labelled and cases.n_unknown and not cases.labels_expected:
-        kept = {k: asked[k] for k in ("level", "rng") if k in asked}
-        return without_labels.without_labels(cases, title=title, facts=facts, **kept)
-    if are_tests(data) and not classes:
-        kept = {k: asked[k] for k in ("level", "rng") if k in asked}
-        tests = subjects.subject(data, groups=groups, sites=sites, **kept)
+        return without_labels.without_labels(
+            cases, title=title, facts=facts, level=request.level, rng=request.rng
+        )
+    if are_tests(data) and not request.classes:
+        of_tests = Request(level=request.level, rng=request.rng)
+        tests = subjects.subject(data, of_tests, groups=groups, sites=sites)
         return page_about_tests(tests, title=title, facts=facts)
-    words = {"classes": classes, "classifier": classifier, **asked}
-    s = subjects.subject(data, groups=groups, sites=sites, **words)
-    made = {
+    s = subjects.subject(data, request, groups=groups, sites=sites)
+    findings = {
         key: finding
         for key, ask in steps(QUESTIONS.items(), "Sections", len(QUESTIONS))
         if (finding := subjects.possible(partial(ask, s)))
     }
-    several = len(s.models) > 1 and not classes
+    several = len(s.models) > 1 and not request.classes
     them = "are these classifiers" if several else "is this classifier"
-    headline, lead = opening(s, made)
+    headline, lead = opening(s, findings)
     return Page(
         title or f"How good {them}?",
         facts,
         tiles(s),
-        answers(s, made),
-        tuple(made.values()),
+        answers(s, findings),
+        tuple(findings.values()),
         where_to_cut.slider(s),
         question=_question(s),
         headline=headline,
@@ -177,14 +182,16 @@ def by_auc(s: subjects.Subject) -> list[subjects.Model]:
 
 def _question(s: subjects.Subject) -> str:
     """Write the question that the page answers."""
-    asked = s.asked
+    request = s.request
     which = "Which classifier is best" if s.several else "How good is this classifier"
-    if not asked.wants_a_threshold:
+    if not request.wants_a_threshold:
         return f"{which}, and how sure is that?"
-    limits = " and ".join(constraint_text(repr(limit)) for limit in asked.limits)
-    if not limits:
+    constraints = " and ".join(
+        constraint_text(repr(constraint)) for constraint in request.constraints
+    )
+    if not constraints:
         return f"{which}, and where should its threshold be?"
-    return f"{which}, and where should its threshold be, with {limits}?"
+    return f"{which}, and where should its threshold be, with {constraints}?"
 
 
 def opening(
@@ -196,7 +203,7 @@ def opening(
     with its price.
     """
     advice = _advice(s, made)
-    if s.asked.wants_a_threshold:
+    if s.request.wants_a_threshold:
         return advice[0], tuple(advice[1:])
     times = f"{100 * s.best.auc.value:.0f}"
     headline = note("auc in short", name=s.best.name, times=times, auc=s.best.auc)
@@ -295,7 +302,7 @@ def tiles(s: subjects.Subject) -> tuple[Tile, ...]:
 
 def _required(s: subjects.Subject, name: str) -> tuple[float | None, str]:
     """Return what a constraint requires of a metric alone, and how that is said."""
-    for constraint in s.asked.limits:
+    for constraint in s.request.constraints:
         if constraint.metric.name == name and constraint.upward:
             return constraint.bound, f"{percent(constraint.bound)} required"
     return None, ""
@@ -357,7 +364,7 @@ def answers(s: subjects.Subject, made: Mapping[str, Finding | None]) -> Answers:
         auc_note(best),
         *when(others, "auc of others", others=texts, more=more),
     )
-    sure = [note("auc between", name=best.name, auc=best.auc, level=s.asked.level)]
+    sure = [note("auc between", name=best.name, auc=best.auc, level=s.request.level)]
     sure += doubt(best.name, best.auc)
     sure += [n for m in others for n in turned(m.name, m.auc)]
     if checked is not None and {"recall", "precision"} <= checked.metrics.keys():
@@ -394,7 +401,7 @@ def _advice(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Not
         special = made.get(key)
         if special is not None:
             return [n for n in special.answer if n.code not in COUNTED]
-    best, point, a = s.best, s.best.point, s.asked
+    best, point, a = s.best, s.best.point, s.request
     if np.isposinf(point.threshold):
         return [note("flag nothing"), note("nothing flagged")]
     new = isinstance(s.checked, Validation)
@@ -412,7 +419,7 @@ def _advice(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Not
         ),
         *said(limiting(point)),
         *said(missed(s.checked) if isinstance(s.checked, Validation) else ()),
-        *when(not a.goal and a.at is None, "price", fn=s.asked.costs[1]),
+        *when(not a.stated_goal and a.at is None, "price", fn=a.costs[1]),
     ]
 
 
@@ -439,7 +446,7 @@ def _mind(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Note]
 def _optimism(s: subjects.Subject) -> list[Note]:
     """Say what the choice of the threshold itself is worth on new cases."""
     checked = s.checked
-    if s.asked.at is not None:
+    if s.request.at is not None:
         return [note("given beforehand")]
     if _flags_nothing(s):
         return []
@@ -456,7 +463,7 @@ def _optimism(s: subjects.Subject) -> list[Note]:
 def measured(s: subjects.Subject) -> Note:
     """Say what was measured, for who knows nothing of it."""
     data, many, name = s.best.tally, len(s.models) > 1, s.best.name
-    if s.asked.classes:
+    if s.request.classes:
         return note("measured classes", number=len(s.models), n=data.n)
     who = "One classifier" if name == subjects.UNNAMED else f"The classifier {name}"
     if data.labels_expected:

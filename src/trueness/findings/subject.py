@@ -1,17 +1,16 @@
-"""What is asked, and of which classifiers? Counts, wishes, and what is known so far.
+"""What is asked, and of which classifiers? Counts, request, and what is known so far.
 
-``Wanted`` is what a person wants to know, ``Subject`` the counts it is asked of. What
-several questions need (the classifiers in order, what is left of a threshold on new
+A ``Subject`` is counts with the request that is answered from them. What several
+questions need (the classifiers in order, what is left of a threshold on new
 cases) is worked out here, once.
 """
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar, final
 
 from trueness._core.checks import cases as _cases
@@ -26,164 +25,25 @@ from trueness._core.names import told_apart
 from trueness._core.numbers import cut_text
 from trueness._core.records import Estimate
 from trueness.counts.groups import with_each_column
-from trueness.counts.resampling import Seed
 from trueness.counts.values import Panel, Tally
 from trueness.findings.notes import Note, when
-from trueness.metrics.algebra import Constraint, Metric
-from trueness.metrics.grammar import constraints
+from trueness.findings.request import Request, ThresholdGoal
 from trueness.ranking.areas import auc, auc_measure
-from trueness.threshold.constraints import (
-    DEFAULT_OBJECTIVE,
-    ConstraintLike,
-    asks_for_groups,
-    asks_for_two_cuts,
-    read_objective,
-    without_deferral_cost,
-)
+from trueness.threshold.constraints import DEFAULT_OBJECTIVE
 from trueness.threshold.operating_point import OperatingPoint, best_threshold
 from trueness.threshold.prevalences import Prevalences, read_prevalence
-from trueness.threshold.rule import AtThreshold, Rule, at_threshold, confusion, rule_of
+from trueness.threshold.rule import AtThreshold, at_threshold, confusion, rule_of
 from trueness.threshold.validation import Validation, validate_threshold
 
 T = TypeVar("T")
 Counts = Panel | Tally | Mapping[str, Tally]  # tallies by the name of the classifier
-REPLICATES = 500  # of a bootstrap
 NAME = 60  # letters of the name of a classifier
 UNNAMED = "the classifier"  # what a tally, which has no name, is called
 MOST_MODELS = 20  # classifiers that a page can show; they are compared pairwise
 MOST_GROUPS = 30
+DEFAULT_REQUEST = Request()
 Groups = Mapping[Any, Panel | Tally] | None
-Goal = str | Metric | None
-Cost = Mapping[str, float]  # of a false positive and of a false negative
-_COST = re.compile(r"cost\(fp=([^,()]+), fn=([^,()]+)\)")
-_DEFERRED = re.compile(r"\bdefer(red)?\s*<")
 Checked = Validation | AtThreshold | None  # what a threshold is worth on new cases
-
-
-@final
-@dataclass(frozen=True)
-class Wanted:
-    """What a person wants to know, as it was said.
-
-    ``at`` is a threshold that was given, ``share`` that of the positives, on which the
-    costs depend that nobody gave. Without ``replicates`` what needs a bootstrap is left
-    out. ``calibrator`` and ``half_width`` are about the ``classifier`` named, or the
-    best one; ``combiner`` is the way to combine that is spoken of.
-    """
-
-    maximize: Goal = None
-    minimize: Goal = None
-    subject_to: tuple[ConstraintLike, ...] = ()
-    cost: Cost | None = None
-    at: float | Rule | None = None
-    prevalences: Prevalences = None
-    validate: bool = False
-    guarantee: float | None = None
-    level: float = 0.95
-    rng: Seed = 0
-    share: float = 0.5
-    replicates: int = REPLICATES
-    classes: bool = False
-    calibrator: str = ""
-    half_width: float | None = None
-    classifier: str = ""
-    combiner: str = ""
-
-    @property
-    def sure(self) -> tuple[Hashable, ...]:
-        """What intervals and bands depend on."""
-        return self.level, str(self.rng), self.replicates
-
-    @property
-    def cut(self) -> tuple[Hashable, ...]:
-        """What the chosen threshold depends on."""
-        limits = tuple(map(repr, self.limits))
-        return repr(self.objective), self.smallest, limits, self.at
-
-    @cached_property
-    def goal(self) -> dict[str, Goal]:
-        """The objective of one threshold, if one was said, or costs."""
-        said = {"maximize": self.maximize, "minimize": self.minimize}
-        found = {
-            k: single
-            for k, v in said.items()
-            if v and (single := without_deferral_cost(v))
-        }
-        if not found and self.cost:
-            return {"minimize": cost_text(self.costs)}
-        return dict(found)
-
-    @cached_property
-    def objective(self) -> Metric:
-        """What one threshold is chosen by."""
-        return read_objective(self.goal.get("maximize"), self.goal.get("minimize"))[0]
-
-    @property
-    def smallest(self) -> bool:
-        """Is the objective to be small?"""
-        return "minimize" in self.goal
-
-    @property
-    def wants_a_threshold(self) -> bool:
-        """Was a cost, an objective, a constraint or a threshold given?"""
-        return bool(self.goal or self.limits or self.stated_cost or self.at is not None)
-
-    @cached_property
-    def stated_cost(self) -> Cost | None:
-        """The costs that were given, by themselves or as an objective."""
-        single = self.minimize and without_deferral_cost(self.minimize)
-        found = single and re.fullmatch(_COST, single.name)
-        read = {"fp": float(found[1]), "fn": float(found[2])} if found else None
-        return self.cost or read
-
-    @property
-    def costs(self) -> tuple[float, float]:
-        """The costs of both errors; if nobody gave them both rates count equally."""
-        given = self.stated_cost or {"fp": 1.0, "fn": (1 - self.share) / self.share}
-        return float(given["fp"]), float(given["fn"])
-
-    @cached_property
-    def limits(self) -> tuple[Constraint, ...]:
-        """The constraints that one threshold can keep."""
-        return constraints(of_one_cut(apart(self.subject_to)[0]))
-
-    @property
-    def choice(self) -> dict[str, Any]:
-        """Give objective and constraints as ``best_threshold`` takes them."""
-        goal = "minimize" if self.smallest else "maximize"
-        return {goal: self.objective, "subject_to": self.limits}
-
-    @property
-    def between(self) -> tuple[ConstraintLike, ...]:
-        """The limits on differences between groups."""
-        return apart(self.subject_to)[1]
-
-    @property
-    def two(self) -> dict[str, Any] | None:
-        """What was asked of two thresholds; None where one was meant."""
-        equal = f"cost(fp=1, fn={(1 - self.share) / self.share:.15g})"
-        limits = apart(self.subject_to)[0]
-        return asked_of_two(self.maximize, self.minimize, limits, self.cost, equal)
-
-    @property
-    def for_groups(self) -> bool:
-        """Is a threshold for each group asked for, or given?"""
-        return bool(self.between or getattr(self.at, "groups", ()))
-
-    @property
-    def given(self) -> dict[str, Any]:
-        """Give what was said, or what is meant by saying nothing, to the library."""
-        told: dict[str, Any] = {"maximize": self.maximize, "minimize": self.minimize}
-        told = {k: v for k, v in told.items() if v is not None}
-        if not told and self.guarantee is None:
-            told = (
-                {"maximize": DEFAULT_OBJECTIVE}
-                if self.two is None
-                else {"minimize": "defer"}
-            )
-        if self.prevalences is not None:
-            told["prevalences"] = self.prevalences
-        return {"subject_to": list(self.subject_to), **told}
 
 
 @final
@@ -215,12 +75,10 @@ class Subject:
     """
 
     data: Counts
-    asked: Wanted
+    request: Request
     groups: Mapping[Any, Counts] | None = None
-    by: str = "group"
-    known: dict[Any, Any] = field(default_factory=dict)
-    cluster: str = ""  # what cases that belong together have in common
     sites: Mapping[Any, Counts] | None = None  # groups that are a sample of sites
+    known: dict[Any, Any] = field(default_factory=dict)
 
     def once(self, what: Hashable, make: Callable[[], T]) -> T:
         """Give an answer, which is worked out the first time."""
@@ -239,7 +97,7 @@ class Subject:
     @property
     def alike(self) -> tuple[Note, ...]:
         """Say that cases belong together, by what they have in common."""
-        what = self.cluster or "cluster"
+        what = self.request.cluster or "cluster"
         return when(self.cases.clusters is not None, "clusters", cluster=what)
 
     @property
@@ -248,10 +106,15 @@ class Subject:
         return isinstance(self.data, Panel) and len(self.data.names) > 1
 
     @property
+    def by(self) -> str:
+        """What groups are called."""
+        return self.request.by or "group"
+
+    @property
     def models(self) -> list[Model]:
         """The classifiers, the best one first."""
-        a = self.asked
-        return self.once(("models", a.level, a.cut), lambda: _models(self))
+        key = ("models", self.request.level, self.request.threshold_key)
+        return self.once(key, lambda: _models(self))
 
     @property
     def best(self) -> Model:
@@ -271,24 +134,35 @@ class Subject:
     @property
     def chosen(self) -> Model:
         """The classifier that was named, or the best one."""
-        if not self.asked.classifier:
+        if not self.request.classifier:
             return self.best
         keys = [m.key for m in self.models]
-        _options.choice(self.asked.classifier, keys, "classifier")
-        return self.models[keys.index(self.asked.classifier)]
+        _options.choice(self.request.classifier, keys, "classifier")
+        return self.models[keys.index(self.request.classifier)]
 
     @property
     def checked(self) -> Checked:
         """What remains of the threshold of the best classifier on new cases."""
-        a, best = self.asked, self.best
-        if a.at is not None:
-            made: AtThreshold = at_threshold(best.tally, a.at, level=a.level)
-            return made
-        if not a.replicates or not best.feasible:
+        request, best = self.request, self.best
+        if request.at is not None:
+            evaluated: AtThreshold = at_threshold(
+                best.tally, request.at, level=request.level
+            )
+            return evaluated
+        if not request.replicates or not best.feasible:
             return None
-        sure = {"level": a.level, "rng": a.rng}
-        ask = partial(validate_threshold, best.tally, **a.choice, **sure)
-        return self.once(("checked", a.sure, a.cut), lambda: possible(ask))
+        goal = request.single_goal
+        validate = partial(
+            validate_threshold,
+            best.tally,
+            maximize=goal.maximize,
+            minimize=goal.minimize,
+            subject_to=goal.subject_to,
+            level=request.level,
+            rng=request.rng,
+        )
+        key = ("checked", request.precision_key, request.threshold_key)
+        return self.once(key, lambda: possible(validate))
 
 
 def could_be_probabilities(t: Tally) -> bool:
@@ -308,92 +182,46 @@ def possible(ask: Callable[[], T]) -> T | None:
         return None
 
 
-def read_asked(
-    data: Panel | Tally,
-    *,
-    subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
-    level: float = 0.95,
-    at: float | Rule | None = None,
-    **more: Any,
-) -> Wanted:
-    """Read what is asked, before the work; ``more`` are fields of ``Wanted``."""
-    if isinstance(subject_to, (str, Constraint)):
-        subject_to = (subject_to,)
+def check_request(request: Request, data: Panel | Tally) -> Request:
+    """Check what is asked before the work, and add the prevalence of the cases."""
     if not hasattr(data, "design"):
         _cases.one_classifier(data, "An evaluation")
-    a = Wanted(
-        subject_to=tuple(subject_to),
-        level=_options.fraction(level, "level"),
-        at=None if at is None else _options.real_number(at, "at"),
-        share=data.design.prevalence or (data.prevalence if data.n_pos else 0.5),
-        **more,
-    )
-    if at is not None and (a.maximize or a.minimize or a.two or a.between):
+    level = _options.fraction(request.level, "level")
+    at = request.at
+    if at is not None:
+        at = _options.real_number(at, "at")
+    prevalence = data.design.prevalence or (data.prevalence if data.n_pos else 0.5)
+    request = replace(request, level=level, at=at, prevalence_in_sample=prevalence)
+
+    chooses_a_threshold = request.maximize or request.minimize or request.pair_goal
+    if at is not None and (chooses_a_threshold or request.group_constraints):
         raise InputError(
             "A given threshold is evaluated, so there is nothing to choose. Leave out "
             "maximize, minimize and constraints on two thresholds or on groups.",
             option="at",
         )
-    read_prevalence(a.prevalences)
-    _ = a.objective, a.limits
-    return a
-
-
-def cost_text(costs: tuple[float, float]) -> str:
-    """Write costs as an objective."""
-    return f"cost(fp={costs[0]!r}, fn={costs[1]!r})"
-
-
-def apart(
-    limits: Iterable[ConstraintLike],
-) -> tuple[tuple[ConstraintLike, ...], tuple[ConstraintLike, ...]]:
-    """Tell limits on all cases from those between groups."""
-    given = tuple(limits)
-    between = tuple(c for c in given if asks_for_groups([c]))
-    return tuple(c for c in given if c not in between), between
-
-
-def of_one_cut(limits: Iterable[ConstraintLike]) -> tuple[ConstraintLike, ...]:
-    """Leave out the limits that only two cuts can keep."""
-    return tuple(c for c in limits if not asks_for_two_cuts([c]))
-
-
-def asked_of_two(
-    maximize: Goal,
-    minimize: Goal,
-    limits: tuple[ConstraintLike, ...],
-    cost: Cost | None,
-    equal: str,
-) -> dict[str, Any] | None:
-    """Give what was asked of two cuts; None where one was meant.
-
-    Without an objective costs are minimised, or as few cases as possible deferred; who
-    has limited those gets ``equal``, by which both error rates count equally.
-    """
-    if not asks_for_two_cuts([maximize, minimize, *limits]):
-        return None
-    if maximize is None and minimize is None:
-        limited = any(_DEFERRED.search(str(c)) for c in limits)
-        minimize = equal if limited else "defer"
-        if cost:
-            minimize = cost_text((float(cost["fp"]), float(cost["fn"])))
-    return {"maximize": maximize, "minimize": minimize, "subject_to": limits}
+    read_prevalence(request.prevalences)
+    _ = request.objective, request.constraints  # stop at one that cannot be read
+    return request
 
 
 def subject(
     data: Counts,
+    request: Request = DEFAULT_REQUEST,
     *,
     groups: Mapping[Any, Counts] | None = None,
-    by: str = "group",
-    known: dict[Any, Any] | None = None,
-    cluster: str = "",
     sites: Mapping[Any, Counts] | None = None,
-    **asked: Any,
+    known: dict[Any, Any] | None = None,
 ) -> Subject:
-    """Put counts and what is asked of them together; parameters as ``read_asked``."""
+    """Put counts together with what is asked of them, which is checked."""
     first = next(iter(data.values())) if isinstance(data, Mapping) else data
-    held = {} if known is None else known
-    return Subject(data, read_asked(first, **asked), groups, by, held, cluster, sites)
+    return Subject(
+        data,
+        check_request(request, first),
+        groups=groups,
+        sites=sites,
+        known={} if known is None else known,
+    )
 
 
 def tallies_of(data: Counts) -> Mapping[str, Tally]:
@@ -407,47 +235,80 @@ def tallies_of(data: Counts) -> Mapping[str, Tally]:
 
 def _models(s: Subject) -> list[Model]:
     """Put the classifiers in order: by the objective if one was stated, else by AUC."""
-    a = s.asked
+    request = s.request
     tallies = s.once("tallies", lambda: tallies_of(s.data))
-    models, texts = [], told_apart([*tallies], NAME)
-    for text, (key, t) in zip(texts, tallies.items(), strict=True):
-        _cases.both_classes(t, "report")
-        point, feasible = _cut(t, a)
-        area: Estimate = s.once(("auc", key, a.level), partial(auc, t, level=a.level))
-        models.append(Model(text, key, t, area, point, feasible))
-    sign = 1 if a.smallest else -1
-    by_goal = a.goal and a.at is None
+    models = []
+    shown_names = told_apart([*tallies], NAME)
+    for name, (key, tally) in zip(shown_names, tallies.items(), strict=True):
+        _cases.both_classes(tally, "report")
+        point, feasible = _threshold_of(tally, request)
+        area: Estimate = s.once(
+            ("auc", key, request.level), partial(auc, tally, level=request.level)
+        )
+        models.append(Model(name, key, tally, area, point, feasible))
 
-    def order(m: Model) -> tuple[float, ...]:
-        goal = sign * m.point.value if by_goal else 0.0
-        return (not m.feasible, goal if goal == goal else math.inf, -m.auc.value)
+    by_objective = request.stated_goal is not None and request.at is None
+    sign = 1 if request.minimizes else -1
+
+    def order(model: Model) -> tuple[float, ...]:
+        value = sign * model.point.value if by_objective else 0.0
+        if math.isnan(value):
+            value = math.inf  # undefined ones are last
+        return (not model.feasible, value, -model.auc.value)
 
     models.sort(key=order)
-    first = models[0]
-    if not first.feasible:  # say what stops the best one
-        try:
-            best_threshold(first.tally, **a.choice)
-        except Infeasible as err:
-            who = "" if first.name == UNNAMED else f"{first.name}: "
-            raise err.rephrased(message=f"{who}{err.message}") from err
+    if not models[0].feasible:
+        _say_what_is_infeasible(models[0], request)
     return models
 
 
-def _cut(t: Tally, a: Wanted) -> tuple[OperatingPoint, bool]:
+def _say_what_is_infeasible(best: Model, request: Request) -> None:
+    """Raise the error that says which constraint the best classifier cannot meet."""
+    try:
+        best_for(best.tally, request.single_goal)
+    except Infeasible as err:
+        who = "" if best.name == UNNAMED else f"{best.name}: "
+        raise err.rephrased(message=f"{who}{err.message}") from err
+
+
+def best_for(
+    tally: Tally, goal: ThresholdGoal, prevalences: Prevalences = None
+) -> OperatingPoint:
+    """Best threshold for an objective and its constraints."""
+    point: OperatingPoint = best_threshold(
+        tally,
+        maximize=goal.maximize or DEFAULT_OBJECTIVE,
+        minimize=goal.minimize,
+        subject_to=goal.subject_to,
+        prevalences=prevalences,
+    )
+    return point
+
+
+def _threshold_of(tally: Tally, request: Request) -> tuple[OperatingPoint, bool]:
     """Choose within the constraints, or without them where they cannot be met."""
-    if a.at is None:
+    if request.at is None:
+        goal = request.single_goal
         try:
-            return best_threshold(t, **a.choice), True
+            return best_for(tally, goal), True
         except Infeasible:
-            return best_threshold(t, **a.choice | {"subject_to": ()}), False
-    _, at = rule_of(a.at).cuts()  # nobody has to choose
-    c, span = confusion(t, at), (at, at)
+            return best_for(tally, replace(goal, subject_to=())), False
+
+    # nothing is to be chosen
+    _, threshold = rule_of(request.at).cuts()
+    counts = confusion(tally, threshold)
     given = OperatingPoint(
-        threshold=at, score_range=span, value=math.nan, confusion=c,
-        score_ranges=(span,), binding=(), objective="given", method="given",
-        constraints={repr(k): float(k.metric(c)) for k in a.limits},
-        prevalence=t.prevalence,
-    )  # fmt: skip
+        threshold=threshold,
+        score_range=(threshold, threshold),
+        value=math.nan,
+        confusion=counts,
+        score_ranges=((threshold, threshold),),
+        binding=(),
+        objective="given",
+        method="given",
+        constraints={repr(c): float(c.metric(counts)) for c in request.constraints},
+        prevalence=tally.prevalence,
+    )
     return given, True
 
 

@@ -14,7 +14,7 @@ from trueness._core.records import Answer, apart
 from trueness.calibration.proper_scores import brier, log_loss
 from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import Figure, Finding, fields_of, figure, finding, table
-from trueness.findings.subject import Subject
+from trueness.findings.subject import Subject, best_for
 from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN, Check
 from trueness.monitoring.watching import Watch
 from trueness.nogold.label_plans import LabelNumber
@@ -22,7 +22,6 @@ from trueness.ranking.areas import auc, average_precision
 from trueness.ranking.curves import roc
 from trueness.ranking.figures import FPR, TPR
 from trueness.ranking.planning import Plan, plan_auc
-from trueness.threshold.operating_point import best_threshold
 from trueness.trees.leaf_reports import (
     LeafReport,
     leaf_figure,
@@ -37,13 +36,13 @@ STEPS = (1.0, 0.75, 0.5)  # of the wanted half-width: what more would cost
 
 def enough_cases(s: Subject) -> Finding | None:
     """Say how many cases an interval of a wanted width needs."""
-    m, aim = s.chosen, s.asked.half_width
+    m, aim = s.chosen, s.request.half_width
     area = m.auc.value
     if aim is None or not 0.5 <= area < 1:  # new cases must be able to have the AUC
         return None
     share = m.tally.design.prevalence or m.tally.prevalence
     plans = {
-        w: plan_auc(auc=area, prevalence=share, half_width=w, level=s.asked.level)
+        w: plan_auc(auc=area, prevalence=share, half_width=w, level=s.request.level)
         for w in (aim * step for step in STEPS)
     }
     labelled = m.tally.n_pos + m.tally.n_neg
@@ -56,7 +55,7 @@ def enough_cases(s: Subject) -> Finding | None:
     if more > 0:
         sizes = {"n": plans[aim].n, "pos": plans[aim].n_pos, "more": more}
         then = note("cases needed", aim=aim, **sizes)
-    have = {"n": labelled, "level": s.asked.level, "name": m.name, "half": now}
+    have = {"n": labelled, "level": s.request.level, "name": m.name, "half": now}
     return finding(
         "planning",
         {"plan": plans[aim]},
@@ -67,14 +66,14 @@ def enough_cases(s: Subject) -> Finding | None:
 
 def lost_in_bins(s: Subject) -> Finding | None:
     """Say between which numbers the exact answers lie, when the tally is binned."""
-    m, a = s.best, s.asked
+    m, a = s.best, s.request
     if not m.tally.binned:
         return None
     t, level = m.tally, a.level
     found: dict[str, Any] = {
         "AUC": auc(t, level=level),
         "average precision": average_precision(t, level=level),
-        f"best {a.objective.name}": best_threshold(t, **a.choice),
+        f"best {a.objective.name}": best_for(t, a.single_goal),
     }
     if m.is_probability:
         found |= {"Brier score": brier(t, level=level)}

@@ -65,7 +65,7 @@ class Meaning:
 
 def meanings(s: Subject) -> list[Meaning | None]:
     """Measure the calibration of each classifier whose scores can be probabilities."""
-    request = s.asked
+    request = s.request
 
     def measure(model: Model) -> Meaning | None:
         if not model.is_probability:
@@ -84,7 +84,7 @@ def meanings(s: Subject) -> list[Meaning | None]:
 
     return [
         s.once(
-            ("meaning", model.key, request.sure),
+            ("meaning", model.key, request.precision_key),
             partial(possible, partial(measure, model)),
         )
         for model in s.models
@@ -217,7 +217,7 @@ def _figure(
 
 def calibrated(s: Subject) -> Finding | None:
     """Calibrate the classifier that was named by the method that was asked for."""
-    a, m = s.asked, s.chosen
+    a, m = s.request, s.chosen
     if not a.calibrator:
         return None
     found = calibration_gain(m.tally, method=a.calibrator, level=a.level, rng=a.rng)

@@ -24,7 +24,7 @@ from trueness.counts.values import Tally
 from trueness.findings.cut import find_cut, rows_of
 from trueness.findings.notes import note, said, when
 from trueness.findings.records import Figure, Finding, fields_of, figure, finding, table
-from trueness.findings.subject import Subject, cut_of, named_groups, possible
+from trueness.findings.subject import Subject, best_for, cut_of, named_groups, possible
 from trueness.findings.what_scores_mean import meanings
 from trueness.inference.sample import apply_design, counts_to_show
 from trueness.metrics.algebra import Constraint
@@ -33,7 +33,6 @@ from trueness.metrics.definitions import METRICS, SHOWN
 from trueness.metrics.grammar import is_proportion, text_of
 from trueness.ranking.figures import curve_figure, score_figure
 from trueness.threshold import cost_figures, sentences
-from trueness.threshold.operating_point import best_threshold
 from trueness.threshold.rule import AtThreshold
 
 PR, PRICE = "Precision and recall", "What a threshold costs"
@@ -187,10 +186,10 @@ def columns(
 
 def slider(subject: Subject) -> dict[str, Any]:
     """Give what the script of the page needs to move every figure."""
-    constraints, models = subject.asked.limits, []
+    constraints, models = subject.request.constraints, []
     for s, meaning in zip(steps_of(subject), meanings(subject), strict=True):
         probability = meaning and meaning.probability(s.threshold)
-        found = columns(s, subject.asked.costs, probability)
+        found = columns(s, subject.request.costs, probability)
         models.append(
             {
                 "name": s.name,
@@ -245,7 +244,7 @@ def steps_of(s: Subject) -> list[Steps]:
     number = len(s.models)
     return [
         s.once(
-            ("steps", m.key, s.asked.cut),
+            ("steps", m.key, s.request.threshold_key),
             partial(steps, m.tally, m.name, m.point.threshold, number),
         )
         for m in s.models
@@ -254,17 +253,19 @@ def steps_of(s: Subject) -> list[Steps]:
 
 def at_the_cut(s: Subject) -> Finding:
     """Show what every threshold does, and the chosen one."""
-    a, best, checked = s.asked, s.best, s.checked
+    a, best, checked = s.request, s.best, s.checked
     given = isinstance(checked, AtThreshold)
     c = best.point.confusion
     rows = rows_of(checked.metrics, c) if checked and c.tp + c.fp else []
     where = "at the given threshold" if given else "on new cases, at the threshold"
     caption = f"{best.name} {where}, {cut_of(best.point)}"
-    limits = " and ".join(map(repr, a.limits))
+    limits = " and ".join(map(repr, a.constraints))
     chosen = note(
         "chosen",
-        best="minimises" if a.smallest else "maximises",
-        what=text_of(a.objective.name) if a.goal else sentences.objective_of(" youden"),
+        best="minimises" if a.minimizes else "maximises",
+        what=text_of(a.objective.name)
+        if a.stated_goal
+        else sentences.objective_of(" youden"),
         limits=f", subject to {limits}" if limits else "",
     )
     share = s.cases.design.prevalence
@@ -288,7 +289,7 @@ def _drawn(
 ) -> Figure:
     """Make a figure of curves with the dot that moves."""
     first = steps_of(s)[0]
-    now = columns(first.pick(first.start), s.asked.costs)
+    now = columns(first.pick(first.start), s.request.costs)
     more = {"at": tuple(now[q].item() for q in follow.split()), **more}
     shaded = _shaded(s, plane) if plane else ()
     return figure(title, data, order=s.names, follow=follow, shaded=shaded, **more)
@@ -296,12 +297,15 @@ def _drawn(
 
 def _figures(s: Subject) -> list[Figure]:
     """Draw what the slider moves; a first look has no bands, and waits for nothing."""
-    a, share, (fp, fn) = s.asked, steps_of(s)[0].share, s.asked.costs
+    a, share, (fp, fn) = s.request, steps_of(s)[0].share, s.request.costs
     bands: dict[str, Any] = {"band": "simultaneous", "level": a.level, "rng": a.rng}
     bands = bands | {"replicates": a.replicates} if a.replicates else {}
-    roc = s.once(("roc", a.sure), lambda: curve_figure("roc", s.tallies, **bands))
+    roc = s.once(
+        ("roc", a.precision_key), lambda: curve_figure("roc", s.tallies, **bands)
+    )
     pr = s.once(
-        ("pr", a.sure), lambda: curve_figure("precision_recall", s.tallies, **bands)
+        ("pr", a.precision_key),
+        lambda: curve_figure("precision_recall", s.tallies, **bands),
     )
     counts = {m.name: apply_design(m.tally).target_counts for m in s.models}
     cost = s.once(("price", fp, fn), lambda: cost_figures.price_figure(counts, fp, fn))
@@ -342,14 +346,14 @@ def _capacity(s: Subject) -> Figure:
 
 def _any_cost(s: Subject) -> Figure:
     """Draw the cost of the best threshold for every weight of the two errors."""
-    level, first, at = s.asked.level, steps_of(s)[0], np.linspace(0, 1, POINTS)
+    level, first, at = s.request.level, steps_of(s)[0], np.linspace(0, 1, POINTS)
     curve = partial(cost_figures.cost_curve_figure, s.tallies, level=level, at=at)
     return _drawn(
         s,
         "Cost for every cost ratio",
         s.once(("cost_curve", level), curve),
         "weight weighted_cost",
-        told={"weight": weight_of(first.share, s.asked.costs)},
+        told={"weight": weight_of(first.share, s.request.costs)},
         tilt="fpr fnr",
         ends=(first.at_start("fpr"), first.at_start("fnr")),
         y=(0.0, 0.55),
@@ -359,7 +363,7 @@ def _any_cost(s: Subject) -> Figure:
 
 def _shaded(s: Subject, plane: str) -> tuple[cost_figures.Strip, ...]:
     """Shade where a constraint is not met, half a column wider: two strips meet."""
-    limits, first = s.asked.limits, steps_of(s)[0]
+    limits, first = s.request.constraints, steps_of(s)[0]
     if not limits:
         return ()
     half, made = 0.5 / (cost_figures.COLUMNS - 1), []
@@ -384,7 +388,7 @@ def _benefit(s: Subject) -> Figure | None:
     if not at:
         return None
     asked = {m.name: m.tally for m in s.models if m.name in at}
-    data = cost_figures.decision_figure(asked, level=s.asked.level, at=at)
+    data = cost_figures.decision_figure(asked, level=s.request.level, at=at)
     best = max(float(line["y"].max()) for line in data.lines)
     share, now_at = first.share, float(np.clip(first.first, 0, 1))
     top = max(best, 0.1 * share) * 1.15
@@ -410,10 +414,10 @@ def _benefit(s: Subject) -> Figure | None:
 
 def cuts_for_prevalences(s: Subject) -> Finding | None:
     """Say where to cut if the prevalence of use lies in a range."""
-    a = s.asked
+    a = s.request
     if a.prevalences is None:
         return None
-    point = best_threshold(s.best.tally, **a.choice, prevalences=a.prevalences)
+    point = best_for(s.best.tally, a.single_goal, a.prevalences)
     there = table("There", ("metric", "value"), point.metrics.items())
     return finding(
         "prevalence",
@@ -425,17 +429,23 @@ def cuts_for_prevalences(s: Subject) -> Finding | None:
 
 def two_cuts(s: Subject) -> Finding | None:
     """Say where yes and no end, when the question spoke of deferred cases."""
-    a = s.asked
-    if a.two is None:
+    goal = s.request.pair_goal
+    if goal is None:
         return None
-    asked = replace(a, **a.two, prevalences=None)
-    return find_cut(s.best.tally, asked, name=s.best.name)[0]
+    of_pair = replace(
+        s.request,
+        maximize=goal.maximize,
+        minimize=goal.minimize,
+        subject_to=goal.subject_to,
+        prevalences=None,
+    )
+    return find_cut(s.best.tally, of_pair, name=s.best.name)[0]
 
 
 def cuts_of_groups(s: Subject) -> Finding | None:
     """Find a threshold for each group, when the question limited their differences."""
-    a = s.asked
-    if not a.between:
+    request = s.request
+    if not request.group_constraints:
         return None
     parts = named_groups(s, s.best.key)
     groups = {g: t for g, t in parts.items() if t.n_pos and t.n_neg}
@@ -444,7 +454,12 @@ def cuts_of_groups(s: Subject) -> Finding | None:
             "Limits on differences between groups need two groups with positives and "
             "negatives."
         )
-    goal: dict[str, Any] = {"maximize": None, "minimize": None, "prevalences": None}
-    limits = {"subject_to": (*map(repr, a.limits), *a.between)}
-    asked = replace(a, **goal | a.choice | limits)
-    return find_cut(s.best.tally, asked, groups)[0]
+    goal = request.single_goal
+    of_groups = replace(
+        request,
+        maximize=goal.maximize,
+        minimize=goal.minimize,
+        subject_to=(*map(repr, request.constraints), *request.group_constraints),
+        prevalences=None,
+    )
+    return find_cut(s.best.tally, of_groups, groups)[0]

@@ -57,17 +57,19 @@ def which_is_better(s: Subject, metric: str = "") -> Finding:
     if are_tests(s.data):
         counted = cases_note(_panel(s))
         return which_test_is_better(s, cases_note=counted, metric=metric)
-    panel, level = _panel(s), s.asked.level
+    panel, level = _panel(s), s.request.level
     best, text = s.best.key, {m.key: m.name for m in s.models}
     keys = [n for n in panel.names if n in text]
     found = compare_auc(panel[keys], level=level)
-    few, drawn = fewer(panel, s.asked.rng)
+    few, drawn = fewer(panel, s.request.rng)
     curves: Pairs = {}
     if len(few.rows) <= MOST_ROWS:  # fewer() draws from independent cases only
         pairs = list(combinations(keys, 2))
         if len(pairs) > MOST_PAIRS:  # of many, those of the best one
             pairs = [pair for pair in pairs if best in pair]
-        curves = dominance.dominance_of_pairs(few, pairs, level=level, rng=s.asked.rng)
+        curves = dominance.dominance_of_pairs(
+            few, pairs, level=level, rng=s.request.rng
+        )
     named = {f"{text[p.first]} {MINUS} {text[p.second]}": p for p in found.pairs}
     rows = [
         (name, p.shown, p_value(p.p_value), p_value(p.p_adjusted))
@@ -133,7 +135,7 @@ def _verdict(s: Subject, found: Comparison) -> tuple[Note, Note]:
     pair = next(p for p in found.pairs if {p.first, p.second} == {best.key, second.key})
     better = pair.difference.value * (1 if pair.first == best.key else -1)
     code, several = "not better", len(found.pairs)
-    if pair.p_adjusted < 1 - s.asked.level and better:
+    if pair.p_adjusted < 1 - s.request.level and better:
         code = "better" if better > 0 else "better in use"
     sure = note(
         code,
@@ -142,7 +144,7 @@ def _verdict(s: Subject, found: Comparison) -> tuple[Note, Note]:
         p=pair.p_adjusted,
         adjusted=f", allowing for {several} comparisons" if several > 1 else "",
     )
-    by_goal = s.asked.goal and s.asked.at is None
+    by_goal = s.request.stated_goal and s.request.at is None
     what = "the objective" if by_goal else "AUC"
     alike = [m.name for m in s.models if m.auc.value == best.auc.value]
     if len(alike) > 1 and not by_goal:
@@ -152,12 +154,12 @@ def _verdict(s: Subject, found: Comparison) -> tuple[Note, Note]:
 
 def _each(s: Subject) -> Table:
     """Give the AUC of each, and its best threshold with what it is worth there."""
-    if s.asked.at is not None:
+    if s.request.at is not None:
         rows = [(m.name, m.auc) for m in s.models]
         return table("Each classifier", ("classifier", "AUC"), rows)
     more = [(m.name, m.auc, m.point.value, cut_of(m.point)) for m in s.models]
-    goal = f"{text_of(s.asked.objective.name)} at its best"
-    limits = " and ".join(map(repr, s.asked.limits))
+    goal = f"{text_of(s.request.objective.name)} at its best"
+    limits = " and ".join(map(repr, s.request.constraints))
     caption = "Each classifier, and its own best threshold"
     caption += f", subject to {limits}" if limits else ""
     return table(caption, ("classifier", "AUC", goal, "threshold"), more)
@@ -215,13 +217,13 @@ def in_each_group(
 def better_together(s: Subject) -> Finding:
     """Compare ways to combine the classifiers, on cases they were not fitted on."""
     panel = _panel(s)
-    if s.asked.combiner:
-        choice(s.asked.combiner, list(COMBINERS), "combiner")
-    few, drawn = fewer(panel, s.asked.rng)
+    if s.request.combiner:
+        choice(s.request.combiner, list(COMBINERS), "combiner")
+    few, drawn = fewer(panel, s.request.rng)
     # in the order of the data, so that the same cases share a fold as elsewhere
     kept = few[[n for n in few.names if n in {m.key for m in s.models}]]
-    found = compare_combiners(kept, level=s.asked.level, rng=s.asked.rng)
-    return combined(s, found, s.asked.combiner, drawn)
+    found = compare_combiners(kept, level=s.request.level, rng=s.request.rng)
+    return combined(s, found, s.request.combiner, drawn)
 
 
 def combined(

@@ -16,14 +16,13 @@ import base64
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from html import escape
 from importlib import resources
-from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar, Unpack, final
+from typing import Any, final
 
 from trueness import __version__
 from trueness._core.checks.errors import InputError
@@ -39,7 +38,8 @@ from trueness.declarations.records import Declaration
 from trueness.findings.notes import REPORT, say
 from trueness.findings.page import page_about
 from trueness.findings.records import Page
-from trueness.findings.subject import Cost, Goal, Groups, Wanted, read_asked
+from trueness.findings.request import Cost, Goal, Request, as_constraints
+from trueness.findings.subject import Groups
 from trueness.findings.where_to_cut import EVERY, READOUT, readout
 from trueness.findings.without_labels import judged
 from trueness.nogold.rate import Rate
@@ -55,61 +55,75 @@ from trueness.reports import first_screen, svg  # noqa: E402
 
 __all__ = ["Report", "html", "report", "write_judges"]
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-class ReportWords(TypedDict, total=False):
-    """What can be asked of a report; :func:`report` says what each word means."""
-
-    title: str
-    source: str
-    maximize: Goal
-    minimize: Goal
-    subject_to: ConstraintLike | Iterable[ConstraintLike]
-    cost: Cost | None
-    groups: Groups
-    sites: Groups
-    level: float
-    rng: Seed
-    at: float | None
-    prevalences: Prevalences
-    calibrator: str
-    half_width: float | None
-    classifier: str
-    combiner: str
-
-
-def _spelt_out(function: F) -> F:
-    """Show the words that are passed on one by one, with the defaults they have."""
-    own = signature(function)
-    passed_on: dict[str, Parameter] = {}
-    for reads in (Wanted, read_asked, page_about):  # the last one asks first
-        passed_on |= signature(reads).parameters
-    given = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    words = (passed_on[name] for name in ReportWords.__annotations__)
-    given += [p.replace(kind=p.KEYWORD_ONLY) for p in words]
-    vars(function)["__signature__"] = own.replace(parameters=given)
-    return function
-
 
 @of_counts
-@_spelt_out
-def html(data: Panel | Tally, **words: Unpack[ReportWords]) -> str:
+def html(
+    data: Panel | Tally,
+    *,
+    title: str = "",
+    source: str = "",
+    maximize: Goal = None,
+    minimize: Goal = None,
+    subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
+    cost: Cost | None = None,
+    groups: Groups = None,
+    sites: Groups = None,
+    level: float = 0.95,
+    rng: Seed = 0,
+    at: float | None = None,
+    prevalences: Prevalences = None,
+    calibrator: str = "",
+    half_width: float | None = None,
+    classifier: str = "",
+    combiner: str = "",
+) -> str:
     """What can be said about these classifiers, as one HTML page?
 
     Parameters as in :func:`trueness.report`.
     """
-    return render(page_about(data, **words, classes=isinstance(data, Mapping)))
+    request = Request(
+        maximize=maximize,
+        minimize=minimize,
+        subject_to=as_constraints(subject_to),
+        cost=cost,
+        level=level,
+        rng=rng,
+        at=at,
+        prevalences=prevalences,
+        calibrator=calibrator,
+        half_width=half_width,
+        classifier=classifier,
+        combiner=combiner,
+        classes=isinstance(data, Mapping),
+    )
+    page = page_about(
+        data, request, title=title, source=source, groups=groups, sites=sites
+    )
+    return render(page)
 
 
 @of_counts
-@_spelt_out
 def report(
     data: Panel | Tally,
     path: str | os.PathLike[str],
     *,
     evidence: bool = False,
-    **words: Unpack[ReportWords],
+    title: str = "",
+    source: str = "",
+    maximize: Goal = None,
+    minimize: Goal = None,
+    subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
+    cost: Cost | None = None,
+    groups: Groups = None,
+    sites: Groups = None,
+    level: float = 0.95,
+    rng: Seed = 0,
+    at: float | None = None,
+    prevalences: Prevalences = None,
+    calibrator: str = "",
+    half_width: float | None = None,
+    classifier: str = "",
+    combiner: str = "",
 ) -> Report:
     """Write a report to a file, all or nothing.
 
@@ -160,10 +174,27 @@ def report(
         the page describes; by default the best one.
     """
     check_name(path)
-    page = page_about(data, **words, classes=isinstance(data, Mapping))
+    request = Request(
+        maximize=maximize,
+        minimize=minimize,
+        subject_to=as_constraints(subject_to),
+        cost=cost,
+        level=level,
+        rng=rng,
+        at=at,
+        prevalences=prevalences,
+        calibrator=calibrator,
+        half_width=half_width,
+        classifier=classifier,
+        combiner=combiner,
+        classes=isinstance(data, Mapping),
+    )
+    page = page_about(
+        data, request, title=title, source=source, groups=groups, sites=sites
+    )
     declaration = None
     if evidence:
-        declaration = evidence_of(data, words.get("at"), title=page.title)
+        declaration = evidence_of(data, at, title=page.title)
     return write_page(page, path, declaration)
 
 

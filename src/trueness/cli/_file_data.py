@@ -1,6 +1,6 @@
 """Which data is a command asked about? The file is opened, its columns are chosen.
 
-``read_request`` turns the options that commands share into a :class:`Request`. It says
+``open_data`` turns the options that commands share into a :class:`FileData`. It says
 on standard error which columns were taken that nobody named.
 """
 
@@ -15,8 +15,7 @@ from trueness._core.checks.words import listing
 from trueness._core.records import shown
 from trueness.cli import _shell as shell
 from trueness.cli._columns import (
-    Chosen,
-    Request,
+    FileData,
     choose,
     looks_counted,
     read_share,
@@ -34,6 +33,7 @@ from trueness.data.column_roles import (
     several_scores,
 )
 from trueness.data.storage import are_counts, count_columns_of
+from trueness.findings.request import Request
 
 MOST_NAMED = 12  # columns that are named in a sentence
 
@@ -55,7 +55,7 @@ SCORES = ColumnRule("score", several_scores)
 TWO_SCORES = ColumnRule("score", several_scores, least=2)
 
 
-def read_request(
+def open_data(
     rule: ColumnRule,
     *,
     file: str | Sequence[str],
@@ -77,7 +77,7 @@ def read_request(
     keep_order: bool = False,
     level: float = 0.95,
     seed: int = 0,
-) -> Request:
+) -> FileData:
     """Open the file and choose its columns; say which ones nobody had named.
 
     Several files are read as one.
@@ -87,45 +87,50 @@ def read_request(
     with listening() as cleaned:
         source = open_source(file, ordered=keep_order, decimal=decimal)
         fixed_prevalence, prevalence_range = _read_prevalence(prevalence, takes_range)
-        chosen = choose(
+        request = choose(
             source,
+            Request(
+                label=label,
+                scores=tuple(columns),
+                positive=positive,
+                count=count,
+                by=by,
+                missing_scores=missing_scores,
+                decimal=decimal,
+                strict=strict,
+                invert=invert,
+                weight=weight,
+                cluster=cluster,
+                sampling=sampling,
+                prevalence=fixed_prevalence,
+                unlabelled=unlabelled,
+                prevalences=prevalence_range,
+                level=level,
+                rng=seed,
+            ),
             option=rule.option,
-            scores=columns,
             guess=rule.guess,
             needs_label=rule.needs_label,
-            label=label,
-            positive=positive,
-            count=count,
-            by=by,
-            weight=weight,
-            cluster=cluster,
-            sampling=sampling,
-            prevalence=fixed_prevalence,
-            unlabelled=unlabelled,
-            missing=missing_scores,
-            invert=invert,
-            decimal=decimal,
-            strict=strict,
         )
-        say_what_was_taken(source, chosen, rule.option)
-        if chosen.label is not None and chosen.positive is None:
-            tell(source.as_truth(chosen.label))
+        say_what_was_taken(source, request, rule.option)
+        if request.label is not None and request.positive is None:
+            tell(source.as_truth(request.label))
     if strict:
         refuse_cleaned(cleaned)
     tell(cleaned)
 
     if rule.rows_are_cases:
-        _say_if_counted(source, chosen)
-        refuse_long_file(source, chosen, compares=rule.least > 1)
-    if len(chosen.scores) < rule.least:
+        _say_if_counted(source, request)
+        refuse_long_file(source, request, compares=rule.least > 1)
+    if len(request.scores) < rule.least:
         raise InputError(
             f"This command needs {rule.least} columns or more; found "
-            f"{listing(chosen.scores)}.",
+            f"{listing(request.scores)}.",
             option=rule.option,
             choices=source.types,
         )
-    rows = source.only(_columns_to_read(source, chosen))
-    return Request(source, chosen, rows, level, seed, prevalence_range)
+    rows = source.only(_columns_to_read(source, request))
+    return FileData(source, request, rows)
 
 
 def _read_prevalence(
@@ -144,16 +149,16 @@ def _read_prevalence(
     return None, prevalence
 
 
-def _columns_to_read(source: Source, chosen: Chosen) -> tuple[str, ...]:
+def _columns_to_read(source: Source, request: Request) -> tuple[str, ...]:
     """Return the chosen columns; of a file of counts also those that hold them."""
-    if chosen.label is None and are_counts(source.types):
-        return (*chosen.columns, *count_columns_of(source.types).values())
-    return chosen.columns
+    if request.label is None and are_counts(source.types):
+        return (*request.columns, *count_columns_of(source.types).values())
+    return request.columns
 
 
-def _say_if_counted(source: Source, chosen: Chosen) -> None:
+def _say_if_counted(source: Source, request: Request) -> None:
     """Mention a column that looks like numbers of cases and was not named."""
-    unused = looks_counted(source, chosen)
+    unused = looks_counted(source, request)
     if unused:
         shell.say(
             f"Every row counts as one case. If column {unused!r} says how many cases a "
@@ -161,28 +166,29 @@ def _say_if_counted(source: Source, chosen: Chosen) -> None:
         )
 
 
-def say_what_was_taken(source: Source, chosen: Chosen, option: str) -> None:
+def say_what_was_taken(source: Source, request: Request, option: str) -> None:
     """Say which columns were taken unasked, and why the others were not."""
-    if chosen.missing not in (None, "drop", "refuse"):
+    if request.missing_scores not in (None, "drop", "refuse"):
         raise InputError(
-            f"Cases without a score are left out or refused; found {chosen.missing!r}.",
+            "Cases without a score are left out or refused; found "
+            f"{request.missing_scores!r}.",
             option="missing_scores",
             choices=("drop", "refuse"),
         )
-    if not chosen.guessed:
+    if not request.remarks:
         return
-    shell.say(" ".join(chosen.guessed))
+    shell.say(" ".join(request.remarks))
     others = [
         f"'{shown(name, 40)}' ({_why_not_a_score(source, name)})"
         for name in source.types
-        if name not in chosen.columns
+        if name not in request.columns
     ]
     if others:
         more = ", ..." if len(others) > MOST_NAMED else ""
         shell.say(f"Not taken: {', '.join(others[:MOST_NAMED])}{more}.")
 
     label = label_of_some(source.table) if option in ("vote", "judge") else None
-    if label and label not in chosen.columns:
+    if label and label not in request.columns:
         shell.say(
             f"Column {label!r} is empty in most rows. If it holds labels, type --label "
             f"{label}."
