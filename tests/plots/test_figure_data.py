@@ -222,7 +222,7 @@ def test_rank_probability_shows_curve_threshold_and_points():
     assert [r["p"] for r in curve] == pytest.approx(
         fd.probability([r["rank"] for r in curve])
     )
-    assert [(r["rule"], r["rank"]) for r in rule] == [("r* of Fermi-Dirac", 50.5)]
+    assert [(r["rule"], r["rank"]) for r in rule] == [("r*", 50.5)]
     assert [r["p"] for r in dots] == pytest.approx(seen)
     fds = {f"{k}": trueness.fermi_dirac(n=30, n_pos=k, auc=0.8) for k in (5, 15)}
     figure = plots.rank_probability.figure_data(fds, {"5": np.full(30, 1 / 6)})
@@ -402,7 +402,10 @@ def test_zones_are_marked_on_the_scores():
     found = trueness.best_thresholds(HUNDRED, minimize="cost(fp=1, fn=1, defer=0.3)")
     figure = plots.zones.figure_data(HUNDRED, found)
     rules = [r for x in layers(figure) for r in x if "rule" in r]
-    assert {r["rule"].split()[0] for r in rules} == {"no", "yes"}
+    assert {r["rule"].strip("\N{LEFTWARDS ARROW} ").split()[0] for r in rules} == {
+        "negative",
+        "positive",
+    }
     (between,) = (x for x in layers(figure)
                   if x[0].get("curve") == "left to a person")  # fmt: skip
     ends = sorted({r["score"] for r in rules})

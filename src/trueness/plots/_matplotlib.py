@@ -58,7 +58,7 @@ ACCENT = "#c14f00"
 DASHES = ("--", ":", "-.")
 AROUND_A_LINE, BY_ITSELF = 0.18, 0.4  # how opaque areas are
 MOST_IN_LEGEND = 4  # entries inside the axes; more stand below them
-LONGEST_IN_LEGEND = 48
+LONGEST_IN_LEGEND = 34
 FEW_POINTS = 20  # more are drawn small
 SHORT_NAME = 16
 DIRECT_NAMES = 8
@@ -352,10 +352,11 @@ def _entries_below(figure: Curves) -> int:
     single_points = figure.dots and all(d[figure.x.name].size == 1 for d in figure.dots)
     if single_points and not figure.lines and _named_directly(names):
         return 0
-    too_long = max(map(len, names), default=0) > LONGEST_IN_LEGEND
-    # a ROC curve leaves the lower right corner free
-    room = 2 * MOST_IN_LEGEND if _is_roc(figure) else MOST_IN_LEGEND
-    return len(names) if len(names) > room or too_long else 0
+    longest = max(map(len, names), default=0)
+    most, most_letters = MOST_IN_LEGEND, LONGEST_IN_LEGEND
+    if _is_roc(figure):  # which leaves the lower right corner free
+        most, most_letters = 2 * most, 48
+    return len(names) if len(names) > most or longest > most_letters else 0
 
 
 def _is_roc(figure: Curves) -> bool:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, PythonCode
+from trueness._core.checks.words import described, listing
 from trueness._core.figures import (
     POINTS,
     Axis,
@@ -24,6 +27,7 @@ from trueness._core.figures import (
 )
 from trueness._core.numbers import level_text, p_is
 from trueness.calibration import reliability_diagram as calibration
+from trueness.calibration.forecasts import equal_mass_bins
 from trueness.calibration.maps import Map
 from trueness.calibration.proper_scores import ProperScore, decomposition_figure
 from trueness.counts.resampling import Seed
@@ -41,39 +45,133 @@ from trueness.plots._pictures import (
 )
 from trueness.ranking import figures
 from trueness.ranking.areas import auc
+from trueness.ranking.model_figures import (
+    MODELS,
+    CurveModel,
+    area_text,
+    leakage_lines,
+    model_name,
+    precision_recall_lines,
+    roc_lines,
+)
 from trueness.ranking.models import fit_binormal
 from trueness.ranking.planning import Plan
+
+CurveSource = Source | CurveModel | Mapping[Any, Tally | CurveModel]
 
 
 @picture_of
 def roc(
-    data: Source,
+    data: CurveSource,
     *,
     band: str | None = None,
     points: int = POINTS,
     **look: Unpack[Style],
 ) -> Shown:
-    """Which false positive rate does each true positive rate cost? A chart."""
-    found = {name: (t, auc(t)) for name, t in named(data).items()}
-    tallies = {
-        f"{name}: AUC {a.value:.3f} ({a.low:.3f} to {a.high:.3f})": t
-        for name, (t, a) in found.items()
-    }
-    return figures.curve_figure("roc", tallies, band=band, points=points)
+    """ROC curve: the true positive rate at each false positive rate.
+
+    Also draws models: :func:`trueness.ranking.binormal`,
+    :func:`trueness.ranking.fit_binormal` and :func:`trueness.fermi_dirac`, alone or
+    with the data by name: ``plots.roc({"data": t, "fit": fit})``.
+    """
+    tallies, models = _data_and_models(data)
+    labels = {name: f"{name}: {area_text(auc(t))}" for name, t in tallies.items()}
+    figure = figures.curve_figure(
+        "roc",
+        {labels[name]: t for name, t in tallies.items()},
+        band=band,
+        points=points,
+    )
+    return _with_models(figure, tallies, roc_lines(models), data)
 
 
 @picture_of
 def precision_recall(
-    data: Source,
+    data: CurveSource,
     *,
     band: str | None = None,
     points: int = POINTS,
+    prevalences: Sequence[float] | None = None,
     **look: Unpack[Style],
 ) -> Shown:
-    """Which precision (PPV) remains at each recall (sensitivity)? A chart."""
-    return figures.curve_figure(
-        "precision_recall", named(data), band=band, points=points
+    """Precision-recall curve: which precision (PPV) remains at each recall?
+
+    Also draws models, as :func:`roc` does.
+
+    Parameters
+    ----------
+    prevalences
+        One curve at each of these prevalences, in place of that of the data.
+    """
+    tallies, models = _data_and_models(data)
+    if prevalences is not None:
+        return _at_prevalences(tallies, models, prevalences, band, points)
+    figure = figures.curve_figure("precision_recall", tallies, band=band, points=points)
+    prevalence = _one_prevalence(tallies)
+    return _with_models(
+        figure, tallies, precision_recall_lines(models, prevalence), data
     )
+
+
+def _data_and_models(
+    data: CurveSource,
+) -> tuple[dict[str, Tally], dict[str, CurveModel]]:
+    """Give everything that is drawn a name, and separate data and models."""
+    if isinstance(data, MODELS):
+        return {}, {model_name(data): data}
+    if not isinstance(data, Mapping):
+        return named(data), {}
+    models = {str(k): v for k, v in data.items() if isinstance(v, MODELS)}
+    rest = {k: v for k, v in data.items() if not isinstance(v, MODELS)}
+    tallies = named(cast("Source", rest)) if rest or not models else {}
+    return tallies, models
+
+
+def _with_models(
+    figure: Curves,
+    tallies: Mapping[str, Tally],
+    model_lines: Mapping[str, Line],
+    data: CurveSource,
+) -> Curves:
+    """Add the curves of models, in the order in which data and models were named."""
+    if not model_lines:
+        return figure
+    lines = dict(zip(tallies, figure.lines, strict=True)) | dict(model_lines)
+    order = [str(name) for name in data] if isinstance(data, Mapping) else list(lines)
+    return replace(figure, lines=tuple(lines[name] for name in order))
+
+
+def _one_prevalence(tallies: Mapping[str, Tally]) -> float | None:
+    """Return the prevalence of the data, if there are any and they agree."""
+    found = {t.design.prevalence or t.prevalence for t in tallies.values()}
+    return found.pop() if len(found) == 1 else None
+
+
+def _at_prevalences(
+    tallies: Mapping[str, Tally],
+    models: Mapping[str, CurveModel],
+    prevalences: Sequence[float],
+    band: str | None,
+    points: int,
+) -> Curves:
+    """Return one precision-recall curve for each curve and each prevalence."""
+    rates = [_options.fraction(p, "prevalences") for p in prevalences]
+    several = len(tallies) + len(models) > 1
+    at_each = {}
+    model_lines = []
+    for rate in rates:
+        for name, t in tallies.items():
+            label = (
+                f"{name}, prevalence {rate:g}" if several else f"prevalence {rate:g}"
+            )
+            at_each[label] = t.with_design(prevalence=rate)
+        for name, line in precision_recall_lines(models, rate).items():
+            label = (
+                f"{name}, prevalence {rate:g}" if several else f"prevalence {rate:g}"
+            )
+            model_lines.append(replace(line, name=label))
+    figure = figures.curve_figure("precision_recall", at_each, band=band, points=points)
+    return replace(figure, lines=(*figure.lines, *model_lines))
 
 
 @picture_of
@@ -96,16 +194,37 @@ def lift_curve(data: Source, *, points: int = POINTS, **look: Unpack[Style]) -> 
 
 @picture_of
 def score_distributions(
-    data: Source, *, bins: int = 40, **look: Unpack[Style]
+    data: Source,
+    *,
+    bins: int = 40,
+    threshold: float | None = None,
+    **look: Unpack[Style],
 ) -> Shown:
-    """How are the scores of positives and of negatives spread? A chart.
+    """Histograms of the scores of positives and of negatives.
+
+    With a threshold, the four areas of Sameni (2025), Fig. 1: true and false positives
+    and negatives, eqs. (4) to (7).
 
     Parameters
     ----------
     bins
         How many bins of equal width between the smallest and the largest score.
+    threshold
+        Where one classifier is cut: scores from it on are positive.
     """
-    return figures.score_figure(named(data), bins)
+    tallies = named(data)
+    if threshold is None:
+        return figures.score_figure(tallies, bins)
+    if len(tallies) > 1:
+        raise InputError(
+            "A threshold is drawn for one classifier; found "
+            f"{listing(list(tallies))}. Pass one of them.",
+            option="threshold",
+        )
+    (tally,) = tallies.values()
+    return figures.threshold_figure(
+        tally, _options.real_number(threshold, "threshold"), bins
+    )
 
 
 @picture_of
@@ -115,9 +234,24 @@ def auc_forest(data: Source, *, level: float = 0.95, **look: Unpack[Style]) -> S
 
 
 @picture_of
-def leakage(data: Source, **look: Unpack[Style]) -> Shown:
-    """Which share of the positives is missed at each specificity? A chart of G."""
-    return figures.leakage_figure(named(data))
+def leakage(data: CurveSource, **look: Unpack[Style]) -> Shown:
+    """Leakage function G: which proportion of the positives is missed at each
+    specificity?
+
+    Also draws models, as :func:`roc` does. Sameni (2025), Figs 5 and 6.
+    """
+    tallies, models = _data_and_models(data)
+    figure = figures.leakage_figure(tallies)
+    return _with_models(figure, tallies, leakage_lines(models), data)
+
+
+@picture_of
+def leakage_and_roc(data: Tally, **look: Unpack[Style]) -> Shown:
+    """Leakage function and ROC curve in one plane: y = G(x) and y = 1 - G(1 - x).
+
+    Sameni (2025), Fig. 3. The shaded area under G is Pr(x_p <= x_n), 1 - AUC.
+    """
+    return figures.leakage_and_roc_figure(data)
 
 
 @picture_of
@@ -140,38 +274,89 @@ def sample_size(found: Plan, **look: Unpack[Style]) -> Shown:
 @picture
 def rank_probability(
     fd: FermiDirac | Mapping[str, FermiDirac],
-    observed: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    observed: Any = None,
+    *,
+    bins: int = 20,
     **look: Unpack[Style],
 ) -> Shown:
-    """How likely is a positive at each rank, and how often was there one?
+    """Probability of a positive at each rank, and how often there was one.
 
-    Kim et al. (2021), Fig. 1B: the Fermi-Dirac curve, with its threshold r* as a dashed
-    line, and observed shares of positives as points.
+    Kim et al. (2021), Figs 1B and S4: the Fermi-Dirac curve, with its threshold r* as a
+    dashed line, and observed proportions of positives as points.
 
     Parameters
     ----------
     fd
         One distribution, or several by name.
     observed
-        Share of positives at ranks 1 to n, as ``counts.rank_frequencies`` gives;
-        by name where there are several.
+        A tally, whose ranks are put into ``bins`` of about equally many cases; or the
+        proportion of positives at ranks 1 to n, as ``counts.rank_frequencies`` returns.
+        By name where there are several distributions.
+    bins
+        Number of points of a tally.
     """
     several = dict(fd) if isinstance(fd, Mapping) else {"Fermi-Dirac": fd}
-    if observed is not None and not isinstance(observed, Mapping):
+    if observed is None:
+        observed = {}
+    elif not isinstance(observed, Mapping):
         observed = dict.fromkeys(several, observed)
+    n_bins = _options.whole_number(bins, "bins", at_least=1)
     ranks = {k: np.linspace(1, f.n, min(f.n, POINTS)) for k, f in several.items()}
-    shares = {k: np.asarray(p) for k, p in (observed or {}).items()}
+    curves = [
+        Line(name, {"rank": rank, "p": several[name].probability(rank)})
+        for name, rank in ranks.items()
+    ]
+    dots = [
+        Line(name, _observed_points(seen, several[name].n, n_bins))
+        for name, seen in observed.items()
+    ]
+    rules = [
+        (f"r* of {name}" if len(several) > 1 else "r*", f.rank_threshold)
+        for name, f in several.items()
+        if 1 <= f.rank_threshold <= f.n
+    ]
     return Curves(
         "Probability of being positive by rank",
-        span("rank", "rank (1 is the highest score)", *ranks.values()),
-        Axis("p", "share of positives"),
-        tuple(Line(k, {"rank": at, "p": several[k].probability(at)})
-              for k, at in ranks.items()),
-        dots=tuple(Line(k, {"rank": np.arange(1, p.size + 1), "p": p})
-                   for k, p in shares.items()),
-        rules=tuple((f"r* of {k}", f.rank_threshold)
-                    for k, f in several.items() if 1 <= f.rank_threshold <= f.n),
-    )  # fmt: skip
+        span("rank", "Rank (1 is the highest score)", *ranks.values()),
+        Axis("p", "Proportion of positives"),
+        tuple(curves),
+        dots=tuple(dots),
+        rules=tuple(rules),
+    )
+
+
+def _observed_points(observed: Any, n: int, bins: int) -> dict[str, Floats]:
+    """Return observed proportions of positives by rank, on the scale of 1 to n."""
+    if isinstance(observed, Tally):
+        return _binned_rank_frequencies(observed.labelled(), n, bins)
+    try:
+        proportions = np.asarray(observed, dtype=np.float64)
+    except (TypeError, ValueError):
+        proportions = np.empty((0, 0))
+    if proportions.ndim != 1 or not proportions.size:
+        raise InputError(
+            "rank_probability needs observed to be a tally, or the proportion of "
+            f"positives at each rank; found {described(observed)}.",
+            option="observed",
+        )
+    return {"rank": np.arange(1.0, proportions.size + 1), "p": proportions}
+
+
+def _binned_rank_frequencies(t: Tally, n: int, bins: int) -> dict[str, Floats]:
+    """Return mean rank and proportion of positives in bins of about equal size.
+
+    Tied cases have the mean of their ranks; ranks are scaled to those of n cases.
+    """
+    cases = t.pos + t.neg
+    middle_rank = np.cumsum(cases) - cases / 2 + 0.5
+    start = equal_mass_bins(cases, bins)
+    cases_in_bin = np.add.reduceat(cases, start)
+    mean_rank = np.add.reduceat(middle_rank * cases, start) / cases_in_bin
+    scale = n / float(cases.sum())
+    return {
+        "rank": (mean_rank - 0.5) * scale + 0.5,
+        "p": np.add.reduceat(t.pos, start) / cases_in_bin,
+    }
 
 
 @picture

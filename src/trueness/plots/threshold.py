@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from trueness._core.arrays import Array
 from trueness._core.checks import cases as _cases
 from trueness._core.figures import (
     POINTS,
+    Axis,
     Curves,
     Line,
     Panels,
@@ -43,7 +44,7 @@ from trueness.threshold.fronts import pareto as pareto_front
 from trueness.threshold.guarantees import GuaranteedThreshold
 from trueness.threshold.operating_point import best_threshold
 from trueness.threshold.prevalences import Prevalences
-from trueness.threshold.rule import DEFERRED, rule_of
+from trueness.threshold.rule import DEFERRED, Rule, rule_of
 
 ROC = "ROC curve"
 
@@ -239,7 +240,7 @@ def decision_curve(
 
 @picture
 def zones(t: Tally, found: object, **look: Unpack[Style]) -> Shown:
-    """How are the scores of the two classes spread over the three zones? A chart.
+    """Scores of the two classes, over the zones of one or two thresholds.
 
     Parameters
     ----------
@@ -250,21 +251,66 @@ def zones(t: Tally, found: object, **look: Unpack[Style]) -> Shown:
         :func:`trueness.best_thresholds` or :func:`trueness.guaranteed_threshold`.
     """
     rule = rule_of(found)
-    figure: Any = score_bands(score_figure({ONE: t.labelled()}))
-    x, y, cuts = figure.x, figure.y, rule.cuts()
-    lower, upper = (cut_text(c) for c in cuts)
-    ends = np.clip(cuts, x.low, x.high)
+    labelled = t.labelled()
+    figure = score_bands(score_figure({ONE: labelled}))
+    if isinstance(figure, Panels):
+        raise TypeError("one classifier has one histogram")
+    if rule.defers:
+        return _three_zones(labelled, rule, figure)
+    return _two_zones(labelled, rule, figure)
+
+
+def _two_zones(t: Tally, rule: Rule, figure: Curves) -> TitledFigure:
+    """Mark one threshold: nobody is left to a person."""
+    threshold = rule.cuts()[1]
+    text = cut_text(threshold)
+    place = float(np.clip(threshold, figure.x.low, figure.x.high))
+    cases = t.pos + t.neg
+    flagged = percent(float(cases[t.score >= threshold].sum() / cases.sum()))
+    marked = replace(
+        figure,
+        rules=((f"positive from {text} \N{RIGHTWARDS ARROW}", place),),
+        rule_sides=("right" if _has_room_on_the_right(place, figure.x) else "left",),
+    )
+    about = (
+        f"Scores of both classes: negative below {text}, positive from {text} on, "
+        f"{flagged} of the cases."
+    )
+    return TitledFigure(marked, description=about)
+
+
+def _has_room_on_the_right(place: float, x: Axis) -> bool:
+    return place < x.low + 0.7 * (x.high - x.low)
+
+
+def _three_zones(t: Tally, rule: Rule, figure: Curves) -> TitledFigure:
+    """Mark two thresholds, and the zone between them that is left to a person."""
+    x, y = figure.x, figure.y
+    lower, upper = (cut_text(cut) for cut in rule.cuts())
+    ends = np.clip(rule.cuts(), x.low, x.high)
     between = {"score": ends, "low": np.full(2, y.low), "high": np.full(2, y.high)}
-    figure = replace(
+    # a name stands inside of its zone where there is room for it
+    left_zone, right_zone = ends[0] - x.low, x.high - ends[1]
+    wide = 0.25 * (x.high - x.low)
+    names = (
+        f"\N{LEFTWARDS ARROW} negative below {lower}",
+        f"positive from {upper} \N{RIGHTWARDS ARROW}",
+    )
+    sides = (
+        "left" if left_zone > wide else "right",
+        "right" if right_zone > wide else "left",
+    )
+    marked = replace(
         figure,
         guides=(Line("left to a person", between),),
-        rules=((f"no below {lower}", ends[0]), (f"yes from {upper}", ends[1])),
+        rules=((names[0], float(ends[0])), (names[1], float(ends[1]))),
+        rule_sides=sides,
     )
-    judged = rule.verdicts(t.labelled())
-    cases = judged.pos + judged.neg
-    share = percent(float(cases[judged.score == DEFERRED].sum() / cases.sum()))
+    decided = rule.verdicts(t)
+    cases = decided.pos + decided.neg
+    deferred = cases[decided.score == DEFERRED].sum() / cases.sum()
     about = (
         f"Scores of both classes: negative below {lower}, positive from {upper} on, "
-        f"{share} of the cases between."
+        f"{percent(float(deferred))} of the cases between."
     )
-    return TitledFigure(figure, description=about)
+    return TitledFigure(marked, description=about)

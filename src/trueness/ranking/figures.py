@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from trueness._core.arrays import Floats
+from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
 from trueness._core.figures import (
@@ -21,6 +23,7 @@ from trueness._core.figures import (
     guide,
     intervals,
 )
+from trueness._core.numbers import cut_text
 from trueness.counts.values import Tally
 from trueness.ranking import curves
 from trueness.ranking.areas import auc
@@ -117,6 +120,38 @@ def leakage_figure(tallies: Tallies) -> Curves:
     return Curves(what, SPECIFICITY, MISSED, tuple(lines), guides=(chance,))
 
 
+def leakage_and_roc_figure(t: Tally) -> Curves:
+    """Return y = G(x), y = 1 - G(1 - x) and the area under G, in one plane."""
+    area = leakage(t).area
+    roc_curve = curves.simplify(curves.roc(t), points=POINTS)
+    x = Axis("x", "x: specificity (G), false positive rate (ROC)")
+    y = Axis("y", "y: miss rate (G), true positive rate (ROC)")
+    # G runs from the highest false positive rate to the lowest
+    specificity, miss_rate = 1 - roc_curve.fpr[::-1], 1 - roc_curve.tpr[::-1]
+    under_g = {"x": specificity, "low": 0 * miss_rate, "high": miss_rate}
+    return Curves(
+        "Leakage function and ROC curve",
+        x,
+        y,
+        lines=(
+            Line(
+                f"ROC curve y = 1 - G(1 - x): area {1 - area:.3f}",
+                {"x": roc_curve.fpr, "y": roc_curve.tpr, "cut": roc_curve.threshold},
+            ),
+            Line(
+                "leakage function y = G(x)",
+                {
+                    "x": specificity,
+                    "y": miss_rate,
+                    "cut": roc_curve.threshold[::-1],
+                },
+            ),
+        ),
+        bands=(Line(f"Pr(x_p <= x_n) = {area:.3f}", under_g),),
+        guides=(guide(x, y, *_DIAGONAL, "random classifier"),),
+    )
+
+
 def binormal_figure(t: Tally, fit: BinormalFit) -> Curves:
     """Does a binormal curve fit? The curve of the data and the fitted one."""
     few, c = curves.simplify(curves.roc(t), points=POINTS), fit.curve
@@ -151,6 +186,51 @@ def score_figure(tallies: Tallies, bins: int = 40) -> Bars:
         for k in (0, 1)
     )  # fmt: skip
     return Bars("Scores", edges, neg, pos)
+
+
+def threshold_figure(t: Tally, threshold: float, bins: int = 40) -> Curves:
+    """Return the scores of both classes in four areas, which a threshold separates.
+
+    Sameni (2025), Fig. 1 and eqs. (4) to (7). The threshold is an edge of the bins, so
+    that no bin is on both sides.
+    """
+    bins = _options.whole_number(bins, "bins", at_least=1)
+    t = t.labelled()
+    _cases.both_classes(t, "score_distributions")
+    low, high = min(float(t.score[-1]), threshold), max(float(t.score[0]), threshold)
+    width = (high - low) / bins or 1.0
+    below = int(np.ceil((threshold - low) / width))
+    above = int(np.floor((high - threshold) / width)) + 1
+    steps = np.arange(-below, above + 1, dtype=np.float64)
+    edges = threshold + width * steps
+
+    flagged = t.score >= threshold
+    x = Axis("score", "Score", float(edges[0]), float(edges[-1]))
+    areas = []
+    for count, n, names in (
+        (t.neg, t.n_neg, ("true negatives", "false positives")),
+        (t.pos, t.n_pos, ("false negatives", "true positives")),
+    ):
+        for name, side in zip(names, (~flagged, flagged), strict=True):
+            proportion = count[side].sum() / n
+            label = f"{name}: {100 * proportion:.3g} % of the class"
+            heights = np.asarray(
+                np.histogram(t.score[side], edges, weights=count[side] / n)[0],
+                dtype=np.float64,
+            )
+            areas.append(_area_of_bins(label, edges, heights))
+    top = max(float(area["high"].max()) for area in areas)
+    y = Axis("share", "Proportion of each class", 0.0, 1.05 * top)
+    rule = (f"threshold {cut_text(threshold)}", threshold)
+    what = "Scores of both classes and four decisions"
+    return Curves(what, x, y, bands=tuple(areas), rules=(rule,))
+
+
+def _area_of_bins(name: str, edges: Floats, heights: Floats) -> Line:
+    """Return a histogram as an area."""
+    outline = np.concatenate([[0.0], heights.repeat(2), [0.0]])
+    columns = {"score": edges.repeat(2), "low": 0 * outline, "high": outline}
+    return Line(name, columns)
 
 
 def auc_figure(tallies: Tallies, *, level: float = 0.95) -> Intervals:
