@@ -103,7 +103,7 @@ def test_a_threshold_separates_four_areas():
     for band in figure.data.bands:
         filled = band["score"][band["high"] > 0]
         assert (filled >= 2).all() or (filled <= 2).all()
-    assert "90 % of the class" in figure.data.bands[3].name
+    assert "90.0 % of the class" in figure.data.bands[3].name
 
 
 def test_a_threshold_is_for_one_classifier(t):

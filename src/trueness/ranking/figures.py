@@ -23,7 +23,7 @@ from trueness._core.figures import (
     guide,
     intervals,
 )
-from trueness._core.numbers import cut_text
+from trueness._core.numbers import cut_text, percent
 from trueness.counts.values import Tally
 from trueness.ranking import curves
 from trueness.ranking.areas import auc
@@ -213,7 +213,7 @@ def threshold_figure(t: Tally, threshold: float, bins: int = 40) -> Curves:
     ):
         for name, side in zip(names, (~flagged, flagged), strict=True):
             proportion = count[side].sum() / n
-            label = f"{name}: {100 * proportion:.3g} % of the class"
+            label = f"{name}: {percent(float(proportion))} of the class"
             heights = np.asarray(
                 np.histogram(t.score[side], edges, weights=count[side] / n)[0],
                 dtype=np.float64,
