@@ -147,3 +147,19 @@ def test_a_report_carries_its_evidence(folder):
     assert run("evaluate", "report.html").exit_code == 0
     assert run("verify", "report.html").exit_code == 0
     assert run("evaluate", "plain.html").exit_code == 2
+
+
+def test_a_log_of_an_evaluation_is_declared(folder):
+    rows = pd.DataFrame(
+        {"item": np.repeat(np.arange(40), 3), "ok": np.arange(120) % 3 < 2}
+    )
+    rows.to_csv("log.csv", index=False)
+
+    written = run(
+        "evals", "log.csv", "--item", "item", "--passed", "ok",
+        "--declaration", "entry.html",
+    )  # fmt: skip
+
+    assert written.exit_code == 0, written.stderr
+    assert run("verify", "entry.html", "--data", "log.csv").exit_code == 0
+    assert run("evaluate", "entry.html").exit_code == 2

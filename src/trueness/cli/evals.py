@@ -133,6 +133,16 @@ def evals_command(
             help="Attempts without a verdict: drop, or fail.",
         ),
     ] = "drop",
+    declaration: Annotated[
+        Path | None,
+        typer.Option(
+            "--declaration",
+            metavar="FILE",
+            help="Declare the numbers of one system, with the counts that prove them, "
+            "to this .html, .json or .md.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
     output: options.ReportFile = None,
     level: options.Level = 0.95,
     json: options.Json = False,
@@ -168,12 +178,31 @@ def evals_command(
             pass_hat=pass_hat or (),
             by=by or "",
         )
+    if declaration is not None:
+        _declare(runs, log, declaration, level)
     shell.write_report(evals_page(finding, ", ".join(log)), output)
     return shell.answered(
         finding,
         chart=lambda: _chart(runs, finding.numbers["systems"], level),
         about=about_attempts(log, columns, list(runs.values()), by=by),
     )
+
+
+def _declare(
+    runs: Mapping[str, Attempts], log: Sequence[str], path: Path, level: float
+) -> None:
+    """Write the declaration of the one system that a log is about."""
+    if len(runs) != 1 or len(log) != 1:
+        raise InputError(
+            f"A declaration is about one system; found {listing(runs)}. Name the log "
+            "of one system.",
+            option="declaration",
+        )
+    ((system, attempts),) = runs.items()
+    trueness.declare(
+        attempts, path, title=system, source=sample_path(log[0]), level=level
+    )
+    shell.say(f"Declaration written to {path}.")
 
 
 def _chart(runs: Mapping[str, Attempts], rates: Mapping[str, Any], level: float) -> Any:

@@ -218,15 +218,15 @@ def _thresholds(
 
 def _statements(statements: Mapping[str, str] | None) -> dict[str, str]:
     """Return what the author says, in the order in which it is shown."""
-    said = {str(name): str(text) for name, text in (statements or {}).items()}
-    for name in said:
+    texts = {str(name): str(text) for name, text in (statements or {}).items()}
+    for name in texts:
         if name not in STATEMENTS:
             raise InputError(
                 f"An author states {listing(STATEMENTS, 10)}; found {name!r}.",
                 option="statements",
                 choices=tuple(STATEMENTS),
             )
-    return {name: said[name] for name in STATEMENTS if said.get(name)}
+    return {name: texts[name] for name in STATEMENTS if texts.get(name)}
 
 
 def _publish(

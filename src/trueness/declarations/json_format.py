@@ -131,8 +131,8 @@ def _table_to_json(table: CrossTable) -> dict[str, Any]:
     if table.column:
         content["column"] = table.column
         content["group"] = table.group
-    for name, (least, most) in table.cells.items():
-        content[name] = least if least == most else [least, most]
+    for name, (smallest, largest) in table.cells.items():
+        content[name] = smallest if smallest == largest else [smallest, largest]
     return content
 
 

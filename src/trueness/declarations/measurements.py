@@ -337,9 +337,9 @@ def _cells(counts: Tally, threshold: float) -> dict[str, tuple[float, float]]:
         ("fp", "tn", counts.neg),
         ("unknown_flagged", "unknown_not_flagged", counts.unknown),
     ):
-        least = column[flagged].sum().item()
+        certain = column[flagged].sum().item()
         undecided = column[open_bin].sum().item()
         total = column.sum().item()
-        cells[name] = (least, least + undecided)
-        cells[other] = (total - least - undecided, total - least)
+        cells[name] = (certain, certain + undecided)
+        cells[other] = (total - certain - undecided, total - certain)
     return {name: cells[name] for name in CELLS}

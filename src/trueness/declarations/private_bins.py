@@ -327,8 +327,8 @@ class _Chain:
         large = [name for name in order if self._rows(counts[name]).is_safe(0, size)]
         small = [name for name in order if name not in large]
         while small and large:
-            together = _add_columns([counts[name] for name in small])
-            if self._rows(together).is_safe(0, size):
+            pooled = _add_columns([counts[name] for name in small])
+            if self._rows(pooled).is_safe(0, size):
                 break
             small.insert(0, large.pop())
 
@@ -393,8 +393,8 @@ def design_words(cases: Tally) -> dict[str, Any]:
 
 
 def _publish(whole: Tally, starts: Ints, ends: tuple[Floats, Floats]) -> Tally:
-    joined = join_into_bins(starts, whole.score, whole.high, whole.counts)
-    return _tally_with_cases(Bins(*ends, joined.counts), whole)
+    bins = join_into_bins(starts, whole.score, whole.high, whole.counts)
+    return _tally_with_cases(Bins(*ends, bins.counts), whole)
 
 
 def _add_columns(parts: Sequence[Sequence[Array]]) -> list[Array]:

@@ -81,8 +81,8 @@ class StatedClaim:
     @property
     def verdict(self) -> str:
         """Return the worst verdict."""
-        words = {v.verdict for v in self.verdicts}
-        return next((word for word in (FAILS, OPEN) if word in words), HOLDS)
+        verdicts = {v.verdict for v in self.verdicts}
+        return next((word for word in (FAILS, OPEN) if word in verdicts), HOLDS)
 
 
 @final

@@ -583,7 +583,8 @@ def _hidden_in_groups(declaration: Declaration) -> list[float]:
     hidden = [
         table.threshold
         for table in declaration.tables
-        if table.column and any(least < most for least, most in table.cells.values())
+        if table.column
+        and any(smallest < largest for smallest, largest in table.cells.values())
     ]
     return [t for t in dict.fromkeys(hidden) if t not in declaration.privacy.hidden]
 

@@ -70,8 +70,8 @@ def _table(counts: Tally, **constants: Any) -> Any:
     arrow = required("pyarrow", "files")
     columns = dict(counts.named_columns)
     columns.setdefault("high", columns["score"])
-    words = {word: value for word, value in design_words(counts).items() if value}
+    design = {word: value for word, value in design_words(counts).items() if value}
     size = len(columns["score"])
-    for name, value in (words | constants).items():
+    for name, value in (design | constants).items():
         columns[name] = np.full(size, value)
     return arrow.table({name: arrow.array(values) for name, values in columns.items()})

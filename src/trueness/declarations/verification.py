@@ -126,8 +126,8 @@ def _worst_claim(declaration: Declaration) -> str:
         claims = judge_claims(declaration, [c.claim for c in declaration.claims])
     except (InputError, NotEnoughCases):
         return OPEN
-    words = {claim.verdict for claim in claims}
-    return next((word for word in (FAILS, OPEN) if word in words), HOLDS)
+    verdicts = {claim.verdict for claim in claims}
+    return next((word for word in (FAILS, OPEN) if word in verdicts), HOLDS)
 
 
 def _check_numbers(declaration: Declaration) -> Iterator[StatementCheck]:
@@ -292,11 +292,10 @@ def _compare_claims(
 
 
 def _numbers(verdict: StatedVerdict) -> str:
-    value, low, high, bound = (
-        number_text(number)
-        for number in (verdict.value, verdict.low, verdict.high, verdict.bound)
+    limits = f"{number_text(verdict.low)} to {number_text(verdict.high)}"
+    return (
+        f"{number_text(verdict.value)} ({limits}) against {number_text(verdict.bound)}"
     )
-    return f"{value} ({low} to {high}) against {bound}"
 
 
 def _check_flow(declaration: Declaration) -> Iterator[StatementCheck]:
@@ -464,8 +463,8 @@ class _Shown(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note a tag with its attributes."""
-        words = sorted(f"{name}={value or ''}" for name, value in attrs)
-        self.parts.append(f"<{' '.join([tag, *words])}>")
+        attributes = sorted(f"{name}={value or ''}" for name, value in attrs)
+        self.parts.append(f"<{' '.join([tag, *attributes])}>")
         self._in_block = tag == "script" and ("id", BLOCK) in attrs
 
     def handle_endtag(self, tag: str) -> None:

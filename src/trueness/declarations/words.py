@@ -91,7 +91,7 @@ def interval_text(measurement: Measurement) -> str:
 
 def cell_text(cell: tuple[float, float]) -> str:
     """Write the cell of a table, or between which numbers it lies."""
-    least, most = cell
-    if least == most:
-        return f"{least:,.10g}"
-    return f"{least:,.10g} to {most:,.10g}"
+    smallest, largest = cell
+    if smallest == largest:
+        return f"{smallest:,.10g}"
+    return f"{smallest:,.10g} to {largest:,.10g}"
