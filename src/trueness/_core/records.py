@@ -20,8 +20,9 @@ import numpy as np
 
 from trueness._core.arrays import Array
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError, PythonCode
-from trueness._core.figures import curve_image, html_table
+from trueness._core.checks.errors import InputError, NotInstalled, PythonCode
+from trueness._core.figures import html_table
+from trueness._core.imports import handler
 from trueness._core.numbers import level_text
 
 
@@ -60,9 +61,34 @@ class Record:
         return "\n  ".join([type(self).__name__, *body])
 
     def _repr_html_(self) -> str:
-        said = [(k, v) for k, v in _items(self) if v is not None]
-        rows = [(k, _lines(v)) for k, v in said if not (isinstance(v, tuple) and not v)]
+        """Show a sentence, a small table and a small figure in a notebook."""
+        try:
+            shown_html: str = handler("show_in_notebook")(self)
+        except NotInstalled:  # what draws figures comes with an extra
+            return self._fields_as_html()
+        return shown_html
+
+    def _fields_as_html(self) -> str:
+        items = [(k, v) for k, v in _items(self) if v is not None]
+        rows = [
+            (k, _lines(v)) for k, v in items if not (isinstance(v, tuple) and not v)
+        ]
         return html_table(("", type(self).__name__), rows)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the figure that shows this answer, and return its axes.
+
+        Parameters
+        ----------
+        ax
+            Axes of matplotlib; new ones when None.
+        """
+        figure = handler("figure_of")(self)
+        if figure is None:
+            raise InputError(
+                f"No figure shows a {type(self).__name__}. See trueness.plots."
+            )
+        return handler("draw")(figure, ax)
 
     def __getstate__(self) -> tuple[dict[str, Any], list[str]]:
         """Give what pickle and copy keep, which take no read-only mappings."""
@@ -112,9 +138,6 @@ class TwoAxes(Answer):
         if name not in axes:
             raise AttributeError(f"{type(self).__name__} of {axes} has no {name!r}.")
         return self.x if name == axes[0] else self.y
-
-    def _repr_html_(self) -> str:
-        return super()._repr_html_() + curve_image(self.x, self.y, *self.axes)
 
 
 def _same(a: object, b: object) -> bool:
@@ -404,9 +427,65 @@ class Estimate(Answer):
 
     __str__ = __repr__
 
+
+@final
+class Answers(dict[Any, Any]):
+    """Several answers by the names of classifiers or groups: a dict, and a table.
+
+    Examples
+    --------
+    >>> Answers(a=Estimate(0.8, 0.7, 0.9), b=Estimate(0.75, 0.6, 0.85))
+    a  0.800 (95 % CI 0.700 to 0.900)
+    b  0.750 (95 % CI 0.600 to 0.850)
+    """
+
+    @property
+    def notes(self) -> list[str]:
+        """What to keep in mind, each sentence once."""
+        parts = (getattr(part, "notes", ()) for part in self.values())
+        return list(dict.fromkeys(str(note) for notes in parts for note in notes))
+
+    def __repr__(self) -> str:
+        """Print a line for each estimate; other answers one after the other."""
+        if not self or not all(isinstance(v, Estimate) for v in self.values()):
+            return dict.__repr__(self)
+        names = [shown(name) for name in self]
+        width = max(map(len, names))
+        lines = [
+            f"{name:<{width}}  {repr(part).splitlines()[0]}"
+            for name, part in zip(names, self.values(), strict=True)
+        ]
+        return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
+
     def _repr_html_(self) -> str:
-        line = repr(self).partition("\n")[0]
-        return f"<p>{escape(line)}</p>{super()._repr_html_()}"
+        """Show a small table and a small figure in a notebook."""
+        try:
+            shown_html: str = handler("show_in_notebook")(self)
+        except NotInstalled:
+            return f"<pre>{escape(repr(self))}</pre>"
+        return shown_html
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the estimates under one another, and return the axes."""
+        figure = handler("figure_of")(self)
+        if figure is None:
+            raise InputError("No figure shows these answers. See trueness.plots.")
+        return handler("draw")(figure, ax)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each answer, with its name first."""
+        rows = [_cells(part) | {"name": str(name)} for name, part in self.items()]
+        columns = {"name": None} | {key: None for row in rows for key in row}
+        return native_frame(
+            {key: [row.get(key) for row in rows] for key in columns}, backend
+        )
+
+
+def _cells(part: Any) -> dict[str, Any]:
+    """Return an answer as one row of a table."""
+    if not isinstance(part, Record):
+        return {"value": brief(part)}
+    return {key: values[0] for key, values in table(part).items() if len(values) == 1}
 
 
 def as_precise(value: float, low: float, high: float) -> tuple[str, str, str]:

@@ -179,6 +179,10 @@ class Map(Record):
         """Return the new score of each score, in the same shape; NaN stays NaN."""
         return evaluate_formula(self.expression, score)
 
+    def predict(self, score: ArrayLike) -> Floats:
+        """Return the new score of each score, as a call does."""
+        return self(score)
+
     def error_variance(self, score: Floats, by_log_odds: Floats) -> float:
         """Return the variance of a value that is due to the error of the map.
 

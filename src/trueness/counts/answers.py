@@ -42,6 +42,7 @@ from trueness._core.checks.options import known_options, takes_them, yes_or_no
 from trueness._core.imports import handler
 from trueness._core.names import documented
 from trueness._core.progress import stop_if_requested
+from trueness._core.records import Answers
 from trueness.counts import design as _design
 from trueness.counts.cases import add_as_clusters
 from trueness.counts.design import CANNOT
@@ -427,7 +428,9 @@ def _answer(q: _Analysis, args: tuple[Any, ...], options: dict[str, Any]) -> Any
     if not any(getattr(x, "labels_expected", False) for x in counts.values()):
         # groups with a map each have no map that is one of all cases
         parts[WHOLE] = reduce(add, counts.values())
-    answers = {name: _respond(q, x, rest, options) for name, x in parts.items()}
+    answers = Answers(
+        {name: _respond(q, x, rest, options) for name, x in parts.items()}
+    )
     return with_remarks(answers, remarks)
 
 
@@ -452,7 +455,9 @@ def with_remarks(answer: Any, remarks: tuple[str, ...]) -> Any:
     if not remarks:
         return answer
     if isinstance(answer, Mapping) and answer:
-        return {name: with_remarks(part, remarks) for name, part in answer.items()}
+        return Answers(
+            {name: with_remarks(part, remarks) for name, part in answer.items()}
+        )
     if hasattr(answer, "with_remarks"):
         return answer.with_remarks(remarks)
     if is_dataclass(answer) and "notes" in {f.name for f in fields(answer)}:
@@ -507,7 +512,9 @@ def _respond(
         if isinstance(x, Panel):
             x = {name: x[name] for name in x.names}
         if isinstance(x, Mapping):
-            return {name: _respond(q, part, rest, options) for name, part in x.items()}
+            return Answers(
+                {name: _respond(q, part, rest, options) for name, part in x.items()}
+            )
         if isinstance(x, Tally) and x.binned:
             return handler("answer_with_limits")(q.analysis, (x, *rest), options)
     if q.of is Tally and type(x) is not Tally:

@@ -100,7 +100,8 @@ def evaluate(
         data = data.verdicts
     if not isinstance(data, Mapping):
         named = {name: data} if isinstance(data, Tally) and name else data
-        return how_good(subjects.subject(named, request), method=method)
+        s = subjects.subject(named, request)
+        return replace(how_good(s, method=method), _subject=s)
     if not data:
         raise InputError(
             "evaluate needs one group or more; found none.",
@@ -114,7 +115,7 @@ def evaluate(
         whole = {name: whole}
         groups = {group: {name: tally} for group, tally in data.items()}
     s = subjects.subject(whole, request, groups=groups)
-    return how_good(s, method=method)
+    return replace(how_good(s, method=method), _subject=s)
 
 
 def how_good(

@@ -7,16 +7,25 @@ them computes, so that they cannot disagree.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import Any, NamedTuple, final
 
 from trueness._core.arrays import Array
-from trueness._core.figures import Bars, Crosses, Curves, Intervals, Matrix, html_table
+from trueness._core.checks.errors import InputError
+from trueness._core.figures import Bars, Crosses, Curves, Intervals, Matrix
+from trueness._core.imports import handler
 from trueness._core.names import told_apart
 from trueness._core.numbers import in_column, is_estimate
-from trueness._core.records import Estimate, Record, json_value, native_frame, shown
+from trueness._core.records import (
+    Answers,
+    Estimate,
+    Record,
+    json_value,
+    native_frame,
+    shown,
+)
 from trueness.findings.notes import Note, said, words
 
 FigureData = Curves | Bars | Intervals | Crosses | Matrix
@@ -180,6 +189,42 @@ class Finding(Record):
     method: str = ""
     caveat: str = ""
     key: str = ""
+    _subject: Any = field(default=None, repr=False, compare=False)  # for a report
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a number of the answer by its name: ``finding.auc``.
+
+        Of several scores or tests a table of them.
+        """
+        numbers = vars(self).get("numbers", {})
+        if name in numbers:
+            return numbers[name]
+        for part in ("scores", "tests"):
+            rows = numbers.get(part) or {}
+            of_each = {key: row[name] for key, row in rows.items() if name in row}
+            if of_each:
+                single = len(of_each) == 1
+                return next(iter(of_each.values())) if single else Answers(of_each)
+        raise AttributeError(
+            f"This finding has no {name!r}; it has {', '.join(_number_names(numbers))}."
+        )
+
+    def report(self, path: str | os.PathLike[str], **options: Any) -> Any:
+        """Write a report about the same data to an HTML file.
+
+        Parameters
+        ----------
+        path
+            Name of the file, which ends in .html.
+        options
+            As in :func:`trueness.report`.
+        """
+        if self._subject is None:
+            raise InputError(
+                "This finding does not hold its data. Type trueness.report(data, "
+                '"report.html").'
+            )
+        return handler("report_of")(self._subject, path, **options)
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -192,17 +237,6 @@ class Finding(Record):
         for t in self.tables:
             parts += ["", *_in_columns(t), ""] if t.brief else []
         return "\n".join([*parts, *map(str, self.notes)]).strip()
-
-    def _repr_html_(self) -> str:
-        """Show sentences and tables in a notebook."""
-        said = [f"<p>{escape(str(n))}</p>" for n in self.answer]
-        made = [
-            html_table(t.head, [tuple(row) for row in t.texts])
-            for t in self.tables
-            if t.brief
-        ]
-        more = [f"<p>{escape(str(n))}</p>" for n in self.notes]
-        return "".join([f"<h4>{escape(self.question)}</h4>", *said, *made, *more])
 
     def with_remarks(self, remarks: Iterable[str]) -> Finding:
         """Add what has to be known of the columns that were taken."""
@@ -218,6 +252,15 @@ class Finding(Record):
         """Give the first table as a frame: numbers as numbers, intervals as columns."""
         first = self.tables[0].columns if self.tables else {}
         return native_frame(first, backend)
+
+
+def _number_names(numbers: Mapping[str, Any]) -> list[str]:
+    """Name the numbers that can be asked for."""
+    names = list(numbers)
+    for part in ("scores", "tests"):
+        for row in (numbers.get(part) or {}).values():
+            names += [key for key in row if key not in names]
+    return names
 
 
 def finding(

@@ -35,6 +35,7 @@ from trueness.counts.resampling import Seed
 from trueness.counts.values import Panel, Tally
 from trueness.declarations.declaring import declare
 from trueness.declarations.records import Declaration
+from trueness.findings import subject as subjects
 from trueness.findings.notes import REPORT, say
 from trueness.findings.page import page_about
 from trueness.findings.records import Page
@@ -211,6 +212,24 @@ def evidence_of(data: object, threshold: object, *, title: str) -> Declaration:
     thresholds = [threshold] if isinstance(threshold, (int, float)) else []
     declaration: Declaration = declare(counts, at=thresholds, title=title)
     return declaration
+
+
+def report_of(
+    s: subjects.Subject, path: str | os.PathLike[str], **options: Any
+) -> Report:
+    """Write a report about the data of a finding."""
+    data: Any = s.data
+    if isinstance(data, Mapping) and len(data) == 1:
+        (data,) = data.values()
+    groups: Any = s.groups
+    if groups:
+        groups = {
+            name: next(iter(part.values())) if isinstance(part, Mapping) else part
+            for name, part in groups.items()
+        }
+    options = {"level": s.request.level, "groups": groups} | options
+    written: Report = report(data, path, **options)
+    return written
 
 
 def write_judges(

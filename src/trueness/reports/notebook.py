@@ -1,0 +1,309 @@
+"""What does an answer look like in a notebook? A sentence, a small table, a figure.
+
+Jupyter removes drawings and style sheets from notebooks that somebody else ran, until
+they are trusted; it keeps images. So a figure is an image, in light and dark colours.
+The table has the colours of the notebook. No number is computed here.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from functools import cache
+from html import escape
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from trueness._core.figures import (
+    Axis,
+    Curves,
+    Intervals,
+    Line,
+    TitledFigure,
+    intervals,
+    span,
+)
+from trueness._core.imports import required as _required
+from trueness._core.numbers import p_is
+from trueness._core.records import Answers, Estimate, Record, TwoAxes, brief, shown
+from trueness.findings.records import Finding
+from trueness.findings.subject import tallies_of
+from trueness.ranking.figures import curve_figure
+
+_required("markupsafe", "report")  # says what to install
+from trueness.reports.figure_files import figure_svg  # noqa: E402
+
+WIDTH = 400  # of a figure, in pixels
+MOST_ROWS = 14  # of a table
+MOST_ENTRIES = 6  # of an array in a table
+MOST_INTERVALS = 10  # in a figure
+MOST_CURVES = 5
+_CELL = "padding:2px 10px;text-align:{};border-bottom:1px solid rgba(128,128,128,.35)"
+# what a table of an answer does not repeat
+_UNSHOWN = ("notes", "bounds", "level", "name", "method", "axes")
+
+
+def show_in_notebook(answer: Any) -> str:
+    """Return the HTML of an answer: sentences, one small table, one small figure."""
+    if isinstance(answer, Finding):
+        return _page(
+            [str(note) for note in answer.answer],
+            _finding_table(answer),
+            figure_of(answer),
+            [str(note) for note in answer.notes],
+        )
+    notes = [str(note) for note in getattr(answer, "notes", ())]
+    if isinstance(answer, Answers):
+        notes = answer.notes
+    return _page(_sentences(answer), _table(answer), figure_of(answer), notes)
+
+
+def figure_of(answer: Any) -> TitledFigure | None:
+    """Return the figure that shows an answer, or None where nothing can be drawn."""
+    if isinstance(answer, Finding):
+        if answer.key == "ranking" and answer._subject is not None:
+            return _roc_curves(answer)
+        if not answer.figures:
+            return None
+        first = answer.figures[0]
+        return TitledFigure(first.data, first.title, first.note)
+    if isinstance(answer, TwoAxes):
+        return _curve(answer)
+    if isinstance(getattr(answer, "probability", None), np.ndarray):
+        return _reliability_curve(answer)
+    estimates = dict(list(_comparable(answer).items())[:MOST_INTERVALS])
+    if not estimates:
+        return None
+    drawn: Intervals = intervals("Estimates", "estimate", estimates)
+    return TitledFigure(drawn, "", "Estimates with their intervals")
+
+
+def _roc_curves(answer: Finding) -> TitledFigure:
+    """Draw the ROC curves of the scores, the best ones first."""
+    tallies = tallies_of(answer._subject.data)
+    names = [name for name in answer.numbers["scores"] if name in tallies]
+    some = {shown(name, 40): tallies[name] for name in names[:MOST_CURVES]}
+    return TitledFigure(
+        curve_figure("roc", some), "", f"ROC curve of {', '.join(some)}"
+    )
+
+
+def _curve(answer: TwoAxes) -> TitledFigure:
+    """Draw the two columns of an answer as one curve."""
+    known = np.isfinite(answer.x) & np.isfinite(answer.y)
+    across, up = answer.x[known], answer.y[known]
+    names = [name.replace("_", " ") for name in answer.axes]
+    fractions = known.any() and min(across.min(), up.min()) >= 0
+    fractions = bool(fractions and max(across.max(), up.max()) <= 1)
+    x: Axis = Axis("x", names[0]) if fractions else span("x", names[0], across)
+    y: Axis = Axis("y", names[1]) if fractions else span("y", names[1], up)
+    line = Line(names[1], {"x": across, "y": up})
+    description = f"{answer.axes[1]} against {answer.axes[0]}"
+    return TitledFigure(Curves(type(answer).__name__, x, y, (line,)), "", description)
+
+
+def _reliability_curve(answer: Any) -> TitledFigure | None:
+    """Draw the probability that a score means, beside the diagonal."""
+    score, probability = answer.score, answer.probability
+    if score.size != probability.size or not 0 <= score.min() <= score.max() <= 1:
+        return None
+    line = Line("probability", {"x": score, "y": probability})
+    diagonal = Line("", {"x": np.array([0.0, 1.0]), "y": np.array([0.0, 1.0])})
+    x, y = Axis("x", "score"), Axis("y", "proportion of positives")
+    data = Curves("Reliability", x, y, (line,), guides=(diagonal,))
+    return TitledFigure(data, "", "Reliability curve")
+
+
+def _sentences(answer: Any) -> list[str]:
+    """Say the answer in words: the first line of what it prints."""
+    if isinstance(answer, Answers):
+        return []
+    first = repr(answer).splitlines()[0]
+    own_text = "__repr__" in vars(type(answer))
+    return [first] if own_text else []
+
+
+def _table(answer: Any) -> str:
+    """Write the numbers of an answer under one another."""
+    if isinstance(answer, Estimate):
+        return ""
+    rows = list(_rows(answer))[:MOST_ROWS]
+    return _html_table(("", "estimate"), rows) if rows else ""
+
+
+def _rows(answer: Any) -> Iterable[tuple[str, str]]:
+    """Go through the numbers of an answer, by their names."""
+    if isinstance(answer, Answers):
+        return [(str(name), _first_line(part)) for name, part in answer.items()]
+    if hasattr(answer, "names") and hasattr(answer, "pairs"):
+        return _rows_of_comparison(answer)
+    if hasattr(answer, "verdicts"):  # of a check
+        return [(str(v.verdict), str(v.reason)) for v in answer.verdicts]
+    names = [field.name for field in fields(answer)]
+    return [row for name in names for row in _rows_of_field(answer, name)]
+
+
+def _rows_of_comparison(answer: Any) -> list[tuple[str, str]]:
+    """Write each value, and each difference with its p-value."""
+    values = zip(answer.names, answer.values, strict=True)
+    rows = [(str(name), _first_line(value)) for name, value in values]
+    for pair in answer.pairs:
+        words = f"{_first_line(pair.difference)}, {p_is(pair.p_adjusted)}"
+        rows.append((_part_name(pair), words))
+    return rows
+
+
+def _rows_of_field(answer: Any, name: str) -> list[tuple[str, str]]:
+    """Write one field of an answer; a mapping or several parts take several rows."""
+    value = getattr(answer, name)
+    if name.startswith("_") or name in _UNSHOWN or _says_nothing(value):
+        return []
+    if isinstance(value, Mapping):
+        return [(str(key), _first_line(part)) for key, part in value.items()]
+    if isinstance(value, tuple) and any(isinstance(part, Record) for part in value):
+        return [(_part_name(part), _first_line(part)) for part in value]
+    return [(name.replace("_", " "), brief(value))]
+
+
+def _says_nothing(value: object) -> bool:
+    """Is a field empty, a switch, or too long for a small table?"""
+    if value is None or isinstance(value, bool):
+        return True
+    if isinstance(value, np.ndarray):
+        return value.size > MOST_ENTRIES
+    return isinstance(value, tuple) and not value
+
+
+def _first_line(part: Any) -> str:
+    return brief(part).splitlines()[0] if brief(part) else ""
+
+
+def _part_name(part: Any) -> str:
+    """Name a part of an answer: a pair by both, others by their own name."""
+    if hasattr(part, "first") and hasattr(part, "second"):
+        return f"{part.first} - {part.second}"
+    return str(getattr(part, "name", ""))
+
+
+def _comparable(answer: Any) -> dict[str, Estimate]:
+    """Collect estimates on one scale, which can stand in one figure."""
+    if isinstance(answer, Estimate):
+        return {answer.name or "estimate": answer}
+    found: dict[str, Estimate] = {}
+    parts = answer.items() if isinstance(answer, Answers) else _estimates(answer)
+    for name, part in parts:
+        if isinstance(part, Estimate) and np.isfinite(part.value):
+            found[shown(name, 40)] = part
+    proportions = {n: e for n, e in found.items() if e.low >= 0 and e.high <= 1}
+    differences = {n: e for n, e in found.items() if -1 <= e.low < 0}
+    return proportions or differences or dict(list(found.items())[:1])
+
+
+def _estimates(answer: Any) -> Iterable[tuple[str, Any]]:
+    """Go through the estimates that an answer holds, by their names."""
+    for field in fields(answer):
+        value = getattr(answer, field.name)
+        if isinstance(value, Estimate):
+            yield field.name.replace("_", " "), value
+        elif isinstance(value, Mapping):
+            yield from ((str(k), v) for k, v in value.items())
+        elif isinstance(value, tuple):
+            for part in value:
+                difference = getattr(part, "difference", None)
+                if isinstance(difference, Estimate):
+                    yield _part_name(part), difference
+                elif isinstance(part, Estimate):
+                    yield part.name, part
+
+
+def _finding_table(finding: Finding) -> str:
+    """Write the tables of a finding that are read at a glance."""
+    return "".join(
+        _html_table(table.head, [tuple(row) for row in table.texts[:MOST_ROWS]])
+        for table in finding.tables
+        if table.brief
+    )
+
+
+def _html_table(head: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
+    """Write a small table, words left and numbers right; every cell is escaped."""
+    top = "".join(_cell("th", word, k) for k, word in enumerate(head))
+    body = ""
+    for row in rows:
+        cells = "".join(_cell("td", word, k) for k, word in enumerate(row))
+        body += f"<tr>{cells}</tr>"
+    style = "border-collapse:collapse;margin:6px 0;font-variant-numeric:tabular-nums"
+    return (
+        f'<table style="{style}"><thead><tr>{top}</tr></thead>'
+        f"<tbody>{body}</tbody></table>"
+    )
+
+
+def _cell(tag: str, words: object, place: int) -> str:
+    style = _CELL.format("left" if place == 0 else "right")
+    return f'<{tag} style="{style}">{escape(str(words))}</{tag}>'
+
+
+def _page(
+    sentences: Iterable[str],
+    table: str,
+    figure: TitledFigure | None,
+    notes: Iterable[str],
+) -> str:
+    """Put sentences, table, figure and notes under one another."""
+    said = "".join(f'<p style="margin:4px 0">{escape(s)}</p>' for s in sentences)
+    small = "margin:2px 0;font-size:90%;opacity:.8"
+    beneath = "".join(f'<p style="{small}">{escape(n)}</p>' for n in notes)
+    image = picture(figure) if figure is not None else ""
+    return f"<div>{said}{table}{image}{beneath}</div>"
+
+
+def picture(figure: TitledFigure) -> str:
+    """Show a figure as an image, in the colours of a light or a dark page."""
+    light = figure_svg(figure)
+    dark = _in_dark_colours(light)
+    text = escape(figure.description or figure.title or "Figure")
+    return (
+        '<picture style="display:block;margin:6px 0">'
+        f'<source media="(prefers-color-scheme: dark)" srcset="{_address(dark)}">'
+        f'<img alt="{text}" width="{WIDTH}" style="border-radius:6px" '
+        f'src="{_address(light)}"></picture>'
+    )
+
+
+def _address(svg: str) -> str:
+    data = base64.b64encode(svg.encode()).decode()
+    return f"data:image/svg+xml;base64,{data}"
+
+
+def _in_dark_colours(svg: str) -> str:
+    """Turn every light colour of a drawing into its dark partner."""
+    light, dark = _colours()
+    partner = {light[name]: dark[name] for name in light if name in dark}
+    partner |= {"#ffffff": dark["--paper"], "#1b1f24": dark["--ink"]}
+    return re.sub(
+        r"#[0-9a-fA-F]{3,6}\b",
+        lambda found: partner.get(_long(found[0]), found[0]),
+        svg,
+    )
+
+
+def _long(colour: str) -> str:
+    """Write #fff as #ffffff."""
+    digits = colour[1:].lower()
+    return "#" + ("".join(2 * d for d in digits) if len(digits) == 3 else digits)
+
+
+@cache
+def _colours() -> tuple[dict[str, str], dict[str, str]]:
+    """Return the colours of the report by name, light and dark."""
+    folder = resources.files("trueness.reports")
+    parts = (folder / "style.css").read_text(encoding="utf-8").split("}")
+    light, dark = (
+        dict(re.findall(r"(--[\w-]+):\s*(#[0-9a-f]+)", part)) for part in parts[:2]
+    )
+    return light, dark

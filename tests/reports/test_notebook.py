@@ -1,0 +1,113 @@
+"""Answers in a notebook: a sentence, a small table and a small figure."""
+
+import base64
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import trueness
+from trueness import InputError
+
+RNG = np.random.default_rng(4)
+Y = (np.arange(90) % 3 == 0).astype(int)
+P = np.round(1 / (1 + np.exp(-RNG.normal(Y, 1))), 3)
+Q = np.round(1 / (1 + np.exp(-RNG.normal(Y / 2, 1))), 3)
+FRAME = pd.DataFrame({"y": Y, "p": P, "q": Q})
+TABLE = trueness.Confusion(tp=81, fp=11, fn=20, tn=32)
+
+ANSWERS = {
+    "evaluate": lambda: trueness.evaluate(FRAME),
+    "one score": lambda: trueness.evaluate(Y, P),
+    "a test": lambda: trueness.evaluate(TABLE),
+    "auc": lambda: trueness.auc(Y, P),
+    "several": lambda: trueness.auc(FRAME),
+    "compare": lambda: trueness.compare(FRAME),
+    "roc": lambda: trueness.roc(Y, P),
+    "reliability": lambda: trueness.reliability(Y, P),
+    "at_threshold": lambda: trueness.at_threshold(Y, P, 0.5, ["recall", "f1"]),
+}
+
+
+def images(html):
+    """The drawings of a page, light and dark."""
+    found = re.findall(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)", html)
+    return [base64.b64decode(text).decode() for text in found]
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_an_answer_has_a_figure_in_light_and_dark(name):
+    html = ANSWERS[name]()._repr_html_()
+
+    dark, light = images(html)
+    for drawing in (dark, light):
+        ET.fromstring(drawing)  # noqa: S314 - our own drawing
+    assert dark != light
+    assert "<script" not in html
+
+
+@pytest.mark.parametrize("name", ["evaluate", "a test", "several", "compare"])
+def test_an_answer_has_a_table(name):
+    assert "<table" in ANSWERS[name]()._repr_html_()
+
+
+def test_names_are_escaped():
+    evil = FRAME.rename(columns={"p": "<script>alert(1)</script>"})
+
+    html = trueness.evaluate(
+        evil, label="y", score=list(evil.columns[1:])
+    )._repr_html_()
+
+    assert "<script" not in html
+    assert all("<script" not in drawing for drawing in images(html))
+
+
+class TestFinding:
+    def test_numbers_by_name(self):
+        one = trueness.evaluate(Y, P)
+        several = trueness.evaluate(FRAME)
+
+        assert one.auc == trueness.auc(Y, P)
+        assert list(several.auc) == ["p", "q"]
+        assert trueness.evaluate(TABLE).sensitivity.value == pytest.approx(81 / 101)
+        with pytest.raises(AttributeError, match="average_precision"):
+            one.quality  # noqa: B018
+
+    def test_it_writes_a_report(self, tmp_path):
+        report = trueness.evaluate(FRAME).report(tmp_path / "report.html")
+
+        assert "AUC" in report.path.read_text(encoding="utf-8")
+
+    def test_it_is_drawn_by_matplotlib(self):
+        axes = trueness.evaluate(FRAME).plot()
+
+        assert axes.get_xlabel()
+
+    def test_what_has_no_figure_says_so(self):
+        with pytest.raises(InputError, match=r"trueness\.plots"):
+            trueness.calibrate(Y, P).plot()
+
+
+class TestAnswers:
+    def test_several_estimates_print_as_a_table(self):
+        several = trueness.auc(FRAME[["y", "p", "q"]])
+
+        first, second, *notes = repr(several).splitlines()
+        assert first.startswith("p  AUC 0.")
+        assert second.startswith("q  AUC 0.")
+        assert len(notes) == 1
+        assert isinstance(several, dict)
+
+    def test_they_are_a_frame(self):
+        frame = trueness.auc(FRAME).to_frame()
+
+        assert frame["name"].tolist() == ["p", "q"]
+        assert frame["value"].iloc[0] == trueness.auc(Y, P).value
+
+
+def test_a_map_predicts():
+    fitted = trueness.calibrate(Y, P)
+
+    assert (fitted.predict(P) == fitted(P)).all()
