@@ -99,7 +99,7 @@ class TestFrames:
     def test_other_words_need_positive(self):
         words = FRAME.assign(ct=np.where(CT, "hot", "cold"))[["disease", "ct"]]
 
-        with pytest.raises(InputError, match="positive='cold' or positive='hot'"):
+        with pytest.raises(InputError, match='positive="cold" or positive="hot"'):
             trueness.evaluate(words, score="ct")
 
         named = trueness.evaluate(words, positive="hot").numbers["tests"]["ct"]
@@ -161,7 +161,7 @@ class TestPairs:
         text = " ".join(
             [str(n) for _, notes in page.answers for n in notes]
             + [f.question for f in page.findings]
-            + [" ".join(tile) for tile in page.tiles]
+            + [" ".join(map(str, tile)) for tile in page.tiles]
         )
 
         assert "flag from" not in text

@@ -42,7 +42,10 @@ MOST_ROWS = 14  # of a table
 MOST_ENTRIES = 6  # of an array in a table
 MOST_INTERVALS = 10  # in a figure
 MOST_CURVES = 5
-_CELL = "padding:2px 10px;text-align:{};border-bottom:1px solid rgba(128,128,128,.35)"
+_CELL = (
+    "padding:2px 10px;white-space:nowrap;text-align:{};"
+    "border-bottom:1px solid rgba(128,128,128,.35)"
+)
 # what a table of an answer does not repeat
 _UNSHOWN = ("notes", "bounds", "level", "name", "method", "axes")
 
@@ -78,7 +81,10 @@ def figure_of(answer: Any) -> TitledFigure | None:
     estimates = dict(list(_comparable(answer).items())[:MOST_INTERVALS])
     if not estimates:
         return None
-    drawn: Intervals = intervals("Estimates", "estimate", estimates)
+    differences = hasattr(answer, "pairs")
+    title = "difference" if differences else "estimate"
+    zero = 0.0 if differences else None
+    drawn: Intervals = intervals("Estimates", title, estimates, zero=zero)
     return TitledFigure(drawn, "", "Estimates with their intervals")
 
 
@@ -205,6 +211,9 @@ def _comparable(answer: Any) -> dict[str, Estimate]:
 
 def _estimates(answer: Any) -> Iterable[tuple[str, Any]]:
     """Go through the estimates that an answer holds, by their names."""
+    if hasattr(answer, "names") and hasattr(answer, "pairs"):  # of a comparison
+        yield from ((_part_name(pair), pair.difference) for pair in answer.pairs)
+        return
     for field in fields(answer):
         value = getattr(answer, field.name)
         if isinstance(value, Estimate):
