@@ -54,3 +54,21 @@ def test_the_page_of_an_entry_follows(tmp_path):
 
     assert trueness.verify(page)
     assert "80 items were tried 400 times" in page.read_text()
+
+
+def test_the_script_of_the_page_checks_rates(browser, tmp_path):
+    page_file = tmp_path / "entry.html"
+    trueness.declare(attempts(), page_file)
+    forged = tmp_path / "forged.html"
+    text = page_file.read_text()
+    forged.write_text(text.replace('"passed":[0,', '"passed":[1,'))
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+
+    page.goto(page_file.as_uri())
+    honest = page.locator("#check").inner_text()
+    page.goto(forged.as_uri())
+    changed = page.locator("#check").inner_text()
+
+    assert honest.startswith("Your browser has checked this page: 5 of its")
+    assert changed.startswith("Does not follow from the counts: pass_rate")

@@ -58,6 +58,10 @@ _DIFFERENTIAL = (
 )
 
 
+# rows of counts of groups that a page shows
+_MOST_ROWS_SHOWN = 1_000
+
+
 @final
 @dataclass(frozen=True)
 class ShownTable:
@@ -528,11 +532,14 @@ def _evidence(declaration: Declaration) -> Section:
     counts = declaration.counts
     if isinstance(counts, Tally):
         tables.append(_counts_table("All cases", counts))
-        tables += [
+        of_groups = [
             _counts_table(f"{column} {group}", tally)
             for column, tallies in declaration.groups.items()
             for group, tally in tallies.items()
         ]
+        # those of many groups are for programs, which find them in the data
+        if sum(len(shown.rows) for shown in of_groups) <= _MOST_ROWS_SHOWN:
+            tables += of_groups
     sentences = (*_VERIFICATION, *privacy_sentences(declaration))
     return Section("evidence", "7 Evidence", sentences, tuple(tables))
 

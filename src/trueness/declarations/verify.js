@@ -205,11 +205,21 @@ function judge(claims, rowsBy, prevalence, level) { // Holm 1979, both ways; nul
   }));
 }
 
+function verifyAttempts(measured, { passed, tried, items }) { // means over items: c of n attempts passed
+  const mean = (f) => sum(items.map((n, i) => n * f(passed[i], tried[i]))) / sum(items);
+  const drawn = (c, n, k) => { let p = 1; for (let j = 0; j < k; j++) p *= Math.max(c - j, 0) / (n - j); return p; }; // all k of c among n
+  return measured.flatMap((m) => {
+    const k = Number(/k=(\d+)/.exec(m.measure)?.[1] ?? 1);
+    const value = mean(m.measure.startsWith("pass_at_k") ? (c, n) => 1 - drawn(n - c, n, k) : (c, n) => drawn(c, n, k));
+    return [[m.measure, shownAs(value, read(m.value)) ? "follows" : "does not follow"], [`${m.measure}, interval`, "not checked here"]];
+  });
+}
+
 // what follows: [what it is, "follows", "follows within these bounds", "does not follow" or "not checked here"]
 function verify(declaration) {
   const { evidence, level, thresholds } = declaration, checks = [];
   const say = (name, same, within) => checks.push([name, same ? (within ? "follows within these bounds" : "follows") : "does not follow"]);
-  if (evidence.attempts) return [["attempts at items", "not checked here"]];
+  if (evidence.attempts) return verifyAttempts(declaration.measured, evidence.attempts);
   const prevalence = evidence.counts.design?.prevalence ?? null, plain = !evidence.counts.columns.neg_squares && !evidence.counts.columns.cluster;
   if (!plain) return [["weights and clusters", "not checked here"]];
   const rowsBy = { "": { "": rowsOf(evidence.counts.columns) } };
@@ -265,7 +275,8 @@ if (typeof document !== "undefined") {
     box.textContent = wrong.length
       ? `Does not follow from the counts: ${wrong.map(([name]) => name).join("; ")}.`
       : `Your browser has checked this page: ${follow} of its statements follow from the counts` + (left.length ? `; for ${left.length} others run trueness verify.` : ".");
-    box.className = wrong.length ? "check wrong" : "check right";
+    if (!wrong.length && !follow) box.textContent = "Your browser cannot check weighted or clustered cases. Run trueness verify.";
+    box.className = wrong.length ? "check wrong" : follow ? "check right" : "check";
     for (const [name, word] of checks) write("li", `${name}: ${word}`, list);
   } catch (error) {
     box.textContent = `This page could not be checked: ${error.message}`;
