@@ -12,7 +12,8 @@ What does it cost to leave the data where they are?
 How good is it, at a glance?
     evaluate
 How good is my threshold? Metrics add, scale and compare.
-    at_threshold confusion sweep thresholds Confusion metric constraint METRICS,
+    at_threshold confusion indeterminate_results sweep thresholds Confusion metric
+    constraint METRICS,
     and the metrics themselves: accuracy, recall, cost(fp=, fn=), ...
 How good is the ranking, and how sure are we?
     auc partial_auc average_precision gini ks decile_table estimate Estimate

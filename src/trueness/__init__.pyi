@@ -177,6 +177,9 @@ from trueness.scale.queries import sql as sql
 from trueness.scale.streams import Stream as Stream
 from trueness.sites.across import across_sites as across_sites
 from trueness.sites.summary_curve import summary_roc as summary_roc
+from trueness.threshold.indeterminate import (
+    indeterminate_results as indeterminate_results,
+)
 from trueness.threshold.rule import (
     at_threshold as at_threshold,
     confusion as confusion,

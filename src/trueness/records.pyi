@@ -48,6 +48,7 @@ from trueness.nogold.rate import Rate as Rate
 from trueness.nogold.rate_comparison import RateComparison as RateComparison
 from trueness.ranking.bands import Band as Band
 from trueness.ranking.curves import Curve as Curve
+from trueness.ranking.risk_coverage import RiskCoverage as RiskCoverage
 from trueness.ranking.scorecards import (
     DecileTable as DecileTable,
     KolmogorovSmirnov as KolmogorovSmirnov,
@@ -62,6 +63,9 @@ from trueness.scale.certificates import Bounds as Bounds
 from trueness.scale.envelopes import CurveBounds as CurveBounds
 from trueness.scale.refinement import Refined as Refined
 from trueness.scale.streams import Folded as Folded
+from trueness.threshold.indeterminate import (
+    IndeterminateResults as IndeterminateResults,
+)
 from trueness.threshold.rule import AtThreshold as AtThreshold
 from trueness.threshold.costs import (
     CostCurve as CostCurve,

@@ -51,6 +51,10 @@ CALLS: dict[str, tuple[str, ...]] = {
         *("confusion_matrix", "conf_mat", "BinaryConfusionMatrix"),
         *("ConfusionMatrixDisplay", "crosstab", "contingency_table"),
     ),
+    "indeterminate_results(y_true, results)": (
+        *("three_by_two", "table_3x2", "equivocal", "inconclusive", "uninterpretable"),
+        *("indeterminate", "intention_to_diagnose", "grey_zone"),
+    ),
     "at_threshold(y_true, y_score, 0.5)": (
         *("classification_report", "coords", "precision_recall_fscore_support"),
     ),
