@@ -104,3 +104,16 @@ SEEDED = {
 def test_a_seed_that_is_none_is_told_in_words(name, rng):
     with pytest.raises(trueness.InputError, match=r"rng must be a seed.*Type rng=0"):
         SEEDED[name](rng)
+
+
+def test_many_rows_of_several_counts_are_drawn_in_proportion(rng):
+    """Rows with 1, 2, 5 and 11 cases: means of count, variances nearly Poisson's."""
+    count = COUNTS["runs"]
+
+    drawn = draw(count, 400, rng)
+
+    for kind in (1, 2, 5, 11):
+        of_kind = drawn[:, count == kind].astype(float)
+        error = np.sqrt(kind / of_kind.size)
+        assert of_kind.mean() == pytest.approx(kind, abs=4 * error)
+        assert of_kind.var() == pytest.approx(kind, rel=0.05)

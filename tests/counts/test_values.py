@@ -408,3 +408,16 @@ def test_a_rule_for_groups_is_no_threshold_of_a_vote():
     panel = trueness.Panel(["a"], [[0.9], [0.4]], pos=[1, 0], neg=[0, 1])
     with pytest.raises(trueness.InputError, match="rule for groups"):
         panel.vote(trueness.Rule(0.8, lower=0.3))
+
+
+def test_bins_and_single_scores_merge():
+    binned = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).bin(2)
+    single = Tally([3.5, 0.5], neg=[0, 2], pos=[3, 0])
+
+    for merged in (binned + single, single + binned):
+        assert merged.binned
+        # 3.5 lies within the bin from 3 to 4
+        assert merged.score.tolist() == [3, 1, 0.5]
+        assert merged.high.tolist() == [4, 2, 0.5]
+        assert merged.pos.tolist() == [4, 1, 0]
+        assert merged.neg.tolist() == [1, 1, 2]

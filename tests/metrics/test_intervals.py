@@ -212,3 +212,19 @@ def test_wilsons_interval_has_all_digits_of_its_closed_form(
     interval = estimates(t, 1, [METRICS[metric]], level=level)[metric].ci
 
     assert interval == pytest.approx(expected, rel=1e-14)
+
+
+def test_a_class_on_one_side_leaves_room_for_the_other():
+    """All positives are flagged: some that are missed may not have been seen."""
+    metric = METRICS["mcc"]
+    found = estimates(Tally([1, 0], pos=[20, 0], neg=[10, 30]), 1, [metric])["mcc"]
+    other = estimates(Tally([1, 0], pos=[19, 1], neg=[10, 30]), 1, [metric])["mcc"]
+
+    # Wilson's upper end of none of 20
+    unseen = Z**2 / (20 + Z**2)
+    missed = trueness.Confusion(tp=20 * (1 - unseen), fp=10, fn=20 * unseen, tn=30)
+    change = float(metric(missed)) - found.value
+    assert change < 0
+    assert found.value - found.low > abs(change)
+    # nothing that was not seen could raise it
+    assert found.high - found.value < other.high - other.value

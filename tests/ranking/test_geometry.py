@@ -85,3 +85,46 @@ def test_errors():
         G.f_beta(0.5, 0.5, -1)
     with pytest.raises(trueness.NotEnoughCases, match="leakage needs"):
         leakage(Tally([1], pos=[2]))
+
+
+def test_divergence_of_a_histogram_by_hand():
+    t = Tally([2, 1], pos=[30, 10], neg=[8, 24])
+
+    found = trueness.ranking.kl_divergence(t)
+
+    # half a case is added to each of two bins
+    p = np.array([30.5, 10.5]) / 41
+    q = np.array([8.5, 24.5]) / 33
+    # two samples of one law differ by (bins - 1) / 2n each on average
+    excess = 1 / 2 * (1 / 40 + 1 / 32)
+    assert found.pos_to_neg.value == pytest.approx(p @ np.log(p / q) - excess)
+    assert found.neg_to_pos.value == pytest.approx(q @ np.log(q / p) - excess)
+    assert found.entropy == -found.pos_to_neg.value
+    assert found.spread == pytest.approx(np.exp(found.entropy))
+
+
+def test_errors_of_binormal_divergences_follow_from_those_of_the_curve(rng):
+    label = (rng.random(400) < 0.4).astype(int)
+    t = trueness.tally(label, label + rng.normal(size=400))
+    fit = trueness.ranking.fit_binormal(t)
+
+    def divergences(alpha, b):
+        return np.array(
+            [
+                np.log(alpha) + (1 + b**2) / (2 * alpha**2) - 0.5,
+                (alpha**2 + b**2 - 1) / 2 - np.log(alpha),
+            ]
+        )
+
+    alpha, b = fit.curve.alpha, fit.curve.b
+    step = 1e-6
+    by_alpha = divergences(alpha + step, b) - divergences(alpha - step, b)
+    by_b = divergences(alpha, b + step) - divergences(alpha, b - step)
+    gradient = np.array([by_alpha, by_b]) / (2 * step)
+    cross = fit.correlation * fit.alpha.se * fit.b.se
+    covariance = np.array([[fit.alpha.se**2, cross], [cross, fit.b.se**2]])
+    expected = np.sqrt(np.diag(gradient.T @ covariance @ gradient))
+
+    found = trueness.ranking.kl_divergence(t, method="binormal")
+
+    assert [found.pos_to_neg.se, found.neg_to_pos.se] == pytest.approx(expected)

@@ -1,0 +1,117 @@
+"""Labels that are missing at random given the score: the parts of the imputation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import optimize, special, stats
+
+import trueness
+from trueness import Tally
+from trueness.inference.verification import (
+    bins_of_labelled_cases,
+    fit_logistic_line,
+    impute_labels,
+    normal_scores_of,
+    score_difference_p_value,
+)
+
+
+def test_the_line_maximises_the_likelihood_with_half_cases():
+    score = np.array([1.5, 0.7, 0.1, -0.4, -1.2])
+    positives = np.array([9, 6, 5, 2, 1])
+    labelled = np.array([10, 10, 12, 9, 11])
+
+    line = fit_logistic_line(score, positives, labelled)
+
+    # a case of each class, one half at 1 and one half at -1
+    x = np.append(score, [1, -1])
+    pos = np.append(positives, [0.5, 0.5])
+    neg = np.append(labelled - positives, [0.5, 0.5])
+
+    def minus_log_likelihood(b):
+        eta = b[0] + b[1] * x
+        return -(pos @ special.log_expit(eta) + neg @ special.log_expit(-eta))
+
+    best = optimize.minimize(minus_log_likelihood, [0.0, 0.0], tol=1e-12).x
+    assert line.chances == pytest.approx(
+        special.expit(best[0] + best[1] * score), rel=1e-4
+    )
+
+
+def test_normal_scores_are_quantiles_of_mid_ranks():
+    t = Tally([3, 2, 1], pos=[1, 2, 0], neg=[0, 1, 3], unknown=[1, 0, 2])
+
+    scores = normal_scores_of(t)
+
+    # ten cases: 2, 3 and 5 of them
+    assert scores == pytest.approx(stats.norm.ppf([0.9, 0.65, 0.25]))
+
+
+def test_bins_hold_about_two_cube_roots_of_labelled_cases():
+    labelled = np.ones(64, dtype=np.int64)
+
+    bins, starts = bins_of_labelled_cases(labelled)
+
+    # 2 * 64^(1/3) = 8 labelled cases each
+    assert starts.tolist() == [0, 8, 16, 24, 32, 40, 48, 56]
+    assert np.bincount(bins).tolist() == [8] * 8
+
+
+def test_what_is_left_over_joins_the_last_bin():
+    bins, starts = bins_of_labelled_cases(np.ones(14, dtype=np.int64))
+
+    # portions of 5: two of them, and four cases more
+    assert starts.tolist() == [0, 5]
+    assert np.bincount(bins).tolist() == [5, 9]
+
+
+def test_rows_after_the_last_label_belong_to_its_bin():
+    labelled = np.array([5, 0, 5, 0, 0])
+
+    bins, _ = bins_of_labelled_cases(labelled)
+
+    assert bins.tolist() == [0, 1, 1, 1, 1]
+
+
+def test_two_scores_have_the_values_of_begg_and_greenes():
+    t = Tally([1, 0], pos=[231, 27], neg=[32, 54], unknown=[166, 140])
+
+    filled = trueness.at_threshold(t, 1, ["recall"], unlabelled="missing at random")
+
+    diseased = 429 * 231 / 263, 221 * 27 / 81
+    assert filled["recall"].value == pytest.approx(diseased[0] / sum(diseased))
+
+
+def test_imputed_counts_keep_the_number_of_cases():
+    rng = np.random.default_rng(0)
+    score = np.round(rng.normal(size=400), 1)
+    label = (rng.random(400) < special.expit(2 * score)).astype(float)
+    label[rng.random(400) < 0.4] = np.nan
+    t = trueness.tally(label, score)
+
+    imputation = impute_labels(t)
+
+    filled = imputation.expected
+    assert filled.neg + filled.pos == pytest.approx(t.neg + t.pos + t.unknown)
+    assert (filled.pos >= t.pos).all()
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0])
+def test_labels_that_go_with_the_score_are_noticed(shift):
+    rng = np.random.default_rng(2)
+    p_values = []
+    for _ in range(60):
+        score = rng.normal(size=120)
+        has_label = rng.random(120) < special.expit(shift * score)
+        label = np.where(has_label, rng.integers(0, 2, 120), np.nan)
+        p_values.append(score_difference_p_value(trueness.tally(label, score)))
+
+    rejected = np.mean(np.array(p_values) < 0.05)
+    assert rejected < 0.15 if shift == 0 else rejected > 0.8
+    if shift == 0:
+        assert stats.kstest(p_values, "uniform").pvalue > 1e-3
+
+
+def test_equal_scores_tell_nothing_of_missing_labels():
+    assert score_difference_p_value(Tally([1], pos=[3], neg=[2], unknown=[4])) == 1
