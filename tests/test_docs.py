@@ -9,6 +9,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -126,6 +127,26 @@ def test_shell_lines_of_the_pages_run(line, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(app, shlex.split(line)[1:])
     assert result.exit_code == 0, result.stderr
+
+
+FIGURES = sorted((ROOT / "docs" / "figures").glob("*.py"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", FIGURES, ids=lambda path: path.stem)
+def test_a_figure_of_the_pages_is_drawn(path, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(path.parent))
+
+    axes = runpy.run_path(str(path))["chart"]()
+
+    axes.figure.savefig(tmp_path / "figure.svg")
+    plt.close(axes.figure)
+    assert (tmp_path / "figure.svg").stat().st_size > 1000
+
+
+def test_no_command_of_the_pages_is_cut_by_a_line_break():
+    """The test above runs single lines, so that a command must be one."""
+    assert [line for line in LINES if line.endswith("\\")] == []
 
 
 def test_the_picture_of_the_house_shows_the_imports():

@@ -19,7 +19,10 @@ from trueness._core.numbers import listed, number_of
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, shown, within
 from trueness.calibration.proper_scores import brier
+from trueness.comparison.any_number import compare_groups
+from trueness.comparison.group_metrics import HIGHEST
 from trueness.comparison.paired import compare_auc
+from trueness.comparison.results import Comparison
 from trueness.counts.answers import of_counts
 from trueness.counts.cases import headings
 from trueness.counts.design import CASE_CONTROL
@@ -376,12 +379,43 @@ def in_every_group(s: subjects.Subject) -> Finding | None:
         spread |= {"could": f"{sure}statistically significant", "p": test.p_value}
     counts = headings(s.cases)
     head = ("group", *counts, "AUC", *map(text_of, _AT))
+    impact = subjects.possible(
+        lambda: compare_groups(
+            apart,
+            METRICS["flagged_rate"],
+            threshold=best.point.threshold,
+            effect="ratio",
+            reference=HIGHEST,
+            level=level,
+        )
+    )
     drawn = intervals("AUC by group", "AUC", areas)
     return finding(
         "groups",
-        {"auc": areas, "test": test},
+        {"auc": areas, "test": test, "impact": impact},
         answer=(note("groups untested" if test is None else "groups", **spread),),
-        notes=(note("groups cut", cut=subjects.cut_of(best.point)),),
-        tables=(table(f"{best.name}, by group", head, rows),),
+        notes=(
+            note("groups cut", cut=subjects.cut_of(best.point)),
+            *said(impact.notes if impact else ()),
+        ),
+        tables=(
+            table(f"{best.name}, by group", head, rows),
+            *_impact_table(impact),
+        ),
         figures=(Figure(drawn, "AUC by group", of="group"),),
     )
+
+
+def _impact_table(impact: Comparison | None) -> tuple[Table, ...]:
+    """Return the selection rates of groups beside the highest: gap and impact ratio."""
+    if impact is None:
+        return ()
+    rates = dict(zip(impact.names, impact.values, strict=True))
+    rows = [
+        (pair.first, rates[pair.first], pair.difference, pair.ratio)
+        for pair in impact.pairs
+    ]
+    reference = impact.pairs[0].second
+    caption = f"Selection rate beside the highest, {reference} (impact ratio)"
+    head = ("group", "selection rate", "difference", "ratio")
+    return (table(caption, head, rows, brief=False),)

@@ -13,6 +13,7 @@ import numpy as np
 from trueness._core.arrays import Array
 from trueness._core.checks.errors import NotEnoughCases, UnsupportedDesign
 from trueness._core.numbers import p_is
+from trueness.calibration.explained import nagelkerke_r2
 from trueness.calibration.gain import (
     CalibrationGain,
     calibration_gain,
@@ -168,7 +169,8 @@ def _tables(
         line = possible(partial(calibration_line, tallies[name]))
         slope = line and line.slope
         intercept = line and line.intercept
-        line_rows.append((name, x.log_loss, slope, intercept))
+        explained = possible(partial(nagelkerke_r2, tallies[name]))
+        line_rows.append((name, x.log_loss, explained, slope, intercept))
 
     return (
         table(
@@ -184,7 +186,7 @@ def _tables(
         ),
         table(
             "Log loss and calibration line",
-            ("classifier", "log loss", "slope", "intercept"),
+            ("classifier", "log loss", "Nagelkerke's R²", "slope", "intercept"),
             line_rows,
             brief=False,
         ),
