@@ -25,6 +25,7 @@ COST = "cost(fp=1, fn=10, defer=0.3)"
 OPTIONS = {
     "guaranteed_threshold": {"subject_to": "recall >= 0.2"},
     "at_threshold": {"threshold": 0.5},
+    "indeterminate_results": {"threshold": trueness.Rule(0.6, lower=0.4)},
     "tipping_point": {"requirement": "auc >= 0.1"},
     "confusion": {"threshold": 0.5},
     "best_thresholds": {"minimize": COST},
@@ -223,3 +224,14 @@ def test_the_answer_is_the_functions_own_and_inputs_stay():
     words = {"label": "y", "score": "a"}
     assert size(FRAME, **words) == 80
     assert words == {"label": "y", "score": "a"}
+
+
+def test_the_design_can_be_said_of_counts():
+    said = trueness.average_precision(T, prevalence=0.05)
+    counted = trueness.average_precision(trueness.tally(Y, A, prevalence=0.05))
+
+    assert said.value == counted.value
+    assert said.value < trueness.average_precision(T).value
+    groups = {"x": T, "y": T}
+    by_group = trueness.average_precision(groups, prevalence=0.05)
+    assert by_group["x"].value == counted.value

@@ -182,3 +182,35 @@ def test_corners_have_bands(t):
             band = make(t, band=kind, replicates=100)
             assert (band.low <= band.high).all()
             assert (band.low < band.high)[1:].any()
+
+
+@pytest.mark.parametrize("band", [trueness.roc_band, trueness.precision_recall_band])
+def test_repeated_cases_of_a_cluster_count_once(band):
+    rng = np.random.default_rng(5)
+    label = (rng.random(150) < 0.4).astype(int)
+    score = label + rng.normal(size=150)
+    fourfold = np.tile(label, 4), np.tile(score, 4)
+
+    def mean_width(answer):
+        return float(np.mean(answer.high - answer.low))
+
+    once = mean_width(band(label, score))
+    clustered = mean_width(band(*fourfold, cluster=np.tile(np.arange(150), 4)))
+    careless = mean_width(band(*fourfold))
+
+    assert clustered == pytest.approx(once, rel=0.25)
+    assert careless < 0.75 * clustered
+
+
+def test_a_band_at_a_higher_level_is_wider_everywhere():
+    rng = np.random.default_rng(6)
+    label = (rng.random(300) < 0.2).astype(int)
+    tally = trueness.tally(label, label + rng.normal(size=300))
+
+    narrow = trueness.precision_recall_band(tally, level=0.8)
+    wide = trueness.precision_recall_band(tally, level=0.99)
+
+    assert (wide.low <= narrow.low + 1e-9).all()
+    assert (wide.high >= narrow.high - 1e-9).all()
+    # where everything is flagged, precision is the prevalence, and its end depends too
+    assert wide.low[-1] < narrow.low[-1]
