@@ -36,10 +36,14 @@ _MORE = """
 ## What else is checked
 
 - scikit-learn's own tests of its metrics run with our functions in place of theirs.
-  Of the 2,284 tests of version 1.9.1 that run, 7 differ, for the two reasons that
-  `tests/outside/sklearn_plugin.py` gives.
+  Of the 2,284 tests of version 1.9.1 that run, 3 differ, for the two reasons that
+  `tests/outside/sklearn_plugin.py` gives; 8,672 numbers and curves are ours.
 - What people type to other libraries is typed to Trueness in
   `tests/outside/test_typed_by_others.py`, and the answers agree.
+- `benchmarks/mutants.py` changes one operator or constant at a time in the code of
+  metrics, inference, counts and ranking. Of 70 such mutants the tests of their own room
+  noticed 52. Seven others change no answer, such as the size of a block; for each of
+  the last eleven there is a test now.
 - [How sure are we](maths/inference.md) measures by simulation how often intervals hold.
 - `tests/test_laws.py` holds the laws that every answer obeys, such as merging counts.
 

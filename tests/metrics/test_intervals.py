@@ -2,6 +2,7 @@
 
 import json
 import math
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,9 @@ from sklearn import metrics as sk
 
 import trueness
 from trueness import Tally
+from trueness.inference.estimates import evaluate_measure
 from trueness.metrics.definitions import METRICS
-from trueness.metrics.intervals import estimates
+from trueness.metrics.intervals import Cut, estimates, metric_measure
 
 SURVEY = json.loads((Path(__file__).parents[1] / "reference/survey.json").read_text())
 Z = stats.norm.ppf(0.975)
@@ -214,17 +216,38 @@ def test_wilsons_interval_has_all_digits_of_its_closed_form(
     assert interval == pytest.approx(expected, rel=1e-14)
 
 
+def g_mean_interval(pos, neg, unseen_positives=0.0):
+    """By hand: Wilson's form with Student's quantile, and what was not seen below."""
+    tally = Tally([1, 0], pos=pos, neg=neg)
+    cut = Cut.of(tally, 1)
+    metric = METRICS["g_mean"]
+    evaluated = evaluate_measure(cut.sample, partial(metric_measure, metric, cut.flags))
+    estimate = evaluated.variance_estimate
+    t = stats.t.ppf(0.975, estimate.degrees_of_freedom)
+    missed = math.sqrt((1 - unseen_positives) * neg[1] / sum(neg)) - evaluated.value
+    variance_below = estimate.variance
+    if unseen_positives:
+        variance_below += missed**2 / t**2
+    p = evaluated.value
+    low, _ = wilson(p, p * (1 - p) / variance_below, t)
+    _, high = wilson(p, p * (1 - p) / estimate.variance, t)
+    return low, high
+
+
+def test_classes_with_cases_on_both_sides_hide_nothing():
+    tally = Tally([1, 0], pos=[15, 5], neg=[10, 30])
+
+    found = estimates(tally, 1, [METRICS["g_mean"]])["g_mean"]
+
+    assert found.ci == pytest.approx(g_mean_interval([15, 5], [10, 30]))
+
+
 def test_a_class_on_one_side_leaves_room_for_the_other():
     """All positives are flagged: some that are missed may not have been seen."""
-    metric = METRICS["mcc"]
-    found = estimates(Tally([1, 0], pos=[20, 0], neg=[10, 30]), 1, [metric])["mcc"]
-    other = estimates(Tally([1, 0], pos=[19, 1], neg=[10, 30]), 1, [metric])["mcc"]
+    tally = Tally([1, 0], pos=[20, 0], neg=[10, 30])
+
+    found = estimates(tally, 1, [METRICS["g_mean"]])["g_mean"]
 
     # Wilson's upper end of none of 20
     unseen = Z**2 / (20 + Z**2)
-    missed = trueness.Confusion(tp=20 * (1 - unseen), fp=10, fn=20 * unseen, tn=30)
-    change = float(metric(missed)) - found.value
-    assert change < 0
-    assert found.value - found.low > abs(change)
-    # nothing that was not seen could raise it
-    assert found.high - found.value < other.high - other.value
+    assert found.ci == pytest.approx(g_mean_interval([20, 0], [10, 30], unseen))
