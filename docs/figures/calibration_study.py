@@ -34,7 +34,7 @@ def chart():
         for ax, size in zip(axes, SIZES, strict=True):
             for place, method in enumerate(methods):
                 values = excess(rows, method, size)
-                colour = "#c14f00" if method == "auto" else "#0072b2"
+                colour = "#c14f00" if method == "auto" else "#2447c4"
                 places = [place] * len(values)
                 ax.plot(values, places, "|", markersize=8, alpha=0.6, color=colour)
             ax.set_xscale("log")

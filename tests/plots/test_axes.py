@@ -1,6 +1,7 @@
 """Figures on axes of matplotlib, read through their artists."""
 
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -186,8 +187,21 @@ def test_new_axes_have_print_size_and_leave_settings_alone(two):
     assert drawn.figure.get_size_inches().tolist() == [3.5, 3.2]
     assert drawn.figure in map(pyplot.figure, pyplot.get_fignums())
     colours = [line.get_color() for line in labelled(drawn).values()]
-    assert colours[:2] == ["#0072b2", "#c14f00"]
+    assert colours[:2] == colours_of_the_report()[:2]
     pyplot.close("all")
+
+
+def colours_of_the_report():
+    """Return the light colours of lines, from the style sheet of the report."""
+    style = Path(trueness.__file__).parent / "reports" / "style.css"
+    light = style.read_text(encoding="utf-8").split("}")[0]
+    return re.findall(r"--c\d: (#\w+)", light)
+
+
+def test_lines_have_the_colours_of_the_report():
+    with matplotlib.style.context("trueness.plots.theme"):
+        cycle = matplotlib.rcParams["axes.prop_cycle"].by_key()["color"]
+    assert [f"#{colour}" for colour in cycle] == colours_of_the_report()
 
 
 def test_the_look_can_be_used_for_other_figures():

@@ -124,7 +124,7 @@ def test_every_row_of_a_forest_is_in_the_file(rng, tmp_path):
 
 
 def test_wrong_input_is_named(figure, tmp_path):
-    with pytest.raises(trueness.InputError, match=r"one of 'svg', 'html'.*found 'gif'"):
+    with pytest.raises(trueness.InputError, match="found 'gif'"):
         plots.save(figure, tmp_path / "figure.gif")
     with pytest.raises(trueness.InputError, match="there is no folder"):
         plots.save(figure, tmp_path / "no" / "figure.svg")

@@ -53,7 +53,7 @@ FOREST_WIDTH, FOREST_ROW, FOREST_FRAME = 5.2, 0.25, 0.75
 POINT = 1 / 72
 
 GREY = "#767676"
-INK = "#1b1f24"
+INK = "#16181b"
 ACCENT = "#c14f00"
 DASHES = ("--", ":", "-.")
 AROUND_A_LINE, BY_ITSELF = 0.18, 0.4  # how opaque areas are
@@ -66,8 +66,8 @@ DIRECT_RULES = 2
 
 # colour and marker of each verdict
 VERDICTS = {
-    "trust": ("#0072b2", "o"),
-    "holds": ("#0072b2", "o"),
+    "trust": ("#2447c4", "o"),
+    "holds": ("#2447c4", "o"),
     "thin": ("#8a6100", "^"),
     "cannot tell yet": (GREY, "^"),
     "untested": (GREY, "s"),

@@ -63,7 +63,7 @@ from trueness.reports.svg_marks import (
 
 SCALE = 2  # pixels for a unit of the drawing
 READOUTS = 80  # points of a line whose numbers are shown
-TITLE_LETTERS = 50
+TITLE_LETTERS = 38
 LEGEND_ROW = 18
 READOUT_HEIGHT = 26  # two lines with the numbers of the point under the pointer
 
@@ -102,7 +102,7 @@ def figure_html(figure: TitledFigure) -> str:
 
 
 _PAGE_STYLE = (
-    "body{font:15px/1.5 system-ui,sans-serif;margin:1.5rem;color:#1b1f24}"
+    "body{font:15px/1.5 system-ui,sans-serif;margin:1.5rem;color:#16181b}"
     "svg{max-width:100%;height:auto}table{border-collapse:collapse;margin:.5rem 0}"
     "th,td{padding:.15rem .7rem;border-bottom:1px solid #d5dae0;text-align:right}"
     "th:first-child{text-align:left}caption{text-align:left;font-weight:600}"
@@ -111,8 +111,8 @@ _READOUT_STYLE = (
     ".point .mark,.point .readout{visibility:hidden}"
     ".point:hover .mark,.point:hover .readout{visibility:visible}"
     ".catch{fill:transparent}.small{r:2px;stroke-width:.5}"
-    ".heading{font:600 14px system-ui,sans-serif;fill:#1b1f24}"
-    ".readout{font:10px system-ui,sans-serif;fill:#1b1f24;paint-order:stroke;"
+    ".heading{font:600 14px system-ui,sans-serif;fill:#16181b}"
+    ".readout{font:10px system-ui,sans-serif;fill:#16181b;paint-order:stroke;"
     "stroke:#fff;stroke-width:3px}"
 )
 
@@ -122,7 +122,7 @@ def light_style() -> str:
     """Return the rules of figures in the light colours, without any variable."""
     folder = resources.files("trueness.reports")
     light = (folder / "style.css").read_text(encoding="utf-8").split("}")[0]
-    colours = dict(re.findall(r"(--[\w-]+):\s*(#[0-9a-f]+)", light))
+    colours = dict(re.findall(r"(--[\w-]+):\s*([^;]+);", light))
     rules = (folder / "figure.css").read_text(encoding="utf-8").partition("*/")[2]
     return re.sub(r"var\((--[\w-]+)\)", lambda name: colours[name[1]], rules)
 
@@ -460,7 +460,7 @@ def _node_marks(
         if node.level is not None:
             low, high = level_range
             strength = float(np.clip((node.level - low) / (high - low), 0, 1))
-            look = {"fill": "#0072b2", "fill_opacity": f"{0.08 + 0.92 * strength:.2f}"}
+            look = {"fill": "#2447c4", "fill_opacity": f"{0.08 + 0.92 * strength:.2f}"}
         if node.shape == "circle":
             marks.append(element("circle", "node", cx=x, cy=y, r=radius, **look))
         else:

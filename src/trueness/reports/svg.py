@@ -198,7 +198,7 @@ def curve_table(data: Curves, title: str) -> Table:
     x, y = data.x, data.y
     lines = data.lines or data.dots or data.bands
     columns = lines[0].columns if lines else {}
-    has_thresholds = "cut" in columns
+    has_thresholds = any("cut" in curve.columns for curve in lines)
     has_band = "low" in columns
     keys = [key for key in (x.name, y.name) if key in columns]
     keys += ["low", "high"] if has_band else []
@@ -208,8 +208,9 @@ def curve_table(data: Curves, title: str) -> Table:
         size = len(curve[x.name])
         for i in np.unique(np.linspace(0, size - 1, ROWS_OF_A_CURVE).astype(int)):
             row: list[Any] = [curve.name]
-            if has_thresholds:
-                row.append(_threshold_text(curve["cut"][i]))
+            if has_thresholds:  # a model beside data has none
+                cuts = curve.columns.get("cut")
+                row.append("" if cuts is None else _threshold_text(cuts[i]))
             rows.append([*row, *(float(curve[key][i]) for key in keys)])
     titles = [axis.title for axis in (x, y) if axis.name in columns]
     head = ["classifier", *(["threshold"] if has_thresholds else []), *titles]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, SupportsFloat, final
 
 import numpy as np
@@ -21,6 +22,7 @@ from trueness._core.figures import Axis, few_points
 WIDTH, HEIGHT = 360, 320
 LEFT, RIGHT, TOP, BOTTOM = 54, 14, 12, 46
 TEXT = 16  # height of a line of text
+LETTER = 6  # width of a letter of a tick
 UNSEEN = 0.3  # of a unit: lines may be off by so much
 COLOURS = 8
 
@@ -41,10 +43,23 @@ class Axes:
     x_ticks: tuple[Tick, ...] = ()
     y_ticks: tuple[Tick, ...] = ()
 
-    @property
+    @cached_property
     def left(self) -> int:
-        """Return the place of the left edge."""
-        return RIGHT if self.bare else LEFT
+        """Return the place of the left edge, which leaves room for the numbers."""
+        if self.bare:
+            return RIGHT
+        longest = max((len(words) for _, words in self.numbers_of_y), default=0)
+        return max(LEFT, 26 + LETTER * longest)
+
+    @cached_property
+    def numbers_of_x(self) -> Sequence[Tick]:
+        """Return the numbers on the horizontal axis, or the names that stand there."""
+        return _that_fit(self.x_ticks) or ticks(*self.x)
+
+    @cached_property
+    def numbers_of_y(self) -> Sequence[Tick]:
+        """Return the numbers on the vertical axis."""
+        return self.y_ticks or ticks(*self.y)
 
     def px(self, values: ArrayLike) -> Array:
         """Return horizontal places."""
@@ -74,6 +89,16 @@ def axes_of(
         x_ticks=x.ticks,
         y_ticks=y.ticks,
     )
+
+
+def _that_fit(named_ticks: Sequence[Tick]) -> Sequence[Tick]:
+    """Return every tick, or every second, third ... one, so that names do not touch."""
+    if not named_ticks:
+        return ()
+    longest = max(len(words) for _, words in named_ticks)
+    room = (WIDTH - LEFT - RIGHT) // (LETTER * (longest + 1))
+    step = -(-len(named_ticks) // max(room, 1))
+    return named_ticks[::step]
 
 
 def _fraction(values: ArrayLike, low: float, high: float) -> Array:
@@ -145,12 +170,12 @@ def _frame(axes: Axes) -> list[Markup]:
     left, right = axes.left, WIDTH - RIGHT
     bottom = axes.height - BOTTOM
     marks = []
-    for value, words in axes.x_ticks or ticks(*axes.x):
+    for value, words in axes.numbers_of_x:
         x = float(axes.px(value))
         marks.append(segment("grid", x, TOP, x, bottom))
         marks.append(text("tick mid", x, bottom + 15, words))
     if not axes.bare:
-        for value, words in axes.y_ticks or ticks(*axes.y):
+        for value, words in axes.numbers_of_y:
             y = float(axes.py(value))
             marks.append(segment("grid", left, y, right, y))
             marks.append(text("tick end", left - 6, y + 4, words))
