@@ -201,7 +201,7 @@ def colours_of_the_report():
 def test_lines_have_the_colours_of_the_report():
     with matplotlib.style.context("trueness.plots.theme"):
         cycle = matplotlib.rcParams["axes.prop_cycle"].by_key()["color"]
-    assert [f"#{colour}" for colour in cycle] == colours_of_the_report()
+    assert cycle == colours_of_the_report()
 
 
 def test_the_look_can_be_used_for_other_figures():

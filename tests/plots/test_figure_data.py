@@ -651,7 +651,7 @@ def test_a_watch_names_its_batches_and_marks_the_alarm():
             lambda: plots.comparison.figure_data(HAND),
             r"be Comparison; .* trueness.compare_auc\(",
         ),
-        (lambda: plots.comparison.figure_data(), "comparison needs found="),
+        (lambda: plots.comparison.figure_data(), "comparison needs the option 'found'"),
         (
             lambda: plots.calibration_maps.figure_data({}, HAND),
             "mapping from name to map",
@@ -664,7 +664,7 @@ def test_a_watch_names_its_batches_and_marks_the_alarm():
             lambda: plots.levels_by_n.figure_data(PAPER, n=[2.5]),
             "n must be a whole number",
         ),
-        (lambda: plots.majority_likelihood.figure_data(9, 7), "found y=9 of n=7"),
+        (lambda: plots.majority_likelihood.figure_data(9, 7), "found 9 of 7"),
         (lambda: plots.majority_likelihood.figure_data(1, 1), "2 or more"),
     ],
 )
