@@ -6,7 +6,9 @@ from scipy import special, stats
 
 import trueness
 from trueness import InputError, Tally
+from trueness.inference.sample import apply_design
 from trueness.inference.verification import impute_labels
+from trueness.ranking import bands
 
 BANDS = {"roc": trueness.roc_band, "precision_recall": trueness.precision_recall_band}
 
@@ -214,3 +216,22 @@ def test_a_band_at_a_higher_level_is_wider_everywhere():
     assert (wide.high >= narrow.high - 1e-9).all()
     # where everything is flagged, precision is the prevalence, and its end depends too
     assert wide.low[-1] < narrow.low[-1]
+
+
+def test_copies_of_a_cluster_are_no_effective_cases():
+    rng = np.random.default_rng(7)
+    label = (rng.random(200) < 0.4).astype(int)
+    score = label + rng.normal(size=200)
+    cluster = np.tile(np.arange(200), 4)
+    single = apply_design(trueness.tally(label, score))
+    fourfold = apply_design(
+        trueness.tally(np.tile(label, 4), np.tile(score, 4), cluster=cluster)
+    )
+
+    once = bands._effective_sizes(single, 0.95)
+    copied = bands._effective_sizes(fourfold, 0.95)
+
+    # 82 positives, or so, however often they are repeated
+    assert once.positives == label.sum()
+    assert copied.positives == pytest.approx(once.positives, rel=0.05)
+    assert copied.negatives == pytest.approx(once.negatives, rel=0.05)
