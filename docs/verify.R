@@ -1,6 +1,7 @@
 # Checks a declaration of Trueness (counts.md) by its own counts: Rscript verify.R declaration.json
-# Values, bounds and 2x2 tables, and the intervals of proportions (Wilson 1927) and of the AUC
-# (Newcombe 2006, method 5). Exit code 4 where something does not follow. Needs jsonlite.
+# Values, bounds, 2x2 tables and intervals: of proportions (Wilson 1927), of the AUC (Newcombe
+# 2006, method 5), of means and ratios (Student). Exit code 4 where one does not follow.
+# Claims are checked by the page and by trueness verify. Needs jsonlite.
 file <- commandArgs(trailingOnly = TRUE)[1]
 if (file.size(file) > 16e6) stop("a declaration has at most 16 MB")
 d <- jsonlite::fromJSON(file, simplifyVector = FALSE)
@@ -40,14 +41,36 @@ metric_of <- function(name, tp, fp, fn, tn, threshold, prevalence) {
          lr_positive = tp * (fp + tn) / ((tp + fn) * fp), lr_negative = fn * (fp + tn) / ((tp + fn) * tn),
          net_benefit = (tp - threshold / (1 - threshold) * fp) / (tp + fp + fn + tn))
 }
-wilson <- function(p, n, level) {
-  r <- qnorm((1 + level) / 2)^2 / n
+wilson <- function(p, n, level, quantile = qnorm((1 + level) / 2)) {
+  r <- quantile^2 / n
   half <- sqrt(r * p * (1 - p) + r^2 / 4)
   c(max(0, min((p + r / 2 - half) / (1 + r), p)), min(1, max((p + r / 2 + half) / (1 + r), p)))
 }
 allow_for_bins <- function(m) { # both ends move as far as bins leave the value open
   if (!is.null(m$bounds)) m$interval <- c(max(m$interval[1] - (m$value - m$bounds[1]), 0), min(m$interval[2] + (m$bounds[2] - m$value), 1))
   m
+}
+student_of <- function(strata, level) { # variance of a sum, and Student's quantile (Satterthwaite 1946)
+  variance <- 0; noise <- 0
+  for (s in strata) { # u: influence, cases: how many have it
+    n <- sum(s$cases); squares <- sum(s$cases * s$u^2); fourth <- sum(s$cases * s$u^4)
+    variance <- variance + squares * n / (n - 1)
+    noise <- noise + max(fourth - squares^2 / n, 2 * squares^2 / (n - 1)) * (n / (n - 1))^2
+  }
+  list(variance = variance, quantile = qt((1 + level) / 2, max(2 * variance^2 / noise, 1)))
+}
+mean_interval <- function(x, cases, low, high, level) { # of a mean between two ends: Wilson's form
+  n <- sum(cases); mean <- sum(x * cases) / n; width <- high - low
+  s <- student_of(list(list(u = (x - mean) / n, cases = cases)), level)
+  p <- (mean - low) / width
+  low + width * wilson(p, p * (1 - p) * width^2 / s$variance, quantile = s$quantile)
+}
+ratio_interval <- function(name, tp, fp, fn, tn, level) { # of a likelihood ratio, on the logarithmic scale
+  n <- tp + fn; m <- fp + tn; p <- tp / n; q <- fp / m; up <- name == "lr_positive"
+  value <- if (up) p / q else (1 - p) / (1 - q)
+  by_p <- if (up) 1 / q else -1 / (1 - q); by_q <- if (up) -p / q^2 else (1 - p) / (1 - q)^2
+  s <- student_of(list(list(u = c(1 - p, -p) * by_p / n, cases = c(tp, fn)), list(u = c(1 - q, -q) * by_q / m, cases = c(fp, tn))), level)
+  value * exp(c(-1, 1) * s$quantile * sqrt(s$variance) / value)
 }
 metric_at <- function(name, rows, threshold, prevalence, level) {
   t <- table_at(rows, threshold); n <- sum(rows$pos); m <- sum(rows$neg)
@@ -61,6 +84,12 @@ metric_at <- function(name, rows, threshold, prevalence, level) {
   if (name %in% names(cases) && (is.null(prevalence) || name %in% c("recall", "specificity"))) {
     found$interval <- if (cases[[name]] > 0) wilson(found$value, cases[[name]], level) else c(NaN, NaN)
     found <- allow_for_bins(found)
+  }
+  tp <- t$tp[1]; fp <- t$fp[1]
+  if (is.null(found$bounds) && min(tp, fp, n - tp, m - fp) > 0) { # both classes vary
+    if (startsWith(name, "lr_")) found$interval <- ratio_interval(name, tp, fp, n - tp, m - fp, level)
+    odds <- threshold / (1 - threshold)
+    if (name == "net_benefit" && is.null(prevalence)) found$interval <- mean_interval(c(1, -odds, 0), c(tp, fp, n - tp + m - fp), -odds, 1, level)
   }
   found
 }
@@ -95,11 +124,16 @@ auc <- function(rows, level) {
   found$interval <- c(end(0), end(1))
   allow_for_bins(found)
 }
-brier <- function(rows, prevalence) { # positives at the upper, or lower, end of each bin
+brier <- function(rows, prevalence, level) { # positives at the upper, or lower, end of each bin
   n <- sum(rows$pos); m <- sum(rows$neg); share <- if (is.null(prevalence)) n / (n + m) else prevalence
   ends <- function(p, q) share * sum(rows$pos * (1 - rows[[p]])^2) / n + (1 - share) * sum(rows$neg * rows[[q]]^2) / m
   both <- c(ends("high", "low"), ends("low", "high"))
-  list(value = both[1], bounds = if (both[1] < both[2]) both)
+  found <- list(value = both[1], bounds = if (both[1] < both[2]) both)
+  if (!is.null(prevalence)) return(found)
+  x <- c(rows$low^2, (1 - rows$low)^2); cases <- c(rows$neg, rows$pos)
+  if (!is.null(found$bounds)) found$value <- sum(x * cases) / sum(cases)
+  found$interval <- mean_interval(x, cases, 0, 1, level)
+  allow_for_bins(found)
 }
 
 wrong <- 0
@@ -115,7 +149,7 @@ for (column in names(groups)) for (kind in c("neg", "pos", "unknown"))
   say(paste(kind, "of all groups of", column), sum(sapply(groups[[column]], function(g) sum(g[[kind]]))) == sum(whole[[kind]]))
 for (x in d$measured) {
   if (startsWith(x$measure, "calibration_")) next # computed by trueness verify
-  found <- switch(x$measure, auc = auc(rows_in(x), d$level), brier = brier(rows_in(x), prevalence),
+  found <- switch(x$measure, auc = auc(rows_in(x), d$level), brier = brier(rows_in(x), prevalence, d$level),
                   metric_at(x$measure, rows_in(x), x$threshold, prevalence, d$level))
   name <- paste0(x$measure, name_of(x)); value <- read(x$value)
   if (is.null(found$bounds)) say(name, shown_as(found$value, value))

@@ -1,7 +1,8 @@
 // Checks a declaration of Trueness (docs/counts.md) by its own counts: in the page that holds
 // it, or with node: import { verify } from a copy that ends in "export { verify };".
-// Every value, bound and 2x2 table is computed again; so are the intervals of proportions
-// (Wilson 1927) and of the AUC (Newcombe 2006, method 5), and the claims about these.
+// Every value, bound and 2x2 table is computed again, and so are intervals: of proportions
+// (Wilson 1927), of the AUC (Newcombe 2006, method 5), of means and ratios (Student, with
+// Satterthwaite's degrees of freedom), and the claims about these.
 "use strict";
 
 const DIGITS = 4, CELLS = ["tp", "fp", "fn", "tn", "unknown_flagged", "unknown_not_flagged"];
@@ -54,11 +55,11 @@ function metricAt(name, rows, threshold, prevalence) { // value, bounds, and cas
   const at = (tp, fp) => ({ tp, fp, fn: n - tp, tn: m - fp });
   const least = at(table.tp[0], table.fp[0]), value = metricOf(name, least, threshold, prevalence);
   const under = { recall: n, specificity: m, precision: least.tp + least.fp, npv: least.fn + least.tn }[name];
-  if (table.tp[0] === table.tp[1] && table.fp[0] === table.fp[1]) return { value, bounds: null, cases: under };
+  if (table.tp[0] === table.tp[1] && table.fp[0] === table.fp[1]) return { value, bounds: null, cases: under, cells: least };
   const corners = table.tp.flatMap((tp) => table.fp.map((fp) => metricOf(name, at(tp, fp), threshold, prevalence)));
   const known = corners.filter((v) => !Number.isNaN(v));
   const bounds = [Math.min(...known), Math.max(...known)];
-  return { value, bounds: bounds[0] < bounds[1] ? bounds : null, cases: under };
+  return { value, bounds: bounds[0] < bounds[1] ? bounds : null, cases: under, cells: least };
 }
 
 function areaOf(rows) { // AUC, its bounds, and DeLong's variance
@@ -143,6 +144,32 @@ function newcombe({ value, variance, n, m }, level) {
   });
 }
 
+function studentOf(strata, level) { // variance of a sum, and Student's quantile (Satterthwaite 1946)
+  let variance = 0, noise = 0;
+  for (const { n, values } of strata) { // values: [influence, number of cases]
+    const squares = sum(values.map(([u, c]) => c * u * u)), fourth = sum(values.map(([u, c]) => c * u ** 4));
+    variance += (squares * n) / (n - 1);
+    noise += Math.max(fourth - squares ** 2 / n, (2 * squares ** 2) / (n - 1)) * (n / (n - 1)) ** 2;
+  }
+  return { variance, quantile: studentQuantile(Math.max((2 * variance ** 2) / noise, 1), (1 + level) / 2) };
+}
+function meanInterval(values, low, high, level) { // of a mean between two ends: Wilson's form
+  const n = sum(values.map(([, c]) => c)), mean = sum(values.map(([x, c]) => x * c)) / n, width = high - low;
+  const { variance, quantile } = studentOf([{ n, values: values.map(([x, c]) => [(x - mean) / n, c]) }], level);
+  const p = (mean - low) / width, [a, b] = wilson(p, (p * (1 - p) * width ** 2) / variance, quantile);
+  return [low + width * a, low + width * b];
+}
+function ratioInterval(name, { tp, fp, fn, tn }, level) { // of a likelihood ratio, on the logarithmic scale
+  const n = tp + fn, m = fp + tn, p = tp / n, q = fp / m, up = name === "lr_positive";
+  const value = up ? p / q : (1 - p) / (1 - q), byP = up ? 1 / q : -1 / (1 - q), byQ = up ? -p / q ** 2 : (1 - p) / (1 - q) ** 2;
+  const { variance, quantile } = studentOf([
+    { n, values: [[((1 - p) * byP) / n, tp], [(-p * byP) / n, fn]] },
+    { n: m, values: [[((1 - q) * byQ) / m, fp], [(-q * byQ) / m, tn]] },
+  ], level);
+  const factor = Math.exp((quantile * Math.sqrt(variance)) / value);
+  return [value / factor, value * factor];
+}
+
 function allowForBins({ value, bounds }, [low, high]) { // both ends move as far as bins leave it open
   return bounds ? [Math.max(low - (value - bounds[0]), 0), Math.min(high + (bounds[1] - value), 1)] : [low, high];
 }
@@ -152,10 +179,18 @@ function measure(name, rows, threshold, prevalence, level) { // value, bounds, i
     return { ...area, interval: allowForBins(area, newcombe(area, level)) };
   }
   if (name === "brier") {
-    const bounds = brierBounds(rows, prevalence);
-    return { value: bounds[0], bounds: bounds[0] < bounds[1] ? bounds : null };
+    const bounds = brierBounds(rows, prevalence), values = rows.flatMap((r) => [[r.low ** 2, r.neg], [(1 - r.low) ** 2, r.pos]]);
+    const value = sum(values.map(([x, c]) => x * c)) / sum(values.map(([, c]) => c));
+    const found = { value: bounds[0] < bounds[1] ? value : bounds[0], bounds: bounds[0] < bounds[1] ? bounds : null };
+    if (prevalence === null) found.interval = allowForBins(found, meanInterval(values, 0, 1, level));
+    return found;
   }
-  const found = metricAt(name, rows, threshold, prevalence);
+  const found = metricAt(name, rows, threshold, prevalence), cells = found.cells, varied = !found.bounds && Object.values(cells).every((c) => c > 0);
+  if (varied && name.startsWith("lr_")) found.interval = ratioInterval(name, cells, level);
+  if (varied && name === "net_benefit" && prevalence === null) {
+    const odds = threshold / (1 - threshold);
+    found.interval = meanInterval([[1, cells.tp], [-odds, cells.fp], [0, cells.fn + cells.tn]], -odds, 1, level);
+  }
   const counted = PROPORTIONS.includes(name) && (prevalence === null || name === "recall" || name === "specificity");
   if (counted) found.interval = allowForBins(found, wilson(found.value, found.cases, normalQuantile((1 + level) / 2)));
   return found;
