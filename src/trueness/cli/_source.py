@@ -40,7 +40,7 @@ SAMPLE = "sample:"
 MEMORY_LIMIT = "1GB"  # of the engine, for tables in memory
 _IN_MEMORY = 1 << 27  # bytes of a file that is read once, and not once a score
 _IN_ORDER = {"preserve_insertion_order": True}  # to write rows back
-_SHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
+_SHEETS = (".numbers",)  # which nothing here reads
 _TEXT = re.compile(r"\.(csv|tsv|txt)(\.gz|\.zst|\.bz2)?$")
 
 __all__ = ["REAL_TYPES", "WHOLE_TYPES", "Source", "names_of", "open_source"]
@@ -234,7 +234,7 @@ def _scan(file: str, ordered: bool, decimal: str | None, threads: int | None) ->
         )
     if path.suffix.lower() in _SHEETS:
         raise InputError(
-            f"{file} is a spreadsheet; Trueness reads CSV, Parquet and JSON lines. "
+            f"{file} is a spreadsheet of Numbers; Trueness reads Excel and CSV, too. "
             f"Open it in the spreadsheet program and save the sheet as CSV (UTF-8)."
         )
     if path.is_file():

@@ -43,6 +43,7 @@ from trueness.data.columns import (
 from trueness.data.engines import column_names
 from trueness.data.frames import panel, tally
 from trueness.data.storage import are_counts
+from trueness.data.total_rows import without_total_row
 
 Args = tuple[Any, ...]
 Words = dict[str, Any]
@@ -264,6 +265,7 @@ def _of_table(
             option="scores",
         )
     chosen = score if several is None else several
+    data = without_total_row(data, words.get("label"))
     remarks: tuple[str, ...] = ()
     known = column_names(data)
     counted = chosen in (None, "score") and are_counts(known)

@@ -50,9 +50,11 @@ WEIGHT_NAMES = ("weight", "weights", "w", "wt", "sample_weight", "survey_weight"
 _IDENTIFIER_WORDS = frozenset(
     {
         *("id", "ids", "uuid", "guid", "index", "row", "rownum", "rowid", "nr"),
-        *("fold", "split", "seed", "key"),
+        *("fold", "split", "seed", "key", "patient", "subject", "person", "user"),
+        *("customer", "account", "record", "visit", "sample", "year", "month", "day"),
     }
 )
+MOST_WORDS = 30  # of a text that are looked at
 MOST_READINGS = 11  # values of an ordinal reading, such as 0 to 10
 MOST_ROWS = 100_000  # of a lazy frame that are looked at
 
@@ -269,10 +271,18 @@ def numeric_columns(table: DataTable, taken: set[str | None]) -> list[str]:
     return [
         c
         for c in _free(table, taken)
-        if (table.kinds[c] == REAL or table.reads_as(c) == "numbers")
+        if (table.kinds[c] == REAL or _is_text_of_numbers(table, c))
         and not is_test(table, c)
         and table.distinct(c, 1)
     ]
+
+
+def _is_text_of_numbers(table: DataTable, column: str) -> bool:
+    """Does text hold numbers with decimals or signs? Digits alone may name cases."""
+    if table.reads_as(column) != "numbers":
+        return False
+    values = [str(v) for v in table.distinct(column, MOST_WORDS)]
+    return not all(v.strip().isdecimal() for v in values)
 
 
 def tests_among(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:

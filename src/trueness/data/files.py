@@ -33,6 +33,7 @@ from trueness.data.engines import (
     text_in_sql,
     without_password,
 )
+from trueness.data.spreadsheets import is_spreadsheet, sheet_as_csv
 from trueness.data.storage import are_counts
 from trueness.data.text_files import SAMPLE, csv_reader, read_csv
 
@@ -82,8 +83,9 @@ def scan(
         A file, a glob such as ``"preds/*.parquet"``, a directory, a list of these, an
         address (``s3://``, ``https://``), a database file (``.duckdb``, ``.sqlite``) or
         a ``postgres://`` or ``mysql://`` address. Files are Parquet, CSV or JSON lines,
-        the latter two also compressed (``.gz``, ``.zst``, ``.bz2``). Of a declaration,
-        or of a report with its evidence, the counts are read.
+        the latter two also compressed (``.gz``, ``.zst``, ``.bz2``); or a spreadsheet
+        (``.xlsx``, ``.ods``), whose sheet is named ``"preds.xlsx::Sheet2"``. Of a
+        declaration, or of a report with its evidence, the counts are read.
     table
         Which table, for a database; or ``"preds.duckdb::table"`` as the path.
     types
@@ -123,6 +125,9 @@ def scan(
         raise InputError("scan needs at least one file; found an empty list.")
     if "::" in places[0] and len(places) == 1 and not os.path.isfile(places[0]):
         places[0], _, table = places[0].rpartition("::")
+    if len(places) == 1 and is_spreadsheet(places[0]) and os.path.isfile(places[0]):
+        places = [sheet_as_csv(places[0], table)]
+        table = None
     if _are_declarations(places):
         return handler("declared_counts")(places, table)
     if settings is not None and not isinstance(settings, Mapping):

@@ -37,6 +37,7 @@ from trueness.data.columns import (
 )
 from trueness.data.engine_bins import binned_tally
 from trueness.data.storage import are_counts, count_columns_of, tally_of_counts
+from trueness.data.total_rows import without_total_row
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -411,6 +412,7 @@ def _of_columns(
 def _of_table(data: object, kind: str, scores: object, words: dict[str, Any]) -> Any:
     """Count columns of a frame or a mapping, by the engine of a lazy frame."""
     _is_table(data, kind)
+    data = without_total_row(data, words["label"])
     outputs = {"score": words.get("score")}
     if kind == "panel":
         names = scores if isinstance(scores, Sequence) else ()

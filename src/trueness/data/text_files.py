@@ -23,11 +23,12 @@ from trueness._core.checks.words import listing
 from trueness._core.files import temporary_folder
 from trueness._core.imports import required
 from trueness._core.numbers import counted
-from trueness.data.cleaning import THOUSANDS, TOTALS, tell
+from trueness.data.cleaning import MISSING, THOUSANDS, TOTALS, folded, tell
 from trueness.data.engines import quoted, text_in_sql
 
 SAMPLE = 1_000_000  # rows from which DuckDB guesses the types of text files
 _LOOKED_AT = 1 << 27  # bytes of text files that are looked at before they are counted
+_HEADER_LINES = 6  # in which a second header is looked for
 _SEPARATOR = re.compile(r"sep=(.)\r?\n")  # the line that Excel reads
 _NUMBERED = re.compile(r"(.+)_\d+$")
 # whole numbers and numbers with a decimal comma
@@ -168,7 +169,7 @@ def _mended(files: Sequence[str]) -> list[str] | None:
         name = _encoding_of(raw, file)
         lenient = "replace" if name == "cp1252" else "ignore"
         text = raw.decode(name, lenient).lstrip("\ufeff")
-        texts[file] = _table_of(text)
+        texts[file] = _one_header(_table_of(text))
         changed = changed or name != "utf-8" or len(texts[file]) < len(text)
     if not changed:
         return None
@@ -246,6 +247,44 @@ def _table_of(text: str) -> str:
     lines = f"the last {len(more) + 1} lines" if more else "the last line"
     tell([f"Left out {lines}, which are no rows: {first[:60]!r}."])
     return text[:end]
+
+
+def _one_header(text: str) -> str:
+    """Leave out a second line of names or units, or a line of titles above the names.
+
+    The second line is no case where it has words, in columns in which all of the next
+    lines have a number.
+    """
+    lines = text[:100_000].splitlines(keepends=True)[:_HEADER_LINES]
+    head = "".join(lines)
+    sign = next(iter(separators(head)), None)
+    if sign is None or len(lines) < _HEADER_LINES or '"' in head:
+        return text
+    first, second, *others = [
+        [field.strip() for field in line.rstrip("\r\n").split(sign)] for line in lines
+    ]
+    if any(len(row) != len(first) for row in (second, *others)):
+        return text
+    numeric = [
+        k for k in range(len(first)) if all(_is_number(row[k]) for row in others)
+    ]
+    no_number = not any(_is_number(field) for field in (*first, *second))
+    no_missing = not any(folded(second[k]) in MISSING for k in numeric)
+    if not numeric or not no_number or not no_missing:
+        return text
+    # titles above several columns leave cells empty, or repeat themselves
+    titles = len({field for field in first if field}) < len(first)
+    names = len(set(second)) == len(second) and all(second)
+    gone = 0 if titles and names else 1
+    tell([f"Left out line {gone + 1}, a second header: {lines[gone].strip()[:60]!r}."])
+    start = sum(map(len, lines[:gone]))
+    return text[:start] + text[start + len(lines[gone]) :]
+
+
+def _is_number(field: str) -> bool:
+    """Is a field a number, in any way that people write one?"""
+    plain = field.strip("%\u20ac$ ").replace(" ", "").lower()
+    return bool(re.fullmatch(r"[+-]?[\d.,']*\d[\d.,']*(e[+-]?\d+)?", plain))
 
 
 def _cases(rows: DuckDBPyRelation, files: Sequence[str]) -> DuckDBPyRelation:

@@ -1,0 +1,85 @@
+"""How is a sheet of Excel or LibreOffice read?
+
+As text: the sheet becomes a CSV file in a temporary folder, and is then read as any
+other, with everything that is understood there (a second header, totals, words).
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import os
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing, nearest
+from trueness._core.files import temporary_folder
+from trueness._core.imports import required
+from trueness.data.cleaning import tell
+
+ENDINGS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
+
+
+def is_spreadsheet(path: str) -> bool:
+    """Is this the name of a spreadsheet?"""
+    return os.path.splitext(path)[1].lower() in ENDINGS
+
+
+def sheet_as_csv(path: str, sheet: str | None) -> str:
+    """Write a sheet to a CSV file, the first one with rows when None is named.
+
+    A cell is written as a person reads it: whole numbers without decimals, dates as
+    dates, truth values as true and false.
+    """
+    calamine = required("python_calamine", "files")
+    try:
+        book = calamine.CalamineWorkbook.from_path(path)
+    except (calamine.CalamineError, OSError) as error:
+        raise InputError(
+            f"{path} is no spreadsheet that can be read: {error}."
+        ) from None
+    names = list(book.sheet_names)
+    if sheet is not None and sheet not in names:
+        raise InputError(
+            f"{path} has no sheet {sheet!r}; it has {listing(names, 9)}."
+            f"{nearest(sheet, names)}",
+            option="file",
+            choices=names,
+        )
+    chosen = sheet if sheet is not None else _first_with_rows(book, names, path)
+    if sheet is None and len(names) > 1:
+        others = [name for name in names if name != chosen]
+        file = os.path.basename(path)
+        tell([f"Sheet {chosen!r} was read; {file}::{others[0]} is another."])
+    rows = _rows_of(book, chosen)
+    target = temporary_folder() / f"sheet-{uuid4().hex}.csv"
+    with target.open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([_text_of(cell) for cell in row] for row in rows)
+    return str(Path(target))
+
+
+def _rows_of(book: Any, sheet: str) -> list[list[Any]]:
+    """Return the rows of a sheet that hold a value."""
+    rows: list[list[Any]] = book.get_sheet_by_name(sheet).to_python()
+    return [row for row in rows if any(cell != "" for cell in row)]
+
+
+def _first_with_rows(book: Any, names: list[str], path: str) -> str:
+    """Return the first sheet that holds a header and a row."""
+    for name in names:
+        if len(_rows_of(book, name)) > 1:
+            return name
+    raise InputError(f"{path} has no sheet with a header and rows.")
+
+
+def _text_of(cell: object) -> str:
+    """Write a cell as text."""
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
+        return str(int(cell))
+    if isinstance(cell, (datetime.date, datetime.time)):
+        return cell.isoformat()
+    return "" if cell is None else str(cell)

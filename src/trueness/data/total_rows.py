@@ -1,0 +1,55 @@
+"""Is the last row of a frame a total, which is no case?
+
+A total of a CSV file is left out when the file is opened (``text_files``); frames and
+mappings bring theirs along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from trueness._core.checks.words import described
+from trueness.data.cleaning import TOTALS, folded, tell
+from trueness.data.engines import is_lazy, open_frame
+
+
+def without_total_row(data: Any, label: object = None) -> Any:
+    """Leave out the last row where a word in it says that it is a total.
+
+    A total in the column of the labels is read with the labels.
+    """
+    if isinstance(data, Mapping):
+        return _mapping_without_total(data, label)
+    opened: Any = open_frame(data)
+    if is_lazy(opened) or len(opened) < 2:
+        return data
+    last = opened.tail(1).row(0)
+    words = dict(zip(opened.columns, last, strict=True))
+    if not _says_total(words, label):
+        return data
+    return opened.head(len(opened) - 1).to_native()
+
+
+def _mapping_without_total(data: Mapping[Any, Any], label: object) -> Any:
+    columns = {name: np.ndim(column) == 1 for name, column in data.items()}
+    if not data or not all(columns.values()):
+        return data
+    sizes = {len(column) for column in data.values()}
+    if len(sizes) != 1 or sizes < {2}:
+        return data
+    last = {name: column[len(column) - 1] for name, column in data.items()}
+    if not _says_total(last, label):
+        return data
+    return {name: column[: len(column) - 1] for name, column in data.items()}
+
+
+def _says_total(row: Mapping[Any, Any], label: object) -> bool:
+    """Does a word of a row, outside the labels, say that it is a total?"""
+    for name, cell in row.items():
+        if name != label and isinstance(cell, str) and folded(cell) in TOTALS:
+            tell([f"The last row was left out: {described(cell)} is no case."])
+            return True
+    return False
