@@ -304,16 +304,22 @@ def _find(
     if label is None and unlabelled:
         by_name = [c for c in known if c.lower() in LABEL_NAMES]
         label = by_name[0] if len(by_name) == 1 else label_of_some(table)
-    found = find_columns(
-        table,
-        label=label,
-        scores=named,
-        guess=_guess_for(name, takes),
-        option="test" if name in _OF_VERDICTS else "score",
-        needs_label=finds_label,
-        taken=taken,
-        positive=words.get("positive"),
-    )
+    try:
+        found = find_columns(
+            table,
+            label=label,
+            scores=named,
+            guess=_guess_for(name, takes),
+            option="test" if name in _OF_VERDICTS else "score",
+            needs_label=finds_label,
+            taken=taken,
+            positive=words.get("positive"),
+        )
+    except InputError as error:
+        # which function was called, where several are in a script
+        raise InputError(
+            f"{name}: {error.message}", option=error.option, choices=error.choices
+        ) from None
     return unused_columns(table, found, taken)
 
 
