@@ -197,7 +197,8 @@ def json_page() -> list[str]:
             if getattr(command, "commands", None) or name in ("app", "demo"):
                 continue
             text = inspect.getdoc(command.callback)
-            words = shlex.split(text.partition("Example:\n")[2])[1:]
+            example = text.partition("Example:\n")[2].replace("\\\n", " ")
+            words = shlex.split(example)[1:]
             done = CliRunner().invoke(app, [*words, "--json"])
             if done.exit_code not in (0, 4, 5):
                 raise RuntimeError(f"{name}: {done.stderr}")
