@@ -117,6 +117,8 @@ _register_handlers(
         "draw": "trueness.plots._matplotlib",
         "explained": "trueness._core.checks.options",
         "figure_of": "trueness.reports.notebook",
+        "expected_panel": "trueness.nogold.expected_panels",
+        "fidel": "trueness.ensembles.combiners",
         "fit_label_map": "trueness.calibration.calibrators",
         "metric": "trueness.metrics.grammar",
         "metric_at": "trueness.threshold.rule",

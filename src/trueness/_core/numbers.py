@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from math import floor, inf, isfinite, isnan, log10
@@ -145,7 +146,8 @@ def number_of(cases: float) -> str:
     >>> number_of(1200), number_of(1234.5678)
     ('1,200', '1,234.57')
     """
-    return f"{int(cases):,}" if cases == int(cases) else f"{cases:,.6g}"
+    is_whole = math.isfinite(cases) and cases == int(cases)
+    return f"{int(cases):,}" if is_whole else f"{cases:,.6g}"
 
 
 def about(cases: float) -> str:

@@ -98,6 +98,9 @@ class ExpectedLabels(Record):
     target
         ``"process"``: the answer is about the process that these cases were drawn from.
         ``"these cases"``: it is about the labels that these very cases will have.
+    headline
+        Is there a value? Without labels, where classifiers may make the same errors,
+        there is an interval only (:meth:`trueness.Panel.expected`).
 
     Examples
     --------
@@ -112,6 +115,7 @@ class ExpectedLabels(Record):
 
     map: Any
     target: str = PROCESS
+    headline: bool = True
 
     def __post_init__(self) -> None:
         """Check the target."""

@@ -440,6 +440,31 @@ class Panel(Cases):
             )
         return rescored(self, score)
 
+    def expected(
+        self,
+        posterior: object,
+        *,
+        dependence: str | None = None,
+        target: str = "process",
+    ) -> Any:
+        """Expect the labels from all outputs, without a label or with few of them.
+
+        ``p.expected(trueness.latent_class(p))["A"]`` is a tally with expected labels,
+        of which AUC, metrics, thresholds and curves can be asked. Without labels there
+        is an interval and no value, unless independent errors are stated.
+
+        Parameters
+        ----------
+        posterior
+            Of :func:`trueness.latent_class`, or a fit of :func:`trueness.fidel` with
+            ``labels="none"``.
+        dependence
+            ``"none"``: errors are taken to be independent, and the answer says so.
+        target
+            ``"process"`` or ``"these cases"``, as in :class:`trueness.ExpectedLabels`.
+        """
+        return handler("expected_panel")(self, posterior, dependence, target)
+
     @property
     def named_columns(self) -> dict[str, Array]:
         """The arrays by name, as in a frame; see :attr:`Tally.named_columns`."""

@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueness._core.arrays import Floats
+from trueness._core.checks.errors import InputError
 from trueness._core.numbers import number_of
 from trueness.counts.cases import kish, unlabelled_words
 from trueness.counts.expected_labels import THESE_CASES, ExpectedLabels, Reference
@@ -71,31 +72,35 @@ class ExpectedCounts:
         rarer = float(min(self.expected.n_neg, self.expected.n_pos))
         return kish(total, squares) * rarer / total if total else 0.0
 
+    @property
+    def drawn_with_map(self) -> bool:
+        """Do the cases and the map come from one sample, so that errors go together?"""
+        return hasattr(self.labels.map, "variance_with_cases")
+
     def influence_of_cases(self, influence: Influence) -> Influence:
         """Return the influence of the cases on a value of expected counts."""
-        if not self.about_these_cases:
-            by_unlabelled = self.chances * influence.by_positive
-            by_unlabelled = by_unlabelled + (1 - self.chances) * influence.by_negative
-            return replace(influence, by_unlabelled=by_unlabelled)
-
-        # the cases are given, and only the labels that are not known vary
         constant = np.zeros(len(self.observed))
-        label_variance = self.chances * (1 - self.chances)
-        gap = influence.by_positive - influence.by_negative
-        of_labels = float(self.observed.squares[2] @ (label_variance * gap**2))
-        return Influence(constant, constant, constant, extra_variance=of_labels)
+        if self.about_these_cases:
+            # the cases are given, and only the labels that are not known vary
+            label_variance = self.chances * (1 - self.chances)
+            gap = influence.by_positive - influence.by_negative
+            of_labels = float(self.observed.squares[2] @ (label_variance * gap**2))
+            return Influence(constant, constant, constant, extra_variance=of_labels)
+        if self.drawn_with_map:
+            # ``add_error_of_map`` adds the variance of both
+            return replace(influence, by_unlabelled=constant)
+
+        by_unlabelled = self.chances * influence.by_positive
+        by_unlabelled = by_unlabelled + (1 - self.chances) * influence.by_negative
+        return replace(influence, by_unlabelled=by_unlabelled)
 
     def add_error_of_map(
         self, estimate: VarianceEstimate, influence: Influence
     ) -> VarianceEstimate:
         """Return the variance with the error of the map, through this influence."""
-        gap = influence.by_positive - influence.by_negative
-        unknown = np.asarray(self.observed.unknown, np.float64)
-        by_log_odds = unknown * gap * self.chances * (1 - self.chances)
-        map_variance = self.labels.map.error_variance(self.observed.score, by_log_odds)
-
+        map_variance = self._variance_of_map(influence)
         reference: Reference | None = self.labels.map.reference
-        degrees_of_freedom = math.inf
+        degrees_of_freedom = getattr(self.labels.map, "degrees_of_freedom", math.inf)
         if reference is not None:
             degrees_of_freedom = reference.degrees_of_freedom
         combined = add_variance_of_map(estimate, map_variance, degrees_of_freedom)
@@ -103,7 +108,24 @@ class ExpectedCounts:
             combined,
             units=min(self.size_of_rarer_class, self.observed.cluster_number),
             of_these_cases=self.about_these_cases,
+            headline=self.labels.headline,
         )
+
+    def _variance_of_map(self, influence: Influence) -> float:
+        """Return the variance of a value that is due to the error of the map."""
+        by_positive = np.asarray(influence.by_positive)
+        by_negative = np.asarray(influence.by_negative)
+        score = self.observed.score
+        if self.drawn_with_map and not self.about_these_cases:
+            variance = self.labels.map.variance_with_cases(
+                score, by_positive, by_negative
+            )
+            return float(variance)
+
+        unknown = np.asarray(self.observed.unknown, np.float64)
+        label_variance = self.chances * (1 - self.chances)
+        by_log_odds = unknown * (by_positive - by_negative) * label_variance
+        return float(self.labels.map.error_variance(score, by_log_odds))
 
 
 def expect_labels(tally: Tally) -> ExpectedCounts:
@@ -145,6 +167,25 @@ def divide_unlabelled(tally: Tally, chances: Floats) -> Tally:
     )
 
 
+def shows_values(tally: Tally) -> bool:
+    """Are there values, and not intervals only?"""
+    labels = tally.design.unlabelled
+    if not isinstance(labels, ExpectedLabels) or not tally.n_unknown:
+        return True
+    return labels.headline
+
+
+def check_headline(tally: Tally) -> None:
+    """Stop where there are intervals only, and a curve or a choice needs values."""
+    if not shows_values(tally):
+        raise InputError(
+            "Without labels, classifiers that make the same errors look good, so that "
+            "there is no curve and no threshold. Label some cases, or type "
+            'dependence="none" if their errors are independent.',
+            option="dependence",
+        )
+
+
 def notes_on_expected_labels(tally: Tally) -> list[str]:
     """Return what expected labels assume, and what they were fitted on."""
     labels = tally.design.unlabelled
@@ -153,6 +194,13 @@ def notes_on_expected_labels(tally: Tally) -> list[str]:
     about = "the process that drew these cases"
     if labels.target == THESE_CASES:
         about = "the labels of these very cases"
+    if hasattr(labels.map, "notes"):
+        number = unlabelled_words(tally)
+        return [
+            f"{number} have no label; each counts as positive with the probability "
+            "that the outputs of all classifiers give it.",
+            *labels.map.notes,
+        ]
     notes = [
         f"{unlabelled_words(tally)} have no label; each counts as positive with the "
         f"probability that a calibration map assigns to its score. The answer is about "

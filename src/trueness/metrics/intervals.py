@@ -294,6 +294,8 @@ def estimate_at(cut: Cut, metric: Metric, level: float) -> Estimate:
     standard_error = evaluated.variance_estimate.standard_error
     if math.isnan(value):
         standard_error = math.nan
+    if not evaluated.variance_estimate.headline:
+        value = math.nan
     return estimate_from_interval(
         value, low, high, level, method, standard_error, name=metric.name
     )

@@ -23,6 +23,7 @@ from trueness._core.solvers import concave_corners
 from trueness.counts.answers import of_tally
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
+from trueness.inference.expected_counts import check_headline
 from trueness.inference.sample import Measure, MeasuredValue, RocRange, apply_design
 from trueness.inference.variance import Influence
 from trueness.inference.verification import unlabelled_notes
@@ -75,6 +76,7 @@ _RATES: dict[str, Callable[[Any, Any, Any, Any, float], Any]] = {
 def _curve(tally: Tally, name: str, across: str, up: str) -> Curve:
     """Cut at every score, and take two rates of what is flagged."""
     _cases.both_classes(tally, name)
+    check_headline(tally)
     notes = unlabelled_notes(tally, stacklevel=5)
     within_class = across == "fpr"
     counts = apply_design(tally, "" if within_class else name).target_counts

@@ -32,7 +32,7 @@ from trueness.counts.cases import keep_rows
 from trueness.counts.design import CASE_CONTROL
 from trueness.counts.values import Tally, rescored
 from trueness.inference.estimates import interval_notes
-from trueness.inference.expected_counts import labelled_or_expected
+from trueness.inference.expected_counts import labelled_or_expected, shows_values
 from trueness.inference.sample import check_prevalence_known
 from trueness.inference.verification import unlabelled_notes
 from trueness.metrics.algebra import Metric, depends_on_prevalence
@@ -512,9 +512,12 @@ def _at_rule(
     # the warning points at the caller of at_threshold
     notes = (*unlabelled_notes(tally, stacklevel=6), *_notes(tally, values))
     verdicts = rule.verdicts(tally) if one_threshold else tally
+    confusion_matrix = _count_verdicts(verdicts)
+    if not shows_values(tally):
+        confusion_matrix = Confusion(math.nan, math.nan, math.nan, math.nan)
     return AtThreshold(
         rule=rule,
-        confusion=_count_verdicts(verdicts),
+        confusion=confusion_matrix,
         metrics=values,
         prevalence=tally.design.prevalence,
         sampling=tally.design.sampling,
