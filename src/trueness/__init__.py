@@ -54,7 +54,7 @@ Can a number be checked without the data?
 Is it good enough, and does it stay so?
     check watch load_watch psi
 How good is it today, when there are no labels?
-    ExpectedLabels tipping_point
+    ExpectedLabels LabelSample tipping_point
 What can go wrong?
     InputError NotEnoughCases Infeasible NotConvergedWarning OptimisticWarning
     DoubtfulAssumptionWarning CleanedWarning

@@ -48,7 +48,10 @@ from trueness.comparison.any_number import compare as compare
 from trueness.comparison.any_number import compare_groups as compare_groups
 from trueness.comparison.at_threshold import compare_metric as compare_metric
 from trueness.comparison.paired import compare_auc as compare_auc
-from trueness.counts.expected_labels import ExpectedLabels as ExpectedLabels
+from trueness.counts.expected_labels import (
+    ExpectedLabels as ExpectedLabels,
+    LabelSample as LabelSample,
+)
 from trueness.counts.resampling import (
     simulate_panel as simulate_panel,
     simulate_tally as simulate_tally,

@@ -38,6 +38,7 @@ from trueness.metrics.confusion import Confusion as Confusion
 from trueness.monitoring.stability import StabilityIndex as StabilityIndex
 from trueness.monitoring.verdicts import Check as Check, Verdict as Verdict
 from trueness.monitoring.watching import Change as Change, Watch as Watch
+from trueness.nogold.score_label_plans import ScoreLabelPlan as ScoreLabelPlan
 from trueness.nogold.expected_panels import ExpectedPanel as ExpectedPanel
 from trueness.nogold.combinations import Combination as Combination
 from trueness.nogold.label_plans import (

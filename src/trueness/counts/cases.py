@@ -207,7 +207,9 @@ class Cases:
     @property
     def labels_expected(self) -> bool:
         """Do cases without a label count by the probability that a map assigns?"""
-        return self.design.expects_labels and self.n_unknown > 0
+        if not self.design.expects_labels:
+            return False
+        return self.n_unknown > 0 or self.design.stratified
 
     def _check_one_score(self) -> None:
         """Stop where the map of one score cannot say how probable a label is."""

@@ -15,7 +15,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described
 from trueness._core.imports import handler
-from trueness.counts.expected_labels import ExpectedLabels, LabelMap
+from trueness.counts.expected_labels import ExpectedLabels, LabelMap, LabelSample
 
 COHORT, CASE_CONTROL = "cohort", "case-control"
 LEFT_OUT, AT_RANDOM = "left out", "missing at random"
@@ -43,7 +43,7 @@ class Design:
 
     sampling: str = COHORT
     prevalence: float | None = None
-    unlabelled: str | ExpectedLabels = LEFT_OUT
+    unlabelled: str | ExpectedLabels | LabelSample = LEFT_OUT
 
     def __post_init__(self) -> None:
         """Check the words."""
@@ -64,7 +64,12 @@ class Design:
     @property
     def expects_labels(self) -> bool:
         """Do cases without a label count by the probability that a map assigns?"""
-        return isinstance(self.unlabelled, ExpectedLabels)
+        return isinstance(self.unlabelled, (ExpectedLabels, LabelSample))
+
+    @property
+    def stratified(self) -> bool:
+        """Were labelled cases drawn at random within bands of scores?"""
+        return isinstance(self.unlabelled, LabelSample)
 
     @property
     def fixed_classes(self) -> bool:
@@ -89,12 +94,15 @@ class Design:
         return self
 
 
-def _read_unlabelled(unlabelled: object) -> str | ExpectedLabels:
+def _read_unlabelled(unlabelled: object) -> str | ExpectedLabels | LabelSample:
     """Return a word, or expected labels made of a map or of reference cases."""
     if isinstance(unlabelled, str):
         return str(_options.choice(unlabelled, (LEFT_OUT, AT_RANDOM), "unlabelled"))
-    if isinstance(unlabelled, ExpectedLabels):
+    if isinstance(unlabelled, (ExpectedLabels, LabelSample)):
         return unlabelled
+    if isinstance(getattr(unlabelled, "sample", None), LabelSample):
+        # a plan of labels says how they were drawn
+        return unlabelled.sample  # type: ignore[attr-defined, no-any-return]
     # a map of several scores has their names
     if isinstance(unlabelled, LabelMap) and not hasattr(unlabelled, "names"):
         return ExpectedLabels(unlabelled)

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError
 from trueness._core.records import Record
 
 # what an answer from expected labels is about
@@ -120,3 +121,74 @@ class ExpectedLabels(Record):
     def __post_init__(self) -> None:
         """Check the target."""
         _options.choice(self.target, TARGETS, "target")
+
+
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class LabelSample(Record):
+    """How labelled cases were drawn: at random within bands of scores.
+
+    Made by ``plan.sample`` of :func:`trueness.plan_labels`; stated as ``unlabelled=``.
+
+    Parameters
+    ----------
+    edges : array
+        The lowest score of each band but the lowest one, ascending.
+    sizes : array
+        How many cases each band has, with a label or without.
+    target
+        ``"process"`` or ``"these cases"``, as in :class:`ExpectedLabels`.
+    map
+        The map that the plan was made with, whose labels are compared with those that
+        were found.
+    """
+
+    edges: Floats
+    sizes: Floats
+    target: str = PROCESS
+    map: Any = None
+
+    def __post_init__(self) -> None:
+        """Check the target, and make the arrays constant."""
+        _options.choice(self.target, TARGETS, "target")
+        for name in ("edges", "sizes"):
+            values = np.array(getattr(self, name), dtype=np.float64)
+            values.flags.writeable = False
+            object.__setattr__(self, name, values)
+
+    @classmethod
+    def of_drawn(
+        cls,
+        score: ArrayLike,
+        stratum: ArrayLike,
+        probability: ArrayLike,
+        *,
+        target: str = PROCESS,
+    ) -> LabelSample:
+        """Return the bands of drawn cases alone, from their strata and probabilities.
+
+        A stratum has as many cases as were drawn of it over the probability of the
+        draw. Strata are bands of scores, which do not overlap.
+        """
+        scores = np.asarray(score, np.float64)
+        chances = np.asarray(probability, np.float64)
+        names, member = np.unique(np.asarray(stratum), return_inverse=True)
+        drawn = np.bincount(member.reshape(-1)).astype(np.float64)
+        chance = np.bincount(member.reshape(-1), chances) / drawn
+        lowest = np.array([scores[member == k].min() for k in range(names.size)])
+        highest = np.array([scores[member == k].max() for k in range(names.size)])
+
+        order = np.argsort(lowest)
+        overlap = highest[order][:-1] >= lowest[order][1:]
+        if overlap.any() or not ((chances > 0) & (chances <= 1)).all():
+            raise InputError(
+                "Strata of a label sample are bands of scores without overlap, with "
+                "probabilities above 0 and at most 1.",
+                option="unlabelled",
+            )
+        sizes = np.rint(drawn / chance)
+        return cls(lowest[order][1:], sizes[order], target)
+
+    def band_of(self, score: ArrayLike) -> Any:
+        """Return the number of the band of each score, 0 for the lowest one."""
+        return np.searchsorted(self.edges, np.asarray(score, np.float64), side="right")

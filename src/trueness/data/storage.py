@@ -33,7 +33,7 @@ from trueness.counts.bins import merge_bins
 from trueness.counts.cases import COUNTS, SQUARES, assign_clusters, columns_by_cell
 from trueness.counts.design import PLAIN
 from trueness.counts.design import WORDS as DESIGN
-from trueness.counts.expected_labels import ExpectedLabels
+from trueness.counts.expected_labels import ExpectedLabels, LabelSample
 from trueness.counts.rows import find_rows, merge_rows
 from trueness.counts.values import (
     Panel,
@@ -209,7 +209,19 @@ def _design(x: Tally | Panel) -> dict[str, Any]:
         labels = words["unlabelled"]
         text = {"map": map_to_json(labels.map), "target": labels.target}
         words["unlabelled"] = json.dumps(text)
+    if isinstance(words["unlabelled"], LabelSample):
+        words["unlabelled"] = json.dumps(_text_of_sample(words["unlabelled"]))
     return {"design": words}
+
+
+def _text_of_sample(sample: LabelSample) -> dict[str, Any]:
+    """Return how labels were drawn, as JSON."""
+    return {
+        "edges": sample.edges.tolist(),
+        "sizes": sample.sizes.tolist(),
+        "target": sample.target,
+        "map": None if sample.map is None else map_to_json(sample.map),
+    }
 
 
 def _read_design(words: Mapping[str, Any]) -> dict[str, Any]:
@@ -218,6 +230,10 @@ def _read_design(words: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(unlabelled, str) or not unlabelled.startswith("{"):
         return dict(words)
     text = json.loads(unlabelled)
+    if "edges" in text:
+        label_map = None if text["map"] is None else map_from_json(text["map"])
+        sample = LabelSample(text["edges"], text["sizes"], text["target"], label_map)
+        return {**words, "unlabelled": sample}
     labels = ExpectedLabels(map_from_json(text["map"]), text["target"])
     return {**words, "unlabelled": labels}
 

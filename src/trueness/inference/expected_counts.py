@@ -31,6 +31,11 @@ from trueness._core.numbers import number_of
 from trueness.counts.cases import kish, unlabelled_words
 from trueness.counts.expected_labels import THESE_CASES, ExpectedLabels, Reference
 from trueness.counts.values import Tally, tally_of_rows
+from trueness.inference.stratified_labels import (
+    StratifiedCounts,
+    notes_on_label_sample,
+    weigh_bands,
+)
 from trueness.inference.variance import (
     Influence,
     VarianceEstimate,
@@ -128,6 +133,13 @@ class ExpectedCounts:
         return float(self.labels.map.error_variance(score, by_log_odds))
 
 
+def count_expected(tally: Tally) -> ExpectedCounts | StratifiedCounts:
+    """Return the counts that expected labels, or labels drawn by score, stand for."""
+    if tally.design.stratified:
+        return weigh_bands(tally)
+    return expect_labels(tally)
+
+
 def expect_labels(tally: Tally) -> ExpectedCounts:
     """Return the expected numbers of positives and negatives at each score.
 
@@ -152,7 +164,7 @@ def expect_labels(tally: Tally) -> ExpectedCounts:
 
 def labelled_or_expected(tally: Tally) -> Tally:
     """Return the labelled cases; where a map expects labels, the expected counts."""
-    return expect_labels(tally).expected if tally.labels_expected else tally.labelled()
+    return count_expected(tally).expected if tally.labels_expected else tally.labelled()
 
 
 def divide_unlabelled(tally: Tally, chances: Floats) -> Tally:
@@ -189,6 +201,8 @@ def check_headline(tally: Tally) -> None:
 def notes_on_expected_labels(tally: Tally) -> list[str]:
     """Return what expected labels assume, and what they were fitted on."""
     labels = tally.design.unlabelled
+    if tally.design.stratified:
+        return notes_on_label_sample(tally)
     assert isinstance(labels, ExpectedLabels)  # noqa: S101 - its callers saw to it
     reference: Reference | None = labels.map.reference
     about = "the process that drew these cases"

@@ -152,7 +152,8 @@ class Cut(NamedTuple):
     def of(cls, tally: Tally, threshold: float) -> Cut:
         """Cut a tally. Rows on one side of the cut are one, if nothing else matters."""
         if meant_by_rows(tally):
-            return cls(apply_design(tally), tally.score >= threshold)
+            sample = apply_design(tally)
+            return cls(sample, sample.observed.score >= threshold)
         two_rows = rescored(tally, tally.score >= threshold)  # bins at their lower ends
         return cls(apply_design(two_rows), two_rows.labelled().score == 1)
 
@@ -173,6 +174,8 @@ class Cut(NamedTuple):
 
 def meant_by_rows(tally: Tally) -> bool:
     """Does the chance of a label go with the score, so that every row matters?"""
+    if tally.labels_expected:
+        return True
     return tally.design.unlabelled != "left out" and tally.n_unknown > 0
 
 

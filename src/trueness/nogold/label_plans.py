@@ -17,9 +17,10 @@ from trueness._core.progress import stop_if_requested
 from trueness._core.records import Record
 from trueness._core.solvers import smallest
 from trueness.counts.answers import of_panel
-from trueness.counts.values import Panel
+from trueness.counts.values import Panel, Tally
 from trueness.inference.intervals import wilson_interval
 from trueness.nogold.model import pattern_word
+from trueness.nogold.score_label_plans import ScoreLabelPlan, plan_by_score
 from trueness.nogold.verdict_regression import (
     draw_joint_proportions,
     mode_and_information,
@@ -164,7 +165,11 @@ class LabelNumber(Record):
 def plan_labels(
     data: Any = None,
     *,
-    half_width: float,
+    half_width: float | None = None,
+    metric: str | None = None,
+    threshold: float = 0.5,
+    labels: int | None = None,
+    assurance: float = 0.95,
     prevalence: float | None = None,
     judges: int = 1,
     sensitivity: float = 0.85,
@@ -172,12 +177,16 @@ def plan_labels(
     correlation: float = 0.0,
     cases: int = 2000,
     level: float = 0.95,
-) -> LabelNumber:
-    """Number of labels of random cases for an interval of this width.
+) -> LabelNumber | ScoreLabelPlan:
+    """Number of labels for an interval of this width (label budget, active testing).
 
-    How many labels does :func:`trueness.prevalence` need? The smallest number, to five
-    per cent, for which its interval is on average at most 2 ``half_width`` wide in
-    studies that are simulated (seed 0). More than ten expected judges are planned as
+    With ``metric``: how many cases of each band of scores should be labelled, so that
+    its interval has this half width? Labels are allocated after Neyman by the labels
+    that a map expects (``unlabelled=``), and the plan draws the cases.
+
+    Without: how many labels does :func:`trueness.prevalence` need? The smallest number,
+    to five per cent, for which its interval is on average at most 2 ``half_width`` wide
+    in studies that are simulated (seed 0). More than ten expected judges are planned as
     one verdict, their number of yes; a note says so.
 
     Parameters
@@ -187,6 +196,13 @@ def plan_labels(
         the arguments below describe the expected judges.
     half_width
         Wanted half width of the interval: 0.05 for plus or minus 5 percentage points.
+    metric, threshold
+        A metric at a threshold, such as "recall", or "auc": then ``data`` are scores
+        without labels.
+    labels
+        With ``metric``, the number of labels there will be, in place of a half width.
+    assurance
+        With ``metric``, in which proportion of samples the half width is kept.
     prevalence
         The rate that is expected.
     judges, sensitivity, specificity, correlation
@@ -203,8 +219,18 @@ def plan_labels(
     >>> plan_labels(half_width=0.05, prevalence=0.5, cases=10**6).without_judges
     381
     """
-    half_width = _checked_half_width(half_width)
     level = _options.fraction(level, "level")
+    if metric is not None or labels is not None:
+        return _plan_of_scores(
+            data,
+            metric or "recall",
+            threshold=threshold,
+            half_width=half_width,
+            labels=labels,
+            level=level,
+            assurance=assurance,
+        )
+    half_width = _checked_half_width(half_width)
 
     if data is None:
         population = _expected_population(
@@ -220,6 +246,44 @@ def plan_labels(
     rate = float(population.proportion @ population.probability)
     alone = _labels_without_judges(rate, half_width, level)
     return LabelNumber(labels, width, alone, population.notes)
+
+
+def _plan_of_scores(
+    data: Any,
+    metric: str,
+    *,
+    threshold: float,
+    half_width: float | None,
+    labels: int | None,
+    level: float,
+    assurance: float,
+) -> ScoreLabelPlan:
+    """Return the plan of labels by score for one metric."""
+    if not isinstance(data, Tally):
+        raise InputError(
+            "A plan for a metric needs the scores of one classifier without labels, "
+            f"and a map; found {type(data).__name__}.",
+            option="metric",
+        )
+    if (half_width is None) == (labels is None):
+        raise InputError(
+            "A plan for a metric needs half_width= or labels=, one of them.",
+            option="half_width",
+            example="0.05",
+        )
+    if half_width is not None:
+        half_width = _checked_half_width(half_width)
+    if labels is not None:
+        labels = _options.whole_number(labels, "labels", at_least=1)
+    return plan_by_score(
+        data,
+        metric,
+        threshold=_options.real_number(threshold, "threshold"),
+        half_width=half_width,
+        labels=labels,
+        level=level,
+        assurance=_options.fraction(assurance, "assurance"),
+    )
 
 
 def _checked_half_width(half_width: object) -> float:

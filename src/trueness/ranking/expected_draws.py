@@ -13,6 +13,7 @@ from scipy.special import expit, logit
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
+from trueness._core.checks.errors import UnsupportedDesign
 from trueness.counts.placements import group_starts
 from trueness.counts.resampling import Seed
 from trueness.counts.resampling import replicates as redraws
@@ -40,6 +41,11 @@ class ExpectedDraws:
     is_cohort = True
 
     def __init__(self, tally: Tally, replicates: int, rng: Seed) -> None:
+        if tally.design.stratified:
+            raise UnsupportedDesign(
+                "A band needs all labels, a map, or labels missing at random; labels "
+                "of cases that were drawn by score have intervals at single cuts."
+            )
         number = _options.whole_number(replicates, "replicates", at_least=100)
         few = _with_few_rows(tally)
         self.sample = apply_design(few)

@@ -1,0 +1,335 @@
+r"""Label plans by score: how many cases of each band of scores should be labelled?
+
+Bands are made by the cumulative root of the variance of an expected label (Dalenius and
+Hodges 1959), with the threshold as one more border. Of all labels, a band gets its part
+by Neyman's allocation (1934),
+
+.. math:: n_b \propto N_b S_b, \qquad
+          S_b^2 = \operatorname{mean}_b\big[g(1-g)(h_+ - h_-)^2 + (l - \bar l_b)^2\big]
+
+with the expected labels g, the influence values h of the metric and
+:math:`l = g h_+ + (1 - g) h_-`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from scipy.special import expit, logit, ndtri
+
+from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.numbers import counted, percent
+from trueness._core.records import Record, native_frame
+from trueness.counts.expected_labels import THESE_CASES, ExpectedLabels, LabelSample
+from trueness.counts.resampling import Seed
+from trueness.counts.values import Tally, tally_of_rows
+from trueness.inference.expected_counts import ExpectedCounts, expect_labels
+from trueness.inference.sample import MeasuredValue
+from trueness.metrics.algebra import Metric
+from trueness.metrics.grammar import metric as read_metric
+from trueness.metrics.intervals import metric_measure
+from trueness.ranking.areas import auc_measure
+
+# bands of the cumulative root, each cut once more at the threshold
+_BANDS = 8
+# fewer labels of a band do not show its variance
+_FEWEST_LABELS = 5
+# numbers of labels are searched in steps of some two per cent
+_STEPS = 400
+
+
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class ScoreLabelPlan(Record):
+    """How many cases of each band of scores to label, and how they are drawn.
+
+    Attributes
+    ----------
+    low, high : array
+        The range of scores of each band, the highest band first.
+    cases, labels : array
+        How many unlabelled cases it has, and how many of them to label.
+    half_width : float
+        The half width of the interval of the metric that is expected with them.
+    sample : LabelSample
+        The bands, to be stated as ``unlabelled=`` once the labels are there.
+    notes : tuple of str
+        What was assumed.
+    """
+
+    low: Floats
+    high: Floats
+    cases: Ints
+    labels: Ints
+    half_width: float
+    sample: LabelSample
+    notes: tuple[str, ...]
+
+    @property
+    def total(self) -> int:
+        """How many labels are needed in all?"""
+        return int(self.labels.sum())
+
+    def draw(self, score: Any, *, rng: Seed = 0) -> DrawnCases:
+        """Draw the cases to label: at random within each band.
+
+        ``score`` is the score of each case that has no label yet.
+        """
+        scores = np.asarray(score, np.float64)
+        # bands of the sample ascend, those of the table descend
+        band = self.sample.sizes.size - 1 - self.sample.band_of(scores)
+        generator = _options.generator(rng)
+        chosen = []
+        for number, labels in enumerate(self.labels.tolist()):
+            members = np.flatnonzero(band == number)
+            chosen.append(generator.permutation(members)[: min(labels, members.size)])
+        index = np.sort(np.concatenate(chosen)).astype(np.int64)
+        sizes = np.bincount(band, minlength=self.labels.size)
+        drawn = np.bincount(band[index], minlength=self.labels.size)
+        probability = drawn / np.maximum(sizes, 1)
+        return DrawnCases(index, band[index], probability[band[index]])
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return one row for each band."""
+        columns = {
+            "low": self.low,
+            "high": self.high,
+            "cases": self.cases,
+            "labels": self.labels,
+        }
+        return native_frame(columns, backend)
+
+    def __repr__(self) -> str:
+        """One line for each band, then what was assumed."""
+        lines = [
+            f"{counted(self.total, 'label')} for an interval of ± {self.half_width:.3f}"
+        ]
+        for low, high, cases, labels in zip(
+            self.low, self.high, self.cases, self.labels, strict=True
+        ):
+            lines.append(f"  scores {low:.4g} to {high:.4g}: {labels:,} of {cases:,}")
+        return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
+
+
+@dataclass(frozen=True)
+class DrawnCases:
+    """Cases to label: their places, their stratum, and how probable their draw was."""
+
+    index: Ints
+    stratum: Ints
+    probability: Floats
+
+
+class _Bands(NamedTuple):
+    """The band of each row, descending by score, and the sizes of the bands."""
+
+    of_row: Ints
+    sizes: Floats
+    low: Floats
+    high: Floats
+
+
+def plan_by_score(
+    tally: Tally,
+    metric: str,
+    *,
+    threshold: float,
+    half_width: float | None,
+    labels: int | None,
+    level: float,
+    assurance: float,
+) -> ScoreLabelPlan:
+    """Return how many cases of each band to label for one metric."""
+    expected = _expected_labels(tally)
+    measured = _Measured(metric, threshold)
+    bands = _make_bands(expected, threshold)
+    about_these = expected.labels.target == THESE_CASES
+
+    plans = []
+    # the map may be off as far as its error lets it: the largest plan is taken
+    for shift in _shifts_of_map(expected, assurance):
+        chances = np.asarray(expit(_log_odds(expected.chances) + shift))
+        claims = _claims(expected, chances, bands, measured)
+        plan = _Allocation(
+            bands, claims, assurance, level, include_drawing=not about_these
+        )
+        if labels is not None:
+            numbers = plan.allocate(labels)
+        else:
+            assert half_width is not None  # noqa: S101 - its caller saw to it
+            numbers = plan.smallest(half_width)
+        plans.append((int(numbers.sum()), numbers, plan.half_width(numbers)))
+    _, numbers, width = max(plans, key=lambda plan: (plan[0], plan[2]))
+
+    sample = LabelSample(
+        edges=bands.low[::-1][1:],
+        sizes=bands.sizes[::-1],
+        target=expected.labels.target,
+        map=expected.labels.map,
+    )
+    return ScoreLabelPlan(
+        low=bands.low,
+        high=bands.high,
+        cases=bands.sizes.astype(np.int64),
+        labels=numbers.astype(np.int64),
+        half_width=width,
+        sample=sample,
+        notes=(
+            f"Labels are allocated for {metric} after Neyman, by the labels that the "
+            "map expects.",
+            f"Draw the cases at random within each band; {percent(assurance)} of such "
+            "samples keep the half width if the map is right.",
+        ),
+    )
+
+
+def _expected_labels(tally: Tally) -> ExpectedCounts:
+    """Return the expected labels of a tally, or say what is needed."""
+    labels = tally.design.unlabelled
+    if not tally.labels_expected or not isinstance(labels, ExpectedLabels):
+        raise InputError(
+            "A plan by score needs cases without labels and a calibration map that "
+            "tells how probable each label is. Type unlabelled=map.",
+            option="unlabelled",
+        )
+    only_unknown = tally.without_labels() if tally.n_pos + tally.n_neg else tally
+    return expect_labels(only_unknown)
+
+
+class _Measured:
+    """A metric at a threshold, or the AUC, of expected counts."""
+
+    def __init__(self, name: str, threshold: float) -> None:
+        self.name = name
+        self.threshold = threshold
+        self.metric: Metric | None = None if name == "auc" else read_metric(name)
+
+    def __call__(self, counts: Tally) -> MeasuredValue:
+        if self.metric is None:
+            return auc_measure(counts)
+        return metric_measure(self.metric, counts.score >= self.threshold, counts)
+
+
+def _log_odds(chances: Floats) -> Floats:
+    return np.asarray(logit(np.clip(chances, 1e-12, 1 - 1e-12)))
+
+
+def _shifts_of_map(expected: ExpectedCounts, assurance: float) -> list[float]:
+    """Return how far all log odds may be off, by the error of the map."""
+    variance_of_label = expected.chances * (1 - expected.chances)
+    unknown = np.asarray(expected.observed.unknown, np.float64)
+    weights = unknown * variance_of_label
+    weights = weights / max(float(weights.sum()), 1e-300)
+    variance = expected.labels.map.error_variance(expected.observed.score, weights)
+    if not math.isfinite(variance):
+        return [0.0]
+    error = float(ndtri(assurance)) * math.sqrt(variance)
+    return [-error, 0.0, error]
+
+
+def _make_bands(expected: ExpectedCounts, threshold: float) -> _Bands:
+    """Return bands with equal parts of the cumulative root of the label variance."""
+    score = expected.observed.score
+    unknown = np.asarray(expected.observed.unknown, np.float64)
+    root = np.cumsum(unknown * np.sqrt(expected.chances * (1 - expected.chances)))
+    # Dalenius and Hodges (1959)
+    part = np.minimum((_BANDS * root / root[-1]).astype(np.int64), _BANDS - 1)
+    # the threshold is a border, too
+    band = np.unique(2 * part + (score < threshold), return_inverse=True)[1].reshape(-1)
+    starts = np.flatnonzero(np.diff(band, prepend=-1))
+    ends = np.append(starts[1:] - 1, band.size - 1)
+    return _Bands(
+        of_row=band,
+        sizes=np.bincount(band, unknown).astype(np.float64),
+        low=score[ends],
+        high=score[starts],
+    )
+
+
+class _Claims(NamedTuple):
+    """What each band claims of the labels, and what a label shows there."""
+
+    sum_of_squares: Floats  # N times the sum of squared deviations within the band
+    label_variance: Floats  # the sum of g (1 - g)
+    of_all_cases: float  # the variance if every case had a label
+
+
+def _claims(
+    expected: ExpectedCounts, chances: Floats, bands: _Bands, measured: _Measured
+) -> _Claims:
+    """Return the variance within each band that labels have to find."""
+    unknown = np.asarray(expected.observed.unknown, np.float64)
+    positives = unknown * chances
+    negatives = unknown - positives
+    columns = (negatives, positives, np.zeros(unknown.size))
+    counts = tally_of_rows(expected.observed.score, *columns, *columns)
+    influence = measured(counts).influence
+    by_positive = np.asarray(influence.by_positive)
+    by_negative = np.asarray(influence.by_negative)
+
+    mean = chances * by_positive + (1 - chances) * by_negative
+    of_label = chances * (1 - chances) * (by_positive - by_negative) ** 2
+    band_mean = np.bincount(bands.of_row, unknown * mean) / bands.sizes
+    between = (mean - band_mean[bands.of_row]) ** 2
+    within = np.bincount(bands.of_row, unknown * (of_label + between))
+    return _Claims(
+        sum_of_squares=np.asarray(bands.sizes * within),
+        label_variance=np.bincount(
+            bands.of_row, unknown * chances * (1 - chances)
+        ).astype(np.float64),
+        of_all_cases=float(positives @ by_positive**2 + negatives @ by_negative**2),
+    )
+
+
+class _Allocation:
+    """Numbers of labels of each band, and the half width that they lead to."""
+
+    def __init__(
+        self,
+        bands: _Bands,
+        claims: _Claims,
+        assurance: float,
+        level: float,
+        *,
+        include_drawing: bool,
+    ) -> None:
+        self.sizes = bands.sizes
+        self.claims = claims
+        self.quantile = float(ndtri((1 + level) / 2))
+        self.luck_quantile = float(ndtri(assurance))
+        self.fixed_variance = claims.of_all_cases if include_drawing else 0.0
+
+    def allocate(self, total: float) -> Array:
+        """Return Neyman's allocation of so many labels, a few for each band."""
+        claim = np.sqrt(self.claims.sum_of_squares)
+        part = total * claim / max(float(claim.sum()), 1e-300)
+        return np.minimum(self.sizes, np.ceil(np.maximum(_FEWEST_LABELS, part)))
+
+    def half_width(self, labels: Array) -> float:
+        """Return the half width that is kept with the assurance."""
+        parts = self.claims.sum_of_squares * (1 / labels - 1 / self.sizes)
+        variance = max(float(parts.sum()), 1e-300)
+        # a variance from few labels is itself uncertain: 1 / (n p) of its square
+        chance_of_luck = (
+            self.sizes / labels / np.maximum(self.claims.label_variance, 1e-9)
+        )
+        luck = math.sqrt(float(parts**2 @ chance_of_luck)) / variance
+        unlucky = variance * math.exp(self.luck_quantile * luck)
+        return self.quantile * math.sqrt(unlucky + self.fixed_variance)
+
+    def smallest(self, half_width: float) -> Array:
+        """Return the fewest labels that keep the half width."""
+        for total in np.geomspace(10, 2 * self.sizes.sum(), _STEPS):
+            labels = self.allocate(total)
+            if self.half_width(labels) <= half_width:
+                return labels
+        raise NotEnoughCases(
+            f"With all of {self.sizes.sum():,.0f} cases labelled the interval is still "
+            f"± {self.half_width(self.sizes):.3f}, more than {half_width:g}. Take more "
+            'cases, or ask about "these cases".'
+        )
