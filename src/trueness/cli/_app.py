@@ -124,6 +124,12 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "unknown?",
         panel=NO_TRUTH,
     ),
+    "label": CommandEntry(
+        module="label",
+        help="Which cases should be labelled next? Draws them by score, with their "
+        "strata.",
+        panel=NO_TRUTH,
+    ),
     "judge": CommandEntry(
         module="judge",
         help="What is the true pass rate if judges make errors? Reads tables and logs.",

@@ -7,12 +7,15 @@ on standard error which columns were taken that nobody named.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
+
+import numpy as np
 
 from trueness._core.checks.errors import InputError, UnsupportedDesign
 from trueness._core.checks.words import listing
 from trueness._core.records import shown
+from trueness.calibration.maps import Map, load_map
 from trueness.cli import _shell as shell
 from trueness.cli._columns import (
     FileData,
@@ -25,6 +28,7 @@ from trueness.cli._long_files import refuse_long_file
 from trueness.cli._source import WHOLE_TYPES, Source, open_source
 from trueness.counts.answers import refusal
 from trueness.counts.design import CANNOT
+from trueness.counts.expected_labels import LabelSample
 from trueness.data.cleaning import listening, tell
 from trueness.data.column_roles import (
     Guess,
@@ -84,6 +88,7 @@ def open_data(
     ``columns`` are those of the option of the rule. ``takes_range``: the prevalence
     may be a range. ``keep_order``: the rows will be written back.
     """
+    label_map = _read_label_map(unlabelled)
     with listening() as cleaned:
         source = open_source(file, ordered=keep_order, decimal=decimal)
         fixed_prevalence, prevalence_range = _read_prevalence(prevalence, takes_range)
@@ -103,18 +108,19 @@ def open_data(
                 cluster=cluster,
                 sampling=sampling,
                 prevalence=fixed_prevalence,
-                unlabelled=unlabelled,
+                unlabelled=label_map or unlabelled,
                 prevalences=prevalence_range,
                 level=level,
                 rng=seed,
             ),
             option=rule.option,
             guess=rule.guess,
-            needs_label=rule.needs_label,
+            needs_label=rule.needs_label and label_map is None,
         )
         say_what_was_taken(source, request, rule.option)
         if request.label is not None and request.positive is None:
             tell(source.as_truth(request.label))
+        request = _with_strata(source, request)
     if strict:
         refuse_cleaned(cleaned)
     tell(cleaned)
@@ -131,6 +137,30 @@ def open_data(
         )
     rows = source.only(_columns_to_read(source, request))
     return FileData(source, request, rows)
+
+
+def _read_label_map(unlabelled: str | None) -> Map | None:
+    """Return the map of expected labels, where a file of one was named."""
+    if unlabelled is None or not unlabelled.endswith(".json"):
+        return None
+    return load_map(unlabelled)
+
+
+def _with_strata(source: Source, request: Request) -> Request:
+    """Read labels that came back from ``trueness label`` as a stratified sample."""
+    drawn = {"stratum", "probability"} <= set(source.types)
+    is_plain = request.unlabelled is None and request.weight is None
+    if not (drawn and is_plain and request.label) or len(request.scores) != 1:
+        return request
+    columns = (request.scores[0], "stratum", "probability")
+    rows = source.only(columns).fetchnumpy()
+    score, stratum, probability = (np.asarray(rows[name]) for name in columns)
+    shell.say(
+        "Columns stratum and probability say how the cases were drawn: they are read "
+        "as a stratified sample."
+    )
+    sample = LabelSample.of_drawn(score, stratum, probability)
+    return replace(request, unlabelled=sample)
 
 
 def _read_prevalence(

@@ -171,7 +171,7 @@ def about(data: FileData, counted: Tally | Panel | Leaves) -> dict[str, Any]:
     cases = (x.sum().item() for x in (counted.neg, counted.pos, counted.unknown))
     design = getattr(counted, "design", PLAIN)
     told = about_cases(data.source.name, columns, counted.n, *cases)
-    return told | {"design": asdict(design), "positive": request.positive}
+    return told | {"design": json_value(design), "positive": request.positive}
 
 
 def about_cases(

@@ -66,5 +66,9 @@ def _line_to_type(question: LookedQuestion, file: str) -> str:
 
 def _table_of_questions(lines: dict[str, str]) -> Any:
     if not lines:
-        return "No question fits these columns as they are."
+        return (
+            "Without a column of labels: a map from labelled cases tells how good a "
+            "score is (trueness evaluate FILE --score COLUMN --unlabelled map.json), "
+            "and three scores or more tell something of each other (trueness nogold)."
+        )
     return table("Questions", ["question", "type"], lines.items(), most=400)

@@ -232,8 +232,8 @@ Unlabelled = Annotated[
     typer.Option(
         "--unlabelled",
         metavar="HOW",
-        help='Cases without a label are "left out", or "missing at random" given the '
-        "score.",
+        help='Cases without a label are "left out", "missing at random" given the '
+        "score, or have expected labels by a map that calibrate saved (map.json).",
         rich_help_panel=DESIGN,
     ),
 ]

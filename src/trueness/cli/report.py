@@ -13,12 +13,14 @@ from trueness._core.checks.errors import InputError
 from trueness._core.files import is_device
 from trueness._core.progress import progress
 from trueness.calibration.calibrators import CALIBRATORS
+from trueness.calibration.maps import Map
 from trueness.cli import options
 from trueness.cli._columns import (
     FileData,
     classes_of,
     count_classes,
     count_panel,
+    count_tally,
     with_verdicts,
 )
 from trueness.cli._file_data import SCORES, ColumnRule, open_data
@@ -275,6 +277,9 @@ def _count(data: FileData, score_of_class: dict[Any, str]) -> tuple[Any, Any]:
     """Count all scores together, or each class against the rest, and the groups."""
     if score_of_class:
         return count_classes(data, score_of_class), None
+    if isinstance(data.request.unlabelled, Map) and len(data.request.scores) == 1:
+        # a map is one of a single score
+        return count_tally(data, data.request.scores[0]), None
     counts = count_panel(data)
     groups = count_panel(data, by=True) if data.request.by else None
     return counts, groups
@@ -288,8 +293,8 @@ def _count_by_site(data: FileData, site: str) -> Any:
     return count_panel(replace(data, request=request, rows=rows), by=True)
 
 
-def _chart(data: FileData, counted: Panel | dict[str, Tally]) -> object:
-    if isinstance(counted, dict) or (counted.n_pos and counted.n_neg):
+def _chart(data: FileData, counted: Panel | Tally | dict[str, Tally]) -> object:
+    if isinstance(counted, (dict, Tally)) or (counted.n_pos and counted.n_neg):
         return trueness.plots.roc.figure_data(counted)
     posterior = trueness.latent_class(
         counted, rng=data.request.rng, level=data.request.level

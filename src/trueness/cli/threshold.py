@@ -188,7 +188,7 @@ def _say_what_flagged_counts(tally: Tally, request: Request) -> None:
     """Mention that a constraint on flagged cases leaves cases without a label out."""
     objectives = (request.maximize, request.minimize, *request.subject_to)
     names_flagged = any("flagged" in str(text) for text in objectives if text)
-    if tally.n_unknown and names_flagged:
+    if tally.n_unknown and names_flagged and not tally.labels_expected:
         shell.say(
             "The constraint on flagged cases counts cases with a label only; "
             f"{counted(tally.n_unknown, 'case has', 'cases have')} none."

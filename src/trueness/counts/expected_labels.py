@@ -122,6 +122,19 @@ class ExpectedLabels(Record):
         """Check the target."""
         _options.choice(self.target, TARGETS, "target")
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the labels are expected from; the map has a file of its own."""
+        content: dict[str, Any] = {
+            "map": type(self.map).__name__,
+            "target": self.target,
+        }
+        reference: Reference | None = self.map.reference
+        if reference is not None:
+            content["fitted"] = reference.date
+            content["reference_positives"] = reference.positives
+            content["reference_negatives"] = reference.negatives
+        return content
+
 
 @final
 @dataclass(frozen=True, repr=False, eq=False)

@@ -304,6 +304,8 @@ def no_share(t: Panel | Tally) -> bool:
 
 def cases_note(x: Panel | Tally) -> Note:
     """Say how many cases there are, and of which kind."""
+    if x.design.stratified:
+        return note("drawn by score", n=x.n_pos + x.n_neg)
     if x.labels_expected:
         return note("expected", n=x.n, labelled=number_of(x.n_pos + x.n_neg))
     if not x.n_pos + x.n_neg:

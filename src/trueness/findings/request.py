@@ -72,7 +72,7 @@ class Request:
     cluster: str | None = None
     sampling: str | None = None
     prevalence: float | None = None
-    unlabelled: str | None = None
+    unlabelled: Any = None
 
     # which threshold
     maximize: Goal = None

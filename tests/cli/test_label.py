@@ -1,0 +1,87 @@
+"""A shell without labels: a map of expected labels, and cases to label next."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import trueness
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("label")
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(3000)
+    p = 1 / (1 + np.exp(1.5 - 2 * x))
+    y = (rng.random(3000) < p).astype(int)
+    trueness.calibrate(y[:1000], p[:1000], method="pooled-bins").save(path / "map.json")
+    with open(path / "today.csv", "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["case", "p"])
+        writer.writerows((f"c{k}", value) for k, value in enumerate(p[1000:]))
+    return path
+
+
+def answer(run, *words):
+    return json.loads(run(*words, "--json", "--quiet"))
+
+
+@pytest.fixture
+def run(folder, monkeypatch):
+    from typer.testing import CliRunner
+
+    from trueness.cli._app import app
+
+    monkeypatch.chdir(folder)
+
+    def call(*words):
+        result = CliRunner().invoke(app, [*words])
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    return call
+
+
+def test_shell_and_python_give_the_same_auc(run, folder):
+    found = answer(
+        run, "evaluate", "today.csv", "--score", "p", "--unlabelled", "map.json"
+    )
+
+    with open(folder / "today.csv", encoding="utf-8") as file:
+        p = [float(row["p"]) for row in csv.DictReader(file)]
+    label_map = trueness.load_map(folder / "map.json")
+    area = trueness.auc(None, p, unlabelled=label_map)
+    text = json.dumps(found)
+    assert repr(area.value)[:12] in text
+    assert found["design"]["unlabelled"]["map"] == "PooledBins"
+
+
+def test_cases_to_label_are_written_with_their_strata(run, folder):
+    run(
+        *("label", "today.csv", "--score", "p", "--unlabelled", "map.json"),
+        *("--next", "200", "-o", "to_label.csv"),
+    )
+
+    with open(folder / "to_label.csv", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert 200 <= len(rows) < 260
+    assert {"case", "p", "stratum", "probability"} == set(rows[0])
+
+
+def test_a_report_is_written(run, folder):
+    run(
+        "report",
+        "today.csv",
+        "--score",
+        "p",
+        "--unlabelled",
+        "map.json",
+        "-o",
+        "r.html",
+    )
+
+    assert "expected labels" in (folder / "r.html").read_text(encoding="utf-8")
