@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import trueness
+from shell import answer, run
+
+SCORES = ("--score", "p", "--unlabelled", "map.json")
 
 
 @pytest.fixture(scope="module")
@@ -26,30 +29,13 @@ def folder(tmp_path_factory):
     return path
 
 
-def answer(run, *words):
-    return json.loads(run(*words, "--json", "--quiet"))
-
-
-@pytest.fixture
-def run(folder, monkeypatch):
-    from typer.testing import CliRunner
-
-    from trueness.cli._app import app
-
+@pytest.fixture(autouse=True)
+def in_folder(folder, monkeypatch):
     monkeypatch.chdir(folder)
 
-    def call(*words):
-        result = CliRunner().invoke(app, [*words])
-        assert result.exit_code == 0, result.output
-        return result.stdout
 
-    return call
-
-
-def test_shell_and_python_give_the_same_auc(run, folder):
-    found = answer(
-        run, "evaluate", "today.csv", "--score", "p", "--unlabelled", "map.json"
-    )
+def test_shell_and_python_give_the_same_auc(folder):
+    found = answer("evaluate", "today.csv", *SCORES)
 
     with open(folder / "today.csv", encoding="utf-8") as file:
         p = [float(row["p"]) for row in csv.DictReader(file)]
@@ -60,11 +46,9 @@ def test_shell_and_python_give_the_same_auc(run, folder):
     assert found["design"]["unlabelled"]["map"] == "PooledBins"
 
 
-def test_cases_to_label_are_written_with_their_strata(run, folder):
-    run(
-        *("label", "today.csv", "--score", "p", "--unlabelled", "map.json"),
-        *("--next", "200", "-o", "to_label.csv"),
-    )
+def test_cases_to_label_are_written_with_their_strata(folder):
+    result = run("label", "today.csv", *SCORES, "--next", "200", "-o", "to_label.csv")
+    assert result.exit_code == 0, result.output
 
     with open(folder / "to_label.csv", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -72,7 +56,7 @@ def test_cases_to_label_are_written_with_their_strata(run, folder):
     assert {"case", "p", "stratum", "probability"} == set(rows[0])
 
 
-def test_a_report_is_written(run, folder):
+def test_a_report_is_written(folder):
     run(
         "report",
         "today.csv",

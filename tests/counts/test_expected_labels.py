@@ -27,7 +27,7 @@ def test_reference_cases_stand_for_the_default_map():
 
 def test_counts_of_the_same_map_can_be_added():
     assert (EXPECTED + EXPECTED).n_unknown == 200
-    with pytest.raises(InputError, match="came in the same way"):
+    with pytest.raises(InputError, match="can be added when"):
         EXPECTED + TODAY.with_design(unlabelled="missing at random")
 
 
@@ -65,10 +65,10 @@ def test_groups_have_a_map_each():
 @pytest.mark.parametrize(
     ("design", "reason"),
     [
-        ({"unlabelled": lambda s: s}, "cannot be known"),
+        ({"unlabelled": lambda s: s}, "found a function"),
         ({"unlabelled": "calibrated"}, "unlabelled must be"),
-        ({"unlabelled": MAP, "prevalence": 0.1}, "prevalence="),
-        ({"unlabelled": MAP, "sampling": "case-control"}, "case-control"),
+        ({"unlabelled": MAP, "prevalence": 0.1}, "another prevalence"),
+        ({"unlabelled": MAP, "sampling": "case-control"}, "drawn by their label"),
     ],
 )
 def test_a_design_that_contradicts_the_map_is_refused(design, reason):
