@@ -12,7 +12,7 @@ def chart():
     by_b = {f"b = {b:g}": binormal(1, b) for b in (0, 1, 2, 3)}
     by_alpha = {f"alpha = {a:g}": binormal(a, 0.8) for a in (0.5, 1, 1.5, 2)}
     with plt.style.context("trueness.plots.theme"):
-        _, axes = plt.subplots(1, 3, figsize=(7.2, 2.6), layout="constrained")
+        _, axes = plt.subplots(1, 3, figsize=(7.2, 3.6), layout="constrained")
         plots.roc(by_b, ax=axes[0], title="alpha = 1")
         plots.roc(by_alpha, ax=axes[1], title="b = 0.8")
         plots.precision_recall(

@@ -59,6 +59,7 @@ DASHES = ("--", ":", "-.")
 AROUND_A_LINE, BY_ITSELF = 0.18, 0.4  # how opaque areas are
 MOST_IN_LEGEND = 4  # entries inside the axes; more stand below them
 LONGEST_IN_LEGEND = 34
+TICKS_AND_TITLE, TURNED_TICKS = 30, 52  # points below the axes
 FEW_POINTS = 20  # more are drawn small
 SHORT_NAME = 16
 DIRECT_NAMES = 8
@@ -340,9 +341,25 @@ def _set_axis(ax: Axes, side: str, axis: Axis) -> None:
 
 def _draw_legend(ax: Axes, figure: Curves, entries: int) -> None:
     if _entries_below(figure):
-        ax.legend(loc="upper left", bbox_to_anchor=(-0.02, -0.17), frameon=False)
+        _legend_below(ax, handlelength=2.2)
         return
     ax.legend(loc="lower right" if _is_roc(figure) else "best")
+
+
+def _legend_below(ax: Axes, *, handlelength: float) -> None:
+    """Put the legend below the title of the horizontal axis, however high the axes."""
+    transforms = required("matplotlib.transforms", "plots")
+    turned = any(label.get_rotation() for label in ax.get_xticklabels())
+    gap = TURNED_TICKS if turned else TICKS_AND_TITLE
+    below = transforms.offset_copy(ax.transAxes, ax.figure, y=-gap, units="points")
+    ax.legend(
+        loc="upper left",
+        bbox_to_anchor=(0, 0),
+        bbox_transform=below,
+        borderaxespad=0,
+        frameon=False,
+        handlelength=handlelength,
+    )
 
 
 def _entries_below(figure: Curves) -> int:
@@ -397,12 +414,7 @@ def _draw_crosses(ax: Axes, figure: Crosses) -> None:
     _set_axis(ax, "y", figure.y)
     _name_points(ax, labels)
     if not direct:
-        ax.legend(
-            loc="upper left",
-            bbox_to_anchor=(-0.02, -0.17),
-            frameon=False,
-            handlelength=1,
-        )
+        _legend_below(ax, handlelength=1)
 
 
 def _name_points(ax: Axes, labels: Sequence[tuple[float, float, str]]) -> None:
