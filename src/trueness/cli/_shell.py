@@ -66,6 +66,10 @@ _OPTIONS: ContextVar[frozenset[str]] = ContextVar("options", default=frozenset()
 DRAWN_BY_MATPLOTLIB = (".png", ".pdf")
 FIGURES = (".svg", ".html", *DRAWN_BY_MATPLOTLIB)
 ROWS = (".parquet", ".csv")
+OUT_OF_MEMORY = (
+    "This needs more memory than there is, or than is allowed. Name fewer columns, or "
+    "take fewer rows."
+)
 GAP = 2  # characters between the columns of a table
 
 
@@ -293,6 +297,9 @@ def ending(debug: bool, quiet: bool, options: Iterable[str]) -> Iterator[None]:
             raise
         raise typer.Exit(_end(err)) from None
     except (Exception, Stopped) as err:
+        if not debug and _is_out_of_memory(err):
+            _print(sys.stderr, f"Error: {OUT_OF_MEMORY}")
+            raise typer.Exit(2) from None
         if debug or not _signals.was_asked_to_end(err):
             raise
         raise typer.Exit(_end(KeyboardInterrupt())) from None
@@ -317,6 +324,12 @@ def error_text(err: BaseException) -> str:
         return str(err)
     advice = shell_advice(err, options=_OPTIONS.get() or None, names=FLAGS)
     return f"{err.message} {advice}".strip()
+
+
+def _is_out_of_memory(err: BaseException) -> bool:
+    """Is there too little memory, of the machine or of the engine?"""
+    # by name: DuckDB need not have been loaded
+    return isinstance(err, MemoryError) or type(err).__name__ == "OutOfMemoryException"
 
 
 def _end(err: BaseException) -> int:

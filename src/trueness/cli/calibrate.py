@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_text
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,7 +21,10 @@ from trueness.cli._file_data import ONE_SCORE, open_data
 from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.cli.apply import write_scored_rows
 from trueness.counts.values import Tally
-from trueness.findings.what_scores_mean import what_a_map_changes
+from trueness.findings.what_scores_mean import (
+    calibration_as_it_is,
+    what_a_map_changes,
+)
 
 
 def calibrate_command(
@@ -41,6 +45,7 @@ def calibrate_command(
             help="Folds of the cross-fitting, which checks the map on new cases.",
         ),
     ] = 5,
+    margin: options.Margin = None,
     output: options.RowsFile = None,
     column: options.NewColumn = None,
     save: options.SaveFile = None,
@@ -92,6 +97,7 @@ def calibrate_command(
     whole_number(folds, "--folds", at_least=2)
     shell.check_rows(output, data.source, new_column)
     with naming_rows_without_score(data):
+        data = replace(data, request=replace(data.request, margin=margin))
         return _calibrate(data, method, folds, output, new_column, save)
 
 
@@ -124,6 +130,8 @@ def _calibrate(
     shell.save_fitted(fitted, save, score)
     if output is not None:
         write_scored_rows(data.source, fitted, [score], new_column, output)
+    if data.request.margin is not None:
+        findings.append(calibration_as_it_is({score: tally}, data.request))
     return shell.answered(
         *findings,
         about=shell.about(data, tally),

@@ -29,6 +29,7 @@ from trueness.data.engines import quoted
 from trueness.data.multiclass import multiclass_auc
 from trueness.findings.how_good import how_good
 from trueness.findings.subject import subject
+from trueness.findings.what_scores_mean import calibration_as_it_is
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.intervals import METHODS, WILSON_METHOD
 
@@ -55,6 +56,7 @@ def evaluate_command(
             "--at", metavar="SCORE", help="Threshold in use: also every metric there."
         ),
     ] = None,
+    margin: options.Margin = None,
     tp: Annotated[int | None, _cell("tp", "true positives")] = None,
     fp: Annotated[int | None, _cell("fp", "false positives")] = None,
     fn: Annotated[int | None, _cell("fn", "false negatives")] = None,
@@ -127,7 +129,7 @@ def evaluate_command(
         seed=seed,
     )
     with naming_rows_without_score(data):
-        return _evaluate(data, threshold=at, method=method)
+        return _evaluate(data, threshold=at, margin=margin, method=method)
 
 
 def _evaluate_table(
@@ -155,7 +157,13 @@ def _evaluate_table(
     return answered(finding, about={"table": cells})
 
 
-def _evaluate(data: FileData, *, threshold: float | None, method: str) -> CommandAnswer:
+def _evaluate(
+    data: FileData,
+    *,
+    threshold: float | None,
+    margin: float | None,
+    method: str,
+) -> CommandAnswer:
     """Evaluate each score, or each class against the rest."""
     score_of_class = classes_of(data)
     groups: dict[str, dict[str, Tally]] = {}
@@ -166,11 +174,18 @@ def _evaluate(data: FileData, *, threshold: float | None, method: str) -> Comman
             tallies = {s: count_tally(data, s) for s in data.request.scores}
             groups = _count_groups(data)
 
-    request = replace(data.request, at=threshold, classes=bool(score_of_class))
+    request = replace(
+        data.request, at=threshold, margin=margin, classes=bool(score_of_class)
+    )
     classifiers = subject(tallies, request, groups=groups or None)
     curves = _curves_of_groups(groups) or tallies
+    findings = [
+        how_good(classifiers, _auc_of_all_classes(data, score_of_class), method=method)
+    ]
+    if margin is not None:
+        findings.append(calibration_as_it_is(tallies, request))
     return answered(
-        how_good(classifiers, _auc_of_all_classes(data, score_of_class), method=method),
+        *findings,
         about=about(data, next(iter(tallies.values()))),
         chart=lambda: trueness.plots.roc.figure_data(curves),
     )

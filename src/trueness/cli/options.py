@@ -257,6 +257,14 @@ Seed = Annotated[
     int,
     typer.Option("--seed", metavar="NUMBER", help="Seed of the random numbers."),
 ]
+Margin = Annotated[
+    float | None,
+    number(
+        "--margin",
+        help="Also say whether scores are calibrated: probabilities with a mean error "
+        "of at most this.",
+    ),
+]
 Maximize = Annotated[
     str | None,
     typer.Option(

@@ -74,6 +74,14 @@ def report_command(
             help="Threshold in use, or a rule that --save of threshold has written.",
         ),
     ] = None,
+    margin: Annotated[
+        float | None,
+        options.number(
+            "--margin",
+            help="Mean error up to which scores count as calibrated (0.05 by default, "
+            "less for rare classes).",
+        ),
+    ] = None,
     calibrate: Annotated[
         str,
         typer.Option(
@@ -202,6 +210,7 @@ def report_command(
                 subject_to=tuple(subject_to or ()),
                 cost=cost,
                 at=read_rule(at),
+                margin=margin,
                 calibrator=calibrate,
                 half_width=half_width,
                 classifier=classifier,

@@ -85,6 +85,7 @@ class Request:
     guarantee: float | None = None
 
     # what else is worked out
+    margin: float | None = None  # mean error up to which scores count as calibrated
     calibrator: str = ""
     half_width: float | None = None
     classifier: str = ""  # that calibrator and half_width are about; else the best one
@@ -224,7 +225,7 @@ class Request:
     @property
     def precision_key(self) -> tuple[Hashable, ...]:
         """What intervals and bands depend on."""
-        return self.level, str(self.rng), self.replicates
+        return self.level, str(self.rng), self.replicates, self.margin
 
     @property
     def threshold_key(self) -> tuple[Hashable, ...]:

@@ -11,7 +11,11 @@ from typing import Any, final
 import numpy as np
 
 from trueness._core.arrays import Array
-from trueness._core.checks.errors import NotEnoughCases, UnsupportedDesign
+from trueness._core.checks.errors import (
+    InputError,
+    NotEnoughCases,
+    UnsupportedDesign,
+)
 from trueness._core.numbers import p_is
 from trueness.calibration.explained import nagelkerke_r2
 from trueness.calibration.gain import (
@@ -43,6 +47,7 @@ from trueness.findings.records import (
     in_groups,
     table,
 )
+from trueness.findings.request import Request
 from trueness.findings.subject import Model, Subject, could_be_probabilities, possible
 
 FEW = 20  # replicates where no band is drawn
@@ -80,7 +85,9 @@ def meanings(s: Subject) -> list[Meaning | None]:
             ),
             brier=brier(model.tally, level=request.level),
             log_loss=log_loss(model.tally, level=request.level),
-            verdict=calibration_verdict(model.tally, level=request.level),
+            verdict=calibration_verdict(
+                model.tally, margin=request.margin, level=request.level
+            ),
         )
 
     return [
@@ -122,6 +129,35 @@ def what_scores_mean(s: Subject) -> Finding | None:
         tables=_tables(s.tallies, measured),
         figures=tuple(_figure(s, meaning_of[s.best.name], measured)),
     )
+
+
+def calibration_as_it_is(tallies: Mapping[str, Tally], request: Request) -> Finding:
+    """Verdict on the calibration of scores as they are, within a margin.
+
+    Scores outside 0 to 1 have none, nor have cases that are too few.
+    """
+    verdicts: dict[str, CalibrationVerdict] = {}
+    for name, tally in tallies.items():
+        if not could_be_probabilities(tally):
+            continue
+        verdict = possible(
+            partial(
+                calibration_verdict, tally, margin=request.margin, level=request.level
+            )
+        )
+        if verdict is not None:
+            verdicts[name] = verdict
+    if request.margin is not None and not verdicts:
+        raise InputError(
+            "A margin is for scores between 0 and 1, with enough cases; found none.",
+            option="margin",
+        )
+    sentences = [
+        f"{name}: {sentence}" if len(tallies) > 1 else sentence
+        for name, verdict in verdicts.items()
+        for sentence in verdict.sentences
+    ]
+    return finding("calibration", {"calibration": verdicts}, answer=said(sentences))
 
 
 def _verdict_notes(measured: Mapping[str, Meaning]) -> list[Note]:

@@ -73,6 +73,7 @@ def html(
     rng: Seed = 0,
     at: float | None = None,
     prevalences: Prevalences = None,
+    margin: float | None = None,
     calibrator: str = "",
     half_width: float | None = None,
     classifier: str = "",
@@ -91,6 +92,7 @@ def html(
         rng=rng,
         at=at,
         prevalences=prevalences,
+        margin=margin,
         calibrator=calibrator,
         half_width=half_width,
         classifier=classifier,
@@ -121,6 +123,7 @@ def report(
     rng: Seed = 0,
     at: float | None = None,
     prevalences: Prevalences = None,
+    margin: float | None = None,
     calibrator: str = "",
     half_width: float | None = None,
     classifier: str = "",
@@ -163,6 +166,9 @@ def report(
     prevalences
         A range, or an estimate, of the share of positives where the classifier will be
         used: adds a section on the best threshold there.
+    margin
+        Mean error up to which scores count as calibrated, as in
+        :func:`trueness.calibration_verdict`.
     calibrator
         A name from ``trueness.CALIBRATORS``: adds what this calibration would change.
     half_width
@@ -184,6 +190,7 @@ def report(
         rng=rng,
         at=at,
         prevalences=prevalences,
+        margin=margin,
         calibrator=calibrator,
         half_width=half_width,
         classifier=classifier,

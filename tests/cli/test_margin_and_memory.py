@@ -1,0 +1,78 @@
+"""A verdict on calibration within a margin, and what is said without memory."""
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+
+import trueness
+from shell import answer, run
+from trueness.cli import evaluate
+
+
+@pytest.fixture
+def scored_file(tmp_path):
+    rng = np.random.default_rng(0)
+    probability = rng.beta(2, 2, size=600).round(3)
+    label = (rng.random(600) < probability).astype(int)
+    path = tmp_path / "scored.csv"
+    frame = pd.DataFrame({"y": label, "p": probability, "wide": probability * 3})
+    frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("command", ["evaluate", "calibrate"])
+def test_the_verdict_is_that_of_python(command, scored_file):
+    columns = {"label": "y", "score": "p"}
+    expected = trueness.calibration_verdict(
+        pd.read_csv(scored_file), margin=0.1, **columns
+    )
+
+    result = answer(command, scored_file, "-l", "y", "-s", "p", "--margin", "10%")
+
+    verdict = result["result"]["calibration"]["p"]
+    assert verdict["code"] == expected.code
+    assert verdict["margin"] == 0.1
+    assert verdict["bound"] == pytest.approx(expected.bound)
+    assert set(expected.sentences) <= set(result["sentences"])
+
+
+@pytest.mark.parametrize("command", ["evaluate", "calibrate"])
+def test_without_a_margin_there_is_no_verdict(command, scored_file):
+    result = answer(command, scored_file, "-l", "y", "-s", "p")
+
+    assert "calibration" not in result["result"]
+
+
+def test_scores_outside_0_to_1_have_no_margin(scored_file):
+    result = run("evaluate", scored_file, "-l", "y", "-s", "wide", "--margin", "0.1")
+
+    assert result.exit_code == 2
+    assert "A margin is for scores between 0 and 1" in result.stderr
+
+
+def test_a_report_takes_the_margin(scored_file, tmp_path):
+    columns = ("report", scored_file, "-l", "y", "-s", "p")
+    strict, lenient = tmp_path / "strict.html", tmp_path / "lenient.html"
+
+    run(*columns, "--margin", "0.001", "-o", strict)
+    run(*columns, "--margin", "0.2", "-o", lenient)
+
+    assert "there are too few cases to be sure" in strict.read_text()
+    assert "there are too few cases to be sure" not in lenient.read_text()
+
+
+@pytest.mark.parametrize(
+    "error", [duckdb.OutOfMemoryException("Out of Memory Error: no"), MemoryError()]
+)
+def test_too_little_memory_is_said_in_a_sentence(error, scored_file, monkeypatch):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(evaluate, "count_tally", fail)
+
+    result = run("evaluate", scored_file, "-l", "y", "-s", "p")
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: This needs more memory than")
+    assert "Out of Memory Error" not in result.stderr
