@@ -40,7 +40,7 @@ from trueness.findings import trust
 from trueness.findings import without_labels as nogold
 from trueness.findings.page import QUESTIONS, answers, facts_of, page_about, tiles
 from trueness.findings.records import Finding, Page
-from trueness.findings.request import REPLICATES, Request
+from trueness.findings.request import REPLICATES, Request, without_column_names
 from trueness.findings.subject import (
     Model,
     Subject,
@@ -174,7 +174,7 @@ def meant(counted: Counted, prevalence: float | None) -> Counted:
 def request_of(counted: Counted, asked: Asked, quick: bool = False) -> Request:
     """Return what is asked of the counts, checked as the report checks it."""
     request = replace(
-        asked.request,
+        without_column_names(asked.request),
         half_width=asked.half_width or _half_width(counted),
         classifier=asked.classifier if asked.classifier in asked.columns else "",
         replicates=0 if quick else REPLICATES,

@@ -46,7 +46,7 @@ from trueness.findings.how_good import (
 from trueness.findings.next_site import at_the_next_site
 from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import Finding, Lane, Page, Tile
-from trueness.findings.request import Request
+from trueness.findings.request import Request, without_column_names
 from trueness.inference.estimates import interval_notes
 from trueness.inference.sample import check_prevalence_known
 from trueness.inference.verification import unlabelled_notes, without_unlabelled_warning
@@ -119,7 +119,9 @@ def page_about(
         of_tests = Request(level=request.level, rng=request.rng)
         tests = subjects.subject(data, of_tests, groups=groups, sites=sites)
         return page_about_tests(tests, title=title, facts=facts)
-    s = subjects.subject(data, request, groups=groups, sites=sites)
+    s = subjects.subject(
+        data, without_column_names(request), groups=groups, sites=sites
+    )
     findings = {
         key: finding
         for key, ask in steps(QUESTIONS.items(), "Sections", len(QUESTIONS))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
 
@@ -232,6 +232,14 @@ class Request:
         """What the chosen threshold depends on."""
         constraints = tuple(map(repr, self.constraints))
         return repr(self.objective), self.minimizes, constraints, self.at
+
+
+def without_column_names(request: Request) -> Request:
+    """Forget what groups and clusters are called.
+
+    ``trueness.report`` takes counts, which do not know it; one report for all faces.
+    """
+    return replace(request, by=None, cluster=None)
 
 
 def as_constraints(
