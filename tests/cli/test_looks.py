@@ -102,7 +102,7 @@ def test_folders_spreadsheets_encodings_and_names_of_files(tmp_path, monkeypatch
     for name in ("folder", "folder/*.parquet"):
         assert "4 cases" in run("evaluate", name).stdout
     Path("book.xlsx").write_bytes(b"PK")
-    assert "book.xlsx is a spreadsheet" in said(run("evaluate", "book.xlsx"))
+    assert "book.xlsx is no spreadsheet" in said(run("evaluate", "book.xlsx"))
     Path("latin.csv").write_bytes("y,p,o\n1,0.5,Köln\n0,0.2,x\n".encode("latin-1"))
     assert "was read as Latin-1" in run("evaluate", "latin.csv").stdout
     streamed = run("evaluate", "-", text=Path("latin.csv").read_bytes())

@@ -34,7 +34,7 @@ from trueness.cli.judge import (
     in_log,
     repeats_in_log,
 )
-from trueness.cli.leaves import NODE_NAMES, guess_node
+from trueness.cli.leaves import guess_node
 from trueness.data.column_roles import (
     COUNT_NAMES,
     LABEL_NAMES,
@@ -43,6 +43,7 @@ from trueness.data.column_roles import (
     several_scores,
 )
 from trueness.data.engines import quoted
+from trueness.data.first_look import NODE_NAMES
 from trueness.data.verdict_logs import ITEM, SYSTEM
 from trueness.ensembles.combiners import COMBINERS
 from trueness.findings.request import Request

@@ -19,11 +19,10 @@ from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.cli._source import groups_of, known
 from trueness.data.column_roles import DataTable, not_found
 from trueness.data.engines import quoted
+from trueness.data.first_look import NODE_NAMES
 from trueness.findings.trust import which_leaves
 from trueness.trees.leaf_reports import LeafReport
 from trueness.trees.leaves import Leaves
-
-NODE_NAMES = ("leaf", "node", "segment")
 
 
 def guess_node(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:

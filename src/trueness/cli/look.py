@@ -7,9 +7,10 @@ from typing import Any
 
 from trueness.cli import options
 from trueness.cli._shell import CommandAnswer
-from trueness.cli._source import open_source
+from trueness.cli._source import is_local, open_source
 from trueness.data.first_look import LookedQuestion
 from trueness.data.first_look import look as look_at
+from trueness.data.verdict_logs import is_log
 from trueness.findings.records import table
 
 # what the option for the scores is called, where it is not --score
@@ -29,7 +30,10 @@ def look_command(
     Example:
     trueness look sample:west_nile
     """
-    content = look_at(open_source(file, ordered=True, decimal=decimal).rows)
+    if is_local(file) and is_log(file):
+        content = look_at(file)
+    else:
+        content = look_at(open_source(file, ordered=True, decimal=decimal).rows)
     columns = table(
         "Columns",
         ["column", "holds", "values", "missing", "could be"],
@@ -39,7 +43,9 @@ def look_command(
         ],
     )
     remarks = [f"{c.name}: {' '.join(c.remarks)}" for c in content.columns if c.remarks]
-    lines = {q.question: _line_to_type(q, file) for q in content.questions}
+    # what only Python answers has no command
+    asked = [q for q in content.questions if q.command]
+    lines = {q.question: _line_to_type(q, file) for q in asked}
     return CommandAnswer(
         result={
             "rows": content.rows,

@@ -28,6 +28,10 @@ from trueness.data.column_roles import (
     LABEL_NAMES,
     SCORE_NAMES,
     WEIGHT_NAMES,
+    FoundColumns,
+    FrameTable,
+    find_columns,
+    several_scores,
 )
 from trueness.data.storage import are_counts, count_columns_of
 
@@ -38,6 +42,7 @@ _JUDGE_WORDS = ("judge", "rater", "annotator", "reader", "reviewer", "grader", "
                 "system")  # fmt: skip
 MOST_ROWS = 100_000  # that are looked at
 MOST_GROUPS = 50
+NODE_NAMES = ("leaf", "node", "segment")  # of the leaves of a tree
 
 
 @final
@@ -142,8 +147,12 @@ def look(data: object) -> Look:
     (['sick'], ['risk'])
     """
     if isinstance(data, (str, os.PathLike)):
-        from trueness.data.files import scan  # DuckDB is loaded when a file is opened
+        # DuckDB is loaded when a file is opened
+        from trueness.data.files import scan
+        from trueness.data.verdict_logs import is_log
 
+        if is_log(os.fsdecode(data)):
+            return Look(0, (), (LookedQuestion(*_OF_A_LOG, {}),))
         data = scan(data)
     table, _ = engines.with_text_names(data, {})
     unread = engines.unread_columns(table)
@@ -159,7 +168,52 @@ def look(data: object) -> Look:
         looked = tuple(_counted(c, held) for c in looked)
         asked = tuple(LookedQuestion(*words, {}) for words in _ONE_SCORE)
         return Look(rows, looked, asked)
-    return Look(rows, looked, _questions(looked, rows))
+    found = _found_columns(columns)
+    special = _questions_of_leaves(looked) or _questions_of_tests(looked, rows, found)
+    return Look(rows, looked, special or _questions(looked, rows, found))
+
+
+def _found_columns(columns: Mapping[str, Array]) -> FoundColumns | None:
+    """Find label and scores as the analyses do; None where there is doubt."""
+    try:
+        return find_columns(
+            FrameTable(columns), label=None, scores=(), guess=several_scores
+        )
+    except InputError:
+        return None
+
+
+def _questions_of_tests(
+    looked: Sequence[LookedColumn], rows: int, found: FoundColumns | None
+) -> tuple[LookedQuestion, ...]:
+    """What can be asked of tests of which the truth is in the file?"""
+    if found is None:
+        return ()
+    by_name = {column.name: column for column in looked}
+    label = by_name[str(found.label)]
+    verdicts = [by_name[name] for name in found.scores]
+    tests = all("label" in v.could_be or "judge" in v.could_be for v in verdicts)
+    attempts = any("item" in column.could_be for column in looked)
+    if not tests or attempts or 2 * label.missing > rows:
+        return ()
+    columns = {"label": label.name, "scores": list(found.scores)}
+    questions = [("How good is each test?", "evaluate", "evaluate", columns)]
+    if len(verdicts) > 1:
+        questions.append(("Which test is better?", "compare", "compare", columns))
+    return tuple(LookedQuestion(*question) for question in questions)
+
+
+def _questions_of_leaves(looked: Sequence[LookedColumn]) -> tuple[LookedQuestion, ...]:
+    """What can be asked of the leaves of a tree, and the labels of their cases?"""
+    nodes = [c.name for c in looked if c.name.lower() in NODE_NAMES]
+    labels = [c.name for c in looked if c.could_be[:1] == ("label",)]
+    scores = [c.name for c in looked if c.could_be[:1] == ("score",)]
+    counts = [c.name for c in looked if c.could_be[:1] == ("count",)]
+    if len(nodes) != 1 or len(labels) != 1 or scores:
+        return ()
+    columns = {"node": nodes[0], "label": labels[0]}
+    columns |= dict(zip(["count"], counts, strict=False))
+    return (LookedQuestion("Can this leaf be trusted?", "leaves", "leaves", columns),)
 
 
 def _counted(c: LookedColumn, held: Mapping[str, Array]) -> LookedColumn:
@@ -276,28 +330,52 @@ def _could_be(
 
 
 _ONE_SCORE = (
-    ("How good is the score?", "auc", "evaluate"),
+    ("How good is the score?", "evaluate", "evaluate"),
     ("Where should the threshold be?", "best_threshold", "threshold"),
     ("What does a score mean as a probability?", "calibrate", "calibrate"),
 )
 
 
-def _questions(looked: Sequence[LookedColumn], rows: int) -> tuple[LookedQuestion, ...]:
+def _questions_of_readers(
+    looked: Sequence[LookedColumn],
+    labels: Sequence[str],
+    scores: Sequence[str],
+    items: Sequence[str],
+) -> tuple[LookedQuestion, ...]:
+    """What can be asked of a study of readers?"""
+    numbers = [c.name for c in looked if c.kind.endswith("numbers")]
+    other = {*_STUDY, *labels, *items}
+    rated = [n for n in (*scores, *numbers) if n not in other][:1]
+    study = "Do readers do better with one treatment?", "reader_study", "readers"
+    return tuple(
+        LookedQuestion(*study, {"label": labels[0], "score": n}) for n in rated
+    )
+
+
+def _by_likeliest_role(
+    looked: Sequence[LookedColumn],
+) -> dict[str, list[LookedColumn]]:
+    """Put the columns together by what each is likeliest to be."""
+    by_role: dict[str, list[LookedColumn]] = {}
+    for column in looked:
+        if column.could_be:
+            by_role.setdefault(column.could_be[0], []).append(column)
+    return by_role
+
+
+def _questions(
+    looked: Sequence[LookedColumn], rows: int, columns: FoundColumns | None
+) -> tuple[LookedQuestion, ...]:
     """What can be asked of these columns?"""
-    first: dict[str, list[LookedColumn]] = {}
-    for c in looked:
-        if c.could_be:
-            first.setdefault(c.could_be[0], []).append(c)
+    first = _by_likeliest_role(looked)
     names = {role: [c.name for c in found] for role, found in first.items()}
     labels, scores = names.get("label", []), names.get("score", [])
     if labels and {*_STUDY} <= {c.name for c in looked}:
-        numbers = [c.name for c in looked if c.kind.endswith("numbers")]
-        other = {*_STUDY, *labels, *names.get("item", [])}
-        rated = [n for n in (*scores, *numbers) if n not in other][:1]
-        study = "Do readers do better with one treatment?", "reader_study", "readers"
-        return tuple(
-            LookedQuestion(*study, {"label": labels[0], "score": n}) for n in rated
-        )
+        return _questions_of_readers(looked, labels, scores, names.get("item", []))
+    binary = {c.name for c in looked if "label" in c.could_be}
+    if columns is not None and not {*columns.scores} <= binary:
+        # those that the analyses take, too
+        labels, scores = [str(columns.label)], list(columns.scores)
     out: list[tuple[str, str, str, Mapping[str, Any]]] = []
     # two clusters say nothing: of several columns the finest, and none of two values
     repeated = [c for c in first.get("item", []) if c.distinct < rows - c.missing]
@@ -333,6 +411,9 @@ def _questions(looked: Sequence[LookedColumn], rows: int) -> tuple[LookedQuestio
             out.append((rate, "prevalence", "judge", drawn_labels))
         question = "How good is each test, without a known truth?"
         out.append((question, "latent_class", "nogold", votes | truth))
+    elif not labels and len(scores) > 2:
+        unlabelled = "Which scores rank alike, if there are no labels?"
+        out.append((unlabelled, "agreement", "", {"scores": scores}))
     elif labels and not scores and "item" in names:
         tried = {"item": names["item"][0], "passed": labels[0]}
         tried |= dict(zip(["system"], names.get("judge", []), strict=False))
@@ -340,4 +421,5 @@ def _questions(looked: Sequence[LookedColumn], rows: int) -> tuple[LookedQuestio
     return tuple(LookedQuestion(*words) for words in out)
 
 
+_OF_A_LOG = ("How often do systems pass?", "attempts", "evals")
 _STUDY = ("reader", "treatment", "case")  # columns of a study of readers

@@ -1,0 +1,66 @@
+"""What ``look`` proposes can be typed as it stands, and answers."""
+
+import shlex
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shell import answer, run
+
+RNG = np.random.default_rng(9)
+CASES = 150
+Y = (np.arange(CASES) % 3 == 0).astype(int)
+P = np.round(1 / (1 + np.exp(-RNG.normal(Y, 1))), 3)
+Q = np.round(1 / (1 + np.exp(-RNG.normal(Y / 2, 1))), 3)
+
+
+def noisy(right):
+    return np.where(RNG.random(CASES) < right, Y, 1 - Y)
+
+
+FILES = {
+    "one score": {"id": np.arange(CASES), "age": RNG.integers(20, 90, CASES),
+                  "outcome": Y, "risk": P},
+    "two scores": {"y": Y, "a": P, "b": Q},
+    "tests with the truth": {"truth": Y, "ct": noisy(0.9), "mri": noisy(0.8)},
+    "tests in words": {"disease": Y, "ct": np.where(noisy(0.9), "pos", "neg")},
+    "tests without the truth": {name: noisy(0.85) for name in ("t1", "t2", "t3")},
+    "readings": {"gold": Y, "reader_score": 1 + Y + RNG.integers(0, 4, CASES)},
+    "leaves": {"leaf": np.arange(CASES) % 5, "y": Y},
+}  # fmt: skip
+FIRST = {
+    "one score": "evaluate",
+    "two scores": "evaluate",
+    "tests with the truth": "evaluate",
+    "tests in words": "evaluate",
+    "tests without the truth": "nogold",
+    "readings": "evaluate",
+    "leaves": "leaves",
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_first_proposal_answers(tmp_path, name):
+    path = tmp_path / "cases.csv"
+    pd.DataFrame(FILES[name]).to_csv(path, index=False)
+
+    questions = answer("look", path)["result"]["questions"]
+    words = shlex.split(questions[0]["type"])[1:]
+    if words[0] == "nogold":
+        words += ["--draws", "100"]
+
+    assert words[0] == FIRST[name]
+    result = run(*words)
+    assert result.exit_code == 0, result.stderr
+
+
+def test_the_truth_is_no_test(tmp_path):
+    path = tmp_path / "cases.csv"
+    pd.DataFrame(FILES["tests with the truth"]).to_csv(path, index=False)
+
+    (first, second) = answer("look", path)["result"]["questions"]
+
+    assert "--label truth" in first["type"]
+    assert "--score truth" not in first["type"]
+    assert second["question"] == "Which test is better?"
