@@ -459,7 +459,7 @@ class Panel(Cases):
             Of :func:`trueness.latent_class`, or a fit of :func:`trueness.fidel` with
             ``labels="none"``.
         dependence
-            ``"none"``: errors are taken to be independent, and the answer says so.
+            ``"none"``: errors are assumed to be independent, and the answer says so.
         target
             ``"process"`` or ``"these cases"``, as in :class:`trueness.ExpectedLabels`.
         """

@@ -68,7 +68,7 @@ class ExpectedPanel(Record):
         How far they, and the expected counts, are off in other samples.
     headline : bool
         Is there a value? Without labels there is an interval only, unless errors are
-        taken to be independent.
+        assumed to be independent.
     notes : tuple of str
         What is assumed.
     """
@@ -276,7 +276,7 @@ def _notes_on_errors(dependence: str) -> tuple[str, ...]:
         return ("Labels of some cases decide how probable each label is.",)
     if dependence == "none":
         return (
-            "The errors of the classifiers are taken to be independent within each "
+            "The errors of the classifiers are assumed to be independent within each "
             "class; without labels this cannot be seen.",
         )
     return (

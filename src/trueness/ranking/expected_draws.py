@@ -44,7 +44,7 @@ class ExpectedDraws:
         if tally.design.stratified:
             raise UnsupportedDesign(
                 "A band needs all labels, a map, or labels missing at random; labels "
-                "of cases that were drawn by score have intervals at single cuts."
+                "of cases that were drawn by score have intervals at single thresholds."
             )
         number = _options.whole_number(replicates, "replicates", at_least=100)
         few = _with_few_rows(tally)
