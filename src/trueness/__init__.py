@@ -101,7 +101,6 @@ __all__ = [n for n, home in _MODULES.items() if not home.startswith(_NEED_MORE)]
 _register_handlers(
     {
         "answer_folds": "trueness.ensembles.crossfit",
-        "answer_on_device": "trueness.gpu.passes",
         "answer_with_limits": "trueness.scale.certificates",
         "by_name": "trueness.metrics.definitions",
         "column": "trueness.data.columns",

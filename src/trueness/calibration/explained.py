@@ -19,7 +19,44 @@ from trueness.inference.variance import Influence
 from trueness.inference.verification import unlabelled_notes
 
 
-@of_tally
+def nagelkerke_measure(counts: Tally) -> MeasuredValue:
+    r"""Return Nagelkerke's R² and its influence values.
+
+    A case moves the log loss by :math:`(l_i - S)/N` and the prevalence by
+    :math:`(y_i - \pi)/N`; R² follows by the chain rule, with
+    :math:`dS_0/d\pi = \ln((1 - \pi)/\pi)`.
+    """
+    loss: MeasuredValue = log_loss.measure(counts)
+    prevalence = counts.n_pos / (counts.n_pos + counts.n_neg)
+    entropy = -prevalence * math.log(prevalence)
+    entropy -= (1 - prevalence) * math.log1p(-prevalence)
+    if math.isinf(loss.value):
+        # a certain, wrong probability: nothing is worse
+        nothing = np.zeros(len(counts))
+        return MeasuredValue(-math.inf, Influence(nothing, nothing), (-math.inf, 1.0))
+
+    explained = -math.expm1(-2 * (entropy - loss.value))
+    explainable = -math.expm1(-2 * entropy)
+    value = explained / explainable
+
+    slope_by_loss = -2 * (1 - explained) / explainable
+    slope_by_entropy = 2 * (1 - explained) / explainable
+    slope_by_entropy -= value * 2 * (1 - explainable) / explainable
+    slope_by_prevalence = slope_by_entropy * math.log((1 - prevalence) / prevalence)
+    cases = counts.n_pos + counts.n_neg
+    return MeasuredValue(
+        value=value,
+        influence=Influence(
+            by_negative=slope_by_loss * np.asarray(loss.influence.by_negative)
+            - slope_by_prevalence * prevalence / cases,
+            by_positive=slope_by_loss * np.asarray(loss.influence.by_positive)
+            + slope_by_prevalence * (1 - prevalence) / cases,
+        ),
+        ends=(-math.inf, 1.0),
+    )
+
+
+@of_tally(measure=nagelkerke_measure)
 def nagelkerke_r2(data: Tally, *, level: float = 0.95) -> Estimate:
     r"""Nagelkerke's R², with a confidence interval.
 
@@ -54,43 +91,3 @@ def nagelkerke_r2(data: Tally, *, level: float = 0.95) -> Estimate:
         what="nagelkerke_r2",
     )
     return replace(estimate, notes=(*unlabelled_notes(data), *estimate.notes))
-
-
-def nagelkerke_measure(counts: Tally) -> MeasuredValue:
-    r"""Return Nagelkerke's R² and its influence values.
-
-    A case moves the log loss by :math:`(l_i - S)/N` and the prevalence by
-    :math:`(y_i - \pi)/N`; R² follows by the chain rule, with
-    :math:`dS_0/d\pi = \ln((1 - \pi)/\pi)`.
-    """
-    loss: MeasuredValue = log_loss.measure(counts)  # type: ignore[attr-defined]
-    prevalence = counts.n_pos / (counts.n_pos + counts.n_neg)
-    entropy = -prevalence * math.log(prevalence)
-    entropy -= (1 - prevalence) * math.log1p(-prevalence)
-    if math.isinf(loss.value):
-        # a certain, wrong probability: nothing is worse
-        nothing = np.zeros(len(counts))
-        return MeasuredValue(-math.inf, Influence(nothing, nothing), (-math.inf, 1.0))
-
-    explained = -math.expm1(-2 * (entropy - loss.value))
-    explainable = -math.expm1(-2 * entropy)
-    value = explained / explainable
-
-    slope_by_loss = -2 * (1 - explained) / explainable
-    slope_by_entropy = 2 * (1 - explained) / explainable
-    slope_by_entropy -= value * 2 * (1 - explainable) / explainable
-    slope_by_prevalence = slope_by_entropy * math.log((1 - prevalence) / prevalence)
-    cases = counts.n_pos + counts.n_neg
-    return MeasuredValue(
-        value=value,
-        influence=Influence(
-            by_negative=slope_by_loss * np.asarray(loss.influence.by_negative)
-            - slope_by_prevalence * prevalence / cases,
-            by_positive=slope_by_loss * np.asarray(loss.influence.by_positive)
-            + slope_by_prevalence * (1 - prevalence) / cases,
-        ),
-        ends=(-math.inf, 1.0),
-    )
-
-
-nagelkerke_r2.measure = nagelkerke_measure  # type: ignore[attr-defined]

@@ -138,7 +138,14 @@ class ProperScore(Answer):
         return super()._repr_html_() + self.parts._repr_html_()
 
 
-@of_tally
+def _loss_measure(name: str, t: Tally) -> MeasuredValue:
+    """Return the mean loss of a name, and the influence of each case."""
+    check_probabilities(t, name)
+    loss = LOSSES[name]
+    return mean_measure(loss.losses(t.score), 0.0, loss.largest)(t)
+
+
+@of_tally(measure=partial(_loss_measure, "brier"))
 def brier(data: Tally, *, level: float = 0.95) -> ProperScore:
     r"""Brier score, with a confidence interval and its parts.
 
@@ -163,7 +170,7 @@ def brier(data: Tally, *, level: float = 0.95) -> ProperScore:
     return _proper_score(data, "brier", level)
 
 
-@of_tally
+@of_tally(measure=partial(_loss_measure, "log_loss"))
 def log_loss(
     data: Tally, *, clip: float | str | None = None, level: float = 0.95
 ) -> ProperScore:
@@ -265,18 +272,6 @@ LOSSES: Mapping[str, LossFunction] = MappingProxyType(
         "log_loss": LossFunction(_logarithms, math.inf, _log_gain_by_noise),
     }
 )
-
-
-def _loss_measure(name: str, t: Tally) -> MeasuredValue:
-    """Return the mean loss of a name, and the influence of each case."""
-    check_probabilities(t, name)
-    loss = LOSSES[name]
-    return mean_measure(loss.losses(t.score), 0.0, loss.largest)(t)
-
-
-# what ``estimate`` and ``compare`` ask
-brier.measure = partial(_loss_measure, "brier")  # type: ignore[attr-defined]
-log_loss.measure = partial(_loss_measure, "log_loss")  # type: ignore[attr-defined]
 
 
 def mean_measure(losses: Losses, smallest: float, largest: float) -> Measure:

@@ -29,7 +29,17 @@ from dataclasses import fields, is_dataclass, replace
 from functools import reduce, wraps
 from inspect import Parameter, Signature, signature
 from operator import add
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import (
+    Any,
+    Concatenate,
+    ParamSpec,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    cast,
+    overload,
+    runtime_checkable,
+)
 
 from trueness._core.checks import cases as _cases
 from trueness._core.checks.errors import (
@@ -57,6 +67,7 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 G_co = TypeVar("G_co", covariant=True)
 D = TypeVar("D")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Array(Protocol):
@@ -80,6 +91,19 @@ Data = Tally | Panel | Mapping[Any, Tally] | Column | Frame | None
 _One = Tally | Column | None
 _Scores = Mapping[Any, Column] | Column
 _Name = Column | str  # a column, or its name
+
+
+@runtime_checkable
+class CountsElsewhere(Protocol):
+    """Counts that stay where they are, on a device, and answer there."""
+
+    def answer_analysis(
+        self,
+        analysis: Callable[..., Any],
+        rest: tuple[Any, ...],
+        options: dict[str, Any],
+    ) -> Any:
+        """Answer an analysis there."""
 
 
 class _Decorated(Protocol):
@@ -147,6 +171,12 @@ class OfTally(_Decorated, Protocol[P, R]):
     def __call__(self, x: _One, /, *a: Any, at_most: int, **kw: Any) -> R: ...
     @overload  # numbers in place of cases
     def __call__(self, *, n: int, auc: float, **kw: Any) -> R: ...
+
+
+class OfTallyWithMeasure(OfTally[P, R], Protocol):
+    """An analysis of one classifier whose influence values are known."""
+
+    measure: Callable[[Tally], Any]
 
 
 class OfCounts(_Decorated, Protocol[D_contra, P, R_co, G_co]):
@@ -267,9 +297,43 @@ class _Analysis:
         self.of: type | None = Tally if takes == "tally" else of
 
 
-def of_tally(analysis: Callable[Concatenate[Tally, P], R]) -> OfTally[P, R]:
-    """Let an analysis of a tally take data, panels, groups and binned tallies."""
-    return cast("OfTally[P, R]", _open(analysis, "tally"))
+Analysis: TypeAlias = Callable[Concatenate[Tally, P], R]
+
+
+@overload
+def of_tally(analysis: Analysis[P, R], /) -> OfTally[P, R]: ...
+@overload
+def of_tally(
+    *, measure: Callable[[Tally], Any]
+) -> Callable[[Analysis[P, R]], OfTallyWithMeasure[P, R]]: ...
+def of_tally(
+    analysis: Analysis[P, R] | None = None,
+    /,
+    *,
+    measure: Callable[[Tally], Any] | None = None,
+) -> Any:
+    """Let an analysis of a tally take data, panels, groups and binned tallies.
+
+    ``measure`` returns the value with its influence values; ``estimate``, ``compare``
+    and folds read it.
+    """
+    if analysis is not None:
+        return _open(analysis, "tally")
+
+    def decorate(analysis: Analysis[P, R]) -> Any:
+        return measured_by(measure)(_open(analysis, "tally"))
+
+    return decorate
+
+
+def measured_by(measure: Callable[[Tally], Any] | None) -> Callable[[F], F]:
+    """Add the measure of a statistic, by which its interval is made."""
+
+    def decorate(statistic: F) -> F:
+        vars(statistic)["measure"] = measure
+        return statistic
+
+    return decorate
 
 
 def of_panel(
@@ -500,12 +564,11 @@ def _respond(
     q: _Analysis, x: object, rest: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
     """Ask about counts: each classifier and each group for itself."""
-    if type(x).__name__ == "CrossValidation":
-        x = getattr(x, "folds", x)
-    if isinstance(x, Folds):
-        return handler("answer_folds")(q.name, x, rest, options)
-    if type(x).__name__ in ("DeviceTally", "DevicePanel"):  # scores stay on the GPU
-        return handler("answer_on_device")(q.analysis, x, rest, options)
+    folds = getattr(x, "folds", x)  # of a cross-validation
+    if isinstance(folds, Folds):
+        return handler("answer_folds")(q.name, folds, rest, options)
+    if isinstance(x, CountsElsewhere):  # scores stay on the GPU
+        return x.answer_analysis(q.analysis, rest, options)
     if q.name in CANNOT:
         refuse(x, q.name)
     if q.takes == "tally":

@@ -11,7 +11,7 @@ keys are sorted one after the other: the copy that a fast sort needs is one of a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -57,6 +57,17 @@ class DeviceTally:
     unknown: Any
     kind: str
     design: Design = PLAIN
+
+    def answer_analysis(
+        self,
+        analysis: Callable[..., Any],
+        rest: tuple[Any, ...],
+        options: dict[str, Any],
+    ) -> Any:
+        """Answer on the device, or from bins with bounds."""
+        from trueness.gpu.passes import answer_on_device
+
+        return answer_on_device(analysis, self, rest, options)
 
     def with_design(self, **words: object) -> DeviceTally:
         """Say how the cases came; see :meth:`trueness.Tally.with_design`."""

@@ -200,6 +200,15 @@ class DevicePanel:
     positive: Any
     design: Design = PLAIN
 
+    def answer_analysis(
+        self,
+        analysis: Callable[..., Any],
+        rest: tuple[Any, ...],
+        options: dict[str, Any],
+    ) -> Any:
+        """Answer for each classifier on the device."""
+        return answer_on_device(analysis, self, rest, options)
+
     def with_design(self, **words: object) -> DevicePanel:
         """Say how the cases came; see :meth:`trueness.Panel.with_design`."""
         return replace(self, design=self.design.with_words(words))

@@ -26,7 +26,48 @@ from trueness.ranking.areas import (
 )
 
 
-@of_tally
+def interpolated_area_measure(counts: Tally) -> MeasuredValue:
+    r"""Return the area and its influence values.
+
+    With t and n true positives and flagged cases at the higher threshold, and
+    :math:`\Delta t, \Delta n` more at the lower one, the mean precision of a segment is
+
+    .. math:: m = \frac{\Delta t}{\Delta n} +
+        \frac{t\,\Delta n - n\,\Delta t}{\Delta n^2} \ln\frac{n + \Delta n}{n}
+
+    and the area is the mean of m over positives. A case moves its own segment, and the
+    start of all lower ones.
+    """
+    true_positives = np.cumsum(counts.pos, dtype=np.float64)
+    false_positives = np.cumsum(counts.neg, dtype=np.float64)
+    segments = _Segments(
+        tp=true_positives - counts.pos,
+        fp=false_positives - counts.neg,
+        new_tp=counts.pos.astype(np.float64),
+        new_fp=counts.neg.astype(np.float64),
+    )
+    mean_precision = _mean_precision(segments)
+    value = float(segments.new_tp @ mean_precision) / counts.n_pos
+
+    by_new_tp, by_new_fp, by_tp, by_fp = _slopes(segments, mean_precision)
+    # the start of a segment moves with every case above it, but not with its own
+    positives_above = reverse_cumsum(by_tp) - by_tp
+    negatives_above = reverse_cumsum(by_fp) - by_fp
+
+    effective_negatives, effective_positives = counts.equal_cases
+    return MeasuredValue(
+        value=min(max(value, 0.0), 1.0),
+        influence=Influence(
+            by_negative=(by_new_fp + negatives_above) / counts.n_pos,
+            by_positive=(by_new_tp + positives_above - value) / counts.n_pos,
+            extra_variance=extra_variance_of_precision(
+                effective_positives, effective_negatives, counts.prevalence
+            ),
+        ),
+    )
+
+
+@of_tally(measure=interpolated_area_measure)
 def precision_recall_area(data: Tally, *, level: float = 0.95) -> Estimate:
     r"""Area under the interpolated precision-recall curve, with a confidence interval.
 
@@ -108,52 +149,6 @@ class _Segments:
     def bend(self) -> Floats:
         """Return t dn - n dt, which is zero where precision is constant."""
         return self.tp * self.new_flagged - self.flagged * self.new_tp
-
-
-def interpolated_area_measure(counts: Tally) -> MeasuredValue:
-    r"""Return the area and its influence values.
-
-    With t and n true positives and flagged cases at the higher threshold, and
-    :math:`\Delta t, \Delta n` more at the lower one, the mean precision of a segment is
-
-    .. math:: m = \frac{\Delta t}{\Delta n} +
-        \frac{t\,\Delta n - n\,\Delta t}{\Delta n^2} \ln\frac{n + \Delta n}{n}
-
-    and the area is the mean of m over positives. A case moves its own segment, and the
-    start of all lower ones.
-    """
-    true_positives = np.cumsum(counts.pos, dtype=np.float64)
-    false_positives = np.cumsum(counts.neg, dtype=np.float64)
-    segments = _Segments(
-        tp=true_positives - counts.pos,
-        fp=false_positives - counts.neg,
-        new_tp=counts.pos.astype(np.float64),
-        new_fp=counts.neg.astype(np.float64),
-    )
-    mean_precision = _mean_precision(segments)
-    value = float(segments.new_tp @ mean_precision) / counts.n_pos
-
-    by_new_tp, by_new_fp, by_tp, by_fp = _slopes(segments, mean_precision)
-    # the start of a segment moves with every case above it, but not with its own
-    positives_above = reverse_cumsum(by_tp) - by_tp
-    negatives_above = reverse_cumsum(by_fp) - by_fp
-
-    effective_negatives, effective_positives = counts.equal_cases
-    return MeasuredValue(
-        value=min(max(value, 0.0), 1.0),
-        influence=Influence(
-            by_negative=(by_new_fp + negatives_above) / counts.n_pos,
-            by_positive=(by_new_tp + positives_above - value) / counts.n_pos,
-            extra_variance=extra_variance_of_precision(
-                effective_positives, effective_negatives, counts.prevalence
-            ),
-        ),
-    )
-
-
-precision_recall_area.measure = (  # type: ignore[attr-defined]  # estimate and compare
-    interpolated_area_measure
-)
 
 
 def _mean_precision(segments: _Segments) -> Floats:

@@ -30,7 +30,19 @@ from trueness.ranking.areas import auc, auc_measure
 _SIGNED_ENDS = (-1.0, 1.0)
 
 
-@of_tally
+def gini_measure(counts: Tally) -> MeasuredValue:
+    """Return the Gini coefficient and its influence values, twice those of the AUC."""
+    area = auc_measure(counts)
+    influence = Influence(
+        by_negative=area.influence.by_negative * 2,
+        by_positive=area.influence.by_positive * 2,
+    )
+    return replace(
+        area, value=2 * area.value - 1, influence=influence, ends=_SIGNED_ENDS
+    )
+
+
+@of_tally(measure=gini_measure)
 def gini(
     data: Tally,
     *,
@@ -70,21 +82,6 @@ def gini(
     )
 
 
-def gini_measure(counts: Tally) -> MeasuredValue:
-    """Return the Gini coefficient and its influence values, twice those of the AUC."""
-    area = auc_measure(counts)
-    influence = Influence(
-        by_negative=area.influence.by_negative * 2,
-        by_positive=area.influence.by_positive * 2,
-    )
-    return replace(
-        area, value=2 * area.value - 1, influence=influence, ends=_SIGNED_ENDS
-    )
-
-
-gini.measure = gini_measure  # type: ignore[attr-defined]  # estimate and compare read it
-
-
 @final
 @dataclass(frozen=True, repr=False)
 class KolmogorovSmirnov(Answer):
@@ -111,7 +108,35 @@ class KolmogorovSmirnov(Answer):
         return self.ks.value
 
 
-@of_tally
+def ks_measure(counts: Tally) -> MeasuredValue:
+    r"""Return the KS statistic and its influence values, at its place.
+
+    The place moves as well, but at a maximum this changes the value by less than any
+    multiple of the change in counts (Raghavachari 1973).
+
+    .. math:: u^+_i = \pm\frac{[i \le k] - \mathrm{tpr}_k}{N_1}, \qquad
+              u^-_i = \mp\frac{[i \le k] - \mathrm{fpr}_k}{N_0}
+    """
+    row = _row_of_largest_distance(counts)
+    flagged = np.arange(counts.pos.size) <= row
+    tpr = float(counts.pos[flagged].sum() / counts.n_pos)
+    fpr = float(counts.neg[flagged].sum() / counts.n_neg)
+    sign = 1.0 if tpr >= fpr else -1.0
+
+    return MeasuredValue(
+        value=sign * (tpr - fpr),
+        influence=Influence(
+            by_negative=-sign * (flagged - fpr) / counts.n_neg,
+            by_positive=sign * (flagged - tpr) / counts.n_pos,
+        ),
+        # of the signed distance at a place: Wilson's interval between 0 and 1 is
+        # too short near 0
+        ends=_SIGNED_ENDS,
+        within_class=True,
+    )
+
+
+@of_tally(measure=ks_measure)
 def ks(data: Tally, *, level: float = 0.95) -> KolmogorovSmirnov:
     r"""Kolmogorov-Smirnov statistic (KS), with a confidence interval and its place.
 
@@ -151,37 +176,6 @@ def ks(data: Tally, *, level: float = 0.95) -> KolmogorovSmirnov:
         fpr=float(counts.neg[: row + 1].sum() / counts.n_neg),
         notes=(*notes, *estimate.notes),
     )
-
-
-def ks_measure(counts: Tally) -> MeasuredValue:
-    r"""Return the KS statistic and its influence values, at its place.
-
-    The place moves as well, but at a maximum this changes the value by less than any
-    multiple of the change in counts (Raghavachari 1973).
-
-    .. math:: u^+_i = \pm\frac{[i \le k] - \mathrm{tpr}_k}{N_1}, \qquad
-              u^-_i = \mp\frac{[i \le k] - \mathrm{fpr}_k}{N_0}
-    """
-    row = _row_of_largest_distance(counts)
-    flagged = np.arange(counts.pos.size) <= row
-    tpr = float(counts.pos[flagged].sum() / counts.n_pos)
-    fpr = float(counts.neg[flagged].sum() / counts.n_neg)
-    sign = 1.0 if tpr >= fpr else -1.0
-
-    return MeasuredValue(
-        value=sign * (tpr - fpr),
-        influence=Influence(
-            by_negative=-sign * (flagged - fpr) / counts.n_neg,
-            by_positive=sign * (flagged - tpr) / counts.n_pos,
-        ),
-        # of the signed distance at a place: Wilson's interval between 0 and 1 is
-        # too short near 0
-        ends=_SIGNED_ENDS,
-        within_class=True,
-    )
-
-
-ks.measure = ks_measure  # type: ignore[attr-defined]
 
 
 def _row_of_largest_distance(counts: Tally) -> int:

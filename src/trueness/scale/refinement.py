@@ -23,7 +23,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.imports import lazy_import
 from trueness._core.records import Record, apart
-from trueness.counts.answers import refuse
+from trueness.counts.answers import CountsElsewhere, refuse
 from trueness.counts.bins import join_into_bins
 from trueness.counts.cases import COUNTS
 from trueness.counts.counting import read_labels
@@ -319,7 +319,7 @@ def _first(
 
 def _looks_up(frame: object) -> bool:
     """Are these sorted scores that stay on a device?"""
-    return type(frame).__name__ == "DeviceTally"
+    return isinstance(frame, CountsElsewhere) and not hasattr(frame, "names")
 
 
 def _same_class_joined(t: Tally) -> Tally:

@@ -37,6 +37,7 @@ from trueness.calibration.proper_scores import brier, log_loss
 from trueness.comparison.any_number import compare
 from trueness.comparison.at_threshold import compare_metric
 from trueness.comparison.paired import name_of
+from trueness.counts.answers import measured_by
 from trueness.counts.values import Panel, Tally
 from trueness.evals.attempts import Attempts, pass_rate
 from trueness.inference.estimates import estimate_from_interval, evaluate_measure
@@ -60,18 +61,17 @@ SiteData = Tally | Panel | Attempts | Estimate
 _POSITIVE: Ends = (0.0, math.inf)
 
 
+@measured_by(slope_measure)
 def calibration_slope(cases: Tally) -> float:
     """Return the slope of the calibration line (Cox 1958)."""
     return slope_measure(cases).value
 
 
+@measured_by(intercept_measure)
 def calibration_intercept(cases: Tally) -> float:
     """Return the calibration in the large: the intercept at a slope of one."""
     return intercept_measure(cases).value
 
-
-calibration_slope.measure = slope_measure  # type: ignore[attr-defined]
-calibration_intercept.measure = intercept_measure  # type: ignore[attr-defined]
 
 # measures without a threshold, by name; others are metrics of the confusion matrix
 STATISTICS: dict[str, tuple[Statistic, Ends]] = {
