@@ -71,12 +71,14 @@ if _interrupts.is_program():  # before the imports below, which take their time
     _interrupts.quit_when_interrupted()
 
 import sys as _sys
+from collections.abc import Callable as _Callable
 from importlib import import_module as _import_module
 from pathlib import Path as _Path
 from types import FunctionType as _FunctionType
 from types import ModuleType as _ModuleType
+from typing import Any as _Any
 
-from trueness._core.imports import handler as _handler
+from trueness._core.imports import HigherFunction as _HigherFunction
 from trueness._core.imports import load as _load
 from trueness._core.imports import modules_of_names as _modules_of_names
 from trueness._core.imports import register_handlers as _register_handlers
@@ -101,6 +103,7 @@ __all__ = [n for n, home in _MODULES.items() if not home.startswith(_NEED_MORE)]
 _register_handlers(
     {
         "answer_folds": "trueness.ensembles.crossfit",
+        "answer_on_device": "trueness.gpu.passes",
         "answer_with_limits": "trueness.scale.certificates",
         "by_name": "trueness.metrics.definitions",
         "column": "trueness.data.columns",
@@ -134,6 +137,14 @@ _register_handlers(
 )
 
 
+_EXPLAINED: _HigherFunction[_Callable[[_Any], _Any]] = _HigherFunction("explained")
+_BY_NAME: _HigherFunction[_Callable[[str], object]] = _HigherFunction("by_name")
+_NOT_HERE: _HigherFunction[_Callable[..., str]] = _HigherFunction("not_here")
+_NOT_A_FUNCTION: _HigherFunction[_Callable[[str], Exception]] = _HigherFunction(
+    "not_a_function"
+)
+
+
 def _import_all() -> None:
     """Import every module that has a public name."""
     records = _load("trueness.records", "_MODULES")
@@ -145,7 +156,7 @@ def __getattr__(name: str) -> object:
     if name in _MODULES:
         value: object = _load(_MODULES[name], name)
         if type(value) is _FunctionType and not hasattr(value, "takes"):
-            value = _handler("explained")(value)
+            value = _EXPLAINED.load()(value)
         globals()[name] = value
         return value
     try:
@@ -155,12 +166,12 @@ def __getattr__(name: str) -> object:
             raise
     if name.startswith("_"):
         raise AttributeError(f"module 'trueness' has no attribute {name!r}")
-    named: object = _handler("by_name")(name)  # other names of metrics: jaccard, ppv
+    named: object = _BY_NAME.load()(name)  # other names of metrics: jaccard, ppv
     if named is None:
         inside = {
             n: room for room in _ROOMS for n in _load(f"trueness.{room}", "__all__")
         }
-        raise AttributeError(_handler("not_here")(name, [*_MODULES, *_OPEN], inside))
+        raise AttributeError(_NOT_HERE.load()(name, [*_MODULES, *_OPEN], inside))
     return named
 
 
@@ -168,7 +179,7 @@ class _Module(_ModuleType):
     """A module of Trueness, which says what to type when it is called."""
 
     def __call__(self, *_: object, **__: object) -> None:
-        raise _handler("not_a_function")(self.__name__.removeprefix("trueness."))
+        raise _NOT_A_FUNCTION.load()(self.__name__.removeprefix("trueness."))
 
     def __setattr__(self, name: str, value: object) -> None:
         if type(value) is _ModuleType:  # Python has imported it

@@ -5,8 +5,9 @@ the stub and its module loaded when the name is first used; a foreign library is
 when something of it is first used, or an error says how to install it.
 
 Imports point down the list of rooms. What a lower room needs done above it (a frame
-counted, an answer given on a GPU) it asks for by the name of the function, ``handler``;
-which module has the function is said at the top, in ``trueness/__init__.py``.
+counted, an answer for folds) it declares as a ``HigherFunction``: a name with a type,
+so that its calls are checked. Which module has the function is said at the top, in
+``trueness/__init__.py``; ``tests/typing/higher_functions.py`` holds it to the type.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import ast
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+F = TypeVar("F")
 
 # from the name of a function to the module that has it
 _HANDLERS: dict[str, str] = {}
@@ -26,9 +29,21 @@ def register_handlers(table: Mapping[str, str]) -> None:
     _HANDLERS.update(table)
 
 
-def handler(function: str) -> Any:
-    """Give a function of a higher room, which is loaded now."""
-    return getattr(import_module(_HANDLERS[function]), function)
+class HigherFunction(Generic[F]):
+    """A function of a higher room by its name; its type is that of ``F``.
+
+    The module is loaded when the function is first asked for.
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def load(self) -> F:
+        """Return the function."""
+        function: F = getattr(import_module(_HANDLERS[self.name]), self.name)
+        return function
 
 
 class lazy_import:  # noqa: N801 - it is used like a function

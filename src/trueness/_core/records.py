@@ -22,8 +22,15 @@ from trueness._core.arrays import Array
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotInstalled, PythonCode
 from trueness._core.figures import html_table
-from trueness._core.imports import handler
+from trueness._core.imports import HigherFunction
 from trueness._core.numbers import level_text
+
+# of the rooms above: an answer in a notebook, and its figure
+SHOW_IN_NOTEBOOK: HigherFunction[Callable[[Any], str]] = HigherFunction(
+    "show_in_notebook"
+)
+FIGURE_OF: HigherFunction[Callable[[Any], Any]] = HigherFunction("figure_of")
+DRAW: HigherFunction[Callable[[Any, Any], Any]] = HigherFunction("draw")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -63,7 +70,7 @@ class Record:
     def _repr_html_(self) -> str:
         """Show a sentence, a small table and a small figure in a notebook."""
         try:
-            shown_html: str = handler("show_in_notebook")(self)
+            shown_html = SHOW_IN_NOTEBOOK.load()(self)
         except NotInstalled:  # what draws figures comes with an extra
             return self._fields_as_html()
         return shown_html
@@ -83,12 +90,12 @@ class Record:
         ax
             Axes of matplotlib; new ones when None.
         """
-        figure = handler("figure_of")(self)
+        figure = FIGURE_OF.load()(self)
         if figure is None:
             raise InputError(
-                f"No figure shows a {type(self).__name__}. See trueness.plots."
+                f"No figure shows a {type(self).__name__}. The plots have others."
             )
-        return handler("draw")(figure, ax)
+        return DRAW.load()(figure, ax)
 
     def __getstate__(self) -> tuple[dict[str, Any], list[str]]:
         """Give what pickle and copy keep, which take no read-only mappings."""
@@ -460,17 +467,17 @@ class Answers(dict[Any, Any]):
     def _repr_html_(self) -> str:
         """Show a small table and a small figure in a notebook."""
         try:
-            shown_html: str = handler("show_in_notebook")(self)
+            shown_html = SHOW_IN_NOTEBOOK.load()(self)
         except NotInstalled:
             return f"<pre>{escape(repr(self))}</pre>"
         return shown_html
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the estimates under one another, and return the axes."""
-        figure = handler("figure_of")(self)
+        figure = FIGURE_OF.load()(self)
         if figure is None:
-            raise InputError("No figure shows these answers. See trueness.plots.")
-        return handler("draw")(figure, ax)
+            raise InputError("No figure shows these answers. The plots have others.")
+        return DRAW.load()(figure, ax)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each answer, with its name first."""

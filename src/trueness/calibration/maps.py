@@ -23,7 +23,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import listing, nearest, plain
 from trueness._core.files import as_written, replacing
-from trueness._core.imports import handler
+from trueness._core.imports import HigherFunction
 from trueness._core.records import Record
 from trueness.counts.expected_labels import Reference
 
@@ -45,6 +45,7 @@ TRANSFORMS: dict[str, Callable[[Floats], Floats]] = {
     "logit": lambda s: np.log(s) - np.log1p(-s),
 }
 # which of them rise; a square does neither
+IMPORT_ALL: HigherFunction[Callable[[], None]] = HigherFunction("_import_all")
 _RISING = {"identity": 1, "log": 1, "log1m": -1, "logit": 1}
 
 
@@ -367,7 +368,7 @@ def _decode_map(content: dict[str, Any], name: str) -> Map:
     kind = content.get("type")
     values = content.get("fields")
     if kind not in [*MAPS]:  # a list: a damaged file has anything for a name
-        handler("_import_all")()  # whatever makes a map is public
+        IMPORT_ALL.load()()  # whatever makes a map is public
     if kind not in [*MAPS]:
         raise InputError(
             f"The type of map in {name} must be one of the registered ones; found "

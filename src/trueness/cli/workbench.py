@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import webbrowser
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 from trueness._core.checks.errors import InputError
-from trueness._core.imports import handler, required
+from trueness._core.imports import HigherFunction, required
 from trueness.cli import options
 from trueness.cli._shell import CommandAnswer, say
 from trueness.cli.judge import open_verdicts
 from trueness.data.files import tables_of
 
+SERVE: HigherFunction[Callable[..., None]] = HigherFunction("serve")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 MOST_PORT = 65_535
 
@@ -93,7 +95,7 @@ def app_command(
         if browser:
             webbrowser.open(address)
 
-    serve = handler("serve")
+    serve = SERVE.load()
     try:
         serve(file, host=host, port=port, limit=limit, opened=show_address)
     except OSError as err:

@@ -16,7 +16,6 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described, is_one, listing
-from trueness._core.imports import handler
 from trueness.comparison.at_threshold import compare_metric
 from trueness.comparison.group_metrics import HIGHEST, compare_group_metrics
 from trueness.comparison.paired import (
@@ -36,6 +35,7 @@ from trueness.counts.resampling import Seed
 from trueness.counts.values import Panel, Tally, holds_tests
 from trueness.inference.any_statistic import (
     METHODS,
+    STATISTIC_BY_NAME,
     bootstrap_statistic,
     constant_variance,
     varies,
@@ -124,7 +124,7 @@ def compare(
 def statistic_or_metric(statistic: object) -> Any:
     """Return what a name stands for: an analysis, or a metric; others as they are."""
     if isinstance(statistic, str):
-        return handler("statistic_by_name")(statistic)
+        return STATISTIC_BY_NAME.load()(statistic)
     return statistic
 
 

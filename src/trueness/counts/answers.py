@@ -49,7 +49,7 @@ from trueness._core.checks.errors import (
     UnsupportedDesign,
 )
 from trueness._core.checks.options import known_options, takes_them, yes_or_no
-from trueness._core.imports import handler
+from trueness._core.imports import HigherFunction
 from trueness._core.names import documented
 from trueness._core.progress import stop_if_requested
 from trueness._core.records import Answers
@@ -91,6 +91,42 @@ Data = Tally | Panel | Mapping[Any, Tally] | Column | Frame | None
 _One = Tally | Column | None
 _Scores = Mapping[Any, Column] | Column
 _Name = Column | str  # a column, or its name
+
+
+class CountArguments(Protocol):
+    """Count the data that an analysis was given; say what is left of its arguments."""
+
+    def __call__(
+        self, name: str, takes: str, args: tuple[Any, ...], words: dict[str, Any]
+    ) -> tuple[Any, tuple[Any, ...], tuple[str, ...], str]:
+        """Count them."""
+        ...
+
+
+class AnswerFolds(Protocol):
+    """Answer an analysis, by its name, from the folds of a cross-validation."""
+
+    def __call__(
+        self, name: str, x: Folds, rest: tuple[Any, ...], options: Mapping[str, Any]
+    ) -> Any:
+        """Answer it."""
+
+
+class AnswerBins(Protocol):
+    """Answer an analysis from bins of scores, with bounds of the exact answer."""
+
+    def __call__(
+        self,
+        analysis: Callable[..., Any],
+        args: tuple[Any, ...],
+        options: dict[str, Any],
+    ) -> Any:
+        """Answer it."""
+
+
+COUNT_ARGUMENTS: HigherFunction[CountArguments] = HigherFunction("count_arguments")
+ANSWER_FOLDS: HigherFunction[AnswerFolds] = HigherFunction("answer_folds")
+ANSWER_BINS: HigherFunction[AnswerBins] = HigherFunction("answer_with_limits")
 
 
 @runtime_checkable
@@ -479,7 +515,7 @@ def _answer(q: _Analysis, args: tuple[Any, ...], options: dict[str, Any]) -> Any
         x = _said_of_counts(q.name, x, words, design)
         return _respond(q, x, args[1:], options)
     words |= {k: v for k, v in design.items() if v is not None}
-    counts, rest, remarks, name_of_score = handler("count_arguments")(
+    counts, rest, remarks, name_of_score = COUNT_ARGUMENTS.load()(
         q.name, q.takes, args, words
     )
     if name_of_score and "name" in q.own:
@@ -566,7 +602,7 @@ def _respond(
     """Ask about counts: each classifier and each group for itself."""
     folds = getattr(x, "folds", x)  # of a cross-validation
     if isinstance(folds, Folds):
-        return handler("answer_folds")(q.name, folds, rest, options)
+        return ANSWER_FOLDS.load()(q.name, folds, rest, options)
     if isinstance(x, CountsElsewhere):  # scores stay on the GPU
         return x.answer_analysis(q.analysis, rest, options)
     if q.name in CANNOT:
@@ -579,7 +615,7 @@ def _respond(
                 {name: _respond(q, part, rest, options) for name, part in x.items()}
             )
         if isinstance(x, Tally) and x.binned:
-            return handler("answer_with_limits")(q.analysis, (x, *rest), options)
+            return ANSWER_BINS.load()(q.analysis, (x, *rest), options)
     if q.of is Tally and type(x) is not Tally:
         _cases.one_classifier(x, q.name)
     elif q.of is Panel:

@@ -8,14 +8,20 @@ decorator of ``answers.py`` reads them, and ``inference`` turns them into limits
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any, final
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described
-from trueness._core.imports import handler
+from trueness._core.imports import HigherFunction
 from trueness.counts.expected_labels import ExpectedLabels, LabelMap, LabelSample
+
+# the default map of expected labels, fitted to labelled reference cases
+FIT_LABEL_MAP: HigherFunction[Callable[[Any], LabelMap]] = HigherFunction(
+    "fit_label_map"
+)
 
 COHORT, CASE_CONTROL = "cohort", "case-control"
 LEFT_OUT, AT_RANDOM = "left out", "missing at random"
@@ -108,7 +114,7 @@ def _read_unlabelled(unlabelled: object) -> str | ExpectedLabels | LabelSample:
         return ExpectedLabels(unlabelled)
     if hasattr(unlabelled, "labelled") and hasattr(unlabelled, "score"):
         # labelled reference cases in place of a map: the default map is fitted to them
-        return ExpectedLabels(handler("fit_label_map")(unlabelled))
+        return ExpectedLabels(FIT_LABEL_MAP.load()(unlabelled))
     raise InputError(
         f'unlabelled must be "{LEFT_OUT}", "{AT_RANDOM}" or a calibration map that was '
         f"fitted on labelled reference cases; found {described(unlabelled)}. Without "

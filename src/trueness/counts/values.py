@@ -31,7 +31,7 @@ from trueness._core.checks.errors import (
     PythonCode,
 )
 from trueness._core.checks.words import described, listing, nearest
-from trueness._core.imports import handler
+from trueness._core.imports import HigherFunction
 from trueness.counts.bins import (
     BINS_FORGOTTEN,
     equal_depth_starts,
@@ -57,6 +57,16 @@ from trueness.counts.clusters import Clusters
 from trueness.counts.design import PLAIN, Design
 from trueness.counts.rows import find_rows, merge_rows
 from trueness.counts.sorting import merge_counts
+
+# files of counts are written above
+_Path = str | PathLike[str]
+WRITE_TALLY: HigherFunction[Callable[[Tally, _Path], None]] = HigherFunction(
+    "write_tally"
+)
+EXPECTED_PANEL: HigherFunction[Callable[..., Any]] = HigherFunction("expected_panel")
+WRITE_PANEL: HigherFunction[Callable[[Panel, _Path], None]] = HigherFunction(
+    "write_panel"
+)
 
 
 @final
@@ -245,7 +255,7 @@ class Tally(Cases):
         By its ending CSV (``.csv``), JSON (``.json``), or Parquet; ``docs/counts.md``
         is the specification.
         """
-        handler("write_tally")(self, path)
+        WRITE_TALLY.load()(self, path)
 
     def __repr__(self) -> str:
         """Say what was counted, in one line."""
@@ -463,7 +473,7 @@ class Panel(Cases):
         target
             ``"process"`` or ``"these cases"``, as in :class:`trueness.ExpectedLabels`.
         """
-        return handler("expected_panel")(self, posterior, dependence, target)
+        return EXPECTED_PANEL.load()(self, posterior, dependence, target)
 
     @property
     def named_columns(self) -> dict[str, Array]:
@@ -485,7 +495,7 @@ class Panel(Cases):
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write to a Parquet file, all or nothing; ``trueness.read_panel`` reads it."""
-        handler("write_panel")(self, path)
+        WRITE_PANEL.load()(self, path)
 
     def __repr__(self) -> str:
         """Say what was counted, in one line."""

@@ -12,7 +12,7 @@ import re
 import shutil
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from glob import glob
 from pathlib import Path
@@ -23,7 +23,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described, is_several, listing, nearest
 from trueness._core.files import process_folder, temporary_folder
-from trueness._core.imports import handler, required
+from trueness._core.imports import HigherFunction, required
 from trueness.counts.design import WORDS as DESIGN
 from trueness.data.engines import (
     CONNECTIONS,
@@ -42,6 +42,10 @@ if TYPE_CHECKING:
 
 Source = str | os.PathLike[str]
 
+# the counts of declarations
+DECLARED_COUNTS: HigherFunction[Callable[[Sequence[str], str | None], Any]] = (
+    HigherFunction("declared_counts")
+)
 _PAGES = (".html", ".htm")
 # the beginning of the data of a declaration, without its spaces
 _DECLARATION = b'{"trueness":"declaration"'
@@ -129,7 +133,7 @@ def scan(
         places = [sheet_as_csv(places[0], table)]
         table = None
     if _are_declarations(places):
-        return handler("declared_counts")(places, table)
+        return DECLARED_COUNTS.load()(places, table)
     if settings is not None and not isinstance(settings, Mapping):
         raise InputError(
             "settings must be a mapping from name to value; found "

@@ -8,7 +8,7 @@ the columns of a table, by its engine if it is lazy (``_of_table``), the cases
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
@@ -18,7 +18,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import plain
-from trueness._core.imports import handler
+from trueness._core.imports import HigherFunction
 from trueness.counts.counting import split_counts
 from trueness.counts.design import WORDS as DESIGN
 from trueness.counts.groups import Group, design_of_group, intersections
@@ -49,6 +49,13 @@ Counts = Tally | Panel | Mapping[Any, Tally | Panel]
 MOST_LABELS = 100  # of a column: with more it is some other column
 MISSING = ("refuse", "drop", "keep")
 _ROLES = ("label", "count", "weight", "cluster", "by")
+# counts of arrays that stay on a device
+DEVICE_PANEL: HigherFunction[Callable[[Any, Mapping[str, Any], object], Any]] = (
+    HigherFunction("device_panel")
+)
+DEVICE_TALLY: HigherFunction[Callable[[Any, Any, object, int | None], Any]] = (
+    HigherFunction("device_tally")
+)
 _NAMED = {
     "tally": ("y_score", 'label="y", score="p"', "Name the score column of the frame"),
     "panel": ('{"a": a, "b": b}', 'label="y", scores=["a", "b"]',
@@ -403,9 +410,9 @@ def _of_columns(
             "clustered cases to the host."
         )
     if kind == "panel":
-        return handler("device_panel")(labels, given, words["positive"])
+        return DEVICE_PANEL.load()(labels, given, words["positive"])
     (score,), how = given.values(), (words["positive"], words["at_most"])
-    return handler("device_tally")(labels, score, *how)
+    return DEVICE_TALLY.load()(labels, score, *how)
 
 
 @engines.in_turn

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
@@ -11,7 +11,7 @@ from typing import Any, final
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.options import file_path
 from trueness._core.files import replacing
-from trueness._core.imports import handler
+from trueness._core.imports import HigherFunction
 from trueness._core.records import Record
 from trueness.counts.values import Tally
 from trueness.declarations.measurements import CrossTable, Measurement
@@ -19,6 +19,20 @@ from trueness.evals.attempts import Attempts
 from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN
 
 # what only the author can say: the name of each statement, and what it is about
+# how a declaration is written, in the formats that it has
+DECLARATION_TO_JSON: HigherFunction[Callable[[Declaration], dict[str, Any]]] = (
+    HigherFunction("declaration_to_json")
+)
+DECLARATION_TEXT: HigherFunction[Callable[[Declaration], str]] = HigherFunction(
+    "declaration_text"
+)
+DECLARATION_PAGE: HigherFunction[Callable[[Declaration], str]] = HigherFunction(
+    "declaration_page"
+)
+DECLARATION_MARKDOWN: HigherFunction[Callable[[Declaration], str]] = HigherFunction(
+    "declaration_markdown"
+)
+
 STATEMENTS = {
     "intended_use": "Intended use",
     "population": "Population",
@@ -170,18 +184,15 @@ class Declaration(Record):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of the JSON file, as ``docs/counts.md`` describes it."""
-        content: dict[str, Any] = handler("declaration_to_json")(self)
-        return content
+        return DECLARATION_TO_JSON.load()(self)
 
     def to_html(self) -> str:
         """Return the declaration as a page that verifies itself, without a network."""
-        text: str = handler("declaration_page")(self)
-        return text
+        return DECLARATION_PAGE.load()(self)
 
     def to_markdown(self) -> str:
         """Return the declaration as Markdown, with Hugging Face's ``model-index``."""
-        text: str = handler("declaration_markdown")(self)
-        return text
+        return DECLARATION_MARKDOWN.load()(self)
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write a page (.html), its data (.json) or Markdown (.md), all or nothing."""
@@ -189,7 +200,7 @@ class Declaration(Record):
         writers = {
             ".html": self.to_html,
             ".htm": self.to_html,
-            ".json": lambda: handler("declaration_text")(self),
+            ".json": lambda: DECLARATION_TEXT.load()(self),
             ".md": self.to_markdown,
         }
         writer = writers.get(place.suffix.lower())

@@ -20,7 +20,6 @@ import numpy as np
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.options import file_path
 from trueness._core.checks.words import listing
-from trueness._core.imports import handler
 from trueness.counts.values import Tally
 from trueness.declarations.claims import judge_claims
 from trueness.declarations.declaring import file_digest
@@ -40,6 +39,7 @@ from trueness.declarations.reading import (
     read_text,
 )
 from trueness.declarations.records import (
+    DECLARATION_PAGE,
     DOES_NOT,
     FOLLOWS,
     UNCHECKED,
@@ -424,7 +424,7 @@ def _check_page(declaration: Declaration, place: Path) -> list[StatementCheck]:
         name = "text of the report, which is not that of a declaration"
         return [StatementCheck(name, UNCHECKED, "", "")]
     shown = _Shown.of(text)
-    expected = _Shown.of(handler("declaration_page")(declaration))
+    expected = _Shown.of(DECLARATION_PAGE.load()(declaration))
     if shown == expected:
         return [StatementCheck("text of the page", FOLLOWS, "all of it", "")]
     place_of_change = next(

@@ -8,14 +8,14 @@ them computes, so that they cannot disagree.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, final
 
 from trueness._core.arrays import Array
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.figures import Bars, Crosses, Curves, Intervals, Matrix
-from trueness._core.imports import handler
+from trueness._core.imports import HigherFunction
 from trueness._core.names import told_apart
 from trueness._core.numbers import in_column, is_estimate
 from trueness._core.records import (
@@ -29,6 +29,7 @@ from trueness._core.records import (
 from trueness.findings.notes import Note, said, words
 
 FigureData = Curves | Bars | Intervals | Crosses | Matrix
+REPORT_OF: HigherFunction[Callable[..., Any]] = HigherFunction("report_of")
 MOST = 40  # letters of a name that came with the data
 LONG = 8  # rows of a table that is read at a glance
 
@@ -221,10 +222,10 @@ class Finding(Record):
         """
         if self._subject is None:
             raise InputError(
-                "This finding does not hold its data. Type trueness.report(data, "
-                '"report.html").'
+                "This finding does not hold its data.",
+                example=PythonCode('trueness.report(data, "report.html")'),
             )
-        return handler("report_of")(self._subject, path, **options)
+        return REPORT_OF.load()(self._subject, path, **options)
 
     @property
     def sentences(self) -> tuple[str, ...]:

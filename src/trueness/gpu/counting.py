@@ -22,6 +22,7 @@ from trueness._core.arrays import Array, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.columns import label_pair
 from trueness._core.checks.errors import InputError, PythonCode
+from trueness._core.imports import HigherFunction
 from trueness.counts.design import LEFT_OUT, PLAIN, Design
 from trueness.counts.values import Tally, tally_of_bins, tally_of_rows
 from trueness.gpu.arrays import (
@@ -45,6 +46,11 @@ FEW = 2**17
 _BLOCK, _COPIES = 4096, 32
 _SPLIT, _SAMPLE = 2048, 4096
 
+# the passes over a device read this module
+ANSWER_ON_DEVICE: HigherFunction[Callable[..., Any]] = HigherFunction(
+    "answer_on_device"
+)
+
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,9 +71,7 @@ class DeviceTally:
         options: dict[str, Any],
     ) -> Any:
         """Answer on the device, or from bins with bounds."""
-        from trueness.gpu.passes import answer_on_device
-
-        return answer_on_device(analysis, self, rest, options)
+        return ANSWER_ON_DEVICE.load()(analysis, self, rest, options)
 
     def with_design(self, **words: object) -> DeviceTally:
         """Say how the cases came; see :meth:`trueness.Tally.with_design`."""

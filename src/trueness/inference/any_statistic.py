@@ -9,14 +9,15 @@ on redrawn cases (``bootstrap``), or if it is smooth, without one case at a time
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.imports import handler
+from trueness._core.imports import HigherFunction
 from trueness._core.records import Estimate
 from trueness.counts.answers import of_counts, refuse
 from trueness.counts.resampling import Seed
@@ -42,6 +43,10 @@ from trueness.inference.sample import apply_design
 from trueness.inference.variance import VarianceEstimate
 
 METHODS = ("bootstrap", "jackknife")
+# an analysis or a metric by its name
+STATISTIC_BY_NAME: HigherFunction[Callable[[str], Any]] = HigherFunction(
+    "statistic_by_name"
+)
 
 
 @of_counts
@@ -98,7 +103,7 @@ def estimate(
     level = _options.fraction(level, "level")
     function = statistic
     if isinstance(function, str):
-        function = handler("statistic_by_name")(function)
+        function = STATISTIC_BY_NAME.load()(function)
     function = _options.statistic(function, "estimate")
     _options.choice(method, METHODS, "method")
     if has_measure(data, function):

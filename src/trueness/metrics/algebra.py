@@ -21,8 +21,12 @@ from numpy.typing import ArrayLike
 from trueness._core.arrays import BLOCK, Array, blocks
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, PythonCode
-from trueness._core.imports import handler
+from trueness._core.imports import HigherFunction
 from trueness.metrics.confusion import Confusion
+
+# of the rooms above: a metric of data at a threshold; a metric by its name
+METRIC_AT: HigherFunction[Callable[..., Any]] = HigherFunction("metric_at")
+READ_METRIC: HigherFunction[Callable[[str], Metric]] = HigherFunction("metric")
 
 Direction = Literal["higher", "lower", "none"]
 # What is known of a metric over a rectangle of tp and fp, at fixed class sizes:
@@ -145,9 +149,9 @@ class Metric:
         gives an :class:`Estimate`: ``f1(t, threshold=0.5)``.
         """
         if not hasattr(c, "tp"):
-            return handler("metric_at")(self, c, *args, **options)
+            return METRIC_AT.load()(self, c, *args, **options)
         if self.terms is None and getattr(c, "typed", False):
-            return handler("metric_at")(self, c.verdicts, *args, **options)
+            return METRIC_AT.load()(self, c.verdicts, *args, **options)
 
         confusion: Confusion = c.in_arrays
         n_thresholds = confusion.tp.size
@@ -200,7 +204,7 @@ class Metric:
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         """Travel to another process by name, since formulas cannot."""
-        read_metric = handler("metric")
+        read_metric = READ_METRIC.load()
         if self._is_built_in(read_metric):
             return read_metric, (self.name,)
         return super().__reduce_ex__(protocol)

@@ -21,7 +21,7 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described
-from trueness._core.imports import handler
+from trueness._core.imports import HigherFunction
 from trueness._core.records import Record
 from trueness.counts.cases import keep_rows
 from trueness.counts.expected_labels import PROCESS, ExpectedLabels
@@ -29,6 +29,7 @@ from trueness.counts.values import Panel, Tally
 from trueness.nogold.posterior import LatentPosterior
 
 # draws of a posterior that are kept, and groups of cases that a jackknife leaves out
+FIDEL: HigherFunction[Callable[..., Any]] = HigherFunction("fidel")
 _DRAWS = 400
 _GROUPS = 20
 
@@ -324,7 +325,7 @@ def _jackknife(panel: Panel, labels: str) -> Deviations:
     negatives = []
     for left_out in range(_GROUPS):
         kept = group != left_out
-        refitted = handler("fidel")(keep_rows(panel, kept), labels=labels)
+        refitted = FIDEL.load()(keep_rows(panel, kept), labels=labels)
         chance = np.asarray(refitted.probability(panel.rows), np.float64)
         # the cases that remain stand for all of them
         remaining = cases * kept * (_GROUPS / (_GROUPS - 1))

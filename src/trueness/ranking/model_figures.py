@@ -100,9 +100,9 @@ def precision_recall_lines(
         if proportion is None:
             raise InputError(
                 f"The precision of {name} depends on the prevalence, which a binormal "
-                "curve does not have. Type plots.precision_recall(..., "
-                "prevalences=[0.1]), or pass the data beside it.",
+                "curve does not have. State it, or draw the data beside the curve.",
                 option="prevalences",
+                example=[0.1],
             )
         some_flagged = curve.tpr > 0
         recall, fpr = curve.tpr[some_flagged], curve.fpr[some_flagged]

@@ -6,7 +6,7 @@ treatment, a column per case, NaN where a case was not read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,13 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import columns as _column_checks
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import listing, places
-from trueness._core.imports import handler
+from trueness._core.imports import HigherFunction
+
+# columns of a frame by name, and a column as an array
+COLUMNS_OF: HigherFunction[Callable[[object, list[str]], dict[str, Array]]] = (
+    HigherFunction("columns_of")
+)
+COLUMN: HigherFunction[Callable[[Any, str], Array]] = HigherFunction("column")
 
 # what the columns of the data hold; the first three name the levels of the design
 ROLES = ("reader", "treatment", "case", "label", "score")
@@ -178,8 +184,8 @@ def _columns_by_role(data: object, arguments: Mapping[str, Any]) -> dict[str, Ar
     if arguments.get(CLUSTER) is not None:
         sources[CLUSTER] = arguments[CLUSTER]
     names = [source for source in sources.values() if isinstance(source, str)]
-    columns_of_data = handler("columns_of")(data, names) if names else {}
-    as_array = handler("column")
+    columns_of_data = COLUMNS_OF.load()(data, names) if names else {}
+    as_array = COLUMN.load()
 
     columns = {}
     for role, source in sources.items():
