@@ -94,6 +94,12 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "combine.",
         panel=CLASSIFIER,
     ),
+    "fermi": CommandEntry(
+        module="fermi",
+        help="What does a rank mean, when only the AUC is known? Fermi-Dirac ranks, "
+        "FiDEL.",
+        panel=CLASSIFIER,
+    ),
     "sql": CommandEntry(
         module="sql",
         help="Which query counts a table where it is? Its result is read by every "

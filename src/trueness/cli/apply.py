@@ -22,6 +22,7 @@ from trueness.cli._source import Source, known, names_of, open_source
 from trueness.data.column_roles import one_score
 from trueness.scale.application import apply as apply_map
 from trueness.scale.application import inputs_of
+from trueness.threshold.rule import Rule
 
 ROUNDING = 1e-9  # a score may lie so far outside the range of a map
 
@@ -30,7 +31,7 @@ def apply_command(
     map: Annotated[
         str,
         typer.Argument(
-            help="What --save of calibrate or combine has written.",
+            help="What --save of calibrate, combine, leaves or threshold has written.",
             metavar="MAP",
             show_default=False,
         ),
@@ -55,8 +56,10 @@ def apply_command(
             "No output file was named. Type -o FILE.parquet or -o FILE.csv.",
             option="output",
         )
-    fitted = load_map(map)
     source = open_source(file, ordered=True)
+    if _is_rule(map):
+        return _apply_rule(Rule.load(map), source, score, column, output)
+    fitted = load_map(map)
     names = _columns_of_map(map, fitted, source, score)
     new_column = column or _default_name(names)
     shell.check_rows(output, source, new_column)
@@ -77,6 +80,54 @@ def apply_command(
             f"{scored:,} rows scored by {kind} from {listing(names)}.",
             *written.remarks,
         ],
+    )
+
+
+def _is_rule(file: str) -> bool:
+    """Say whether a file holds a rule, which threshold --save has written."""
+    try:
+        content = json_text.loads(Path(file).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False  # load_map says what is wrong with it
+    return isinstance(content, dict) and content.get("trueness") == "rule"
+
+
+def _apply_rule(
+    rule: Rule, source: Source, score: str | None, column: str | None, output: Path
+) -> shell.CommandAnswer:
+    """Write all rows with what a rule decides: 1 is flagged, 0 is not."""
+    if rule.groups:
+        raise InputError(
+            "A rule for groups needs the group of each row. Type trueness sql --rule.",
+            option="map",
+        )
+    if score is None:
+        names = list(one_score(source.table, set(), named=False))
+        shell.say(f"Using score {names_of(names)}: no other column fits.")
+    else:
+        names = [known(source, score, "This rule")]
+    new_column = column or f"{names[0]}_flagged"
+    shell.check_rows(output, source, new_column)
+    flagged = 0
+
+    def decisions(rows: Any) -> Floats:
+        nonlocal flagged
+        decided = rule.decide(_as_floats(rows[names[0]]))
+        flagged = int((decided == 1).sum())
+        return decided
+
+    rows = shell.write_rows(source, new_column, decisions, output)
+    return shell.CommandAnswer(
+        result={
+            "map": "Rule",
+            "file": source.name,
+            "output": str(output),
+            "scores": names,
+            "column": new_column,
+            "rows": rows,
+            "flagged": flagged,
+        },
+        parts=[f"{flagged:,} of {rows:,} rows are flagged by {names[0]}: {rule!r}."],
     )
 
 
@@ -135,6 +186,8 @@ def write_scored_rows(
         nonlocal rows_without_score
         applied = apply_map(rows.select(names), fitted, score, name=new_column)
         scores = np.asarray(applied[new_column].to_numpy(), np.float64)
+        if fitted.reads_names:  # leaves, which are looked up
+            return scores
         inputs = np.column_stack([_as_floats(rows[name]) for name in names])
 
         rows_without_score = int(np.isnan(scores).sum())

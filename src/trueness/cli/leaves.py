@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
 import trueness
+from trueness._core.arrays import Floats
 from trueness._core.checks.errors import InputError
 from trueness._core.progress import progress
 from trueness.cli import _shell as shell
@@ -20,7 +22,9 @@ from trueness.cli._source import groups_of, known
 from trueness.data.column_roles import DataTable, not_found
 from trueness.data.engines import quoted
 from trueness.data.first_look import NODE_NAMES
+from trueness.findings.records import table
 from trueness.findings.trust import which_leaves
+from trueness.trees.leaf_maps import LeafMap
 from trueness.trees.leaf_reports import LeafReport
 from trueness.trees.leaves import Leaves
 
@@ -63,6 +67,33 @@ def leaves_command(
             help="The tree was grown on these cases. No leaf is then called trusted.",
         ),
     ] = False,
+    splits: Annotated[
+        list[str] | None,
+        options.column(
+            "--split",
+            help="Compare the leaves with another split: a column. Repeat it for "
+            "several.",
+        ),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="Estimate of the larger class probability: mle, emle or blend.",
+        ),
+    ] = "blend",
+    output: options.RowsFile = None,
+    column: Annotated[
+        str,
+        typer.Option(
+            "--column",
+            metavar="NAME",
+            help="Name of the new column: the score of the leaf.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = "leaf_score",
+    save: options.SaveFile = None,
     positive: options.Positive = None,
     count: options.Count = None,
     by: options.By = None,
@@ -105,11 +136,15 @@ def leaves_command(
         decimal=decimal,
         missing_scores=missing_scores,
         strict=strict,
+        keep_order=output is not None,
         level=level,
     )
+    shell.check_rows(output, data.source, column)
 
     def report_on(leaves: Leaves) -> LeafReport:
-        report = leaves.report(confidence=confidence, level=level, fresh=not grown)
+        report = leaves.report(
+            confidence=confidence, level=level, method=method, fresh=not grown
+        )
         return with_rules(report, data, rule)
 
     with naming_rows_without_score(data), progress("Counting", unit=""):
@@ -118,10 +153,63 @@ def leaves_command(
         if by is not None:
             groups = {g: _count(data, rows) for g, rows in groups_of(data.rows, by)}
         report = report_on(leaves)
-    return shell.answered(
+    node_column = data.request.scores[0]
+    if save is not None or output is not None:
+        scores = leaves.map(method)
+        shell.save_fitted(scores, save, node_column)
+        if output is not None:
+            _write_leaf_scores(data, scores, node_column, column, output)
+    answer = shell.answered(
         which_leaves(report, shell.each_group(groups, report_on), str(by)),
         about=shell.about(data, leaves),
         chart=lambda: trueness.plots.leaf_shares.figure_data(report),
+    )
+    if splits:
+        return _with_splits(answer, data, leaves, splits, method)
+    return answer
+
+
+def _write_leaf_scores(
+    data: FileData, scores: LeafMap, node: str, column: str, output: Path
+) -> None:
+    """Write all rows with the score of their leaf."""
+
+    def score_of_leaf(rows: Any) -> Floats:
+        return scores(np.array(rows[node].to_pylist(), dtype=object))
+
+    shell.write_rows(data.source, column, score_of_leaf, output)
+
+
+def _with_splits(
+    answer: shell.CommandAnswer,
+    data: FileData,
+    leaves: Leaves,
+    splits: list[str],
+    method: str,
+) -> shell.CommandAnswer:
+    """Add the comparison of several splits (Zhang 2024, example 3)."""
+    request = data.request
+    by_name = {request.scores[0]: leaves}
+    for name in splits:
+        known(data.source, name, "--split")
+        by_name[name] = trueness.leaves(data.source.rows, node=name, **request.counting)
+    compared = trueness.compare_splits(by_name, method=method)
+    columns = ("name", "leaves", "confidence", "utility", "gini")
+    rows = [
+        dict(zip(columns, values, strict=True))
+        for values in zip(
+            *(getattr(compared, field).tolist() for field in columns), strict=True
+        )
+    ]
+    cells = [
+        (row["name"], row["leaves"], *(f"{row[k]:.4f}" for k in columns[2:]))
+        for row in rows
+    ]
+    head = ("split", "leaves", "P(C)", "P(U)", "Gini")
+    return replace(
+        answer,
+        result=answer.result | {"splits": rows},
+        parts=[*answer.parts, table("Splits", head, cells)],
     )
 
 

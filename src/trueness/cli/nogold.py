@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 import trueness
+from trueness._core.arrays import Floats
+from trueness._core.checks.errors import InputError
 from trueness._core.progress import progress
 from trueness.cli import _shell as shell
 from trueness.cli import options
@@ -14,9 +19,27 @@ from trueness.cli._columns import FileData, count_panel, with_verdicts
 from trueness.cli._file_data import ColumnRule, open_data, refuse_design
 from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.cli.judge import guess_votes
+from trueness.findings.records import table
 from trueness.findings.without_labels import how_good_tests
-from trueness.nogold.combinations import best_combination
+from trueness.nogold.combinations import all_combinations, best_combination
 from trueness.nogold.fitting import latent_class
+from trueness.nogold.formulas import formula
+from trueness.nogold.posterior import LatentPosterior
+
+COMBINATION_COLUMNS = (
+    "number",
+    "formula",
+    "sensitivity",
+    "sensitivity_sd",
+    "specificity",
+    "specificity_sd",
+    "product",
+    "squares",
+    "sum",
+    "min",
+)
+# combinations that a table shows: all of two tests, else the best by the product
+MOST_COMBINATIONS = 16
 
 VOTES = ColumnRule("vote", guess_votes, least=2, needs_label=False)
 
@@ -35,6 +58,41 @@ def nogold_command(
             'sensitivity and specificity, or a metric such as "cost(fp=1, fn=5)".',
         ),
     ] = "product",
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help='The best combination is best on average ("expected"), or in most '
+            'draws ("most often", Keith et al. 2012).',
+        ),
+    ] = "expected",
+    combinations: Annotated[
+        bool,
+        typer.Option(
+            "--combinations",
+            help="Show every logical combination of up to four tests.",
+        ),
+    ] = False,
+    prior: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--prior",
+            metavar="NAME=A,B",
+            help="Beta distribution known beforehand: prevalence=2,8 or "
+            "sensitivity.TEST=9,1. Repeat it for several.",
+        ),
+    ] = None,
+    output: options.RowsFile = None,
+    column: Annotated[
+        str,
+        typer.Option(
+            "--column",
+            metavar="NAME",
+            help="Name of the new column: the post-test probability.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = "post_test",
     dependence: Annotated[
         str,
         typer.Option(
@@ -103,18 +161,121 @@ def nogold_command(
         decimal=decimal,
         missing_scores=missing_scores,
         strict=strict,
+        keep_order=output is not None,
         level=level,
         seed=seed,
     )
+    shell.check_rows(output, data.source, column)
     with naming_rows_without_score(data):
-        return _without_truth(
-            with_verdicts(data, yes), criterion, dependence, labelled, draws
+        data = with_verdicts(data, yes)
+        posterior, answer = _without_truth(
+            data,
+            criterion=criterion,
+            method=method,
+            prior=read_priors(prior or []),
+            dependence=dependence,
+            labelled=labelled,
+            draws=draws,
         )
+    if combinations:
+        answer = _with_combinations(answer, posterior)
+    if output is not None:
+        _write_post_test(data, posterior, column, output)
+    return answer
+
+
+def read_priors(texts: list[str]) -> dict[str, Any] | None:
+    """Read Beta distributions: prevalence=2,8, or sensitivity.TEST=9,1.
+
+    >>> read_priors(["prevalence=2,8", "sensitivity.A=9,1"])
+    {'prevalence': (2.0, 8.0), 'sensitivity': {'A': (9.0, 1.0)}}
+    """
+    priors: dict[str, Any] = {}
+    for text in texts:
+        name, _, numbers = text.rpartition("=")
+        parameter, _, test = name.partition(".")
+        try:
+            first, second = (float(number) for number in numbers.split(","))
+        except ValueError:
+            raise InputError(
+                "--prior needs a parameter and the two numbers of a Beta "
+                f"distribution, such as prevalence=2,8; found {text!r}.",
+                option="prior",
+                example="prevalence=2,8",
+            ) from None
+        if test:
+            priors.setdefault(parameter, {})[test] = (first, second)
+        else:
+            priors[parameter] = (first, second)
+    return priors or None
+
+
+def _with_combinations(
+    answer: shell.CommandAnswer, posterior: LatentPosterior
+) -> shell.CommandAnswer:
+    """Add every logical combination, as in Tables 2 to 4 of Keith et al. (2012)."""
+    rates = all_combinations(posterior)
+    rows = [
+        dict(zip(COMBINATION_COLUMNS, values, strict=True))
+        for values in zip(
+            *(getattr(rates, name).tolist() for name in COMBINATION_COLUMNS),
+            strict=True,
+        )
+    ]
+    # the paper's numbers for up to three tests; of more, the best by the product
+    shown = rows
+    if len(rows) > MOST_COMBINATIONS:
+        shown = sorted(rows, key=lambda row: -row["product"])[:MOST_COMBINATIONS]
+    head = ("number", "combination", "sensitivity", "SD", "specificity", "SD")
+    cells = [
+        (
+            row["number"],
+            row["formula"] or _formula_of(posterior, row["number"]),
+            *(f"{row[name]:.3f}" for name in COMBINATION_COLUMNS[2:6]),
+        )
+        for row in shown
+    ]
+    return replace(
+        answer,
+        result=answer.result | {"combinations": rows},
+        parts=[*answer.parts, table("Combinations", head, cells)],
+    )
+
+
+def _formula_of(posterior: LatentPosterior, number: int) -> str:
+    """Write a combination of the paper's number in words."""
+    patterns = range(2 ** len(posterior.names))
+    flagged = [j for j in patterns if number - 1 >> j & 1]
+    return formula(flagged, posterior.names)
+
+
+def _write_post_test(
+    data: FileData, posterior: LatentPosterior, column: str, output: Path
+) -> None:
+    """Write all rows with the probability of the condition, given their verdicts."""
+    names = data.request.scores
+    voted = data.rows.select(*(f'"{name}"' for name in names)).to_arrow_table()
+
+    def post_test(_: Any) -> Floats:
+        votes = [
+            voted[name].to_numpy(zero_copy_only=False).astype(np.float64)
+            for name in names
+        ]
+        return posterior.probability(np.column_stack(votes))
+
+    shell.write_rows(data.source, column, post_test, output)
 
 
 def _without_truth(
-    data: FileData, criterion: str, dependence: str, labelled: str, draws: int
-) -> shell.CommandAnswer:
+    data: FileData,
+    *,
+    criterion: str,
+    method: str,
+    prior: dict[str, Any] | None,
+    dependence: str,
+    labelled: str,
+    draws: int,
+) -> tuple[LatentPosterior, shell.CommandAnswer]:
     """Estimate the tests from their verdicts, and find their best combination."""
     by = data.request.by
     with progress("Counting", unit=""):
@@ -126,6 +287,7 @@ def _without_truth(
     with progress("Without a gold standard", 2, "questions") as one_more:
         posterior = latent_class(
             votes,
+            prior=prior,
             draws=draws,
             dependence=dependence,
             labelled=labelled,
@@ -133,10 +295,11 @@ def _without_truth(
             rng=data.request.rng,
         )
         one_more(1)
-        best = best_combination(posterior, criterion=criterion)
+        best = best_combination(posterior, criterion=criterion, method=method)
         one_more(1)
-    return shell.answered(
+    answer = shell.answered(
         how_good_tests(panel, posterior, best, str(by)),
         about=shell.about(data, panel),
         chart=lambda: trueness.plots.posterior_densities.figure_data(posterior),
     )
+    return posterior, answer

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 import trueness
+from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness._core.checks.options import fraction
 from trueness._core.numbers import counted
 from trueness._core.progress import progress
 from trueness.cli import _shell as shell
@@ -23,10 +23,10 @@ from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.counts.values import Tally
 from trueness.findings.cut import find_cut, with_groups
 from trueness.findings.notes import when
-from trueness.findings.request import Request
+from trueness.findings.request import SWEEP, Request
 from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS
 from trueness.threshold.constraints import DEFAULT_OBJECTIVE
-from trueness.threshold.operating_point import OperatingPoint
+from trueness.threshold.operating_point import METHODS, OperatingPoint
 from trueness.threshold.rule import Rule
 
 
@@ -64,6 +64,15 @@ def threshold_command(
             help="Evaluate this threshold, or a rule saved by --save, and choose none.",
         ),
     ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help=f"How to search: {', '.join(METHODS)}. milp is a 0-1 integer linear "
+            "program with the certificate of its solver.",
+        ),
+    ] = SWEEP,
     validate: Annotated[
         bool,
         typer.Option(
@@ -145,7 +154,7 @@ def threshold_command(
         seed=seed,
     )
     if guarantee is not None:
-        fraction(guarantee, "--guarantee")
+        _options.fraction(guarantee, "--guarantee")
     request = replace(
         data.request,
         maximize=maximize,
@@ -154,6 +163,7 @@ def threshold_command(
         at=read_rule(at),
         validate=validate,
         guarantee=guarantee,
+        method=_options.choice(method, METHODS, "--method"),
     )
     data = replace(data, request=request)
     with naming_rows_without_score(data):

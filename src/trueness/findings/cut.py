@@ -29,7 +29,7 @@ from trueness.findings.records import (
     in_groups,
     table,
 )
-from trueness.findings.request import Request
+from trueness.findings.request import SWEEP, Request
 from trueness.findings.subject import UNNAMED, best_for, cut_of
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS, SHOWN
@@ -58,7 +58,7 @@ POINT = (
 KEYS = (
     *POINT,
     *("confusion", "metrics", "estimates", "validation", "guarantee", "zones"),
-    *("group_cuts", "groups"),
+    *("group_cuts", "groups", "certificate"),
 )
 NEW = ("metric", "on new cases")  # what to expect of the rule that was chosen
 VALIDATION = (
@@ -120,6 +120,13 @@ def _fits(request: Request) -> None:
             "constraint of several. Name one prevalence.",
             option="prevalence",
         )
+    other = request.at is not None or request.guarantee is not None or several
+    if request.method != SWEEP and other:
+        raise InputError(
+            f"method={request.method!r} chooses one threshold for all cases. Leave it "
+            "out for a given threshold, a guarantee, groups or two thresholds.",
+            option="method",
+        )
     if request.guarantee is not None and not request.subject_to:
         raise InputError(
             "A guarantee needs a constraint, and found none.",
@@ -160,7 +167,7 @@ def _found(
 
 
 def _best(t: Tally, request: Request) -> CutFinding:
-    point = best_for(t, request.goal_as_stated, request.prevalences)
+    point = best_for(t, request.goal_as_stated, request.prevalences, request.method)
     checked = _validated(t, request)
     if request.prevalences is not None:
         # of a range the numbers are for the prevalence where the threshold is worst
@@ -187,12 +194,29 @@ def _best(t: Tally, request: Request) -> CutFinding:
         t,
         _sentences(point),
         [_matrix(point.confusion), *shown],
-        [*mind, *turned("The score", auc(t, level=request.level)), *_for_prevalence(t)],
+        [
+            *mind,
+            *said(_certified(point)),
+            *turned("The score", auc(t, level=request.level)),
+            *_for_prevalence(t),
+        ],
         confusion=point.confusion,
         estimates=found,
         validation=checked and fields_of(checked, *VALIDATION),
+        certificate=point.certificate,
         **fields_of(point, *POINT),
     )
+
+
+def _certified(point: OperatingPoint) -> list[str]:
+    """Say what the solver of a 0-1 program certifies."""
+    proof = point.certificate
+    if proof is None:
+        return []
+    return [
+        f"{proof.solver} solved a 0-1 program with {proof.binaries:,} binary variables "
+        f"and proves that no threshold reaches more than {proof.bound:.6g}."
+    ]
 
 
 def _validated(

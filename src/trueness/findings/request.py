@@ -33,6 +33,7 @@ Goal = str | Metric | None
 Cost = Mapping[str, float]  # of a false positive and of a false negative
 _COST = re.compile(r"cost\(fp=([^,()]+), fn=([^,()]+)\)")
 _LIMITS_DEFERRED = re.compile(r"\bdefer(red)?\s*<")
+SWEEP = "sweep"  # the search that looks at every threshold
 
 
 @final
@@ -83,6 +84,7 @@ class Request:
     prevalences: Prevalences = None  # a range of them
     validate: bool = False
     guarantee: float | None = None
+    method: str = SWEEP  # how the best threshold is searched for
 
     # what else is worked out
     margin: float | None = None  # mean error up to which scores count as calibrated

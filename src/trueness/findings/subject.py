@@ -27,7 +27,7 @@ from trueness._core.records import Estimate
 from trueness.counts.groups import with_each_column
 from trueness.counts.values import Panel, Tally
 from trueness.findings.notes import Note, when
-from trueness.findings.request import Request, ThresholdGoal
+from trueness.findings.request import SWEEP, Request, ThresholdGoal
 from trueness.ranking.areas import auc, auc_measure
 from trueness.threshold.constraints import DEFAULT_OBJECTIVE
 from trueness.threshold.operating_point import OperatingPoint, best_threshold
@@ -272,7 +272,10 @@ def _say_what_is_infeasible(best: Model, request: Request) -> None:
 
 
 def best_for(
-    tally: Tally, goal: ThresholdGoal, prevalences: Prevalences = None
+    tally: Tally,
+    goal: ThresholdGoal,
+    prevalences: Prevalences = None,
+    method: str = SWEEP,
 ) -> OperatingPoint:
     """Best threshold for an objective and its constraints."""
     point: OperatingPoint = best_threshold(
@@ -281,6 +284,7 @@ def best_for(
         minimize=goal.minimize,
         subject_to=goal.subject_to,
         prevalences=prevalences,
+        method=method,
     )
     return point
 
