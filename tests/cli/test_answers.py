@@ -158,6 +158,7 @@ def test_every_command_is_documented_and_has_the_common_options(name):
     without = ("plan difference", "plan rate", "plan labels")
     assert ("plot" in options) == (name not in without)
     own = ("demo", "apply", "sql", *PLANS, "check", "watch", "evals", "look", "sites")
+    own += ("fermi",)  # needs no file, and never labels
     if name not in own:
         usual = {"file", "label", "positive", "level"}
         # a row of readers is a reading, and the groups of judges are systems
