@@ -177,8 +177,23 @@ def tally(
     Tally: 4 cases (1 negative, 2 positive, 1 unknown),
     3 distinct scores from 0.1 to 0.9
     """
-    words = dict(locals())
-    return _counted("tally", words.pop("y_true"), words.pop("y_score"), words)
+    words = {
+        "label": label,
+        "score": score,
+        "positive": positive,
+        "count": count,
+        "weight": weight,
+        "sample_weight": sample_weight,
+        "cluster": cluster,
+        "sampling": sampling,
+        "prevalence": prevalence,
+        "unlabelled": unlabelled,
+        "by": by,
+        "at_most": at_most,
+        "missing_scores": missing_scores,
+        "decimal": decimal,
+    }
+    return _counted("tally", y_true, y_score, words)
 
 
 @overload
@@ -234,8 +249,21 @@ unlabelled, decimal
     >>> panel([1, 0, 0], {"a": [1, 0, 1], "b": [1, 1, 1]})
     Panel of a, b: 3 cases (2 negative, 1 positive, 0 unknown), 2 distinct rows
     """
-    words = dict(locals())
-    return _counted("panel", words.pop("y_true"), words.pop("scores"), words)
+    words = {
+        "label": label,
+        "positive": positive,
+        "count": count,
+        "weight": weight,
+        "sample_weight": sample_weight,
+        "cluster": cluster,
+        "sampling": sampling,
+        "prevalence": prevalence,
+        "unlabelled": unlabelled,
+        "by": by,
+        "missing_scores": missing_scores,
+        "decimal": decimal,
+    }
+    return _counted("panel", y_true, scores, words)
 
 
 def leaves(
