@@ -225,7 +225,7 @@ def _log_likelihood(probability: Floats, pos: Floats, neg: Floats) -> Any:
 
 
 SCORE_AXIS = Axis("score", "Score")
-PROPORTION_AXIS = Axis("probability", "Share of positives")
+PROPORTION_AXIS = Axis("probability", "Proportion of positives")
 # a quarter of a pixel: drawn lines may be off by so much
 _INVISIBLE = 5e-4
 BARS = 40
@@ -290,5 +290,5 @@ def map_figure(maps: Mapping[str, Callable[[Any], Any]], t: Tally, bins: int) ->
         span("score", "Score", grid),
         Axis("probability", "Probability"),
         tuple(lines),
-        dots=(Line("share of positives", observed),),
+        dots=(Line("proportion of positives", observed),),
     )

@@ -300,7 +300,7 @@ class PrecisionRecallDisplay(_Display):
 class CalibrationDisplay(_Display):
     """The calibration curve, isotonic, without bins: ``prob_pred``, ``prob_true``."""
 
-    _x, _y = ("prob_pred", "Score"), ("prob_true", "Share of positives")
+    _x, _y = ("prob_pred", "Score"), ("prob_true", "Proportion of positives")
 
     def _curve(self, t: Tally, level: float) -> _Curve:
         r = reliability(t, level=level)

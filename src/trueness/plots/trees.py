@@ -94,7 +94,7 @@ def majority_likelihood(y: int, n: int, **look: Unpack[Style]) -> Shown:
     return Curves(
         f"Likelihoods of the larger class probability for {y} of {n} ({found})",
         Axis("p", "Larger class probability p", 0.5, 1.0),
-        Axis("height", "Likelihood (share of its maximum)"),
+        Axis("height", "Likelihood (proportion of its maximum)"),
         tuple(Line(name, {"p": p, "height": np.exp(c - c.max())})
               for name, c in curves.items()),
         rules=tuple(estimate.items()),

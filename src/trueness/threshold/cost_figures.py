@@ -14,9 +14,9 @@ from trueness.metrics.confusion import Confusion, sweep, thresholds
 from trueness.threshold.costs import DecisionCurve, cost_curve, decision_curve
 
 WEIGHT = Axis("weight", "Weight of missed positives (prevalence and costs)")
-COST = Axis("cost", "Cost (share of the largest possible)", 0.0, 0.5)
+COST = Axis("cost", "Cost (proportion of the largest possible)", 0.0, 0.5)
 ACT = Axis("p", "Threshold probability")
-FLAGGED = Axis("flagged_rate", "Share of all cases flagged")
+FLAGGED = Axis("flagged_rate", "Proportion of all cases flagged")
 # part of the height of a figure by which a drawn line may be off
 LINE_TOLERANCE = 2e-4
 Tallies = Mapping[str, Tally]
