@@ -207,7 +207,10 @@ def _questions_of_leaves(looked: Sequence[LookedColumn]) -> tuple[LookedQuestion
     """What can be asked of the leaves of a tree, and the labels of their cases?"""
     nodes = [c.name for c in looked if c.name.lower() in NODE_NAMES]
     labels = [c.name for c in looked if c.could_be[:1] == ("label",)]
-    scores = [c.name for c in looked if c.could_be[:1] == ("score",)]
+    # leaves that are numbered look like scores
+    scores = [
+        c.name for c in looked if c.could_be[:1] == ("score",) and c.name not in nodes
+    ]
     counts = [c.name for c in looked if c.could_be[:1] == ("count",)]
     if len(nodes) != 1 or len(labels) != 1 or scores:
         return ()
