@@ -295,8 +295,8 @@ def _notes(panel: Panel, labelled: str, judges: Mapping[str, Judge]) -> tuple[st
         said[
             f"{some} the labels {'is' if count < 2 else 'are'} {word}, so the accuracy "
             f"of the judges on {word} cases is "
-            f"{'poorly known' if count else 'unknown'}. label_next says which cases to "
-            "label."
+            f"{'poorly known' if count else 'unknown'}. A label plan says which cases "
+            "to label."
         ] = count < FEW
     # cases with verdicts of which no case was labelled; of grades nearly all are such
     unseen = float(x.unknown[x.pos + x.neg == 0].sum() / panel.n)
