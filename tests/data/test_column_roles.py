@@ -137,6 +137,21 @@ def test_doubt_is_an_error(columns, option):
     assert err.value.option == option
 
 
+def test_judges_are_found_beside_items_and_a_few_labels(tmp_path):
+    from shell import run
+
+    few_labels = [str(v) if k < 30 else "" for k, v in enumerate(Y)]
+    path = tmp_path / "judged.csv"
+    pd.DataFrame(
+        {"item": np.arange(CASES), "gpt": Y, "claude": Y[::-1], "label": few_labels}
+    ).to_csv(path, index=False)
+
+    result = run("judge", path, "--label", "label", "--labelled", "random")
+
+    assert result.exit_code == 0, result.stderr
+    assert "2 judges" in result.stdout
+
+
 class TestModels:
     def test_probabilities_of_both_classes(self):
         model = LogisticRegression().fit(FEATURES, Y)

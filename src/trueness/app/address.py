@@ -475,7 +475,8 @@ def guess_kind(source: Source) -> str:
     real = [c for c, kind in source.types.items() if kind.startswith(REAL_TYPES)]
     if not real and names & set(NODE_NAMES):
         return "leaves"
-    if names & {*LABEL_NAMES}:  # tests with a known truth are scores of two values
+    if real or names & {*LABEL_NAMES}:
+        # tests with a known truth are scores of two values
         return "scores"
     counted = {c for c in source.types if c.lower() in COUNT_NAMES}
     try:

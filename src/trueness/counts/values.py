@@ -600,6 +600,8 @@ def panel_of_rows(names: tuple[str, ...], *columns: Array) -> Panel:
 
 def holds_tests(x: Tally | Panel) -> bool:
     """Are all outputs verdicts of tests, 0 or 1, and no scores?"""
+    if isinstance(x, Tally) and x.score.size > 2:
+        return False
     outputs = x.score if isinstance(x, Tally) else x.rows
     known = outputs[~np.isnan(outputs)]
     # a few rows decide most often: verdicts of K tests have at most 3^K rows

@@ -291,12 +291,15 @@ def tests_among(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
 
 
 def votes_among(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
-    """Take every other column when all of them hold 0 and 1 only, otherwise none."""
+    """Take the columns of 0 and 1, without that of the labels of a few cases."""
     some_labels = label_of_some(table)
-    free = [c for c in table.kinds if c not in taken and c != some_labels]
-    # a column of lists or structures has values that no set can hold
-    binary = all(v in (0, 1) for c in free for v in table.distinct(c, 2))
-    return tuple(free) if binary else ()
+    votes = []
+    for column in _free(table, {*taken, some_labels}):
+        # a column of lists or structures has values that no set can hold
+        values = table.distinct(column, 2)
+        if values and all(value in (0, 1) for value in values):
+            votes.append(column)
+    return tuple(votes)
 
 
 def label_of_some(table: DataTable) -> str | None:
