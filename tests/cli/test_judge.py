@@ -155,7 +155,6 @@ RANDOM = "--label human --labelled random"
 WRONG = {
     "verdicts.csv GPT --label human": "Choose --labelled from random",
     "verdicts.csv GPT --label human --labelled any": "by verdict",
-    f"verdicts.csv {RANDOM}": "Choose --judge from",
     f"verdicts.csv --judge gtp {RANDOM}": "Did you mean 'gpt'",
     f"verdicts.csv GPT {RANDOM} --system modell": "'model'",
     f"verdicts.csv GPT {RANDOM} --verdict gpt": "needs --item COLUMN",
