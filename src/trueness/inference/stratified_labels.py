@@ -160,13 +160,14 @@ def _notes_on_surprise(counts: StratifiedCounts) -> list[str]:
     chances = np.asarray(counts.sample.map(observed.score), np.float64)
     weight = counts.sample.sizes / np.maximum(counts.labelled, 1.0)
     expected = float((weight[counts.band] * (observed.neg + observed.pos)) @ chances)
-    found = float(counts.expected.n_pos)
+    observed_total = float(counts.expected.n_pos)
 
     residual_squares = observed.pos * (1 - chances) ** 2 + observed.neg * chances**2
     variance = float((weight[counts.band] ** 2) @ residual_squares)
-    if abs(found - expected) <= _DISAGREES * math.sqrt(variance):
+    if abs(observed_total - expected) <= _DISAGREES * math.sqrt(variance):
         return []
     return [
-        f"The labels contradict the map: {found:,.0f} positives were found, where it "
-        f"expects {expected:,.0f}. P(label | score) has changed; fit the map anew."
+        f"The labels contradict the map: {observed_total:,.0f} positives were found, "
+        f"where it expects {expected:,.0f}. P(label | score) has changed; fit the map "
+        "anew."
     ]

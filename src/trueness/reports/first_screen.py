@@ -54,7 +54,12 @@ def _interval_marks(lane: Lane, y: str) -> list[Markup]:
 def _percent(value: float, start: float, end: float) -> str:
     """Return a place between both ends of a scale; what lies outside stands there."""
     part = (value - start) / (end - start)
-    return f"{100 * min(max(part, 0.0), 1.0):.2f}%"
+    return _place(100 * min(max(part, 0.0), 1.0))
+
+
+def _place(percent: float) -> str:
+    """Write a place as CSS does."""
+    return format(percent, ".2f") + "%"
 
 
 def _anchor(value: float, start: float, end: float) -> str:
@@ -169,13 +174,15 @@ def _path(x: Any, y: Any) -> str:
 def _flagging_axes() -> Markup:
     marks = []
     for tick in (0, 20, 40, 60, 80, 100):
-        place = f"{100 - tick}%"
+        place = _place(100 - tick)
         text = f"{tick} %" if tick == 100 else str(tick)
         marks.append(element("line", "grid", x1="0", x2="100%", y1=place, y2=place))
         marks.append(element("text", "tick end", text, x="0", y=place, dx="-8", dy="4"))
     for tick in (0, 25, 50, 75, 100):
         text = f"{tick} %" if tick == 100 else str(tick)
-        marks.append(element("text", "tick mid", text, x=f"{tick}%", y="100%", dy="18"))
+        marks.append(
+            element("text", "tick mid", text, x=_place(tick), y="100%", dy="18")
+        )
     return Markup("").join(marks)
 
 

@@ -81,8 +81,8 @@ class LeafMap(Map):
     def _look_up(self, node: ArrayLike, values: Floats, default: float) -> Floats:
         names = np.asarray(node)
         by_name = dict(zip(self.node, values.tolist(), strict=True))
-        found = [by_name.get(text, default) for text in leaf_texts(names.ravel())]
-        return np.array(found, dtype=np.float64).reshape(names.shape)
+        looked_up = [by_name.get(text, default) for text in leaf_texts(names.ravel())]
+        return np.array(looked_up, dtype=np.float64).reshape(names.shape)
 
 
 def leaf_texts(names: Array) -> list[str]:
