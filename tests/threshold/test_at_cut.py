@@ -88,7 +88,7 @@ def test_prevalence_and_sampling():
     design = trueness.at_threshold(Y, S, 0.4, sampling="case-control")
     assert "precision" not in design.metrics
     assert "recall" in design.metrics
-    assert "pass prevalence= to get them" in design.notes[0]
+    assert "State the prevalence to get them" in design.notes[0]
 
 
 AT_A_CUT = {
@@ -118,7 +118,7 @@ def test_whether_unlabelled_cases_differ_is_tested(name):
     assert w[0].filename == __file__ or name == "validate_threshold"
     assert len(w) == 1
     note = next(n for n in found.notes if n.startswith("160 of 400 cases have no"))
-    assert 'unlabelled="missing at random"' in note
+    assert "'missing at random'" in note
     by_lot = Tally(score, **cases, unknown=[33, 28, 27, 33])
     assert any("do not differ significantly" in n for n in AT_A_CUT[name](by_lot).notes)
     whole = AT_A_CUT[name](Tally(score, **cases))
