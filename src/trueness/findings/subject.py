@@ -359,17 +359,21 @@ def named_groups(
     ``each_column``: of groups of several columns also those of each column alone, which
     share cases with the others.
     """
-    groups: Mapping[Any, Any] = s.groups or {}
-    return _of_classifier(with_each_column(groups) if each_column else groups, key)
+    groups = _of_classifier(s.groups or {}, key)
+    return _by_shown_name(with_each_column(groups) if each_column else groups)
 
 
 def named_sites(s: Subject, key: str) -> dict[str, Tally]:
     """Give the counts of one classifier at each site, by the name that is shown."""
-    return _of_classifier(s.sites or {}, key)
+    return _by_shown_name(_of_classifier(s.sites or {}, key))
 
 
-def _of_classifier(groups: Mapping[Any, Any], key: str) -> dict[str, Tally]:
-    """Give the counts of one classifier in each group, by the name that is shown."""
+def _of_classifier(groups: Mapping[Any, Any], key: str) -> dict[Any, Tally]:
+    """Return the counts of one classifier in each group."""
+    return {g: x if isinstance(x, Tally) else x[key] for g, x in groups.items()}
+
+
+def _by_shown_name(groups: Mapping[Any, Tally]) -> dict[str, Tally]:
+    """Return the counts of each group by the name that is shown."""
     texts = told_apart([str(g) for g in groups], NAME)
-    both = zip(texts, groups.values(), strict=True)
-    return {text: x if isinstance(x, Tally) else x[key] for text, x in both}
+    return dict(zip(texts, groups.values(), strict=True))
