@@ -38,7 +38,7 @@ def residual_influence(chances: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class LogisticFit:
+class LogisticCurve:
     """A logistic regression of labels on columns, the intercept being the first."""
 
     columns: Sequence[Floats]
@@ -46,7 +46,7 @@ class LogisticFit:
     inverse_information: Floats
 
 
-def logistic_reference(t: Tally, fit: LogisticFit) -> Reference:
+def logistic_reference(t: Tally, fit: LogisticCurve) -> Reference:
     """Return the reference cases of a logistic curve, with its covariance.
 
     The sandwich HC3 (MacKinnon and White 1985), which needs no curve that is right.

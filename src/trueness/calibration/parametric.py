@@ -32,7 +32,7 @@ from trueness.calibration.field_rules import (
     check_shape,
 )
 from trueness.calibration.logistic_errors import (
-    LogisticFit,
+    LogisticCurve,
     logistic_error_draws,
     logistic_error_variance,
     logistic_reference,
@@ -176,7 +176,7 @@ def platt(t: Tally, *, targets: str = "auto", scale: str = "identity") -> Platt:
 
     fit = _fit(columns, t, targets)
     intercept, slope = fit.coefficients.tolist()
-    curve = LogisticFit(columns, fit.coefficients, fit.covariance)
+    curve = LogisticCurve(columns, fit.coefficients, fit.covariance)
     reference = logistic_reference(t, curve)
     return Platt(intercept, slope, scale, targets, low, high, reference)
 

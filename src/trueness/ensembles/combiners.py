@@ -39,7 +39,7 @@ from trueness.counts.values import Panel
 from trueness.ensembles.ranks import (
     CorrelatedFiDEL,
     RankMap,
-    Reference,
+    RankReference,
     calibrator_of,
     correlated_fidel,
     crossing,
@@ -203,7 +203,7 @@ def fidel(
             return _fidel_by_agreement(data, prevalence)
         return _fidel_of_published_aucs(data, aucs, prevalence)
 
-    reference = Reference(data, "fidel")
+    reference = RankReference(data, "fidel")
     if prevalence is None:
         prevalence = reference.prevalence
     if method == "correlated":
@@ -213,7 +213,7 @@ def fidel(
     return combined
 
 
-def _independent_fidel(reference: Reference, prevalence: float) -> FiDEL:
+def _independent_fidel(reference: RankReference, prevalence: float) -> FiDEL:
     """Fit FiDEL to labelled cases."""
     # ranks are among the reference, so the lines have its prevalence, not that of use
     beta, llr, centre = finite_lines(reference.n, reference.n_pos, reference.auc)
@@ -435,7 +435,7 @@ def best_single(data: Panel) -> BestSingle:
     >>> best_single(p).best
     'A'
     """
-    reference = Reference(data, "best_single", correlation=False)
+    reference = RankReference(data, "best_single", correlation=False)
     best = int(np.argmax(reference.auc))
     return BestSingle(
         data.names,

@@ -280,7 +280,7 @@ def _weighted_products(columns: Floats, weight: Floats) -> Floats:
     return np.asarray(columns.T @ (columns * weight[:, None]))
 
 
-class Reference:
+class RankReference:
     """What do the labelled cases of a panel say of each classifier?
 
     ``ranks`` (m, K) are mid-ranks among those with output, whose ``n``, ``n_pos`` and
@@ -415,7 +415,7 @@ class CorrelatedFiDEL(RankMap):
         return np.asarray(weights, dtype=np.float64)
 
 
-def correlated_fidel(reference: Reference, prevalence: float) -> CorrelatedFiDEL:
+def correlated_fidel(reference: RankReference, prevalence: float) -> CorrelatedFiDEL:
     """Fit the combination that allows for dependence; see :func:`trueness.fidel`."""
     scores = normal_scores(reference.ranks, reference.n)
     _, mean_pos = _class_means(scores, reference.pos)
@@ -450,7 +450,7 @@ def correlated_fidel(reference: Reference, prevalence: float) -> CorrelatedFiDEL
 
 
 def _covariance_within_classes(
-    scores: Floats, reference: Reference, mean_pos: Floats, mean_neg: Floats
+    scores: Floats, reference: RankReference, mean_pos: Floats, mean_neg: Floats
 ) -> tuple[Floats, Floats]:
     """Return the mean covariance of both classes, and its sampling error, (K, K).
 
@@ -470,7 +470,7 @@ def _covariance_within_classes(
 
 
 def calibrator_of(
-    log_likelihood_ratio: Floats, reference: Reference, prevalence: float
+    log_likelihood_ratio: Floats, reference: RankReference, prevalence: float
 ) -> Map:
     """Fit a logistic curve in L to the labels, carried to the prevalence of use."""
     labelled = Tally(log_likelihood_ratio, reference.neg, reference.pos)

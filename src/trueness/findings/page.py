@@ -316,7 +316,7 @@ def _flags_nothing(s: subjects.Subject) -> bool:
     return not c.tp + c.fp
 
 
-class _Rate(NamedTuple):
+class _RateAtThreshold(NamedTuple):
     """A rate at the threshold; without an estimate only its value is known."""
 
     value: float
@@ -340,16 +340,18 @@ class _Rate(NamedTuple):
         return Lane(self.value, low, high, reference=reference, reference_text=text)
 
 
-def _rates(s: subjects.Subject) -> tuple[_Rate, _Rate, _Rate]:
+def _rates(
+    s: subjects.Subject,
+) -> tuple[_RateAtThreshold, _RateAtThreshold, _RateAtThreshold]:
     """Return proportion flagged, recall, precision, of new cases or of the sample."""
     first = where_to_cut.steps_of(s)[0]
     rates = []
     for name in ("flagged_rate", "recall", "precision"):
         estimate = s.checked.metrics.get(name) if s.checked else None
         if estimate is None or _flags_nothing(s):
-            rates.append(_Rate(first.at_start(name), None))
+            rates.append(_RateAtThreshold(first.at_start(name), None))
         else:
-            rates.append(_Rate(estimate.value, estimate))
+            rates.append(_RateAtThreshold(estimate.value, estimate))
     flagged, recall, precision = rates
     return flagged, recall, precision
 

@@ -79,7 +79,7 @@ class RankedRow(NamedTuple):
     interval: str
 
 
-class Ranking(NamedTuple):
+class DrawnRanking(NamedTuple):
     """The ranking of the classifiers by AUC, and the axis under its lanes."""
 
     rows: list[RankedRow]
@@ -87,7 +87,7 @@ class Ranking(NamedTuple):
     n_left_out: int
 
 
-def draw_ranking(areas: Sequence[tuple[str, Estimate]]) -> Ranking:
+def draw_ranking(areas: Sequence[tuple[str, Estimate]]) -> DrawnRanking:
     """Draw the AUC of each classifier with its interval, best first."""
     best = areas[:_MAX_RANKED]
     ends = np.array([[e.low, e.high, e.value] for _, e in best])
@@ -116,7 +116,7 @@ def draw_ranking(areas: Sequence[tuple[str, Estimate]]) -> Ranking:
         for value, text in marks_on_axis
     ]
     axis = element("svg", None, Markup("").join(labels), aria_hidden="true")
-    return Ranking(rows, axis, len(areas) - len(best))
+    return DrawnRanking(rows, axis, len(areas) - len(best))
 
 
 def draw_flagging(slider: Mapping[str, Any]) -> Markup:
