@@ -255,6 +255,11 @@ class Finding(Record):
         return native_frame(first, backend)
 
 
+def subject_of(answer: Finding) -> Any:
+    """Return the data that a finding is about; None where it does not hold them."""
+    return answer._subject
+
+
 def _number_names(numbers: Mapping[str, Any]) -> list[str]:
     """Name the numbers that can be asked for."""
     names = list(numbers)

@@ -30,7 +30,7 @@ from trueness._core.figures import (
 from trueness._core.imports import required as _required
 from trueness._core.numbers import p_is
 from trueness._core.records import Answers, Estimate, Record, TwoAxes, brief, shown
-from trueness.findings.records import Finding
+from trueness.findings.records import Finding, subject_of
 from trueness.findings.subject import tallies_of
 from trueness.ranking.figures import curve_figure
 
@@ -68,7 +68,7 @@ def show_in_notebook(answer: Any) -> str:
 def figure_of(answer: Any) -> TitledFigure | None:
     """Return the figure that shows an answer, or None where nothing can be drawn."""
     if isinstance(answer, Finding):
-        if answer.key == "ranking" and answer._subject is not None:
+        if answer.key == "ranking" and subject_of(answer) is not None:
             return _roc_curves(answer)
         if not answer.figures:
             return None
@@ -90,7 +90,7 @@ def figure_of(answer: Any) -> TitledFigure | None:
 
 def _roc_curves(answer: Finding) -> TitledFigure:
     """Draw the ROC curves of the scores, the best ones first."""
-    tallies = tallies_of(answer._subject.data)
+    tallies = tallies_of(subject_of(answer).data)
     names = [name for name in answer.numbers["scores"] if name in tallies]
     some = {shown(name, 40): tallies[name] for name in names[:MOST_CURVES]}
     return TitledFigure(
