@@ -111,7 +111,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "log_loss(y_true, y_score)": ("mn_log_loss", "cross_entropy", "logloss"),
     'log_loss(y_true, y_score, clip="scikit-learn")': ("clipped_log_loss",),
     "calibration.nagelkerke_r2(y_true, y_score)": (
-        *("nagelkerke", "r2", "pseudo_r2", "r_squared", "nagelkerke_r2"),
+        *("nagelkerke", "r2", "pseudo_r2", "r_squared"),
     ),
     "decision_curve(y_true, y_score)": (
         *("dca", "decision_curve_analysis", "dcurves"),
