@@ -123,8 +123,8 @@ def _fits(request: Request) -> None:
     other = request.at is not None or request.guarantee is not None or several
     if request.method != SWEEP and other:
         raise InputError(
-            f"method={request.method!r} chooses one threshold for all cases. Leave it "
-            "out for a given threshold, a guarantee, groups or two thresholds.",
+            f"The method {request.method!r} chooses one threshold for all cases. Leave "
+            "it out for a given threshold, a guarantee, groups or two thresholds.",
             option="method",
         )
     if request.guarantee is not None and not request.subject_to:

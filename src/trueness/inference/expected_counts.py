@@ -192,9 +192,10 @@ def check_headline(tally: Tally) -> None:
     if not shows_values(tally):
         raise InputError(
             "Without labels, classifiers that make the same errors look good, so that "
-            "there is no curve and no threshold. Label some cases, or type "
-            'dependence="none" if their errors are independent.',
+            "there is no curve and no threshold. Label some cases, or say "
+            "that their errors are independent, if they are.",
             option="dependence",
+            example="none",
         )
 
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described
 from trueness._core.imports import HigherFunction
 from trueness._core.records import Record
@@ -220,8 +220,9 @@ def expected_panel(
     if hasattr(posterior, "source") and hasattr(posterior, "probability"):
         return _by_fidel(panel, posterior, dependence, target)
     raise InputError(
-        "panel.expected needs a posterior, as trueness.latent_class(panel) returns, or "
-        f'a fit of trueness.fidel(panel, labels="none"); found {described(posterior)}.'
+        "Expected labels of a panel need the posterior of a latent class model, or a "
+        f"fit of FiDEL without labels; found {described(posterior)}.",
+        example=PythonCode("panel.expected(trueness.latent_class(panel))"),
     )
 
 

@@ -267,9 +267,10 @@ def _plan_of_scores(
         )
     if (half_width is None) == (labels is None):
         raise InputError(
-            "A plan for a metric needs half_width= or labels=, one of them.",
+            "A plan for a metric needs the half width of the interval or the number "
+            f"of labels, one of them; found {'neither' if labels is None else 'both'}.",
             option="half_width",
-            example="0.05",
+            example=0.05,
         )
     if half_width is not None:
         half_width = _checked_half_width(half_width)

@@ -22,7 +22,7 @@ from scipy.special import expit, logit, ndtri
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness._core.numbers import counted, percent
 from trueness._core.records import Record, native_frame
 from trueness.counts.expected_labels import THESE_CASES, ExpectedLabels, LabelSample
@@ -194,8 +194,9 @@ def _expected_labels(tally: Tally) -> ExpectedCounts:
     if not tally.labels_expected or not isinstance(labels, ExpectedLabels):
         raise InputError(
             "A plan by score needs cases without labels and a calibration map that "
-            "tells how probable each label is. Type unlabelled=map.",
+            "tells how probable each label is.",
             option="unlabelled",
+            example=PythonCode("map"),
         )
     only_unknown = tally.without_labels() if tally.n_pos + tally.n_neg else tally
     return expect_labels(only_unknown)

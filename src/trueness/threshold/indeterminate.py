@@ -16,7 +16,7 @@ import numpy as np
 
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.numbers import number_of
 from trueness._core.records import Answer, Estimate, native_frame
 from trueness.counts.answers import of_tally, refuse
@@ -179,17 +179,16 @@ def _rule_of_results(data: Tally, threshold: object) -> Rule:
         raise InputError(
             "indeterminate_results needs a rule with two thresholds for all cases.",
             option="threshold",
-            example="Rule(3, lower=2)",
+            example=PythonCode("trueness.Rule(3, lower=2)"),
         )
 
     if set(np.unique(data.score)) <= {FLAGGED, DEFERRED, NOT_FLAGGED}:
         return Rule(FLAGGED, lower=DEFERRED)
     raise InputError(
         "indeterminate_results needs results that are 1 (positive), 0 (negative) or "
-        f"0.5 (indeterminate), or a rule; found {len(data.score):,} distinct scores. "
-        "Type threshold=trueness.Rule(3, lower=2).",
+        f"0.5 (indeterminate), or a rule; found {len(data.score):,} distinct scores.",
         option="threshold",
-        example="Rule(3, lower=2)",
+        example=PythonCode("trueness.Rule(3, lower=2)"),
     )
 
 

@@ -108,8 +108,10 @@ def estimator_error(
     _options.choice(quantity, QUANTITIES, "quantity")
     if n < 2:
         raise NotEnoughCases(
-            f"Bias and error need a leaf with at least two cases; found n={n}. A "
-            "single case is a majority whatever the truth is."
+            f"Bias and error need a leaf with at least two cases; found {n}. A "
+            "single case is a majority whatever the truth is.",
+            option="n",
+            example=2,
         )
     law = entropic_binomial(n, p)
     majority: Ints = np.arange((n + 1) // 2, n + 1)

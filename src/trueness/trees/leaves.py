@@ -152,8 +152,10 @@ class Leaves(Cases):
         if default is None:
             if not labelled.sum():
                 raise NotEnoughCases(
-                    "A map of leaves needs labelled cases, or default=: the score of "
-                    "a leaf that was never seen."
+                    "A map of leaves needs labelled cases, or a default: the score of "
+                    "a leaf that was never seen.",
+                    option="default",
+                    example=0.5,
                 )
             default = float(self.pos.sum() / labelled.sum())
         default = _options.fraction(default, "default", ends="[]")
