@@ -108,7 +108,7 @@ SLIPS = {
     "by= must name a group for every case; missing in 1 of 5 cases":
         {"score": "k", "by": "g"},
     "count must be whole numbers": {"score": "k", "count": "h"},
-    "count= must name a column of a lazy frame; found list":
+    "count must name a column of a lazy frame; found list. Add it to the data first":
         {"score": "k", "count": [1, 2, 3, 4, 5]},
 }  # fmt: skip
 

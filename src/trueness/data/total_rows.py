@@ -26,9 +26,10 @@ def without_total_row(data: Any, label: object = None) -> Any:
     opened: Any = open_frame(data)
     if is_lazy(opened) or len(opened) < 2:
         return data
-    last = opened.tail(1).row(0)
-    words = dict(zip(opened.columns, last, strict=True))
-    if not _says_total(words, label):
+    # by columns: pandas would bring a row to one type, and refuses whole numbers
+    # above 2**53 beside decimals
+    last_row = {name: opened[name][-1] for name in opened.columns}
+    if not _says_total(last_row, label):
         return data
     return opened.head(len(opened) - 1).to_native()
 
