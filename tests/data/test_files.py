@@ -151,7 +151,9 @@ def test_files_that_are_not_there_or_not_data(tmp_path, monkeypatch):
         "a.jsonl": '{"y": 1, "p": 0.5}\n{"y":',
     }.items():
         (tmp_path / name).write_text(text)
-    refused("files of one kind.*found '.*a.xlsx'", "a.xlsx")
+    refused("a.xlsx is no spreadsheet that can be read", "a.xlsx")
+    (tmp_path / "a.docx").write_text("x")
+    refused("files of one kind.*found '.*a.docx'", "a.docx")
     (tmp_path / "long.csv").write_text("y,p\n1,0.5\n0,0.2,7\n1,0.4\n0,0.1\n")
     refused("Line 3 of long.csv has 3 fields, and the first has 2", "long.csv")
     (tmp_path / "p.csv.bz2").write_text("x")

@@ -110,7 +110,11 @@ def test_an_empty_frame_is_an_empty_tally(engine):
         ({"label": "Y", "score": "p"}, "Did you mean 'y'"),
         ({"label": "y"}, 'Name the score column.*Choose score from "y", "p"'),
         ({"label": "p", "score": "n"}, "look like scores"),
-        ({"score": "site"}, "score 'site' must be numbers; found"),
+        (
+            {"score": "site"},
+            r"score 'site' must be numbers, or the verdicts of a test; it holds 'a', "
+            r"'b'\. .*Type positive=\"a\" or positive=\"b\"",
+        ),
         ({"label": "site", "score": "p"}, "choose which one counts as positive"),
         ({"label": "y", "score": "p", "count": "m"}, "no column 'm'"),
         ({"label": "y", "score": "p", "by": "town"}, "no column 'town'"),

@@ -204,7 +204,7 @@ def test_edges_make_a_report(name):
         ({"maximize": "f1", "minimize": "fpr"}, "not both"),
         ({"at": 0.4, "maximize": "f1"}, "nothing to choose"),
         ({"calibrator": "beta", "classifier": "nobody"}, "classifier must be one of"),
-        ({"path": "r.pdf"}, r'HTML page.* "r.html"; a browser prints it to a PDF'),
+        ({"path": "r.pdf"}, r'A browser prints it to a PDF file. Type path="r.html"'),
     ],
 )
 def test_what_cannot_be_asked_of_a_report_is_said(asked, match, panel, tmp_path):
@@ -629,8 +629,8 @@ def test_two_tests_without_labels_say_what_comes_from_the_prior():
     votes = seen.vote({"C1": 0, "C2": 0, "C3": 0})
     two, three = (trueness.latent_class(v) for v in (votes[["C1", "C2"]], votes))
     assert "from the prior" in two.notes[0]
-    assert "dependence=" not in two.notes[0]
-    assert 'pass dependence="none"' in three.notes[0]
+    assert "set dependence" not in two.notes[0]
+    assert "set dependence to 'none' if errors are known" in three.notes[0]
     page = page_about(votes[["C1", "C2"]])
     assert "would then come from the prior" in words(page)
     assert "if errors were independent" not in [t[0] for t in page.tiles]
