@@ -67,8 +67,8 @@ def label_command(
     probability say how its cases were drawn.
 
     Example:
-    trueness label today.csv --score p --unlabelled map.json --next 200 \
-        -o to_label.csv
+    trueness label sample:west_nile --score adaboost --unlabelled map.json \
+        --at 0.4 --next 200 -o to_label.csv
     """
     if unlabelled is None or not unlabelled.endswith(".json"):
         raise InputError(
