@@ -70,7 +70,8 @@ def test_a_log_needs_no_columns(tmp_path):
 def test_wrong_lines_are_taught(tables, tmp_path):
     named = (tables[0], "--item", "q", "--passed", "ok")
     for words, code, sentence in (
-        (tables[:1], 2, "--item NAME --passed NAME"),
+        (tables[:1], 2, "Choose --item from q, ok, task."),
+        ((*tables[:1], "--item", "q"), 2, "Choose --passed from q, ok, task."),
         ((*named, "--pass-at", 9), 3, "Ask for 3 or less"),
         ((*named, "--by", "nothing"), 2, "no column 'nothing'"),
         ((tmp_path / "none.csv",), 2, "none.csv"),
