@@ -86,7 +86,7 @@ class TestFinding:
         assert axes.get_xlabel()
 
     def test_what_has_no_figure_says_so(self):
-        with pytest.raises(InputError, match=r"trueness\.plots"):
+        with pytest.raises(InputError, match=r"a Beta\. Type help\(trueness\.plots\)"):
             trueness.calibrate(Y, P).plot()
 
 

@@ -31,6 +31,7 @@ SHOW_IN_NOTEBOOK: HigherFunction[Callable[[Any], str]] = HigherFunction(
 )
 FIGURE_OF: HigherFunction[Callable[[Any], Any]] = HigherFunction("figure_of")
 DRAW: HigherFunction[Callable[[Any, Any], Any]] = HigherFunction("draw")
+LIST_OF_FIGURES = PythonCode("help(trueness.plots)")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -93,7 +94,7 @@ class Record:
         figure = FIGURE_OF.load()(self)
         if figure is None:
             raise InputError(
-                f"No figure shows a {type(self).__name__}. The plots have others."
+                f"No figure shows a {type(self).__name__}.", example=LIST_OF_FIGURES
             )
         return DRAW.load()(figure, ax)
 
@@ -476,7 +477,7 @@ class Answers(dict[Any, Any]):
         """Draw the estimates under one another, and return the axes."""
         figure = FIGURE_OF.load()(self)
         if figure is None:
-            raise InputError("No figure shows these answers. The plots have others.")
+            raise InputError("No figure shows these answers.", example=LIST_OF_FIGURES)
         return DRAW.load()(figure, ax)
 
     def to_frame(self, backend: str | None = None) -> Any:
