@@ -171,9 +171,24 @@ def test_columns_of_structures_are_told(served, row):
     body = "".join(f"{row % (k % 2)}\n" for k in range(20)).encode()
     where = served.upload("nested.jsonl", body)[1]["address"]
     assert served.ask(where).status == 200
-    told = served.section("summary", file=where.rpartition("=")[2])
+    file = where.rpartition("=")[2]
+
+    told = served.section("summary", file=file, label="y", column="p")
+
     assert 'role="alert"' in told
+    assert "must hold one value per row" in told
     assert "Error" not in told
+
+
+def test_a_column_of_structures_is_not_taken_for_scores(served):
+    body = b'{"y": 0, "p": {"a": [1]}}\n{"y": 1, "p": {"a": [1]}}\n' * 10
+    where = served.upload("nested.jsonl", body)[1]["address"]
+
+    problems = served.json("/check", file=where.rpartition("=")[2])["problems"]
+
+    assert problems == {
+        "column": "Which columns hold the scores? Choose one under Scores."
+    }
 
 
 @pytest.mark.parametrize("name", ["[x]*?.csv", "~x.csv", "-x.csv", "sample:x.csv",
