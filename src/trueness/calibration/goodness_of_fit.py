@@ -109,7 +109,7 @@ def calibration_test(
     if method == "isotonic":
         design_arguments = ("weight", "cluster", "sampling", "prevalence")
         reasons = dict.fromkeys(design_arguments, _DRAWS_LABELS)
-        refuse(data, 'method="isotonic"', reasons)
+        refuse(data, "The isotonic test", reasons, option="method", example="bins")
 
     notes = (*test.notes, *unlabelled_notes(data), *interval_notes(data))
     if forecasts.refuted_certainties:  # what was impossible has happened

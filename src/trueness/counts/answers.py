@@ -396,22 +396,37 @@ def whole_cases(analysis: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-def refuse(x: object, name: str, why: Mapping[str, str] | None = None) -> None:
-    """Stop at counts that came in a way that ``why`` (``CANNOT`` when None) names."""
+def refuse(
+    x: object,
+    name: str,
+    why: Mapping[str, str] | None = None,
+    *,
+    option: str | None = None,
+    example: object = None,
+) -> None:
+    """Stop at counts that came in a way that ``why`` (``CANNOT`` when None) names.
+
+    ``option`` and ``example`` are what would take these counts (another method); by
+    default the error is about the design argument itself.
+    """
     reasons = CANNOT.get(name) if why is None else why
     if not reasons:
         return
     if isinstance(x, Mapping):
         for part in x.values():
-            refuse(part, name, reasons)
+            refuse(part, name, reasons, option=option, example=example)
     if isinstance(x, (Tally, Panel)):
         for word in words_of(x):
             if word in reasons:
                 reason = reasons[word]
                 if word == "unlabelled" and x.labels_expected:
                     word = "expected"
-                option = word if word != "expected" else "unlabelled"
-                raise UnsupportedDesign(refusal(name, word, reason), option=option)
+                argument = word if word != "expected" else "unlabelled"
+                raise UnsupportedDesign(
+                    refusal(name, word, reason),
+                    option=option or argument,
+                    example=example,
+                )
 
 
 def refusal(name: str, word: str, why: str) -> str:
