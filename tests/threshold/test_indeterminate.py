@@ -76,7 +76,7 @@ def test_it_prints_the_table_and_a_row_for_each_reading():
 
 
 def test_scores_without_a_rule_are_refused():
-    with pytest.raises(InputError, match=r"0\.5"):
+    with pytest.raises(InputError, match=r"0\.5.*Type threshold=trueness\.Rule"):
         indeterminate_results([0, 1, 1], [0.2, 0.7, 0.9])
     with pytest.raises(InputError, match="two thresholds"):
         indeterminate_results([0, 1, 1], [0.2, 0.7, 0.9], 0.5)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import trueness
+from trueness._core.checks.errors import UnsupportedDesign
 
 
 def optimum_by_highs(path):
@@ -67,5 +68,5 @@ def test_a_quotient_is_no_linear_program():
 
 def test_weights_are_refused():
     t = trueness.tally([1, 0, 1], [0.8, 0.3, 0.2], weight=[1.0, 2.0, 0.5])
-    with pytest.raises(trueness.InputError, match="weights"):
+    with pytest.raises(UnsupportedDesign, match="sweep, which takes them"):
         trueness.milp_program(t)

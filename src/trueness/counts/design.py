@@ -157,6 +157,9 @@ _ESTIMATED = "It estimates the prevalence of the cases as they came."
 _STUDY = "Readers and cases are what a study draws, whatever their shares."
 _ITEMS = "It counts items, and pairs of ratings, each as one."
 _RATED = "It compares ratings with one another; the labels play no part."
+_WHOLE = (
+    "It counts whole cases. The best threshold is found by a sweep, which takes them."
+)
 _CIRCULAR = "Labels that a map expects agree with that map: the answer is circular."
 _VOTES = "A panel has no single score that could say why a label is missing."
 
@@ -185,7 +188,9 @@ _REFUSED = (
     ("watch", "weight cluster", _ONE_BY_ONE),
     ("compare_auc compare_metric compare dominates", "unlabelled", _VOTES),
     ("calibration_error calibration_index calibration_test calibration_gain "
-     "calibration_verdict reliability", "unlabelled", "It counts labelled cases."),
+     "calibration_verdict reliability indeterminate_results", "unlabelled",
+     "It counts labelled cases."),
+    ("milp_program", "weight unlabelled", _WHOLE),
     ("calibrate calibration_line calibration_error calibration_index calibration_test "
      "calibration_gain calibration_verdict reliability", "expected", _CIRCULAR),
     ("watch", "expected", _ONE_BY_ONE),

@@ -19,7 +19,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.numbers import number_of
 from trueness._core.records import Answer, Estimate, native_frame
-from trueness.counts.answers import of_tally, refuse
+from trueness.counts.answers import of_tally
 from trueness.counts.values import Tally, rescored
 from trueness.metrics.algebra import Metric
 from trueness.metrics.definitions import METRICS
@@ -145,7 +145,6 @@ def indeterminate_results(
     """
     level = _options.fraction(level, "level")
     _cases.both_classes(data, "indeterminate_results")
-    refuse(data, "indeterminate_results", {"unlabelled": "It counts labelled cases."})
     rule = _rule_of_results(data, threshold)
     verdicts = rule.verdicts(data)
     wanted = list(_SHOWN) if metrics is None else metrics

@@ -136,12 +136,6 @@ def milp_program(
     _options.choice(per, FORMULATIONS, "per")
     objective = read_objective(maximize, minimize)
     cuts = _cuts.all_cuts(data, None, "milp_program")
-    if not cuts.counts_cases:
-        raise InputError(
-            "A 0-1 program counts cases; these have weights. The best threshold is "
-            "found by a sweep, which takes weights.",
-            option="weight",
-        )
     quotient = quotient_in_whole_numbers(objective.maximized, cuts)
     if not quotient.is_linear:
         raise InputError(
