@@ -326,6 +326,16 @@ def test_clusters_need_exact_counts():
     assert exact.named_columns["cluster"].dtype.kind == "i"
 
 
+def test_labels_missing_at_random_need_exact_counts():
+    cases = trueness.Tally([1, 0], neg=[9, 9], pos=[9, 9], unknown=[9, 9])
+    cases = cases.with_design(unlabelled="missing at random")
+
+    with pytest.raises(trueness.InputError, match="Type private=1"):
+        private_counts(cases, {}, at_least=5, thresholds=[])
+
+    assert private_counts(cases, {}, at_least=1, thresholds=[]).whole == cases
+
+
 @pytest.mark.parametrize(
     ("low", "high", "options", "expected"),
     [
