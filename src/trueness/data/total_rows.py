@@ -39,7 +39,7 @@ def _mapping_without_total(data: Mapping[Any, Any], label: object) -> Any:
     if not data or not all(columns.values()):
         return data
     sizes = {len(column) for column in data.values()}
-    if len(sizes) != 1 or sizes < {2}:
+    if len(sizes) != 1 or min(sizes) < 2:
         return data
     last = {name: column[len(column) - 1] for name, column in data.items()}
     if not _says_total(last, label):
