@@ -12,9 +12,8 @@ import inspect
 import json
 import math
 import pickle
-import re
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -271,11 +270,13 @@ def choices(name, parameter):
     probes = [trueness.Tally([0.2, 0.5, 0.8], [3, 2, 1], [1, 2, 3])]
     probes.append(trueness.simulate_panel(30, 15, [0.7, 0.8, 0.9], rng=0))
     for probe in probes:
-        try:
-            function(**{first: probe, parameter: "no such choice"})
-        except Exception as err:
-            if f"{parameter} must be one of" in str(err):
-                return tuple(re.findall(r"'([^']+)'", str(err).split("; found")[0]))
+        # other errors: the probe lacks what another argument needs
+        with suppress(Exception):
+            try:
+                function(**{first: probe, parameter: "no such choice"})
+            except trueness.InputError as err:
+                if err.option == parameter and err.choices:
+                    return tuple(err.choices)
     return ()
 
 

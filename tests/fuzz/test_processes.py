@@ -23,7 +23,7 @@ from pathlib import Path
 
 import trueness
 from trueness.cli import app
-import trueness.cli._app, trueness.plots, trueness.report
+import trueness.cli._app, trueness.plots, trueness.reports
 
 folder, kills, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 os.chdir(folder)

@@ -7,6 +7,7 @@ figure data has one drawing function; ``_DRAWINGS`` is the table of them.
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -140,10 +141,23 @@ def _panels_size(panels: Panels) -> tuple[float, float]:
 
 
 def _draw_on(ax: Axes, figure: TitledFigure) -> Axes:
+    if isinstance(figure.data, Bars):
+        _check_span(figure.data)
     _DRAWINGS[type(figure.data)](ax, figure.data)
     if figure.title:
         ax.set_title(_wrapped(ax, figure.title))
     return ax
+
+
+def _check_span(bars: Bars) -> None:
+    """Stop at scores so far apart that no axis holds them."""
+    low = float(bars.edges[0])
+    high = float(bars.edges[-1])
+    if not math.isfinite(1.2 * (high - low)):  # with the margins of an axis
+        raise InputError(
+            f"Scores from {low:g} to {high:g} are too far apart to be drawn. Divide "
+            "all of them by the same number."
+        )
 
 
 def _wrapped(ax: Axes, title: str) -> str:
