@@ -209,3 +209,12 @@ def terminal(monkeypatch, capsys):
         return capsys
 
     return begin
+
+
+@pytest.fixture(autouse=True)
+def figures_are_closed():
+    """Close the figures of a test: pyplot keeps them, and warns at twenty."""
+    yield
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        pyplot.close("all")
