@@ -111,7 +111,7 @@ class ExpectedLabels(Record):
     >>> today = trueness.Tally([0.9, 0.1], unknown=[50, 50])
     >>> labels = ExpectedLabels(label_map, target="these cases")
     >>> round(trueness.auc(today.with_design(unlabelled=labels)).value, 2)
-    0.89
+    0.9
     """
 
     map: Any

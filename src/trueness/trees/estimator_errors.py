@@ -99,7 +99,7 @@ def estimator_error(
     Two cases: a majority of 2 with probability 1/2 at p = 1/2, so that the proportion
     has the mean 3/4.
 
-    >>> estimator_error(2, 0.5, method="mle").bias
+    >>> round(estimator_error(2, 0.5, method="mle").bias, 12)
     0.25
     """
     n = _options.whole_number(n, "n")
