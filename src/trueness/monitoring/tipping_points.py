@@ -106,7 +106,7 @@ def tipping_point(data: Tally, requirement: object) -> TippingPoint:
     >>> today = trueness.Tally([0.9, 0.1], unknown=[50, 50])
     >>> point = tipping_point(today, "precision >= 0.8 at 0.5", unlabelled=reference)
     >>> point.holds, round(point.odds[0], 2)
-    (True, 0.46)
+    (True, 0.45)
     """
     claim = _single_bound(requirement)
     value = _value(data, claim)
