@@ -147,7 +147,12 @@ class Calibrator(Wrapper):
         options: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        keep(self, locals())
+        self.estimator = estimator
+        self.method = method
+        self.cv = cv
+        self.response_method = response_method
+        self.options = options
+        self.n_jobs = n_jobs
 
     def fit(self, X: object, y: object, *, groups: object = None) -> Self:  # noqa: N803
         """Train, score by cross-validation and calibrate.
@@ -266,7 +271,16 @@ class ThresholdClassifier(Wrapper):
         response_method: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
-        keep(self, locals())
+        self.estimator = estimator
+        self.maximize = maximize
+        self.minimize = minimize
+        self.subject_to = subject_to
+        self.rule = rule
+        self.guarantee = guarantee
+        self.cv = cv
+        self.pos_label = pos_label
+        self.response_method = response_method
+        self.n_jobs = n_jobs
 
     def fit(self, X: object, y: object, **params: Any) -> Self:  # noqa: N803
         """Train, score by cross-validation and choose the threshold.
@@ -467,9 +481,3 @@ def class_of(value: object, known: Sequence[Any], what: str) -> None:
         raise InputError(
             f"{what} must be one of the classes {listing(known)}; found {value!r}."
         )
-
-
-def keep(estimator: object, given: Mapping[str, Any]) -> None:
-    """Keep what was given to ``__init__`` as it is, which scikit-learn asks for."""
-    for name in given.keys() - {"self"}:
-        setattr(estimator, name, given[name])

@@ -18,7 +18,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import fidel
-from trueness.estimators.classifiers import keep, two_labels
+from trueness.estimators.classifiers import two_labels
 
 
 class FiDELClassifier(
@@ -85,7 +85,13 @@ class FiDELClassifier(
         n_jobs: int | None = None,
         random_state: object = None,
     ) -> None:
-        keep(self, locals())
+        self.estimators = estimators
+        self.partition = partition
+        self.cv = cv
+        self.method = method
+        self.prevalence = prevalence
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     def fit(self, X: object, y: object, groups: object = None) -> Self:  # noqa: N803
         """Train the base classifiers and learn how to combine them.

@@ -21,7 +21,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, OptimisticWarning, PythonCode
 from trueness._core.checks.words import listing, plain
 from trueness.data.frames import leaves
-from trueness.estimators.classifiers import class_of, keep, two_labels
+from trueness.estimators.classifiers import class_of, two_labels
 from trueness.trees.leaf_reports import LeafReport, report_beside_prediction
 from trueness.trees.leaves import Leaves
 from trueness.trees.splits import merge_splits, node_counts
@@ -325,7 +325,11 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         holdout: float = 0.3,
         random_state: object = None,
     ) -> None:
-        keep(self, locals())
+        self.estimator = estimator
+        self.confidence = confidence
+        self.method = method
+        self.holdout = holdout
+        self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that there are two classes."""
@@ -350,14 +354,22 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tree.fit(rows[~held], code[~held])
         self.grown_leaves_ = int(tree.get_n_leaves())
         judge = held if held.any() else ~held
-        words = {"confidence": self.confidence, "method": self.method}
         if len(tree.classes_) == 2:  # else nothing was split
-            tree = prune(tree, rows[judge], code[judge], **words)
+            tree = prune(
+                tree,
+                rows[judge],
+                code[judge],
+                confidence=self.confidence,
+                method=self.method,
+            )
         self.estimator_ = tree
         self.leaves_ = self._counted(rows, code)
-        words["confidence"] = self.confidence or 0.95
         counted = self._counted(rows[judge], code[judge])
-        self.report_ = counted.report(**words, fresh=bool(held.any()))
+        self.report_ = counted.report(
+            confidence=self.confidence or 0.95,
+            method=self.method,
+            fresh=bool(held.any()),
+        )
         return self
 
     def _counted(self, X: object, code: Array) -> Leaves:  # noqa: N803
