@@ -75,8 +75,33 @@ def test_a_number_of_labels_in_place_of_a_width(today):
 
     plan = trueness.plan_labels(expected, metric="recall", labels=300)
 
-    assert 300 <= plan.total <= 300 + plan.labels.size * 5
+    assert plan.total == 300
     assert 0 < plan.half_width < 0.2
+
+
+def test_what_a_small_band_cannot_take_goes_to_the_others():
+    # three cases above the threshold claim most labels of a plan for recall
+    reference = Tally([0.9, 0.4, 0.1], neg=[40, 180, 900], pos=[60, 40, 60])
+    label_map = trueness.calibrate(reference, method="pooled-bins")
+    cases = Tally([0.9, 0.4, 0.1], unknown=[3, 400, 4000])
+    expected = cases.with_design(unlabelled=label_map)
+
+    plan = trueness.plan_labels(expected, metric="recall", threshold=0.5, labels=200)
+
+    assert plan.total == 200
+    assert plan.labels[0] == plan.cases[0] == 3
+    assert (plan.labels[1:] >= 5).all()
+    expected_recall = trueness.at_threshold(expected, 0.5)["recall"]
+    assert plan.value == pytest.approx(expected_recall.value)
+    assert any("Only 3 of 4,403 cases" in note for note in plan.notes)
+
+
+def test_more_labels_than_cases_label_every_case(today):
+    _, score, expected = today
+
+    plan = trueness.plan_labels(expected, metric="recall", labels=score.size + 100)
+
+    assert plan.labels.tolist() == plan.cases.tolist()
 
 
 def test_every_label_known_leaves_no_error_about_these_cases(today):

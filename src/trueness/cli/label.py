@@ -96,6 +96,7 @@ def label_command(
     return CommandAnswer(
         result={
             "labels": plan.total,
+            "value": plan.value,
             "half_width": plan.half_width,
             "output": None if output is None else str(output),
             "low": plan.low,
@@ -105,7 +106,7 @@ def label_command(
         },
         parts=[
             f"{counted(plan.total, 'case')} to label: {metric} is then known to "
-            f"± {plan.half_width:.3f}.",
+            f"± {plan.half_width:.3f}. The map expects it to be {plan.value:.3f}.",
             _table_of_bands(plan),
             *plan.notes,
         ],

@@ -8,7 +8,8 @@ by Neyman's allocation (1934),
           S_b^2 = \operatorname{mean}_b\big[g(1-g)(h_+ - h_-)^2 + (l - \bar l_b)^2\big]
 
 with the expected labels g, the influence values h of the metric and
-:math:`l = g h_+ + (1 - g) h_-`.
+:math:`l = g h_+ + (1 - g) h_-`. A band has at least five labels, and at most its cases;
+what it cannot take goes to the other bands (Cochran 1977, section 5.8).
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtri
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
-from trueness._core.numbers import counted, percent
+from trueness._core.numbers import counted, number_of, percent
 from trueness._core.records import Record, native_frame
 from trueness.counts.expected_labels import THESE_CASES, ExpectedLabels, LabelSample
 from trueness.counts.resampling import Seed
@@ -41,6 +43,8 @@ _BANDS = 8
 _FEWEST_LABELS = 5
 # numbers of labels are searched in steps of some two per cent
 _STEPS = 400
+# fewer flagged cases are mentioned: their labels alone decide the metric
+_FEW_FLAGGED = 10
 
 
 @final
@@ -54,6 +58,8 @@ class ScoreLabelPlan(Record):
         The range of scores of each band, the highest band first.
     cases, labels : array
         How many unlabelled cases it has, and how many of them to label.
+    value : float
+        The value of the metric that the map expects.
     half_width : float
         The half width of the interval of the metric that is expected with them.
     sample : LabelSample
@@ -66,6 +72,7 @@ class ScoreLabelPlan(Record):
     high: Floats
     cases: Ints
     labels: Ints
+    value: float
     half_width: float
     sample: LabelSample
     notes: tuple[str, ...]
@@ -107,7 +114,8 @@ class ScoreLabelPlan(Record):
     def __repr__(self) -> str:
         """One line for each band, then what was assumed."""
         lines = [
-            f"{counted(self.total, 'label')} for an interval of ± {self.half_width:.3f}"
+            f"{counted(self.total, 'label')} for an interval of ± "
+            f"{self.half_width:.3f} about an expected {self.value:.3f}"
         ]
         for low, high, cases, labels in zip(
             self.low, self.high, self.cases, self.labels, strict=True
@@ -177,14 +185,34 @@ def plan_by_score(
         high=bands.high,
         cases=bands.sizes.astype(np.int64),
         labels=numbers.astype(np.int64),
+        value=float(measured(expected.expected).value),
         half_width=width,
         sample=sample,
         notes=(
             f"Labels are allocated for {metric} after Neyman, by the labels that the "
             "map expects.",
+            *_notes_on_half_width(expected, measured, assurance),
+        ),
+    )
+
+
+def _notes_on_half_width(
+    expected: ExpectedCounts, measured: _Measured, assurance: float
+) -> tuple[str, ...]:
+    """Return how surely the half width is kept; with few flagged cases it is not."""
+    unknown = np.asarray(expected.observed.unknown, np.float64)
+    flagged = float(unknown[expected.observed.score >= measured.threshold].sum())
+    if measured.metric is None or flagged >= _FEW_FLAGGED:
+        return (
             f"Draw the cases at random within each band; {percent(assurance)} of such "
             "samples keep the half width if the map is right.",
-        ),
+        )
+    # the interval of a proportion of few cases depends on the positives among them
+    return (
+        f"Only {number_of(flagged)} of {number_of(float(unknown.sum()))} cases score "
+        f"{measured.threshold:g} or more, so the half width varies between samples. Is "
+        "this the threshold in use?",
+        "Draw the cases at random within each band.",
     )
 
 
@@ -306,10 +334,20 @@ class _Allocation:
         self.fixed_variance = claims.of_all_cases if include_drawing else 0.0
 
     def allocate(self, total: float) -> Array:
-        """Return Neyman's allocation of so many labels, a few for each band."""
+        """Return Neyman's allocation of so many labels, within what bands can take."""
+        fewest = np.minimum(self.sizes, _FEWEST_LABELS)
+        wanted = round(min(max(total, fewest.sum()), self.sizes.sum()))
         claim = np.sqrt(self.claims.sum_of_squares)
-        part = total * claim / max(float(claim.sum()), 1e-300)
-        return np.minimum(self.sizes, np.ceil(np.maximum(_FEWEST_LABELS, part)))
+        # a band without a claim takes labels last, once the others are full
+        claim = np.maximum(claim, 1e-9 * max(float(claim.max()), 1e-300))
+
+        def excess(scale: float) -> float:
+            parts = np.clip(scale * claim, fewest, self.sizes)
+            return float(parts.sum() - wanted)
+
+        scale = brentq(excess, 0.0, float((self.sizes / claim).max()))
+        parts = np.clip(scale * claim, fewest, self.sizes)
+        return _round_to_total(parts, wanted)
 
     def half_width(self, labels: Array) -> float:
         """Return the half width that is kept with the assurance."""
@@ -334,3 +372,14 @@ class _Allocation:
             f"± {self.half_width(self.sizes):.3f}, more than {half_width:g}. Take more "
             'cases, or ask about "these cases".'
         )
+
+
+def _round_to_total(parts: Floats, total: int) -> Array:
+    """Return whole numbers with this sum: the largest fractions are rounded up."""
+    # a hair above a whole number, by the error of the solver, is that number
+    whole = np.floor(parts + 1e-6)
+    lacking = max(total - int(whole.sum()), 0)
+    fraction = parts - whole
+    rounded_up = np.argsort(-fraction, kind="stable")[:lacking]
+    whole[rounded_up] += 1
+    return whole
