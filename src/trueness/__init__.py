@@ -103,7 +103,7 @@ __all__ = [n for n, home in _MODULES.items() if not home.startswith(_NEED_MORE)]
 _register_handlers(
     {
         "answer_folds": "trueness.ensembles.crossfit",
-        "answer_on_device": "trueness.gpu.passes",
+        "answer_on_device": "trueness.gpu.answers",
         "answer_with_limits": "trueness.scale.certificates",
         "by_name": "trueness.metrics.definitions",
         "column": "trueness.data.columns",
@@ -114,8 +114,8 @@ _register_handlers(
         "declaration_page": "trueness.declarations.page",
         "declaration_text": "trueness.declarations.json_format",
         "declaration_to_json": "trueness.declarations.json_format",
-        "device_panel": "trueness.gpu.passes",
-        "device_tally": "trueness.gpu.counting",
+        "device_panel": "trueness.gpu.panels",
+        "device_tally": "trueness.gpu.tallies",
         "draw": "trueness.plots._matplotlib",
         "explained": "trueness._core.checks.options",
         "figure_of": "trueness.reports.notebook",

@@ -202,18 +202,22 @@ def log_loss(
     if clip is None:
         return _proper_score(data, "log_loss", level)
 
-    distance = _clip_distance(clip)
+    distance = clip_distance(clip)
     check_probabilities(data, "log_loss")
     score = _proper_score(_clip_scores(data, distance), "log_loss", level)
-    note = f"Probabilities nearer to 0 or 1 than {distance:.3g} count as that near."
-    return replace(score, notes=(note, *score.notes))
+    return replace(score, notes=(note_on_clipping(distance), *score.notes))
 
 
 # scikit-learn clips at the distance of 1 from the next float64
 _CLIP_OF_SCIKIT_LEARN = float(np.finfo(np.float64).eps)
 
 
-def _clip_distance(clip: float | str) -> float:
+def note_on_clipping(distance: float) -> str:
+    """Return what a reader of a clipped log loss must know."""
+    return f"Probabilities nearer to 0 or 1 than {distance:.3g} count as that near."
+
+
+def clip_distance(clip: float | str) -> float:
     """Return how near to 0 and 1 a probability may be."""
     if isinstance(clip, str):
         _options.choice(clip, ("scikit-learn",), "clip")
@@ -320,7 +324,7 @@ def _proper_score(data: Tally, name: str, level: float) -> ProperScore:
     estimate = estimate_measure(
         checked, partial(_loss_measure, name), level=level, what=name
     )
-    infinite_notes = () if name == "brier" else _notes_on_infinity(data.labelled())
+    infinite_notes = () if name == "brier" else notes_on_infinity(data.labelled())
     return ProperScore(
         value=estimate.value,
         low=estimate.value if math.isinf(estimate.value) else estimate.low,
@@ -334,7 +338,7 @@ def _proper_score(data: Tally, name: str, level: float) -> ProperScore:
     )
 
 
-def _notes_on_infinity(t: Tally) -> tuple[str, ...]:
+def notes_on_infinity(t: Tally) -> tuple[str, ...]:
     """Return why a log loss is, or may be, infinite."""
     certain = (t.score == 0) | (t.score == 1)
     if not certain.any():

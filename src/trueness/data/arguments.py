@@ -41,7 +41,7 @@ from trueness.data.columns import (
     several_columns,
 )
 from trueness.data.engines import column_names
-from trueness.data.frames import panel, tally
+from trueness.data.frames import panel, tally, tally_in_place
 from trueness.data.storage import are_counts
 from trueness.data.total_rows import without_total_row
 
@@ -100,7 +100,7 @@ def count_arguments(
             example=PythonCode(f"trueness.{name}(y_true, y_score)"),
         )
     scores, remarks = _scores(data, rest[:number], name, takes, words)
-    count = panel if isinstance(scores, Mapping) else tally
+    count = panel if isinstance(scores, Mapping) else tally_in_place
     counts = count(data, scores, **words)
     return CountedArguments(counts, tuple(rest[number:]), remarks)
 

@@ -193,7 +193,17 @@ def tally(
         "missing_scores": missing_scores,
         "decimal": decimal,
     }
-    return _counted("tally", y_true, y_score, words)
+    counted = _counted("tally", y_true, y_score, words)
+    # of few distinct scores the counts of a device come to the host
+    if hasattr(counted, "to_host_if_few"):
+        return counted.to_host_if_few()
+    return counted
+
+
+def tally_in_place(y_true: object, y_score: object, **words: Any) -> Any:
+    """Count as :func:`tally`; the counts of a device stay there, however few."""
+    defaults: dict[str, Any] = tally.__kwdefaults__ or {}
+    return _counted("tally", y_true, y_score, defaults | words)
 
 
 @overload

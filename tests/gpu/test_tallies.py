@@ -10,10 +10,10 @@ import torch
 
 import trueness
 from trueness import InputError
-from trueness.gpu import counting
-from trueness.gpu.arrays import key_at_least, keys_of, scores_of
-from trueness.gpu.counting import DeviceTally, device_tally
-from trueness.gpu.passes import answer_on_device
+from trueness.gpu import answers, tallies
+from trueness.gpu.answers import answer_on_device
+from trueness.gpu.keys import key_at_least, keys_of, library_of, scores_on_host
+from trueness.gpu.tallies import DeviceTally, device_tally
 
 TYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 
@@ -36,9 +36,10 @@ def cases(kind, n, seed=0):
 
 @pytest.fixture
 def many(monkeypatch):
-    """Let few distinct scores count as many, so that they stay where they are."""
-    monkeypatch.setattr(counting, "FEW", 30)
-    monkeypatch.setattr(counting, "CHUNK", 64)
+    """Let few distinct scores count as many, and sort them in blocks."""
+    monkeypatch.setattr(tallies, "FEW_SCORES", 30)
+    monkeypatch.setattr(answers, "FEW_SCORES", 30)
+    monkeypatch.setattr(tallies, "SORTED_AT_ONCE", 640)
 
 
 @pytest.mark.parametrize("kind", TYPES, ids=name)
@@ -47,20 +48,17 @@ def test_counts_equal_those_of_the_host(kind, n, many):
     y, scores, host = cases(kind, n)
     expected = trueness.tally(y, host)
     for labels in (torch.tensor(y), torch.tensor(y).long(), torch.tensor(y).float()):
-        found = device_tally(labels, scores)
-        if isinstance(found, DeviceTally):
-            found = found.to_host()
-        assert found == expected
-    hidden = device_tally(None, scores)
-    hidden = hidden.to_host() if isinstance(hidden, DeviceTally) else hidden
-    assert hidden == expected.without_labels()
+        assert device_tally(labels, scores).to_host() == expected
+    assert device_tally(None, scores).to_host() == expected.without_labels()
 
 
 def test_few_scores_come_to_the_host():
     y, scores, host = cases(torch.float32, 3000)
-    found = device_tally(torch.tensor(y), torch.round(scores, decimals=1))
-    assert isinstance(found, trueness.Tally)
-    assert found == trueness.tally(y, np.round(host.astype(np.float32), 1))
+    counted = device_tally(torch.tensor(y), torch.round(scores, decimals=1))
+    assert isinstance(counted, DeviceTally)
+    assert counted.to_host_if_few() == trueness.tally(
+        y, np.round(host.astype(np.float32), 1)
+    )
 
 
 @pytest.mark.parametrize("kind", [torch.float32, torch.float64], ids=name)
@@ -93,11 +91,11 @@ def test_missing_labels_are_unknown_and_bins_have_limits(many):
 
 @pytest.mark.parametrize("kind", TYPES, ids=name)
 def test_keys_are_in_the_order_of_scores(kind):
-    lib = counting.library_of(torch.zeros(1))
+    lib = library_of(torch.zeros(1))
     scores = torch.sort(torch.cat([-torch.rand(200), torch.rand(200)]).to(kind)).values
     keys = keys_of(lib, scores, name(kind))
     assert bool((keys[1:] >= keys[:-1]).all())
-    back = scores_of(keys.numpy(), name(kind))
+    back = scores_on_host(keys.numpy(), name(kind))
     assert back.tolist() == scores.double().tolist()
     for threshold in (0.1, -0.3, 1 / 3, 0.0):
         above = keys >= key_at_least(threshold, name(kind))
@@ -154,3 +152,40 @@ def test_nothing_is_loaded_unasked():
         check=True,
     )
     assert done.stdout.strip() == ""
+
+
+def test_scores_of_any_range_are_sorted():
+    """Scores of both signs need more than 32 bits beside the class."""
+    rng = np.random.default_rng(5)
+    y = rng.random(2000) < 0.4
+    scores = torch.tensor(rng.normal(size=2000) * 10.0 ** rng.integers(-30, 30, 2000))
+    scores = scores.float()
+    labels = torch.tensor(np.where(rng.random(2000) < 0.2, np.nan, y))
+
+    counted = device_tally(labels, scores).to_host()
+
+    known = labels.numpy()
+    labels_on_host = np.where(np.isnan(known), None, known == 1)
+    assert counted == trueness.tally(labels_on_host, scores.double().numpy())
+
+
+@pytest.mark.parametrize("largest", [1, 7, 50])
+def test_bins_are_no_more_than_asked_for(largest):
+    rng = np.random.default_rng(6)
+    scores = torch.tensor(rng.integers(300, size=5000) ** 2 / 9e4)
+    scores[:2000] = 0.25
+    counted = device_tally(torch.tensor(rng.random(5000) < 0.5), scores)
+
+    bins = counted.bin(largest)
+
+    assert len(bins) <= largest
+    assert bins.n == 5000
+    assert (bins.score[:-1] > bins.high[1:]).all()
+    part = -(-5000 // largest)
+    several_scores = bins.score < bins.high
+    assert ((bins.pos + bins.neg)[several_scores] < 2 * part + 1).all()
+
+
+def test_no_case_is_refused():
+    with pytest.raises(InputError, match="at least one case"):
+        device_tally(torch.zeros(0), torch.zeros(0))

@@ -8,19 +8,18 @@ import torch
 
 import trueness
 from trueness import InputError
-from trueness.gpu import arrays, counting
-from trueness.gpu.arrays import library_of, sums_of
-from trueness.gpu.counting import DeviceTally, device_tally
-from trueness.gpu.passes import compare_auc, device_panel
-
-LIB = library_of(torch.zeros(1))
+from trueness.gpu import answers, panels, tallies
+from trueness.gpu.panels import compare_auc, device_panel
+from trueness.gpu.sums import average_precision_value, placement_sums
+from trueness.gpu.tallies import DeviceTally, device_tally
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    """Let few distinct scores count as many, and searches go in chunks."""
-    monkeypatch.setattr(counting, "FEW", 30)
-    monkeypatch.setattr(arrays, "CHUNK", 64)
+    """Let few distinct scores count as many, and look them up in blocks."""
+    monkeypatch.setattr(tallies, "FEW_SCORES", 30)
+    monkeypatch.setattr(answers, "FEW_SCORES", 30)
+    monkeypatch.setattr(panels, "CASES_AT_ONCE", 64)
 
 
 def both(n=3000, seed=0, ties=False, kind=torch.float32):
@@ -38,24 +37,32 @@ def both(n=3000, seed=0, ties=False, kind=torch.float32):
 @pytest.mark.parametrize(("m", "n", "levels"), [(1, 1, 1), (7, 3, 4), (40, 90, 12)])
 def test_sums_are_those_of_pairs(m, n, levels):
     rng = np.random.default_rng(m)
-    a, b = (np.sort(rng.integers(levels, size=k)) for k in (m, n))
-    total, *squares, precision = sums_of(LIB, torch.tensor(a), torch.tensor(b), 0.5)
-    v = [int((b < x).sum() + (b <= x).sum()) for x in a]
-    w = [int((a < x).sum() + (a <= x).sum()) for x in b]
-    assert total == sum(v)
-    for found, values in zip(squares, (v, w), strict=True):
-        mean = Fraction(sum(values), len(values))
-        assert found == float(sum((x - mean) ** 2 for x in values))
-    share = [
-        (a >= x).sum() / ((a >= x).sum() + Fraction(1, 2) * int((b >= x).sum()))
-        for x in a
+    a, b = (rng.integers(levels, size=size) for size in (m, n))
+    labels = torch.tensor([1] * m + [0] * n)
+    scores = torch.tensor(np.concatenate([a, b])).double()
+
+    data = device_tally(labels, scores)
+    sums = placement_sums(data)
+
+    of_positives = [Fraction(int((b < x).sum() + (b <= x).sum()), 2 * n) for x in a]
+    of_negatives = [Fraction(int((a < x).sum() + (a <= x).sum()), 2 * m) for x in b]
+    assert sums.twice_wins == 2 * n * sum(of_positives)
+    for moments, values in (
+        (sums.of_positives, of_positives),
+        (sums.of_negatives, of_negatives),
+    ):
+        mean = sum(values) / len(values)
+        squares = float(sum((x - mean) ** 2 for x in values))
+        fourth_powers = float(sum((x - mean) ** 4 for x in values))
+        assert moments.size == len(values)
+        assert moments.squares == pytest.approx(squares, rel=1e-13, abs=1e-28)
+        assert moments.fourth_powers == pytest.approx(fourth_powers, rel=1e-13, abs=0)
+
+    precision = [
+        Fraction(int((a >= x).sum()), int((a >= x).sum() + (b >= x).sum())) for x in a
     ]
-    assert precision == pytest.approx(float(sum(share)), rel=1e-14)
-
-
-def test_sums_beyond_64_bits_are_whole():
-    table = torch.full((8, 2), 2**61, dtype=torch.int64)
-    assert arrays._totals(LIB, table) == [2**64, 2**64]
+    expected = float(sum(precision) / m)
+    assert average_precision_value(data) == pytest.approx(expected, rel=1e-14)
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -110,15 +117,14 @@ def test_proper_scores(name):
     d, t = both(seed=2)
     one, other = (getattr(trueness, name)(x) for x in (d, t))
     assert one.value == pytest.approx(other.value, rel=1e-12)
-    assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-4)
+    assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-11)
+    assert one.notes == other.notes
     low, high = one.mcb.bounds
     assert low <= other.mcb.value <= high
 
 
 def test_curves_come_with_their_error(monkeypatch):
-    from trueness.gpu import passes
-
-    monkeypatch.setattr(passes, "BINS", 200)
+    monkeypatch.setattr(answers, "CURVE_BINS", 200)
     d, t = both(seed=3)
     curve, found = trueness.roc(t), trueness.roc(d)
     exact, points = (
@@ -236,3 +242,75 @@ def _one_rank(rank, where, y, s, out):
     if rank == 0:
         out.write_text(repr(trueness.auc(parts[0] + parts[1]).value))
     distributed.destroy_process_group()
+
+
+@pytest.mark.parametrize("name", ["auc", "average_precision", "brier", "log_loss"])
+def test_few_scores_are_answered_where_they_are(name, monkeypatch):
+    monkeypatch.setattr(answers, "FEW_SCORES", 2**17)
+    d, t = both(seed=12, ties=True)
+    monkeypatch.setattr(DeviceTally, "to_host", None)  # nothing is copied
+
+    one, other = (getattr(trueness, name)(x) for x in (d, t))
+
+    assert one.value == pytest.approx(other.value, rel=1e-12)
+    assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-9)
+
+
+def test_what_few_scores_need_of_the_host_is_answered_there(monkeypatch):
+    monkeypatch.setattr(answers, "FEW_SCORES", 2**17)
+    d, t = both(seed=13, ties=True)
+
+    assert trueness.auc(d, method="delong") == trueness.auc(t, method="delong")
+    assert trueness.youden(d, threshold=0.4) == trueness.youden(t, threshold=0.4)
+    assert trueness.roc(d).tpr.tolist() == trueness.roc(t).tpr.tolist()
+
+
+@pytest.mark.parametrize("name", ["brier", "log_loss"])
+@pytest.mark.parametrize("sampling", ["cohort", "case-control"])
+def test_losses_at_another_prevalence(name, sampling):
+    d, t = both(seed=14)
+    design = {"prevalence": 0.07, "sampling": sampling}
+
+    one, other = (getattr(trueness, name)(x, **design) for x in (d, t))
+
+    assert one.value == pytest.approx(other.value, rel=1e-12)
+    assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-10)
+    assert one.se == pytest.approx(other.se, rel=1e-10)
+
+
+def certain_scores():
+    rng = np.random.default_rng(15)
+    y = rng.random(3000) < 0.3
+    s = 1 / (1 + np.exp(-rng.normal(y, 1)))
+    s[:3], s[3:5] = 0.0, 1.0
+    d = device_tally(torch.tensor(y), torch.tensor(s))
+    return d, trueness.tally(y, s)
+
+
+def test_certain_and_wrong_is_an_infinite_loss():
+    d, t = certain_scores()
+
+    one, other = trueness.log_loss(d), trueness.log_loss(t)
+
+    assert one.value == other.value == np.inf
+    assert one.notes == other.notes
+
+
+@pytest.mark.parametrize("clip", [1e-3, "scikit-learn"])
+def test_a_clipped_log_loss(clip):
+    d, t = certain_scores()
+
+    one, other = (trueness.log_loss(x, clip=clip) for x in (d, t))
+
+    assert one.value == pytest.approx(other.value, rel=1e-12)
+    assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-9)
+    assert one.notes == other.notes
+
+
+def test_losses_need_probabilities_and_a_prevalence():
+    d, _ = both(seed=16)
+    with pytest.raises(InputError, match="prevalence"):
+        trueness.brier(d.with_design(sampling="case-control"))
+    scores = torch.tensor(np.random.default_rng(0).normal(size=400))
+    with pytest.raises(InputError, match=r"from 0 to 1; found -3\.77 to 3\.07"):
+        trueness.brier(device_tally(torch.arange(400) % 2, scores))

@@ -1,0 +1,369 @@
+"""What can be answered about scores that stay on a device?
+
+``ON_DEVICE`` has the analyses that are made there, exactly: by sums over the runs of
+equal scores or, for a threshold, by looking closer at the few bins that may hold the
+best one. Of few distinct scores everything else is answered on the host; of many,
+other curves and numbers are those of ``CURVE_BINS`` bins and carry their bounds. What
+nothing is known about from bins asks for the host.
+
+The bootstrap draws a case a Poisson number of times with mean 1. Those at one score
+together are drawn a Poisson number of times whose mean is their number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from inspect import unwrap
+from typing import Any, cast
+
+import numpy as np
+
+from trueness._core.arrays import Floats
+from trueness._core.checks import cases as _cases
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import InputError, PythonCode
+from trueness._core.records import Estimate
+from trueness.calibration.proper_scores import (
+    LOSSES,
+    ProperScore,
+    ScoreParts,
+    clip_distance,
+    note_on_clipping,
+    notes_on_infinity,
+)
+from trueness.calibration.proper_scores import brier as host_brier
+from trueness.calibration.proper_scores import log_loss as host_log_loss
+from trueness.counts.values import Tally
+from trueness.gpu.keys import Library, Tensor, scores_on_host
+from trueness.gpu.sums import (
+    average_precision_value,
+    average_precision_variance,
+    mean_loss_variance,
+    placement_sums,
+    twice_below,
+)
+from trueness.gpu.tallies import FEW_SCORES, DeviceTally
+from trueness.inference.estimates import (
+    estimate_from_replicates,
+    estimate_from_variance,
+)
+from trueness.inference.sample import check_prevalence_known
+from trueness.inference.verification import unlabelled_notes
+from trueness.metrics.confusion import Confusion
+from trueness.metrics.definitions import METRICS, SYNONYMS
+from trueness.ranking.areas import (
+    AUC_METHODS,
+    REVERSED,
+    auc_from_moments,
+    notes_on_few_negatives,
+)
+from trueness.ranking.areas import average_precision as host_precision
+from trueness.scale.certificates import BOUNDED, answer_with_limits
+from trueness.scale.refinement import exact_threshold
+from trueness.threshold.rule import at_threshold as host_at_threshold
+
+CURVE_BINS = 2**17
+# bins where only the width of an interval, a note or a part of a score is wanted
+PRECISION_BINS = 2**15
+LOSS_BINS = 2**14
+# bins of each look for the best threshold, and the cases that it may copy at the end
+THRESHOLD_BINS = 2**12
+COPIED_CASES = 2**16
+
+
+def auc(
+    data: DeviceTally,
+    *,
+    method: str = "newcombe",
+    level: float = 0.95,
+    rng: int | np.random.Generator | None = 0,
+    replicates: int = 2000,
+) -> Estimate:
+    """Return the AUC with its interval; see :func:`trueness.auc`."""
+    _options.choice(method, AUC_METHODS, "method")
+    if method not in ("newcombe", "bootstrap"):
+        raise InputError(
+            f"The method {method!r} needs the tally on the host. On a device there are "
+            "bins (option at_most), or another method.",
+            option="method",
+            example="newcombe",
+        )
+    level = _options.fraction(level, "level")
+    sums = placement_sums(data)
+    if method == "newcombe":
+        estimate = auc_from_moments(
+            sums.auc, sums.of_negatives, sums.of_positives, level
+        )
+    else:
+        number = _options.whole_number(replicates, "replicates", at_least=100)
+        estimate = estimate_from_replicates(
+            sums.auc,
+            replicated_aucs(data, number, rng),
+            level,
+            notes=("Each case was drawn a Poisson number of times, within its class.",),
+            name="AUC",
+        )
+    if estimate.high < 0.5:
+        return replace(estimate, notes=(REVERSED, *estimate.notes))
+    return estimate
+
+
+def replicated_aucs(
+    data: DeviceTally, replicates: int, rng: int | np.random.Generator | None
+) -> Floats:
+    """Return the AUC of each bootstrap replicate."""
+    library = data.library
+    xp = library.xp
+    seeds = _options.generator(rng).integers(2**31, size=(replicates, 2)).tolist()
+    drawn = []
+    for seed_of_negatives, seed_of_positives in seeds:
+        negatives = _poisson(library, data.negatives, seed_of_negatives)
+        positives = _poisson(library, data.positives, seed_of_positives)
+        negatives_to = xp.cumulative_sum(negatives)
+        twice_wins = xp.sum(positives * twice_below(negatives_to, negatives))
+        drawn.append(xp.stack([twice_wins, xp.sum(positives), negatives_to[-1]]))
+
+    sums = library.host(xp.stack(drawn)).astype(np.float64)
+    # a replicate without a class has no AUC
+    both_classes = (sums[:, 1] > 0) & (sums[:, 2] > 0)
+    twice_wins_of, n_pos, n_neg = sums[both_classes].T
+    return np.asarray(twice_wins_of / (2 * n_neg * n_pos))
+
+
+def _poisson(library: Library, means: Tensor, seed: int) -> Tensor:
+    """Return whole numbers drawn from Poisson distributions."""
+    if library.name == "cupy":
+        return library.xp.random.RandomState(seed).poisson(means)
+    torch = library.xp
+    generator = torch.Generator(means.device).manual_seed(seed)
+    drawn = torch.poisson(library.cast(means, "float64"), generator=generator)
+    return library.cast(drawn, "int64")
+
+
+def average_precision(
+    data: DeviceTally, *, method: str = "wilson", level: float = 0.95, **options: Any
+) -> Estimate:
+    """Return the average precision; the bootstrap and its notes are those of bins."""
+    level = _options.fraction(level, "level")
+    # asks the design of these cases for no more than its fields
+    check_prevalence_known(cast("Any", data), "average_precision")
+
+    def from_bins() -> Estimate:
+        estimate: Estimate = unwrap(host_precision)(
+            data.bin(PRECISION_BINS), method=method, level=level, **options
+        )
+        return estimate
+
+    if method != "wilson":
+        return _move_to_exact_value(from_bins(), average_precision_value(data))
+
+    value, variance_estimate = average_precision_variance(data)
+    # without counts there are no weights and no clusters to make notes on
+    no_cases = Tally()
+    estimate = estimate_from_variance(
+        min(value, 1.0),
+        variance_estimate,
+        level=level,
+        name="average precision",
+        cases=no_cases,
+    )
+    if data.n_unknown:
+        return replace(estimate, notes=from_bins().notes)
+    few = notes_on_few_negatives(data.n_pos, data.n_neg, data.design.prevalence)
+    return replace(estimate, notes=(*estimate.notes, *few))
+
+
+def _move_to_exact_value(of_bins: Estimate, value: float) -> Estimate:
+    """Put the exact value in the place of that of bins, and move the interval along."""
+    shift = value - of_bins.value
+    low = max(0.0, of_bins.low + shift)
+    high = min(1.0, of_bins.high + shift)
+    note = (
+        "The value is exact; the width of its interval is that of "
+        f"{PRECISION_BINS:,} bins."
+    )
+    return replace(
+        of_bins,
+        value=value,
+        low=min(low, value),
+        high=max(high, value),
+        notes=(*of_bins.notes, note),
+    )
+
+
+def brier(data: DeviceTally, *, level: float = 0.95) -> ProperScore:
+    """Return the Brier score with its interval; its parts are those of bins."""
+    return _proper_score(data, "brier", level)
+
+
+def log_loss(
+    data: DeviceTally, *, clip: float | str | None = None, level: float = 0.95
+) -> ProperScore:
+    """Return the log loss with its interval; its parts are those of bins."""
+    if clip is None:
+        return _proper_score(data, "log_loss", level)
+    distance = clip_distance(clip)
+    score = _proper_score(data, "log_loss", level, distance)
+    return replace(score, notes=(note_on_clipping(distance), *score.notes))
+
+
+def _proper_score(
+    data: DeviceTally, name: str, level: float, clip: float = 0.0
+) -> ProperScore:
+    """Return a mean loss with its interval; its parts wait."""
+    level = _options.fraction(level, "level")
+    extremes = _extreme_scores(data)
+    _check_probabilities(extremes, name)
+    check_prevalence_known(cast("Any", data), name)
+
+    # without counts there are no weights and no clusters to make notes on
+    no_cases = Tally()
+    value, variance_estimate = mean_loss_variance(data, name, clip)
+    estimate = estimate_from_variance(
+        value,
+        variance_estimate,
+        (0.0, LOSSES[name].largest),
+        level,
+        cases=no_cases,
+    )
+    infinite_notes: tuple[str, ...] = ()
+    if name == "log_loss" and not clip:
+        infinite_notes = notes_on_infinity(extremes.labelled())
+    notes_on_labels: tuple[str, ...] = ()
+    if data.n_unknown:
+        notes_on_labels = unlabelled_notes(data.bin(LOSS_BINS))
+
+    host = host_brier if name == "brier" else host_log_loss
+    options: dict[str, Any] = {"level": level}
+    if clip:
+        options["clip"] = clip
+
+    def parts() -> ScoreParts:
+        of_bins = answer_with_limits(unwrap(host), (data.bin(LOSS_BINS),), options)
+        of_parts: ScoreParts = of_bins.parts
+        return of_parts
+
+    return ProperScore(
+        value=value,
+        low=value if math.isinf(value) else estimate.low,
+        high=math.inf if infinite_notes else estimate.high,
+        level=level,
+        method=estimate.method,
+        se=estimate.se,
+        notes=(*infinite_notes, *notes_on_labels, *estimate.notes),
+        _name=name,
+        _parts=parts,
+    )
+
+
+def _check_probabilities(extremes: Tally, name: str) -> None:
+    """Stop where scores are no probabilities."""
+    low, high = extremes.score.min(), extremes.score.max()
+    if not (low >= 0 and high <= 1):
+        raise InputError(
+            f"{name} needs scores from 0 to 1; found {low:.3g} to {high:.3g}. "
+            "Calibrate them on other cases first.",
+            example=PythonCode("tally(y, s).to_host().map(trueness.calibrate(others))"),
+        )
+
+
+def _extreme_scores(data: DeviceTally) -> Tally:
+    """Return the counts at the lowest and at the highest score of labelled cases."""
+    library = data.library
+    (places,) = library.xp.nonzero(data.positives + data.negatives > 0)
+    two = library.xp.stack([places[0], places[-1]])
+    return Tally(
+        scores_on_host(library.host(data.keys[two]), data.kind),
+        neg=library.host(data.negatives[two]),
+        pos=library.host(data.positives[two]),
+    )
+
+
+def best_threshold(
+    data: DeviceTally, *aim: Any, method: str = "sweep", **choice: Any
+) -> Any:
+    """Find the best threshold of all; only bins that may hold it are copied."""
+    _options.choice(method, ("sweep",), "method")
+    choice |= dict(zip(("maximize", "subject_to"), aim, strict=False))
+    refined = exact_threshold(
+        data, **choice, at_most=THRESHOLD_BINS, batch=COPIED_CASES
+    )
+    return refined.answer
+
+
+def confusion(data: DeviceTally, threshold: float) -> Confusion:
+    """Return the four counts at a threshold."""
+    true_positives, false_positives = data.flagged(
+        _options.real_number(threshold, "threshold")
+    )
+    return Confusion(
+        tp=true_positives,
+        fp=false_positives,
+        fn=data.n_pos - true_positives,
+        tn=data.n_neg - false_positives,
+    )
+
+
+def at_threshold(data: DeviceTally, threshold: float, **options: Any) -> Any:
+    """Return every metric at a threshold, from the counts of the device."""
+    counts = confusion(data, threshold)
+    below = np.nextafter(threshold, -np.inf)
+    two_scores = Tally(
+        [below, threshold], neg=[counts.tn, counts.fp], pos=[counts.fn, counts.tp]
+    )
+    return host_at_threshold(data.designed(two_scores), threshold, **options)
+
+
+ON_DEVICE: dict[str, Callable[..., Any]] = {
+    "auc": auc,
+    "average_precision": average_precision,
+    "best_threshold": best_threshold,
+    "brier": brier,
+    "log_loss": log_loss,
+    "confusion": confusion,
+    "at_threshold": at_threshold,
+}
+
+
+# the methods of an interval that need no more than sums over the distinct scores
+_METHODS_BY_SUMS = {
+    "auc": "newcombe",
+    "average_precision": "wilson",
+    "brier": None,
+    "log_loss": None,
+}
+
+
+def _is_sum_over_scores(data: DeviceTally, name: str, options: dict[str, Any]) -> bool:
+    """Return whether an answer is faster on the device, be the scores few."""
+    if name not in _METHODS_BY_SUMS or data.n_unknown:
+        return False
+    return options.get("method") in (None, _METHODS_BY_SUMS[name])
+
+
+def answer_on_device(
+    analysis: Callable[..., Any],
+    data: DeviceTally,
+    rest: tuple[Any, ...],
+    options: dict[str, Any],
+) -> Any:
+    """Answer on the device or, of few scores, on the host; else from bins."""
+    name = analysis.__name__
+    few_scores = data.distinct_scores <= FEW_SCORES
+    if few_scores and not _is_sum_over_scores(data, name, options):
+        return analysis(data.to_host(), *rest, **options)
+    if name in METRICS or name in SYNONYMS:
+        return at_threshold(data, *rest, metrics=[name], **options)[name]
+    if name in ON_DEVICE:
+        _cases.both_classes(data, name)
+        return ON_DEVICE[name](data, *rest, **options)
+    if name in BOUNDED:
+        return answer_with_limits(analysis, (data.bin(CURVE_BINS), *rest), options)
+    gigabytes = 8 * data.n / 1e9
+    raise InputError(
+        f"{name} needs the tally on the host: {data.n:,} cases, up to "
+        f"{gigabytes:.1f} GB. Bins have bounds of the exact answer.",
+        example=PythonCode("at_most=100_000 for bins, or tally(y, s).to_host()"),
+    )

@@ -1,0 +1,180 @@
+"""Which whole numbers stand for scores on a device, in the same order?
+
+A score's key are its bits as a signed integer, which is in the order of the floats as
+long as they are positive; of negative ones all bits but the sign are turned over. Equal
+scores have equal keys (-0.0 becomes 0.0 first), so that sorting and counting keys is
+sorting and counting scores, exactly.
+
+``array-api-compat`` gives PyTorch and CuPy the words of the array API standard; what
+the standard lacks is in ``Library``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats
+from trueness._core.checks.errors import InputError, PythonCode
+
+Tensor = Any  # an array of PyTorch or CuPy
+
+
+class Library(NamedTuple):
+    """One array library: its name, "torch" or "cupy", and its namespace."""
+
+    name: str
+    xp: Any
+
+    def dtype(self, name: str) -> Any:
+        """Return a data type by its name."""
+        return getattr(self.xp, name)
+
+    def cast(self, values: Tensor, name: str) -> Tensor:
+        """Return the same values as another type."""
+        return self.xp.astype(values, self.dtype(name))
+
+    def bits(self, values: Tensor, name: str) -> Tensor:
+        """Return the same bits as another type of the same size."""
+        return values.view(self.dtype(name))
+
+    def size(self, values: Tensor) -> int:
+        """Return the number of entries."""
+        return math.prod(values.shape)
+
+    def sort_with_order(self, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the sorted values, and the place where each of them was."""
+        if self.name == "torch":
+            # PyTorch gives both at once
+            ordered, order = values.sort()
+            return ordered, order
+        order = self.xp.argsort(values)
+        return values[order], order
+
+    def ends(self, values: Tensor) -> tuple[int, int]:
+        """Return the smallest and the largest of whole numbers."""
+        if self.name == "torch":
+            ends = self.xp.stack(values.aminmax())
+        else:
+            ends = self.xp.stack([self.xp.min(values), self.xp.max(values)])
+        smallest, largest = self.host(ends).tolist()
+        return smallest, largest
+
+    def differences(self, running_sum: Tensor) -> Tensor:
+        """Return the terms of a running sum."""
+        before = self.xp.concat([running_sum[:1] * 0, running_sum[:-1]])
+        return running_sum - before
+
+    def host(self, values: Tensor) -> Array:
+        """Return a copy on the host."""
+        copied: Array = values.cpu().numpy() if self.name == "torch" else values.get()
+        return copied
+
+
+def library_of(x: object) -> Library | None:
+    """Return the library that an array belongs to, or None if it is of no device."""
+    name = type(x).__module__.partition(".")[0]
+    if name not in ("torch", "cupy"):
+        return None
+    try:
+        from array_api_compat import array_namespace
+    except ImportError:
+        raise InputError(
+            "Arrays on a device need array-api-compat, which is not installed (pip "
+            "install 'trueness[gpu]')."
+        ) from None
+    return Library(name, array_namespace(x))
+
+
+def check_same_device(labels: object, scores: object) -> None:
+    """Refuse labels and scores on different devices."""
+    of_labels = str(getattr(labels, "device", "the host"))
+    of_scores = str(getattr(scores, "device", "the host"))
+    if type(labels) is not type(scores) or of_labels != of_scores:
+        raise InputError(
+            "Labels and scores must be arrays of one library on one device; found "
+            f"{type(labels).__name__} on {of_labels} and {type(scores).__name__} on "
+            f"{of_scores}.",
+            example=PythonCode("y.to(s.device)"),
+        )
+
+
+# the integer type of the same size as a type of float
+KEY_TYPES = {
+    "float16": "int16",
+    "bfloat16": "int16",
+    "float32": "int32",
+    "float64": "int64",
+}
+_LARGEST_FINITE_KEY = {
+    "float16": 0x7BFF,
+    "bfloat16": 0x7F7F,
+    "float32": 0x7F7FFFFF,
+    "float64": 0x7FEFFFFFFFFFFFFF,
+}
+
+
+def float_type(scores: Tensor) -> str:
+    """Return the name of the type of float; whole numbers and bools are refused."""
+    name = str(scores.dtype).removeprefix("torch.")
+    if name not in KEY_TYPES:
+        raise InputError(
+            "Scores on a device must be float16, bfloat16, float32 or float64; found "
+            f"{name}.",
+            example=PythonCode("scores.float()"),
+        )
+    return name
+
+
+def keys_of(library: Library, scores: Tensor, kind: str) -> Tensor:
+    """Return the keys of scores on their device."""
+    without_negative_zero = scores + 0.0
+    return _turn_over(library.bits(without_negative_zero, KEY_TYPES[kind]), kind)
+
+
+def _turn_over(bits: Any, kind: str) -> Any:
+    """Turn over all bits but the sign of negative numbers; twice is nothing."""
+    width = int(KEY_TYPES[kind].removeprefix("int"))
+    # the sign, shifted along, is a mask of ones or of zeros
+    sign = bits >> (width - 1)
+    return bits ^ (sign & (2 ** (width - 1) - 1))
+
+
+def finite_keys(kind: str) -> tuple[int, int]:
+    """Return the keys of the smallest and of the largest finite score."""
+    largest = _LARGEST_FINITE_KEY[kind]
+    return -largest - 1, largest
+
+
+def scores_on_host(keys: Array, kind: str) -> Floats:
+    """Return the scores of keys on the host, as float64."""
+    bits = _turn_over(np.asarray(keys).astype(KEY_TYPES[kind]), kind)
+    if kind == "bfloat16":
+        # NumPy has no such type: it is the upper half of a float32
+        wide = bits.astype(np.int32) << 16
+        return np.asarray(wide.view(np.float32), dtype=np.float64)
+    return np.asarray(bits.view(kind), dtype=np.float64)
+
+
+def scores_on_device(library: Library, keys: Tensor, kind: str) -> Tensor:
+    """Return the scores of keys on their device, as float64."""
+    scores = library.bits(_turn_over(keys, kind), kind)
+    return library.cast(scores, "float64")
+
+
+def key_at_least(threshold: float, kind: str) -> int:
+    """Return the key of the smallest score that is not below a threshold."""
+    if kind == "bfloat16":
+        # NumPy has no such type, but a table of it is short
+        lowest, highest = finite_keys(kind)
+        table = scores_on_host(np.arange(lowest, highest), kind)
+        return lowest + int(np.searchsorted(table, threshold))
+
+    with np.errstate(over="ignore"):
+        nearest = np.array([threshold], dtype=np.float64).astype(kind)
+    if float(nearest[0]) < threshold:
+        nearest = np.nextafter(nearest, np.array(np.inf, dtype=kind))
+    without_negative_zero = nearest + np.array(0, dtype=kind)
+    return int(_turn_over(without_negative_zero.view(KEY_TYPES[kind]), kind)[0])

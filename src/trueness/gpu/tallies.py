@@ -1,0 +1,499 @@
+"""How many cases of each class showed each score, counted on the device?
+
+``device_tally`` sorts once. The class of a case travels in the last bits of its key,
+so that one sort of whole numbers puts both in order; float64 keys have no bits to
+spare, and the classes follow by the places that the sort gives. A run of equal keys is
+one distinct score, and running sums of the classes, read at the end of each run, are
+all that the answers need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from trueness._core.arrays import Ints
+from trueness._core.checks import options as _options
+from trueness._core.checks.columns import label_pair
+from trueness._core.checks.errors import InputError, PythonCode
+from trueness._core.imports import HigherFunction
+from trueness.counts.design import LEFT_OUT, PLAIN, Design
+from trueness.counts.values import Tally, tally_of_bins, tally_of_rows
+from trueness.gpu.keys import (
+    KEY_TYPES,
+    Library,
+    Tensor,
+    check_same_device,
+    finite_keys,
+    float_type,
+    key_at_least,
+    keys_of,
+    library_of,
+    scores_on_host,
+)
+
+# up to so many distinct scores a tally comes to the host
+FEW_SCORES = 2**17
+# PyTorch sorts fewer than 2^31 values at once
+SORTED_AT_ONCE = 2**30
+
+# the answers on a device read this module
+ANSWER_ON_DEVICE: HigherFunction[Callable[..., Any]] = HigherFunction(
+    "answer_on_device"
+)
+
+
+class Labels(NamedTuple):
+    """Which cases are positive, and which have a label (None: all)."""
+
+    positive: Tensor
+    known: Tensor | None
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class DeviceTally:
+    """Counts of cases at or below each distinct score, which stay on a device.
+
+    Attributes
+    ----------
+    library : Library
+        PyTorch or CuPy.
+    kind : str
+        The type of the scores, such as ``"float32"``.
+    keys : array (m,)
+        The distinct scores as whole numbers in their order, ascending.
+    positives_to, negatives_to : array (m,)
+        How many cases of the class have this score or a lower one.
+    unknown_to : array (m,) or None
+        The same of cases without a label, if there are any.
+    design : Design
+        How the cases were sampled.
+    """
+
+    library: Library
+    kind: str
+    keys: Tensor
+    positives_to: Tensor
+    negatives_to: Tensor
+    unknown_to: Tensor | None = None
+    design: Design = PLAIN
+
+    def answer_analysis(
+        self,
+        analysis: Callable[..., Any],
+        rest: tuple[Any, ...],
+        options: dict[str, Any],
+    ) -> Any:
+        """Answer on the device, or from bins with bounds."""
+        return ANSWER_ON_DEVICE.load()(analysis, self, rest, options)
+
+    def with_design(self, **words: object) -> DeviceTally:
+        """Return the cases with a sampling design, as of a :class:`trueness.Tally`."""
+        design = self.design.with_words(words)
+        if design.unlabelled != LEFT_OUT:
+            raise InputError(
+                "Labels that are missing at random need counts on the host, or bins.",
+                example=PythonCode(
+                    "at_most=100_000 for bins, or tally(y, s).to_host()"
+                ),
+            )
+        return replace(self, design=design)
+
+    @cached_property
+    def _totals(self) -> list[int]:
+        """The numbers of negatives, positives and unknowns, read at one go."""
+        last = [running[-1] for running in self._running_counts]
+        totals: list[int] = self.library.host(self.library.xp.stack(last)).tolist()
+        return totals
+
+    @property
+    def n_neg(self) -> int:
+        """The number of negative cases."""
+        return self._totals[0]
+
+    @property
+    def n_pos(self) -> int:
+        """The number of positive cases."""
+        return self._totals[1]
+
+    @property
+    def n_unknown(self) -> int:
+        """The number of cases without a label."""
+        return sum(self._totals[2:])
+
+    @property
+    def n(self) -> int:
+        """The number of cases."""
+        return sum(self._totals)
+
+    @property
+    def distinct_scores(self) -> int:
+        """The number of distinct scores."""
+        return self.library.size(self.keys)
+
+    @cached_property
+    def positives(self) -> Tensor:
+        """The positives at each distinct score."""
+        return self.library.differences(self.positives_to)
+
+    @cached_property
+    def negatives(self) -> Tensor:
+        """The negatives at each distinct score."""
+        return self.library.differences(self.negatives_to)
+
+    @property
+    def _running_counts(self) -> list[Tensor]:
+        """The running sums of negatives, positives and, if any, unknowns."""
+        running = [self.negatives_to, self.positives_to]
+        if self.unknown_to is not None:
+            running.append(self.unknown_to)
+        return running
+
+    def __repr__(self) -> str:
+        """Say what was counted, in one line."""
+        return (
+            f"DeviceTally: {self.n:,} cases ({self.n_neg:,} negative, {self.n_pos:,} "
+            f"positive, {self.n_unknown:,} unknown), {self.kind} scores on "
+            f"{self.keys.device}"
+        )
+
+    def to_host(self) -> Tally:
+        """Copy the distinct scores and their counts to the host."""
+        keys = self.library.host(self.keys)
+        counts = []
+        for running in self._running_counts:
+            count = np.diff(self.library.host(running), prepend=0)
+            counts.append(_descending(count.astype(np.int64)))
+        if len(counts) < 3:
+            counts.append(np.zeros(keys.size, dtype=np.int64))
+
+        scores = _descending(scores_on_host(keys, self.kind))
+        return self.designed(tally_of_rows(scores, *counts))
+
+    def to_host_if_few(self) -> Tally | DeviceTally:
+        """Copy the counts to the host unless there are many distinct scores."""
+        return self.to_host() if self.distinct_scores <= FEW_SCORES else self
+
+    def designed(self, counts: Tally) -> Tally:
+        """Return counts on the host with the sampling design of these cases."""
+        return counts.with_design(
+            sampling=self.design.sampling, prevalence=self.design.prevalence
+        )
+
+    def __add__(self, other: DeviceTally) -> DeviceTally:
+        """Count the cases of both, which are on one device."""
+        if type(other) is not DeviceTally or other.kind != self.kind:
+            raise InputError(
+                "A DeviceTally adds to another of the same type of score, "
+                f"{self.kind}; found {getattr(other, 'kind', type(other).__name__)}. "
+                "Tallies of the host add to any.",
+                example=PythonCode(".to_host() or .bin(100_000)"),
+            )
+        check_same_device(self.keys, other.keys)
+        xp = self.library.xp
+        keys, order = self.library.sort_with_order(xp.concat([self.keys, other.keys]))
+        last = _last_of_runs(self.library, keys)
+
+        def joined(name: str) -> Tensor:
+            counts = [_terms(part, name) for part in (self, other)]
+            return xp.cumulative_sum(xp.concat(counts)[order])[last]
+
+        unknown = self.unknown_to is not None or other.unknown_to is not None
+        return DeviceTally(
+            library=self.library,
+            kind=self.kind,
+            keys=keys[last],
+            positives_to=joined("positives_to"),
+            negatives_to=joined("negatives_to"),
+            unknown_to=joined("unknown_to") if unknown else None,
+            design=self.design + other.design,
+        )
+
+    def bin(self, at_most: int, begin: Sequence[float] = ()) -> Tally:
+        """Count into at most so many bins, of which one begins at each of ``begin``.
+
+        None holds more than twice an equal part of all cases, unless they have one
+        score; a score never stands in two bins. Only the bins are copied.
+        """
+        at_most = _options.whole_number(at_most, "at_most", at_least=1)
+        starts = [0, *self._equal_parts(at_most)]
+        if begin:
+            starts += self._places([key_at_least(low, self.kind) for low in begin])
+        inside = np.unique(starts)
+        return self._count_bins(inside[inside < self.distinct_scores])
+
+    def _equal_parts(self, number: int) -> list[int]:
+        """Return the distinct scores at which equal parts of all cases begin."""
+        cases_to = sum(self._running_counts[1:], self._running_counts[0])
+        size = -(-self.n // number)
+        # the first case of each part but the first, numbered from the lowest score on
+        case = self.library.xp.arange(size, self.n, size, device=self.keys.device) + 1
+        at = self.library.host(self.library.xp.searchsorted(cases_to, case))
+
+        # a score where two parts begin more than fills a bin, and has its own
+        heavy = at[1:][at[1:] == at[:-1]]
+        return [*at.tolist(), *(heavy + 1).tolist()]
+
+    def _places(self, keys: Sequence[int]) -> list[int]:
+        """Return how many distinct scores are below each key."""
+        wanted = self.library.xp.asarray(
+            keys,
+            dtype=self.library.dtype(KEY_TYPES[self.kind]),
+            device=self.keys.device,
+        )
+        below = self.library.xp.searchsorted(self.keys, wanted)
+        places: list[int] = self.library.host(below).tolist()
+        return places
+
+    def _count_bins(self, starts: Ints) -> Tally:
+        """Count into bins that begin at these distinct scores, ascending."""
+        last = np.append(starts[1:], self.distinct_scores) - 1
+        xp = self.library.xp
+        at_start = xp.asarray(starts, device=self.keys.device)
+        at_last = xp.asarray(last, device=self.keys.device)
+
+        counts = []
+        for running in self._running_counts:
+            count = np.diff(self.library.host(running[at_last]), prepend=0)
+            counts.append(_descending(count.astype(np.int64)))
+        if len(counts) < 3:
+            counts.append(np.zeros(starts.size, dtype=np.int64))
+
+        low = scores_on_host(self.library.host(self.keys[at_start]), self.kind)
+        high = scores_on_host(self.library.host(self.keys[at_last]), self.kind)
+        return self.designed(tally_of_bins(_descending(low), _descending(high), counts))
+
+    def between(self, ranges: Sequence[tuple[float, float]]) -> DeviceTally:
+        """Return the cases with scores in these ranges, ends included."""
+        keys = []
+        for low, high in sorted(ranges):
+            keys.append(key_at_least(low, self.kind))
+            keys.append(key_at_least(float(np.nextafter(high, np.inf)), self.kind))
+        places = self._places(keys)
+        parts = [slice(*pair) for pair in zip(places[::2], places[1::2], strict=True)]
+        xp = self.library.xp
+
+        def inside(running: Tensor) -> Tensor:
+            counts = self.library.differences(running)
+            return xp.cumulative_sum(xp.concat([counts[part] for part in parts]))
+
+        unknown = self.unknown_to
+        return replace(
+            self,
+            keys=xp.concat([self.keys[part] for part in parts]),
+            positives_to=inside(self.positives_to),
+            negatives_to=inside(self.negatives_to),
+            unknown_to=None if unknown is None else inside(unknown),
+        )
+
+    def flagged(self, threshold: float) -> tuple[int, int]:
+        """Return the numbers of positives and negatives with at least this score."""
+        (place,) = self._places([key_at_least(threshold, self.kind)])
+        if place == 0:
+            return self.n_pos, self.n_neg
+        below = place - 1
+        return (
+            self.n_pos - int(self.positives_to[below]),
+            self.n_neg - int(self.negatives_to[below]),
+        )
+
+
+def _descending(column: Any) -> Any:
+    """Return a column of the host from the highest score to the lowest."""
+    return np.ascontiguousarray(column[::-1])
+
+
+def _terms(counts: DeviceTally, name: str) -> Tensor:
+    """Return the counts at each distinct score, zero where nothing was counted."""
+    running = getattr(counts, name)
+    if running is None:
+        return counts.negatives_to * 0
+    return counts.library.differences(running)
+
+
+def device_tally(
+    y_true: Tensor | None,
+    y_score: Tensor,
+    positive: object = None,
+    at_most: int | None = None,
+) -> Tally | DeviceTally:
+    """Count labels and scores where they are; with ``at_most``, into bins."""
+    library = library_of(y_score)
+    if library is None:
+        raise InputError(
+            f"Scores on a device must be a PyTorch or CuPy array; found "
+            f"{type(y_score).__name__}."
+        )
+    if library.name == "torch":
+        y_score = y_score.detach()
+    float_type(y_score)
+    scores = y_score.reshape(-1)
+    labels = read_labels(library, y_true, scores, positive)
+    counted = count_cases(library, scores, labels)
+    return counted if at_most is None else counted.bin(at_most)
+
+
+def count_cases(library: Library, scores: Tensor, labels: Labels) -> DeviceTally:
+    """Count the cases of each class at each distinct score."""
+    total = _count_block(library, scores, labels, 0)
+    for start in range(SORTED_AT_ONCE, library.size(scores), SORTED_AT_ONCE):
+        total = total + _count_block(library, scores, labels, start)
+    return total
+
+
+def _count_block(
+    library: Library, scores: Tensor, labels: Labels, start: int
+) -> DeviceTally:
+    """Count the cases from a place on that are sorted at once."""
+    block = slice(start, start + SORTED_AT_ONCE)
+    scores = scores[block]
+    labels = Labels(
+        positive=labels.positive[block],
+        known=None if labels.known is None else labels.known[block],
+    )
+    kind = float_type(scores)
+    if not library.size(scores):
+        raise InputError("y_score must have at least one case; found none.")
+    cases = _sort_cases(library, scores, labels, kind)
+    last = _last_of_runs(library, cases.numbers)
+
+    cases_to = last + 1
+    if labels.known is None:
+        # a class is 1 or 0: it counts its positives itself
+        positives_to = _running_sum(library, cases.classes)[last]
+        unknown_to = None
+        negatives_to = cases_to - positives_to
+    else:
+        positives_to = _running_sum(library, cases.classes == 1)[last]
+        unknown_to = _running_sum(library, cases.classes == 2)[last]
+        negatives_to = cases_to - positives_to - unknown_to
+
+    keys = library.cast(cases.numbers[last], "int64") + cases.offset
+    return DeviceTally(
+        library=library,
+        kind=kind,
+        keys=library.cast(keys, KEY_TYPES[kind]),
+        positives_to=positives_to,
+        negatives_to=negatives_to,
+        unknown_to=unknown_to,
+    )
+
+
+def _running_sum(library: Library, flags: Tensor) -> Tensor:
+    """Return how many flags, ones among zeros, are set up to each place."""
+    return library.xp.cumulative_sum(flags, dtype=library.dtype("int64"))
+
+
+def _last_of_runs(library: Library, keys: Tensor) -> Tensor:
+    """Return the place of the last of each run of equal keys."""
+    xp = library.xp
+    end = xp.ones(1, dtype=library.dtype("bool"), device=keys.device)
+    (last,) = xp.nonzero(xp.concat([keys[1:] != keys[:-1], end]))
+    return last
+
+
+class SortedCases(NamedTuple):
+    """Cases in the order of their scores."""
+
+    numbers: Tensor  # the key of a case is its number plus the offset
+    classes: Tensor  # 0 negative, 1 positive, 2 without a label
+    offset: int
+
+
+def _sort_cases(
+    library: Library, scores: Tensor, labels: Labels, kind: str
+) -> SortedCases:
+    """Return the cases in order, by one sort."""
+    keys = keys_of(library, scores, kind)
+    lowest, highest = library.ends(keys)
+    _check_finite(keys, lowest, highest, kind)
+
+    classes = library.cast(labels.positive, "int8")
+    class_bits = 1
+    if labels.known is not None:
+        unlabelled = classes * 0 + 2
+        classes = library.xp.where(labels.known, classes, unlabelled)
+        class_bits = 2
+
+    if kind == "float64":
+        ordered, order = library.sort_with_order(keys)
+        return SortedCases(ordered, classes[order], offset=0)
+
+    # probabilities, and all scores of 16 bits, leave room for the class in 32 bits
+    width = 32 if highest - lowest < 2 ** (32 - class_bits) else 64
+    middle = 2 ** (31 - class_bits) if width == 32 else 0
+    numbers = library.cast(keys, f"int{width}") - lowest - middle
+    packed = library.xp.sort((numbers << class_bits) | classes)
+    return SortedCases(
+        numbers=packed >> class_bits,
+        classes=packed & (2**class_bits - 1),
+        offset=lowest + middle,
+    )
+
+
+def _check_finite(keys: Tensor, lowest: int, highest: int, kind: str) -> None:
+    """Refuse scores that are NaN or infinite."""
+    smallest_finite, largest_finite = finite_keys(kind)
+    if smallest_finite <= lowest and highest <= largest_finite:
+        return
+    beyond = (keys < smallest_finite) | (keys > largest_finite)
+    raise InputError(
+        "y_score must be finite; found NaN or infinite scores in "
+        f"{int(beyond.sum()):,} cases. Remove these cases or give them a score "
+        "yourself."
+    )
+
+
+def read_labels(
+    library: Library, labels: Tensor | None, scores: Tensor, positive: object
+) -> Labels:
+    """Return which cases are positive, and which have a label; NaN is none."""
+    xp = library.xp
+    if labels is None:
+        nobody = xp.zeros(
+            library.size(scores), dtype=library.dtype("bool"), device=scores.device
+        )
+        return Labels(positive=nobody, known=nobody)
+
+    check_same_device(labels, scores)
+    labels = labels.reshape(-1)
+    if library.size(labels) != library.size(scores):
+        raise InputError(
+            "y_true and y_score must have the same length; found "
+            f"{library.size(labels):,} and {library.size(scores):,}."
+        )
+    if str(labels.dtype).endswith("bool"):
+        ones = labels if positive in (None, True, 1) else ~labels
+        return Labels(positive=ones, known=None)
+
+    known = None
+    missing = labels != labels  # only NaN differs from itself
+    if "float" in str(labels.dtype) and bool(missing.any()):
+        known = ~missing
+    ones = labels == 1
+    if positive in (None, 1) and bool(xp.all(ones | (labels == 0) | missing)):
+        return Labels(positive=ones, known=known)
+    return _read_other_labels(library, labels, known, positive)
+
+
+def _read_other_labels(
+    library: Library, labels: Tensor, known: Tensor | None, positive: object
+) -> Labels:
+    """Return which cases are positive where the labels are not 0 and 1."""
+    labelled = labels if known is None else labels[known]
+    if not library.size(labelled):
+        nobody = labels == labels  # all are NaN, which differs from itself
+        return Labels(positive=nobody, known=known)
+
+    values = sorted({float(labelled.min()), float(labelled.max())})
+    others = (labelled != values[0]) & (labelled != values[-1])
+    if bool(others.any()):
+        values.append(float(labelled[others][0]))
+    plain = [int(value) if value == int(value) else value for value in sorted(values)]
+    _, chosen = label_pair(plain, positive, "y_true")
+    return Labels(positive=labels == chosen, known=known)
