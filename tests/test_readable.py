@@ -15,7 +15,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "trueness"
 # the rooms that were rewritten
 ROOMS = (
     *("calibration", "comparison", "declarations", "evals", "fermi", "inference"),
-    *("metrics", "readers", "sites", "trees"),
+    *("metrics", "ranking", "readers", "sites", "trees"),
 )
 
 # words that say nothing as the name of a local variable

@@ -196,14 +196,16 @@ def precision_recall_band(
 
     if method == "likelihood":
         observed = redrawn.sample.observed
-        few, many = _likely_alarms(observed, recall, is_cohort, level, band)
+        fewest, largest = _likely_alarms(observed, recall, is_cohort, level, band)
+        # negatives for each positive, in the target over those in the sample
         odds = (1 - prevalence) / prevalence * observed.n_pos / observed.n_neg
-        fewest_alarms = odds * few
-        most_alarms = odds * many
+        fewest = odds * fewest
+        largest = odds * largest
     else:
-        fewest_alarms, most_alarms = _redrawn_alarms(redrawn, fpr, recall, level, band)
-    low = np.minimum(recall / (recall + most_alarms), precision)
-    high = np.maximum(recall / (recall + fewest_alarms), precision)
+        fewest, largest = _redrawn_alarms(redrawn, fpr, recall, level, band)
+
+    low = np.minimum(recall / (recall + largest), precision)
+    high = np.maximum(recall / (recall + fewest), precision)
     if not redrawn.error_known:
         low = high = np.full(recall.size, np.nan)
     return Band(
@@ -259,24 +261,28 @@ def _likely_alarms(
 
     # what the likelihood of the recall leaves of the allowed distance
     allowed = _likely_distance(n_pos, recall.size, level, kind) ** 2 / 2
-    left = allowed - n_pos * divergence((tp / n_pos)[:, None], recall)
-    point, column = np.nonzero(left >= 0)
+    remaining = allowed - n_pos * divergence((tp / n_pos)[:, None], recall)
+    point, column = np.nonzero(remaining >= 0)
     trials = fp[point] + n_pos if is_cohort else np.full(point.size, n_neg)
     proportion = fp[point] / trials
-    left_per_trial = left[point, column] / trials
+    remaining_per_trial = remaining[point, column] / trials
 
+    # the widest range of q over all points of the curve that are likely at a recall
+    lower_ends = _divergence_end(proportion, remaining_per_trial, -1)
+    upper_ends = _divergence_end(proportion, remaining_per_trial, 1)
     least_q = np.ones(recall.size)
     largest_q = np.zeros(recall.size)
-    np.minimum.at(least_q, column, _divergence_end(proportion, left_per_trial, -1))
-    np.maximum.at(largest_q, column, _divergence_end(proportion, left_per_trial, 1))
+    np.minimum.at(least_q, column, lower_ends)
+    np.maximum.at(largest_q, column, upper_ends)
+
     if is_cohort:
-        few = _odds(least_q)
-        many = _odds(largest_q)
+        fewest = _odds(least_q)
+        largest = _odds(largest_q)
     else:
-        few = least_q * (n_neg / n_pos)
-        many = largest_q * (n_neg / n_pos)
+        fewest = least_q * (n_neg / n_pos)
+        largest = largest_q * (n_neg / n_pos)
     # the true number rises with recall: what holds at one recall holds beside it
-    return np.maximum.accumulate(few), _falling_minimum(many)
+    return np.maximum.accumulate(fewest), _falling_minimum(largest)
 
 
 def _curve_points(tally: Tally, recall: Floats) -> tuple[Floats, Floats]:
@@ -289,6 +295,7 @@ def _curve_points(tally: Tally, recall: Floats) -> tuple[Floats, Floats]:
 
 
 def _odds(probability: Floats) -> Floats:
+    """Return the odds of a probability."""
     # an end may round to 1, whose odds no number holds
     return np.asarray(probability / np.maximum(1 - probability, np.finfo(float).epsneg))
 
@@ -344,8 +351,9 @@ def _redrawn_alarms(
 ) -> tuple[Floats, Floats]:
     """Return the fewest and most false alarms for each positive, by redrawing.
 
-    The odds of precision are r P / F, so the band is one of log((F + 1/2) / P), which
-    rises with r; its variance is at least that of two independent counts.
+    With recall r, P positives and F false alarms, the odds of precision are r P / F. So
+    the band is one of log((F + 1/2) / P), which rises with r; its variance is at least
+    that of two independent counts.
     """
     n_neg = redrawn.counts.n_neg
     n_pos = redrawn.counts.n_pos
@@ -359,9 +367,12 @@ def _redrawn_alarms(
 
     centre = np.log(n_neg * fpr / unit + 0.5) - math.log(n_pos / unit)
     replicate_curves = np.array([log_alarms(neg, pos) for neg, pos in redrawn.draws()])
+
+    # the logarithm of a count k has a variance near 1 / k; one is added for zeros
     variance_of_counts = 1 / (effective.negatives * fpr + 1)
     if redrawn.is_cohort:
         variance_of_counts = variance_of_counts + 1 / (effective.positives + 1)
+
     variance = np.maximum(replicate_curves.var(axis=0), variance_of_counts)
     standard_error = np.sqrt(variance)
     distances = np.abs(replicate_curves - centre) / standard_error
@@ -374,6 +385,8 @@ def _redrawn_alarms(
     shift = 2 / effective.positives
     low = np.where(recall >= shift, np.interp(recall - shift, recall, low), -np.inf)
     high = np.where(recall + shift < 1, np.interp(recall + shift, recall, high), np.inf)
+
+    # the half alarm that was added is taken off again
     half_alarm = 0.5 * unit / n_pos
     fewest = np.maximum(np.exp(low) - half_alarm, 0.0)
     largest = np.minimum(np.exp(high) - half_alarm, _all_negatives(redrawn, level))

@@ -80,6 +80,7 @@ def _curve(tally: Tally, name: str, across: str, up: str) -> Curve:
     notes = unlabelled_notes(tally, stacklevel=5)
     within_class = across == "fpr"
     counts = apply_design(tally, "" if within_class else name).target_counts
+
     cuts = sweep_counts(counts.pos, counts.neg)
     n_pos = cuts.tp[-1].item()
     n_neg = cuts.fp[-1].item()
@@ -87,17 +88,22 @@ def _curve(tally: Tally, name: str, across: str, up: str) -> Curve:
     if prevalence is None:
         prevalence = n_pos / (n_pos + n_neg)
 
-    first = int(up in ("precision", "lift"))  # 0 / 0 where nothing is flagged
-    tp = cuts.tp[first:]
-    fp = cuts.fp[first:]
+    # where nothing is flagged these rates are 0 / 0: their curve begins one cut later
+    first_cut = int(up in ("precision", "lift"))
+    tp = cuts.tp[first_cut:]
+    fp = cuts.fp[first_cut:]
+    rate_across = _RATES[across]
+    rate_up = _RATES[up]
     # in the place of the counts: new memory costs more than the division
     x = fp.view(np.float64)
     y = tp.view(np.float64)
     with np.errstate(over="ignore"):  # lift at a prevalence of 1e-320
         for block in blocks(tp.size):
-            flagged = (tp[block], fp[block])
-            across_rate = _RATES[across](*flagged, n_pos, n_neg, prevalence)
-            up_rate = _RATES[up](*flagged, n_pos, n_neg, prevalence)
+            tp_block = tp[block]
+            fp_block = fp[block]
+            # both rates before either is written, since they replace their counts
+            across_rate = rate_across(tp_block, fp_block, n_pos, n_neg, prevalence)
+            up_rate = rate_up(tp_block, fp_block, n_pos, n_neg, prevalence)
             x[block] = across_rate
             y[block] = up_rate
 
@@ -105,7 +111,7 @@ def _curve(tally: Tally, name: str, across: str, up: str) -> Curve:
         (across, up),
         x,
         y,
-        threshold=np.concatenate([[np.inf], counts.score])[first:],
+        threshold=np.concatenate([[np.inf], counts.score])[first_cut:],
         prevalence=math.nan if within_class else prevalence,
         notes=notes,
     )

@@ -99,15 +99,19 @@ class ExpectedDraws:
 
 
 def _with_few_rows(tally: Tally) -> Tally:
-    """Return neighbouring rows joined at their mean score, until few are left."""
+    """Return a tally whose neighbouring rows are merged at their mean score."""
     if len(tally) <= _ROWS:
         return tally
+
     cases = np.add.reduce(tally.counts[:3]).astype(np.float64)
     start = group_starts(cases, _ROWS)
     columns = [np.add.reduceat(column, start) for column in tally.counts]
-    score = np.add.reduceat(cases * tally.score, start) / np.add.reduceat(cases, start)
-    joined = tally_of_rows(score, *columns)
+    sum_of_scores = np.add.reduceat(cases * tally.score, start)
+    mean_score = sum_of_scores / np.add.reduceat(cases, start)
+    merged = tally_of_rows(mean_score, *columns)
+
     if tally.clusters is not None:
-        row = np.repeat(np.arange(start.size), np.diff([*start, len(tally)]))
-        vars(joined)["clusters"] = tally.clusters.move_rows(row)
-    return joined.with_design(unlabelled=tally.design.unlabelled)
+        rows_merged = np.diff([*start, len(tally)])
+        row = np.repeat(np.arange(start.size), rows_merged)
+        vars(merged)["clusters"] = tally.clusters.move_rows(row)
+    return merged.with_design(unlabelled=tally.design.unlabelled)

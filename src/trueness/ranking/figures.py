@@ -1,14 +1,15 @@
-"""What do the figures of a ranking show? Of tallies by name, without ink."""
+"""Figure data of rankings: what figures of tallies show, before they are drawn."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from scipy.special import ndtri
 
-from trueness._core.arrays import Floats
+from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
@@ -24,10 +25,12 @@ from trueness._core.figures import (
     intervals,
 )
 from trueness._core.numbers import cut_text, percent
+from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.ranking import curves
 from trueness.ranking.areas import auc
-from trueness.ranking.bands import precision_recall_band, roc_band
+from trueness.ranking.bands import Band, precision_recall_band, roc_band
+from trueness.ranking.curves import Curve
 from trueness.ranking.geometry import leakage
 from trueness.ranking.models import BinormalFit
 from trueness.ranking.planning import Plan, outlook
@@ -36,6 +39,7 @@ FPR = Axis("fpr", "False positive rate")
 TPR = Axis("tpr", "True positive rate (recall)")
 RECALL = Axis("recall", "Recall (true positive rate)")
 PRECISION = Axis("precision", "Precision")
+LIFT = Axis("lift", "Lift")
 FLAGGED = Axis("flagged_rate", "Proportion of all cases flagged")
 SPECIFICITY = Axis("u", "Specificity u")
 MISSED = Axis("G", "Miss rate G(u)")
@@ -43,15 +47,37 @@ Tallies = Mapping[str, Tally]
 _DIAGONAL = ([0, 1], [0, 1])
 
 
-# title, curve, band and axes of what is drawn by its name
-_CURVES: dict[str, tuple[str, Callable[[Tally], curves.Curve], Any, Axis, Axis]] = {
-    "roc": ("ROC curve", curves.roc, roc_band, FPR, TPR),
-    "precision_recall": (
-        *("Precision-recall curve", curves.precision_recall, precision_recall_band),
-        *(RECALL, PRECISION),
+class _BandFunction(Protocol):
+    """A function that computes the band around a curve of rates."""
+
+    def __call__(
+        self, data: Tally, /, *, band: str, level: float, rng: Seed, replicates: int
+    ) -> Band:
+        """Return a band of this kind and confidence level."""
+
+
+@dataclass(frozen=True)
+class _CurveKind:
+    """How a kind of curve is computed, and the title and axes of its figure."""
+
+    title: str
+    curve: Callable[[Tally], Curve]
+    x: Axis
+    y: Axis
+    band: _BandFunction | None = None
+
+
+_CURVES = {
+    "roc": _CurveKind("ROC curve", curves.roc, FPR, TPR, roc_band),
+    "precision_recall": _CurveKind(
+        "Precision-recall curve",
+        curves.precision_recall,
+        RECALL,
+        PRECISION,
+        precision_recall_band,
     ),
-    "gain": ("Cumulative gain", curves.gain_curve, None, FLAGGED, RECALL),
-    "lift": ("Lift", curves.lift_curve, None, FLAGGED, Axis("lift", "Lift")),
+    "gain": _CurveKind("Cumulative gain", curves.gain_curve, FLAGGED, RECALL),
+    "lift": _CurveKind("Lift", curves.lift_curve, FLAGGED, LIFT),
 }
 
 
@@ -60,64 +86,126 @@ def curve_figure(
     tallies: Tallies,
     *,
     band: str | None = None,
+    level: float = 0.95,
+    rng: Seed = 0,
+    replicates: int = 1000,
     points: int = POINTS,
-    **asked: Any,
 ) -> Curves:
-    """Which rate costs which other one? A kind of ``_CURVES``, with chance as a guide.
+    """Return a curve of rates for each classifier, with chance as a guide.
 
-    ``band`` is a kind of :func:`trueness.roc_band`, and ``asked`` goes there.
+    ``kind`` is a name of ``_CURVES``. ``band`` is that of :func:`trueness.roc_band`, as
+    are ``level``, ``rng`` and ``replicates``; None draws no band.
     """
-    title, curve, make, x, y = _CURVES[kind]
-    found = {name: curve(t) for name, t in tallies.items()}
-    chance: tuple[Any, ...] = (_DIAGONAL,)
+    max_points = _options.whole_number(points, "points", at_least=2)
+    curve_kind = _CURVES[kind]
+    curve_by_name = {name: curve_kind.curve(t) for name, t in tallies.items()}
+    x = curve_kind.x
+    y = curve_kind.y
     if kind == "lift":
-        chance, top = (([0, 1], [1, 1]),), max(float(c.y.max()) for c in found.values())
-        y = Axis(y.name, y.title, 0.0, top)
-    elif kind == "precision_recall":
-        shares = sorted({t.design.prevalence or t.prevalence for t in tallies.values()})
-        chance = tuple(([0, 1], [p, p]) for p in shares)
-    most, lines, bands = _options.whole_number(points, "points", at_least=2), [], []
-    for name, c in found.items():
-        kept = few_points(c.x, c.y / (y.high or 1.0), most, 0.0)
-        columns = {x.name: c.x, y.name: c.y, "cut": c.threshold}
-        lines.append(Line(name, {k: v[kept] for k, v in columns.items()}))
-    for name, t in tallies.items() if band is not None else ():
-        b = make(t, band=band, **asked)
-        bands.append(Line(name, {x.name: b.x, "low": b.low, "high": b.high}))
-    guides = tuple(guide(x, y, *ends) for ends in chance)
-    return Curves(title, x, y, tuple(lines), tuple(bands), guides)
+        # a lift has no upper bound: the axis ends at the highest curve
+        highest = max(float(curve.y.max()) for curve in curve_by_name.values())
+        y = replace(y, high=highest)
+
+    lines = [
+        _curve_line(name, curve, x, y, max_points)
+        for name, curve in curve_by_name.items()
+    ]
+    bands = []
+    if band is not None and curve_kind.band is not None:
+        for name, tally in tallies.items():
+            around = curve_kind.band(
+                tally, band=band, level=level, rng=rng, replicates=replicates
+            )
+            columns = {x.name: around.x, "low": around.low, "high": around.high}
+            bands.append(Line(name, columns))
+
+    return Curves(
+        curve_kind.title,
+        x,
+        y,
+        lines=tuple(lines),
+        bands=tuple(bands),
+        guides=_chance_lines(kind, tallies, x, y),
+    )
+
+
+def _curve_line(name: str, curve: Curve, x: Axis, y: Axis, max_points: int) -> Line:
+    """Return a curve with its thresholds, at the points that show its shape best."""
+    # both axes have the length 1 in the figure
+    height = curve.y / (y.high or 1.0)
+    shown = few_points(curve.x, height, max_points, 0.0)
+    columns = {
+        x.name: curve.x[shown],
+        y.name: curve.y[shown],
+        "cut": curve.threshold[shown],
+    }
+    return Line(name, columns)
+
+
+def _chance_lines(kind: str, tallies: Tallies, x: Axis, y: Axis) -> tuple[Line, ...]:
+    """Return the lines of a classifier that guesses."""
+    if kind == "lift":
+        return (guide(x, y, [0, 1], [1, 1]),)
+
+    if kind == "precision_recall":
+        # guessing has the precision of the prevalence, which may differ between tallies
+        prevalences = {t.design.prevalence or t.prevalence for t in tallies.values()}
+        return tuple(guide(x, y, [0, 1], [p, p]) for p in sorted(prevalences))
+
+    return (guide(x, y, *_DIAGONAL),)
 
 
 # rates of 0 and 1 are infinite on probit axes: they are drawn at this one
-_LEAST = 1e-4
-_RATES = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999)
+_LOWEST_RATE = 1e-4
+# the rates that are written at the axes, and the rate at which both axes end
+_RATES_AT_TICKS = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999)
+_RATE_AT_END = 0.999
 
 
 def det_figure(tallies: Tallies, *, points: int = POINTS) -> Curves:
-    """Which miss rate is traded for which false alarm rate, on probit axes?"""
-    end = float(ndtri(0.999))
-    ticks = tuple((float(ndtri(r)), f"{r:g}") for r in _RATES)
+    """Return the detection error tradeoff: miss rate by false positive rate.
+
+    Both axes are probit axes, on which Gaussian scores give a straight line.
+    """
+    end = float(ndtri(_RATE_AT_END))
+    ticks = tuple((float(ndtri(rate)), f"{rate:g}") for rate in _RATES_AT_TICKS)
     x = Axis("x", "False positive rate", -end, end, ticks)
     y = Axis("y", "Miss rate (false negative rate)", -end, end, ticks)
+
     lines = []
-    for name, t in tallies.items():
-        few = curves.simplify(curves.det(t), points=points)
-        across, up = (ndtri(np.clip(r, _LEAST, 1 - _LEAST)) for r in (few.fpr, few.fnr))
-        lines.append(Line(name, {"x": across, "y": up, "cut": few.threshold}))
+    for name, tally in tallies.items():
+        curve = curves.simplify(curves.det(tally), points=points)
+        columns = {
+            "x": _probit(curve.fpr),
+            "y": _probit(curve.fnr),
+            "cut": curve.threshold,
+        }
+        lines.append(Line(name, columns))
+
     chance = guide(x, y, [-end, end], [end, -end])
     return Curves("DET curve", x, y, tuple(lines), guides=(chance,))
 
 
+def _probit(rate: Floats) -> Floats:
+    """Return the normal quantile of rates, which are kept off 0 and 1."""
+    return np.asarray(ndtri(np.clip(rate, _LOWEST_RATE, 1 - _LOWEST_RATE)))
+
+
 def leakage_figure(tallies: Tallies) -> Curves:
-    """Which share of the positives is missed at which specificity?"""
+    """Return the leakage function: which miss rate belongs to which specificity?"""
     lines = []
-    for name, t in tallies.items():
-        few = curves.simplify(curves.roc(t), points=POINTS)
-        columns = {"u": 1 - few.fpr, "G": 1 - few.tpr, "cut": few.threshold}
-        lines.append(Line(f"{name}: area {leakage(t).area:.3f}", columns))
-    chance = guide(SPECIFICITY, MISSED, *_DIAGONAL)
-    what = "Leakage function"
-    return Curves(what, SPECIFICITY, MISSED, tuple(lines), guides=(chance,))
+    for name, tally in tallies.items():
+        curve = curves.simplify(curves.roc(tally), points=POINTS)
+        columns = {"u": 1 - curve.fpr, "G": 1 - curve.tpr, "cut": curve.threshold}
+        lines.append(Line(f"{name}: area {leakage(tally).area:.3f}", columns))
+
+    return Curves(
+        "Leakage function",
+        SPECIFICITY,
+        MISSED,
+        lines=tuple(lines),
+        guides=(guide(SPECIFICITY, MISSED, *_DIAGONAL),),
+    )
 
 
 def leakage_and_roc_figure(t: Tally) -> Curves:
@@ -126,9 +214,12 @@ def leakage_and_roc_figure(t: Tally) -> Curves:
     roc_curve = curves.simplify(curves.roc(t), points=POINTS)
     x = Axis("x", "x: specificity (G), false positive rate (ROC)")
     y = Axis("y", "y: miss rate (G), true positive rate (ROC)")
+
     # G runs from the highest false positive rate to the lowest
-    specificity, miss_rate = 1 - roc_curve.fpr[::-1], 1 - roc_curve.tpr[::-1]
+    specificity = 1 - roc_curve.fpr[::-1]
+    miss_rate = 1 - roc_curve.tpr[::-1]
     under_g = {"x": specificity, "low": 0 * miss_rate, "high": miss_rate}
+
     return Curves(
         "Leakage function and ROC curve",
         x,
@@ -140,11 +231,7 @@ def leakage_and_roc_figure(t: Tally) -> Curves:
             ),
             Line(
                 "leakage function y = G(x)",
-                {
-                    "x": specificity,
-                    "y": miss_rate,
-                    "cut": roc_curve.threshold[::-1],
-                },
+                {"x": specificity, "y": miss_rate, "cut": roc_curve.threshold[::-1]},
             ),
         ),
         bands=(Line(f"Pr(x_p <= x_n) = {area:.3f}", under_g),),
@@ -153,102 +240,152 @@ def leakage_and_roc_figure(t: Tally) -> Curves:
 
 
 def binormal_figure(t: Tally, fit: BinormalFit) -> Curves:
-    """Does a binormal curve fit? The curve of the data and the fitted one."""
-    few, c = curves.simplify(curves.roc(t), points=POINTS), fit.curve
+    """Return the ROC curve of the data and the fitted binormal curve."""
+    observed = curves.simplify(curves.roc(t), points=POINTS)
+    observed_name = f"data, AUC {1 - leakage(t).area:.3f}"
+
+    fitted = fit.curve
+    fitted_name = (
+        f"binormal: alpha {fitted.alpha:.2f}, b {fitted.b:.2f}, AUC {fitted.auc:.3f}"
+    )
     # the fitted curve is steepest near 0, where it needs more points
     fpr = np.union1d(np.linspace(0, 1, 201), np.geomspace(1e-6, 0.01, 50))
-    name = f"binormal: alpha {c.alpha:.2f}, b {c.b:.2f}, AUC {c.auc:.3f}"
-    lines = (
-        Line(f"data, AUC {1 - leakage(t).area:.3f}", {"fpr": few.fpr, "tpr": few.tpr}),
-        Line(name, {"fpr": fpr, "tpr": c.tpr(fpr)}),
+
+    return Curves(
+        "ROC curve",
+        FPR,
+        TPR,
+        lines=(
+            Line(observed_name, {"fpr": observed.fpr, "tpr": observed.tpr}),
+            Line(fitted_name, {"fpr": fpr, "tpr": fitted.tpr(fpr)}),
+        ),
+        guides=(guide(FPR, TPR, *_DIAGONAL),),
     )
-    return Curves("ROC curve", FPR, TPR, lines, guides=(guide(FPR, TPR, *_DIAGONAL),))
 
 
 def score_figure(tallies: Tallies, bins: int = 40) -> Bars:
-    """How are the scores of negatives and of positives spread, between equal edges?"""
+    """Return histograms of the scores of both classes, over bins of equal width."""
     bins = _options.whole_number(bins, "bins", at_least=1)
-    known = [t.score for t in tallies.values() if len(t)]
-    if not known:
+    with_cases = [tally for tally in tallies.values() if len(tally)]
+    if not with_cases:
         raise NotEnoughCases("A figure of scores needs at least one case; found none.")
-    low, high = min(s[-1] for s in known), max(s[0] for s in known)
-    largest = np.finfo(float).max
+
+    # scores are sorted, highest first
+    lowest_score = min(tally.score[-1] for tally in with_cases)
+    highest_score = max(tally.score[0] for tally in with_cases)
+    edges = _equal_edges(lowest_score, highest_score, bins)
+    return Bars(
+        "Scores",
+        edges,
+        neg={name: _histogram(t.score, t.neg, edges) for name, t in tallies.items()},
+        pos={name: _histogram(t.score, t.pos, edges) for name, t in tallies.items()},
+    )
+
+
+def _equal_edges(low: float, high: float, bins: int) -> Floats:
+    """Return the edges of bins of equal width between two scores."""
+    largest_float = np.finfo(float).max
     if low == high:
-        wide = max(0.5, abs(low) * 1e-9)
-        low, high = max(low - wide, -largest), min(high + wide, largest)
-    # even distances, also where the distance of the ends overflows
-    scale = 4.0 if max(abs(low), abs(high)) > largest / 4 else 1.0
-    even = np.linspace(low / scale, high / scale, bins + 1) * scale
-    edges = np.clip(even, low, high)
-    neg, pos = (
-        {name: np.histogram(t.score, edges, weights=t.counts[k] + 0.0)[0]
-         for name, t in tallies.items()}
-        for k in (0, 1)
-    )  # fmt: skip
-    return Bars("Scores", edges, neg, pos)
+        # a bin must have a width that floats of this size can show
+        half_width = max(0.5, abs(low) * 1e-9)
+        low = max(low - half_width, -largest_float)
+        high = min(high + half_width, largest_float)
+
+    # the distance between scores near the largest float overflows, a quarter does not
+    unit = 4.0 if max(abs(low), abs(high)) > largest_float / 4 else 1.0
+    edges = np.linspace(low / unit, high / unit, bins + 1) * unit
+    return np.asarray(np.clip(edges, low, high))
+
+
+def _histogram(score: Floats, count: Array, edges: Floats) -> Floats:
+    """Return how many cases, or which sum of weights, each bin holds."""
+    heights, _ = np.histogram(score, edges, weights=count + 0.0)
+    return np.asarray(heights, dtype=np.float64)
 
 
 def threshold_figure(t: Tally, threshold: float, bins: int = 40) -> Curves:
     """Return the scores of both classes in four areas, which a threshold separates.
 
-    Sameni (2025), Fig. 1 and eqs. (4) to (7). The threshold is an edge of the bins, so
-    that no bin is on both sides.
+    Sameni (2025), Fig. 1 and eqs. (4) to (7).
     """
     bins = _options.whole_number(bins, "bins", at_least=1)
     t = t.labelled()
     _cases.both_classes(t, "score_distributions")
-    low, high = min(float(t.score[-1]), threshold), max(float(t.score[0]), threshold)
-    width = (high - low) / bins or 1.0
-    below = int(np.ceil((threshold - low) / width))
-    above = int(np.floor((high - threshold) / width)) + 1
-    steps = np.arange(-below, above + 1, dtype=np.float64)
-    edges = threshold + width * steps
+    edges = _edges_around(threshold, float(t.score[-1]), float(t.score[0]), bins)
 
-    flagged = t.score >= threshold
-    x = Axis("score", "Score", float(edges[0]), float(edges[-1]))
-    areas = []
-    for count, n, names in (
-        (t.neg, t.n_neg, ("true negatives", "false positives")),
-        (t.pos, t.n_pos, ("false negatives", "true positives")),
-    ):
-        for name, side in zip(names, (~flagged, flagged), strict=True):
-            proportion = count[side].sum() / n
-            label = f"{name}: {percent(float(proportion))} of the class"
-            heights = np.asarray(
-                np.histogram(t.score[side], edges, weights=count[side] / n)[0],
-                dtype=np.float64,
-            )
-            areas.append(_area_of_bins(label, edges, heights))
+    decided_negative = t.score < threshold
+    decided_positive = t.score >= threshold
+    areas = (
+        _decision_area("true negatives", t.score, t.neg, decided_negative, edges),
+        _decision_area("false positives", t.score, t.neg, decided_positive, edges),
+        _decision_area("false negatives", t.score, t.pos, decided_negative, edges),
+        _decision_area("true positives", t.score, t.pos, decided_positive, edges),
+    )
+
     top = max(float(area["high"].max()) for area in areas)
-    y = Axis("share", "Proportion of each class", 0.0, 1.05 * top)
-    rule = (f"threshold {cut_text(threshold)}", threshold)
-    what = "Scores of both classes and four decisions"
-    return Curves(what, x, y, bands=tuple(areas), rules=(rule,))
+    return Curves(
+        "Scores of both classes and four decisions",
+        Axis("score", "Score", float(edges[0]), float(edges[-1])),
+        Axis("share", "Proportion of each class", 0.0, 1.05 * top),
+        bands=areas,
+        rules=((f"threshold {cut_text(threshold)}", threshold),),
+    )
 
 
-def _area_of_bins(name: str, edges: Floats, heights: Floats) -> Line:
-    """Return a histogram as an area."""
+def _edges_around(threshold: float, low: float, high: float, bins: int) -> Floats:
+    """Return edges of bins that hold all scores; the threshold is one of them.
+
+    So no bin lies on both sides of the threshold.
+    """
+    low = min(low, threshold)
+    high = max(high, threshold)
+    width = (high - low) / bins or 1.0
+
+    bins_below = int(np.ceil((threshold - low) / width))
+    # the highest score lies below the last edge, not on it
+    bins_above = int(np.floor((high - threshold) / width)) + 1
+    steps = np.arange(-bins_below, bins_above + 1, dtype=np.float64)
+    return np.asarray(threshold + width * steps)
+
+
+def _decision_area(
+    name: str, score: Floats, class_count: Array, decided_so: Array, edges: Floats
+) -> Line:
+    """Return the area of one decision: the cases of a class that are decided so.
+
+    ``class_count`` is how many cases of the class have each score.
+    """
+    class_size = class_count.sum()
+    count = class_count[decided_so]
+    heights = _histogram(score[decided_so], count / class_size, edges)
     outline = np.concatenate([[0.0], heights.repeat(2), [0.0]])
     columns = {"score": edges.repeat(2), "low": 0 * outline, "high": outline}
-    return Line(name, columns)
+
+    proportion = float(count.sum() / class_size)
+    return Line(f"{name}: {percent(proportion)} of the class", columns)
 
 
 def auc_figure(tallies: Tallies, *, level: float = 0.95) -> Intervals:
-    """How good is each ranking, and how sure are we? The AUCs under one another."""
-    each = {name: auc(t, level=level) for name, t in tallies.items()}
-    return intervals("AUC", "AUC", each)
+    """Return the AUC of each classifier with its interval, under one another."""
+    areas = {name: auc(tally, level=level) for name, tally in tallies.items()}
+    return intervals("AUC", "AUC", areas)
 
 
-def plan_figure(found: Plan) -> Curves:
-    """What does a larger sample buy? Half-width, or power, against cases."""
-    power = bool(np.isfinite(found.null))
-    what = "Power" if power else "Half-width of the interval"
-    n = np.geomspace(max(6, found.n / 3), 3 * found.n, 15).astype(int)
-    n = np.union1d(n, [found.n])
-    value = outlook(found, n.tolist())
-    x = Axis("n", "Cases", float(n.min()), float(n.max()))
-    y = Axis("value", what, float(value.min()), float(value.max()))
-    here = float(value[n == found.n][0])
-    dot = Line("these cases", {"n": np.array([found.n]), "value": np.array([here])})
-    told = f"{what} of an AUC of {found.value:g}; {found.n:,} cases are enough"
-    return Curves(told, x, y, (Line(what, {"n": n, "value": value}),), dots=(dot,))
+def plan_figure(plan: Plan) -> Curves:
+    """Return the power, or the half-width of the interval, by number of cases."""
+    has_null = bool(np.isfinite(plan.null))
+    quantity = "Power" if has_null else "Half-width of the interval"
+
+    # from a third of the planned cases to three times as many
+    sizes = np.geomspace(max(6, plan.n / 3), 3 * plan.n, 15).astype(int)
+    sizes = np.union1d(sizes, [plan.n])
+    reached = outlook(plan, sizes.tolist())
+    planned = sizes == plan.n
+
+    return Curves(
+        f"{quantity} of an AUC of {plan.value:g}; {plan.n:,} cases are enough",
+        Axis("n", "Cases", float(sizes.min()), float(sizes.max())),
+        Axis("value", quantity, float(reached.min()), float(reached.max())),
+        lines=(Line(quantity, {"n": sizes, "value": reached}),),
+        dots=(Line("these cases", {"n": sizes[planned], "value": reached[planned]}),),
+    )

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -221,8 +220,8 @@ def _divergences_of_histogram(t: Tally, level: float) -> _Divergences:
 
     n_bins = max(2, round(2 * min(t.equal_cases) ** (1 / 3)))
     binned = apply_design(coarser(t, n_bins))
-    pos_to_neg = evaluate_measure(binned, partial(_divergence_measure, forth=True))
-    neg_to_pos = evaluate_measure(binned, partial(_divergence_measure, forth=False))
+    pos_to_neg = evaluate_measure(binned, _measure_pos_to_neg)
+    neg_to_pos = evaluate_measure(binned, _measure_neg_to_pos)
     varies = (
         pos_to_neg.variance_estimate.variance > 0
         or neg_to_pos.variance_estimate.variance > 0
@@ -300,32 +299,49 @@ def _smallest_proportion(n: int, level: float) -> float:
     return float(((1 - level) / 2) ** (1 / n))
 
 
-def _divergence_measure(t: Tally, forth: bool) -> MeasuredValue:
+def _measure_pos_to_neg(t: Tally) -> MeasuredValue:
+    """Return the divergence of the positives from the negatives."""
+    n_neg, n_pos = t.equal_cases
+    measured = _measure_divergence(t.pos, t.neg, n_pos, n_neg)
+    influence = Influence(by_negative=measured.by_to, by_positive=measured.by_from)
+    return MeasuredValue(measured.value, influence, (0.0, math.inf), within_class=True)
+
+
+def _measure_neg_to_pos(t: Tally) -> MeasuredValue:
+    """Return the divergence of the negatives from the positives."""
+    n_neg, n_pos = t.equal_cases
+    measured = _measure_divergence(t.neg, t.pos, n_neg, n_pos)
+    influence = Influence(by_negative=measured.by_from, by_positive=measured.by_to)
+    return MeasuredValue(measured.value, influence, (0.0, math.inf), within_class=True)
+
+
+class _MeasuredDivergence(NamedTuple):
+    """A divergence, and its slopes by the cases of either class in each bin."""
+
+    value: float
+    by_from: Floats
+    by_to: Floats
+
+
+def _measure_divergence(
+    from_counts: Array, to_counts: Array, n_from: float, n_to: float
+) -> _MeasuredDivergence:
     r"""Return a divergence, sampling excess taken off, and its influence values.
 
-    With proportions a of the positives and b of the negatives in each bin,
-    :math:`D = \sum a \ln(a/b)` has the slopes :math:`(\ln(a/b) - D)/N_1` and
-    :math:`(1 - a/b)/N_0`; the other direction is the same with the classes exchanged.
+    With proportions a of the one class and b of the other in each bin,
+    :math:`D = \sum a \ln(a/b)` has the slopes :math:`(\ln(a/b) - D)/N_a` and
+    :math:`(1 - a/b)/N_b`.
     """
-    n_neg, n_pos = t.equal_cases
-    if forth:
-        from_counts, n_from = t.pos, n_pos
-        to_counts, n_to = t.neg, n_neg
-    else:
-        from_counts, n_from = t.neg, n_neg
-        to_counts, n_to = t.pos, n_pos
-
     a = _smoothed_proportions(from_counts, n_from)
     b = _smoothed_proportions(to_counts, n_to)
     log_ratio = np.log(a / b)
     value = float(a @ log_ratio)
     # two samples of one law differ by (k - 1)/2n each on average, as in a G-test
-    excess = (len(t) - 1) / 2 * (1 / n_from + 1 / n_to)
+    excess = (from_counts.size - 1) / 2 * (1 / n_from + 1 / n_to)
 
     by_from = (log_ratio - value) / float(from_counts.sum())
     by_to = (1 - a / b) / float(to_counts.sum())
-    influence = Influence(by_to, by_from) if forth else Influence(by_from, by_to)
-    return MeasuredValue(value - excess, influence, (0.0, math.inf), within_class=True)
+    return _MeasuredDivergence(value - excess, by_from, by_to)
 
 
 def _smoothed_proportions(counts: Array, n: float) -> Floats:

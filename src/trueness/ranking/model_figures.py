@@ -50,11 +50,13 @@ def model_name(model: CurveModel) -> str:
 def model_curve(model: CurveModel) -> ModelCurve:
     """Return the ROC curve of a model."""
     if isinstance(model, FermiDirac):
-        flagged = np.unique(np.linspace(0, model.n, min(model.n + 1, 4 * POINTS)))
-        flagged = np.unique(flagged.astype(int))
+        # a rate belongs to each number of flagged cases; of many, some are enough
+        number_of_points = min(model.n + 1, 4 * POINTS)
+        flagged = np.unique(np.linspace(0, model.n, number_of_points).astype(int))
         fpr = np.asarray(model.expected("fpr", flagged))
         tpr = np.asarray(model.expected("tpr", flagged))
         return ModelCurve(fpr, tpr, model.auc, model.prevalence)
+
     curve = model.curve if isinstance(model, BinormalFit) else model
     return ModelCurve(GRID, np.asarray(curve.tpr(GRID)), model.auc)
 
@@ -104,8 +106,11 @@ def precision_recall_lines(
                 option="prevalences",
                 example=[0.1],
             )
+
+        # without a flagged case precision is 0 / 0
         some_flagged = curve.tpr > 0
-        recall, fpr = curve.tpr[some_flagged], curve.fpr[some_flagged]
+        recall = curve.tpr[some_flagged]
+        fpr = curve.fpr[some_flagged]
         true_positives = proportion * recall
         precision = true_positives / (true_positives + (1 - proportion) * fpr)
         lines[name] = _line(name, "recall", recall, "precision", precision)
@@ -113,5 +118,6 @@ def precision_recall_lines(
 
 
 def _line(name: str, x: str, across: Floats, y: str, up: Floats) -> Line:
-    kept = few_points(across, up, POINTS, 0.0)
-    return Line(name, {x: across[kept], y: up[kept]})
+    """Return a line over the columns ``x`` and ``y``, at few points."""
+    shown = few_points(across, up, POINTS, 0.0)
+    return Line(name, {x: across[shown], y: up[shown]})

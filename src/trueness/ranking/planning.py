@@ -293,15 +293,21 @@ def _rate_reach(
 
 
 def _denominators(n: int, part: float, *, random: bool) -> tuple[Floats, Floats]:
-    """Return denominators that the rate may have among n cases, and their weights."""
-    if not random:
-        return np.array([max(1.0, round(n * part))]), np.ones(1)
+    """Return denominators that the rate may have among n cases, and their weights.
 
+    ``part`` is the expected proportion of the cases in the denominator.
+    """
+    expected = n * part
+    if not random:
+        return np.array([max(1.0, round(expected))]), np.ones(1)
+
+    # beyond nine standard deviations a binomial number is never seen
     reach = 9 * math.sqrt(n * part * (1 - part)) + 9
-    first = max(0, int(n * part - reach))
-    last = min(n, int(n * part + reach) + 1)
+    fewest = max(0, int(expected - reach))
+    largest = min(n, int(expected + reach) + 1)
     # many sizes differ little: forty of them carry the mean
-    sizes = np.unique(np.linspace(first, last, min(last - first + 1, 41)).round())
+    number_of_sizes = min(largest - fewest + 1, 41)
+    sizes = np.unique(np.linspace(fewest, largest, number_of_sizes).round())
     weights = binomial_pmf(sizes, n, part)
     return sizes, weights / weights.sum()
 
@@ -501,16 +507,18 @@ class _Question(NamedTuple):
         if self.is_cohort:
             n_pos = rng.binomial(n, self.prevalence, _N_SAMPLES)
 
+        # without both classes the interval is [0, 1], half of which is 0.5
         excluded = 0.0
         half_widths = 0.5 * float(np.sum((n_pos == 0) | (n_pos == n)))
-        for positives, n_samples in zip(
-            *np.unique(n_pos, return_counts=True), strict=True
-        ):
+
+        # samples with as many positives are drawn together
+        distinct_n_pos, n_samples = np.unique(n_pos, return_counts=True)
+        for positives, number in zip(distinct_n_pos, n_samples, strict=True):
             sizes = (int(positives), n - int(positives))
-            if not min(sizes):
+            if min(sizes) == 0:
                 continue
-            for number in _batches(int(n_samples), n, sizes):
-                excludes, halves = self._judge(self._draw_areas(sizes, number, rng))
+            for batch in _batches(int(number), n, sizes):
+                excludes, halves = self._judge(self._draw_areas(sizes, batch, rng))
                 excluded += float(excludes.sum())
                 half_widths += float(halves.sum())
         return Reach(excluded / _N_SAMPLES, half_widths / _N_SAMPLES)
@@ -529,6 +537,7 @@ class _Question(NamedTuple):
             second_positives, second_negatives = placements[1]
             of_positives = of_positives - second_positives
             of_negatives = of_negatives - second_negatives
+
         areas = _areas_of_placements(of_positives, of_negatives)
         if (n_pos, n_neg) == sizes:
             return areas
