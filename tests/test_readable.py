@@ -16,6 +16,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "trueness"
 ROOMS = (
     *("calibration", "comparison", "declarations", "evals", "fermi", "inference"),
     *("metrics", "ranking", "readers", "sites", "trees"),
+    *("plots", "threshold"),
 )
 
 # words that say nothing as the name of a local variable

@@ -651,7 +651,10 @@ def test_a_watch_names_its_batches_and_marks_the_alarm():
             lambda: plots.comparison.figure_data(HAND),
             r"be Comparison; .* trueness.compare_auc\(",
         ),
-        (lambda: plots.comparison.figure_data(), "comparison needs the option 'found'"),
+        (
+            lambda: plots.comparison.figure_data(),
+            "comparison needs the option 'result'",
+        ),
         (
             lambda: plots.calibration_maps.figure_data({}, HAND),
             "mapping from name to map",

@@ -7,7 +7,7 @@ drawn are figure data (:mod:`trueness._core.figures`: numbers and words without 
 numbers under the pointer, or as PNG or PDF.
 
 To be read in this order: ``_pictures`` (what a figure takes), ``_matplotlib`` (how it
-is drawn), ``_saving``, then what is drawn.
+is drawn, with ``_curves`` and its neighbours), ``_saving``, then what is drawn.
 """
 
 from trueness.plots._saving import save

@@ -206,8 +206,8 @@ def _kind_in_words(hint: object) -> str:
         return f"a mapping from name to {_kind_in_words(get_args(hint)[1])}"
     if get_args(hint):
         return " or ".join(_kind_in_words(part) for part in get_args(hint))
-    words: dict[object, str] = {str: "text", type(None): "None", Any: "what it shows"}
-    return words.get(hint, getattr(hint, "__name__", str(hint)))
+    names: dict[object, str] = {str: "text", type(None): "None", Any: "what it shows"}
+    return names.get(hint, getattr(hint, "__name__", str(hint)))
 
 
 def _where_from(parameters: Mapping[str, inspect.Parameter]) -> dict[str, str]:

@@ -32,27 +32,25 @@ from trueness.monitoring.watching import Watch
 from trueness.plots._pictures import Shown, Style, picture
 from trueness.readers.analysis import ReaderStudy
 
-ENDS = ("value", "low", "high")
-
 
 @picture
-def dominance(found: Dominance, **look: Unpack[Style]) -> Shown:
+def dominance(result: Dominance, **look: Unpack[Style]) -> Shown:
     """Where is the first of two classifiers better, and how certain is it? A chart.
 
     Without a title the verdict stands above it.
     """
-    first, second = found.names
-    verdict = _VERDICT_OF_CURVES[found.verdict].format(first=first, second=second)
-    if found.verdict != "equal":
+    first, second = result.names
+    verdict = _VERDICT_OF_CURVES[result.verdict].format(first=first, second=second)
+    if result.verdict != "equal":
         verdict += (
-            f" in the sample; {first} better somewhere: {p_is(found.p_better)}, worse "
-            f"somewhere: {p_is(found.p_worse)}"
+            f" in the sample; {first} better somewhere: {p_is(result.p_better)}, worse "
+            f"somewhere: {p_is(result.p_worse)}"
         )
     about = (
         f"Difference of the ROC curves of {first} and {second} with its "
-        f"{level_text(found.level)} band for the whole curve. {verdict}."
+        f"{level_text(result.level)} band for the whole curve. {verdict}."
     )
-    figure = difference_figure(found, f"{first} - {second}")
+    figure = difference_figure(result, f"{first} - {second}")
     return TitledFigure(figure, title=verdict, description=about)
 
 
@@ -65,9 +63,9 @@ _VERDICT_OF_CURVES = {
 
 
 @picture
-def comparison(found: Comparison, **look: Unpack[Style]) -> Shown:
+def comparison(result: Comparison, **look: Unpack[Style]) -> Shown:
     """Which classifiers differ, and by how much? All differences with intervals."""
-    return pairs_figure(found)
+    return pairs_figure(result)
 
 
 @picture
@@ -106,122 +104,180 @@ def combiner_lines(
     errors
         Half-widths of the bands, by the name of the combiner in the same way.
     """
-    at = np.asarray(x, dtype=np.float64)
-    area = {k: np.asarray(v, dtype=np.float64) for k, v in aucs.items()}
-    half = {k: np.asarray(v, dtype=np.float64) for k, v in (errors or {}).items()}
-    bands = tuple(
-        Line(k, {"x": at, "low": area[k] - half[k], "high": area[k] + half[k]})
-        for k in half
+    places = np.asarray(x, dtype=np.float64)
+    lines = []
+    bands = []
+    for name, areas in aucs.items():
+        line = Line(name, {"x": places, "auc": np.asarray(areas, dtype=np.float64)})
+        lines.append(line)
+    for name, half_widths in (errors or {}).items():
+        area = np.asarray(aucs[name], dtype=np.float64)
+        half_width = np.asarray(half_widths, dtype=np.float64)
+        ends = {"low": area - half_width, "high": area + half_width}
+        bands.append(Line(name, {"x": places, **ends}))
+
+    heights = [line["auc"] for line in lines]
+    ends_of_bands = [band[end] for band in bands for end in ("low", "high")]
+    return Curves(
+        f"AUC by {x_title}",
+        span("x", x_title, places),
+        span("auc", "AUC on unseen cases", *heights, *ends_of_bands),
+        tuple(lines),
+        tuple(bands),
     )
-    lines = tuple(Line(k, {"x": at, "auc": v}) for k, v in area.items())
-    ends = [band[end] for band in bands for end in ("low", "high")]
-    y = span("auc", "AUC on unseen cases", *area.values(), *ends)
-    return Curves(f"AUC by {x_title}", span("x", x_title, at), y, lines, bands)
 
 
 @picture
-def reader_results(found: ReaderStudy, **look: Unpack[Style]) -> Shown:
+def reader_results(study: ReaderStudy, **look: Unpack[Style]) -> Shown:
     """How well does each reader do with each treatment, and all readers on average?
 
     Without a title the test of equality stands above it.
     """
-    metric, level = found.metric, level_text(found.level)
-    metric = "AUC" if metric == "auc" else metric[:1].upper() + metric[1:]
-    at = np.arange(len(found.treatments))
-    ticks = tuple((float(k), str(name)) for k, name in enumerate(found.treatments))
-    x = Axis("treatment", "Treatment", -0.5, at.size - 0.5, ticks)
-    ends = {k: np.array([getattr(m, k) for m in found.means]) for k in ENDS}
-    y = span("value", metric, found.results, ends["low"], ends["high"])
-    each = tuple(
-        guide(x, y, at[there], row[there], "each reader")
-        for row, there in zip(
-            found.results.T, np.isfinite(found.results).T, strict=True
-        )
-        if there.any()
-    )
-    dots = Line(f"mean of the readers, {level} interval", {"treatment": at, **ends})
-    said = f"All treatments equal: {p_is(found.p_value)}" if found.pairs else ""
+    metric = "AUC" if study.metric == "auc" else _capitalized(study.metric)
+    level = level_text(study.level)
+    places = np.arange(len(study.treatments))
+    means = {
+        "value": np.array([mean.value for mean in study.means]),
+        "low": np.array([mean.low for mean in study.means]),
+        "high": np.array([mean.high for mean in study.means]),
+    }
+    ticks = tuple((float(k), str(name)) for k, name in enumerate(study.treatments))
+    x = Axis("treatment", "Treatment", -0.5, places.size - 0.5, ticks)
+    y = span("value", metric, study.results, means["low"], means["high"])
+
+    lines_of_readers = []
+    for results in study.results.T:
+        read = np.isfinite(results)
+        if read.any():
+            line = guide(x, y, places[read], results[read], "each reader")
+            lines_of_readers.append(line)
+    name_of_means = f"mean of the readers, {level} interval"
+    dots = Line(name_of_means, {"treatment": places, **means})
+
+    test = f"All treatments equal: {p_is(study.p_value)}" if study.pairs else ""
     about = (
-        f"{metric} of {counted(len(found.readers), 'reader')} by treatment (grey), "
-        f"with means and {level} intervals. {said}"
+        f"{metric} of {counted(len(study.readers), 'reader')} by treatment (grey), "
+        f"with means and {level} intervals. {test}"
     )
-    figure = Curves(about, x, y, guides=each, dots=(dots,))
-    return TitledFigure(figure, title=said, description=about)
+    figure = Curves(about, x, y, guides=tuple(lines_of_readers), dots=(dots,))
+    return TitledFigure(figure, title=test, description=about)
+
+
+def _capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 @picture
 def pass_rates(
-    found: Leaderboard | Mapping[str, Estimate], **look: Unpack[Style]
+    rates: Leaderboard | Mapping[str, Estimate], **look: Unpack[Style]
 ) -> Shown:
     """How often does each system pass, and which ranks can it have? A chart."""
-    return rates_figure(found)
+    return rates_figure(rates)
 
 
 # requirements and watches
 
 
 @picture
-def check_verdicts(found: Check, **look: Unpack[Style]) -> Shown:
+def check_verdicts(check: Check, **look: Unpack[Style]) -> Shown:
     """Where does each interval lie relative to its bound?
 
     What was counted, and has no interval, is left out.
     """
-    seen = [v for v in found.ordered() if v.low < v.high] or found.ordered()
-    value, low, high = (np.array([getattr(v, k) - v.bound for v in seen]) for k in ENDS)
-    what = f"Intervals of {len(seen)} requirements, seen from their bounds"
-    names, keys = tuple(v.name for v in seen), ("requirement", "value")
-    more = {"verdict": np.array([v.verdict for v in seen])}
-    from_bound = "Distance from the bound"
-    return Intervals(what, from_bound, names, value, low, high, 0.0, keys, more)
+    verdicts = check.ordered()
+    estimated = [verdict for verdict in verdicts if verdict.low < verdict.high]
+    if estimated:
+        verdicts = estimated
+    return Intervals(
+        what=f"Intervals of {len(verdicts)} requirements, seen from their bounds",
+        label="Distance from the bound",
+        names=tuple(verdict.name for verdict in verdicts),
+        value=np.array([verdict.value - verdict.bound for verdict in verdicts]),
+        low=np.array([verdict.low - verdict.bound for verdict in verdicts]),
+        high=np.array([verdict.high - verdict.bound for verdict in verdicts]),
+        zero=0.0,
+        keys=("requirement", "value"),
+        more={"verdict": np.array([verdict.verdict for verdict in verdicts])},
+    )
 
 
 @picture
-def watch_history(found: Watch, **look: Unpack[Style]) -> Shown:
+def watch_history(watch: Watch, **look: Unpack[Style]) -> Shown:
     """What did each batch show, and since when is there an alarm?
 
     Each group has a panel of its own.
     """
-    about = f"Watch on {found.what}: {found.sentence()}"
-    seen = {g: w for g, w in (found.groups or {"": found}).items() if _rows(w)}
-    if not seen:
+    about = f"Watch on {watch.what}: {watch.sentence()}"
+    watches = watch.groups or {"": watch}
+    with_cases = {
+        name: part for name, part in watches.items() if _batches_with_cases(part)
+    }
+    if not with_cases:
         raise NotEnoughCases(
             "A figure of a watch needs a batch with cases; found none."
         )
-    parts = tuple(map(_batches, seen.values()))
-    if not found.groups:
+
+    parts = tuple(_history_figure(part) for part in with_cases.values())
+    if not watch.groups:
         return TitledFigure(parts[0], description=about)
-    panels = Panels(about, parts, tuple(seen), heights=(0.6,))
+    panels = Panels(about, parts, tuple(with_cases), heights=(0.6,))
     return TitledFigure(panels, description=about)
 
 
-def _rows(found: Watch) -> list[dict[str, Any]]:
-    return [r for r in found.history if r["batch"] is not None]
+def _batches_with_cases(watch: Watch) -> list[dict[str, Any]]:
+    return [row for row in watch.history if row["batch"] is not None]
 
 
-def _batches(found: Watch) -> Curves:
-    """Show each batch, the limits of all so far, the bound, the alarm, the change."""
-    rows = _rows(found)
-    names = {r["name"] or f"look {r['look']}": float(r["look"]) for r in rows}
-    look, batch, low, high = (
-        np.array([r[k] for r in rows], dtype=np.float64)
-        for k in ("look", "batch", "low", "high")
-    )
-    bound = [] if found.bound is None else [found.bound]
-    ticks = tuple((at, name) for name, at in names.items())
+def _history_figure(watch: Watch) -> Curves:
+    """Show each batch, the interval of all so far, the bound, the alarm, the change."""
+    rows = _batches_with_cases(watch)
+    columns = {
+        name: np.array([row[name] for row in rows], dtype=np.float64)
+        for name in ("look", "batch", "low", "high")
+    }
+    look = columns["look"]
+    look_of = {row["name"] or f"look {row['look']}": float(row["look"]) for row in rows}
+    bounds = [] if watch.bound is None else [watch.bound]
+
+    ticks = tuple((place, name) for name, place in look_of.items())
     x = Axis("look", "Batch", look.min() - 0.5, look.max() + 0.5, ticks)
-    y = span("batch", found.what, batch, low, high, bound)
-    guides = [guide(x, y, [x.low, x.high], bound * 2, "bound")] if bound else []
-    line = Line("each batch", {"look": look, "batch": batch})
-    dots, rules = [line], []
-    if found.change is not None and found.since in names:
-        at = names[found.since]
-        rules.append((f"alarm: {found.since}", at))
-        dots.append(guide(x, y, [at], batch[look == at], "alarm"))
-        if (first := names.get(found.change.first)) is not None:
-            last = names.get(found.change.last, first)
-            sides = {"low": np.full(2, y.low), "high": np.full(2, y.high)}
-            began = {"look": np.array([first - 0.5, last + 0.5]), **sides}
-            guides.insert(0, Line("the change began here", began))
-    band = Line("interval of all so far", {"look": look, "low": low, "high": high})
-    marks = (tuple(guides), tuple(dots), tuple(rules))
-    return Curves(found.what, x, y, (line,), (band,), *marks)
+    y = span(
+        "batch", watch.what, *(columns[k] for k in ("batch", "low", "high")), bounds
+    )
+    line = Line("each batch", {"look": look, "batch": columns["batch"]})
+    ends = {"low": columns["low"], "high": columns["high"]}
+    band = Line("interval of all so far", {"look": look, **ends})
+
+    guides = []
+    dots = [line]
+    rules = []
+    if watch.change is not None and watch.since in look_of:
+        alarm = look_of[watch.since]
+        rules.append((f"alarm: {watch.since}", alarm))
+        dots.append(guide(x, y, [alarm], line["batch"][look == alarm], "alarm"))
+        if watch.change.first in look_of:
+            first = look_of[watch.change.first]
+            last = look_of.get(watch.change.last, first)
+            guides.append(_area_of_change(first, last, y))
+    if bounds:
+        guides.append(guide(x, y, [x.low, x.high], bounds * 2, "bound"))
+    return Curves(
+        watch.what,
+        x,
+        y,
+        lines=(line,),
+        bands=(band,),
+        guides=tuple(guides),
+        dots=tuple(dots),
+        rules=tuple(rules),
+    )
+
+
+def _area_of_change(first: float, last: float, y: Axis) -> Line:
+    """Return the batches among which the change began, as an area of full height."""
+    area = {
+        "look": np.array([first - 0.5, last + 0.5]),
+        "low": np.full(2, y.low),
+        "high": np.full(2, y.high),
+    }
+    return Line("the change began here", area)

@@ -87,13 +87,7 @@ def _density_panel(
     name: str, draws: Mapping[str, Floats], true_value: float | None
 ) -> Curves:
     """Return the density of one parameter, over its prior where there is one."""
-    values = draws["posterior"]
-    low, high = np.quantile(values, [0.001, 0.999])
-    ends = [low, high] if true_value is None else [low, high, true_value]
-    room = 0.1 * (high - low)
-    low, high = float(min(ends) - room), float(max(ends) + room)
-    if values.min() >= 0 and values.max() <= 1:  # a probability, not a variance
-        low, high = max(0.0, low), min(1.0, high)
+    low, high = _range_of_density(draws["posterior"], true_value)
     areas = {
         kind: Line(kind, _density(of_kind, low, high))
         for kind, of_kind in draws.items()
@@ -109,18 +103,36 @@ def _density_panel(
     )
 
 
+def _range_of_density(draws: Floats, true_value: float | None) -> tuple[float, float]:
+    """Return a range that holds nearly all draws and the truth, with a margin."""
+    lowest, highest = np.quantile(draws, [0.001, 0.999])
+    margin = 0.1 * (highest - lowest)
+    if true_value is not None:
+        lowest = min(lowest, true_value)
+        highest = max(highest, true_value)
+    low = float(lowest - margin)
+    high = float(highest + margin)
+    if draws.min() >= 0 and draws.max() <= 1:  # a probability, not a variance
+        low = max(0.0, low)
+        high = min(1.0, high)
+    return low, high
+
+
 def _density(draws: Floats, low: float, high: float) -> dict[str, Floats]:
     """Return a histogram with neighbouring bins averaged; bins by the Rice rule."""
     bins = int(np.clip(2 * draws.size ** (1 / 3), FEWEST_BINS, MOST_BINS))
     count, edges = np.histogram(draws, bins=bins, range=(low, high))
-    width = edges[1] - edges[0]
-    smooth = np.convolve(np.pad(count, 1, mode="edge"), [0.25, 0.5, 0.25], "valid")
-    height = smooth / (draws.size * width)
+    weights_of_neighbours = [0.25, 0.5, 0.25]
+    with_outer_bins_twice = np.pad(count, 1, mode="edge")
+    smooth = np.convolve(with_outer_bins_twice, weights_of_neighbours, "valid")
+    bin_width = edges[1] - edges[0]
+    height = smooth / (draws.size * bin_width)
+
     # the areas reach both ends: the middles of the outer bins do not
     middles = (edges[1:] + edges[:-1]) / 2
     across = np.concatenate([edges[:1], middles, edges[-1:]])
     up = np.concatenate([height[:1], height, height[-1:]])
-    return {"value": across, "low": 0 * up, "high": up}
+    return {"value": across, "low": np.zeros(up.size), "high": up}
 
 
 @picture
@@ -137,7 +149,7 @@ def combination_densities(
         So many of the best combinations are drawn, as in :func:`combination_plane`.
     """
     panels = []
-    drawn = _worth_drawing(post, _options.whole_number(most, "most", at_least=1))
+    drawn = _combinations_to_draw(post, _options.whole_number(most, "most", at_least=1))
     for formula, chosen in list(drawn.items())[:most]:
         sensitivity, specificity = combinations.rates_of(post, chosen)
         areas = (
@@ -193,7 +205,7 @@ def combination_plane(
         sensitivity and specificity are drawn; with more classifiers, the best one by
         each criterion of the paper, and the single classifiers.
     """
-    drawn = _worth_drawing(post, most)
+    drawn = _combinations_to_draw(post, most)
     rates = [combinations.rates_of(post, chosen) for chosen in drawn.values()]
     up = np.array([_ends(tpr) for tpr, _ in rates])
     across = np.array([_ends(1 - spec) for _, spec in rates])
@@ -208,40 +220,46 @@ def _ends(draws: Floats) -> tuple[float, float, float]:
 
 
 def _around(name: str, title: str, ends: Floats) -> Axis:
-    """Give an axis that holds all intervals, with a little room."""
-    room = 0.05 * float(np.ptp(ends)) or 0.01
-    low, high = max(0.0, ends.min() - room), min(1.0, ends.max() + room)
-    return Axis(name, title, float(low), float(high))
+    """Return an axis that holds all intervals, with a little room."""
+    margin = 0.05 * float(np.ptp(ends)) or 0.01
+    low = max(0.0, float(ends.min() - margin))
+    high = min(1.0, float(ends.max() + margin))
+    return Axis(name, title, low, high)
 
 
-def _worth_drawing(post: LatentPosterior, most: int) -> dict[str, Array]:
-    """Which combinations are drawn, by their formula?"""
+def _combinations_to_draw(post: LatentPosterior, most: int) -> dict[str, Array]:
+    """Return which patterns of verdicts are positive, by the formula that is drawn."""
     patterns = votes(len(post.names))
     if len(post.names) <= combinations.ENUMERATED:
         best = combinations.all_combinations(post).sorted("product", most=most)
+        # the bits of a number say for which patterns a combination is positive
         bits = 1 << np.arange(len(patterns))
         return {
             formula: (int(number) - 1 & bits) > 0
             for formula, number in zip(best.formula.tolist(), best.number, strict=True)
         }
-    found: dict[str, Array] = {}
+
+    drawn: dict[str, Array] = {}
     for criterion in CRITERIA:
-        top = combinations.best_combination(post, criterion=criterion)
-        found.setdefault(shown(top.formula, 60), top.map(patterns) > 0)
-    return found | {n: patterns[:, k] > 0 for k, n in enumerate(post.names)}
+        best_by_criterion = combinations.best_combination(post, criterion=criterion)
+        formula = shown(best_by_criterion.formula, 60)
+        drawn.setdefault(formula, best_by_criterion.map(patterns) > 0)
+    for k, name in enumerate(post.names):
+        drawn[name] = patterns[:, k] > 0
+    return drawn
 
 
 @picture
 def judge_rates(rates: Mapping[str, Rate], **look: Unpack[Style]) -> Shown:
     """How far is the raw rate of each system from the corrected one?"""
-    words = "Corrected rate (\N{BLACK CIRCLE}) and raw rate (\N{WHITE DIAMOND})"
-    return TitledFigure(figures.rates_figure(rates), title=words)
+    title = "Corrected rate (\N{BLACK CIRCLE}) and raw rate (\N{WHITE DIAMOND})"
+    return TitledFigure(figures.rates_figure(rates), title=title)
 
 
 @picture
-def judge_plane(found: Rate, **look: Unpack[Style]) -> Shown:
+def judge_plane(rate: Rate, **look: Unpack[Style]) -> Shown:
     """How good is each judge, as a point in the ROC plane?"""
-    return figures.judges_figure(found)
+    return figures.judges_figure(rate)
 
 
 @picture
@@ -257,12 +275,12 @@ def judge_errors(panel: Panel, **look: Unpack[Style]) -> Shown:
 
 
 @picture
-def judge_labels(found: Rate, panel: Panel, **look: Unpack[Style]) -> Shown:
+def judge_labels(rate: Rate, panel: Panel, **look: Unpack[Style]) -> Shown:
     """How narrow would the interval of the rate be with more labels?
 
     Parameters
     ----------
-    found, panel
+    rate, panel
         The answer of :func:`trueness.prevalence`, and the panel that it was given.
     """
-    return figures.labels_figure(found, panel)
+    return figures.labels_figure(rate, panel)

@@ -143,8 +143,8 @@ def _with_models(
 
 def _one_prevalence(tallies: Mapping[str, Tally]) -> float | None:
     """Return the prevalence of the data, if there are any and they agree."""
-    found = {t.design.prevalence or t.prevalence for t in tallies.values()}
-    return found.pop() if len(found) == 1 else None
+    prevalences = {t.design.prevalence or t.prevalence for t in tallies.values()}
+    return prevalences.pop() if len(prevalences) == 1 else None
 
 
 def _at_prevalences(
@@ -155,22 +155,23 @@ def _at_prevalences(
     points: int,
 ) -> Curves:
     """Return one precision-recall curve for each curve and each prevalence."""
-    rates = [_options.fraction(p, "prevalences") for p in prevalences]
     several = len(tallies) + len(models) > 1
-    at_each = {}
+
+    def label(name: str, prevalence: float) -> str:
+        at_prevalence = f"prevalence {prevalence:g}"
+        return f"{name}, {at_prevalence}" if several else at_prevalence
+
+    tallies_in_use = {}
     model_lines = []
-    for rate in rates:
+    for prevalence in [_options.fraction(p, "prevalences") for p in prevalences]:
         for name, t in tallies.items():
-            label = (
-                f"{name}, prevalence {rate:g}" if several else f"prevalence {rate:g}"
-            )
-            at_each[label] = t.with_design(prevalence=rate)
-        for name, line in precision_recall_lines(models, rate).items():
-            label = (
-                f"{name}, prevalence {rate:g}" if several else f"prevalence {rate:g}"
-            )
-            model_lines.append(replace(line, name=label))
-    figure = figures.curve_figure("precision_recall", at_each, band=band, points=points)
+            in_use = t.with_design(prevalence=prevalence)
+            tallies_in_use[label(name, prevalence)] = in_use
+        for name, line in precision_recall_lines(models, prevalence).items():
+            model_lines.append(replace(line, name=label(name, prevalence)))
+    figure = figures.curve_figure(
+        "precision_recall", tallies_in_use, band=band, points=points
+    )
     return replace(figure, lines=(*figure.lines, *model_lines))
 
 
@@ -266,9 +267,9 @@ def binormal_fit(data: Tally, **look: Unpack[Style]) -> Shown:
 
 
 @picture
-def sample_size(found: Plan, **look: Unpack[Style]) -> Shown:
+def sample_size(plan: Plan, **look: Unpack[Style]) -> Shown:
     """How does the half-width of the interval of an AUC, or the power, depend on n?"""
-    return figures.plan_figure(found)
+    return figures.plan_figure(plan)
 
 
 @picture
@@ -295,29 +296,31 @@ def rank_probability(
     bins
         Number of points of a tally.
     """
-    several = dict(fd) if isinstance(fd, Mapping) else {"Fermi-Dirac": fd}
+    distributions = dict(fd) if isinstance(fd, Mapping) else {"Fermi-Dirac": fd}
     if observed is None:
         observed = {}
     elif not isinstance(observed, Mapping):
-        observed = dict.fromkeys(several, observed)
+        observed = dict.fromkeys(distributions, observed)
     n_bins = _options.whole_number(bins, "bins", at_least=1)
-    ranks = {k: np.linspace(1, f.n, min(f.n, POINTS)) for k, f in several.items()}
-    curves = [
-        Line(name, {"rank": rank, "p": several[name].probability(rank)})
-        for name, rank in ranks.items()
-    ]
+
+    curves = []
+    rules = []
+    for name, distribution in distributions.items():
+        n = distribution.n
+        ranks = np.linspace(1, n, min(n, POINTS))
+        curve = {"rank": ranks, "p": distribution.probability(ranks)}
+        curves.append(Line(name, curve))
+        if 1 <= distribution.rank_threshold <= n:
+            label = f"r* of {name}" if len(distributions) > 1 else "r*"
+            rules.append((label, distribution.rank_threshold))
     dots = [
-        Line(name, _observed_points(seen, several[name].n, n_bins))
-        for name, seen in observed.items()
+        Line(name, _observed_points(proportions, distributions[name].n, n_bins))
+        for name, proportions in observed.items()
     ]
-    rules = [
-        (f"r* of {name}" if len(several) > 1 else "r*", f.rank_threshold)
-        for name, f in several.items()
-        if 1 <= f.rank_threshold <= f.n
-    ]
+    ranks_drawn = [curve["rank"] for curve in curves]
     return Curves(
         "Probability of being positive by rank",
-        span("rank", "Rank (1 is the highest score)", *ranks.values()),
+        span("rank", "Rank (1 is the highest score)", *ranks_drawn),
         Axis("p", "Proportion of positives"),
         tuple(curves),
         dots=tuple(dots),
@@ -368,15 +371,21 @@ def fermi_parameters(n: int = 1000, **look: Unpack[Style]) -> Shown:
     n
         Number of cases; beta n and mu / n hardly depend on it.
     """
-    area = np.linspace(0.52, 0.98, 47)
+    areas = np.linspace(0.52, 0.98, 47)
     lines = []
-    for rho in (0.1, 0.3, 0.5, 0.7, 0.9):
-        found = [solve(n=n, prevalence=rho, auc=float(a)) for a in area]
-        b, m = (np.array([getattr(f, k) for f in found]) for k in ("beta", "mu"))
-        lines.append(Line(f"prevalence {rho:g}", {"auc": area, "b": b * n, "m": m / n}))
-    x, b_axis = span("auc", "AUC", area), span("b", "beta n", *(k["b"] for k in lines))
-    both = (b_axis, Axis("m", "mu / n", -2, 3))
-    parts = tuple(Curves(y.title, x, y, tuple(lines)) for y in both)
+    for prevalence in (0.1, 0.3, 0.5, 0.7, 0.9):
+        distributions = [
+            solve(n=n, prevalence=prevalence, auc=float(area)) for area in areas
+        ]
+        beta = np.array([distribution.beta for distribution in distributions])
+        mu = np.array([distribution.mu for distribution in distributions])
+        columns = {"auc": areas, "b": beta * n, "m": mu / n}
+        lines.append(Line(f"prevalence {prevalence:g}", columns))
+
+    x = span("auc", "AUC", areas)
+    beta_axis = span("b", "beta n", *(line["b"] for line in lines))
+    mu_axis = Axis("m", "mu / n", -2, 3)
+    parts = tuple(Curves(y.title, x, y, tuple(lines)) for y in (beta_axis, mu_axis))
     what = "beta n and mu / n by AUC, for five prevalences."
     return Panels(what, parts, columns=2)
 
@@ -405,19 +414,22 @@ def identity(
     colour_title
         What the values of ``colour`` are.
     """
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    names = np.full(a.size, ONE)
+    first = np.asarray(x, dtype=np.float64)
+    second = np.asarray(y, dtype=np.float64)
+    names = np.full(first.size, ONE)
     if colour is not None:
-        names = np.array([f"{colour_title} {c}".strip() for c in colour])
-    ends = [min(a.min(), b.min()), max(a.max(), b.max())]
-    across, up = span("x", x_title, ends), span("y", y_title, ends)
+        names = np.array([f"{colour_title} {value}".strip() for value in colour])
+
+    ends = [min(first.min(), second.min()), max(first.max(), second.max())]
+    x_axis = span("x", x_title, ends)
+    y_axis = span("y", y_title, ends)
     dots = tuple(
-        Line(str(name), {"x": a[names == name], "y": b[names == name]})
+        Line(str(name), {"x": first[names == name], "y": second[names == name]})
         for name in dict.fromkeys(names.tolist())
     )
     what = f"{y_title} against {x_title}; on the dashed line both are equal"
-    equal = guide(across, up, ends, ends)
-    return Curves(what, across, up, guides=(equal,), dots=dots)
+    equal = guide(x_axis, y_axis, ends, ends)
+    return Curves(what, x_axis, y_axis, guides=(equal,), dots=dots)
 
 
 @picture_of
@@ -436,27 +448,27 @@ def reliability(
     where the curve leaves it, chance does not explain the distance from the diagonal.
     Below, areas show how the scores of negatives and positives are spread.
     """
-    found = {
+    diagrams = {
         name: calibration.reliability(t, level=level, replicates=replicates, rng=rng)
         for name, t in named(data).items()
     }
-    figure = calibration.reliability_figure(found)
+    figure = calibration.reliability_figure(diagrams)
     if not isinstance(data, Tally):
         return figure
     about = (
-        f"Reliability diagram of {found[ONE].n:,} cases: proportion of positives "
+        f"Reliability diagram of {diagrams[ONE].n:,} cases: proportion of positives "
         f"against score, with {level_text(level)} consistency and confidence bands"
     )
-    parts = (_with_consistency_band(figure, found), _scores_below(data))
+    parts = (_with_consistency_band(figure, diagrams), _scores_below(data))
     panels = Panels("Reliability diagram", parts, heights=(1.0, 0.22), joined=True)
     return TitledFigure(panels, description=about)
 
 
 def _with_consistency_band(
-    figure: Curves, found: Mapping[str, calibration.Reliability]
+    figure: Curves, diagrams: Mapping[str, calibration.Reliability]
 ) -> Curves:
     """Add where the curve of calibrated scores would lie, as a grey band."""
-    (band,) = calibration.reliability_figure(found, "consistency").bands
+    (band,) = calibration.reliability_figure(diagrams, "consistency").bands
     consistency = replace(band, name="consistency band")
     curve = replace(figure.lines[0], name="calibration curve")
     confidence = replace(figure.bands[0], name="calibration curve")

@@ -13,30 +13,30 @@ from trueness.sites.summary_curve import SummaryROC
 
 
 @picture
-def site_forest(found: AcrossSites, **look: Unpack[Style]) -> Shown:
+def site_forest(across: AcrossSites, **look: Unpack[Style]) -> Shown:
     """How good is it at each site, on average, and at the next? A forest plot.
 
     The last row is the prediction interval for a new site.
     """
-    level = level_text(found.level)
-    about = f"{found.measure} of each site with its {level} interval."
-    if found.prediction is not None:
+    level = level_text(across.level)
+    about = f"{across.measure} of each site with its {level} interval."
+    if across.prediction is not None:
         about += (
             " Then the mean over sites, and the prediction interval for a new site, "
-            f"from {found.prediction.low:.3g} to {found.prediction.high:.3g}."
+            f"from {across.prediction.low:.3g} to {across.prediction.high:.3g}."
         )
-    return TitledFigure(forest_figure(found), description=about)
+    return TitledFigure(forest_figure(across), description=about)
 
 
 @picture
-def summary_plane(found: SummaryROC, **look: Unpack[Style]) -> Shown:
+def summary_plane(summary: SummaryROC, **look: Unpack[Style]) -> Shown:
     """Where do sites lie in the ROC plane, and where will the next one lie?
 
     Summary point, summary ROC curve, confidence region and prediction region.
     """
     about = (
-        f"Sensitivity and specificity of {len(found.sites)} sites, with the summary "
-        f"point at a sensitivity of {found.sensitivity.value:.3g} and a specificity of "
-        f"{found.specificity.value:.3g}."
+        f"Sensitivity and specificity of {len(summary.sites)} sites, with the summary "
+        f"point at a sensitivity of {summary.sensitivity.value:.3g} and a specificity "
+        f"of {summary.specificity.value:.3g}."
     )
-    return TitledFigure(plane_figure(found), description=about)
+    return TitledFigure(plane_figure(summary), description=about)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Unpack
 
@@ -71,14 +71,23 @@ def operating_point(
         data, maximize, subject_to, minimize=minimize, prevalences=prevalences
     )
     _cases.both_classes(data, "operating_point")
-    bounds = read_constraints(subject_to)
-    shown = read_metric(maximize if minimize is None else minimize)
-    worth = Constraint(shown, ">=" if minimize is None else "<=", point.value)
-    at = {"cut": np.array(point.threshold), "value": np.array(point.value)}
-    place = Line("best threshold", at)
-    figure = _plane(data, bounds, point.prevalence, place, point.confusion, worth)
+    constraints = read_constraints(subject_to)
+    objective = read_metric(maximize if minimize is None else minimize)
+    as_good = Constraint(objective, ">=" if minimize is None else "<=", point.value)
+
+    figure = _plane(data, constraints, point.prevalence)
+    figure = _with_line_of_equal_value(
+        figure,
+        as_good,
+        n=data.n_pos + data.n_neg,
+        prevalence=point.prevalence,
+    )
+    readings = {"cut": np.array(point.threshold), "value": np.array(point.value)}
+    figure = _with_points(figure, data, "best threshold", point.confusion, readings)
+
+    conditions = ", ".join([point.objective, *map(repr, constraints)])
     about = (
-        f"ROC plane: {', '.join([point.objective, *map(repr, bounds)])}; threshold "
+        f"ROC plane: {conditions}; threshold "
         f"{cut_text(point.threshold)}, value {point.value:.4g}"
     )
     return TitledFigure(figure, description=about)
@@ -86,7 +95,7 @@ def operating_point(
 
 @picture
 def guaranteed_cut(
-    t: Tally, found: GuaranteedThreshold, **look: Unpack[Style]
+    t: Tally, guarantee: GuaranteedThreshold, **look: Unpack[Style]
 ) -> Shown:
     """Which ROC points do guaranteed constraints allow, and where is the threshold?
 
@@ -95,47 +104,64 @@ def guaranteed_cut(
     t
         The counts that it was found for.
     """
-    t = t.labelled()
-    asked = read_constraints([proof.constraint for proof in found.proofs])
-    c = sweep(t)[int(np.searchsorted(-t.score, -found.threshold, side="right"))]
-    place = Line("guaranteed threshold", {})
-    figure = _plane(t, asked, t.prevalence, place, c)
-    words = "ROC plane with the threshold at which " + " and ".join(map(repr, asked))
-    return TitledFigure(figure, description=f"{words} can be guaranteed.")
+    labelled = t.labelled()
+    constraints = read_constraints([proof.constraint for proof in guarantee.proofs])
+    flagged_rows = np.searchsorted(-labelled.score, -guarantee.threshold, side="right")
+    counts = sweep(labelled)[int(flagged_rows)]
+
+    figure = _plane(labelled, constraints, labelled.prevalence)
+    figure = _with_points(figure, labelled, "guaranteed threshold", counts)
+    conditions = " and ".join(map(repr, constraints))
+    about = f"ROC plane with the threshold at which {conditions} can be guaranteed."
+    return TitledFigure(figure, description=about)
 
 
-def _plane(
-    t: Tally,
-    bounds: Sequence[Constraint],
-    prevalence: float,
-    dots: Line,
-    c: Confusion,
-    worth: Constraint | None = None,
-) -> Curves:
-    """Show the ROC curve, dots on it, and what the constraints allow; all if none.
-
-    The rates at which ``worth`` is what it is at the dot are joined.
-    """
-    n = t.n_pos + t.n_neg
-    share = n * prevalence, n * (1 - prevalence)
-    strips = region(bounds, "roc", *share) if bounds else []
-    bands = tuple(
-        Line("allowed", dict(zip(("fpr", "low", "high"), strip, strict=True)))
-        for strip in strips
-    )
+def _plane(t: Tally, constraints: Sequence[Constraint], prevalence: float) -> Curves:
+    """Return the ROC curve over the region that the constraints allow, if any."""
     figure = curve_figure("roc", {ROC: t})
-    guides = figure.guides
-    if worth is not None:
-        strips = region((worth,), "roc", *share)
-        fpr, low, high = (
-            np.concatenate([np.empty(0), *(s[k] for s in strips)]) for k in range(3)
-        )
-        inside, up = (low > 0) | (high < 1), np.where(low > 0, low, high)
-        same = guide(FPR, TPR, fpr[inside], up[inside], "same value")
-        guides = (*guides, same)
-    place = {"fpr": c.fp / t.n_neg, "tpr": c.tp / t.n_pos, **dots.columns}
-    place = {k: np.atleast_1d(v) for k, v in place.items()}
-    return replace(figure, bands=bands, guides=guides, dots=(Line(dots.name, place),))
+    if not constraints:
+        return figure
+    n = t.n_pos + t.n_neg
+    strips = region(constraints, "roc", n * prevalence, n * (1 - prevalence))
+    bands = tuple(
+        Line("allowed", {"fpr": fpr, "low": low, "high": high})
+        for fpr, low, high in strips
+    )
+    return replace(figure, bands=bands)
+
+
+def _with_line_of_equal_value(
+    figure: Curves, objective: Constraint, *, n: float, prevalence: float
+) -> Curves:
+    """Add the line that joins the rates with the same value of the objective.
+
+    It is the edge of the region in which the objective is at least as good.
+    """
+    strips = region((objective,), "roc", n * prevalence, n * (1 - prevalence))
+    no_points = np.empty(0)
+    fpr = np.concatenate([no_points, *(strip[0] for strip in strips)])
+    low = np.concatenate([no_points, *(strip[1] for strip in strips)])
+    high = np.concatenate([no_points, *(strip[2] for strip in strips)])
+
+    # where the region fills the whole height it has no edge
+    has_edge = (low > 0) | (high < 1)
+    edge = np.where(low > 0, low, high)
+    line = guide(FPR, TPR, fpr[has_edge], edge[has_edge], "same value")
+    return replace(figure, guides=(*figure.guides, line))
+
+
+def _with_points(
+    figure: Curves,
+    t: Tally,
+    name: str,
+    counts: Confusion,
+    readings: Mapping[str, Array] | None = None,
+) -> Curves:
+    """Add the points of these counts, with numbers that are read off at them."""
+    columns = {"fpr": counts.fp / t.n_neg, "tpr": counts.tp / t.n_pos}
+    columns |= readings or {}
+    points = Line(name, {key: np.atleast_1d(values) for key, values in columns.items()})
+    return replace(figure, dots=(points,))
 
 
 @picture_of
@@ -157,18 +183,28 @@ def pareto(
         data, metrics, maximize=maximize, minimize=minimize, subject_to=subject_to
     )
     cuts = all_cuts(data, data.design.prevalence, "pareto")
-    keep, some = _thinned(len(cuts.score) + 1), _thinned(len(front))
-    every = {k: values_of(cuts, read_metric(k))[keep] for k in front.values}
-    best = {k: v[some] for k, v in front.values.items()}
-    first, *others = front.values
+    cuts_drawn = _thinned(len(cuts.score) + 1)
+    points_drawn = _thinned(len(front))
+    at_all_cuts = {
+        name: values_of(cuts, read_metric(name))[cuts_drawn] for name in front.values
+    }
+    on_front = {name: values[points_drawn] for name, values in front.values.items()}
+
+    # the line goes from left to right
+    across, *others = front.values
+    order = np.argsort(on_front[across], kind="stable")
     what = "Pareto front of " + ", ".join(front.values)
     parts = []
-    for other in others:
-        x, y = (span(a, k, every[k], best[k]) for a, k in (("x", first), ("y", other)))
-        order = np.argsort(best[first], kind="stable")
-        columns = {"x": best[first], "y": best[other], "cut": front.threshold[some]}
-        line = Line("Pareto front", {k: v[order] for k, v in columns.items()})
-        grey = guide(x, y, every[first], every[other], "all thresholds")
+    for up in others:
+        x = span("x", across, at_all_cuts[across], on_front[across])
+        y = span("y", up, at_all_cuts[up], on_front[up])
+        columns = {
+            "x": on_front[across][order],
+            "y": on_front[up][order],
+            "cut": front.threshold[points_drawn][order],
+        }
+        line = Line("Pareto front", columns)
+        grey = guide(x, y, at_all_cuts[across], at_all_cuts[up], "all thresholds")
         parts.append(Curves(what, x, y, (line,), guides=(grey,), dots=(line,)))
     if len(parts) == 1:
         return TitledFigure(parts[0], description=what)
@@ -194,11 +230,14 @@ def pareto_plane(
         data, metrics, maximize=maximize, minimize=minimize, subject_to=subject_to
     )
     _cases.both_classes(data, "pareto_plane")
-    some = _thinned(len(front))
-    every = {"cut": front.threshold, **front.values}
-    place = Line("Pareto front", {k: v[some] for k, v in every.items()})
-    bounds, best = read_constraints(subject_to), front.confusion[some]
-    figure = _plane(data, bounds, front.prevalence, place, best)
+    points_drawn = _thinned(len(front))
+    readings = {"cut": front.threshold[points_drawn]}
+    for name, values in front.values.items():
+        readings[name] = values[points_drawn]
+
+    figure = _plane(data, read_constraints(subject_to), front.prevalence)
+    counts = front.confusion[points_drawn]
+    figure = _with_points(figure, data, "Pareto front", counts, readings)
     about = "ROC plane with the Pareto front of " + ", ".join(front.values)
     return TitledFigure(figure, description=about)
 
@@ -239,18 +278,18 @@ def decision_curve(
 
 
 @picture
-def zones(t: Tally, found: object, **look: Unpack[Style]) -> Shown:
+def zones(t: Tally, answer: object, **look: Unpack[Style]) -> Shown:
     """Scores of the two classes, over the zones of one or two thresholds.
 
     Parameters
     ----------
     t
         The counts.
-    found
+    answer
         A :class:`trueness.Rule`, or an answer that holds one, such as that of
         :func:`trueness.best_thresholds` or :func:`trueness.guaranteed_threshold`.
     """
-    rule = rule_of(found)
+    rule = rule_of(answer)
     labelled = t.labelled()
     figure = score_bands(score_figure({ONE: labelled}))
     if isinstance(figure, Panels):
@@ -285,32 +324,38 @@ def _has_room_on_the_right(place: float, x: Axis) -> bool:
 
 def _three_zones(t: Tally, rule: Rule, figure: Curves) -> TitledFigure:
     """Mark two thresholds, and the zone between them that is left to a person."""
-    x, y = figure.x, figure.y
-    lower, upper = (cut_text(cut) for cut in rule.cuts())
-    ends = np.clip(rule.cuts(), x.low, x.high)
-    between = {"score": ends, "low": np.full(2, y.low), "high": np.full(2, y.high)}
+    lower, upper = rule.cuts()
+    negative_below = f"negative below {cut_text(lower)}"
+    positive_from = f"positive from {cut_text(upper)}"
+    left, right = np.clip([lower, upper], figure.x.low, figure.x.high)
+    between = {
+        "score": np.array([left, right]),
+        "low": np.full(2, figure.y.low),
+        "high": np.full(2, figure.y.high),
+    }
+
     # a name stands inside of its zone where there is room for it
-    left_zone, right_zone = ends[0] - x.low, x.high - ends[1]
-    wide = 0.25 * (x.high - x.low)
-    names = (
-        f"\N{LEFTWARDS ARROW} negative below {lower}",
-        f"positive from {upper} \N{RIGHTWARDS ARROW}",
-    )
-    sides = (
-        "left" if left_zone > wide else "right",
-        "right" if right_zone > wide else "left",
-    )
+    name_width = 0.25 * (figure.x.high - figure.x.low)
+    room_on_the_left = left - figure.x.low
+    room_on_the_right = figure.x.high - right
     marked = replace(
         figure,
         guides=(Line("left to a person", between),),
-        rules=((names[0], float(ends[0])), (names[1], float(ends[1]))),
-        rule_sides=sides,
+        rules=(
+            (f"\N{LEFTWARDS ARROW} {negative_below}", float(left)),
+            (f"{positive_from} \N{RIGHTWARDS ARROW}", float(right)),
+        ),
+        rule_sides=(
+            "left" if room_on_the_left > name_width else "right",
+            "right" if room_on_the_right > name_width else "left",
+        ),
     )
+
     decided = rule.verdicts(t)
     cases = decided.pos + decided.neg
     deferred = cases[decided.score == DEFERRED].sum() / cases.sum()
     about = (
-        f"Scores of both classes: negative below {lower}, positive from {upper} on, "
+        f"Scores of both classes: {negative_below}, {positive_from} on, "
         f"{percent(float(deferred))} of the cases between."
     )
     return TitledFigure(marked, description=about)

@@ -56,12 +56,14 @@ def levels_by_n(
         As in :func:`trueness.compare_splits`.
     """
     _options.choice(level, _LEVELS, "level")
-    sizes = [_options.whole_number(m, "n") for m in n]
+    sizes = [_options.whole_number(size, "n") for size in n]
     lines = []
     for name, split in named_splits(splits).items():
-        share, _, p = split_parameters(split, method)
-        found = [getattr(tree_levels(m, share, p, empty), level) for m in sizes]
-        lines.append(Line(name, {"n": np.array(sizes), "level": np.array(found)}))
+        weights, _, p = split_parameters(split, method)
+        levels = [
+            getattr(tree_levels(size, weights, p, empty), level) for size in sizes
+        ]
+        lines.append(Line(name, {"n": np.array(sizes), "level": np.array(levels)}))
     x = span("n", "Cases n", sizes)
     y = span("level", _LEVELS[level], *(line["level"] for line in lines))
     return Curves(_LEVELS[level], x, y, tuple(lines))
@@ -82,23 +84,33 @@ def majority_likelihood(y: int, n: int, **look: Unpack[Style]) -> Shown:
     n = _options.whole_number(n, "n", at_least=2)
     y = _options.whole_number(y, "y")
     _options.part_of(y, n)
-    top, p = max(y, n - y), np.linspace(0.5, 1, 501)
-    plain, other = (xlogy(k, p) + xlog1py(n - k, -p) for k in (top, n - top))
-    both = np.logaddexp(plain, other)
-    curves = {"likelihood": plain, "entropic likelihood": both}
-    estimate = {
-        name: float(f(np.asarray(top), np.asarray(n)))
-        for name, f in TOP_METHODS.items()
+    majority = max(y, n - y)
+    p = np.linspace(0.5, 1, 501)
+
+    # which class has the majority is known, or is not
+    of_this_class = xlogy(majority, p) + xlog1py(n - majority, -p)
+    of_other_class = xlogy(n - majority, p) + xlog1py(majority, -p)
+    log_likelihoods = {
+        "likelihood": of_this_class,
+        "entropic likelihood": np.logaddexp(of_this_class, of_other_class),
     }
-    found = ", ".join(f"{name} {value:.4f}" for name, value in estimate.items())
+    lines = [
+        Line(name, {"p": p, "height": np.exp(log_likelihood - log_likelihood.max())})
+        for name, log_likelihood in log_likelihoods.items()
+    ]
+
+    estimates = {
+        name: float(estimate(np.asarray(majority), np.asarray(n)))
+        for name, estimate in TOP_METHODS.items()
+    }
+    values = ", ".join(f"{name} {value:.4f}" for name, value in estimates.items())
     return Curves(
-        f"Likelihoods of the larger class probability for {y} of {n} ({found})",
+        f"Likelihoods of the larger class probability for {y} of {n} ({values})",
         Axis("p", "Larger class probability p", 0.5, 1.0),
         Axis("height", "Likelihood (proportion of its maximum)"),
-        tuple(Line(name, {"p": p, "height": np.exp(c - c.max())})
-              for name, c in curves.items()),
-        rules=tuple(estimate.items()),
-    )  # fmt: skip
+        tuple(lines),
+        rules=tuple(estimates.items()),
+    )
 
 
 @picture
@@ -128,28 +140,30 @@ def leaf_tree(
     nodes_of_tree = fitted.tree_
     if names is None:
         names = getattr(tree, "feature_names_in_", None)
-    left, right = nodes_of_tree.children_left, nodes_of_tree.children_right
+    left = nodes_of_tree.children_left
+    right = nodes_of_tree.children_right
     x, depth = _layout(left, right)
-    reached = np.flatnonzero(depth >= 0)
+    numbers = np.flatnonzero(depth >= 0).tolist()
+
     leaves = _leaf_nodes(report, x, depth)
     nodes = []
-    for node in reached.tolist():
-        if left[node] >= 0:
-            feature = nodes_of_tree.feature[node]
-            name = f"x{feature}" if names is None else str(names[feature])
-            question = f"{name}\n<= {nodes_of_tree.threshold[node]:.4g}"
-            nodes.append(Node(x[node], depth[node], above=question, readout=question))
+    for number in numbers:
+        if left[number] >= 0:
+            question = _question(nodes_of_tree, number, names)
+            nodes.append(
+                Node(x[number], depth[number], above=question, readout=question)
+            )
         else:
             # no case of the report reached this leaf
-            empty = Node(x[node], depth[node], below=f"no case\n#{node}")
-            nodes.append(leaves.get(node, empty))
-    place = {node: k for k, node in enumerate(reached.tolist())}
-    edges = [
-        (place[node], place[child])
-        for node in reached.tolist()
-        if left[node] >= 0
-        for child in (left[node], right[node])
-    ]
+            empty = Node(x[number], depth[number], below=f"no case\n#{number}")
+            nodes.append(leaves.get(number, empty))
+
+    place = {number: k for k, number in enumerate(numbers)}
+    edges = []
+    for number in numbers:
+        if left[number] >= 0:
+            edges.append((place[number], place[left[number]]))
+            edges.append((place[number], place[right[number]]))
     diagram = Diagram(
         "A tree with the confidence of its leaves",
         tuple(nodes),
@@ -158,11 +172,18 @@ def leaf_tree(
         level_title="Level of confidence P(C)",
     )
     trusted = int((report.verdict == "trust").sum())
-    words = (
+    about = (
         f"A tree of {report.node.size} leaves coloured by level of confidence; "
         f"{trusted} reach {report.wanted:g}."
     )
-    return TitledFigure(diagram, description=words)
+    return TitledFigure(diagram, description=about)
+
+
+def _question(nodes_of_tree: Any, number: int, names: Sequence[str] | None) -> str:
+    """Return what an inner node asks: is this feature at most that number?"""
+    feature = nodes_of_tree.feature[number]
+    name = f"x{feature}" if names is None else str(names[feature])
+    return f"{name}\n<= {nodes_of_tree.threshold[number]:.4g}"
 
 
 _SHAPES = {
@@ -198,36 +219,42 @@ def _leaf_nodes(report: LeafReport, x: Array, depth: Array) -> dict[int, Node]:
 
 
 def _layout(left: Array, right: Array) -> tuple[Array, Array]:
-    """Put leaves side by side and parents over the middle of their children."""
-    x, depth = np.zeros(left.size), np.full(left.size, -1)
+    """Return horizontal place and depth of each node; -1 where none leads to it.
+
+    Leaves stand side by side, parents over the middle of their children.
+    """
+    depth = np.full(left.size, -1)
     depth[0] = 0
-    order, stack = [], [0]
-    while stack:
-        node = stack.pop()
-        order.append(node)
+    parents_first = []
+    to_visit = [0]
+    while to_visit:
+        node = to_visit.pop()
+        parents_first.append(node)
         if left[node] >= 0:
             depth[[left[node], right[node]]] = depth[node] + 1
-            stack += [right[node], left[node]]
-    ends = [node for node in order if left[node] < 0]
-    x[ends] = np.arange(len(ends))
-    for node in reversed(order):
+            to_visit += [right[node], left[node]]
+
+    x = np.zeros(left.size)
+    leaves = [node for node in parents_first if left[node] < 0]
+    x[leaves] = np.arange(len(leaves))
+    for node in reversed(parents_first):
         if left[node] >= 0:
             x[node] = (x[left[node]] + x[right[node]]) / 2
     return x, depth
 
 
 @picture
-def leaf_shares(r: LeafReport, **look: Unpack[Style]) -> Shown:
+def leaf_shares(report: LeafReport, **look: Unpack[Style]) -> Shown:
     """How large is the majority of each leaf, how certain is it, and can it be trusted?
 
     Parameters
     ----------
-    r
+    report
         From ``leaves.report()``.
     """
-    trusted = int((r.verdict == "trust").sum())
+    trusted = int((report.verdict == "trust").sum())
     about = (
-        f"Share of the majority in each of {r.node.size} leaves with its "
-        f"{level_text(r.level)} interval; {trusted} can be trusted."
+        f"Share of the majority in each of {report.node.size} leaves with its "
+        f"{level_text(report.level)} interval; {trusted} can be trusted."
     )
-    return TitledFigure(leaf_figure(r), description=about)
+    return TitledFigure(leaf_figure(report), description=about)
