@@ -7,7 +7,9 @@ Which cuts are worth considering when several metrics count?   ``fronts``
 Where do yes and no end, and where should a person look?       ``zones``
 Which cut for each group, so that all are treated alike?       ``group_cuts``
 What remains of any of these choices on other cases?           ``validation``
+Which choice can be made again, and what is measured of it?   ``repeatable_choice``
 What does a choice become on bootstrap samples?                ``repeated_choices``
+What is a rule worth without the optimism of its choice?       ``corrected_estimates``
 Which rule keeps a promise in the population?                  ``guarantees``
 What do errors cost, what is acting on the scores worth?       ``costs``
 What does a 0-1 program say, and its solver certify?           ``milp``

@@ -76,7 +76,8 @@ class MeanClaim:
     @property
     def bound(self) -> float:
         """Return the proportion, or scaled mean, that is just not proved."""
-        smallest, largest = min(self.values), max(self.values)
+        smallest = min(self.values)
+        largest = max(self.values)
         return float(-smallest / (largest - smallest))
 
     @property
@@ -93,10 +94,10 @@ class MeanClaim:
         of_fixed_cases = self.counted_cells in (_POSITIVES, _NEGATIVES, _ALL)
         if not (self.is_proportion and of_fixed_cases):
             return 0
-        tp, fp, fn, tn = (value > 0 for value in self.values)
-        if not (fn or tn):
+        tp, fp, fn, tn = self.values
+        if not (fn > 0 or tn > 0):
             return 1
-        return 0 if tp or fp else -1
+        return 0 if tp > 0 or fp > 0 else -1
 
     @property
     def case_direction(self) -> int:
@@ -136,7 +137,8 @@ class MeanClaim:
     def _p_values_of_mean(self, counts: Confusion, n: Any) -> Floats:
         """Return the smaller of Hoeffding's and Bentkus's bound, for a mean loss."""
         values = tuple(float(value) for value in self.values)
-        smallest, largest = min(values), max(values)
+        smallest = min(values)
+        largest = max(values)
         mean = counts.weighed(values) / np.maximum(n, 1)
         loss = np.clip((largest - mean) / (largest - smallest), 0.0, 1.0)
         loss_bound = 1 - self.bound
@@ -231,8 +233,8 @@ def read_claim(
         form = _form_of_constraint(constraint, ONE_CUT)
         if form is not None:
             # with one case in each class the counts are the rates
-            a, b, constant = (float(weight) for weight in form)
-            return RateClaim(((a, b, -constant),))
+            a, b, constant = form
+            return RateClaim(((float(a), float(b), -float(constant)),))
 
     form = _form_of_constraint(constraint, TWO_CUTS)
     if form is None:
@@ -272,7 +274,7 @@ def _claim_at_prevalence(
         )
         prevalences = widened.tolist()
 
-    tp, fp, fn, tn = (float(value) for value in values)
+    tp, fp, fn, tn = map(float, values)
     forms = []
     for p in prevalences:
         # p (tp r + fn (1 - r)) + (1 - p) (fp f + tn (1 - f)) >= 0 at recall r, fpr f
@@ -320,12 +322,14 @@ def provable_bound(
         return bool(moved_claim.passes(counts, alpha))
 
     # the bound itself is proved; the value of the sample never is, or is the end
-    start, end = constraint.bound, value
+    start = constraint.bound
+    end = value
     if math.isinf(end):
         # a likelihood ratio without an error of one kind
         end = math.copysign(1.0, end) + 2 * start
         while is_proved(end) and abs(end) < 1e12:
-            start, end = end, 2 * end
+            start = end
+            end = 2 * end
     return float(bisect(is_proved, start, end))
 
 

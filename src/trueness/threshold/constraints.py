@@ -222,12 +222,14 @@ def _match_group_scope(text: str) -> re.Match[str] | None:
 
 def _check_group_bound(scoped: ScopedConstraint, text: str) -> None:
     """Refuse a gap that must be large, and bounds that no gap or ratio can have."""
-    scope, constraint = scoped.scope, scoped.constraint
+    scope = scoped.scope
+    constraint = scoped.constraint
     bounded_from_below = scope in ("ratio", "min")
     if constraint.upward is not bounded_from_below:
-        sign, words = (">=", "at least") if bounded_from_below else ("<=", "at most")
+        sign = ">=" if bounded_from_below else "<="
+        direction = "at least" if bounded_from_below else "at most"
         raise InputError(
-            f"{scoped.name} can only be required to be {words} a number; found "
+            f"{scoped.name} can only be required to be {direction} a number; found "
             f"{text!r}.",
             option="subject_to",
             example=f"{scoped.name} {sign} {constraint.bound:g}",

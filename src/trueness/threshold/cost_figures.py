@@ -103,17 +103,18 @@ def decision_figure(
 
 
 def _decision_columns(curve: DecisionCurve, standardised: bool) -> dict[str, Array]:
-    y, low, high = curve.net_benefit, curve.low, curve.high
-    if standardised:
-        y = curve.standardised
-        low, high = curve.standardised_low, curve.standardised_high
-    return {
+    columns = {
         "p": curve.threshold,
-        "y": y,
-        "low": low,
-        "high": high,
+        "y": curve.net_benefit,
+        "low": curve.low,
+        "high": curve.high,
         "cut": curve.threshold,
     }
+    if standardised:
+        columns["y"] = curve.standardised
+        columns["low"] = curve.standardised_low
+        columns["high"] = curve.standardised_high
+    return columns
 
 
 def _counts_of_roc(x: Array, y: Array, pos: float, neg: float) -> tuple[Array, Array]:
@@ -171,16 +172,24 @@ def _strips_of(marked: Array) -> list[Strip]:
     finished: list[list[tuple[float, float, float]]] = []
     growing: list[list[tuple[float, float, float]]] = []
     for k, column in enumerate(marked):
-        change = np.diff(np.concatenate([[0], column.astype(np.int8), [0]]))
-        first_and_last = np.flatnonzero(change).reshape(-1, 2) - [0, 1]
-        if len(first_and_last) != len(growing):
+        x = k / (COLUMNS - 1)
+        stretches = _marked_stretches(column)
+        if len(stretches) != len(growing):
             finished += growing
-            growing = [[] for _ in first_and_last]
-        stretches = first_and_last / (ROWS - 1)
+            growing = [[] for _ in stretches]
         for strip, (low, high) in zip(growing, stretches, strict=True):
-            strip.append((k / (COLUMNS - 1), float(low), float(high)))
+            strip.append((x, float(low), float(high)))
+
     strips = []
     for strip in finished + growing:
-        x, low, high = np.array(strip).T
-        strips.append((x, low, high))
+        x_of_strip, low_of_strip, high_of_strip = np.array(strip).T
+        strips.append((x_of_strip, low_of_strip, high_of_strip))
     return strips
+
+
+def _marked_stretches(column: Array) -> Array:
+    """Return low and high of each run of marked places in a column."""
+    change = np.diff(np.concatenate([[0], column.astype(np.int8), [0]]))
+    first_and_stop = np.flatnonzero(change).reshape(-1, 2)
+    first_and_last = first_and_stop - [0, 1]
+    return np.asarray(first_and_last / (ROWS - 1))

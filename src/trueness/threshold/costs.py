@@ -457,12 +457,20 @@ def _odds_of(proportion: Estimate) -> Estimate:
     """Return the odds of a proportion, with its interval."""
     # an end may round to 1, whose odds no float holds
     smallest = float(np.finfo(float).epsneg)
-    ends = (proportion.value, proportion.low, proportion.high)
-    complements = [max(1 - end, smallest) for end in ends]
-    value, low, high = ((1 - c) / c for c in complements)
+
+    def odds(value: float) -> float:
+        complement = max(1 - value, smallest)
+        return (1 - complement) / complement
+
     # delta method: the slope of the odds is one over the squared complement
-    standard_error = proportion.se / complements[0] ** 2
-    return replace(proportion, value=value, low=low, high=high, se=standard_error)
+    standard_error = proportion.se / max(1 - proportion.value, smallest) ** 2
+    return replace(
+        proportion,
+        value=odds(proportion.value),
+        low=odds(proportion.low),
+        high=odds(proportion.high),
+        se=standard_error,
+    )
 
 
 def _weighted_sum(

@@ -170,7 +170,8 @@ def make_cuts(
     counts = observed if expected is None else expected
     are_cases = counts.tp.dtype.kind in "iu" and unit in (None, 1)
     if are_cases:
-        units, unit = counts, Fraction(1)
+        units = counts
+        unit = Fraction(1)
     else:
         units, unit = _in_units(counts, unit)
 
@@ -294,8 +295,12 @@ def _is_rate_of_one_class(metric: Metric) -> bool:
     if metric.ratio is None or metric.ratio.under is None:
         return False
     pairs = zip(metric.ratio.over, metric.ratio.under, strict=True)
-    tp, fp, fn, tn = (bool(over or under) for over, under in pairs)
-    return not (fp or tn) or not (tp or fn)
+    counts_tp, counts_fp, counts_fn, counts_tn = [
+        bool(over or under) for over, under in pairs
+    ]
+    only_positives = not (counts_fp or counts_tn)
+    only_negatives = not (counts_tp or counts_fn)
+    return only_positives or only_negatives
 
 
 def rounding_of(cuts: Cuts, metric: Metric) -> float:
@@ -328,7 +333,8 @@ def holds(cuts: Cuts, constraint: Constraint) -> NDArray[np.bool_]:
     Floats decide, but for values so near to the bound that rounding may have put them
     on the wrong side: these are compared in fractions.
     """
-    metric, bound = constraint.metric, constraint.bound
+    metric = constraint.metric
+    bound = constraint.bound
     values = values_of(cuts, metric)
     met = np.asarray(constraint.decide(values))
     rounding = rounding_of(cuts, metric)
@@ -429,15 +435,20 @@ def thresholds_of(score: Floats, places: Ints) -> Floats:
         middle = low / 2 + high / 2
         has_middle = is_inside(middle)
         threshold = np.where(has_middle, middle, high)
-        magnitude = np.floor(np.log10(np.abs(middle)))
         for digits in _DIGITS:
-            # a whole number over a power of ten is the float that its text reads as
-            power = 10.0 ** np.abs(digits - 1 - magnitude)
-            decimals = np.rint(middle * power) / power
-            hundreds = np.rint(middle / power) * power
-            rounded = np.where(magnitude < digits, decimals, hundreds)
+            rounded = _round_to_digits(middle, digits)
             threshold = np.where(is_inside(rounded) & has_middle, rounded, threshold)
     return threshold
+
+
+def _round_to_digits(numbers: Floats, digits: int) -> Floats:
+    """Return numbers rounded to so many significant digits."""
+    magnitude = np.floor(np.log10(np.abs(numbers)))
+    # a whole number over a power of ten is the float that its text reads as
+    power = 10.0 ** np.abs(digits - 1 - magnitude)
+    decimals = np.rint(numbers * power) / power
+    hundreds = np.rint(numbers / power) * power
+    return np.asarray(np.where(magnitude < digits, decimals, hundreds))
 
 
 def _are_single_precision(score: Floats) -> bool:
@@ -497,9 +508,11 @@ def _closest(cuts: Cuts, constraint: Constraint, allowed: Array) -> str:
     if np.isnan(values).all():
         return f"{name} is undefined at every threshold (there are {cuts.sizes})"
     if constraint.upward:
-        place, direction = int(np.nanargmax(values)), "most"
+        place = int(np.nanargmax(values))
+        direction = "most"
     else:
-        place, direction = int(np.nanargmin(values)), "least"
+        place = int(np.nanargmin(values))
+        direction = "least"
 
     threshold = threshold_of(cuts.score, place)
     where = f"at the threshold {threshold:.6g}"
@@ -512,8 +525,9 @@ def stop_undefined(cuts: Cuts, metric: Metric, allowed: Array) -> None:
     """Refuse an objective that has no value at any allowed cut."""
     places = np.flatnonzero(allowed)
     # the ends first: a metric that is defined there need not be computed everywhere
-    for some in (places[[0, -1]], places):
-        if not np.isnan(np.asarray(metric(cuts.in_use[some]))).all():
+    for places_to_try in (places[[0, -1]], places):
+        values = np.asarray(metric(cuts.in_use[places_to_try]))
+        if not np.isnan(values).all():
             return
     which = "" if allowed.all() else " that meets the constraints"
     raise NotEnoughCases(

@@ -160,11 +160,11 @@ def _read_directed_metrics(
 ) -> list[_DirectedMetric]:
     """Read the metrics of each option, with the direction in which each is better."""
     wanted = []
-    for option, given in options.items():
-        if given is None:
+    for option, metrics in options.items():
+        if metrics is None:
             continue
         needed = "metrics or their names in a list"
-        for name in one_or_more(given, option, needed, ["recall", "f1"]):
+        for name in one_or_more(metrics, option, needed, ["recall", "f1"]):
             wanted.append(_with_direction(read_metric(name), option))
     if len(wanted) < 2:
         raise InputError(

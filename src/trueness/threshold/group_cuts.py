@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, TypeVar, final
 
 import numpy as np
 
@@ -41,7 +41,10 @@ from trueness.threshold.constraints import (
 )
 from trueness.threshold.cuts import Cuts, Interval
 from trueness.threshold.group_optimum import add_groups, best_cuts_of_groups
+from trueness.threshold.group_search import GroupSolution
 from trueness.threshold.rule import Rule
+
+T = TypeVar("T")
 
 # what comparisons cost needs a second search: a quarter of the time is kept for it
 _TIME_OF_FIRST_SEARCH = 0.75
@@ -174,47 +177,29 @@ def group_thresholds(
     tallies = _labelled_groups(data)
     cuts, cuts_of_all = _count_cuts(tallies)
     constraints = read_scoped_constraints(subject_to, GROUPS)
-    comparisons = [scoped for scoped in constraints if scoped.compares_groups]
 
-    start = time.monotonic()
-    first_deadline = start + _TIME_OF_FIRST_SEARCH * time_limit
-    solution = best_cuts_of_groups(
-        cuts, constraints, objective.maximized, first_deadline
-    )
-    if solution.cuts is None:
-        raise _infeasible(cuts, constraints, time_limit)
-    proved = solution.bound == solution.value
-
-    free_value = solution.value
-    if comparisons:
-        unused = max(start, time.monotonic() - _TIME_OF_FIRST_SEARCH * time_limit)
-        uncompared = [scoped for scoped in constraints if not scoped.compares_groups]
-        free_value = best_cuts_of_groups(
-            cuts, uncompared, objective.maximized, unused + time_limit
-        ).value
-
+    solution, free_value = _search(cuts, constraints, objective.maximized, time_limit)
     common = _best_common_cut(cuts_of_all, cuts, constraints, objective.maximized)
-    chosen = list(zip(tallies, cuts, solution.cuts, strict=True))
-    thresholds = {name: _cuts.threshold_of(c.score, k) for name, c, k in chosen}
+
+    places: list[int] = solution.cuts or []
+    scores = [of_group.score for of_group in cuts]
+    thresholds = _by_group(tallies, map(_cuts.threshold_of, scores, places))
     sides = [Cut.of(tally, thresholds[name]) for name, tally in tallies.items()]
-    # the first cut, which flags nothing, tells how many cases there are
-    together = add_groups(cuts, [[0, k] for k in solution.cuts])
+    counts = [c.observed[k] for c, k in zip(cuts, places, strict=True)]
+    proved = solution.bound == solution.value
     return GroupThresholds(
         thresholds=thresholds,
-        score_ranges={name: _cuts.interval_of(c.score, k) for name, c, k in chosen},
+        score_ranges=_by_group(tallies, map(_cuts.interval_of, scores, places)),
         value=float(objective.sign * solution.value),
         bound=float(objective.sign * solution.bound),
         proved=proved,
-        confusions={name: c.observed[k] for name, c, k in chosen},
+        confusions=_by_group(tallies, counts),
         gaps={
-            scoped.name: _estimate_gap(scoped, cuts, solution.cuts, sides, level)
-            for scoped in comparisons
-        },
-        constraints={
-            str(scoped): _cuts.value_at(together, scoped.metric, 1)
+            scoped.name: _estimate_gap(scoped, cuts, places, sides, level)
             for scoped in constraints
-            if not scoped.scope
+            if scoped.compares_groups
         },
+        constraints=_values_over_all_groups(cuts, places, constraints),
         common_threshold=common.threshold,
         common_value=objective.sign * common.value,
         common_gaps=common.gaps,
@@ -222,6 +207,52 @@ def group_thresholds(
         objective=str(objective),
         notes=_notes(tallies, proved),
     )
+
+
+def _by_group(tallies: Mapping[str, Tally], values: Iterable[T]) -> dict[str, T]:
+    return dict(zip(tallies, values, strict=True))
+
+
+class _SearchResult(NamedTuple):
+    """The best cuts, and the value that cuts without comparisons could have."""
+
+    solution: GroupSolution
+    free_value: Any
+
+
+def _search(
+    cuts: list[Cuts],
+    constraints: Sequence[ScopedConstraint],
+    objective: Metric,
+    time_limit: float,
+) -> _SearchResult:
+    """Search with the comparisons, then without them, within the time limit."""
+    start = time.monotonic()
+    first_deadline = start + _TIME_OF_FIRST_SEARCH * time_limit
+    solution = best_cuts_of_groups(cuts, constraints, objective, first_deadline)
+    if solution.cuts is None:
+        raise _infeasible(cuts, constraints, time_limit)
+
+    uncompared = [scoped for scoped in constraints if not scoped.compares_groups]
+    if len(uncompared) == len(constraints):
+        return _SearchResult(solution, solution.value)
+    # a quarter of the time, and what the first search left of its own
+    second_start = max(start, time.monotonic() - _TIME_OF_FIRST_SEARCH * time_limit)
+    free = best_cuts_of_groups(cuts, uncompared, objective, second_start + time_limit)
+    return _SearchResult(solution, free.value)
+
+
+def _values_over_all_groups(
+    cuts: list[Cuts], places: list[int], constraints: Sequence[ScopedConstraint]
+) -> dict[str, float]:
+    """Return each metric that is bounded over all groups together."""
+    # the first cut, which flags nothing, tells how many cases there are
+    all_groups = add_groups(cuts, [[0, place] for place in places])
+    return {
+        str(scoped): _cuts.value_at(all_groups, scoped.metric, 1)
+        for scoped in constraints
+        if not scoped.scope
+    }
 
 
 _UNPROVED = (

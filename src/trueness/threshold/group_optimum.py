@@ -60,10 +60,10 @@ def best_cuts_of_groups(
     deadline: float,
 ) -> GroupSolution:
     """Return the best cuts found until the deadline, with a bound on any other's."""
-    together = add_groups(cuts, [[0]] * len(cuts))
+    all_groups = add_groups(cuts, [[0]] * len(cuts))
     allowed = [np.flatnonzero(_allowed_cuts(c, constraints)) for c in cuts]
-    goal = _quotient(objective, together)
-    rows = _rows_of_all_groups(goal, constraints, together)
+    goal = _quotient(objective, all_groups)
+    rows = _rows_of_all_groups(goal, constraints, all_groups)
 
     some_group_has_none = not all(places.size for places in allowed)
     if some_group_has_none or any(is_constant(row) and row[-1] < 0 for row in rows):
@@ -73,7 +73,7 @@ def best_cuts_of_groups(
     search = GroupSearch(problem, deadline)
 
     def maximize_form(form: LinearForm) -> GroupSolution:
-        return _maximize_form(search, form, allowed, together)
+        return _maximize_form(search, form, allowed, all_groups)
 
     def value_of(solution: GroupSolution) -> Fraction | None:
         return _value_of_quotient(goal, cuts, solution)

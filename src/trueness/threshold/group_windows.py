@@ -66,7 +66,9 @@ class GroupCuts:
                 continue
             if direction < 0:
                 # the values were sorted from the last cut to the first
-                start, end = self.size - end, self.size - start
+                first_of_reversed = self.size - end
+                end = self.size - start
+                start = first_of_reversed
             first = np.maximum(first, start)
             stop = np.minimum(stop, end)
         return [(first, stop), *other_ranges]

@@ -212,31 +212,21 @@ def guaranteed_threshold(
         _prove(labelled, c, alpha, generator, prevalence, fixed_thresholds, sequence)
         for c in constraints
     ]
+
     if two_cuts:
         upper, lower = _smallest_zone(labelled, proved)
     else:
         upper = lower = _choose(labelled, proved, objective, prevalence)
-
     proofs = [
         _proof(p, lower if p.scoped.scope == "below" else upper, alpha, prevalence)
         for p in proved
     ]
     weakest = int(np.argmax([proof.p_value for proof in proofs]))
-    threshold = _cuts.threshold_of(labelled.score, upper)
-    score_range = _cuts.interval_of(labelled.score, upper)
-    if fixed_thresholds is not None:
-        # what was fixed beforehand is what is guaranteed
-        threshold = _threshold_inside(fixed_thresholds, score_range)
-        score_range = (threshold, threshold)
-    lower_threshold = lower_range = None
-    if two_cuts:
-        lower_threshold = _cuts.threshold_of(labelled.score, lower)
-        lower_range = _cuts.interval_of(labelled.score, lower)
-
-    tested = proved[weakest].tested
-    cases = labelled.pos + labelled.neg
+    rule, score_range, lower_range = _rule_of_cuts(
+        labelled.score, upper, lower if two_cuts else None, fixed_thresholds
+    )
     return GuaranteedThreshold(
-        rule=Rule(threshold, lower_threshold),
+        rule=rule,
         score_range=score_range,
         lower_range=lower_range,
         constraint=" and ".join(proof.constraint for proof in proofs),
@@ -244,18 +234,56 @@ def guaranteed_threshold(
         value=proofs[weakest].value,
         bound=proofs[weakest].bound,
         p_value=proofs[weakest].p_value,
-        confusion=Confusion(
-            tp=tested.tp[upper],
-            fp=tested.fp[upper],
-            fn=tested.fn[lower],
-            tn=tested.tn[lower],
-        ),
+        confusion=_decided_cases(proved[weakest].tested, upper, lower),
         cases=proofs[weakest].cases,
         method=proofs[weakest].method,
-        defer=float(cases[upper:lower].sum()) / float(cases.sum()),
+        defer=_proportion_between(labelled, upper, lower),
         proofs=tuple(proofs),
         notes=notes,
     )
+
+
+class _RuleOfCuts(NamedTuple):
+    """A rule, and the thresholds that make the same upper and the same lower cut."""
+
+    rule: Rule
+    score_range: Interval
+    lower_range: Interval | None
+
+
+def _rule_of_cuts(
+    score: Floats, upper: int, lower: int | None, fixed_thresholds: Floats | None
+) -> _RuleOfCuts:
+    """Return the rule that cuts at these places; one threshold without a lower one."""
+    threshold = _cuts.threshold_of(score, upper)
+    score_range = _cuts.interval_of(score, upper)
+    if fixed_thresholds is not None:
+        # what was fixed beforehand is what is guaranteed
+        threshold = _threshold_inside(fixed_thresholds, score_range)
+        score_range = (threshold, threshold)
+    if lower is None:
+        return _RuleOfCuts(Rule(threshold, None), score_range, None)
+    return _RuleOfCuts(
+        Rule(threshold, _cuts.threshold_of(score, lower)),
+        score_range,
+        lower_range=_cuts.interval_of(score, lower),
+    )
+
+
+def _decided_cases(tested: Confusion, upper: int, lower: int) -> Confusion:
+    """Return what is right and wrong above the upper and below the lower cut."""
+    return Confusion(
+        tp=tested.tp[upper],
+        fp=tested.fp[upper],
+        fn=tested.fn[lower],
+        tn=tested.tn[lower],
+    )
+
+
+def _proportion_between(labelled: Tally, upper: int, lower: int) -> float:
+    """Return the proportion of the cases between two cuts."""
+    cases = labelled.pos + labelled.neg
+    return float(cases[upper:lower].sum()) / float(cases.sum())
 
 
 def _asks_for_two_cuts(
@@ -537,7 +565,8 @@ def _proof(
     proved: ProvedCuts, cut: int, alpha: float, prevalence: UsePrevalence | None
 ) -> Proof:
     """Say why the constraint may be trusted at a cut."""
-    scoped, claim = proved.scoped, proved.claim
+    scoped = proved.scoped
+    claim = proved.claim
     counts = proved.tested[cut]
     in_use = counts
     if prevalence is not None:

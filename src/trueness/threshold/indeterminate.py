@@ -80,8 +80,10 @@ class IndeterminateResults(Answer):
                 continue
             lines.append(metric)
             for reading in _READINGS:
-                words = reading.replace("_", " ")
-                lines.append(f"  {words:<12} {getattr(self, reading)[metric]}")
+                reading_of_indeterminate = reading.replace("_", " ")
+                lines.append(
+                    f"  {reading_of_indeterminate:<12} {getattr(self, reading)[metric]}"
+                )
         return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
 
     def to_frame(self, backend: str | None = None) -> Any:

@@ -150,9 +150,9 @@ def _exact_numerator_and_denominator(
 ) -> tuple[Any, Any] | None:
     """Return both parts of a metric at these counts; None if they are not exact."""
     # with one cut the upper and the lower one are the same
-    upper_counts, lower_counts = points.T[:2], points.T[-2:]
-    tp, fp, _, _ = cuts.counts(*upper_counts)
-    tp_of_lower, fp_of_lower, fn, tn = cuts.counts(*lower_counts)
+    counts = points.T
+    tp, fp, _, _ = cuts.counts(*counts[:2])
+    tp_of_lower, fp_of_lower, fn, tn = cuts.counts(*counts[-2:])
 
     # the deferred cases are a part of all cases; other metrics are of decided ones
     deferred = tp_of_lower + fp_of_lower - tp - fp

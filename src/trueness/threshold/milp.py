@@ -295,7 +295,7 @@ def _program_rows(program: Program, rows: list[LinearForm]) -> list[Any]:
         # without their common divisor the solver's absolute tolerances mean something;
         # floor: on whole numbers a*tp + b*fp >= -c holds exactly when rounded, too
         divisor = math.gcd(*row[:-1]) or 1
-        a, b, c = (float(weight) for weight in row // divisor)
+        a, b, c = map(float, row // divisor)
         program_rows.append(LinearConstraint(a * program.tp + b * program.fp, -c))
     return program_rows
 

@@ -174,7 +174,7 @@ def _with_constraints(program: Program, rows: Iterable[Any]) -> tuple[Any, Float
     matrices = [sparse.csr_array(program.matrix)]
     bounds = [program.lower]
     for row in rows:
-        weight_tp, weight_fp, constant = (float(number) for number in row)
+        weight_tp, weight_fp, constant = map(float, row)
         of_variables = weight_tp * program.tp + weight_fp * program.fp
         matrices.append(sparse.csr_array(of_variables[None, :]))
         bounds.append(np.array([-constant]))

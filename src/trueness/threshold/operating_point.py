@@ -246,13 +246,9 @@ def best_threshold(
     # all numbers are for the prevalence at which this cut is worst
     worst = min(cuts, key=lambda c: _cuts.values_of(c, objective.maximized)[place])
     threshold = _cuts.threshold_of(worst.score, place)
-    sides = None
+    cut = None
     if auc is None:
-        in_use = data
-        if prevalence is not None:
-            in_use = data.with_design(prevalence=worst.prevalence)
-        sides = Cut.of(in_use, threshold)
-
+        cut = _cut_in_use(data, threshold, worst.prevalence, prevalence)
     notes = [*weighted_counts_note(data), *_prevalence_notes(prevalence)]
     if method != "fermi-dirac":
         # the ranks of all cases tell what labels would
@@ -276,8 +272,20 @@ def best_threshold(
         prevalences=_range_ends(prevalence),
         notes=tuple(notes),
         sampling=data.design.sampling if prevalence is None else COHORT,
-        _cut=sides,
+        _cut=cut,
     )
+
+
+def _cut_in_use(
+    data: Tally,
+    threshold: float,
+    worst_prevalence: float,
+    prevalence: UsePrevalence | None,
+) -> Cut:
+    """Return both sides of a threshold, at the prevalence of use if there is one."""
+    if prevalence is None:
+        return Cut.of(data, threshold)
+    return Cut.of(data.with_design(prevalence=worst_prevalence), threshold)
 
 
 def _needs_no_labels(tally: Tally, metrics: Sequence[Metric]) -> bool:

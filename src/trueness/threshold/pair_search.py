@@ -72,7 +72,8 @@ def best_pairs(objective: PairSum, rows: Sequence[PairSum]) -> BestPairs | None:
             enough = sum(pairs.shape[1] for pairs in best) > MOST_LISTED
             keep = bounds > best_value if enough else bounds >= best_value
             keep = np.asarray(keep, dtype=bool)
-            squares, bounds = squares[:, keep], bounds[keep]
+            squares = squares[:, keep]
+            bounds = bounds[keep]
         if not squares.size:
             continue
 

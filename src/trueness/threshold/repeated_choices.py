@@ -146,7 +146,8 @@ class ResamplingUnits:
 
 def resampling_units(tally: Tally) -> ResamplingUnits:
     """Return the units that a bootstrap draws from a tally."""
-    numbers, weights = [], []
+    numbers = []
+    weights = []
     for counts, squares in (
         (tally.pos, tally.squares[1]),
         (tally.neg, tally.squares[0]),
@@ -162,7 +163,8 @@ def resampling_units(tally: Tally) -> ResamplingUnits:
 
         numbers = [np.ones(clusters.number, dtype=np.int64)]
         shape = (clusters.number, len(tally))
-        negatives, positives = clusters.counts[0], clusters.counts[1]
+        negatives = clusters.counts[0]
+        positives = clusters.counts[1]
         cluster_tables = [
             csr_array((counts, (clusters.code, clusters.row)), shape=shape)
             for counts in (positives, negatives)

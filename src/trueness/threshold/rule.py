@@ -145,7 +145,7 @@ class Rule(Record):
     def verdicts(self, data: Tally | Mapping[Any, Tally]) -> Tally:
         """Count cases: those flagged as 1, deferred as 1/2, not flagged as 0."""
         if isinstance(data, Mapping):
-            first, *others = (self._verdicts_of(t, name) for name, t in data.items())
+            first, *others = [self._verdicts_of(t, name) for name, t in data.items()]
             return sum(others, start=first)
         if self.groups:
             raise InputError(
@@ -215,12 +215,12 @@ class Rule(Record):
         parts = []
         for name in self.groups or (None,):
             lower, upper = self.cuts(name)
-            words = f"flag from {cut_text(upper)} on"
+            actions = f"flag from {cut_text(upper)} on"
             if math.isinf(upper):
-                words = "flag nothing" if upper > 0 else "flag everything"
+                actions = "flag nothing" if upper > 0 else "flag everything"
             if lower < upper:
-                words += f", defer from {cut_text(lower)} on"
-            parts.append(words if name is None else f"{name}: {words}")
+                actions += f", defer from {cut_text(lower)} on"
+            parts.append(actions if name is None else f"{name}: {actions}")
         return f"Rule: {'; '.join(parts)}"
 
 
@@ -353,7 +353,7 @@ class AtThreshold(Record):
         return iter(self.metrics)
 
     def __repr__(self) -> str:
-        tp, fp, fn, tn = (number_of(float(n)) for n in self.confusion.cells)
+        tp, fp, fn, tn = [number_of(float(n)) for n in self.confusion.cells]
         heading = (
             f"{self.rule!r}: {tp} true and {fp} false positives, {fn} false and {tn} "
             "true negatives"

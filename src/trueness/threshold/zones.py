@@ -200,7 +200,8 @@ def best_thresholds(
     single = _value_of_single_cut(cuts, objective.maximized, constraints)
     upper, lower = fewest_deferred(cuts, optimum.pairs)
 
-    score, counts = cuts.score, cuts.observed
+    score = cuts.score
+    counts = cuts.observed
     notes = [_TUNED]
     if not optimum.pairs.is_complete:
         notes.append(_NOT_ALL_LISTED)
