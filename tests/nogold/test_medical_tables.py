@@ -11,7 +11,8 @@ from scipy.optimize import minimize
 
 import trueness
 from no_gold import table
-from trueness.nogold.model import parameter_labels, read_model, read_patterns
+from trueness.nogold.model import read_model
+from trueness.nogold.patterns import parameter_labels, read_patterns
 
 JAGS = json.loads(
     (Path(__file__).parents[1] / "reference" / "latent_jags.json").read_text()
@@ -56,7 +57,7 @@ def most_likely(name, spreads=0):
         points = np.vstack([v, v + 1e-5 * np.eye(size), v - 1e-5 * np.eye(size)])
         if spreads == 1:  # the same one twice
             points = np.column_stack([points, points[:, -1]])
-        f = -m.log_cells(points)[1] @ m.patterns.cells[1]
+        f = -m.log_cells(points)[1] @ m.patterns.cells.counts
         return f[0], (f[1 : size + 1] - f[size + 1 :]) / 2e-5
 
     k, found = len(patterns.names), []

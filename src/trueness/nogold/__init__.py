@@ -7,10 +7,10 @@ Which cases to label, and how many?                   ``label_plans``
 Which logical combination of the tests is best?       ``combinations``
 
 A panel of 0/1 votes, or a mapping from population to panel, is counted into vote
-patterns. One model (``model``), whose tests may share errors or do not, gives every
-pattern a probability; one sampler (``sampling``, on ``particles``, ``mixtures`` and
-``ridge``) draws from its posterior, which ``posterior`` summarises; ``identification``
-says whether votes determine it. Where there are labels no such model is needed:
+``patterns``. One ``model``, whose tests may share errors or do not (``shared_errors``),
+gives every pattern a probability; one sampler (``sampling``, on ``particles``,
+``mixtures`` and ``ridge``) draws from its ``posterior``; ``identification`` says
+whether votes determine it. Where there are labels no such model is needed:
 ``verdicts`` reads them, and ``verdict_regression`` learns the truth given the votes. A
 combination is a set of the 2^K patterns: ``search`` finds the best one by one of the
 ``criteria``, ``formulas`` says it in words. The maths is on the pages

@@ -24,7 +24,7 @@ from trueness.nogold.formulas import formula, votes
 from trueness.nogold.monotone import best_monotone, is_monotone
 from trueness.nogold.posterior import (
     LatentPosterior,
-    latent_posterior,
+    check_posterior,
     summary_of_draws,
     vote_rows,
     which_population,
@@ -266,7 +266,7 @@ def best_combination(
     """
     c = read_criterion(criterion)
     _options.choice(method, RULES, "method")
-    latent_posterior(post, "best_combination")
+    check_posterior(post, "best_combination")
     # the paper's criteria do not look at the prevalence
     free, k = c.name in CRITERIA, len(post.names)
     s = which_population(population, post.populations, prevalence, single=free)
@@ -421,7 +421,7 @@ def all_combinations(post: LatentPosterior) -> CombinationTable:
     post
         From :func:`trueness.latent_class`.
     """
-    latent_posterior(post, "all_combinations", ENUMERATED)
+    check_posterior(post, "all_combinations", ENUMERATED)
     patterns = np.arange(2 ** len(post.names))
     d = draws_of(post, TABLE_DRAWS if patterns.size > 8 else ENTRIES)
     parts = [
@@ -483,7 +483,7 @@ def combination_front(post: LatentPosterior) -> CombinationFront:
     post
         From :func:`trueness.latent_class`.
     """
-    latent_posterior(post, "combination_front", 10)
+    check_posterior(post, "combination_front", 10)
     sums = [
         (d.in_positives.sum(axis=0), d.in_negatives.sum(axis=0))
         for d in every_draw(post)

@@ -21,13 +21,12 @@ from trueness._core.numbers import percent
 from trueness._core.records import Estimate
 from trueness.counts.answers import of_panel
 from trueness.nogold.identification import identification
-from trueness.nogold.model import (
-    LatentModel,
+from trueness.nogold.model import LatentModel, read_model
+from trueness.nogold.patterns import (
     Patterns,
     only_value,
     parameter_labels,
     pattern_word,
-    read_model,
     read_patterns,
 )
 from trueness.nogold.posterior import (

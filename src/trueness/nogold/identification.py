@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trueness._core.arrays import Array
-from trueness.nogold.model import Patterns
+from trueness.nogold.patterns import Patterns
 
 MAX_RANKED_TESTS = 8  # of which all patterns are tried; more are counted
 

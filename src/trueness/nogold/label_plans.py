@@ -19,7 +19,7 @@ from trueness._core.solvers import smallest
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel, Tally
 from trueness.inference.intervals import wilson_interval
-from trueness.nogold.model import pattern_word
+from trueness.nogold.patterns import pattern_word
 from trueness.nogold.score_label_plans import ScoreLabelPlan, plan_by_score
 from trueness.nogold.verdict_regression import (
     draw_joint_proportions,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, final
+from typing import Any, Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,12 +19,38 @@ from trueness._core.figures import html_table
 from trueness._core.imports import required
 from trueness._core.records import Estimate, Record, as_precise, native_frame
 from trueness.inference.estimates import estimate_from_interval
-from trueness.nogold.model import other_votes, parameter_labels, pattern_word
+from trueness.nogold.patterns import (
+    Patterns,
+    other_votes,
+    parameter_labels,
+    pattern_word,
+)
 from trueness.nogold.sampling import Diagnostics
 
-PARAMETERS = ("prevalence", "sensitivity", "specificity")
-CHAINS = 4  # for ArviZ: parts of the draws
-RANKED = ("sensitivity", "specificity", "youden")
+NUMBER_OF_CHAINS = 4  # for ArviZ: parts of the draws
+RANKED_BY = ("sensitivity", "specificity", "youden")
+MAX_BLOCK_SIZE = 2**20  # draws times patterns that are held at a time
+TINY = 1e-300  # in place of a denominator of 0
+ERRORS_IN_WORDS = {
+    "none": "independent",
+    "shared": "that may be shared",
+    "labels": "of any kind, by the labels",
+}
+# the last letter of a pattern's name in ArviZ: without a label, positive, negative
+KIND_LETTERS = "?+-"
+
+
+class PatternModel(Protocol):
+    """A model that gives every pattern of votes a probability in both classes."""
+
+    @property
+    def patterns(self) -> Patterns:
+        """Return the votes to which it was fitted."""
+
+    def class_probabilities(
+        self, draws: Mapping[str, Floats], rows: Floats, /
+    ) -> tuple[Floats, Floats]:
+        """Return the probability of each pattern in positives and in negatives."""
 
 
 @final
@@ -47,9 +73,9 @@ class Ranking(Record):
     probability: Floats
 
     def __getitem__(self, name: str) -> Floats:
-        """Give the probability of each place for one classifier."""
-        at = self.names.index(_columns.column(name, self.names, "name"))
-        return np.asarray(self.probability[at])
+        """Return the probability of each place for one classifier."""
+        row = self.names.index(_columns.column(name, self.names, "name"))
+        return np.asarray(self.probability[row])
 
     @property
     def best(self) -> str:
@@ -57,18 +83,19 @@ class Ranking(Record):
         return self.names[int(self.probability[:, 0].argmax())]
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Give one row a classifier and one column a place."""
-        places = {f"place {i + 1}": p for i, p in enumerate(self.probability.T)}
-        columns = {"classifier": np.array(self.names), **places}
+        """Return a table with a row for each classifier and a column for each place."""
+        columns = {"classifier": np.array(self.names)}
+        for place, probability in enumerate(self.probability.T, start=1):
+            columns[f"place {place}"] = probability
         return native_frame(columns, backend)
 
     def __repr__(self) -> str:
         """One line a classifier."""
-        lines = [
-            f"  {n}: " + ", ".join(f"{p:.3f}" for p in row)
-            for n, row in zip(self.names, self.probability, strict=True)
-        ]
-        return "\n".join([f"Ranking by {self.by}: P(best), P(second), ...", *lines])
+        lines = [f"Ranking by {self.by}: P(best), P(second), ..."]
+        for name, row in zip(self.names, self.probability, strict=True):
+            probabilities = ", ".join(f"{p:.3f}" for p in row)
+            lines.append(f"  {name}: {probabilities}")
+        return "\n".join(lines)
 
 
 @final
@@ -79,7 +106,7 @@ class LatentPosterior(Record):
     Attributes
     ----------
     prevalence, sensitivity, specificity : Estimate, mappings from name to Estimate
-        Posterior mean, standard deviation, interval: of the share of positive cases (by
+        Posterior mean, standard deviation, interval: of the prevalence (by
         name where there are several populations), and of each classifier. The value is
         NaN where votes alone do not determine it: then there is an interval only.
     dependence : str
@@ -107,7 +134,7 @@ class LatentPosterior(Record):
     diagnostics: Diagnostics
     _flat: Mapping[str, Floats]  # (draws, size)
     _level: float
-    _model: Any
+    _model: PatternModel
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -131,22 +158,28 @@ class LatentPosterior(Record):
 
     @property
     def flat(self) -> dict[str, Floats]:
-        """Give the draws, (draws, size), also for one population."""
+        """Return the draws, (draws, size), also for one population."""
         return dict(self._flat)
 
     @property
     def draws(self) -> Mapping[str, Floats]:
-        """Give all draws: (draws, K); prevalence (draws,), or (draws, populations)."""
-        flat = self.flat
+        """Return all draws, (draws, K); prevalence (draws,) where it is one."""
+        draws = self.flat
         if len(self.populations) == 1:
-            flat["prevalence"] = flat["prevalence"][:, 0]
-        return MappingProxyType(flat)
+            draws["prevalence"] = draws["prevalence"][:, 0]
+        return MappingProxyType(draws)
 
     def quantile(self, q: ArrayLike) -> dict[str, Floats]:
-        """Give posterior quantiles of every parameter, by its name."""
-        flat = np.concatenate(list(self._flat.values()), axis=1)
-        value = np.quantile(flat, np.asarray(q), axis=0)
-        return {n: value[..., i] for i, n in enumerate(self.diagnostics.parameter)}
+        """Return posterior quantiles of every parameter, by its name."""
+        quantiles = np.quantile(self._table_of_draws(), np.asarray(q), axis=0)
+        return {
+            name: quantiles[..., column]
+            for column, name in enumerate(self.diagnostics.parameter)
+        }
+
+    def _table_of_draws(self) -> Floats:
+        """Return the draws of all parameters side by side, (draws, parameters)."""
+        return np.concatenate(list(self._flat.values()), axis=1)
 
     def probability(
         self,
@@ -174,19 +207,25 @@ class LatentPosterior(Record):
         NaN for votes that have no probability, as those that labels never showed.
         """
         rows = vote_rows(rows, self.names)
-        s = which_population(population, self.populations, prevalence)
+        column = which_population(population, self.populations, prevalence)
         if prevalence is not None:
             prevalence = _options.fraction(prevalence, "prevalence")
-        n, total = len(self._flat["sensitivity"]), np.zeros(len(rows))
-        never = np.ones(len(rows), dtype=bool)
-        for block in blocks(n, max(2**20 // max(len(rows), 1), 64)):
-            part = {k: v[block] for k, v in self._flat.items()}
-            a, b = self._model.class_probabilities(part, rows)
-            share = part["prevalence"][:, [s]] if prevalence is None else prevalence
-            either = share * a + (1 - share) * b
-            never &= (either == 0).all(axis=0)
-            total += (share * a / np.maximum(either, 1e-300)).sum(axis=0)
-        return np.where(never, np.nan, total / n)
+
+        number_of_draws = len(self._flat["sensitivity"])
+        block_size = max(MAX_BLOCK_SIZE // max(len(rows), 1), 64)
+        total = np.zeros(len(rows))
+        never_possible = np.ones(len(rows), dtype=bool)
+        for block in blocks(number_of_draws, block_size):
+            draws = {name: values[block] for name, values in self._flat.items()}
+            in_positives, in_negatives = self._model.class_probabilities(draws, rows)
+            phi: Any = prevalence
+            if prevalence is None:
+                phi = draws["prevalence"][:, [column]]
+            positive = phi * in_positives
+            either = positive + (1 - phi) * in_negatives
+            never_possible &= (either == 0).all(axis=0)
+            total += (positive / np.maximum(either, TINY)).sum(axis=0)
+        return np.where(never_possible, np.nan, total / number_of_draws)
 
     def ranking(self, by: str = "sensitivity") -> Ranking:
         """How likely is each classifier to be best, second, ... by this measure?
@@ -196,67 +235,99 @@ class LatentPosterior(Record):
         by : {"sensitivity", "specificity", "youden"}
             The measure to rank by; youden is sensitivity + specificity - 1.
         """
-        _options.choice(by, RANKED, "by")
-        flat = self.flat
-        score = (
-            flat["sensitivity"] + flat["specificity"] if by == "youden" else flat[by]
-        )
+        _options.choice(by, RANKED_BY, "by")
+        if by == "youden":
+            # less 1, which does not change the order
+            score = self._flat["sensitivity"] + self._flat["specificity"]
+        else:
+            score = self._flat[by]
+
         place = np.argsort(np.argsort(-score, axis=1), axis=1)
-        share = [(place == i).mean(axis=0) for i in range(score.shape[1])]
-        return Ranking(self.names, by, np.array(share).T)
+        number = score.shape[1]
+        probability = [(place == i).mean(axis=0) for i in range(number)]
+        return Ranking(self.names, by, np.array(probability).T)
 
     def to_datatree(self) -> Any:
         """Give the draws, log likelihood and data to ArviZ (extra ``bayes``).
 
-        There is one column a pattern of votes, and its number of cases beside.
+        There is one column for each pattern of votes, and its number of cases beside.
         """
         xarray = required("xarray", "bayes")
-        # what a model adds has a dimension of its own
-        last = dict.fromkeys(("sensitivity", "specificity"), "classifier")
-        last |= {"prevalence": "population", "spread": "class"}
-        coords = {
+        patterns = self._model.patterns
+        phi = self._flat["prevalence"]
+        in_positives, in_negatives = self._model.class_probabilities(
+            self._flat, patterns.rows
+        )
+        log_likelihood = patterns.log_probabilities(
+            phi, 1 - phi, in_positives, in_negatives
+        )
+
+        dimensions = ("chain", "draw", "pattern")
+        votes = {"votes": (dimensions, _by_chain(log_likelihood))}
+        cases = {"cases": ("pattern", patterns.cells.counts)}
+        names = {"pattern": np.array(self._cell_names())}
+        return xarray.DataTree.from_dict(
+            {
+                "posterior": self._posterior_dataset(xarray),
+                "log_likelihood": xarray.Dataset(votes, names),
+                "observed_data": xarray.Dataset(cases, names),
+            }
+        )
+
+    def _posterior_dataset(self, xarray: Any) -> Any:
+        """Return the draws as ArviZ reads them, by chain."""
+        coordinates = {
             "classifier": list(self.names),
             "population": list(self.populations),
             "class": ["pos", "neg"],
         }
-        variables = {
-            k: (("chain", "draw", last.get(k, f"{k}_of")), _by_chain(v))
-            for k, v in self.flat.items()
+        dimension_of = {
+            "prevalence": "population",
+            "sensitivity": "classifier",
+            "specificity": "classifier",
+            "spread": "class",
         }
-        used = {dims[2] for dims, _ in variables.values()}
-        known = {k: v for k, v in coords.items() if k in used}
-        patterns, phi = self._model.patterns, self._flat["prevalence"]
-        classes = self._model.class_probabilities(self._flat, patterns.rows)
-        log_p = patterns.log_chances(phi, 1 - phi, *classes)
-        parts, count, _ = patterns.cells
-        label = [
-            f"{self.populations[s]}{pattern_word(row)}{'?+-'[kind]}"
-            for s, kind, at in parts
-            for row in patterns.rows[at]
-        ]
-        votes = ("chain", "draw", "pattern"), _by_chain(log_p)
-        here = {"pattern": np.array(label)}
-        return xarray.DataTree.from_dict(
-            {
-                "posterior": xarray.Dataset(variables, known),
-                "log_likelihood": xarray.Dataset({"votes": votes}, here),
-                "observed_data": xarray.Dataset({"cases": ("pattern", count)}, here),
-            }
+        variables = {}
+        used = set()
+        for name, draws in self._flat.items():
+            # what a model adds has a dimension of its own
+            dimension = dimension_of.get(name, f"{name}_of")
+            variables[name] = (("chain", "draw", dimension), _by_chain(draws))
+            used.add(dimension)
+        return xarray.Dataset(
+            variables, {name: coordinates[name] for name in coordinates if name in used}
         )
 
+    def _cell_names(self) -> list[str]:
+        """Write each cell of the table: population, votes, and what the label is."""
+        names = []
+        for population, kind, seen in self._model.patterns.cells.blocks:
+            for row in self._model.patterns.rows[seen]:
+                votes = pattern_word(row)
+                names.append(self.populations[population] + votes + KIND_LETTERS[kind])
+        return names
+
     def summary(self) -> dict[str, Array]:
-        """Give one row per parameter: mean, sd, quantiles and Monte-Carlo error."""
-        flat = np.concatenate(list(self._flat.values()), axis=1)
-        low, high = (1 - self._level) / 2, (1 + self._level) / 2
-        ends = np.quantile(flat, [low, 0.5, high], axis=0)
-        known = np.nan if self.open else 1.0
+        """Return a row for each parameter: mean, sd, quantiles and Monte-Carlo error.
+
+        Where there is an interval only, mean and median are NaN.
+        """
+        draws = self._table_of_draws()
+        low = (1 - self._level) / 2
+        high = (1 + self._level) / 2
+        quantiles = np.quantile(draws, [low, 0.5, high], axis=0)
+        mean = draws.mean(axis=0)
+        median = quantiles[1]
+        if self.open:
+            mean = np.full_like(mean, np.nan)
+            median = np.full_like(median, np.nan)
         return {
             "parameter": self.diagnostics.parameter,
-            "mean": known * flat.mean(axis=0),
-            "sd": flat.std(axis=0, ddof=1),
-            "low": ends[0],
-            "median": known * ends[1],
-            "high": ends[2],
+            "mean": mean,
+            "sd": draws.std(axis=0, ddof=1),
+            "low": quantiles[0],
+            "median": median,
+            "high": quantiles[2],
             "mcse": self.diagnostics.mcse,
         }
 
@@ -266,52 +337,59 @@ class LatentPosterior(Record):
         return self.dependence == "shared" and not self.identified
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Give the summary as a table."""
+        """Return the summary as a table."""
         return native_frame(self.summary(), backend)
 
     def __repr__(self) -> str:
         """One line a parameter, then what must be known."""
-        head = (
+        lines = [
             f"Latent classes: {len(self.names)} classifiers, errors "
-            f"{SAID[self.dependence]}, {self.diagnostics.effective:,.0f} effective "
-            "draws"
-        )
-        lines = [f"  {name}: {value}" for name, value in self._said()]
-        return "\n".join([head, *lines, *(f"  Note: {n}" for n in self.notes)])
+            f"{ERRORS_IN_WORDS[self.dependence]}, "
+            f"{self.diagnostics.effective:,.0f} effective draws"
+        ]
+        lines += [f"  {name}: {text}" for name, text in self._parameter_texts()]
+        lines += [f"  Note: {note}" for note in self.notes]
+        return "\n".join(lines)
 
-    def _said(self) -> list[tuple[str, str]]:
+    def _parameter_texts(self) -> list[tuple[str, str]]:
         """Write every parameter; where it is open, beside what independence gives."""
         if not self.open:
             return [(name, str(value)) for name, value in self.estimates.items()]
-        alone = self.independent
-        known = alone.estimates if alone is not None and alone.identified else {}
-        more = {n: f"; {e.value:.3f} if independent" for n, e in known.items()}
-        return [(n, span(e) + more.get(n, "")) for n, e in self.estimates.items()]
+
+        if_independent = {}
+        if self.independent is not None and self.independent.identified:
+            if_independent = self.independent.estimates
+        texts = []
+        for name, estimate in self.estimates.items():
+            text = span(estimate)
+            if name in if_independent:
+                text += f"; {if_independent[name].value:.3f} if independent"
+            texts.append((name, text))
+        return texts
 
     @property
     def estimates(self) -> dict[str, Estimate]:
-        """Give prevalence, sensitivities and specificities by their names."""
-        phi = self.prevalence
-        each = [phi] if isinstance(phi, Estimate) else [*phi.values()]
-        each += [*self.sensitivity.values(), *self.specificity.values()]
-        return dict(zip(parameter_labels(self._model.patterns), each, strict=True))
+        """Return prevalence, sensitivities and specificities by their names."""
+        prevalences = [self.prevalence]
+        if not isinstance(self.prevalence, Estimate):
+            prevalences = list(self.prevalence.values())
+        estimates = [
+            *prevalences,
+            *self.sensitivity.values(),
+            *self.specificity.values(),
+        ]
+        labels = parameter_labels(self._model.patterns)
+        return dict(zip(labels, estimates, strict=True))
 
     def _repr_html_(self) -> str:
-        return html_table(("parameter", "posterior"), self._said()) + html_table(
-            ("notes",), [(n,) for n in self.notes]
-        )
+        parameters = html_table(("parameter", "posterior"), self._parameter_texts())
+        notes = html_table(("notes",), [(note,) for note in self.notes])
+        return parameters + notes
 
 
-SAID = {
-    "none": "independent",
-    "shared": "that may be shared",
-    "labels": "of any kind, by the labels",
-}
-
-
-def span(e: Estimate) -> str:
+def span(estimate: Estimate) -> str:
     """Write the interval alone."""
-    _, low, high = as_precise(e.low, e.low, e.high)
+    _, low, high = as_precise(estimate.low, estimate.low, estimate.high)
     return f"{low} to {high}"
 
 
@@ -320,16 +398,22 @@ def summary_of_draws(values: Floats, level: float, *, known: bool = True) -> Est
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     # costs of 1e300 are divided before they are squared
     unit = float(np.abs(values).max(initial=0.0)) or 1.0
-    spread = unit * float((values / unit).std(ddof=1))
-    mean = unit * float((values / unit).mean())
-    mean = min(max(mean, float(values.min())), float(values.max()))  # of equal draws
+    scaled = values / unit
+    standard_deviation = unit * float(scaled.std(ddof=1))
+    mean = unit * float(scaled.mean())
+    # the mean of equal draws may end a rounding error beside them
+    mean = min(max(mean, float(values.min())), float(values.max()))
     value = mean if known else np.nan
-    return estimate_from_interval(value, low, high, level, "posterior", spread)
+    return estimate_from_interval(
+        value, low, high, level, "posterior", standard_deviation
+    )
 
 
-def _by_chain(flat: Floats) -> Floats:
-    each = len(flat) // CHAINS
-    return flat[: CHAINS * each].reshape(CHAINS, each, -1)
+def _by_chain(draws: Floats) -> Floats:
+    """Cut draws, (draws, size), into chains of equal length, (chains, length, size)."""
+    length = len(draws) // NUMBER_OF_CHAINS
+    whole_chains = draws[: NUMBER_OF_CHAINS * length]
+    return whole_chains.reshape(NUMBER_OF_CHAINS, length, -1)
 
 
 def vote_rows(rows: ArrayLike, names: Sequence[str]) -> Floats:
@@ -350,13 +434,18 @@ def vote_rows(rows: ArrayLike, names: Sequence[str]) -> Floats:
 
 
 def which_population(
-    name: object, known: Sequence[str], prevalence: object, *, single: bool = False
+    name: str | None,
+    known: Sequence[str],
+    prevalence: float | None,
+    *,
+    single: bool = False,
 ) -> int:
-    """Which population is meant? With ``single`` the first, if nothing is said."""
+    """Which population is meant? With ``single`` the first, if none is named."""
     if name is None and (len(known) == 1 or prevalence is not None or single):
         return 0
     if isinstance(name, str) and name in known:
         return list(known).index(name)
+
     if len(known) == 1:
         raise InputError(
             "These votes are of one population without a name; found population "
@@ -371,16 +460,16 @@ def which_population(
     )
 
 
-def latent_posterior(post: Any, what: str, most: float = np.inf) -> None:
-    """Stop when this is not what latent_class gives, or a table would not end."""
+def check_posterior(post: Any, function: str, max_classifiers: float = np.inf) -> None:
+    """Refuse what ``latent_class`` did not return, or a table that would not end."""
     if not hasattr(post, "draws") or not hasattr(post, "probability"):
         raise InputError(
-            f"{what} needs a posterior; found {type(post).__name__}.",
-            example=PythonCode(f"trueness.{what}(trueness.latent_class(panel))"),
+            f"{function} needs a posterior; found {type(post).__name__}.",
+            example=PythonCode(f"trueness.{function}(trueness.latent_class(panel))"),
         )
-    if len(post.names) > most:
+    if len(post.names) > max_classifiers:
         raise InputError(
-            f"This is possible for up to {most} classifiers; found {len(post.names)}. "
-            "The best combination is found for any number.",
+            f"This is possible for up to {max_classifiers} classifiers; found "
+            f"{len(post.names)}. The best combination is found for any number.",
             example=PythonCode("trueness.best_combination(post)"),
         )

@@ -23,7 +23,8 @@ from trueness.counts.values import Panel
 from trueness.nogold import verdicts as _verdicts
 from trueness.nogold.fitting import fit_latent_classes
 from trueness.nogold.label_plans import LabelPlan, plan_next
-from trueness.nogold.model import only_value, read_model, read_patterns
+from trueness.nogold.model import read_model
+from trueness.nogold.patterns import only_value, read_patterns
 from trueness.nogold.posterior import summary_of_draws
 from trueness.nogold.verdict_regression import (
     draw_joint_proportions,

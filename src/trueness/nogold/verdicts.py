@@ -22,7 +22,7 @@ from trueness.counts.values import Panel, Tally
 from trueness.inference.estimates import estimate_from_interval
 from trueness.inference.intervals import student_quantile
 from trueness.inference.variance import Influence, estimate_variance
-from trueness.nogold.model import only_value
+from trueness.nogold.patterns import only_value
 from trueness.nogold.posterior import summary_of_draws
 
 Rng = np.random.Generator
