@@ -14,7 +14,7 @@ from trueness.findings import subject as subjects
 from trueness.findings.notes import REPORT, say
 from trueness.findings.page import page_about as page_of_request
 from trueness.findings.request import Request, as_constraints
-from trueness.findings.where_to_cut import steps
+from trueness.findings.slider_steps import steps
 from trueness.findings.which_is_better import fewer
 from trueness.reports import render
 from trueness.reports.svg import draw

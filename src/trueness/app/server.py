@@ -350,7 +350,7 @@ def _section(
     figures = tuple(f for s in page.findings for f in s.figures)
     one = replace(page.findings[0], figures=figures) if page.findings else None
     shown = replace(page, answers=()) if key == "systems" else page  # said below
-    return pages.head(shown, counted.known.get("cleaned", ())), one
+    return pages.head(shown, counted.cleaned), one
 
 
 def _problem(words: str, code: int) -> Response:

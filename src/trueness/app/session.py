@@ -7,7 +7,7 @@ a move of the threshold is a look-up in the running counts of every distinct sco
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast, final
@@ -38,18 +38,18 @@ from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.crossfit import compare_combiners
 from trueness.findings import trust
 from trueness.findings import without_labels as nogold
+from trueness.findings.memory import Answers, Memory, Model, ScoreWithBands
 from trueness.findings.page import QUESTIONS, answers, facts_of, page_about, tiles
 from trueness.findings.records import Finding, Page
 from trueness.findings.request import REPLICATES, Request, without_column_names
+from trueness.findings.slider_steps import Steps, columns, every_step, met, short
 from trueness.findings.subject import (
-    Model,
     Subject,
     check_request,
     subject,
     tallies_of,
 )
 from trueness.findings.systems import evals_page, how_often
-from trueness.findings.where_to_cut import Steps, columns, every_step, met, short
 from trueness.inference.verification import without_unlabelled_warning
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import RateComparison
@@ -76,13 +76,37 @@ STEADY = {
 
 @final
 @dataclass(frozen=True)
+class SectionKey:
+    """What a section, or a file, depends on beside the counts."""
+
+    key: str
+    prevalence: float | None = None
+    details: tuple[Hashable, ...] = ()
+
+
+@final
+@dataclass(frozen=True)
+class PageMemory:
+    """What only the page asks of the counts, each worked out once."""
+
+    half_width: Answers[None, float] = field(default_factory=Answers)
+    every_step: Answers[str, Steps] = field(default_factory=Answers)
+    sections: Answers[SectionKey, Finding | None] = field(default_factory=Answers)
+    at_prevalence: Answers[float, Counted] = field(default_factory=Answers)
+
+
+@final
+@dataclass(frozen=True)
 class Counted:
     """A file, counted: its classifiers, its groups, and what was found so far."""
 
     file_data: FileData
     data: Any  # Panel, tallies by name, or Leaves
     groups: Mapping[Any, Panel | Tally] | None = None
-    known: dict[Any, Any] = field(default_factory=dict)
+    cleaned: Sequence[str] = ()  # how values were read, in sentences
+    item: str | None = None  # the column that names what was judged
+    memory: Memory = field(default_factory=Memory)
+    page_memory: PageMemory = field(default_factory=lambda: PageMemory())
 
     @property
     def first(self) -> Panel | Tally:
@@ -96,7 +120,7 @@ def count(asked: Asked) -> Counted:
     file, chosen, kind = asked.file, asked.chosen, asked.kind
     assert chosen is not None  # noqa: S101 - nobody asks before it is clear what is meant
     large = file.rows > MOST_ROWS
-    known: dict[Any, Any] = {}
+    item: str | None = None
     for word, instead in WITHOUT.items():
         if large and getattr(chosen, word) is not None:
             raise InputError(
@@ -106,10 +130,9 @@ def count(asked: Asked) -> Counted:
                 "fewer rows."
             )
     with listening() as cleaned, file.held(), progress("Counting", unit=""):
-        known["cleaned"] = cleaned
         source, names = file.source, list(dict.fromkeys(chosen.columns))
         if kind == "judges":
-            source, _, known["item"], _ = wide_table(asked)
+            source, _, item, _ = wide_table(asked)
         if kind in ("judges", "systems"):
             rows = source.rows
         elif large:  # a small file may hold very many rows, which stay where they lie
@@ -144,7 +167,7 @@ def count(asked: Asked) -> Counted:
             several = kind == "scores" and isinstance(data, Panel)
             for name in data.names if several and np.isnan(data.rows).any() else ():
                 _ = data[name]  # says what is missing: here, and not in every section
-    return Counted(file_data, data, groups, known)
+    return Counted(file_data, data, groups, cleaned=cleaned, item=item)
 
 
 def _with_score(data: FileData, score: str) -> Any:
@@ -161,14 +184,18 @@ def meant(counted: Counted, prevalence: float | None) -> Counted:
     """Say for which share of positives answers are wanted, and keep them apart."""
     if prevalence is None:
         return counted
-    known = counted.known.setdefault(("prevalence", prevalence), {})
-    if "counted" not in known:
-        words = {"prevalence": prevalence}
-        data, groups = (
-            x and frames.designed(x, words) for x in (counted.data, counted.groups)
+
+    def of_population() -> Counted:
+        design = {"prevalence": prevalence}
+        return replace(
+            counted,
+            data=frames.designed(counted.data, design),
+            groups=counted.groups and frames.designed(counted.groups, design),
+            memory=Memory(),
+            page_memory=PageMemory(),
         )
-        known["counted"] = replace(counted, data=data, groups=groups, known=known)
-    return cast("Counted", known["counted"])
+
+    return counted.page_memory.at_prevalence.once(prevalence, of_population)
 
 
 def request_of(counted: Counted, asked: Asked, quick: bool = False) -> Request:
@@ -184,55 +211,56 @@ def request_of(counted: Counted, asked: Asked, quick: bool = False) -> Request:
 
 def _half_width(counted: Counted) -> float:
     """Ask first for an interval two thirds as wide, in round numbers."""
-    if "half_width" not in counted.known:
-        f = subject(counted.data, known=counted.known)
-        wide = float(f"{(f.models[0].auc.high - f.models[0].auc.low) / 3:.1g}")
-        counted.known["half_width"] = float(np.clip(wide, 0.001, 0.2))
-    return float(counted.known["half_width"])
+
+    def third_of_interval() -> float:
+        area = subject(counted.data, memory=counted.memory).best.auc
+        rounded = float(f"{(area.high - area.low) / 3:.1g}")
+        return float(np.clip(rounded, 0.001, 0.2))
+
+    return counted.page_memory.half_width.once(None, third_of_interval)
 
 
 def findings(counted: Counted, asked: Asked, quick: bool = False) -> Subject:
     """Give what sections may ask; what no objective changes is shared."""
     request = request_of(counted, asked, quick)
     if quick:  # bands that are there already are not taken away
-        full = replace(request, replicates=REPLICATES).precision_key
-        known = counted.known
-        curves = [("roc",), ("pr",)]
-        for what in (*curves, *(("meaning", m) for m in asked.columns)):
-            if (*what, full) in known:
-                known[*what, request.precision_key] = known[*what, full]
+        counted.memory.reuse_bands(
+            of_full_look=replace(request, replicates=REPLICATES).precision,
+            for_first_look=request.precision,
+            scores=asked.columns,
+        )
     return Subject(
         counted.data,
         request,
         counted.groups,
-        known=counted.known,
+        memory=counted.memory,
         # who opens that section takes the groups for a sample of sites
         sites=counted.groups,
     )
 
 
-def depends(asked: Asked, key: str) -> tuple[Any, ...]:
+def depends(asked: Asked, key: str) -> SectionKey:
     """What does a section, or a file, depend on beside the counts?"""
     if key == "count":
-        return ()
+        return SectionKey(key)
     if key in STEADY:
-        more: Iterable[Any] = (getattr(asked, name) for name in ("level", *STEADY[key]))
-    else:
-        request = asked.request
-        if key not in FILES:  # sections about calibration and others are steady
-            request = replace(
-                request, calibrator="", half_width=None, classifier="", combiner=""
-            )
-        more = (repr(request),)
-    return (key, asked.one_share, *more)
+        details = tuple(getattr(asked, name) for name in ("level", *STEADY[key]))
+        return SectionKey(key, asked.one_share, details)
+
+    request = asked.request
+    if key not in FILES:  # sections about calibration and others are steady
+        request = replace(
+            request, calibrator="", half_width=None, classifier="", combiner=""
+        )
+    return SectionKey(key, asked.one_share, (repr(request),))
 
 
 @without_unlabelled_warning()
 def section(counted: Counted, asked: Asked, key: str) -> Finding | None:
     """Work out one section of the report; its headline is said in the summary too."""
-    made = QUESTIONS[key](findings(counted, asked))
-    counted.known["section", *depends(asked, key)] = made
-    return made
+    answer = QUESTIONS[key](findings(counted, asked))
+    counted.page_memory.sections.keep(depends(asked, key), answer)
+    return answer
 
 
 @without_unlabelled_warning()
@@ -241,11 +269,14 @@ def summary(counted: Counted, asked: Asked, quick: bool) -> Page:
 
     The sentences that other sections add are those of sections that are done.
     """
-    f, known = findings(counted, asked, quick), counted.known
+    f = findings(counted, asked, quick)
     if not quick:
         _ = f.checked
-    said = {k: known.get(("section", *depends(asked, k))) for k in QUESTIONS}
-    return Page("", facts_of(counted.first, ""), tiles(f), answers(f, said), ())
+    sections = counted.page_memory.sections
+    sections_done = {key: sections.get(depends(asked, key)) for key in QUESTIONS}
+    return Page(
+        "", facts_of(counted.first, ""), tiles(f), answers(f, sections_done), ()
+    )
 
 
 def unmet(counted: Counted, asked: Asked) -> dict[str, str]:
@@ -292,10 +323,11 @@ def operating(
     }
 
 
-def _steps(counted: Counted, m: Model) -> Steps:
-    if ("every", m.key) not in counted.known:
-        counted.known["every", m.key] = every_step(m.tally, m.name)
-    return cast("Steps", counted.known["every", m.key])
+def _steps(counted: Counted, model: Model) -> Steps:
+    """Return every distinct score of a classifier as a step."""
+    return counted.page_memory.every_step.once(
+        model.key, lambda: every_step(model.tally, model.name)
+    )
 
 
 def look_up(counted: Counted, asked: Asked, model: int, at: int) -> dict[str, Any]:
@@ -315,10 +347,10 @@ def look_up(counted: Counted, asked: Asked, model: int, at: int) -> dict[str, An
 def _probability(counted: Counted, f: Subject, m: Model, cut: Array) -> Any:
     """Give the share of positives at a threshold, where the curve is known by now."""
     for replicates in (REPLICATES, 0):
-        key = replace(f.request, replicates=replicates).precision_key
-        found = counted.known.get(("meaning", m.key, key))
-        if found is not None:
-            return found.probability(cut)
+        precision = replace(f.request, replicates=replicates).precision
+        meaning = counted.memory.meanings.get(ScoreWithBands(m.key, precision))
+        if meaning is not None:
+            return meaning.probability(cut)
     return None if not m.is_probability else np.full(cut.shape, np.nan)
 
 
@@ -330,7 +362,7 @@ def rates(
     panels: dict[str, Any] = {str(s): p for s, p in (counted.groups or {}).items()}
     panels = panels or {nogold.ALL: counted.data}
     found = rates_of(panels, how, asked.level, SEED)
-    compared = compared_of(file_data, panels, found, counted.known["item"], how)
+    compared = compared_of(file_data, panels, found, counted.item, how)
     return found, {s: panels[s] for s in found}, compared
 
 

@@ -34,6 +34,7 @@ from trueness.findings.diagnostic_tests import (
     table_of,
     test_measures,
 )
+from trueness.findings.memory import Measured, ScoreAtLevel, could_be_probabilities
 from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import Figure, Finding, Table, fields_of, finding, table
 from trueness.findings.request import Request
@@ -53,7 +54,6 @@ MEASURES = {
 }
 FEW = 50  # positives or negatives below which every rate is imprecise
 _AT = ("flagged_rate", "recall", "fpr", "precision")
-Measured = dict[str, Estimate | None]
 
 
 @of_counts
@@ -138,7 +138,7 @@ def how_good(
     found: dict[str, Measured] = {}
     for n in steps(tallies, "Measuring", len(tallies)):
         ask = partial(measures, s, n, tallies[n])
-        found[n] = s.once(("measures", n, a.level), ask)
+        found[n] = s.memory.measures.once(ScoreAtLevel(n, a.level), ask)
     if not a.classes:  # the best one first
         worth = {n: x["auc"].value if x["auc"] else -1.0 for n, x in found.items()}
         found = {n: found[n] for n in sorted(found, key=lambda n: -worth[n])}
@@ -257,11 +257,11 @@ def measures(s: subjects.Subject, name: str, t: Tally) -> Measured:
     if not (t.n_pos and t.n_neg) and not t.labels_expected:
         return found
     level = s.request.level
-    found["auc"] = s.once(("auc", name, level), partial(auc, t, level=level))
+    found["auc"] = s.area(name, t)
     if no_share(t):
         return found
     found["average_precision"] = average_precision(t, level=level)
-    if subjects.could_be_probabilities(t):
+    if could_be_probabilities(t):
         b = brier(t, level=level)
         estimate = estimate_from_interval(
             b.value, b.low, b.high, b.level, b.method, b.se

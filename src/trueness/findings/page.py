@@ -43,6 +43,7 @@ from trueness.findings.how_good import (
     in_every_group,
     turned,
 )
+from trueness.findings.memory import Model
 from trueness.findings.next_site import at_the_next_site
 from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import Finding, Lane, Page, Tile
@@ -177,7 +178,7 @@ def page_about_tests(
     )
 
 
-def by_auc(s: subjects.Subject) -> list[subjects.Model]:
+def by_auc(s: subjects.Subject) -> list[Model]:
     """Return the classifiers, the largest AUC first."""
     return sorted(s.models, key=lambda model: -model.auc.value)
 
@@ -266,7 +267,7 @@ def tiles(s: subjects.Subject) -> tuple[Tile, ...]:
         Validation: ("on new cases", "new cases"),
     }.get(type(s.checked), ("in this sample", "the cases"))
     flagged, recall, precision = _rates(s)
-    prevalence = where_to_cut.steps_of(s)[0].share
+    prevalence = s.steps[0].share
     return (
         Tile(
             f"AUC of {s.best.name}",
@@ -344,7 +345,7 @@ def _rates(
     s: subjects.Subject,
 ) -> tuple[_RateAtThreshold, _RateAtThreshold, _RateAtThreshold]:
     """Return proportion flagged, recall, precision, of new cases or of the sample."""
-    first = where_to_cut.steps_of(s)[0]
+    first = s.steps[0]
     rates = []
     for name in ("flagged_rate", "recall", "precision"):
         estimate = s.checked.metrics.get(name) if s.checked else None
@@ -385,7 +386,7 @@ def answers(s: subjects.Subject, made: Mapping[str, Finding | None]) -> Answers:
     )
 
 
-def auc_note(m: subjects.Model) -> Note:
+def auc_note(m: Model) -> Note:
     """Say how often a positive case has the higher score, and how often both tie."""
     times = f"{100 * m.auc.value:.0f}"
     if m.tally.binned or meant_by_rows(m.tally):

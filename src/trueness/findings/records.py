@@ -150,10 +150,47 @@ class Figure:
 
 
 def figure(
-    title: str, data: FigureData, told: Mapping[str, Any] | None = None, **more: Any
+    title: str,
+    data: FigureData,
+    told: Mapping[str, Any] | None = None,
+    *,
+    note: str | None = None,
+    order: tuple[str, ...] = (),
+    of: str = "classifier",
+    at: tuple[float, float] | None = None,
+    follow: str = "",
+    rule: str = "",
+    tilt: str = "",
+    ends: tuple[float, float] = (0.0, 0.0),
+    x: tuple[float, float] | None = None,
+    y: tuple[float, float] | None = None,
+    shaded: tuple[tuple[Array, Array, Array], ...] = (),
+    band: str = "band",
+    legend: bool = False,
+    folded: bool = False,
 ) -> Figure:
-    """Make a figure; what should be seen in it stands under its title."""
-    return Figure(data, title, **{"note": words("figure", title, told or {})} | more)
+    """Make a figure; what should be seen in it stands under its title.
+
+    That is ``note``, or the sentence of ``title`` with the values of ``told``.
+    """
+    return Figure(
+        data=data,
+        title=title,
+        note=words("figure", title, told or {}) if note is None else note,
+        order=order,
+        of=of,
+        at=at,
+        follow=follow,
+        rule=rule,
+        tilt=tilt,
+        ends=ends,
+        x=x,
+        y=y,
+        shaded=shaded,
+        band=band,
+        legend=legend,
+        folded=folded,
+    )
 
 
 @final

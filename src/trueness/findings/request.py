@@ -8,7 +8,7 @@ address, ``trueness.report`` from its arguments; findings answer it.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
@@ -44,6 +44,28 @@ class ThresholdGoal:
     maximize: Goal
     minimize: Goal
     subject_to: tuple[ConstraintLike, ...]
+
+
+@final
+@dataclass(frozen=True)
+class Precision:
+    """What intervals and bands depend on."""
+
+    level: float
+    rng: Seed
+    replicates: int  # of a bootstrap
+    margin: float | None  # mean error up to which scores count as calibrated
+
+
+@final
+@dataclass(frozen=True)
+class ThresholdChoice:
+    """What the chosen threshold depends on, as text where values cannot be hashed."""
+
+    objective: str
+    minimizes: bool
+    constraints: tuple[str, ...]
+    at: float | Rule | None  # a threshold in use
 
 
 @final
@@ -225,15 +247,24 @@ class Request:
     # ---- what answers depend on
 
     @property
-    def precision_key(self) -> tuple[Hashable, ...]:
+    def precision(self) -> Precision:
         """What intervals and bands depend on."""
-        return self.level, str(self.rng), self.replicates, self.margin
+        return Precision(
+            level=self.level,
+            rng=self.rng,
+            replicates=self.replicates,
+            margin=self.margin,
+        )
 
     @property
-    def threshold_key(self) -> tuple[Hashable, ...]:
+    def threshold_choice(self) -> ThresholdChoice:
         """What the chosen threshold depends on."""
-        constraints = tuple(map(repr, self.constraints))
-        return repr(self.objective), self.minimizes, constraints, self.at
+        return ThresholdChoice(
+            objective=repr(self.objective),
+            minimizes=self.minimizes,
+            constraints=tuple(map(repr, self.constraints)),
+            at=self.at,
+        )
 
 
 def without_column_names(request: Request) -> Request:

@@ -8,7 +8,7 @@ cases) is worked out here, once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar, final
@@ -26,14 +26,27 @@ from trueness._core.numbers import cut_text
 from trueness._core.records import Estimate
 from trueness.counts.groups import with_each_column
 from trueness.counts.values import Panel, Tally
+from trueness.findings.meaning import Meaning, measure_meaning
+from trueness.findings.memory import (
+    Checked,
+    Memory,
+    Model,
+    ModelOrder,
+    ScoreAtLevel,
+    ScoreAtThreshold,
+    ScoreWithBands,
+    ValidatedChoice,
+)
 from trueness.findings.notes import Note, when
 from trueness.findings.request import SWEEP, Request, ThresholdGoal
+from trueness.findings.slider_steps import Steps
+from trueness.findings.slider_steps import steps as choose_steps
 from trueness.ranking.areas import auc, auc_measure
 from trueness.threshold.constraints import DEFAULT_OBJECTIVE
 from trueness.threshold.operating_point import OperatingPoint, best_threshold
 from trueness.threshold.prevalences import Prevalences, read_prevalence
 from trueness.threshold.rule import AtThreshold, at_threshold, confusion, rule_of
-from trueness.threshold.validation import Validation, validate_threshold
+from trueness.threshold.validation import validate_threshold
 
 T = TypeVar("T")
 Counts = Panel | Tally | Mapping[str, Tally]  # tallies by the name of the classifier
@@ -43,49 +56,23 @@ MOST_MODELS = 20  # classifiers that a page can show; they are compared pairwise
 MOST_GROUPS = 30
 DEFAULT_REQUEST = Request()
 Groups = Mapping[Any, Panel | Tally] | None
-Checked = Validation | AtThreshold | None  # what a threshold is worth on new cases
-
-
-@final
-@dataclass(frozen=True)
-class Model:
-    """A classifier: its name as shown and as given, its tally and its threshold."""
-
-    name: str
-    key: str
-    tally: Tally
-    auc: Estimate
-    point: OperatingPoint
-    feasible: bool = True  # can the constraints be met?
-
-    @property
-    def is_probability(self) -> bool:
-        """Could the scores be probabilities?"""
-        return could_be_probabilities(self.tally)
 
 
 @final
 @dataclass(frozen=True)
 class Subject:
-    """Counts, what is asked of them, and what was found so far.
+    """Counts, what is asked of them, and what was worked out so far.
 
     ``data`` may be tallies by name, where counts of all classifiers together would be
-    too many; questions that need the same cases are then left out. ``known`` remembers
-    answers by what they depend on, and may be shared by subjects of the same counts.
+    too many; questions that need the same cases are then left out. ``memory`` may be
+    shared by subjects of the same counts.
     """
 
     data: Counts
     request: Request
     groups: Mapping[Any, Counts] | None = None
     sites: Mapping[Any, Counts] | None = None  # groups that are a sample of sites
-    known: dict[Any, Any] = field(default_factory=dict)
-
-    def once(self, what: Hashable, make: Callable[[], T]) -> T:
-        """Give an answer, which is worked out the first time."""
-        if what not in self.known:
-            self.known[what] = make()
-        found: T = self.known[what]
-        return found
+    memory: Memory = field(default_factory=Memory)
 
     @property
     def cases(self) -> Panel | Tally:
@@ -113,8 +100,8 @@ class Subject:
     @property
     def models(self) -> list[Model]:
         """The classifiers, the best one first."""
-        key = ("models", self.request.level, self.request.threshold_key)
-        return self.once(key, lambda: _models(self))
+        order = ModelOrder(self.request.level, self.request.threshold_choice)
+        return self.memory.models.once(order, lambda: _models(self))
 
     @property
     def best(self) -> Model:
@@ -143,14 +130,17 @@ class Subject:
     @property
     def checked(self) -> Checked:
         """What remains of the threshold of the best classifier on new cases."""
-        request, best = self.request, self.best
+        request = self.request
+        best = self.best
         if request.at is not None:
             evaluated: AtThreshold = at_threshold(
                 best.tally, request.at, level=request.level
             )
             return evaluated
+
         if not request.replicates or not best.feasible:
             return None
+
         goal = request.single_goal
         validate = partial(
             validate_threshold,
@@ -161,13 +151,42 @@ class Subject:
             level=request.level,
             rng=request.rng,
         )
-        key = ("checked", request.precision_key, request.threshold_key)
-        return self.once(key, lambda: possible(validate))
+        choice = ValidatedChoice(request.precision, request.threshold_choice)
+        return self.memory.validations.once(choice, lambda: possible(validate))
 
+    def area(self, score: str, tally: Tally) -> Estimate:
+        """AUC of a score, which is known by its name."""
+        level = self.request.level
+        return self.memory.areas.once(
+            ScoreAtLevel(score, level), partial(auc, tally, level=level)
+        )
 
-def could_be_probabilities(t: Tally) -> bool:
-    """Do all scores lie between 0 and 1?"""
-    return bool(t.score[-1] >= 0 and t.score[0] <= 1)
+    def meaning_of(self, model: Model) -> Meaning | None:
+        """How well a classifier is calibrated; None where that cannot be measured."""
+        if not model.is_probability:
+            return None
+        precision = self.request.precision
+        measure = partial(measure_meaning, model.tally, precision)
+        return self.memory.meanings.once(
+            ScoreWithBands(model.key, precision), lambda: possible(measure)
+        )
+
+    @property
+    def steps(self) -> list[Steps]:
+        """Where the slider of each classifier stops."""
+        return [self._steps_of(model) for model in self.models]
+
+    def _steps_of(self, model: Model) -> Steps:
+        """Return where the slider of one classifier stops."""
+        choose = partial(
+            choose_steps,
+            model.tally,
+            model.name,
+            model.point.threshold,
+            len(self.models),
+        )
+        at_threshold = ScoreAtThreshold(model.key, self.request.threshold_choice)
+        return self.memory.steps.once(at_threshold, choose)
 
 
 def possible(ask: Callable[[], T]) -> T | None:
@@ -211,7 +230,7 @@ def subject(
     *,
     groups: Mapping[Any, Counts] | None = None,
     sites: Mapping[Any, Counts] | None = None,
-    known: dict[Any, Any] | None = None,
+    memory: Memory | None = None,
 ) -> Subject:
     """Put counts together with what is asked of them, which is checked."""
     first = next(iter(data.values())) if isinstance(data, Mapping) else data
@@ -220,7 +239,7 @@ def subject(
         check_request(request, first),
         groups=groups,
         sites=sites,
-        known={} if known is None else known,
+        memory=Memory() if memory is None else memory,
     )
 
 
@@ -236,16 +255,22 @@ def tallies_of(data: Counts) -> Mapping[str, Tally]:
 def _models(s: Subject) -> list[Model]:
     """Put the classifiers in order: by the objective if one was stated, else by AUC."""
     request = s.request
-    tallies = s.once("tallies", lambda: tallies_of(s.data))
+    tallies = s.memory.tallies.once(None, lambda: tallies_of(s.data))
     models = []
     shown_names = told_apart([*tallies], NAME)
     for name, (key, tally) in zip(shown_names, tallies.items(), strict=True):
         _cases.both_classes(tally, "report")
         point, feasible = _threshold_of(tally, request)
-        area: Estimate = s.once(
-            ("auc", key, request.level), partial(auc, tally, level=request.level)
+        models.append(
+            Model(
+                name=name,
+                key=key,
+                tally=tally,
+                auc=s.area(key, tally),
+                point=point,
+                feasible=feasible,
+            )
         )
-        models.append(Model(name, key, tally, area, point, feasible))
 
     by_objective = request.stated_goal is not None and request.at is None
     sign = 1 if request.minimizes else -1

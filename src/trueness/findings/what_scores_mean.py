@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
-from trueness._core.arrays import Array
 from trueness._core.checks.errors import (
     InputError,
     NotEnoughCases,
@@ -26,9 +25,7 @@ from trueness.calibration.gain import (
     line_after,
 )
 from trueness.calibration.lines import calibration_line
-from trueness.calibration.proper_scores import ProperScore, brier, log_loss
 from trueness.calibration.reliability_diagram import (
-    Reliability,
     reliability,
     reliability_figure,
 )
@@ -36,6 +33,8 @@ from trueness.calibration.verdict import CalibrationVerdict, calibration_verdict
 from trueness.counts.cases import headings
 from trueness.counts.values import Tally
 from trueness.findings.how_good import cases_note
+from trueness.findings.meaning import FEW_REPLICATES, Meaning
+from trueness.findings.memory import could_be_probabilities
 from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import (
     Figure,
@@ -48,55 +47,14 @@ from trueness.findings.records import (
     table,
 )
 from trueness.findings.request import Request
-from trueness.findings.subject import Model, Subject, could_be_probabilities, possible
+from trueness.findings.subject import Subject, possible
 
-FEW = 20  # replicates where no band is drawn
 BEFORE, AFTER = "as they are", "calibrated"
-
-
-@final
-@dataclass(frozen=True)
-class Meaning:
-    """What the scores of one classifier are worth as probabilities."""
-
-    curve: Reliability
-    brier: ProperScore
-    log_loss: ProperScore
-    verdict: CalibrationVerdict
-
-    def probability(self, threshold: Array) -> Array:
-        """Return the proportion of positives at each threshold, by the fitted curve."""
-        return np.interp(threshold, self.curve.score, self.curve.probability)
 
 
 def meanings(s: Subject) -> list[Meaning | None]:
     """Measure the calibration of each classifier whose scores can be probabilities."""
-    request = s.request
-
-    def measure(model: Model) -> Meaning | None:
-        if not model.is_probability:
-            return None
-        return Meaning(
-            curve=reliability(
-                model.tally,
-                level=request.level,
-                rng=request.rng,
-                replicates=request.replicates or FEW,
-            ),
-            brier=brier(model.tally, level=request.level),
-            log_loss=log_loss(model.tally, level=request.level),
-            verdict=calibration_verdict(
-                model.tally, margin=request.margin, level=request.level
-            ),
-        )
-
-    return [
-        s.once(
-            ("meaning", model.key, request.precision_key),
-            partial(possible, partial(measure, model)),
-        )
-        for model in s.models
-    ]
+    return [s.meaning_of(model) for model in s.models]
 
 
 def what_scores_mean(s: Subject) -> Finding | None:
@@ -269,7 +227,7 @@ def what_calibration_changes(
     # scores outside 0 to 1 have one curve only
     both = {BEFORE: t} if could_be_probabilities(t) else {}
     both[AFTER] = gain.tally
-    curves = {n: reliability(x, replicates=FEW) for n, x in both.items()}
+    curves = {n: reliability(x, replicates=FEW_REPLICATES) for n, x in both.items()}
     data = replace(reliability_figure(curves), bands=())
     drawn = figure("Before and after", data, order=(AFTER, BEFORE), legend=True)
     return finding(

@@ -190,16 +190,23 @@ def _figures(
 ) -> list[Figure]:
     """Draw the differences of the best one; the table has all pairs."""
     forest = intervals("Differences", "difference of the AUC", differences, zero=0.0)
-    words = "Intervals are not adjusted for multiple comparisons; the p-values are."
     many = len(differences) > 1
-    made = [Figure(forest, "Differences", words if many else "", of="pair")]
-    for (a, b), d in list(curves.items())[:1]:
+    not_adjusted = (
+        "Intervals are not adjusted for multiple comparisons; the p-values are."
+    )
+    pictures = [Figure(forest, "Differences", not_adjusted if many else "", of="pair")]
+    for (a, b), difference in list(curves.items())[:1]:
         name = f"{text[a]} {MINUS} {text[b]}"
-        told = {"first": text[a], "second": text[b], "level": d.level}
-        data = dominance.difference_figure(d, name)
-        more = {"order": (name,), "folded": many}
-        made.append(figure("Better everywhere?", data, told, **more))
-    return made
+        pictures.append(
+            figure(
+                "Better everywhere?",
+                dominance.difference_figure(difference, name),
+                {"first": text[a], "second": text[b], "level": difference.level},
+                order=(name,),
+                folded=many,
+            )
+        )
+    return pictures
 
 
 def in_each_group(

@@ -40,8 +40,9 @@ from trueness.findings.notes import REPORT, say
 from trueness.findings.page import page_about
 from trueness.findings.records import Page
 from trueness.findings.request import Cost, Goal, Request, as_constraints
+from trueness.findings.slider_steps import EVERY, READOUT
 from trueness.findings.subject import Groups
-from trueness.findings.where_to_cut import EVERY, READOUT, readout
+from trueness.findings.where_to_cut import readout
 from trueness.findings.without_labels import judged
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import RateComparison
