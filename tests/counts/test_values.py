@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import trueness
 from trueness import InputError, Panel, Tally
-from trueness.counts import sorting
 
 # ten cases worked by hand in docs/one_idea.md
 LABEL = [1, 1, 0, 1, 0, 0, 1, 0, None, 0]
@@ -161,68 +160,6 @@ def test_text_and_html():
     assert "&lt;" not in t._repr_html_()
     many = Tally(np.arange(100), neg=np.ones(100, int))
     assert "90 more rows" in many._repr_html_()
-
-
-def slow_tally(label, score):
-    """A twin that knows nothing of bits and blocks."""
-    rows = {}
-    for y, s in zip(label, score, strict=True):
-        column = 2 if y is None else int(y)
-        rows.setdefault(float(s) + 0.0, [0, 0, 0])[column] += 1
-    return [(s, *rows[s]) for s in sorted(rows, reverse=True)]
-
-
-def as_rows(t):
-    return list(
-        zip(*(c.tolist() for c in (t.score, t.neg, t.pos, t.unknown)), strict=True)
-    )
-
-
-SHAPES = {
-    "uniform": lambda rng, n: rng.random(n),
-    "logits": lambda rng, n: rng.normal(size=n) * 5,
-    "decimals": lambda rng, n: np.round(rng.random(n), 2),
-    "both zeros": lambda rng, n: rng.choice([0.0, -0.0, 1.0, -1.0], n),
-    "negative": lambda rng, n: -rng.random(n),
-    "constant": lambda rng, n: np.full(n, 0.3),
-    "half zero": lambda rng, n: rng.normal(size=n) * (rng.random(n) < 0.5),
-    "subnormal": lambda rng, n: rng.choice([5e-324, -5e-324, 0.0, 1e-310], n),
-    "all magnitudes": lambda rng, n: (
-        rng.choice([-1, 1], n) * 10.0 ** rng.uniform(-300, 300, n)
-    ),
-    "widest": lambda rng, n: rng.choice([-1.7e308, 5e-324, 1.7e308, 0.0], n),
-}
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("shape", sorted(SHAPES))
-@pytest.mark.parametrize("small", [1 << 16, 32])
-def test_counting_equals_its_slow_twin(rng, monkeypatch, shape, dtype, small):
-    # small blocks and thresholds bring every path to a few hundred cases
-    monkeypatch.setattr(sorting, "_SMALL", small)
-    monkeypatch.setattr(sorting.blocks, "__defaults__", (min(small, 37),))
-    monkeypatch.setattr(sorting, "threads", lambda: 3)
-    for n in (1, 2, 31, 700):
-        with np.errstate(over="ignore"):
-            score = SHAPES[shape](rng, n).astype(dtype)
-        score = score[np.isfinite(score)]
-        for labels in ([0, 1], [0, 1, None], [1], [None]):
-            label = [labels[k] for k in rng.integers(0, len(labels), score.size)]
-            assert as_rows(trueness.tally(label, score)) == slow_tally(label, score)
-            strided = np.repeat(score, 2)[::2]
-            strided.flags.writeable = False
-            assert trueness.tally(label, strided) == trueness.tally(label, score)
-
-
-def test_a_rare_score_outside_the_sample_is_counted(rng, monkeypatch):
-    monkeypatch.setattr(sorting, "_SMALL", 64)
-    score = np.round(rng.random(4000), 1)
-    score[[17, 1234]] = 7.125
-    label = rng.integers(0, 2, 4000)
-    assert as_rows(trueness.tally(label, score)) == slow_tally(label, score)
-    score[99] = np.inf
-    with pytest.raises(InputError, match=r"1 of 4,000 \(position 99\)"):
-        trueness.tally(label, score)
 
 
 def test_huge_counts_stay_whole():

@@ -20,7 +20,8 @@ from trueness._core.checks.words import plain
 from trueness._core.progress import stop_if_requested
 from trueness.counts.cases import assign_clusters
 from trueness.counts.rows import find_rows, merge_rows
-from trueness.counts.sorting import NotFinite, count_scores, weigh_scores
+from trueness.counts.score_keys import NotFinite
+from trueness.counts.sorting import count_scores, weigh_scores
 from trueness.counts.values import (
     Panel,
     Tally,

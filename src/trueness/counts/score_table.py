@@ -1,0 +1,178 @@
+"""Counting without sorting: few distinct scores are counted in a hash table.
+
+The keys of the table come from a sample of the scores. Every hit is checked for
+equality, so the counts stay exact; cases whose score is not in the table are returned,
+to be counted otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from trueness._core.arrays import Array, blocks, threads
+from trueness.counts.score_keys import FLOAT_LAYOUTS
+
+# below this many scores, probing for ties or starting a thread costs more than it saves
+_MIN_FOR_TABLE = 1 << 16
+# the kind of each case of a slice: 0 for negatives, 1 for positives, 2 for unknowns
+KindOfSlice = Callable[[slice], Array]
+
+
+def few_distinct(score: Array) -> Array | None:
+    """Return the distinct bits in a sample of the scores; None unless they are few."""
+    if score.size < _MIN_FOR_TABLE:
+        return None
+
+    sample_size = min(score.size // 16, 1 << 16)
+    sample = np.ascontiguousarray(score[:: score.size // sample_size])
+    sample = sample + score.dtype.type(0)  # -0.0 is 0.0
+    distinct = np.unique(sample.view(FLOAT_LAYOUTS[score.dtype].bits))
+    if not np.isfinite(sample).all() or distinct.size > sample.size // 4:
+        return None
+    return distinct
+
+
+# odd 64-bit constants of common hash functions (Knuth, Steele, Stafford, xxHash)
+_MULTIPLIERS = (
+    0x9E3779B97F4A7C15,
+    0xBF58476D1CE4E5B9,
+    0x94D049BB133111EB,
+    0xC2B2AE3D27D4EB4F,
+)
+
+
+class HashTable:
+    """Which row of the table holds this score?
+
+    Multiplicative hashing with the multiplier, of a fixed few, that loses the fewest
+    keys to collisions. A lost or unseen score is reported as absent, never miscounted.
+
+    Attributes
+    ----------
+    key : array
+        The bits of the score in each row.
+    """
+
+    def __init__(self, keys: Array) -> None:
+        self._slot_bits = min(max(12, 2 * int(keys.size).bit_length()), 20)
+        wide_keys = keys.astype(np.uint64)
+        trials = [self._place(wide_keys, np.uint64(m)) for m in _MULTIPLIERS]
+        keys_placed = [placed.size for placed, _ in trials]
+        best = int(np.argmax(keys_placed))
+
+        placed, slot = trials[best]
+        self._multiplier = np.uint64(_MULTIPLIERS[best])
+        self._row_of_slot = np.zeros(1 << self._slot_bits, dtype=np.intp)
+        self._row_of_slot[slot] = np.arange(placed.size)
+        self.key = placed.astype(keys.dtype)
+
+    def _place(self, wide_keys: Array, multiplier: np.uint64) -> tuple[Array, Array]:
+        """Return the keys that are the first in their slot, and these slots."""
+        slot = self._slot(wide_keys, multiplier)
+        distinct_slot, first_key = np.unique(slot, return_index=True)
+        return wide_keys[first_key], distinct_slot
+
+    def _slot(self, wide_keys: Array, multiplier: np.uint64) -> Array:
+        """Return the slot of each key: the upper bits of a product."""
+        product = wide_keys * multiplier
+        return (product >> np.uint64(64 - self._slot_bits)).view(np.int64)
+
+    def find(self, bits: Array) -> tuple[Array, Array]:
+        """Return the row of each score, and whether the score is there."""
+        wide_bits = bits if bits.dtype == np.uint64 else bits.astype(np.uint64)
+        row = self._row_of_slot.take(self._slot(wide_bits, self._multiplier))
+        return row, self.key.take(row) == bits
+
+
+class TableCounts(NamedTuple):
+    """What was counted in a table, and the cases whose score is not in it."""
+
+    columns: tuple[Array, ...]  # the scores, and a column of counts for each kind
+    missed: Array  # positions of the other cases
+    missed_kind: Array
+
+
+def count_in_table(
+    score: Array,
+    kind_of: KindOfSlice,
+    distinct: Array,
+    kinds: int,
+    weight: Array | None = None,
+) -> TableCounts:
+    """Return the number of cases of each kind at few distinct scores, unsorted.
+
+    With weights: the sums of weights of each kind, then those of their squares.
+    """
+    table = HashTable(distinct)
+    # as many equal parts as threads
+    number_of_parts = max(1, min(threads(), score.size // _MIN_FOR_TABLE))
+    edges = np.linspace(0, score.size, number_of_parts + 1).astype(int)
+    spans = [slice(start, stop) for start, stop in pairwise(edges)]
+
+    def count_span(span: slice) -> _SpanSums:
+        return _sum_span(table, score, kind_of, kinds, weight, span)
+
+    with ThreadPoolExecutor(number_of_parts) as pool:
+        parts = list(pool.map(count_span, spans))
+
+    sums = np.sum([part.sums for part in parts], axis=0)
+    columns = [row[kind::kinds] for row in sums for kind in range(kinds)]
+    distinct_score = table.key.view(score.dtype).astype(np.float64)
+    return TableCounts(
+        (distinct_score, *columns),
+        missed=np.concatenate([part.missed for part in parts]),
+        missed_kind=np.concatenate([part.missed_kind for part in parts]),
+    )
+
+
+class _SpanSums(NamedTuple):
+    """What one thread counted: counts, or sums of weights and of their squares."""
+
+    sums: Array  # (1 or 2, rows times kinds)
+    missed: Array
+    missed_kind: Array
+
+
+def _sum_span(
+    table: HashTable,
+    score: Array,
+    kind_of: KindOfSlice,
+    kinds: int,
+    weight: Array | None,
+    span: slice,
+) -> _SpanSums:
+    """Count the cases of one span, block by block."""
+    bits_type = FLOAT_LAYOUTS[score.dtype].bits
+    zero = score.dtype.type(0)
+    cells = kinds * table.key.size
+    sums = np.zeros((1, cells), np.int64) if weight is None else np.zeros((2, cells))
+    missed = [np.zeros(0, dtype=np.int64)]
+    missed_kind = [kind_of(slice(0, 0))]
+
+    for part in blocks(span.stop - span.start):
+        block = slice(span.start + part.start, span.start + part.stop)
+        # adding zero turns -0.0 into 0.0
+        row, is_there = table.find((score[block] + zero).view(bits_type))
+        kind = kind_of(block)
+        cell = kinds * row + kind
+        all_there = bool(is_there.all())
+        if not all_there:
+            missed.append(np.flatnonzero(~is_there) + block.start)
+            missed_kind.append(kind[~is_there])
+            cell = cell[is_there]
+
+        if weight is None:
+            sums[0] += np.bincount(cell, minlength=cells)
+            continue
+        cell_weight = weight[block].astype(np.float64, copy=False)
+        if not all_there:
+            cell_weight = cell_weight[is_there]
+        sums[0] += np.bincount(cell, cell_weight, cells)
+        sums[1] += np.bincount(cell, cell_weight * cell_weight, cells)
+
+    return _SpanSums(sums, np.concatenate(missed), np.concatenate(missed_kind))
