@@ -287,6 +287,22 @@ def test_help_loads_no_analysis():
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
 
+def test_evaluate_of_a_file_loads_no_pandas():
+    code = (
+        "import sys, trueness.cli\n"
+        "try: trueness.cli.app(['evaluate', 'sample:west_nile'])\n"
+        "except SystemExit: pass\n"
+        "heavy = ('pandas', 'polars', 'scipy.stats', 'matplotlib')\n"
+        "print([m for m in heavy if m in sys.modules])"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True
+    )
+
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+
+
 def test_calibrate_judges_the_map_on_cases_it_has_not_seen(folder):
     line = f"calibrate {folder / 'data.csv'} --label y --score p --method isotonic"
     result = run(*words_of(line), "--json", "--seed", "3")

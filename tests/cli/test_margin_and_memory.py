@@ -8,6 +8,7 @@ import pytest
 import trueness
 from shell import answer, run
 from trueness.cli import evaluate
+from trueness.cli._source import _fits_in_memory, open_source
 
 
 @pytest.fixture
@@ -76,3 +77,20 @@ def test_too_little_memory_is_said_in_a_sentence(error, scored_file, monkeypatch
     assert result.exit_code == 2
     assert result.stderr.startswith("Error: This needs more memory than")
     assert "Out of Memory Error" not in result.stderr
+
+
+def test_a_small_text_file_is_read_once(scored_file):
+    source = open_source(str(scored_file))
+
+    scored_file.write_text("y,p,wide\n1,0.5,1.5\n")
+
+    assert source.rows.aggregate("count(*)").fetchall() == [(600,)]
+
+
+@pytest.mark.parametrize(("ending", "fits"), [(".csv", True), (".csv.gz", False)])
+def test_what_is_unpacked_counts_for_memory(ending, fits, tmp_path):
+    path = tmp_path / f"cases{ending}"
+    with path.open("wb") as file:
+        file.truncate(1 << 25)
+
+    assert _fits_in_memory(path) == fits

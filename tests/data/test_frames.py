@@ -13,6 +13,7 @@ import pytest
 
 import trueness
 from trueness import InputError
+from trueness.data.columns import arrow_numbers
 
 COLUMNS = {
     "y": ["yes", "no", None, "no", "yes", "yes"],
@@ -226,3 +227,25 @@ def test_a_mapping_of_columns_is_counted_like_a_frame():
         InputError, match="Name the columns of the labels and of the scores"
     ):
         trueness.tally(columns)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([0.1, 0.2, 0.3]),
+        pa.array([0.1, 0.2, 0.3], pa.float32()).slice(1),
+        pa.array([True, False, True, True]).slice(1),
+        pa.array([1, None, 3]),
+        pa.array([], pa.int64()),
+        pa.chunked_array([[1, 2], [], [3]], pa.int8()),
+        pa.chunked_array([[True], [False, True]]),
+    ],
+    ids=str,
+)
+def test_numbers_of_arrow_are_those_that_pandas_reads(values):
+    expected = np.asarray(values.to_pandas())
+
+    numbers = arrow_numbers(values)
+
+    np.testing.assert_array_equal(numbers, expected)
+    assert numbers.dtype == expected.dtype

@@ -39,6 +39,8 @@ from trueness.data.relation_tables import (
 SAMPLE = "sample:"
 MEMORY_LIMIT = "1GB"  # of the engine, for tables in memory
 _IN_MEMORY = 1 << 27  # bytes of a file that is read once, and not once a score
+_COMPRESSED = (".gz", ".zst", ".bz2")
+_LARGER_UNPACKED = 8  # times, at least where a compressed table is very regular
 _IN_ORDER = {"preserve_insertion_order": True}  # to write rows back
 _SHEETS = (".numbers",)  # which nothing here reads
 _TEXT = re.compile(r"\.(csv|tsv|txt)(\.gz|\.zst|\.bz2)?$")
@@ -115,7 +117,7 @@ class Source:
         wanted = [there(name, self.types) for name in dict.fromkeys(columns)]
         rows = self.rows.select(", ".join(map(quoted, wanted)))
         path = Path(self.name)
-        if not path.is_file() or path.stat().st_size > _IN_MEMORY:
+        if not path.is_file() or not _fits_in_memory(path):
             return rows
         with reading():
             return in_memory(rows.to_arrow_table())
@@ -159,9 +161,9 @@ def open_source(
 
     A table of a database is ``predictions.duckdb::table``. ``decimal`` is what stands
     before the decimals in CSV; None finds out, where there is no doubt. ``threads`` are
-    those that the engine may use for a file that stays open: a text that is not large
-    is then read once, since each question would find out anew how it is written.
-    Several files are read as one; the counts of declarations are added.
+    those that the engine may use for a file that stays open. One text file that is not
+    large is read here, once. Several files are read as one; the counts of declarations
+    are added.
     """
     if not isinstance(file, str):
         if len(file) > 1:
@@ -244,11 +246,19 @@ def _scan(file: str, ordered: bool, decimal: str | None, threads: int | None) ->
         **({"threads": threads} if threads else {}),
     }
     rows = scan(file, settings=settings, decimal=decimal)
-    if threads is None or not Source(file, rows).is_text:
+    if not Source(file, rows).is_text or not _fits_in_memory(path):
         return rows
+    # each question to a text file would find out anew how it is written
     with reading():
-        small = path.stat().st_size <= _IN_MEMORY
-        return in_memory(rows.to_arrow_table()) if small else rows
+        return in_memory(rows.to_arrow_table())
+
+
+def _fits_in_memory(path: Path) -> bool:
+    """Is a file small enough to be read once, and not once a question?"""
+    size = path.stat().st_size
+    if path.suffix.lower() in _COMPRESSED:
+        size *= _LARGER_UNPACKED
+    return size <= _IN_MEMORY
 
 
 def _not_empty(path: Path, name: str) -> None:

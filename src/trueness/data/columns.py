@@ -18,6 +18,7 @@ from trueness._core.arrays import Array, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import plain
+from trueness._core.imports import required
 from trueness._core.progress import stop_if_requested
 from trueness.counts.counting import (
     Labels,
@@ -114,10 +115,28 @@ def _from_series(values: Any, what: str) -> Array:
     # own units: Python decides
     exact = not (isinstance(series.dtype, nw.Decimal) or series.dtype.is_temporal())
     if exact and not gaps:
+        if series.implementation.is_pyarrow() and series.dtype.is_numeric():
+            return arrow_numbers(series.to_native())
         return np.asarray(series.to_numpy())
     if exact and series.dtype.is_numeric():
         return np.asarray(series.cast(nw.Float64).fill_null(np.nan).to_numpy())
     return _from_list(series.to_list(), what)
+
+
+def arrow_numbers(values: Any) -> Array:
+    """Return numbers or truth values of Arrow as an array, which may be read-only.
+
+    ``to_numpy`` of Arrow imports pandas wherever that is installed, which takes a
+    quarter of a second; by DLPack there is no need for it.
+    """
+    types = required("pyarrow", "files").types
+    if values.null_count or len(values) == 0:
+        return np.asarray(values.to_numpy(zero_copy_only=False))
+    if types.is_boolean(values.type):  # eight of them are one byte of Arrow
+        return arrow_numbers(values.cast("uint8")).astype(bool)
+    chunks = getattr(values, "chunks", [values])
+    arrays = [np.from_dlpack(chunk) for chunk in chunks]
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def several_columns(scores: Any) -> Any:

@@ -290,7 +290,7 @@ def _counted(
             example=10_000 if can_bin else None,
         )
     columns: dict[str, Any] = {role: found[_as_key(role)] for role in keys}
-    cases: Ints = found["cases"].to_numpy().astype(np.int64)
+    cases: Ints = column(found["cases"], "cases").astype(np.int64)
     each = np.ones_like(cases)  # how many cases each of the counted rows stands for
     if "count" in columns:
         each = _columns.whole_counts(column(columns["count"], "count"), "count")

@@ -22,6 +22,7 @@ from trueness._core.imports import lazy_import, required
 from trueness._core.progress import progress, visible
 from trueness.counts.sorting import merge_counts, weigh_scores
 from trueness.counts.values import Tally, tally_of_rows
+from trueness.data.columns import arrow_numbers
 from trueness.data.engines import by_role, reading
 
 if TYPE_CHECKING:
@@ -149,9 +150,7 @@ def _coded(labels: pa.Array | None, size: int, codes: dict[Any, int]) -> Array:
 
 def _weights(values: pa.Array, name: str) -> tuple[Floats, float, float]:
     """Give the weights of a batch, the least and the largest."""
-    weight = np.asarray(
-        values.cast("float64", safe=False).to_numpy(zero_copy_only=False)
-    )
+    weight = np.asarray(arrow_numbers(values.cast("float64", safe=False)))
     least, most = float(weight.min(initial=np.inf)), float(weight.max(initial=0.0))
     # of a weight that is not a number, the least is none
     _columns.weighed_rows(name, not values.null_count and least >= 0 and most < np.inf)
@@ -207,9 +206,9 @@ def _numbers(values: pa.Array, what: str) -> tuple[Array, Array | None]:
     """Give the scores of a batch and where they are missing or not finite, if any."""
     null = None
     if values.null_count:
-        null = values.is_null().to_numpy(zero_copy_only=False)
+        null = arrow_numbers(values.is_null())
         values = values.fill_null(0)
-    number = _columns.numeric_scores(values.to_numpy(zero_copy_only=False), what)
+    number = _columns.numeric_scores(arrow_numbers(values), what)
     fine = np.isfinite(number)
     if null is None and fine.all():
         return number, None
@@ -229,7 +228,7 @@ def _piles(labels: pa.Array | None, size: int) -> Iterator[tuple[Any, Array]]:
             yield low, ~is_high
         return
     coded = labels.dictionary_encode()
-    code = coded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+    code = arrow_numbers(coded.indices.cast("int64").fill_null(-1))
     if len(coded.dictionary) > _MOST_LABELS:
         some = coded.dictionary.to_pylist()[:_MOST_LABELS]
         _columns.label_pair(sorted(some), None, "label")
@@ -244,7 +243,7 @@ def _whole_pair(labels: pa.Array) -> tuple[Any, Any, Array] | None:
     whole = types.is_integer(labels.type) or types.is_boolean(labels.type)
     if labels.null_count or len(labels) == 0 or not whole:
         return None
-    values = labels.to_numpy(zero_copy_only=False)
+    values = arrow_numbers(labels)
     low, high = plain(values.min()), plain(values.max())
     return (low, high, values == high) if high - low <= 1 else None
 

@@ -94,7 +94,7 @@ def how_good_are_tests(
 ) -> Finding:
     """Measure each test on its cases, and in every group."""
     level = s.request.level
-    tallies = subjects.tallies_of(s.data)
+    tallies = s.tallies_by_key
     both_classes(next(iter(tallies.values())), "evaluate")
     measures = {
         name: test_measures(tally, level, method) for name, tally in tallies.items()

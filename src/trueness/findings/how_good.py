@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial, reduce
 from operator import add
@@ -130,7 +130,7 @@ def how_good(
     """Measure each classifier; ``together`` is the AUC of all classes, if known."""
     if are_tests(s.data) and not s.request.classes:
         return how_good_are_tests(s, method=method, cases_note=cases_note(s.cases))
-    a, every = s.request, subjects.tallies_of(s.data)
+    a, every = s.request, s.tallies_by_key
     tests = {n: t for n, t in every.items() if holds_tests(t) and not a.classes}
     tallies = {n: t for n, t in every.items() if n not in tests}
     first = next(iter(tallies.values()))
@@ -142,10 +142,7 @@ def how_good(
     if not a.classes:  # the best one first
         worth = {n: x["auc"].value if x["auc"] else -1.0 for n, x in found.items()}
         found = {n: found[n] for n in sorted(found, key=lambda n: -worth[n])}
-    alone, by_group = subjects.subject(s.data, Request(level=a.level)), {}
-    for n in found if s.groups else ():
-        parts = subjects.named_groups(s, n, each_column=True).items()
-        by_group[n] = {g: measures(alone, f"{n} in {g}", t) for g, t in parts}
+    by_group = _measures_by_group(s, found) if s.groups else {}
     used = {}
     if a.at is not None:
         used = {n: at_threshold(tallies[n], a.at, level=a.level) for n in found}
@@ -173,6 +170,21 @@ def how_good(
         tables=(*_tables(s, found, by_group, used), *test_tables),
         figures=_forests({shown(n): row for n, row in found.items()}),
     )
+
+
+def _measures_by_group(
+    s: subjects.Subject, names: Iterable[str]
+) -> dict[str, dict[str, Measured]]:
+    """Return the numbers of each score in each group."""
+    alone = subjects.subject(s.data, Request(level=s.request.level))
+    by_group = {}
+    for name in names:
+        tallies = subjects.named_groups(s, name, each_column=True)
+        by_group[name] = {
+            group: measures(alone, f"{name} in {group}", tally)
+            for group, tally in tallies.items()
+        }
+    return by_group
 
 
 def _notes(
@@ -247,8 +259,7 @@ def _measures_shown(s: subjects.Subject, found: Mapping[str, Measured]) -> list[
 
 def _are_readings(s: subjects.Subject, found: Mapping[str, Measured]) -> bool:
     """Are all scores ordinal readings: a few whole numbers, such as 1 to 5?"""
-    tallies = subjects.tallies_of(s.data)
-    return all(holds_readings(tallies[name]) for name in found)
+    return all(holds_readings(s.tallies_by_key[name]) for name in found)
 
 
 def measures(s: subjects.Subject, name: str, t: Tally) -> Measured:

@@ -156,7 +156,7 @@ def page_about_tests(
         findings.append(which_test_is_better(s, cases_note=counted))
     first = next(iter(good.numbers["tests"].values()))
     how = [n for f in findings for n in f.answer if n.code not in COUNTED]
-    tally = next(iter(subjects.tallies_of(s.data).values()))
+    tally = next(iter(s.tallies_by_key.values()))
     answers = (
         ("How good is it?", tuple(how)),
         (MIND, (*few_cases(tally), *good.notes)),

@@ -114,6 +114,11 @@ class Subject:
         return tuple(m.name for m in self.models)
 
     @property
+    def tallies_by_key(self) -> Mapping[str, Tally]:
+        """The counts of each classifier, by the name that it has in the data."""
+        return self.memory.tallies.once(None, lambda: tallies_of(self.data))
+
+    @property
     def tallies(self) -> dict[str, Tally]:
         """The counts of each classifier, by the name that is shown."""
         return {m.name: m.tally for m in self.models}
@@ -255,7 +260,7 @@ def tallies_of(data: Counts) -> Mapping[str, Tally]:
 def _models(s: Subject) -> list[Model]:
     """Put the classifiers in order: by the objective if one was stated, else by AUC."""
     request = s.request
-    tallies = s.memory.tallies.once(None, lambda: tallies_of(s.data))
+    tallies = s.tallies_by_key
     models = []
     shown_names = told_apart([*tallies], NAME)
     for name, (key, tally) in zip(shown_names, tallies.items(), strict=True):

@@ -136,17 +136,21 @@ def newcombe_interval(
 
     The class sizes are divided by the design effect.
     """
-    positives = sizes.positives / effect
-    negatives = sizes.negatives / effect
+    area = float(area)
+    positives = float(sizes.positives / effect)
+    negatives = float(sizes.negatives / effect)
+    squared_quantile = float(quantile) ** 2
 
     def is_outside(candidate: float) -> bool:
-        variance = newcombe_variance(candidate, positives, negatives)
-        return bool((candidate - area) ** 2 > quantile**2 * variance)
+        variance: float = newcombe_variance(candidate, positives, negatives)
+        return (candidate - area) ** 2 > squared_quantile * variance
 
     def boundary(outer: float) -> float:
         inner = area
         for _ in range(_BISECTIONS):
             middle = (outer + inner) / 2
+            if middle in (inner, outer):  # no float lies between them
+                break
             if is_outside(middle):
                 outer = middle
             else:
