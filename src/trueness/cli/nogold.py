@@ -21,7 +21,8 @@ from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.cli.judge import guess_votes
 from trueness.findings.records import table
 from trueness.findings.without_labels import how_good_tests
-from trueness.nogold.combinations import all_combinations, best_combination
+from trueness.nogold.combination_tables import all_combinations
+from trueness.nogold.combinations import best_combination
 from trueness.nogold.fitting import latent_class
 from trueness.nogold.formulas import formula
 from trueness.nogold.posterior import LatentPosterior

@@ -13,10 +13,10 @@ gives every pattern a probability; one sampler (``sampling``, on ``particles``,
 whether votes determine it. Where there are labels no such model is needed:
 ``verdicts`` reads them, and ``verdict_regression`` learns the truth given the votes. A
 combination is a set of the 2^K patterns: ``search`` finds the best one by one of the
-``criteria``, ``formulas`` says it in words. The maths is on the pages
-``docs/maths/nogold.md`` and ``docs/maths/judges.md``.
+``criteria``, ``formulas`` says it in words, and ``combination_tables`` lists all of
+them. The maths is on the pages ``docs/maths/nogold.md`` and ``docs/maths/judges.md``.
 """
 
-from trueness.nogold.combinations import all_combinations, combination_front
+from trueness.nogold.combination_tables import all_combinations, combination_front
 
 __all__ = ["all_combinations", "combination_front"]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, final
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core.arrays import Array, Floats, blocks
+from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import places
@@ -19,25 +18,26 @@ from trueness.calibration.field_rules import check_names
 from trueness.calibration.maps import Map, freeze, register
 from trueness.metrics.algebra import Metric
 from trueness.metrics.definitions import cost
-from trueness.nogold.criteria import CRITERIA, Draws, net, read_criterion
+from trueness.nogold.criteria import CRITERIA, Criterion, Draws, net, read_criterion
 from trueness.nogold.formulas import formula, votes
 from trueness.nogold.monotone import best_monotone, is_monotone
+from trueness.nogold.pattern_draws import (
+    MAX_ENTRIES,
+    PatternDraws,
+    read_pattern_draws,
+)
 from trueness.nogold.posterior import (
     LatentPosterior,
     check_posterior,
     summary_of_draws,
     vote_rows,
-    which_population,
 )
-from trueness.nogold.search import all_sets, best_on_average, winners
+from trueness.nogold.search import best_on_average, winners
 
-ENUMERATED = 4  # classifiers up to which all combinations are written down
-DRAWS = 1000  # in which the best combination is looked for, beyond three classifiers
-ENTRIES = 2**22  # patterns times draws that are held at a time
-EQUAL = 1e-12  # values that differ by less
-RULES = ("expected", "most often")
-# combinations up to which a table words all, and draws of a table of more
-WORDED, TABLE_DRAWS = 2**8, 500
+MAX_ALL_DRAWS = 3  # classifiers up to which the winner of every draw is looked for
+MAX_DRAWS = 1000  # of more classifiers
+ROUNDING = 1e-12  # values that differ by less are equal
+METHODS = ("expected", "most often")
 
 
 @register("combination")
@@ -56,18 +56,20 @@ class LogicMap(Map):
             raise InputError("cells must hold a vote, 0 or 1, for each classifier.")
 
     def __call__(self, rows: ArrayLike) -> Floats:
-        """Give 1 or 0 for each row of votes."""
-        value = vote_rows(rows, self.names)
-        gone = np.asarray(np.isnan(value).any(axis=1))
-        if gone.any():
+        """Return 1 or 0 for each row of votes."""
+        checked_rows = vote_rows(rows, self.names)
+        incomplete = np.asarray(np.isnan(checked_rows).any(axis=1))
+        if incomplete.any():
             raise InputError(
-                f"A logical combination needs every vote; missing at {places(gone)} "
+                f"A logical combination needs every vote; missing at "
+                f"{places(incomplete)} "
                 "rows. The probability of each case allows missing votes.",
                 example=PythonCode("panel.observed(), or post.probability"),
             )
+        # votes are the digits of a number, by which patterns are compared
         power = 2.0 ** np.arange(len(self.names))
-        patterns = self.cells.reshape(-1, len(self.names))
-        return np.isin(value @ power, patterns @ power).astype(np.float64)
+        flagged = self.cells.reshape(-1, len(self.names))
+        return np.isin(checked_rows @ power, flagged @ power).astype(np.float64)
 
 
 @final
@@ -82,13 +84,13 @@ class Combination(Record):
     criterion, score : str, Estimate
         What was optimised, and its posterior.
     probability_best : float
-        Share of draws in which no other combination is better (the paper's
+        Proportion of draws in which no other combination is better (the paper's
         probability; by product and minimum of more than four, none that was found).
     rule : str
         "expected" (best on average) or "most often" (best in most draws).
     most_often, most_often_probability, winners : str, float, int
-        The combination that is best in most draws, in which share of them, and how many
-        combinations are best in some draw.
+        The combination that is best in most draws, in which proportion of them, and how
+        many combinations are best in some draw.
     gap : float
         How much better, at most, another combination could be on average; 0 is exact
         (to rounding, 1e-13).
@@ -120,17 +122,26 @@ class Combination(Record):
 
     def __repr__(self) -> str:
         """Say what it is, how good, and how sure that is."""
-        sure = "exact" if self.exact else f"up to {self.gap:.2g} could be missing"
-        sure = f"best on average, {sure}" if self.rule == "expected" else "most often"
-        often = shown(self.most_often, 120)
-        return (
-            f"Combination: {shown(self.formula, 300)}\n"
-            f"  flags {len(self.patterns):,} of {2 ** len(self.names):,} vote patterns"
-            f"\n  sensitivity: {self.sensitivity}\n  specificity: {self.specificity}\n"
-            f"  {self.criterion}: {self.score} ({sure})\n"
+        if self.rule != "expected":
+            certainty = "most often"
+        elif self.exact:
+            certainty = "best on average, exact"
+        else:
+            certainty = f"best on average, up to {self.gap:.2g} could be missing"
+
+        all_patterns = 2 ** len(self.names)
+        most_often = shown(self.most_often, 120)
+        lines = [
+            f"Combination: {shown(self.formula, 300)}",
+            f"  flags {len(self.patterns):,} of {all_patterns:,} vote patterns",
+            f"  sensitivity: {self.sensitivity}",
+            f"  specificity: {self.specificity}",
+            f"  {self.criterion}: {self.score} ({certainty})",
             f"  best in {brief(self.probability_best)} of the draws; most often best: "
-            f"{often} ({brief(self.most_often_probability)}, {self.winners:,} winners)"
-        )
+            f"{most_often} ({brief(self.most_often_probability)}, "
+            f"{self.winners:,} winners)",
+        ]
+        return "\n".join(lines)
 
     @property
     def number(self) -> int:
@@ -139,12 +150,12 @@ class Combination(Record):
 
     @property
     def bits(self) -> str:
-        """Give the paper's code as it is written: bit 0 on the right."""
+        """Return the paper's code as it is written: bit 0 on the right."""
         return format(self.code, f"0{2 ** len(self.names)}b")
 
     @property
     def map(self) -> LogicMap:
-        """Give the combination as a function of votes, for ``panel.combine``."""
+        """Return the combination as a function of votes, for ``panel.combine``."""
         return LogicMap(self.names, np.array(self.patterns, dtype=np.float64))
 
 
@@ -170,51 +181,6 @@ class CostRule(Record):
     combination: Combination
 
 
-def patterns_of(post: LatentPosterior, at: Any, s: int, prevalence: Any) -> Draws:
-    """Give pattern probabilities and the prevalence of population s in some draws."""
-    flat = {name: part[at] for name, part in post.flat.items()}
-    phi = flat["prevalence"][:, s]
-    if prevalence is not None:
-        phi = np.full_like(phi, _options.fraction(prevalence, "prevalence"))
-    if post.model.shared:
-        rows = votes(len(post.names)).astype(np.float64)
-        a, b = post.model.class_probabilities(flat, rows)
-    else:
-        a, b = (_products(r) for r in (flat["sensitivity"], 1 - flat["specificity"]))
-    return Draws(a, b, phi)
-
-
-def _products(rate: Floats) -> Floats:
-    """Multiply the probabilities of all patterns of one half and of the other."""
-    if rate.shape[1] == 1:
-        return np.hstack([rate, 1 - rate])
-    low, high = (_products(half) for half in np.array_split(rate, 2, axis=1))
-    return (high[:, :, None] * low[:, None, :]).reshape(len(rate), -1)
-
-
-def draws_of(
-    post: LatentPosterior, most: int, s: int = 0, prevalence: Any = None
-) -> Draws:
-    """Take at most this many draws, evenly spaced."""
-    n = len(post.flat["sensitivity"])
-    at = np.linspace(0, n - 1, min(n, max(1, most))).astype(int)
-    return patterns_of(post, at, s, prevalence)
-
-
-def every_draw(
-    post: LatentPosterior, s: int = 0, prevalence: Any = None
-) -> Iterator[Draws]:
-    """Walk through all draws, some at a time."""
-    step = max(1, ENTRIES >> len(post.names) + 2)
-    for at in blocks(len(post.flat["sensitivity"]), step):
-        yield patterns_of(post, at, s, prevalence)
-
-
-def rates_of(post: LatentPosterior, chosen: Array) -> Floats:
-    """Give sensitivity and specificity of a set of patterns in every draw."""
-    return np.hstack([d.rates(chosen) for d in every_draw(post)])
-
-
 def best_combination(
     post: LatentPosterior,
     *,
@@ -224,7 +190,10 @@ def best_combination(
     prevalence: float | None = None,
     monotone: bool = True,
 ) -> Combination:
-    r"""Which logical combination of the classifiers is best?
+    r"""Best logical combination of classifiers, by a criterion.
+
+    Which patterns of votes should be flagged, so that the whole is best as one
+    classifier?
 
     Parameters
     ----------
@@ -264,45 +233,112 @@ def best_combination(
     >>> trueness.best_combination(post, criterion="sum").formula
     'at least 2 of A, B, C'
     """
-    c = read_criterion(criterion)
-    _options.choice(method, RULES, "method")
+    objective = read_criterion(criterion)
+    _options.choice(method, METHODS, "method")
     check_posterior(post, "best_combination")
     # the paper's criteria do not look at the prevalence
-    free, k = c.name in CRITERIA, len(post.names)
-    s = which_population(population, post.populations, prevalence, single=free)
-    d = draws_of(post, DRAWS if k >= ENUMERATED else ENTRIES, s, prevalence)
-    won = winners(c, d)
-    worth = c.evaluate(d, won) - EQUAL
-    often = Counter(w.tobytes() for w in won)
-    chosen = favourite = np.frombuffer(often.most_common(1)[0][0], dtype=bool)
+    pattern_draws = read_pattern_draws(
+        post, population, prevalence, any_population=objective.name in CRITERIA
+    )
+    few_classifiers = len(post.names) <= MAX_ALL_DRAWS
+    at_most = MAX_ENTRIES if few_classifiers else MAX_DRAWS
+    contest = _find_winners(objective, pattern_draws.evenly_spaced(at_most))
+
+    chosen = contest.most_often
     gap = 0.0
-    if method == "expected" and c.shape == "linear":  # gains add up over all draws
-        every = every_draw(post, s, prevalence)
-        sums = np.sum([c.gain_and_loss(x.rates(chosen), x) for x in every], axis=0)
-        chosen = net(*sums) > 0
-    elif method == "expected":
-        chosen, gap = best_on_average(c, draws_of(post, ENTRIES >> k, s, prevalence))
+    if method == "expected":
+        chosen, gap = _best_expected(objective, pattern_draws, start=chosen)
     if monotone and not is_monotone(chosen):
-        draws = draws_of(post, ENTRIES >> k, s, prevalence)
-        chosen, gap = best_monotone(c, draws, chosen)
-    parts = [(*x.rates(chosen), x.prevalence) for x in every_draw(post, s, prevalence)]
-    sens, spec, phi = np.hstack(parts)
-    patterns = np.flatnonzero(chosen)
+        draws = pattern_draws.as_many_as_fit()
+        chosen, gap = best_monotone(objective, draws, chosen)
+    return _describe(
+        chosen, pattern_draws, contest, objective=objective, method=method, gap=gap
+    )
+
+
+class _Contest(NamedTuple):
+    """Which combination is best in each of some draws?"""
+
+    objective: Criterion
+    draws: Draws
+    best_value: Floats  # (draws,), that of the best combination of a draw
+    most_often: Array  # the combination that is best in most draws
+    number: int  # of combinations that are best in some draw
+
+    def proportion_best(self, chosen: Array) -> float:
+        """Return the proportion of draws in which no other combination is better."""
+        value = self.objective.evaluate(self.draws, chosen)
+        return float(np.mean(value >= self.best_value - ROUNDING))
+
+
+def _find_winners(objective: Criterion, draws: Draws) -> _Contest:
+    """Find the best combination of each draw, and the one that wins most often."""
+    best_sets = winners(objective, draws)
+    wins = Counter(best_set.tobytes() for best_set in best_sets)
+    most_frequent, _ = wins.most_common(1)[0]
+    return _Contest(
+        objective=objective,
+        draws=draws,
+        best_value=objective.evaluate(draws, best_sets),
+        most_often=np.frombuffer(most_frequent, dtype=bool),
+        number=len(wins),
+    )
+
+
+def _best_expected(
+    objective: Criterion, pattern_draws: PatternDraws, start: Array
+) -> tuple[Array, float]:
+    """Return the best set on average, and how much better another could be."""
+    if objective.shape != "linear":
+        return best_on_average(objective, pattern_draws.as_many_as_fit())
+
+    # slopes are the same everywhere, so that gains add up over all draws
+    gain, loss = np.sum(
+        [
+            objective.gain_and_loss(draws.rates(start), draws)
+            for draws in pattern_draws.in_blocks()
+        ],
+        axis=0,
+    )
+    return net(gain, loss) > 0, 0.0
+
+
+def _describe(
+    chosen: Array,
+    pattern_draws: PatternDraws,
+    contest: _Contest,
+    *,
+    objective: Criterion,
+    method: str,
+    gap: float,
+) -> Combination:
+    """Write a combination down, with its rates in all draws."""
+    post = pattern_draws.post
+    sens, spec, prevalence = np.hstack(
+        [
+            np.stack([*draws.rates(chosen), draws.prevalence])
+            for draws in pattern_draws.in_blocks()
+        ]
+    )
+    score = objective.sign * objective.value(sens, spec, prevalence)
+    patterns = np.flatnonzero(chosen).tolist()
+    most_often = np.flatnonzero(contest.most_often).tolist()
+    flagged_votes = votes(len(post.names))[patterns].tolist()
     return Combination(
-        formula(patterns.tolist(), post.names),
-        summary_of_draws(sens, post.level),
-        summary_of_draws(spec, post.level),
-        c.name,
-        summary_of_draws(c.sign * c.value(sens, spec, phi), post.level),
-        float(np.mean(c.evaluate(d, chosen) >= worth)),
-        method,
-        formula(np.flatnonzero(favourite).tolist(), post.names),
-        float(np.mean(c.evaluate(d, favourite) >= worth)),
-        len(often),
-        gap,
-        sum(1 << int(j) for j in patterns),
-        tuple(map(tuple, votes(k)[patterns].tolist())),
-        post.names,
+        formula=formula(patterns, post.names),
+        sensitivity=summary_of_draws(sens, post.level),
+        specificity=summary_of_draws(spec, post.level),
+        criterion=objective.name,
+        score=summary_of_draws(score, post.level),
+        probability_best=contest.proportion_best(chosen),
+        rule=method,
+        most_often=formula(most_often, post.names),
+        most_often_probability=contest.proportion_best(contest.most_often),
+        winners=contest.number,
+        gap=gap,
+        code=sum(1 << pattern for pattern in patterns),
+        patterns=tuple(tuple(row) for row in flagged_votes),
+        names=post.names,
     )
 
 
@@ -314,12 +350,12 @@ def cost_rule(
     population: str | None = None,
     prevalence: float | None = None,
 ) -> CostRule:
-    r"""Which vote patterns should be flagged, when errors have costs?
+    r"""Rule of least expected cost: the vote patterns to flag when errors have costs.
 
-    Flag where the post-test probability exceeds fp / (fp + fn): the rule of least
-    expected cost. The probability is that of the expected numbers of positives and
-    negatives with the pattern; ``post.probability``, its mean over the posterior, can
-    differ a little when there are few data.
+    Flag where the post-test probability exceeds fp / (fp + fn). The probability is that
+    of the expected numbers of positives and negatives with the pattern;
+    ``post.probability``, its mean over the posterior, can differ a little when there
+    are few data.
 
     Parameters
     ----------
@@ -337,171 +373,36 @@ def cost_rule(
         prevalence=prevalence,
         monotone=False,
     )
-    s = which_population(population, post.populations, prevalence)
-    phi = np.concatenate([d.prevalence for d in every_draw(post, s, prevalence)])
-    sens, spec = post.flat["sensitivity"].T, post.flat["specificity"].T
-    none, every = np.zeros(len(phi)), np.ones(len(phi))
-    rates = dict(zip(post.names, zip(sens, spec, strict=True), strict=True))
-    rates |= {"flag none": (none, every), "flag all": (every, none)}
-    value = read_criterion(price).value
-    costs = {n: summary_of_draws(-value(*r, phi), post.level) for n, r in rates.items()}
-    return CostRule(best.formula, fp / (fp + fn), best.score, costs, best)
-
-
-@final
-@dataclass(frozen=True, repr=False)
-class CombinationTable(Record):
-    """All combinations of up to four classifiers (the paper's Tables 2 to 4).
-
-    Every field but ``names`` has one entry a combination, in the order of the paper's
-    numbers (code + 1); ``formula`` is "" where there are too many (see ``sorted``).
-    Sensitivity and specificity have posterior mean, median and standard deviation,
-    ``product`` to ``min`` are posterior means of the paper's four criteria, and
-    ``best_product`` to ``best_min`` the shares of draws in which it is best.
-    """
-
-    number: Array
-    formula: Array
-    sensitivity: Floats
-    sensitivity_median: Floats
-    sensitivity_sd: Floats
-    specificity: Floats
-    specificity_median: Floats
-    specificity_sd: Floats
-    product: Floats
-    squares: Floats
-    sum: Floats
-    min: Floats
-    best_product: Floats
-    best_squares: Floats
-    best_sum: Floats
-    best_min: Floats
-    names: tuple[str, ...]
-
-    def sorted(self, by: str = "product", most: int | None = None) -> CombinationTable:
-        """Sort by a column of numbers, highest first, and keep the first ``most``."""
-        columns = [k for k, v in vars(self).items() if isinstance(v, np.ndarray)]
-        _options.choice(by, [c for c in columns if c != "formula"], "by")
-        if most is not None:
-            most = _options.whole_number(most, "most", at_least=1)
-        at = np.argsort(-getattr(self, by), kind="stable")[:most]
-        kept = {c: getattr(self, c)[at] for c in columns}
-        if len(at) <= WORDED:
-            kept["formula"] = _formulas(kept["number"], self.names)
-        return CombinationTable(**kept, names=self.names)
-
-    def __repr__(self) -> str:
-        """Show the ten best by the product."""
-        top = self if len(self.number) <= 10 else self.sorted(most=10)
-        rows = zip(
-            top.number, top.formula, top.sensitivity, top.specificity, strict=True
-        )
-        lines = [f"  {n:>5} {f:<32} {s:.3f} {p:.3f}" for n, f, s, p in rows]
-        head = f"{len(self.number):,} combinations: number, formula, sens., spec."
-        return "\n".join([head, *lines])
-
-
-def _formulas(number: Array, names: tuple[str, ...]) -> Array:
-    if len(number) > WORDED:
-        return np.full(len(number), "")
-    patterns = np.arange(2 ** len(names))
-    return np.array(
-        [formula(patterns[n - 1 >> patterns & 1 == 1], names) for n in number]
+    return CostRule(
+        formula=best.formula,
+        threshold=fp / (fp + fn),
+        cost=best.score,
+        alternatives=_costs_of_alternatives(
+            price, read_pattern_draws(post, population, prevalence)
+        ),
+        combination=best,
     )
 
 
-def all_combinations(post: LatentPosterior) -> CombinationTable:
-    """How good is every logical combination of up to four classifiers?
+def _costs_of_alternatives(
+    price: Metric, pattern_draws: PatternDraws
+) -> dict[str, Estimate]:
+    """Return the cost of each classifier, of flagging none and of flagging all."""
+    post = pattern_draws.post
+    prevalence = np.concatenate(
+        [draws.prevalence for draws in pattern_draws.in_blocks()]
+    )
+    sens_and_spec = {
+        name: (post.flat["sensitivity"][:, k], post.flat["specificity"][:, k])
+        for k, name in enumerate(post.names)
+    }
+    never = np.zeros(len(prevalence))
+    always = np.ones(len(prevalence))
+    sens_and_spec["flag none"] = (never, always)
+    sens_and_spec["flag all"] = (always, never)
 
-    ``sorted("min")`` sorts the table. With four classifiers 500 draws are used, with
-    fewer all of them (Keith, Davey, Boyd 2012, Tables 2 to 4).
-
-    Parameters
-    ----------
-    post
-        From :func:`trueness.latent_class`.
-    """
-    check_posterior(post, "all_combinations", ENUMERATED)
-    patterns = np.arange(2 ** len(post.names))
-    d = draws_of(post, TABLE_DRAWS if patterns.size > 8 else ENTRIES)
-    parts = [
-        _worth(sens, spec) for _, sens, spec in all_sets(d, patterns, patterns < 0)
-    ]
-    columns: Any = {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
-    number = np.arange(1, 2**patterns.size + 1)
-    for name in CRITERIA:
-        won = winners(read_criterion(name), d) @ (1 << patterns)
-        columns[f"best_{name}"] = np.bincount(won, minlength=number.size) / len(won)
-    worded = _formulas(number, post.names)
-    return CombinationTable(number=number, formula=worded, names=post.names, **columns)
-
-
-def _worth(sens: Floats, spec: Floats) -> dict[str, Floats]:
-    """Summarise the rates of combinations, (draws, combinations), over the draws."""
-    out = {}
-    for word, rate in (("sensitivity", sens), ("specificity", spec)):
-        out[word] = rate.mean(axis=0)
-        out[f"{word}_median"] = np.median(rate, axis=0)
-        out[f"{word}_sd"] = rate.std(axis=0, ddof=1)
-    return out | {k: f(sens, spec, sens).mean(axis=0) for k, f in CRITERIA.items()}
-
-
-@final
-@dataclass(frozen=True, repr=False)
-class CombinationFront(Record):
-    """All combinations that no other beats in sensitivity and specificity.
-
-    Attributes
-    ----------
-    sensitivity, specificity : array
-        At the posterior means of the patterns, with rising sensitivity.
-    """
-
-    sensitivity: Floats
-    specificity: Floats
-    _members: Array  # eight patterns a byte, as numpy.packbits packs them
-    _names: tuple[str, ...]
-
-    def patterns(self, i: int) -> Array:
-        """Which patterns does combination i flag?"""
-        flags = np.unpackbits(self._members[i], count=2 ** len(self._names))
-        return np.flatnonzero(flags)
-
-    def formula(self, i: int) -> str:
-        """Write combination i in words."""
-        return formula(self.patterns(i).tolist(), self._names)
-
-
-def combination_front(post: LatentPosterior) -> CombinationFront:
-    """Which combinations does no other beat in both sensitivity and specificity?
-
-    The front is exact, for up to 10 classifiers (Nemhauser, Ullmann 1969,
-    doi:10.1287/mnsc.15.9.494).
-
-    Parameters
-    ----------
-    post
-        From :func:`trueness.latent_class`.
-    """
-    check_posterior(post, "combination_front", 10)
-    sums = [
-        (d.in_positives.sum(axis=0), d.in_negatives.sum(axis=0))
-        for d in every_draw(post)
-    ]
-    a, b = np.sum(sums, axis=0) / len(post.flat["sensitivity"])
-    sens, spec = np.zeros(1), np.ones(1)
-    members = np.zeros((1, -(-a.size // 8)), dtype=np.uint8)
-    # patterns that are clearly in or out come last: fewer sums in between
-    for j in np.argsort(np.maximum(a, b)):
-        n = sens.size
-        sens = np.concatenate([sens, sens + a[j]])
-        spec = np.concatenate([spec, spec - b[j]])
-        keep = np.lexsort((-spec, -sens))
-        top = np.maximum.accumulate(spec[keep])
-        keep = keep[np.concatenate([[True], spec[keep][1:] > top[:-1]])][::-1]
-        sens, spec, members = sens[keep], spec[keep], members[keep % n]
-        members[keep >= n, j // 8] |= np.uint8(128 >> (j % 8))
-    # repeated sums end a rounding error outside [0, 1]: -3e-15 is a specificity of 0
-    sensitivity = np.clip(sens, 0.0, 1.0)
-    specificity = np.clip(spec, 0.0, 1.0)
-    return CombinationFront(sensitivity, specificity, members, post.names)
+    gain = read_criterion(price).value
+    costs = {}
+    for name, (sens, spec) in sens_and_spec.items():
+        costs[name] = summary_of_draws(-gain(sens, spec, prevalence), post.level)
+    return costs

@@ -9,28 +9,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
 from trueness._core.arrays import Array
 from trueness._core.progress import stop_if_requested
 
-MOST = 12  # classifiers up to which formulas are minimised; of more, patterns counted
-LONG = 2  # literals a classifier beyond which a weighted vote says it better
-# largest weight of a weighted vote, and subproblems of the program that finds it
-LARGEST, NODES = 1000, 500
-YES, NO, EITHER = 0, 1, 2
+MAX_MINIMISED = 12  # classifiers; of more, a formula is not searched for
+MAX_LITERALS_PER_CLASSIFIER = 2  # beyond, a weighted vote says it better
+MAX_VOTE_WEIGHT = 1000
+MAX_PROGRAM_NODES = 500  # subproblems of the integer program that finds the weights
+
+# what an implicant says of a classifier, and what a pattern has
+YES = 0
+NO = 1
+EITHER = 2
 Term = tuple[int, ...]  # one of these for each classifier
 
 
 def votes(k: int) -> Array:
-    """Give the votes of every pattern, (2^K, K), in the paper's order.
+    """Return the votes of every pattern, (2^K, K), in the paper's order.
 
     >>> votes(2).tolist()
     [[1, 1], [0, 1], [1, 0], [0, 0]]
     """
-    return np.asarray(1 - (np.arange(2**k)[:, None] >> np.arange(k) & 1))
+    pattern = np.arange(2**k)[:, None]
+    says_no = pattern >> np.arange(k) & 1
+    return np.asarray(1 - says_no)
 
 
 def formula(patterns: Sequence[int], names: Sequence[str]) -> str:
@@ -43,164 +48,261 @@ def formula(patterns: Sequence[int], names: Sequence[str]) -> str:
     """
     inside = np.zeros(2 ** len(names), dtype=bool)
     inside[np.asarray(patterns, dtype=int)] = True
-    if inside.all() or not inside.any():
-        return "always" if inside.all() else "never"
-    counted = _by_count(inside, names)
-    if counted:
-        return counted
-    if len(names) > MOST:
-        many = f"{inside.sum():,} of {inside.size:,} patterns"
-        return _points(inside, names) or many
-    yes, no = _cover(inside.tobytes()), _cover((~inside).tobytes())
-    length = [sum(len(t) - t.count(EITHER) for t in terms) for terms in (yes, no)]
-    points = _points(inside, names) if min(length) > LONG * len(names) else ""
-    if points:
-        return points
-    if length[1] < length[0]:  # De Morgan: not (a and b) is (not a) or (not b)
-        return _joined(no, names, NO, " or ", " and ")
-    return _joined(yes, names, YES, " and ", " or ")
+    if inside.all():
+        return "always"
+    if not inside.any():
+        return "never"
+
+    by_count = _say_by_count(inside, names)
+    if by_count:
+        return by_count
+    if len(names) > MAX_MINIMISED:
+        how_many = f"{inside.sum():,} of {inside.size:,} patterns"
+        return _say_as_weighted_vote(inside, names) or how_many
+    return _say_logically(inside, names)
 
 
-def _joined(
-    terms: Sequence[Term], names: Sequence[str], plain: int, inner: str, outer: str
+def _say_logically(inside: Array, names: Sequence[str]) -> str:
+    """Write the shortest logical formula, or a weighted vote where that is long."""
+    inside_terms = _cover(inside.tobytes())
+    outside_terms = _cover((~inside).tobytes())
+    inside_length = _number_of_literals(inside_terms)
+    outside_length = _number_of_literals(outside_terms)
+
+    longest = MAX_LITERALS_PER_CLASSIFIER * len(names)
+    if min(inside_length, outside_length) > longest:
+        weighted_vote = _say_as_weighted_vote(inside, names)
+        if weighted_vote:
+            return weighted_vote
+
+    if outside_length < inside_length:
+        # De Morgan: not (a and b) is (not a) or (not b)
+        return _join_terms(outside_terms, names, plain=NO, inner=" or ", outer=" and ")
+    return _join_terms(inside_terms, names, plain=YES, inner=" and ", outer=" or ")
+
+
+def _number_of_literals(terms: Sequence[Term]) -> int:
+    """Return how often a classifier is named in all implicants."""
+    return sum(len(term) - term.count(EITHER) for term in terms)
+
+
+def _join_terms(
+    terms: Sequence[Term], names: Sequence[str], *, plain: int, inner: str, outer: str
 ) -> str:
     """Join what each implicant says; votes other than ``plain`` are negated."""
     groups = []
     for term in terms:
-        said = [
-            name if v == plain else f"not {name}"
-            for name, v in zip(names, term, strict=True)
-            if v != EITHER
-        ]
-        alone = len(terms) == 1 or len(said) == 1
-        groups.append(inner.join(said) if alone else f"({inner.join(said)})")
+        literals = []
+        for name, vote in zip(names, term, strict=True):
+            if vote == plain:
+                literals.append(name)
+            elif vote != EITHER:
+                literals.append(f"not {name}")
+
+        group = inner.join(literals)
+        if len(terms) > 1 and len(literals) > 1:
+            group = f"({group})"
+        groups.append(group)
     return outer.join(groups)
 
 
-def _by_axis(inside: Array) -> Array:
-    """Give patterns one axis per classifier, the first one first: 0 yes, 1 no."""
-    return inside.reshape((2,) * int(np.log2(inside.size))).T
+def _one_axis_per_classifier(inside: Array) -> Array:
+    """Reshape a set of patterns to (2, ..., 2), the first classifier first."""
+    classifiers = int(np.log2(inside.size))
+    return inside.reshape((2,) * classifiers).T
 
 
-def _by_count(inside: Array, names: Sequence[str]) -> str:
-    """Recognise "at least t of these", where only the number of votes matters."""
-    table = _by_axis(inside)
-    matter = [
-        i
-        for i in range(len(names))
-        if (table.take(YES, axis=i) != table.take(NO, axis=i)).any()
-    ]
-    yes = votes(len(names))[:, matter].sum(axis=1)
-    within, without = set(yes[inside].tolist()), set(yes[~inside].tolist())
+def _say_by_count(inside: Array, names: Sequence[str]) -> str:
+    """Write "at least t of these", where only the number of votes matters; else ""."""
+    matter = _classifiers_that_matter(inside)
+    number_of_yes = votes(len(names))[:, matter].sum(axis=1)
+    within = set(number_of_yes[inside].tolist())
+    without = set(number_of_yes[~inside].tolist())
     if len(matter) < 2 or within & without:
         return ""
-    these = ", ".join(names[i] for i in matter)
-    if min(within) > max(without) and 1 < min(within) < len(matter):
-        return f"at least {min(within)} of {these}"
-    if max(within) < min(without) and 0 < max(within) < len(matter) - 1:
-        return f"at most {max(within)} of {these}"
-    if len(within) == 1 and within <= set(range(1, len(matter))):
-        return f"exactly {within.pop()} of {these}"
+
+    listed = ", ".join(names[i] for i in matter)
+    fewest = min(within)
+    most = max(within)
+    if fewest > max(without) and 1 < fewest < len(matter):
+        return f"at least {fewest} of {listed}"
+    if most < min(without) and 0 < most < len(matter) - 1:
+        return f"at most {most} of {listed}"
+    if fewest == most and 1 <= fewest < len(matter):
+        return f"exactly {fewest} of {listed}"
     return ""
 
 
-def _points(inside: Array, names: Sequence[str]) -> str:
-    """Write a weighted vote with small whole weights, if the set is one.
+def _classifiers_that_matter(inside: Array) -> list[int]:
+    """Return the classifiers whose vote alone can decide about a case."""
+    table = _one_axis_per_classifier(inside)
+    return [
+        axis
+        for axis in range(table.ndim)
+        if (table.take(YES, axis=axis) != table.take(NO, axis=axis)).any()
+    ]
 
-    One more vote must never turn yes into no; then the smallest patterns inside and the
-    largest outside decide, by an integer program: as few points as possible.
+
+def _say_as_weighted_vote(inside: Array, names: Sequence[str]) -> str:
+    """Write a weighted vote with small whole weights, if the set is one; else "".
+
+    One more vote must never turn yes into no.
+    """
+    if not _is_monotone(inside):
+        return ""
+    solution = _smallest_weights(inside)
+    if solution is None:
+        return ""
+
+    *weights, least = solution
+    number = len(names)
+    if ((votes(number) @ weights >= least) != inside).any():
+        return ""  # the solver stopped a rounding error beside the solution
+    points = [f"{n} {w}" for n, w in zip(names, weights, strict=True) if w]
+    return f"at least {least} points ({', '.join(points)})"
+
+
+def _is_monotone(inside: Array) -> bool:
+    """Does no further yes take a pattern out of the set?"""
+    table = _one_axis_per_classifier(inside)
+    for axis in range(table.ndim):
+        only_with_no = table.take(NO, axis=axis) & ~table.take(YES, axis=axis)
+        if only_with_no.any():
+            return False
+    return True
+
+
+def _smallest_weights(inside: Array) -> Array | None:
+    """Return whole weights of all classifiers, and the points that a yes takes.
+
+    An integer program makes their sum as small as possible; None where it has no
+    solution. The smallest patterns inside and the largest outside decide.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    table, k = _by_axis(inside), len(names)
-    lowest, highest = table.copy(), ~table
-    for i in range(k):
-        yes, no = (np.take(table, [v], axis=i) for v in (YES, NO))
-        if (no & ~yes).any():
-            return ""
-        # a pattern is lowest if each vote less is outside, highest if each more inside
-        lowest &= np.concatenate([~no, np.ones_like(no)], axis=i)
-        highest &= np.concatenate([np.ones_like(yes), yes], axis=i)
-    low, high = (1.0 - np.argwhere(part) for part in (lowest, highest))
-    # points less the least number: 0 or more inside, -1 or less outside
-    rows = np.vstack([low, high])
-    found = milp(
-        np.array([*[1.0] * k, 0.0]),
+    lowest_inside, highest_outside = _border_patterns(inside)
+    classifiers = lowest_inside.shape[1]
+    border = np.vstack([lowest_inside, highest_outside])
+    sizes = [len(lowest_inside), len(highest_outside)]
+
+    # points less the least number of a yes: 0 or more inside, -1 or less outside
+    less_least = np.hstack([border, np.full((len(border), 1), -1.0)])
+    solution = milp(
+        np.array([*[1.0] * classifiers, 0.0]),
         constraints=LinearConstraint(
-            np.hstack([rows, np.full((len(rows), 1), -1.0)]),
-            np.repeat([0.0, -np.inf], [len(low), len(high)]),
-            np.repeat([np.inf, -1.0], [len(low), len(high)]),
+            less_least,
+            np.repeat([0.0, -np.inf], sizes),
+            np.repeat([np.inf, -1.0], sizes),
         ),
-        bounds=Bounds(np.zeros(k + 1), [*[LARGEST] * k, k * LARGEST]),
-        integrality=np.ones(k + 1, dtype=int),
-        options={"node_limit": NODES},
+        bounds=Bounds(
+            np.zeros(classifiers + 1),
+            [*[MAX_VOTE_WEIGHT] * classifiers, classifiers * MAX_VOTE_WEIGHT],
+        ),
+        integrality=np.ones(classifiers + 1, dtype=int),
+        options={"node_limit": MAX_PROGRAM_NODES},
     )
-    if found.x is None:
-        return ""
-    *weights, least = np.rint(found.x).astype(int)
-    if ((votes(k) @ weights >= least) != inside).any():
-        return ""
-    each = ", ".join(f"{n} {w}" for n, w in zip(names, weights, strict=True) if w)
-    return f"at least {least} points ({each})"
+    if solution.x is None:
+        return None
+    return np.asarray(np.rint(solution.x).astype(int))
+
+
+def _border_patterns(inside: Array) -> tuple[Array, Array]:
+    """Return the votes of the smallest patterns inside and the largest outside.
+
+    A pattern is lowest if each vote less is outside, highest if each more is inside.
+    """
+    table = _one_axis_per_classifier(inside)
+    is_lowest = table.copy()
+    is_highest = ~table
+    for axis in range(table.ndim):
+        with_yes = np.take(table, [YES], axis=axis)
+        with_no = np.take(table, [NO], axis=axis)
+        no_limit = np.ones_like(with_no)
+        is_lowest &= np.concatenate([~with_no, no_limit], axis=axis)
+        is_highest &= np.concatenate([no_limit, with_yes], axis=axis)
+    # an index is 0 for a yes
+    return 1.0 - np.argwhere(is_lowest), 1.0 - np.argwhere(is_highest)
 
 
 @lru_cache(maxsize=4096)
 def _cover(packed: bytes) -> tuple[Term, ...]:
-    """Cover patterns by few large implicants: the essential ones, then the largest."""
-    patterns = _by_axis(np.frombuffer(packed, dtype=bool))
-    primes = implicant = _gather(patterns, np.logical_and)
-    for i in range(patterns.ndim):  # those that cannot be made larger
-        larger = np.take(implicant, [EITHER], axis=i)
-        primes = primes & ~np.concatenate([larger, larger, larger & False], axis=i)
+    """Cover patterns by few large implicants: the essential ones, then the largest.
+
+    ``packed`` are the bytes of a set of patterns, which a cache can hold.
+    """
+    patterns = _one_axis_per_classifier(np.frombuffer(packed, dtype=bool))
+    primes = _prime_implicants(patterns)
+
     # a pattern that one prime implicant alone covers makes that one essential
-    alone = patterns & (_spread(primes.astype(np.int32)) == 1)
-    chosen = primes & _gather(alone, np.logical_or)
-    left = patterns & (_spread(chosen.astype(np.int32)) == 0)
-    while left.any():
+    covered_once = patterns & (_covering_terms(primes) == 1)
+    chosen = primes & _gather(covered_once, np.logical_or)
+
+    uncovered = patterns & (_covering_terms(chosen) == 0)
+    while uncovered.any():
         stop_if_requested()
-        gain = np.where(primes, _gather(left.astype(np.int32), np.add), 0)
-        most = int(gain.max())
-        for term in np.argwhere(gain == most).tolist():
-            at = _places(term)
+        gain = np.where(primes, _gather(uncovered.astype(np.int32), np.add), 0)
+        largest_gain = int(gain.max())
+        for term in np.argwhere(gain == largest_gain).tolist():
+            place = _patterns_of(term)
             # one that was taken before may have covered some of its patterns
-            if np.count_nonzero(left[at]) == most:
+            if np.count_nonzero(uncovered[place]) == largest_gain:
                 chosen[tuple(term)] = True
-                left[at] = False
+                uncovered[place] = False
     return _without_superfluous(chosen)
 
 
+def _prime_implicants(patterns: Array) -> Array:
+    """Return which terms hold inside the set and cannot be made larger, (3, ...)."""
+    implicants = _gather(patterns, np.logical_and)
+    primes = implicants
+    for axis in range(patterns.ndim):
+        larger = np.take(implicants, [EITHER], axis=axis)
+        none = np.zeros_like(larger)
+        primes = primes & ~np.concatenate([larger, larger, none], axis=axis)
+    return primes
+
+
 def _gather(patterns: Array, join: np.ufunc) -> Array:
-    """Join, for every implicant, what its patterns hold: (2, ...) to (3, ...)."""
-    for i in range(patterns.ndim):
-        yes, no = (np.take(patterns, [v], axis=i) for v in (YES, NO))
-        patterns = np.concatenate([yes, no, join(yes, no)], axis=i)
+    """Join, for every term, what its patterns hold: (2, ...) to (3, ...)."""
+    for axis in range(patterns.ndim):
+        yes = np.take(patterns, [YES], axis=axis)
+        no = np.take(patterns, [NO], axis=axis)
+        patterns = np.concatenate([yes, no, join(yes, no)], axis=axis)
     return patterns
 
 
-def _spread(terms: Array) -> Array:
-    """Sum, for every pattern, what its implicants hold: (3, ...) to (2, ...)."""
-    for i in range(terms.ndim):
-        yes, no, either = (np.take(terms, [v], axis=i) for v in (YES, NO, EITHER))
-        terms = np.concatenate([yes + either, no + either], axis=i)
-    return terms
+def _covering_terms(terms: Array) -> Array:
+    """Count the terms of a set that hold for each pattern: (3, ...) to (2, ...)."""
+    number = terms.astype(np.int32)
+    for axis in range(terms.ndim):
+        yes = np.take(number, [YES], axis=axis)
+        no = np.take(number, [NO], axis=axis)
+        either = np.take(number, [EITHER], axis=axis)
+        number = np.concatenate([yes + either, no + either], axis=axis)
+    return number
 
 
-def _places(term: Sequence[int]) -> tuple[Any, ...]:
-    """Where are the patterns of an implicant?"""
-    return tuple(slice(None) if v == EITHER else v for v in term)
+def _patterns_of(term: Sequence[int]) -> tuple[int | slice, ...]:
+    """Return the index of a term's patterns in a table with an axis per classifier."""
+    return tuple(slice(None) if vote == EITHER else vote for vote in term)
 
 
 def _without_superfluous(chosen: Array) -> tuple[Term, ...]:
     """Drop implicants that the others cover, the longest first; the rest in order."""
-    covered, kept = _spread(chosen.astype(np.int32)), []
-    terms = [tuple(t) for t in np.argwhere(chosen).tolist()]
-    for term in sorted(terms, key=lambda t: (t.count(EITHER), t)):
-        at = _places(term)
-        if (covered[at] > 1).all():
-            covered[at] -= 1
+    covered = _covering_terms(chosen)
+    terms = [tuple(term) for term in np.argwhere(chosen).tolist()]
+    needed = []
+    for term in sorted(terms, key=lambda term: (term.count(EITHER), term)):
+        place = _patterns_of(term)
+        if (covered[place] > 1).all():
+            covered[place] -= 1
         else:
-            kept.append(term)
-    # the shortest first, then by the classifiers that matter, then by their votes
-    backwards = [t[::-1] for t in kept]
-    backwards.sort(key=lambda t: (-t.count(EITHER), [v != EITHER for v in t], t))
-    return tuple(t[::-1] for t in backwards)
+            needed.append(term)
+    return tuple(sorted(needed, key=_order_in_a_formula))
+
+
+def _order_in_a_formula(term: Term) -> tuple[int, list[bool], Term]:
+    """Order terms: the shortest first, then by who matters, then by their votes."""
+    backwards = term[::-1]
+    matters = [vote != EITHER for vote in backwards]
+    return -term.count(EITHER), matters, backwards

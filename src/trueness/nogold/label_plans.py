@@ -44,6 +44,7 @@ FEWEST_STUDIES = 25
 SMALL_TABLE = 64
 STUDY_DRAWS = 200
 STEPS_OF_LABELS = 20  # numbers of labels are compared in steps of five per cent
+TINY = 1e-300  # in place of a denominator of 0
 
 
 @final
@@ -69,73 +70,119 @@ class LabelPlan(Record):
 
 
 def plan_next(panel: Panel, width: float, labels: int) -> LabelPlan:
-    """Allocate labels after Neyman, and say what the interval would be."""
-    v = verdicts_of(panel)
-    left = np.asarray(panel.unknown, float)
-    if left.sum() < labels:
+    """Allocate labels after Neyman, and say what the interval would be.
+
+    ``width`` is that of the interval of the rate now.
+    """
+    verdicts = verdicts_of(panel)
+    unlabelled = np.asarray(panel.unknown, float)
+    if unlabelled.sum() < labels:
         raise NotEnoughCases(
-            f"There are {left.sum():,.0f} cases without a label; {labels:,} were asked "
-            f"for."
+            f"There are {unlabelled.sum():,.0f} cases without a label; {labels:,} were "
+            f"asked for."
         )
-    p = _given_votes(v)
-    doubt = left * np.sqrt(p * (1 - p) + 1 / (v.pos + v.neg + 4))
-    new = np.zeros(doubt.size)
+    probability = _probability_given_votes(verdicts)
+    labels_now = verdicts.pos + verdicts.neg
+    variance_of_label = probability * (1 - probability)
+    # what few labels leave open adds to the variance
+    claim = unlabelled * np.sqrt(variance_of_label + 1 / (labels_now + 4))
+    new_labels = _apportion(labels, claim, unlabelled)
+
+    error_now = standard_error(
+        probability, verdicts.regressors, verdicts.total, labels_now
+    )
+    error_then = standard_error(
+        probability, verdicts.regressors, verdicts.total, labels_now + new_labels
+    )
+    # patterns with most labels first
+    order = np.argsort(-new_labels[new_labels > 0], kind="stable")
+    chosen = np.flatnonzero(new_labels)[order]
+    return LabelPlan(
+        pattern=np.array(_pattern_names(panel, chosen)),
+        labels=new_labels[chosen].astype(int),
+        width_now=width,
+        width_then=width * error_then / error_now,
+    )
+
+
+def _apportion(labels: int, claim: Floats, at_most: Floats) -> Floats:
+    """Divide labels in proportion to claims, after Sainte-Lague.
+
+    The next label goes to the largest claim per label that a pattern has.
+    """
+    seats = np.zeros(claim.size)
     for _ in range(labels):
         stop_if_requested()
-        # Sainte-Lague: the next label goes to the largest claim per label given
-        claim = np.where(new < left, doubt / (new + 0.5), -1.0)
-        new[int(np.argmax(claim))] += 1
-    now, then = (
-        standard_error(p, v.regressors, v.total, v.pos + v.neg + more)
-        for more in (np.zeros(p.size), new)
-    )
-    at = np.flatnonzero(new)[np.argsort(-new[new > 0], kind="stable")]
-    names = [pattern_word(row) for row in panel.rows[at]]
-    if graded(panel.rows).any():  # "repr" tells a number from its neighbours
-        names = [
-            ", ".join(
-                f"{n}={'.' if np.isnan(g) else repr(float(g)).removesuffix('.0')}"
-                for n, g in zip(panel.names, row, strict=True)
-            )
-            for row in panel.rows[at]
-        ]
-    return LabelPlan(np.array(names), new[at].astype(int), width, width * then / now)
+        quotient = np.where(seats < at_most, claim / (seats + 0.5), -1.0)
+        seats[int(np.argmax(quotient))] += 1
+    return seats
+
+
+def _pattern_names(panel: Panel, rows: Array) -> list[str]:
+    """Write the verdicts of some rows, grades with the names of their judges."""
+    if not graded(panel.rows).any():
+        return [pattern_word(row) for row in panel.rows[rows]]
+    names = []
+    for row in panel.rows[rows]:
+        verdicts = zip(panel.names, row, strict=True)
+        names.append(", ".join(f"{judge}={_grade(grade)}" for judge, grade in verdicts))
+    return names
+
+
+def _grade(grade: float) -> str:
+    """Write a grade; "." where it is missing."""
+    if np.isnan(grade):
+        return "."
+    # "repr" tells a number from its neighbours
+    return repr(float(grade)).removesuffix(".0")
 
 
 def expected_widths(panel: Panel, labels: int, width: float, numbers: Floats) -> Floats:
     """Return the width of the interval with other numbers of labels at random.
 
-    The present ``width`` times the ratio of standard errors, with the labels spread
+    The present ``width`` times the ratio of standard errors, with the labels divided
     over the patterns as the cases are.
     """
     verdicts = verdicts_of(panel)
-    probability = _given_votes(verdicts)
+    probability = _probability_given_votes(verdicts)
     proportion = verdicts.total / verdicts.total.sum()
-    now, *then = (
-        standard_error(
+
+    def error_with(number: float) -> float:
+        return standard_error(
             probability, verdicts.regressors, verdicts.total, number * proportion
         )
-        for number in (labels, *numbers)
-    )
-    return width * np.array(then) / now
+
+    errors = np.array([error_with(number) for number in numbers])
+    return width * errors / error_with(labels)
 
 
-def _given_votes(v: Verdicts) -> Floats:
+def _probability_given_votes(verdicts: Verdicts) -> Floats:
     """How likely is a case of each pattern positive, by the labels that there are?"""
-    mode, _ = mode_and_information(v)
-    return np.asarray(probabilities(mode[None], v.regressors)[0])
+    mode, _ = mode_and_information(verdicts)
+    return np.asarray(probabilities(mode[None], verdicts.regressors)[0])
 
 
-def standard_error(p: Floats, x: Floats, total: Floats, known: Floats) -> float:
-    """What is the standard error of the rate with so many labels of each pattern?"""
-    z = np.column_stack([np.ones(len(p)), x])
-    w = total / total.sum()
-    spread = p * (1 - p)
-    information = (z * (known * spread)[:, None]).T @ z
-    information += np.diag(np.r_[0.25, np.full(x.shape[1], 1 / SLOPE_SD**2)])
-    g = z.T @ (w * spread)
-    between = w @ (p - w @ p) ** 2 / total.sum()
-    return float(np.sqrt(g @ np.linalg.solve(information, g) + between))
+def standard_error(
+    probability: Floats, regressors: Floats, cases: Floats, labels: Floats
+) -> float:
+    """What is the standard error of the rate with so many labels of each pattern?
+
+    The delta method: the rate is the mean of the probabilities that the regression
+    gives to the patterns, of which the cases are a sample.
+    """
+    rows = np.column_stack([np.ones(len(probability)), regressors])
+    proportion = cases / cases.sum()
+    variance = probability * (1 - probability)
+    information = (rows * (labels * variance)[:, None]).T @ rows
+    # a priori: half a case of each class, and the prior of the slopes
+    slopes = regressors.shape[1]
+    information += np.diag(np.r_[0.25, np.full(slopes, 1 / SLOPE_SD**2)])
+
+    gradient = rows.T @ (proportion * variance)
+    of_regression = gradient @ np.linalg.solve(information, gradient)
+    deviation = probability - proportion @ probability
+    of_cases = proportion @ deviation**2 / cases.sum()
+    return float(np.sqrt(of_regression + of_cases))
 
 
 @final
@@ -244,8 +291,12 @@ def plan_labels(
 
     labels, width = _labels_by_simulation(population, half_width, level)
     rate = float(population.proportion @ population.probability)
-    alone = _labels_without_judges(rate, half_width, level)
-    return LabelNumber(labels, width, alone, population.notes)
+    return LabelNumber(
+        labels=labels,
+        width=width,
+        without_judges=_labels_without_judges(rate, half_width, level),
+        notes=population.notes,
+    )
 
 
 def _plan_of_scores(
@@ -287,7 +338,7 @@ def _plan_of_scores(
     )
 
 
-def _checked_half_width(half_width: object) -> float:
+def _checked_half_width(half_width: float | None) -> float:
     """Return a half width that an interval of a rate can have."""
     checked = _options.fraction(half_width, "half_width")
     if checked >= 0.5:
@@ -317,15 +368,15 @@ class _Population(NamedTuple):
 
 
 def _refuse_expected_judges(
-    prevalence: object,
-    judges: object,
-    sensitivity: object,
-    specificity: object,
-    correlation: object,
-    cases: object,
+    prevalence: float | None,
+    judges: int,
+    sensitivity: float,
+    specificity: float,
+    correlation: float,
+    cases: int,
 ) -> None:
     """Refuse what describes expected judges where there are real ones."""
-    for name, value, usual in (
+    for name, value, default in (
         ("prevalence", prevalence, None),
         ("judges", judges, 1),
         ("sensitivity", sensitivity, 0.85),
@@ -333,7 +384,7 @@ def _refuse_expected_judges(
         ("correlation", correlation, 0),
         ("cases", cases, 2000),
     ):
-        if value is not None and _options.real_number(value, name) != usual:
+        if value is not None and _options.real_number(value, name) != default:
             raise InputError(
                 f"{name} is for a plan before there are data: the judges and "
                 f"cases come from the panel here. Leave out {name}.",
@@ -357,7 +408,7 @@ def _observed_population(panel: Panel) -> _Population:
     )
     return _Population(
         proportion=verdicts.total / verdicts.total.sum(),
-        probability=_given_votes(verdicts),
+        probability=_probability_given_votes(verdicts),
         regressors=verdicts.regressors,
         rows=panel.rows,
         cases=round(float(verdicts.total.sum())),
@@ -383,47 +434,60 @@ def _expected_population(
     cases = _options.whole_number(cases, "cases", at_least=2)
     sensitivity = _options.fraction(sensitivity, "sensitivity")
     specificity = _options.fraction(specificity, "specificity")
+    note = (
+        f"Expected: a rate of {rate:g}, {counted(judges, 'judge')} with sensitivity "
+        f"{sensitivity:g}, specificity {specificity:g} and an error correlation of "
+        f"{correlation:g}, {cases:,} cases."
+    )
 
     # a case counts by its number of yes, 0 to K
     yes = np.arange(judges + 1.0)
     in_positives = rate * _right_votes(sensitivity, correlation, judges)
     in_negatives = (1 - rate) * _right_votes(specificity, correlation, judges)[::-1]
     proportion = in_positives + in_negatives
-    probability = in_positives / np.maximum(proportion, 1e-300)
-    note = (
-        f"Expected: a rate of {rate:g}, {counted(judges, 'judge')} with sensitivity "
-        f"{sensitivity:g}, specificity {specificity:g} and an error correlation of "
-        f"{correlation:g}, {cases:,} cases."
+    by_number_of_yes = _Population(
+        proportion=proportion,
+        probability=in_positives / np.maximum(proportion, TINY),
+        # over the root of their number, all slopes together have the prior of each
+        regressors=_centered(yes, proportion)[:, None] / np.sqrt(judges),
+        rows=(yes / judges)[:, None],
+        cases=cases,
+        notes=(note,),
     )
-    # over the root of their number, all slopes together have the prior of each of them
-    centred_yes = (yes - proportion @ yes / proportion.sum()) / np.sqrt(judges)
-
     if judges > MOST_LISTED_JUDGES:
-        as_one = (
-            f"The plan takes the number of yes of all {judges:,} judges for one "
-            "verdict. With few labels, fitting each judge makes the interval wider."
-        )
-        return _Population(
-            proportion=proportion / proportion.sum(),
-            probability=probability,
-            regressors=centred_yes[:, None],
-            rows=(yes / judges)[:, None],
-            cases=cases,
-            notes=(note, as_one),
-        )
+        return _as_one_verdict(by_number_of_yes, judges)
+    return _by_pattern(by_number_of_yes, judges)
 
+
+def _centered(values: Floats, proportion: Floats) -> Floats:
+    """Subtract the mean over all cases."""
+    return np.asarray(values - proportion @ values / proportion.sum())
+
+
+def _as_one_verdict(population: _Population, judges: int) -> _Population:
+    """Take the number of yes for one verdict, and say so."""
+    note = (
+        f"The plan takes the number of yes of all {judges:,} judges for one "
+        "verdict. With few labels, fitting each judge makes the interval wider."
+    )
+    return population._replace(
+        proportion=population.proportion / population.proportion.sum(),
+        notes=(*population.notes, note),
+    )
+
+
+def _by_pattern(population: _Population, judges: int) -> _Population:
+    """Divide the cases with each number of yes over the patterns that have it."""
     patterns = np.array(list(product((0.0, 1.0), repeat=judges)))
     number_of_yes = patterns.sum(axis=1).astype(np.intp)
     # all patterns with as many yes are equally likely
     patterns_alike = np.bincount(number_of_yes)
-    of_pattern = (proportion / patterns_alike)[number_of_yes]
-    return _Population(
-        proportion=of_pattern / of_pattern.sum(),
-        probability=probability[number_of_yes],
-        regressors=centred_yes[number_of_yes, None],
+    proportion = (population.proportion / patterns_alike)[number_of_yes]
+    return population._replace(
+        proportion=proportion / proportion.sum(),
+        probability=population.probability[number_of_yes],
+        regressors=population.regressors[number_of_yes],
         rows=patterns,
-        cases=cases,
-        notes=(note,),
     )
 
 
@@ -519,16 +583,18 @@ def _labels_without_judges(rate: float, half_width: float, level: float) -> int:
 
 
 def _right_votes(accuracy: float, correlation: float, k: int) -> Floats:
-    """How likely are 0 to k right votes of k judges that are alike? (k + 1,)
+    """How likely are j = 0 to k right votes of k judges that are alike? (k + 1,)
 
     The beta-binomial distribution, whose errors correlate by 1 / (1 + a + b).
     """
     j = np.arange(k + 1)
+    # the binomial coefficient, which overflows
     log_p = -betaln(j + 1, k - j + 1) - np.log(k + 1)
     if correlation == 0:
         log_p = log_p + j * np.log(accuracy) + (k - j) * np.log1p(-accuracy)
     else:
         size = 1 / correlation - 1
-        a, b = accuracy * size, (1 - accuracy) * size
+        a = accuracy * size
+        b = (1 - accuracy) * size
         log_p = log_p + betaln(j + a, k - j + b) - betaln(a, b)
     return np.asarray(np.exp(log_p))

@@ -6,7 +6,7 @@ right (docs/maths/judges.md).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, final
@@ -31,12 +31,33 @@ from trueness.nogold.verdict_regression import (
     influence_on_rate,
     regressors_by_design,
 )
-from trueness.nogold.verdicts import Judge, Verdicts
+from trueness.nogold.verdicts import Judge
 
 Rng = np.random.Generator
 DRAWS = 10_000  # of the model without labels
-FEW = 10  # labels of a class below which a note warns
-DOUBT = 0.01  # p-value below which labels are not believed to be at random
+FEW_LABELS = 10  # of a class, below which a note warns
+DOUBTFUL_P_VALUE = 0.01  # below which labels are not believed to be at random
+MAX_EXTRAPOLATED = 0.05  # proportion of cases, above which a note warns
+LEAST_JUDGES_WITHOUT_LABELS = 3
+ASSUMPTIONS = {
+    "random": (
+        "The labelled cases are assumed to be a random sample of all cases. Nothing "
+        "is assumed about the errors of the judges."
+    ),
+    "by verdict": (
+        "Whether a case was labelled is assumed to depend on its verdicts only. "
+        "Nothing is assumed about the errors of the judges."
+    ),
+    "by truth": (
+        "The labelled positives and negatives are assumed to be random samples of "
+        "all positives and negatives; how many there are says nothing about the "
+        "rate, which comes from the cases without a label."
+    ),
+    "none": (
+        "There are no labels, and judges may make the same errors: verdicts alone "
+        "do not determine the rate."
+    ),
+}
 
 
 @final
@@ -50,7 +71,7 @@ class Rate(Record):
         The rate: mean of its draws and equal-tailed interval. Without labels there is
         an interval only, and the value is NaN.
     naive, judges : mappings from judge to float and to Judge
-        The raw share of yes verdicts, and sensitivity and specificity.
+        The raw proportion of yes verdicts, and sensitivity and specificity.
     effective_judges : Estimate
         How many independent judges the panel is worth: K / (1 + (K - 1) r) with r the
         mean correlation of their errors; judges that agree in every case count once.
@@ -82,11 +103,11 @@ class Rate(Record):
 
     @property
     def draws(self) -> Floats:
-        """Give the draws behind the rate and its interval."""
+        """Return the draws behind the rate and its interval."""
         return self._draws
 
     def label_next(self, labels: int) -> LabelPlan:
-        """Which vote patterns should be labelled next?
+        """Label plan: which vote patterns should be labelled next?
 
         Labels go where a pattern is common and its truth uncertain (Neyman's
         allocation). They are then labels "by verdict"; do not join them with labels
@@ -101,27 +122,37 @@ class Rate(Record):
         return plan_next(self._panel, self.high - self.low, labels)
 
     def __repr__(self) -> str:
-        """Say the rate, the raw shares, and what must be known."""
-        raw = ", ".join(f"{n} {percent(v)}" for n, v in self.naive.items())
-        span = f"{percent(self.low)} to {percent(self.high)}"
-        said = f"{percent(self.value)} ({level_text(self.level)} interval {span})"
-        if self.independent is not None:
-            said = (
-                f"not determined, {span} ({level_text(self.level)} interval); "
-                f"{percent(self.independent.value)} if errors were independent"
-            )
-        head = f"Rate: {said}, {self.labels:,} labels of {self.cases:,} cases"
-        lines = [f"  raw share of yes: {raw}"]
-        lines += [
-            f"  {n}: sensitivity {j.sensitivity.value:.3f}, specificity "
-            f"{j.specificity.value:.3f}"
-            for n, j in self.judges.items()
-            if self.identified
+        """Say the rate, the raw proportions of yes, and what must be known."""
+        lines = [
+            f"Rate: {self._rate_in_words()}, {self.labels:,} labels of "
+            f"{self.cases:,} cases"
         ]
-        worth = self.effective_judges.value
-        if np.isfinite(worth):
-            lines.append(f"  worth {worth:.1f} independent judges of {len(self.naive)}")
-        return "\n".join([head, *lines, *(f"  Note: {n}" for n in self.notes)])
+        raw = ", ".join(f"{name} {percent(yes)}" for name, yes in self.naive.items())
+        lines.append(f"  raw share of yes: {raw}")
+        if self.identified:
+            for name, judge in self.judges.items():
+                lines.append(
+                    f"  {name}: sensitivity {judge.sensitivity.value:.3f}, specificity "
+                    f"{judge.specificity.value:.3f}"
+                )
+        number = self.effective_judges.value
+        if np.isfinite(number):
+            lines.append(
+                f"  worth {number:.1f} independent judges of {len(self.naive)}"
+            )
+        lines += [f"  Note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    def _rate_in_words(self) -> str:
+        """Write the rate with its interval; without labels, the interval alone."""
+        span = f"{percent(self.low)} to {percent(self.high)}"
+        level = level_text(self.level)
+        if self.independent is None:
+            return f"{percent(self.value)} ({level} interval {span})"
+        return (
+            f"not determined, {span} ({level} interval); "
+            f"{percent(self.independent.value)} if errors were independent"
+        )
 
 
 @of_panel
@@ -132,11 +163,14 @@ def prevalence(
     level: float = 0.95,
     rng: int | np.random.Generator | None = 0,
 ) -> Rate:
-    r"""What is the true rate, when judges make errors and labels are few?
+    r"""True rate behind verdicts that err (prevalence), corrected by a few labels.
+
+    What is the true rate, when judges make errors and labels are few?
 
     .. math:: \theta = \sum_j W_j\, P(+ \mid x_j)
 
-    with W_j the share of vote pattern j among all cases and P(+ | x_j) from the labels.
+    with W_j the proportion of vote pattern j among all cases, and P(+ | x_j) from the
+    labels.
 
     Parameters
     ----------
@@ -173,187 +207,248 @@ def prevalence(
     level = _options.fraction(level, "level")
     rng = _options.generator(rng)
     if panel.n_pos + panel.n_neg == 0:
-        return _without_labels(panel, level, rng)
+        return _rate_without_labels(panel, level, rng)
+
+    labelled = _read_labelled(labelled, panel)
+    design_effect = _design_effect(panel, labelled, level)
+    verdicts = _verdicts.verdicts_of(panel, design_effect)
+    proportions = None
+    if labelled == "by truth":
+        draws = _verdicts.draws_by_truth(verdicts, rng)
+        judges = _verdicts.accuracies(verdicts, verdicts.pos, verdicts.neg, level, rng)
+    else:
+        # post-stratify: the truth given the votes from labels, the votes from all
+        data = regressors_by_design(verdicts, labelled)
+        joint = draw_joint_proportions(data, rng)
+        draws = joint.positive.sum(axis=1)
+        judges = _verdicts.accuracies(
+            verdicts, joint.positive, joint.negative, level, rng
+        )
+        if labelled == "by verdict":
+            proportions = (joint.positive, joint.negative)
+
+    number_of_judges = _verdicts.effective_judges(verdicts, level, rng, proportions)
+    return _rate(
+        panel,
+        draws,
+        judges,
+        effective_judges=number_of_judges,
+        labelled=labelled,
+        level=level,
+        notes=[
+            *_notes_on_clusters(panel, design_effect),
+            *_notes_on_labels(panel, labelled),
+            *_notes_on_judges(panel, judges),
+            *_notes_on_numbers_of_labels(panel, labelled),
+        ],
+    )
+
+
+def _read_labelled(labelled: str | None, panel: Panel) -> str:
+    """Check how the labelled cases were chosen, which the data do not show."""
     if labelled is None:
         raise InputError(
             f"How were the {panel.n_pos + panel.n_neg:,} labelled cases chosen? The "
             "data do not show it.",
             option="labelled",
-            choices=("random", "by verdict", "by truth"),
+            choices=_verdicts.LABELLED,
         )
     _options.choice(labelled, _verdicts.LABELLED, "labelled")
-    found = panel.n_pos, panel.n_neg, panel.n_unknown
-    if labelled == "by truth" and min(found) == 0:
+    fewest = min(panel.n_pos, panel.n_neg, panel.n_unknown)
+    if labelled == "by truth" and fewest == 0:
         raise NotEnoughCases(
             "Labels that were chosen by truth need positives, negatives and cases "
-            f"without a label; found {found[0]:,}, {found[1]:,} and {found[2]:,}. Were "
-            "the labels drawn at random?",
+            f"without a label; found {panel.n_pos:,}, {panel.n_neg:,} and "
+            f"{panel.n_unknown:,}. Were the labels drawn at random?",
             option="labelled",
             example="random",
         )
-    x, effect = _worth(panel, labelled, level)
-    both = None
-    if labelled == "by truth":
-        theta = _verdicts.draws_by_truth(x, rng)
-        judges = _verdicts.accuracies(x, x.pos, x.neg, level, rng)
-    else:  # post-stratify: the truth given the votes from labels, the votes from all
-        pos, neg, _ = draw_joint_proportions(regressors_by_design(x, labelled), rng)
-        theta = pos.sum(axis=1)
-        judges = _verdicts.accuracies(x, pos, neg, level, rng)
-        both = (pos, neg) if labelled == "by verdict" else None
-    worth = _verdicts.effective_judges(x, level, rng, both)
-    notes = (*_clustered(panel, effect), *_notes(panel, labelled, judges))
-    return _rate(panel, theta, judges, worth, labelled, level, notes)
+    return labelled
 
 
-def _worth(panel: Panel, labelled: str, level: float) -> tuple[Verdicts, float]:
-    """Count cases for as much as their clusters let them be worth."""
-    x = _verdicts.verdicts_of(panel)
+def _design_effect(panel: Panel, labelled: str, level: float) -> float:
+    """Return how many cases of the clusters are worth one that is alone."""
     if panel.clusters is None:
-        return x, 1.0
-    start = x.pos.sum() / (x.pos.sum() + x.neg.sum())
+        return 1.0
+    verdicts = _verdicts.verdicts_of(panel)
     if labelled == "by truth":
-        start = float(_verdicts.draws_by_truth(x, np.random.default_rng(0)).mean())
-    u = influence_on_rate(x, labelled, float(start))
-    effect = _verdicts.design_effect(panel, u, level)
-    return _verdicts.verdicts_of(panel, effect), effect
-
-
-def _clustered(panel: Panel, effect: float) -> tuple[str, ...]:
-    c = panel.clusters
-    if c is None or c.number == panel.n:
-        return ()
-    return (
-        f"{panel.n:,} cases are repeats of {c.number:,} items or clusters, and count "
-        f"as {panel.n / effect:,.0f} independent cases (design effect {effect:.2f}).",
-    )
+        draws = _verdicts.draws_by_truth(verdicts, np.random.default_rng(0))
+        rate = float(draws.mean())
+    else:
+        positives = verdicts.pos.sum()
+        rate = float(positives / (positives + verdicts.neg.sum()))
+    influence = influence_on_rate(verdicts, labelled, rate)
+    return _verdicts.design_effect(panel, influence, level)
 
 
 def _rate(
     panel: Panel,
-    theta: Floats,
+    draws: Floats,
     judges: Mapping[str, Judge],
-    worth: Estimate,
+    *,
+    effective_judges: Estimate,
     labelled: str,
     level: float,
-    more: tuple[str, ...] = (),
-    *,
+    notes: Sequence[str],
     independent: Estimate | None = None,
 ) -> Rate:
     """Write down a rate, given draws from its posterior."""
-    known = labelled != "none"
-    whole = summary_of_draws(theta, level, known=known)
-    total, naive = np.asarray(panel.pos + panel.neg + panel.unknown, float), {}
-    for name, column in zip(panel.names, panel.rows.T, strict=True):
-        seen = ~np.isnan(column)
-        naive[name] = float(total[seen] @ column[seen] / total[seen].sum())
+    identified = labelled != "none"
+    estimate = summary_of_draws(draws, level, known=identified)
     return Rate(
-        *(whole.value, whole.low, whole.high, level),
-        MappingProxyType(naive),
-        MappingProxyType(dict(judges)),
-        worth,
-        labelled,
-        panel.n_pos + panel.n_neg,
-        panel.n,
-        known,
-        independent,
-        (ASSUMED[labelled], *more),
-        theta,
-        panel,
+        value=estimate.value,
+        low=estimate.low,
+        high=estimate.high,
+        level=level,
+        naive=MappingProxyType(_raw_proportions(panel)),
+        judges=MappingProxyType(dict(judges)),
+        effective_judges=effective_judges,
+        labelled=labelled,
+        labels=panel.n_pos + panel.n_neg,
+        cases=panel.n,
+        identified=identified,
+        independent=independent,
+        notes=(ASSUMPTIONS[labelled], *notes),
+        _draws=draws,
+        _panel=panel,
     )
 
 
-def _notes(panel: Panel, labelled: str, judges: Mapping[str, Judge]) -> tuple[str, ...]:
-    """Say what is doubtful."""
-    x, truth = _verdicts.verdicts_of(panel), labelled == "by truth"
-    at_random = _verdicts.random_p_value(x) if labelled == "random" else 1.0
-    outside = _verdicts.outside_by_truth(x) if truth else 1.0
-    kept = _verdicts.distinct(panel.rows)
-    twins = ", ".join(n for k, n in enumerate(panel.names) if k not in kept)
-    said = {
-        "The labelled cases do not look like a random sample: their verdicts differ "
-        f"from those of the other cases ({p_is(at_random)}). If they were chosen by "
-        "what the judges said, set labelled to 'by verdict'.": at_random < DOUBT,
-        "No rate explains these verdicts: among cases without a label a yes is more "
-        "common than among labelled positives, or less common than among labelled "
-        f"negatives ({p_is(outside)}). Do the labelled cases come from another "
-        "population?": outside < DOUBT,
-        f"The verdicts of {twins} are those of another judge in every case, and are "
-        "not counted a second time.": bool(twins),
-    }
-    for name, verdict in zip(panel.names, map(only_value, panel.rows.T), strict=True):
-        said[
-            f"{name} gives the verdict {verdict:g} in every case, which carries no "
-            "information."
-        ] = bool(np.isfinite(verdict))
+def _raw_proportions(panel: Panel) -> dict[str, float]:
+    """Return the mean verdict of each judge, over the cases that have one."""
+    cases = np.asarray(panel.pos + panel.neg + panel.unknown, float)
+    means = {}
+    for name, column in zip(panel.names, panel.rows.T, strict=True):
+        judged = ~np.isnan(column)
+        means[name] = float(cases[judged] @ column[judged] / cases[judged].sum())
+    return means
+
+
+def _notes_on_clusters(panel: Panel, design_effect: float) -> list[str]:
+    """Say for how many independent cases the cases of clusters count."""
+    clusters = panel.clusters
+    if clusters is None or clusters.number == panel.n:
+        return []
+    effective_cases = panel.n / design_effect
+    return [
+        f"{panel.n:,} cases are repeats of {clusters.number:,} items or clusters, and "
+        f"count as {effective_cases:,.0f} independent cases (design effect "
+        f"{design_effect:.2f})."
+    ]
+
+
+def _notes_on_labels(panel: Panel, labelled: str) -> list[str]:
+    """Say whether the labelled cases can have been chosen as was stated."""
+    verdicts = _verdicts.verdicts_of(panel)
+    if labelled == "random":
+        p_value = _verdicts.random_p_value(verdicts)
+        if p_value < DOUBTFUL_P_VALUE:
+            return [
+                "The labelled cases do not look like a random sample: their verdicts "
+                f"differ from those of the other cases ({p_is(p_value)}). If they were "
+                "chosen by what the judges said, set labelled to 'by verdict'."
+            ]
+    if labelled == "by truth":
+        p_value = _verdicts.outside_by_truth(verdicts)
+        if p_value < DOUBTFUL_P_VALUE:
+            return [
+                "No rate explains these verdicts: among cases without a label a yes is "
+                "more common than among labelled positives, or less common than among "
+                f"labelled negatives ({p_is(p_value)}). Do the labelled cases come "
+                "from another population?"
+            ]
+    return []
+
+
+def _notes_on_judges(panel: Panel, judges: Mapping[str, Judge]) -> list[str]:
+    """Name judges that repeat another, always say the same, or are turned round."""
+    notes = []
+    counted = _verdicts.distinct(panel.rows)
+    copies = [name for k, name in enumerate(panel.names) if k not in counted]
+    if copies:
+        notes.append(
+            f"The verdicts of {', '.join(copies)} are those of another judge in every "
+            "case, and are not counted a second time."
+        )
+    for name, column in zip(panel.names, panel.rows.T, strict=True):
+        verdict = only_value(column)
+        if np.isfinite(verdict):
+            notes.append(
+                f"{name} gives the verdict {verdict:g} in every case, which carries no "
+                "information."
+            )
     for name, judge in judges.items():
-        said[
-            f"{name} is worse than chance: it says yes more often to negative cases "
-            "than to positive ones. Is its yes coded as no?"
-        ] = judge.sensitivity.high + judge.specificity.high < 1
-    for word, count in (("positive", panel.n_pos), ("negative", panel.n_neg)):
-        some = f"Only {count} of" if count else "None of"
-        said[
-            f"{some} the labels {'is' if count < 2 else 'are'} {word}, so the accuracy "
-            f"of the judges on {word} cases is "
-            f"{'poorly known' if count else 'unknown'}. A label plan says which cases "
-            "to label."
-        ] = count < FEW
-    # cases with verdicts of which no case was labelled; of grades nearly all are such
-    unseen = float(x.unknown[x.pos + x.neg == 0].sum() / panel.n)
-    some_grade = bool(_verdicts.graded(panel.rows).any())
-    said[
-        f"{percent(unseen)} of the cases have a combination of verdicts for which no "
-        "case was labelled; the results for them are extrapolated from the others. "
-        "Label some of them."
-    ] = unseen > 0.05 and not truth and not some_grade
-    return tuple(text for text, holds in said.items() if holds)
+        if judge.sensitivity.high + judge.specificity.high < 1:
+            notes.append(
+                f"{name} is worse than chance: it says yes more often to negative "
+                "cases than to positive ones. Is its yes coded as no?"
+            )
+    return notes
 
 
-def _without_labels(panel: Panel, level: float, rng: Rng) -> Rate:
-    """Give what votes alone can tell, where there are enough judges for a model."""
-    kept = [panel.names[k] for k in _verdicts.distinct(panel.rows)]
-    if len(kept) < 3:
+def _notes_on_numbers_of_labels(panel: Panel, labelled: str) -> list[str]:
+    """Say where labels are too few, or missing for a combination of verdicts."""
+    notes = []
+    for label, count in (("positive", panel.n_pos), ("negative", panel.n_neg)):
+        if count < FEW_LABELS:
+            notes.append(_note_on_few_labels(label, count))
+
+    has_grades = bool(_verdicts.graded(panel.rows).any())
+    # of grades, nearly all combinations were seen once
+    if labelled != "by truth" and not has_grades:
+        verdicts = _verdicts.verdicts_of(panel)
+        never_labelled = verdicts.pos + verdicts.neg == 0
+        extrapolated = float(verdicts.unknown[never_labelled].sum() / panel.n)
+        if extrapolated > MAX_EXTRAPOLATED:
+            notes.append(
+                f"{percent(extrapolated)} of the cases have a combination of verdicts "
+                "for which no case was labelled; the results for them are extrapolated "
+                "from the others. Label some of them."
+            )
+    return notes
+
+
+def _note_on_few_labels(label: str, count: int) -> str:
+    """Say that few cases of a class, or none, were labelled."""
+    how_many = f"Only {count} of" if count else "None of"
+    verb = "is" if count < 2 else "are"
+    knowledge = "poorly known" if count else "unknown"
+    return (
+        f"{how_many} the labels {verb} {label}, so the accuracy of the judges on "
+        f"{label} cases is {knowledge}. A label plan says which cases to label."
+    )
+
+
+def _rate_without_labels(panel: Panel, level: float, rng: Rng) -> Rate:
+    """Return what votes alone can tell, where there are enough judges for a model."""
+    number_of_judges = len(_verdicts.distinct(panel.rows))
+    if number_of_judges < LEAST_JUDGES_WITHOUT_LABELS:
         raise NotEnoughCases(
-            f"Without labels, the rate cannot be determined from {len(kept)} "
-            f"judge{'s' if len(kept) > 1 else ''}: any rate is possible with suitable "
-            "accuracies. Label some cases at random (50 are a good start), or "
+            f"Without labels, the rate cannot be determined from {number_of_judges} "
+            f"judge{'s' if number_of_judges > 1 else ''}: any rate is possible with "
+            "suitable accuracies. Label some cases at random (50 are a good start), or "
             "add judges that do not share their errors. A latent class model can have "
             "a prior.",
             example=PythonCode("trueness.latent_class(panel, prior=...)"),
         )
-    effect = _verdicts.design_effect(panel, None, level)
-    patterns = read_patterns(panel.without_clusters() if effect > 1 else panel)
-    patterns = replace(patterns, unknown=patterns.unknown / effect)
+    design_effect = _verdicts.design_effect(panel, None, level)
+    patterns = read_patterns(panel.without_clusters() if design_effect > 1 else panel)
+    patterns = replace(patterns, unknown=patterns.unknown / design_effect)
     model = read_model(patterns, None, ordered=True)
     post = fit_latent_classes(model, "shared", DRAWS, level, rng)
-    alone = post.independent
+
+    judges = {
+        name: Judge(post.sensitivity[name], post.specificity[name])
+        for name in post.names
+    }
+    if_independent = post.independent
     return _rate(
         panel,
         post.flat["prevalence"][:, 0],
-        {n: Judge(post.sensitivity[n], post.specificity[n]) for n in post.names},
-        _verdicts.nothing(level, "no labels"),
-        "none",
-        level,
-        (*_clustered(panel, effect), *post.notes),
-        independent=None if alone is None else alone.prevalence,
+        judges,
+        effective_judges=_verdicts.nothing(level, "no labels"),
+        labelled="none",
+        level=level,
+        notes=[*_notes_on_clusters(panel, design_effect), *post.notes],
+        independent=None if if_independent is None else if_independent.prevalence,
     )
-
-
-ASSUMED = {
-    "random": (
-        "The labelled cases are assumed to be a random sample of all cases. Nothing "
-        "is assumed about the errors of the judges."
-    ),
-    "by verdict": (
-        "Whether a case was labelled is assumed to depend on its verdicts only. "
-        "Nothing is assumed about the errors of the judges."
-    ),
-    "by truth": (
-        "The labelled positives and negatives are assumed to be random samples of "
-        "all positives and negatives; how many there are says nothing about the "
-        "rate, which comes from the cases without a label."
-    ),
-    "none": "There are no labels, and judges may make the same errors: verdicts alone "
-    "do not determine the rate.",
-}

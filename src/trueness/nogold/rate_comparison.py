@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -29,9 +29,23 @@ from trueness.nogold.verdicts import panel_of_verdicts, verdicts_of
 
 Rng = np.random.Generator
 # the fields of a comparison that have one entry per pair of systems
-PER_PAIR = ("first", "second", "difference", "low", "high", "simultaneous_low",
-            "simultaneous_high", "probability", "p_value",
-            "adjusted_p_value")  # fmt: skip
+PER_PAIR = (
+    "first",
+    "second",
+    "difference",
+    "low",
+    "high",
+    "simultaneous_low",
+    "simultaneous_high",
+    "probability",
+    "p_value",
+    "adjusted_p_value",
+)
+TINY = 1e-300  # in place of a denominator of 0
+DIFFERENT_ITEMS = (
+    "The systems are assumed to have answered different items. If they answered the "
+    "same items, pairing by item usually makes the intervals narrower."
+)
 
 
 @final
@@ -78,7 +92,9 @@ def compare_prevalence(
     level: float = 0.95,
     rng: int | np.random.Generator | None = 0,
 ) -> RateComparison:
-    """Which system has the higher true rate, if judges make errors?
+    """Differences of true rates of systems, paired by item where that is possible.
+
+    Which system has the higher true rate, if judges make errors?
 
     Parameters
     ----------
@@ -115,152 +131,218 @@ def compare_prevalence(
             f"{described(data)}.",
             example=PythonCode('{"system A": panel_a, "system B": panel_b}'),
         )
-    level, rng = _options.fraction(level, "level"), _options.generator(rng)
-    panels = {str(n): panel_of_verdicts(p) for n, p in data.items()}
+    level = _options.fraction(level, "level")
+    rng = _options.generator(rng)
+    panels = {str(name): panel_of_verdicts(panel) for name, panel in data.items()}
     items = {}
     if item is not None:
-        items = {n: _items(n, p, item) for n, p in panels.items()}
-        panels = {n: p[[k for k in p.names if k != item]] for n, p in panels.items()}
-        if any(p.clusters is not None for p in panels.values()):
-            raise InputError(
-                "item pairs answers that occur once; these are repeats, in clusters. "
-                "Leave one of item and cluster out.",
-                option="item",
-            )
-        together = set.intersection(*(set(i.tolist()) for i, _, _ in items.values()))
-        if not together:
-            raise NotEnoughCases(
-                "No item was answered by all systems, so the systems cannot be "
-                "paired. Do all systems use the same item numbers? Otherwise leave "
-                "item out.",
-                option="item",
-            )
-    each = {
-        n: prevalence(p, labelled=labelled, level=level, rng=rng)
-        for n, p in panels.items()
+        items = {name: _read_items(name, p, item) for name, p in panels.items()}
+        panels = {name: _without_column(p, item) for name, p in panels.items()}
+        _check_pairs(panels, items)
+
+    rates = {
+        name: prevalence(panel, labelled=labelled, level=level, rng=rng)
+        for name, panel in panels.items()
     }
-    draws = {n: r.draws for n, r in each.items()}
-    notes = tuple(dict.fromkeys(note for r in each.values() for note in r.notes))
+    draws = {name: rate.draws for name, rate in rates.items()}
+    notes = list(dict.fromkeys(note for rate in rates.values() for note in rate.notes))
     if item is None:
-        notes = (*notes, APART)
+        notes.append(DIFFERENT_ITEMS)
     else:
-        r, number = _correlation(panels, items, draws, labelled)
-        draws = _coupled(draws, r, rng)
-        mean = float(r[np.triu_indices(len(r), 1)].mean())
-        paired = (
-            f"Paired by item: {len(together):,} of {number:,} items were answered by "
-            f"all systems, and the errors of their rates correlate by {mean:.2f}."
+        correlation = _correlation_of_rates(panels, items, draws, labelled)
+        draws = _couple_draws(draws, correlation, rng)
+        notes.append(_note_on_pairs(items, correlation))
+
+    identified = all(rate.identified for rate in rates.values())
+    return _compare_draws(draws, level, tuple(notes), identified=identified)
+
+
+class _Items(NamedTuple):
+    """Which item does each row of a panel answer, and what was said of it?"""
+
+    number: Floats  # (n,), the item of each row
+    pattern: Array  # (n,), its row in a panel of the judges alone
+    counts: Array  # (n, 3): cases without a label, positives, negatives
+
+
+def _read_items(system: str, panel: Panel, item: str) -> _Items:
+    """Read the column of items of one system; each may occur once."""
+    if item not in panel.names:
+        raise InputError(
+            "item names the column of each panel that says which item a case is "
+            f"about; {system!r} has only {listing(panel.names)}, not "
+            f"{item!r}.{nearest(item, panel.names)}",
+            option="item",
         )
-        notes = (*notes, paired)
-    known = all(r.identified for r in each.values())
-    return _compared(draws, level, notes, identified=known)
+    judges = [name for name in panel.names if name != item]
+    if not judges:
+        raise InputError(f"{system!r} has no judge besides the column {item!r}.")
+
+    numbers = panel.rows[:, panel.names.index(item)]
+    counts = np.column_stack([panel.unknown, panel.pos, panel.neg])
+    _check_items_occur_once(system, numbers, counts.sum(axis=1))
+
+    rows = panel.rows[:, [panel.names.index(name) for name in judges]]
+    pattern_of_row = {row.tobytes(): j for j, row in enumerate(panel[judges].rows)}
+    pattern = np.array([pattern_of_row[row.tobytes()] for row in rows])
+    return _Items(numbers, pattern, counts)
 
 
-APART = (
-    "The systems are assumed to have answered different items. If they answered the "
-    "same items, pairing by item usually makes the intervals narrower."
-)
+def _check_items_occur_once(system: str, numbers: Floats, cases: Array) -> None:
+    """Refuse rows without an item, and items that were answered several times."""
+    missing = np.isnan(numbers)
+    if missing.any():
+        raise InputError(
+            f"Every case needs its item; {int(missing.sum()):,} rows of {system!r} "
+            f"have none."
+        )
+    distinct, place = np.unique(numbers, return_inverse=True)
+    cases_of_item = np.bincount(place, cases)
+    if cases_of_item.max() > 1:
+        most_frequent = distinct[cases_of_item.argmax()]
+        raise InputError(
+            f"Each item must occur once in each system; item {most_frequent:g} occurs "
+            f"{cases_of_item.max():.0f} times in {system!r}. Compare one answer per "
+            "item, or leave item out.",
+            option="item",
+        )
 
 
-def _correlation(
+def _without_column(panel: Panel, name: str) -> Panel:
+    """Return the panel of the other columns."""
+    return panel[[other for other in panel.names if other != name]]
+
+
+def _check_pairs(panels: Mapping[str, Panel], items: Mapping[str, _Items]) -> None:
+    """Refuse answers that cannot be paired."""
+    if any(panel.clusters is not None for panel in panels.values()):
+        raise InputError(
+            "item pairs answers that occur once; these are repeats, in clusters. "
+            "Leave one of item and cluster out.",
+            option="item",
+        )
+    if not _items_of_all(items):
+        raise NotEnoughCases(
+            "No item was answered by all systems, so the systems cannot be "
+            "paired. Do all systems use the same item numbers? Otherwise leave "
+            "item out.",
+            option="item",
+        )
+
+
+def _items_of_all(items: Mapping[str, _Items]) -> set[float]:
+    """Return the items that all systems answered."""
+    return set.intersection(*(set(own.number.tolist()) for own in items.values()))
+
+
+def _items_of_any(items: Mapping[str, _Items]) -> Floats:
+    """Return the items that some system answered, in order."""
+    return np.unique(np.concatenate([own.number for own in items.values()]))
+
+
+def _correlation_of_rates(
     panels: Mapping[str, Panel],
-    items: Mapping[str, tuple[Floats, Array, Array]],
+    items: Mapping[str, _Items],
     draws: Mapping[str, Floats],
     labelled: str | None,
-) -> tuple[Floats, int]:
-    """How far do the rates go together, item by item, and how many items are there?"""
-    if labelled is None or any(p.n_pos + p.n_neg == 0 for p in panels.values()):
+) -> Floats:
+    """Return how far the errors of the rates correlate, item by item, (S, S)."""
+    without_labels = any(p.n_pos + p.n_neg == 0 for p in panels.values())
+    if labelled is None or without_labels:
         raise InputError(
             "Pairing by item needs labels in every system; without labels it is not "
             "known which answers are right. Leave item out, or label some cases.",
             option="item",
         )
-    ids = np.unique(np.concatenate([i for i, _, _ in items.values()]))
-    each = np.zeros((len(panels), ids.size))
-    for s, (name, (own, pattern, counts)) in enumerate(items.items()):
-        x, theta = verdicts_of(panels[name]), float(draws[name].mean())
-        add = (counts * influence_on_rate(x, labelled, theta)[pattern]).sum(axis=1)
-        each[s] = np.bincount(np.searchsorted(ids, own), add, minlength=ids.size)
-    size = np.sqrt(np.maximum((each**2).sum(axis=1), 1e-300))
-    return np.asarray(each @ each.T / np.outer(size, size)), ids.size
+    all_items = _items_of_any(items)
+    by_item = np.zeros((len(panels), all_items.size))
+    for row, (name, own) in enumerate(items.items()):
+        rate = float(draws[name].mean())
+        influence = influence_on_rate(verdicts_of(panels[name]), labelled, rate)
+        of_answer = (own.counts * influence[own.pattern]).sum(axis=1)
+        place = np.searchsorted(all_items, own.number)
+        by_item[row] = np.bincount(place, of_answer, minlength=all_items.size)
+
+    size = np.sqrt(np.maximum((by_item**2).sum(axis=1), TINY))
+    return np.asarray(by_item @ by_item.T / np.outer(size, size))
 
 
-def _compared(
+def _note_on_pairs(items: Mapping[str, _Items], correlation: Floats) -> str:
+    """Say how many items were paired, and how much that helps."""
+    paired = len(_items_of_all(items))
+    number = _items_of_any(items).size
+    mean = float(correlation[np.triu_indices(len(correlation), 1)].mean())
+    return (
+        f"Paired by item: {paired:,} of {number:,} items were answered by all systems, "
+        f"and the errors of their rates correlate by {mean:.2f}."
+    )
+
+
+def _couple_draws(
+    draws: Mapping[str, Floats], correlation: Floats, rng: Rng
+) -> dict[str, Floats]:
+    """Put the draws of each rate into an order in which they correlate by this much.
+
+    The order is that of normal numbers with the same correlation (Iman, Conover 1982).
+    """
+    number = min(rates.size for rates in draws.values())
+    # the root by eigenvectors: equal systems make the matrix singular
+    eigenvalues, eigenvectors = np.linalg.eigh(correlation)
+    root = eigenvectors * np.sqrt(np.maximum(eigenvalues, 0))
+    normal = rng.standard_normal((number, len(draws))) @ root.T
+
+    coupled = {}
+    for column, (name, rates) in enumerate(draws.items()):
+        rank = np.argsort(np.argsort(normal[:, column]))
+        coupled[name] = np.sort(rates[:number])[rank]
+    return coupled
+
+
+def _compare_draws(
     draws: Mapping[str, Floats],
     level: float,
     notes: tuple[str, ...],
     *,
     identified: bool,
 ) -> RateComparison:
+    """Compare all pairs of systems by the draws of their rates."""
     pairs = list(combinations(draws, 2))
-    gap = np.array([draws[a] - draws[b] for a, b in pairs])
-    mean, sd = gap.mean(axis=1), np.maximum(gap.std(axis=1, ddof=1), 1e-300)
-    low, high = np.quantile(gap, [(1 - level) / 2, (1 + level) / 2], axis=1)
+    differences = np.array([draws[first] - draws[second] for first, second in pairs])
+    mean = differences.mean(axis=1)
+    sd = np.maximum(differences.std(axis=1, ddof=1), TINY)
+    low, high = np.quantile(differences, [(1 - level) / 2, (1 + level) / 2], axis=1)
+
     # the largest of all standardised distances: one band for all pairs
-    most = np.abs((gap - mean[:, None]) / sd[:, None]).max(axis=0)
-    reach = np.quantile(most, level) * sd
+    distance = np.abs((differences - mean[:, None]) / sd[:, None]).max(axis=0)
+    half_width = np.quantile(distance, level) * sd
+
     # equal draws, as of two rates of 1, speak for neither
-    better = (np.heaviside(gap, 0.5).sum(axis=1) + 0.5) / (gap.shape[1] + 1)
-    p = 2 * np.minimum(better, 1 - better)
-    if not identified:  # errors that judges share may differ between systems
-        mean, better, p = (np.full(len(pairs), np.nan) for _ in range(3))
-        low, high, reach = np.full((3, len(pairs)), np.nan)
+    wins = np.heaviside(differences, 0.5).sum(axis=1)
+    probability = (wins + 0.5) / (differences.shape[1] + 1)
+    p_value = 2 * np.minimum(probability, 1 - probability)
+
+    if not identified:
+        # errors that judges share may differ between systems: nothing is known
+        mean = low = high = half_width = np.full(len(pairs), np.nan)
+        probability = p_value = mean
     first, second = np.array(pairs).T
     return RateComparison(
-        *(first, second, mean, low, high),
-        *(np.minimum(mean - reach, low), np.maximum(mean + reach, high)),
-        *(better, p, np.array(holm(p.tolist()))),
-        MappingProxyType(
-            {n: summary_of_draws(d, level, known=identified) for n, d in draws.items()}
+        first=first,
+        second=second,
+        difference=mean,
+        low=low,
+        high=high,
+        simultaneous_low=np.minimum(mean - half_width, low),
+        simultaneous_high=np.maximum(mean + half_width, high),
+        probability=probability,
+        p_value=p_value,
+        adjusted_p_value=np.array(holm(p_value.tolist())),
+        rates=MappingProxyType(
+            {
+                name: summary_of_draws(rates, level, known=identified)
+                for name, rates in draws.items()
+            }
         ),
-        identified,
-        notes,
+        identified=identified,
+        notes=notes,
     )
-
-
-def _items(name: str, panel: Panel, item: str) -> tuple[Floats, Array, Array]:
-    """Give the item of each row, its row in a panel of the judges, and its counts."""
-    if item not in panel.names:
-        raise InputError(
-            "item names the column of each panel that says which item a case is "
-            f"about; {name!r} has only {listing(panel.names)}, not "
-            f"{item!r}.{nearest(item, panel.names)}",
-            option="item",
-        )
-    judges = [n for n in panel.names if n != item]
-    if not judges:
-        raise InputError(f"{name!r} has no judge besides the column {item!r}.")
-    ids = panel.rows[:, panel.names.index(item)]
-    if np.isnan(ids).any():
-        raise InputError(
-            f"Every case needs its item; {int(np.isnan(ids).sum()):,} rows of {name!r} "
-            f"have none."
-        )
-    counts = np.column_stack([panel.unknown, panel.pos, panel.neg])
-    number, at = np.unique(ids, return_inverse=True)
-    cases = np.bincount(at, counts.sum(axis=1))
-    if cases.max() > 1:
-        raise InputError(
-            "Each item must occur once in each system; item "
-            f"{number[cases.argmax()]:g} occurs {cases.max():.0f} times in {name!r}. "
-            "Compare one answer per item, or leave item out.",
-            option="item",
-        )
-    rows = panel.rows[:, [panel.names.index(n) for n in judges]]
-    place = {row.tobytes(): j for j, row in enumerate(panel[judges].rows)}
-    return ids, np.array([place[row.tobytes()] for row in rows]), counts
-
-
-def _coupled(
-    draws: Mapping[str, Floats], correlation: Floats, rng: Rng
-) -> dict[str, Floats]:
-    """Put the draws of each rate into an order in which they correlate by this much."""
-    n = min(d.size for d in draws.values())
-    # the root by eigenvectors: equal systems make the matrix singular
-    value, axes = np.linalg.eigh(correlation)
-    root = axes * np.sqrt(np.maximum(value, 0))
-    z = rng.standard_normal((n, len(draws))) @ root.T
-    return {
-        name: np.sort(d[:n])[np.argsort(np.argsort(z[:, s]))]
-        for s, (name, d) in enumerate(draws.items())
-    }

@@ -22,7 +22,10 @@ MAX_PARTS = 2**15  # into which a search is divided before it gives up, times pa
 ROUNDING = 1e-13  # sets whose values differ by less cannot be told apart
 SMALL = 1e-7  # less probable patterns are decided by slopes: their square is rounding
 TINY = 1e-300
-OPEN, OUT, IN = -1, 0, 1
+# what is known of a pattern in a part of the search
+OPEN = -1
+OUT = 0
+IN = 1
 
 
 class SetBlock(NamedTuple):
@@ -170,7 +173,12 @@ def _relax(criterion: Criterion, sens: Floats, spec: Floats) -> Relaxed:
     p = p - t * y
 
     best = criterion.value(s, p, 0.5).argmax(axis=1)[:, None]
-    return Relaxed(*(np.take_along_axis(part, best, axis=1) for part in (s, p, x, y)))
+    return Relaxed(
+        sens=np.take_along_axis(s, best, axis=1),
+        spec=np.take_along_axis(p, best, axis=1),
+        in_positives=np.take_along_axis(x, best, axis=1),
+        in_negatives=np.take_along_axis(y, best, axis=1),
+    )
 
 
 def _flip_best(
@@ -181,17 +189,13 @@ def _flip_best(
     A pattern on the wrong side costs no less than its distance from the tangent at the
     relaxed optimum.
     """
-    sens, spec, x, y = relaxed
-    if criterion.shape == "product":
-        by_sens, by_spec = spec, sens
-    else:
-        by_sens, by_spec = y / (x + y), x / (x + y)
-    cost = np.abs(by_sens * draws.in_positives - by_spec * draws.in_negatives)
-    value = criterion.evaluate(draws, chosen)[:, None]
-    slack = criterion.value(sens, spec, 0.5) - value
-
+    slack = criterion.value(relaxed.sens, relaxed.spec, 0.5)
+    slack = slack - criterion.evaluate(draws, chosen)[:, None]
+    cost = _cost_of_wrong_side(criterion, draws, relaxed)
     priority = np.where(cost <= slack, -draws.in_positives - draws.in_negatives, cost)
     tried = np.argsort(priority, axis=1)[:, :MAX_ENUMERATED]
+
+    # a flip adds a pattern that was out, and takes away one that was in
     was_chosen = np.take_along_axis(chosen, tried, axis=1)
     sign = np.where(was_chosen, -1.0, 1.0)
     change_in_positives = sign * np.take_along_axis(draws.in_positives, tried, axis=1)
@@ -203,9 +207,22 @@ def _flip_best(
     new_spec = spec - change_in_negatives @ flips
     best = criterion.value(new_sens, new_spec, 0.5).argmax(axis=1)
 
-    chosen = chosen.copy()
-    np.put_along_axis(chosen, tried, was_chosen ^ (flips[:, best].T == 1), axis=1)
-    return chosen
+    flipped = chosen.copy()
+    is_flipped = flips[:, best].T == 1
+    np.put_along_axis(flipped, tried, was_chosen ^ is_flipped, axis=1)
+    return flipped
+
+
+def _cost_of_wrong_side(criterion: Criterion, draws: Draws, relaxed: Relaxed) -> Floats:
+    """Return the distance of each pattern from the tangent at the relaxed optimum."""
+    if criterion.shape == "product":
+        by_sens = relaxed.spec
+        by_spec = relaxed.sens
+    else:
+        both = relaxed.in_positives + relaxed.in_negatives
+        by_sens = relaxed.in_negatives / both
+        by_spec = relaxed.in_positives / both
+    return np.abs(by_sens * draws.in_positives - by_spec * draws.in_negatives)
 
 
 def mean_of_best(criterion: Criterion, draws: Draws) -> float:
@@ -309,8 +326,11 @@ def _branch(
                 best = tried
         else:
             most_probable = free[np.argmax(probability[free])]
-            here = np.arange(patterns) == most_probable
-            parts += [np.where(here, OUT, state), np.where(here, IN, state)]
+            without = state.copy()
+            without[most_probable] = OUT
+            including = state.copy()
+            including[most_probable] = IN
+            parts += [without, including]
 
         if not parts:
             return best, upper_of_all, True
@@ -391,12 +411,12 @@ def _settle(
 
         sens = (with_none[0], with_all[0])
         spec = (with_all[1], with_none[1])
-        least, most = _gain_bounds(criterion, open_draws, sens, spec)
+        lowest_gain, highest_gain = _gain_bounds(criterion, open_draws, sens, spec)
         upper, cost = _bound(criterion, open_draws, (with_none, with_all), rates)
         too_costly = np.abs(cost) > max(upper - best, 0.0) + ROUNDING
 
-        sure = (least > 0) | (most <= 0) | too_costly
-        inside = np.where(too_costly, cost > 0, least > 0)
+        sure = (lowest_gain > 0) | (highest_gain <= 0) | too_costly
+        inside = np.where(too_costly, cost > 0, lowest_gain > 0)
         state = state.copy()
         state[free[sure]] = np.where(inside[sure], IN, OUT)
         if not sure.any():
@@ -410,9 +430,9 @@ def _gain_bounds(
     """Return what each pattern adds on average, at least and at most."""
     number = len(draws.prevalence)
     lowest, highest = criterion.slope_bounds(sens, spec, draws.prevalence)
-    least = lowest[0] @ draws.in_positives - highest[1] @ draws.in_negatives
-    most = highest[0] @ draws.in_positives - lowest[1] @ draws.in_negatives
-    return least / number, most / number
+    lowest_gain = lowest[0] @ draws.in_positives - highest[1] @ draws.in_negatives
+    highest_gain = highest[0] @ draws.in_positives - lowest[1] @ draws.in_negatives
+    return lowest_gain / number, highest_gain / number
 
 
 def _bound(criterion: Criterion, draws: Draws, ends: Ends, rates: Floats) -> Bound:

@@ -24,7 +24,8 @@ from trueness._core.figures import (
 )
 from trueness._core.records import shown
 from trueness.counts.values import Panel
-from trueness.nogold import combinations, figures
+from trueness.nogold import combination_tables, figures, pattern_draws
+from trueness.nogold.combinations import best_combination
 from trueness.nogold.criteria import CRITERIA
 from trueness.nogold.formulas import votes
 from trueness.nogold.posterior import LatentPosterior
@@ -151,7 +152,7 @@ def combination_densities(
     panels = []
     drawn = _combinations_to_draw(post, _options.whole_number(most, "most", at_least=1))
     for formula, chosen in list(drawn.items())[:most]:
-        sensitivity, specificity = combinations.rates_of(post, chosen)
+        sensitivity, specificity = pattern_draws.rates_of(post, chosen)
         areas = (
             Line("sensitivity", _density(sensitivity, 0.0, 1.0)),
             Line("specificity", _density(specificity, 0.0, 1.0)),
@@ -206,7 +207,7 @@ def combination_plane(
         each criterion of the paper, and the single classifiers.
     """
     drawn = _combinations_to_draw(post, most)
-    rates = [combinations.rates_of(post, chosen) for chosen in drawn.values()]
+    rates = [pattern_draws.rates_of(post, chosen) for chosen in drawn.values()]
     up = np.array([_ends(tpr) for tpr, _ in rates])
     across = np.array([_ends(1 - spec) for _, spec in rates])
     x = _around("fpr", "1 - specificity", across)
@@ -230,8 +231,8 @@ def _around(name: str, title: str, ends: Floats) -> Axis:
 def _combinations_to_draw(post: LatentPosterior, most: int) -> dict[str, Array]:
     """Return which patterns of verdicts are positive, by the formula that is drawn."""
     patterns = votes(len(post.names))
-    if len(post.names) <= combinations.ENUMERATED:
-        best = combinations.all_combinations(post).sorted("product", most=most)
+    if len(post.names) <= combination_tables.MAX_TABLE_CLASSIFIERS:
+        best = combination_tables.all_combinations(post).sorted("product", most=most)
         # the bits of a number say for which patterns a combination is positive
         bits = 1 << np.arange(len(patterns))
         return {
@@ -241,7 +242,7 @@ def _combinations_to_draw(post: LatentPosterior, most: int) -> dict[str, Array]:
 
     drawn: dict[str, Array] = {}
     for criterion in CRITERIA:
-        best_by_criterion = combinations.best_combination(post, criterion=criterion)
+        best_by_criterion = best_combination(post, criterion=criterion)
         formula = shown(best_by_criterion.formula, 60)
         drawn.setdefault(formula, best_by_criterion.map(patterns) > 0)
     for k, name in enumerate(post.names):
