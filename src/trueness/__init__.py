@@ -102,7 +102,7 @@ __all__ = [n for n, home in _MODULES.items() if not home.startswith(_NEED_MORE)]
 # what a room asks of a room above it: the function, and the module that has it
 _register_handlers(
     {
-        "answer_folds": "trueness.ensembles.crossfit",
+        "answer_folds": "trueness.ensembles.fold_analyses",
         "answer_on_device": "trueness.gpu.answers",
         "answer_with_limits": "trueness.scale.certificates",
         "by_name": "trueness.metrics.definitions",

@@ -18,7 +18,7 @@ from trueness.declarations.records import (
     Verification as Verification,
 )
 from trueness.ensembles.combiners import FiDEL as FiDEL
-from trueness.ensembles.ranks import CorrelatedFiDEL as CorrelatedFiDEL
+from trueness.ensembles.correlated import CorrelatedFiDEL as CorrelatedFiDEL
 from trueness.ensembles.crossfit import CombinerComparison as CombinerComparison
 from trueness.ensembles.without_labels import Agreement as Agreement
 from trueness.estimators.cross_validation import CrossValidation as CrossValidation

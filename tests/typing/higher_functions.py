@@ -16,7 +16,7 @@ from trueness.declarations.json_format import declaration_text, declaration_to_j
 from trueness.declarations.markdown import declaration_markdown
 from trueness.declarations.page import declaration_page
 from trueness.declarations.records import Declaration
-from trueness.ensembles.crossfit import answer_folds
+from trueness.ensembles.fold_analyses import answer_folds
 from trueness.metrics.algebra import Metric
 from trueness.metrics.definitions import by_name
 from trueness.metrics.grammar import metric

@@ -107,7 +107,11 @@ class AnswerFolds(Protocol):
     """Answer an analysis, by its name, from the folds of a cross-validation."""
 
     def __call__(
-        self, name: str, x: Folds, rest: tuple[Any, ...], options: Mapping[str, Any]
+        self,
+        name: str,
+        folds: Folds,
+        others: tuple[Any, ...],
+        options: Mapping[str, Any],
     ) -> Any:
         """Answer it."""
 

@@ -36,18 +36,19 @@ from trueness.calibration.maps import Map, register
 from trueness.calibration.parametric import Platt
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
-from trueness.ensembles.ranks import (
-    CorrelatedFiDEL,
-    RankMap,
-    RankReference,
-    calibrator_of,
-    correlated_fidel,
-    crossing,
-    independent_loses,
+from trueness.ensembles.correlated import CorrelatedFiDEL, correlated_fidel
+from trueness.ensembles.ranked_columns import (
     rank_columns,
     rank_rows,
     reference_of,
     rows_of,
+)
+from trueness.ensembles.ranks import (
+    RankMap,
+    RankReference,
+    calibrator_of,
+    crossing,
+    independent_loses,
 )
 from trueness.ensembles.without_labels import agreement
 from trueness.fermi.distribution import finite_lines
@@ -69,7 +70,7 @@ class FiDEL(RankMap):
     Attributes
     ----------
     names, auc, prevalence
-        The classifiers, their areas under the ROC curve, and the share of positives.
+        The classifiers, their areas under the ROC curve, and the prevalence.
         Below 1/2 beta is negative: a classifier is used with the opposite sign.
     beta, llr, centre : array (K,)
         The line llr - beta (rank - centre) of each classifier.
@@ -169,7 +170,7 @@ def fidel(
         Published AUCs by name, in place of labels; ``prevalence`` is then needed unless
         the panel has labels to count.
     prevalence
-        Share of positives: with labels, where the map will be used (it changes the
+        Proportion of positives: with labels, where the map will be used (it changes the
         probabilities but not L); without labels, among the panel's cases.
     labels
         "given": AUCs and prevalence from the labelled cases. "none": from the agreement
@@ -385,7 +386,7 @@ def _mean_of_seen(value: Floats, fill: float) -> Floats:
 def wisdom_of_crowds(data: Panel) -> WisdomOfCrowds:
     """What if every classifier's ranking counts the same? The mean rank.
 
-    The score is the mean share of the panel's cases that rank lower, between 0 and 1
+    The score is the mean proportion of the panel's cases that rank lower, from 0 to 1
     (Marbach et al. 2012, doi:10.1038/nmeth.2016). No labels are used. Missing outputs
     do not count.
 

@@ -18,7 +18,7 @@ from scipy.special import expit, gammaincc
 
 from trueness._core.arrays import Array, Floats
 from trueness.counts.values import Panel
-from trueness.ensembles.ranks import RankedColumn, rank_columns, rank_table
+from trueness.ensembles.ranked_columns import RankedColumn, rank_columns, rank_table
 
 # rows that the covariance of the moments is estimated from: more add nothing to it
 MAX_COVARIANCE_ROWS = 1 << 16

@@ -82,12 +82,13 @@ class Agreement(Record):
 
     def __repr__(self) -> str:
         """One line a classifier, then what must be known."""
-        head = (
+        lines = [
             f"Agreement of {len(self.auc)} classifiers on {self.n:,} cases, errors "
             f"{_ERRORS[self.dependence]}"
-        )
-        lines = [f"  {name}: {text}" for name, text in self._rows()]
-        return "\n".join([head, *lines, *(f"  Note: {note}" for note in self.notes)])
+        ]
+        lines += [f"  {name}: {text}" for name, text in self._rows()]
+        lines += [f"  Note: {note}" for note in self.notes]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         notes = [(note,) for note in self.notes]
@@ -102,13 +103,14 @@ class Agreement(Record):
         if self.independent is None:
             return [(name, str(estimate)) for name, estimate in estimates.items()]
 
-        alone = self.independent
-        beside = [alone.prevalence, *alone.auc.values()]
+        if_independent = [self.independent.prevalence, *self.independent.auc.values()]
         rows = []
-        for (name, estimate), other in zip(estimates.items(), beside, strict=True):
+        for (name, estimate), independent in zip(
+            estimates.items(), if_independent, strict=True
+        ):
             text = str(estimate)
             if math.isnan(estimate.value):
-                text = f"not determined; {other} if independent"
+                text = f"not determined; {independent} if independent"
             rows.append((name, text))
         return rows
 
@@ -268,7 +270,9 @@ def _check_common_cases(ranked: RankedPanel) -> None:
     common_cases = ranked.seen.T.astype(np.float64) @ ranked.seen
     without_common = np.argwhere(np.triu(common_cases == 0, 1))
     if without_common.size:
-        first, second = (ranked.names[k] for k in without_common[0])
+        i, j = without_common[0]
+        first = ranked.names[i]
+        second = ranked.names[j]
         raise NotEnoughCases(
             "agreement needs cases with an output of both, for every pair of "
             f"classifiers; {first!r} and {second!r} have none in common. Leave one of "
@@ -296,11 +300,11 @@ def _as_estimates(parameters: _Parameters, level: float, method: str) -> list[Es
 
 def _with_known_prevalence(parameters: _Parameters, prevalence: float) -> _Parameters:
     """Put the prevalence that is known in the place of its estimate."""
-    value, low, high = (
-        np.append(prevalence, column[1:])
-        for column in (parameters.value, parameters.low, parameters.high)
+    return parameters._replace(
+        value=np.append(prevalence, parameters.value[1:]),
+        low=np.append(prevalence, parameters.low[1:]),
+        high=np.append(prevalence, parameters.high[1:]),
     )
-    return parameters._replace(value=value, low=low, high=high)
 
 
 def _estimates_from_moments(moments: RankMoments, level: float) -> _Parameters:

@@ -26,7 +26,7 @@ from trueness._core.records import Estimate, Record, native_frame
 from trueness.calibration.proper_scores import brier, log_loss
 from trueness.counts.folds import Folds
 from trueness.counts.values import Tally
-from trueness.ensembles.crossfit import MeasuredFolds
+from trueness.ensembles.fold_analyses import MeasuredFolds
 from trueness.estimators import classifiers as common
 from trueness.estimators.nested import NamedMeasure, nested_cross_validation
 from trueness.estimators.training import Split, TrainingData

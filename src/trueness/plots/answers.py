@@ -24,8 +24,9 @@ from trueness._core.records import Estimate
 from trueness.comparison.dominance import Dominance, difference_figure
 from trueness.comparison.results import Comparison, pairs_figure
 from trueness.ensembles.combiners import FiDEL
+from trueness.ensembles.correlated import CorrelatedFiDEL
 from trueness.ensembles.crossfit import CombinerComparison, combiner_figure
-from trueness.ensembles.ranks import CorrelatedFiDEL, rank_correlation_figure
+from trueness.ensembles.ranks import rank_correlation_figure
 from trueness.evals.runs import Leaderboard, rates_figure
 from trueness.monitoring.verdicts import Check
 from trueness.monitoring.watching import Watch

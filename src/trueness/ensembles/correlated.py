@@ -1,0 +1,184 @@
+r"""What do the ranks of a case say together, if errors are correlated?
+
+For classifiers that err together each rank becomes a normal score z, and generalised
+least squares weighs them: with S the mean of the covariances of both classes,
+
+.. math:: L = (m_1 - m_0)^T S^{-1} \left(z - \frac{m_1 + m_0}{2}\right).
+
+For normal classes no other weights have a higher AUC (Su and Liu 1993,
+doi:10.1080/01621459.1993.10476417). S is shrunk towards equal correlations, as far as
+its sampling error asks for (Ledoit and Wolf 2004; Schäfer and Strimmer 2005).
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtri
+
+from trueness._core.arrays import Floats
+from trueness._core.checks import options as _options
+from trueness.calibration.field_rules import check_covariance
+from trueness.calibration.maps import Map, register
+from trueness.ensembles.ranked_columns import reference_of
+from trueness.ensembles.ranks import (
+    RankMap,
+    RankReference,
+    calibrator_of,
+    class_means,
+)
+
+
+@final
+@register("fidel-correlated")
+class CorrelatedFiDEL(RankMap):
+    """How strong is the evidence of all ranks of a case, if errors are correlated?
+
+    Called with rows (m, K) it gives their log-likelihood ratio L. A missing output is
+    left out: the others are weighted as if they were the whole panel. Made by
+    ``trueness.fidel(panel, method="correlated")``; attributes beyond those of
+    :class:`trueness.records.FiDEL`:
+
+    Attributes
+    ----------
+    mean_pos, mean_neg, covariance : array (K,), (K,), (K, K)
+        Mean normal score of each class, and the covariance within the classes.
+    shrinkage : float
+        From 0 (as found) to 1 (all pairs equally correlated).
+    """
+
+    names: tuple[str, ...]
+    auc: Floats
+    prevalence: float
+    mean_pos: Floats
+    mean_neg: Floats
+    covariance: Floats
+    shrinkage: float
+    correlation: Floats
+    calibrator: Map
+    scores: tuple[Floats, ...]
+    cases: tuple[Floats, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_covariance(self.covariance, len(self.names))
+        _options.fraction(self.shrinkage, "shrinkage", ends="[]")
+
+    def __call__(self, rows: ArrayLike) -> Floats:
+        """Return L for each row; above 0 the ranks are evidence for positive."""
+        reference_sizes = np.array([count.sum() for count in self.cases])
+        scores = normal_scores(self.ranks(rows), reference_sizes)
+        return discriminate(scores, self.mean_pos, self.mean_neg, self.covariance)
+
+    @property
+    def weights(self) -> Floats:
+        """How much weight does each classifier have, when none is missing?"""
+        difference = self.mean_pos - self.mean_neg
+        weights = np.linalg.solve(self.covariance, difference)
+        return np.asarray(weights, dtype=np.float64)
+
+
+def correlated_fidel(reference: RankReference, prevalence: float) -> CorrelatedFiDEL:
+    """Fit the combination that allows for dependence; see :func:`trueness.fidel`."""
+    scores = normal_scores(reference.ranks, reference.n)
+    _, mean_pos = class_means(scores, reference.pos)
+    _, mean_neg = class_means(scores, reference.neg)
+    covariance, sampling_error = _covariance_within_classes(
+        scores, reference, mean_pos, mean_neg
+    )
+
+    standard_deviation = np.sqrt(np.diag(covariance))
+    # a constant classifier does not vary, and its means do not differ either
+    standard_deviation = np.where(standard_deviation > 0, standard_deviation, 1.0)
+    scale = np.outer(standard_deviation, standard_deviation)
+    correlation = np.clip(covariance / scale, -1, 1)
+    shrunk_correlation, shrinkage = _shrink(correlation, sampling_error)
+    covariance = shrunk_correlation * scale
+
+    log_likelihood_ratio = discriminate(scores, mean_pos, mean_neg, covariance)
+    reference_scores, reference_cases = reference_of(reference.columns)
+    return CorrelatedFiDEL(
+        names=reference.names,
+        auc=reference.auc,
+        prevalence=prevalence,
+        mean_pos=mean_pos,
+        mean_neg=mean_neg,
+        covariance=covariance,
+        shrinkage=shrinkage,
+        correlation=reference.correlation,
+        calibrator=calibrator_of(log_likelihood_ratio, reference, prevalence),
+        scores=reference_scores,
+        cases=reference_cases,
+    )
+
+
+def _covariance_within_classes(
+    scores: Floats, reference: RankReference, mean_pos: Floats, mean_neg: Floats
+) -> tuple[Floats, Floats]:
+    """Return the mean covariance of both classes, and its sampling error, (K, K).
+
+    Pooling would let the larger class decide (Su and Liu 1993).
+    """
+    seen = ~np.isnan(scores)
+    number = scores.shape[1]
+    covariance = np.zeros((number, number))
+    sampling_error = np.zeros((number, number))
+    for mean, cases in ((mean_pos, reference.pos), (mean_neg, reference.neg)):
+        deviation = np.where(seen, scores - mean, 0.0)
+        products = deviation.T @ (deviation * cases[:, None])
+        common_cases = (seen * cases[:, None].astype(np.float64)).T @ seen
+        covariance += products / np.maximum(common_cases - 1, 1) / 2
+        sampling_error += 0.25 / np.maximum(common_cases, 1.0)
+    return covariance, sampling_error
+
+
+def _shrink(correlation: Floats, sampling_error: Floats) -> tuple[Floats, float]:
+    """Move correlations towards their mean as far as chance explains their variance.
+
+    Return them and the shrinkage, from 0 (as they are) to 1 (all of them equal).
+    """
+    number = len(correlation)
+    if number == 1:
+        return np.ones((1, 1)), 0.0
+    pairs = np.triu_indices(number, 1)
+    r = correlation[pairs]
+    # Schafer and Strimmer (2005): the variance of a correlation is (1 - r^2)^2 / n
+    variance_by_chance = float(((1 - r**2) ** 2 * sampling_error[pairs]).sum())
+    variance = float(((r - r.mean()) ** 2).sum())
+    shrinkage = 1.0
+    if variance > 0:
+        shrinkage = min(1.0, variance_by_chance / variance)
+    shrunk = shrinkage * r.mean() + (1 - shrinkage) * correlation
+    np.fill_diagonal(shrunk, 1.0)
+
+    # copies of a classifier make the matrix singular: one case's worth of independence
+    ridge = min(float(sampling_error.max()), 0.5)
+    eigenvalues, eigenvectors = np.linalg.eigh((1 - ridge) * shrunk)
+    scaled_vectors = eigenvectors * np.maximum(eigenvalues, 0.0)
+    regular = scaled_vectors @ eigenvectors.T + ridge * np.eye(number)
+    return regular, shrinkage
+
+
+def normal_scores(ranks: Floats, n: Floats) -> Floats:
+    """Turn ranks among n cases into quantiles of the normal distribution."""
+    return np.asarray(-ndtri(ranks / (n + 1)))
+
+
+def discriminate(
+    z: Floats, mean_pos: Floats, mean_neg: Floats, covariance: Floats
+) -> Floats:
+    """Return the log-likelihood ratio of each row from the outputs that it has."""
+    total = np.zeros(len(z))
+    seen = ~np.isnan(z)
+    for pattern in np.unique(seen, axis=0):
+        if not pattern.any():
+            continue
+        rows = (seen == pattern).all(axis=1)
+        difference = (mean_pos - mean_neg)[pattern]
+        # rows that lack the same outputs share one system
+        weight = np.linalg.solve(covariance[np.ix_(pattern, pattern)], difference)
+        middle = (mean_pos + mean_neg)[pattern] / 2
+        total[rows] = (z[rows][:, pattern] - middle) @ weight
+    return total
