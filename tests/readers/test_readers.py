@@ -1,6 +1,7 @@
 """Reader studies: Van Dyke's against MRMCaov, brute force, designs, simulation."""
 
-from itertools import combinations, product
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 from scipy import stats
 
 import trueness
+from reference_readers import slow_study
 from trueness._core import binomial
 
 KEYS = {"label": "truth", "score": "rating"}
@@ -127,71 +129,6 @@ def test_van_dyke_agrees_with_mrmcaov(vandyke, name):
         assert found.design == name
     n = times.get(name, 1)
     assert (found.n_pos, found.n_neg) == (45 * n, 69 * n)
-
-
-def slow_study(data, fixed=None, pairs_of="own"):
-    """Obuchowski and Rockette's analysis in loops, from the formulas of Hillis (2014).
-
-    Returns F, its degrees of freedom, and (difference, standard error, df) of each
-    pair of treatments, with the denominator of F where pairs are "pooled".
-    """
-    groups = {
-        k: (g.case.to_numpy(), g.label.to_numpy() == 1, g.score.to_numpy())
-        for k, g in pd.DataFrame(data).groupby(["treatment", "reader"])
-    }
-
-    def area(case, label, score, without=None):
-        p, q = (score[(label == k) & (case != without)] for k in (True, False))
-        return np.mean([np.mean(a > q) + np.mean(a == q) / 2 for a in p])
-
-    names, value = list(groups), [area(*g) for g in groups.values()]
-    less = [
-        [area(*g, c) if c in g[0] else v
-         for g, v in zip(groups.values(), value, strict=True)]
-        for c in np.unique(np.concatenate([g[0] for g in groups.values()]))
-    ]  # fmt: skip
-    n = len(less)
-    S = (n - 1) ** 2 / n * np.cov(np.array(less).T)
-    read = [set(g[0]) for g in groups.values()]
-    kinds = {(a, b): [] for a in (0, 1) for b in (0, 1)}
-    for k, m in product(range(len(names)), repeat=2):
-        (t, r), (u, s) = names[k], names[m]
-        kinds[t == u, r == s].append(S[k, m] if read[k] & read[m] else 0.0)
-    var, cov1, cov2, cov3 = (
-        np.mean(kinds[k]) if kinds[k] else 0.0 for k in ((1, 1), (0, 1), (1, 0), (0, 0))
-    )
-    by = {}
-    for (t, r), v in zip(names, value, strict=True):
-        by.setdefault(t, {})[r] = v
-    J = {t: len(v) for t, v in by.items()}
-    N, t_count = sum(J.values()), len(by)
-    mean = {t: np.mean(list(v.values())) for t, v in by.items()}
-    grand = np.mean(value)
-    ms_t = sum(J[t] * (mean[t] - grand) ** 2 for t in by) / (t_count - 1)
-    crossed = len({r for _, r in names}) == J[names[0][0]]
-    if crossed:
-        reader = {r: np.mean([by[t][r] for t in by]) for r in by[names[0][0]]}
-        free = (t_count - 1) * (len(reader) - 1)
-        inner = sum((by[t][r] - mean[t] - reader[r] + grand) ** 2
-                    for t in by for r in reader) / free  # fmt: skip
-        each = len(reader)
-    else:
-        free = N - t_count
-        inner = sum((v - mean[t]) ** 2 for t in by for v in by[t].values()) / free
-        each = (N - sum(j * j for j in J.values()) / N) / (t_count - 1)
-
-    def total(j):
-        if fixed == "readers":
-            return var - (cov1 if crossed else cov3) + (j - 1) * (cov2 - cov3), np.inf
-        whole = inner + (0 if fixed == "cases" else j * max(cov2 - cov3, 0))
-        return whole, whole**2 / (inner**2 / free)
-
-    pairs = []
-    for a, b in combinations(by, 2):
-        j = 2 / (1 / J[a] + 1 / J[b])
-        whole, free_of = total(each if pairs_of == "pooled" else j)
-        pairs.append((mean[a] - mean[b], np.sqrt(2 * whole / j), free_of))
-    return ms_t / total(each)[0], total(each)[1], pairs
 
 
 def _designs(rng):
@@ -414,30 +351,57 @@ def test_plan_counts_the_cases_of_each_reader_where_they_are_nested(rng):
     assert (need >= [24, 40]).all()  # two of each class for every reader
 
 
-def test_plan_of_groups_of_readers_by_hand(rng):
-    """Two groups of three readers, then three of four; then all with the same cases."""
+def study_of_two_groups(rng):
+    """Two groups of three readers, each with 80 cases of its own."""
     parts = [simulated(rng, 3, (40, 40)) for _ in range(2)]
-    data = {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
-    half = np.repeat([0, 1], parts[0]["case"].size)
-    data |= {"reader": data["reader"] + 3 * half, "case": data["case"] + 80 * half}
+    data = {k: np.concatenate([part[k] for part in parts]) for k in parts[0]}
+    group = np.repeat([0, 1], parts[0]["case"].size)
+    data["reader"] = data["reader"] + 3 * group
+    data["case"] = data["case"] + 80 * group
+    return data
+
+
+# 12 readers: the groups, all cases, and the pairs of readers that share their cases
+PLANNED_GROUPS = {"three groups": (3, 180, 18 / 66), "one group": (1, 80, 1.0)}
+
+
+@pytest.mark.parametrize("plan", PLANNED_GROUPS)
+def test_plan_of_groups_of_readers_by_hand(rng, plan):
+    groups, cases, sharing_pairs = PLANNED_GROUPS[plan]
+    pilot = trueness.reader_study(study_of_two_groups(rng))
+    c = pilot.components
+    # in the pilot 6 of the 15 pairs of readers share their cases
+    within = max(c.cov2 - c.cov3, 0) * 15 / 6
+    shared = sharing_pairs * within
+    shrink = 80 * groups / cases
+    alone = max(c.interaction, 0) + shrink * (c.variance - c.cov1 - shared)
+    total = alone + 12 * shrink * shared
+
+    planned = trueness.plan_readers(
+        pilot, difference=0.06, readers=12, cases=cases, groups=groups
+    )
+
+    assert planned.power[0] == pytest.approx(power_of(12, alone, total, 0.06))
+
+
+def test_groups_of_readers_are_found(rng):
+    data = study_of_two_groups(rng)
     pilot = trueness.reader_study(data)
+    crossed = trueness.reader_study(simulated(rng, 6, (40, 40)))
+    own = trueness.reader_study(data | {"case": data["case"] + 999 * data["reader"]})
+
     assert pilot.groups == 2
     assert pilot.design == "2 groups of readers with cases of their own"
-    c = pilot.components
-    # 6 of the 15 pairs of readers share their cases, and then 18 of 66, or all
-    within = max(c.cov2 - c.cov3, 0) * 15 / 6
-    for groups, cases, pairs in ((3, 180, 18 / 66), (1, 80, 1.0)):
-        shrink = 80 * groups / cases
-        alone = max(c.interaction, 0) + shrink * (c.variance - c.cov1 - pairs * within)
-        total = alone + 12 * shrink * pairs * within
-        words = {"readers": 12, "cases": cases, "groups": groups}
-        plan = trueness.plan_readers(pilot, difference=0.06, **words)
-        assert plan.power[0] == pytest.approx(power_of(12, alone, total, 0.06))
     assert "2 groups" in trueness.plan_readers(pilot, difference=0.06).notes[1]
-    crossed = trueness.reader_study(simulated(rng, 6, (40, 40)))
     assert crossed.groups == 1
-    own = trueness.reader_study(data | {"case": data["case"] + 999 * data["reader"]})
     assert own.groups == 6
+
+
+def test_groups_that_cannot_be_planned(rng):
+    data = study_of_two_groups(rng)
+    own = trueness.reader_study(data | {"case": data["case"] + 999 * data["reader"]})
+    crossed = trueness.reader_study(simulated(rng, 6, (40, 40)))
+
     with pytest.raises(trueness.InputError, match="how alike their errors"):
         trueness.plan_readers(own, difference=0.06, readers=6, groups=2)
     with pytest.raises(trueness.InputError, match="cannot be divided"):
@@ -501,29 +465,67 @@ def test_errors_of_plans(vandyke):
         trueness.plan_readers(study)
 
 
+class Comparison(NamedTuple):
+    """One reader compares a positive with a negative case in both treatments."""
+
+    reader: int
+    positive: int
+    negative: int
+    difference: float  # of what the two treatments score
+    weight: float
+
+    def shares_nothing_with(self, other):
+        return (
+            self.reader != other.reader
+            and self.positive != other.positive
+            and self.negative != other.negative
+        )
+
+
+def comparisons_of(reader, y, scores):
+    """Return all comparisons of a reader, whose weights add up to a third."""
+    positives = np.flatnonzero(y)
+    negatives = np.flatnonzero(~y)
+    found = []
+    for p, q in product(positives, negatives):
+        wins = (scores[:, p] > scores[:, q]) + (scores[:, p] == scores[:, q]) / 2
+        found.append(
+            Comparison(
+                reader=reader,
+                positive=100 * reader + p,
+                negative=100 * reader + q,
+                difference=wins[0] - wins[1],
+                weight=1 / (3 * positives.size * negatives.size),
+            )
+        )
+    return found
+
+
 def test_gallas_counts_readers_alike_however_many_cases_they_read(rng):
-    """By all pairs of triples that share nothing; readers have cases of their own."""
-    rows, entries = [], []
-    for r, (n_pos, n_neg) in enumerate(((3, 4), (6, 3), (4, 7))):
+    """By all pairs of comparisons that share nothing; each reader has own cases."""
+    rows = []
+    comparisons = []
+    for reader, (n_pos, n_neg) in enumerate(((3, 4), (6, 3), (4, 7))):
         y = np.arange(n_pos + n_neg) < n_pos
-        s = rng.integers(0, 4, (2, y.size)) + y
-        rows += [(r, t, 100 * r + c, int(y[c]), s[t, c])
-                 for t in (0, 1) for c in range(y.size)]  # fmt: skip
-        for p, q in product(np.flatnonzero(y), np.flatnonzero(~y)):
-            won = (s[:, p] > s[:, q]) + (s[:, p] == s[:, q]) / 2
-            weight = 1 / (3 * n_pos * n_neg)
-            entries.append((r, 100 * r + p, 100 * r + q, won[0] - won[1], weight))
+        scores = rng.integers(0, 4, (2, y.size)) + y
+        comparisons += comparisons_of(reader, y, scores)
+        for treatment, case in product((0, 1), range(y.size)):
+            score = scores[treatment, case]
+            rows.append((reader, treatment, 100 * reader + case, int(y[case]), score))
     data = pd.DataFrame(rows, columns=["reader", "treatment", "case", "label", "score"])
-    found = trueness.reader_study(data, covariance="gallas").pairs[0].difference
-    mean = sum(e[3] * e[4] for e in entries)
-    apart = [
-        (a[3] * b[3], a[4] * b[4])
-        for a, b in product(entries, repeat=2)
-        if all(x != y for x, y in zip(a[:3], b[:3], strict=True))
-    ]
-    square = sum(v * w for v, w in apart) / sum(w for _, w in apart)
-    assert found.value == pytest.approx(mean)
-    assert found.se**2 == pytest.approx(max(mean**2 - square, 0.0))
+
+    difference = trueness.reader_study(data, covariance="gallas").pairs[0].difference
+
+    mean = sum(c.difference * c.weight for c in comparisons)
+    products = 0.0
+    weights = 0.0
+    for a, b in product(comparisons, repeat=2):
+        if a.shares_nothing_with(b):
+            products += a.difference * b.difference * a.weight * b.weight
+            weights += a.weight * b.weight
+    squared_mean = products / weights
+    assert difference.value == pytest.approx(mean)
+    assert difference.se**2 == pytest.approx(max(mean**2 - squared_mean, 0.0))
 
 
 def test_a_study_by_behrens_and_fisher(rng):
