@@ -14,8 +14,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "trueness"
 
 # the rooms that were rewritten
 ROOMS = (
-    *("calibration", "comparison", "declarations", "evals", "fermi", "inference"),
-    *("metrics", "ranking", "readers", "sites", "trees"),
+    *("calibration", "comparison", "counts", "declarations", "evals", "fermi"),
+    *("inference", "metrics", "ranking", "readers", "sites", "trees"),
     *("plots", "threshold"),
 )
 

@@ -1,7 +1,7 @@
-"""What may an analysis be asked about?
+"""Decorators that let an analysis of counts take data as people have them.
 
 An analysis is a pure function of counts. One decorator, put on where it is defined,
-lets it be asked in the words that people have:
+lets it be asked about whatever people have:
 
 ===========================  =======================================================
 asked about                  answered with
@@ -12,10 +12,10 @@ several scores, a panel      a dict, from classifier to answer
 a mapping of tallies         a dict, from group to answer
 data with ``by=``            a dict, from group to answer, and "all cases"
 scores on a GPU              the answer, made there (``gpu/passes.py``)
-a binned tally               the answer with its limits (``scale/certificates.py``)
+a binned tally               the answer with its bounds (``scale/certificates.py``)
 ===========================  =======================================================
 
-It also reads the five words that say how the cases came, and refuses those that an
+It also reads the five arguments of the sampling design, and refuses those that an
 analysis cannot use (``design.py``). ``of_tally`` is for analyses of one classifier,
 ``of_panel`` for those of several on the same cases, ``of_counts`` for figures and
 reports, which take either.
@@ -74,7 +74,7 @@ class Array(Protocol):
     """What NumPy can read: an array, a Series, a tensor."""
 
     def __array__(self) -> Any:
-        """Give an array."""
+        """Return an array."""
 
 
 class NamesColumns(Protocol):
@@ -82,7 +82,7 @@ class NamesColumns(Protocol):
 
     @property
     def columns(self) -> Any:
-        """Give the names, or the columns."""
+        """Return the names, or the columns."""
 
 
 Column = Array | Sequence[Any]
@@ -94,12 +94,12 @@ _Name = Column | str  # a column, or its name
 
 
 class CountArguments(Protocol):
-    """Count the data that an analysis was given; say what is left of its arguments."""
+    """Count the data that an analysis was called with."""
 
     def __call__(
         self, name: str, takes: str, args: tuple[Any, ...], words: dict[str, Any]
     ) -> tuple[Any, tuple[Any, ...], tuple[str, ...], str]:
-        """Count them."""
+        """Return the counts, the arguments left, remarks, and the name of the score."""
         ...
 
 
@@ -268,7 +268,7 @@ class OfCounts(_Decorated, Protocol[D_contra, P, R_co, G_co]):
 
 # the group of all cases, in an answer by groups
 WHOLE = "all cases"
-# what help says of the words that every analysis takes
+# what help says of the parameters that every analysis has
 _DATA = {
     "data": "A tally or a panel; labels and scores; or a frame, with ``label=`` and\n"
     "``score=``. Of several classifiers or groups each has its own answer, in a\n"
@@ -279,11 +279,11 @@ _DATA = {
     "weight, cluster, sampling, prevalence, unlabelled": "How the cases came, as in "
     ":func:`tally`.",
 }
-_TOLD = [word for line in [*_DATA][1:] for word in line.split(", ")]
+_DOCUMENTED_WORDS = [word for line in [*_DATA][1:] for word in line.split(", ")]
 # the words of ``tally`` and ``panel``, which go along with data
 _WORDS = frozenset(
     [
-        *_TOLD,
+        *_DOCUMENTED_WORDS,
         "y_true",
         "at_most",
         "pos_label",
@@ -292,7 +292,7 @@ _WORDS = frozenset(
         "decimal",
     ]
 )
-# each of the five words in a sentence, and what to do where it cannot be used
+# each part of a design in a sentence, and what to do where it cannot be used
 _IN_WORDS = {
     "weight": (
         "weights",
@@ -322,19 +322,45 @@ _IN_WORDS = {
 }
 
 
-class _Analysis:
-    """An analysis, which words are its own, and what it may be given."""
+class _Question:
+    """An analysis, which parameters it has, and what it may be asked about.
+
+    Attributes
+    ----------
+    takes : str
+        "tally", "panel", or "counts" for either.
+    name : str
+        What people type after "trueness.".
+    parameters : Mapping[str, Parameter]
+        Its own parameters; the first one holds the counts.
+    any_option : bool
+        Does it take options of any name?
+    counts_type : type, optional
+        The type that its counts must have; None where there are several.
+    """
 
     def __init__(self, analysis: Callable[..., Any], takes: str) -> None:
-        self.analysis, self.takes = analysis, takes
-        self.name = getattr(analysis, "typed", analysis.__name__)  # after "trueness."
-        self.own = own = signature(analysis).parameters
-        self.any_option = any(p.kind is Parameter.VAR_KEYWORD for p in own.values())
-        self.first, first = next(iter(own.items()))
-        # comparisons may take two tallies
-        given = takes, getattr(first.annotation, "__name__", first.annotation)
-        of = {("counts", "Tally"): Tally, ("panel", "Panel"): Panel}.get(given)
-        self.of: type | None = Tally if takes == "tally" else of
+        self.analysis = analysis
+        self.takes = takes
+        self.name = getattr(analysis, "typed", analysis.__name__)
+        self.parameters = signature(analysis).parameters
+        self.any_option = any(
+            parameter.kind is Parameter.VAR_KEYWORD
+            for parameter in self.parameters.values()
+        )
+        self.first = next(iter(self.parameters))
+        self.counts_type = _counts_type(self.parameters[self.first], takes)
+
+
+def _counts_type(first: Parameter, takes: str) -> type | None:
+    """Return the type that counts must have; comparisons may take two tallies."""
+    # annotations are text where a module postpones their evaluation
+    annotation = getattr(first.annotation, "__name__", first.annotation)
+    if takes == "tally" or (takes == "counts" and annotation == "Tally"):
+        return Tally
+    if takes == "panel" and annotation == "Panel":
+        return Panel
+    return None
 
 
 Analysis: TypeAlias = Callable[Concatenate[Tally, P], R]
@@ -408,7 +434,7 @@ def refuse(
     option: str | None = None,
     example: object = None,
 ) -> None:
-    """Stop at counts that came in a way that ``why`` (``CANNOT`` when None) names.
+    """Stop at counts whose sampling design ``why`` (``CANNOT`` when None) names.
 
     ``option`` and ``example`` are what would take these counts (another method); by
     default the error is about the design argument itself.
@@ -417,26 +443,27 @@ def refuse(
     if not reasons:
         return
     if isinstance(x, Mapping):
-        for part in x.values():
-            refuse(part, name, reasons, option=option, example=example)
-    if isinstance(x, (Tally, Panel)):
-        for word in words_of(x):
-            if word in reasons:
-                reason = reasons[word]
-                if word == "unlabelled" and x.labels_expected:
-                    word = "expected"
-                argument = word if word != "expected" else "unlabelled"
-                raise UnsupportedDesign(
-                    refusal(name, word, reason),
-                    option=option or argument,
-                    example=example,
-                )
+        for counts in x.values():
+            refuse(counts, name, reasons, option=option, example=example)
+    if not isinstance(x, (Tally, Panel)):
+        return
+
+    refused = next((word for word in words_of(x) if word in reasons), None)
+    if refused is None:
+        return
+    argument = "unlabelled" if refused == "expected" else refused
+    by_map = argument == "unlabelled" and x.labels_expected
+    raise UnsupportedDesign(
+        refusal(name, "expected" if by_map else refused, reasons[refused]),
+        option=option or argument,
+        example=example,
+    )
 
 
 def refusal(name: str, word: str, why: str) -> str:
-    """Say that an analysis does not take one of the five words, and what to do."""
-    said, instead = _IN_WORDS[word]
-    return f"{_SUBJECTS.get(name, name)} does not take {said}. {why} {instead}"
+    """Say that an analysis does not take a part of the design, and what to do."""
+    design_part, remedy = _IN_WORDS[word]
+    return f"{_SUBJECTS.get(name, name)} does not take {design_part}. {why} {remedy}"
 
 
 # analyses that Python and shell call by different names
@@ -451,106 +478,171 @@ _SUBJECTS = {
 
 
 def words_of(x: Tally | Panel) -> list[str]:
-    """Which of the five words hold for these counts? A map is "expected", too."""
-    d = x.design
-    holds = (
-        x.weighted,
-        x.clusters is not None,
-        d.sampling != _design.COHORT,
-        d.prevalence is not None,
-        d.unlabelled != _design.LEFT_OUT and x.n_unknown > 0,
-        x.labels_expected,
-    )
-    words = [word for word, so in zip(_IN_WORDS, holds, strict=True) if so]
-    # its own reason, where there is one, comes before that of missing labels
-    return words[::-1] if x.labels_expected else words
+    """Which words of ``_IN_WORDS`` hold for the sampling design of these counts?"""
+    design = x.design
+    holds = {
+        "weight": x.weighted,
+        "cluster": x.clusters is not None,
+        "sampling": design.sampling != _design.COHORT,
+        "prevalence": design.prevalence is not None,
+        "unlabelled": design.unlabelled != _design.LEFT_OUT and x.n_unknown > 0,
+        "expected": x.labels_expected,
+    }
+    design_words = [word for word, is_so in holds.items() if is_so]
+    if x.labels_expected:
+        # the reason against a map, where there is one, comes before the others
+        design_words.reverse()
+    return design_words
 
 
 def _open(analysis: Callable[..., Any], takes: str) -> Any:
-    q = _Analysis(analysis, takes)
-    own = q.own
-    switches = [k for k, p in own.items() if p.annotation in ("bool", bool)]
+    """Return a function that takes data and asks the analysis about their counts."""
+    question = _Question(analysis, takes)
+    parameters = question.parameters
+    switches = [
+        name
+        for name, parameter in parameters.items()
+        if parameter.annotation in ("bool", bool)
+    ]
 
     @wraps(analysis)
     def call(*args: Any, **options: Any) -> Any:
         for name in switches:
             if name in options:
                 yes_or_no(options[name], name)
+
         # the common case first: it must cost nothing
-        counted = args and type(args[0]) is Tally and takes != "panel"
-        if counted and args[0].plain and options.keys() <= own.keys():
+        is_tally = args and type(args[0]) is Tally and takes != "panel"
+        if is_tally and args[0].plain and options.keys() <= parameters.keys():
             try:
                 return analysis(*args, **options)
             except TypeError:
                 takes_them(analysis, args, options)
                 raise
-        return _answer(q, args, options)
+        return _answer(question, args, options)
 
-    made: Any = call
-    made.takes = takes
-    made.__signature__ = _signature(analysis, takes)
-    made.__doc__ = documented(analysis.__doc__, own, _DATA)
-    return made
+    opened: Any = call
+    opened.takes = takes
+    opened.__signature__ = _signature(analysis, takes)
+    opened.__doc__ = documented(analysis.__doc__, parameters, _DATA)
+    return opened
 
 
 def _signature(analysis: Callable[..., Any], takes: str) -> Signature:
-    """Give what can be passed: counts or data, own options, words about the data."""
+    """Return what can be passed: counts or data, own options, words about the data."""
     own = signature(analysis)
     first, *others = own.parameters.values()
-    rest = [p for p in others if p.kind is Parameter.VAR_KEYWORD]
-    named = [p.replace(kind=p.KEYWORD_ONLY) for p in others if p not in rest]
-    # comparisons take the scores of several classifiers second
-    second, gone = ("scores", "y_score") if takes == "panel" else ("y_score", "")
-    named += [
-        Parameter(w, Parameter.KEYWORD_ONLY, default=None)
-        for w in _TOLD
-        if w not in (second, gone) and w not in own.parameters
+    # comparisons take the scores of several classifiers second, by another name
+    second_name = "scores" if takes == "panel" else "y_score"
+    second = Parameter(second_name, Parameter.POSITIONAL_OR_KEYWORD, default=None)
+    any_option = [p for p in others if p.kind is Parameter.VAR_KEYWORD]
+    own_options = [
+        p.replace(kind=Parameter.KEYWORD_ONLY) for p in others if p not in any_option
     ]
-    places = [
+
+    hidden = {second_name, "y_score", *own.parameters}
+    data_words = [
+        Parameter(word, Parameter.KEYWORD_ONLY, default=None)
+        for word in _DOCUMENTED_WORDS
+        if word not in hidden
+    ]
+    parameters = [
         first.replace(annotation="Data"),
-        Parameter(second, Parameter.POSITIONAL_OR_KEYWORD, default=None),
+        second,
+        *own_options,
+        *data_words,
+        *any_option,
     ]
-    return own.replace(parameters=[*places, *named, *rest])
+    return own.replace(parameters=parameters)
 
 
-def _answer(q: _Analysis, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Count data, add what was said of how cases came, and ask."""
-    if not args and q.first in options:
-        args = (options.pop(q.first),)
+def _answer(question: _Question, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Ask about what a person passed: counts with their design, or data to count."""
     stop_if_requested()
-    words = {k: options.pop(k) for k in [*options] if k in _WORDS and k not in q.own}
-    if not q.any_option and not options.keys() <= q.own.keys():
-        known_options(options, q.own, _WORDS, q.name)
-    if not args and not words:
-        takes_them(q.analysis, (), options)
-        return q.analysis(**options)
-    design = {k: words.pop(k) for k in _design.WORDS if k in words}
-    x = args[0] if args else None
-    # a record of Trueness answers for itself: plots take curves, reports posteriors
-    counted = type(x).__module__.startswith("trueness.") and not _has_scores(x)
-    if isinstance(x, Mapping):  # otherwise it is a frame of columns
-        counted = words.get("cluster") is True or (not words and _holds_answers(x))
-    if counted:
-        x = _said_of_counts(q.name, x, words, design)
-        return _respond(q, x, args[1:], options)
-    words |= {k: v for k, v in design.items() if v is not None}
+    if not args and question.first in options:
+        args = (options.pop(question.first),)
+    data_words = _pop_data_words(question, options)
+    if not args and not data_words:
+        # numbers in place of cases, as in auc(n=..., auc=...)
+        takes_them(question.analysis, (), options)
+        return question.analysis(**options)
+
+    design = {
+        word: data_words.pop(word) for word in _design.WORDS if word in data_words
+    }
+    data = args[0] if args else None
+    if _needs_no_counting(data, data_words):
+        counts = _add_design(question.name, data, data_words, design)
+        return _ask(question, counts, args[1:], options)
+
+    stated = {word: value for word, value in design.items() if value is not None}
+    return _count_and_ask(question, args, data_words | stated, options)
+
+
+def _pop_data_words(question: _Question, options: dict[str, Any]) -> dict[str, Any]:
+    """Take the words about the data out of the options; unknown options are errors."""
+    data_words = {
+        word: options.pop(word)
+        for word in [*options]
+        if word in _WORDS and word not in question.parameters
+    }
+    if not question.any_option and not options.keys() <= question.parameters.keys():
+        known_options(options, question.parameters, _WORDS, question.name)
+    return data_words
+
+
+def _needs_no_counting(data: object, data_words: Mapping[str, Any]) -> bool:
+    """Are these counts, or records of Trueness that answer for themselves?
+
+    Plots take curves, reports take posteriors. A mapping of columns is a frame.
+    """
+    if isinstance(data, Mapping):
+        keys_are_clusters = data_words.get("cluster") is True
+        return keys_are_clusters or (not data_words and _holds_answers(data))
+    return type(data).__module__.startswith("trueness.") and not _has_scores(data)
+
+
+def _count_and_ask(
+    question: _Question,
+    args: tuple[Any, ...],
+    data_words: dict[str, Any],
+    options: dict[str, Any],
+) -> Any:
+    """Count data and ask about the counts, of each group where there are groups."""
     counts, rest, remarks, name_of_score = COUNT_ARGUMENTS.load()(
-        q.name, q.takes, args, words
+        question.name, question.takes, args, data_words
     )
-    if name_of_score and "name" in q.own:
+    if name_of_score and "name" in question.parameters:
         options.setdefault("name", name_of_score)
-    if words.get("by") is None or q.takes == "counts":
-        return with_remarks(_respond(q, counts, rest, options), remarks)
-    if not counts:
-        raise NotEnoughCases(f"{q.name} needs cases; found an empty mapping of groups.")
-    parts = {**with_each_column(counts)}
-    if not any(getattr(x, "labels_expected", False) for x in counts.values()):
-        # groups with a map each have no map that is one of all cases
-        parts[WHOLE] = reduce(add, counts.values())
-    answers = Answers(
-        {name: _respond(q, x, rest, options) for name, x in parts.items()}
+
+    if data_words.get("by") is None or question.takes == "counts":
+        answer = _ask(question, counts, rest, options)
+    else:
+        answer = _ask_of_groups(question, counts, rest, options)
+    return with_remarks(answer, remarks)
+
+
+def _ask_of_groups(
+    question: _Question,
+    counts_by_group: Mapping[Any, Any],
+    rest: tuple[Any, ...],
+    options: dict[str, Any],
+) -> Answers:
+    """Ask about each group, and about all cases."""
+    if not counts_by_group:
+        raise NotEnoughCases(
+            f"{question.name} needs cases; found an empty mapping of groups."
+        )
+
+    parts = {**with_each_column(counts_by_group)}
+    each_has_a_map = any(
+        getattr(counts, "labels_expected", False) for counts in counts_by_group.values()
     )
-    return with_remarks(answers, remarks)
+    if not each_has_a_map:  # groups with a map each have none that is one of all cases
+        parts[WHOLE] = reduce(add, counts_by_group.values())
+    return Answers(
+        {name: _ask(question, part, rest, options) for name, part in parts.items()}
+    )
 
 
 def _has_scores(x: object) -> bool:
@@ -579,68 +671,79 @@ def with_remarks(answer: Any, remarks: tuple[str, ...]) -> Any:
         )
     if hasattr(answer, "with_remarks"):
         return answer.with_remarks(remarks)
-    if is_dataclass(answer) and "notes" in {f.name for f in fields(answer)}:
-        own: Any = answer
-        return replace(own, notes=(*remarks, *own.notes))
+    if is_dataclass(answer) and "notes" in {field.name for field in fields(answer)}:
+        record: Any = answer
+        return replace(record, notes=(*remarks, *record.notes))
+
     for remark in remarks:
         warnings.warn(remark, CleanedWarning, stacklevel=5)
     return answer
 
 
-def _said_of_counts(
-    name: str, x: object, words: dict[str, Any], design: dict[str, Any]
+def _add_design(
+    name: str, x: object, data_words: dict[str, Any], design: dict[str, Any]
 ) -> Any:
-    """Add to counts what was said of how their cases came."""
-    if words.pop("cluster", None) is not None:  # the keys of a mapping are clusters
+    """Return counts with the sampling design that a call states."""
+    if data_words.pop("cluster", None) is not None:
+        # the keys of a mapping are clusters
         x = add_as_clusters(x)
-    if words:
+    if data_words:
+        word = next(iter(data_words))
         raise InputError(
-            f"The option {next(iter(words))} is for arrays and frames; {name} was "
-            "given counts, which already hold labels and scores. Leave it out.",
-            option=next(iter(words)),
+            f"The option {word} is for arrays and frames; {name} was given counts, "
+            "which already hold labels and scores. Leave it out.",
+            option=word,
         )
-    said = [k for k, v in design.items() if v is not None]
-    if not said:
+
+    stated = [word for word, value in design.items() if value is not None]
+    if not stated:
         return x
     if isinstance(x, Mapping):
         return {
-            k: _said_of_counts(name, part, {}, design_of_group(design, k))
-            for k, part in x.items()
+            group: _add_design(name, counts, {}, design_of_group(design, group))
+            for group, counts in x.items()
         }
     if hasattr(x, "with_design"):  # counts, on the host or on a device
         return x.with_design(**design)
     raise InputError(
-        f"The option {said[0]} is for data and counts; {name} was given an answer.",
-        option=said[0],
+        f"The option {stated[0]} is for data and counts; {name} was given an answer.",
+        option=stated[0],
     )
 
 
-def _respond(
-    q: _Analysis, x: object, rest: tuple[Any, ...], options: dict[str, Any]
+def _ask(
+    question: _Question, x: object, rest: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
     """Ask about counts: each classifier and each group for itself."""
     folds = getattr(x, "folds", x)  # of a cross-validation
     if isinstance(folds, Folds):
-        return ANSWER_FOLDS.load()(q.name, folds, rest, options)
+        return ANSWER_FOLDS.load()(question.name, folds, rest, options)
     if isinstance(x, CountsElsewhere):  # scores stay on the GPU
-        return x.answer_analysis(q.analysis, rest, options)
-    if q.name in CANNOT:
-        refuse(x, q.name)
-    if q.takes == "tally":
+        return x.answer_analysis(question.analysis, rest, options)
+    if question.name in CANNOT:
+        refuse(x, question.name)
+
+    if question.takes == "tally":
         if isinstance(x, Panel):
             x = {name: x[name] for name in x.names}
         if isinstance(x, Mapping):
             return Answers(
-                {name: _respond(q, part, rest, options) for name, part in x.items()}
+                {name: _ask(question, part, rest, options) for name, part in x.items()}
             )
         if isinstance(x, Tally) and x.binned:
-            return ANSWER_BINS.load()(q.analysis, (x, *rest), options)
-    if q.of is Tally and type(x) is not Tally:
-        _cases.one_classifier(x, q.name)
-    elif q.of is Panel:
-        _cases.several_classifiers(x, q.name)
+            return ANSWER_BINS.load()(question.analysis, (x, *rest), options)
+    _check_type_of_counts(question, x)
+
     try:
-        return q.analysis(x, *rest, **options)
+        return question.analysis(x, *rest, **options)
     except TypeError:
-        takes_them(q.analysis, (x, *rest), options)
+        takes_them(question.analysis, (x, *rest), options)
         raise
+
+
+def _check_type_of_counts(question: _Question, x: object) -> None:
+    """Stop at counts of one classifier in place of several, and the reverse."""
+    if question.counts_type is Tally and type(x) is not Tally:
+        _cases.one_classifier(x, question.name)
+    if question.counts_type is Panel:
+        _cases.several_classifiers(x, question.name)

@@ -83,19 +83,21 @@ class Design:
         return self.sampling == CASE_CONTROL or self.prevalence is not None
 
     def with_words(self, words: dict[str, Any]) -> Design:
-        """Give the design with other words; None leaves a word as it is."""
-        return replace(self, **{k: v for k, v in words.items() if v is not None})
+        """Return the design with other words; None leaves a word as it is."""
+        stated = {word: value for word, value in words.items() if value is not None}
+        return replace(self, **stated)
 
     def __add__(self, other: Design) -> Design:
-        """Join the designs of two parts of one sample, which must agree."""
-        for f in fields(self):
-            mine, others = getattr(self, f.name), getattr(other, f.name)
-            if mine != others:
+        """Return the design of two parts of one sample, which must agree."""
+        for name in WORDS:
+            of_first = getattr(self, name)
+            of_second = getattr(other, name)
+            if of_first != of_second:
                 raise InputError(
                     "Counts can be added when their sampling designs are the same; "
-                    f"found {f.name} {mine!r} and {others!r}. Declare one design for "
-                    "both.",
-                    example=PythonCode(f"t.with_design({f.name}=...)"),
+                    f"found {name} {of_first!r} and {of_second!r}. Declare one design "
+                    "for both.",
+                    example=PythonCode(f"t.with_design({name}=...)"),
                 )
         return self
 

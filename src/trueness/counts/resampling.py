@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -37,22 +37,24 @@ Seed = int | np.random.Generator | None
 # entries (replicates times rows) of a block: 8 MiB of counts
 _CELLS = 1 << 20
 # below this many cases, or with few rows, NumPy's own multinomial draw costs less
-_FEW = 1 << 12
+_FEW_CASES = 1 << 12
 # a Poisson count of mean 128 fits into a byte (over 254: once in 10**22 draws);
 # 255 means "not settled"
-_BYTE = 128
-_OPEN = 255
+_MAX_BYTE_MEAN = 128
+_NOT_SETTLED = 255
 
 
-# how a random byte becomes a Poisson count, and the cumulative probabilities of the
-# counts of bytes that are not settled
-_ChoiceTable = tuple[bytes, Floats]
+class _ByteTable(NamedTuple):
+    """How a random byte becomes a Poisson count."""
+
+    count_of_byte: bytes  # 255 where the byte does not settle it
+    cumulative: Floats  # probabilities of the counts of bytes that are not settled
 
 
 def draw(
     count: Ints, replicates: int, rng: Seed = 0, *, dtype: DTypeLike = np.int64
 ) -> Array:
-    """How often is each row met if all cases are drawn anew? (replicates, m)
+    """Return how often each row is met if all cases are drawn anew (replicates, m).
 
     Exact multinomial counts. ``compact(count)`` is the smallest safe ``dtype``.
     """
@@ -60,87 +62,113 @@ def draw(
     n = int(count.sum())
     if n == 0:
         return np.zeros((replicates, count.size), dtype=dtype)
-    if n < _FEW or count.size**2 < n:
-        share = count / n
-        return rng.multinomial(n, share, size=replicates).astype(dtype, copy=False)
-    out = _poisson_counts(count, replicates, 1 - 4 / np.sqrt(n), rng)
-    return _fill_up(out.astype(dtype, copy=False), count, n, rng)
+    if n < _FEW_CASES or count.size**2 < n:
+        drawn = rng.multinomial(n, count / n, size=replicates)
+        return drawn.astype(dtype, copy=False)
+
+    # four standard deviations below one, so that a draw hardly ever has too many cases
+    mean_per_case = 1 - 4 / np.sqrt(n)
+    drawn = _poisson_counts(count, replicates, mean_per_case, rng)
+    return _fill_up(drawn.astype(dtype, copy=False), count, n, rng)
 
 
 def compact(count: Ints) -> Any:
-    """Which integer type holds every count that a draw can give?"""
-    if count.max(initial=0) <= _BYTE // 2:
+    """Return the integer type that holds every count that a draw can give."""
+    if count.max(initial=0) <= _MAX_BYTE_MEAN // 2:
         return np.uint8
     return np.int32 if count.sum() < 2**31 else np.int64
 
 
 def _poisson_counts(
-    count: Ints, replicates: int, mean: float, rng: np.random.Generator
+    count: Ints, replicates: int, mean_per_case: float, rng: np.random.Generator
 ) -> Array:
-    """Draw independent Poisson counts with means mean * count."""
+    """Draw independent Poisson counts with means ``mean_per_case * count``."""
+    # rows with equal counts lie side by side, since they share a table
     order = np.argsort(count, kind="stable")
-    kinds, start = np.unique(count[order], return_index=True)
+    distinct, start = np.unique(count[order], return_index=True)
     edges = [*start.tolist(), count.size]
-    small = int(np.searchsorted(kinds, _BYTE, side="right"))
-    out = np.empty((replicates, count.size), compact(count))
-    for k, c in enumerate(kinds[:small].tolist()):
-        part = slice(edges[k], edges[k + 1])
-        size = (replicates, part.stop - part.start)
-        out[:, part] = _from_bytes(_table(mean * c), size, rng) if c else 0
-    many = slice(edges[small], count.size)
-    if many.start < many.stop:
-        means = mean * count[order[many]]
-        out[:, many] = rng.poisson(means, (replicates, means.size))
-    if kinds.size == 1:
-        return out
-    back = np.empty(count.size, dtype=np.intp)
-    back[order] = np.arange(count.size)
-    return np.take(out, back, axis=1)
+    drawn = np.empty((replicates, count.size), compact(count))
+
+    number_by_table = int(np.searchsorted(distinct, _MAX_BYTE_MEAN, side="right"))
+    for k, row_count in enumerate(distinct[:number_by_table].tolist()):
+        rows = slice(edges[k], edges[k + 1])
+        if row_count == 0:
+            drawn[:, rows] = 0
+            continue
+        shape = (replicates, rows.stop - rows.start)
+        drawn[:, rows] = _draw_bytes(_byte_table(mean_per_case * row_count), shape, rng)
+
+    rows_of_many = slice(edges[number_by_table], count.size)
+    if rows_of_many.start < rows_of_many.stop:
+        means = mean_per_case * count[order[rows_of_many]]
+        drawn[:, rows_of_many] = rng.poisson(means, (replicates, means.size))
+
+    if distinct.size == 1:  # the order is as it was
+        return drawn
+    place = np.empty(count.size, dtype=np.intp)
+    place[order] = np.arange(count.size)
+    return np.take(drawn, place, axis=1)
 
 
 @lru_cache(maxsize=1024)
-def _table(mean: float) -> _ChoiceTable:
+def _byte_table(mean: float) -> _ByteTable:
     """Settle as many of the 256 bytes as the Poisson probabilities allow."""
     from scipy.special import gammaln
 
-    k = np.arange(_OPEN)
-    probability = np.exp(k * np.log(mean) - mean - gammaln(k + 1))
-    # whole bytes for each count; what is left over is drawn by inversion
-    share = 256 * probability
-    settled = np.floor(share)
-    byte = np.repeat(k, settled.astype(int)).astype(np.uint8)
-    table = np.full(256, _OPEN, dtype=np.uint8)
-    table[: byte.size] = byte
-    rest = np.cumsum(share - settled)
-    return table.tobytes(), rest / rest[-1]
+    count = np.arange(_NOT_SETTLED)
+    probability = np.exp(count * np.log(mean) - mean - gammaln(count + 1))
+    # whole bytes for each count; what remains of a byte is drawn by inversion
+    bytes_due = 256 * probability
+    whole_bytes = np.floor(bytes_due)
+    settled = np.repeat(count, whole_bytes.astype(int)).astype(np.uint8)
+    table = np.full(256, _NOT_SETTLED, dtype=np.uint8)
+    table[: settled.size] = settled
+
+    remainder = np.cumsum(bytes_due - whole_bytes)
+    return _ByteTable(table.tobytes(), remainder / remainder[-1])
 
 
-def _from_bytes(
-    table: _ChoiceTable, shape: tuple[int, int], rng: np.random.Generator
+def _draw_bytes(
+    table: _ByteTable, shape: tuple[int, int], rng: np.random.Generator
 ) -> Array:
+    """Draw Poisson counts: a random byte each, and another number where it is open."""
     size = shape[0] * shape[1]
-    words = rng.integers(0, 2**64 - 1, -(-size // 8), dtype=np.uint64, endpoint=True)
-    settled = bytearray(words.tobytes().translate(table[0]))
-    count = np.frombuffer(settled, np.uint8)[:size]
-    still = np.flatnonzero(count == _OPEN)
-    count[still] = np.searchsorted(table[1], rng.random(still.size), side="right")
-    return count.reshape(shape)
+    # eight bytes of each random integer of 64 bits
+    integers = -(-size // 8)
+    random = rng.integers(0, 2**64 - 1, integers, dtype=np.uint64, endpoint=True)
+    counts = bytearray(random.tobytes().translate(table.count_of_byte))
+    drawn = np.frombuffer(counts, np.uint8)[:size]
+
+    is_open = np.flatnonzero(drawn == _NOT_SETTLED)
+    uniform = rng.random(is_open.size)
+    drawn[is_open] = np.searchsorted(table.cumulative, uniform, side="right")
+    return drawn.reshape(shape)
 
 
-def _fill_up(out: Array, count: Ints, n: int, rng: np.random.Generator) -> Array:
-    """Add the cases by which each draw falls short."""
-    lacking = n - out.sum(axis=1, dtype=np.int64)
-    for r in np.flatnonzero(lacking < 0):  # once in thirty thousand draws
-        out[r], lacking[r] = rng.multinomial(n, count / n), 0
-    m = count.size
-    row: Array = rng.integers(0, n, size=int(lacking.sum()))  # of each case
-    if n != m and n <= 4 * row.size + _CELLS:  # a list of all is cheaper than searches
-        row = np.repeat(np.arange(m), count)[row]
-    elif n != m:
-        row = np.searchsorted(np.cumsum(count), row, side="right")
-    row += np.repeat(np.arange(len(out)) * m, lacking)
-    np.add.at(out.reshape(-1), row, out.dtype.type(1))
-    return out
+def _fill_up(drawn: Array, count: Ints, n: int, rng: np.random.Generator) -> Array:
+    """Add the cases by which each draw falls short of n, in place."""
+    lacking = n - drawn.sum(axis=1, dtype=np.int64)
+    for replicate in np.flatnonzero(lacking < 0):  # once in thirty thousand draws
+        drawn[replicate] = rng.multinomial(n, count / n)
+        lacking[replicate] = 0
+
+    rows = count.size
+    case = rng.integers(0, n, size=int(lacking.sum()))
+    row = _rows_of_cases(case, count, n)
+    replicate_start = np.arange(len(drawn)) * rows
+    cell = row + np.repeat(replicate_start, lacking)
+    np.add.at(drawn.reshape(-1), cell, drawn.dtype.type(1))
+    return drawn
+
+
+def _rows_of_cases(case: Array, count: Ints, n: int) -> Array:
+    """Return the row of each case, when cases are numbered row by row."""
+    if n == count.size:  # one case in each row
+        return case
+    if n <= 4 * case.size + _CELLS:  # a list of all is cheaper than searches
+        row_of_case = np.repeat(np.arange(count.size), count)
+        return row_of_case[case]
+    return np.searchsorted(np.cumsum(count), case, side="right")
 
 
 def replicates(
@@ -151,95 +179,131 @@ def replicates(
     stratified: bool = True,
     unknown: bool = False,
 ) -> Iterator[tuple[Array, ...]]:
-    """Which counts of negatives and positives would other samples have shown?
+    """Draw the counts of negatives and positives that other samples would have shown.
 
-    Yields blocks (neg, pos), each of shape (some replicates, m). ``stratified=False``
-    draws both classes together, ``unknown=True`` cases without a label, too, as a third
-    array. Weighted cases are drawn by the Bayesian bootstrap, clusters whole.
+    Yields blocks (neg, pos), each of shape (replicates of the block, m).
+    ``stratified=False`` draws both classes together, ``unknown=True`` cases without a
+    label, too, as a third array. Weighted cases are drawn by the Bayesian bootstrap,
+    clusters whole.
     """
     rng = _options.generator(rng)
     weight = common_weight(x)
     if weight is not None:  # equal weights are no weights
-        whole = [np.rint(c / weight).astype(np.int64) for c in x.counts[:3]]
-        same = with_counts(x, whole)
-        how = {"stratified": stratified, "unknown": unknown}
-        for drawn in replicates(same, number, rng, **how):
-            yield tuple(c * weight for c in drawn)
-        return
-    m, kinds = len(x), 3 if unknown else 2
-    columns = (x.neg, x.pos, x.unknown)[:kinds]
-    step = max(1, min(number, _CELLS // max(m, 1)))
-    grouped, cells = x.grouped, []
-    if grouped is not None:
-        from scipy.sparse import csr_array  # clusters are small
+        numbers = [np.rint(c / weight).astype(np.int64) for c in x.counts[:3]]
+        unweighted = with_counts(x, numbers)
+        for block in _blocks_of_draws(unweighted, number, rng, stratified, unknown):
+            yield tuple(column * weight for column in block)
+    else:
+        yield from _blocks_of_draws(x, number, rng, stratified, unknown)
 
-        at, shape = (grouped.code, grouped.row), (grouped.number, m)
-        cells = [csr_array((k, at), shape=shape) for k in grouped.counts[:kinds]]
-    for start in range(0, number, step):
-        some = min(step, number - start)
-        if grouped is not None:
-            each = np.full(grouped.number, 1 / grouped.number)
-            taken = rng.multinomial(grouped.number, each, size=some)
-            yield tuple(np.asarray(taken @ table) for table in cells)
+
+def _blocks_of_draws(
+    x: Tally | Panel,
+    number: int,
+    rng: np.random.Generator,
+    stratified: bool,
+    unknown: bool,
+) -> Iterator[tuple[Array, ...]]:
+    """Draw blocks of replicates as the design of the cases says."""
+    classes = 3 if unknown else 2
+    columns = (x.neg, x.pos, x.unknown)[:classes]
+    draw_clusters = None
+    if x.grouped is not None:
+        draw_clusters = _cluster_draw(x.grouped, len(x), classes)
+
+    block_size = max(1, min(number, _CELLS // max(len(x), 1)))
+    for start in range(0, number, block_size):
+        size = min(block_size, number - start)
+        if draw_clusters is not None:
+            yield draw_clusters(size, rng)
         elif x.weighted:
-            pairs = zip(columns, x.squares, strict=False)
-            yield tuple(gamma_draw(w, q, some, rng) for w, q in pairs)
+            yield tuple(
+                gamma_draw(weight, square, size, rng)
+                for weight, square in zip(columns, x.squares, strict=False)
+            )
         elif stratified:
-            yield tuple(_class_draw(c, some, rng) for c in columns)
+            yield tuple(_class_draw(count, size, rng) for count in columns)
         else:
-            both = _class_draw(np.concatenate(columns), some, rng)
-            yield tuple(both[:, k * m : (k + 1) * m] for k in range(kinds))
+            drawn = _class_draw(np.concatenate(columns), size, rng)
+            yield tuple(np.split(drawn, classes, axis=1))
+
+
+def _cluster_draw(
+    clusters: Clusters, rows: int, classes: int
+) -> Callable[[int, np.random.Generator], tuple[Array, ...]]:
+    """Return a function that draws whole clusters and adds up their counts."""
+    from scipy.sparse import csr_array  # clusters are small
+
+    cell = (clusters.code, clusters.row)
+    shape = (clusters.number, rows)
+    counts_of_clusters = [
+        csr_array((count, cell), shape=shape) for count in clusters.counts[:classes]
+    ]
+    equal_chances = np.full(clusters.number, 1 / clusters.number)
+
+    def draw_clusters(size: int, rng: np.random.Generator) -> tuple[Array, ...]:
+        times_drawn = rng.multinomial(clusters.number, equal_chances, size=size)
+        return tuple(np.asarray(times_drawn @ counts) for counts in counts_of_clusters)
+
+    return draw_clusters
 
 
 def common_weight(x: Tally | Panel) -> float | None:
-    """Give the weight that all independent cases have; None where they differ."""
+    """Return the weight that all independent cases have; None where they differ."""
     if not x.weighted or x.grouped is not None:
         return None
-    weight, square = np.concatenate(x.counts[:3]), np.concatenate(x.squares)
-    some = weight > 0
-    each = square[some] / weight[some]
-    if not each.size or np.ptp(each) > 1e-12 * each.max():
+
+    weight = np.concatenate(x.counts[:3])
+    square = np.concatenate(x.squares)
+    has_cases = weight > 0
+    mean_weight = square[has_cases] / weight[has_cases]
+    if mean_weight.size == 0 or np.ptp(mean_weight) > 1e-12 * mean_weight.max():
         return None
-    number = weight[some] / each[0]
-    return float(each[0]) if (np.abs(number - np.rint(number)) < 1e-9).all() else None
+
+    # rows of equal weights hold whole numbers of them
+    number = weight[has_cases] / mean_weight[0]
+    all_whole = bool((np.abs(number - np.rint(number)) < 1e-9).all())
+    return float(mean_weight[0]) if all_whole else None
 
 
-def _class_draw(count: Ints, some: int, rng: np.random.Generator) -> Array:
+def _class_draw(count: Ints, replicates: int, rng: np.random.Generator) -> Array:
     """Draw the cases of a class; rows without a case take no part."""
-    at = np.flatnonzero(count)
-    if at.size == count.size:
-        return draw(count, some, rng)
-    out = np.zeros((some, count.size), dtype=np.int64)
-    out[:, at] = draw(count[at], some, rng, dtype=compact(count))
-    return out
+    rows = np.flatnonzero(count)
+    if rows.size == count.size:
+        return draw(count, replicates, rng)
+
+    drawn = np.zeros((replicates, count.size), dtype=np.int64)
+    drawn[:, rows] = draw(count[rows], replicates, rng, dtype=compact(count))
+    return drawn
 
 
 def whole_draws(weight: Array, square: Array) -> tuple[Array, Floats]:
-    """As how many equal cases, of which weight, are the cases of each row drawn?"""
+    """Return as how many equal cases, of which weight, the cases of a row are drawn."""
     # squares of the smallest weights vanish: such a row is one case
-    whole = np.divide(weight**2, square, out=np.ones_like(square), where=square > 0)
-    number = np.maximum(np.rint(whole), 1).astype(np.int64)
+    equal_cases = np.ones_like(square)
+    np.divide(weight**2, square, out=equal_cases, where=square > 0)
+    number = np.maximum(np.rint(equal_cases), 1).astype(np.int64)
     return number, weight / number
 
 
 def gamma_draw(
     weight: Array, square: Array, number: int, rng: np.random.Generator
 ) -> Floats:
-    r"""Which weights would other samples have shown? (number, m)
+    r"""Draw the weights that other samples would have shown (number, m).
 
     The Bayesian bootstrap (Rubin 1981, Ann. Stat. 9:130, doi:10.1214/aos/1176345338): a
     case counts as an exponential variable of mean 1 says, a row of several cases as the
     gamma variable with their mean w and variance :math:`w^{(2)}`.
     """
     # weights so small that their squares vanish do not vary
-    out = np.tile(weight.astype(np.float64), (number, 1))
-    at = np.flatnonzero(square)
-    scale = square[at] / weight[at]
+    drawn = np.tile(weight.astype(np.float64), (number, 1))
+    varies = np.flatnonzero(square)
+    scale = square[varies] / weight[varies]
     # rounded, since a last bit that differs, as in other units of weight, would send
     # the generator another way
-    cases = np.round(weight[at] / scale, 9)
-    out[:, at] = rng.standard_gamma(cases, (number, at.size)) * scale
-    return out
+    shape = np.round(weight[varies] / scale, 9)
+    drawn[:, varies] = rng.standard_gamma(shape, (number, varies.size)) * scale
+    return drawn
 
 
 def resample(t: Tally, rng: Seed = 0, *, stratified: bool = True) -> Tally:
@@ -249,29 +313,48 @@ def resample(t: Tally, rng: Seed = 0, *, stratified: bool = True) -> Tally:
     """
     _cases.one_classifier(t, "resample")
     stratified = _options.yes_or_no(stratified, "stratified")
-    t, generator = t.labelled(), _options.generator(rng)
+    generator = _options.generator(rng)
+    t = t.labelled()
     if t.clusters is not None:
-        return _with_clusters_drawn(t, t.clusters, generator)
-    neg, pos = (c[0] for c in next(replicates(t, 1, generator, stratified=stratified)))
-    columns = [neg, pos, np.zeros_like(neg)]
+        return _resample_clusters(t, t.clusters, generator)
+
+    block = next(replicates(t, 1, generator, stratified=stratified))
+    neg = block[0][0]
+    pos = block[1][0]
+    unknown = np.zeros_like(neg)
+    columns = [neg, pos, unknown]
     if t.weighted:
         # a drawn weight keeps the ratio of square to weight of its row
-        each = [np.divide(q, w, out=np.zeros(len(t)), where=w > 0)
-                for q, w in zip(t.squares, (t.neg, t.pos), strict=False)]  # fmt: skip
-        columns += [neg * each[0], pos * each[1], columns[2]]
+        neg_square = neg * _square_per_weight(t.squares[0], t.neg)
+        pos_square = pos * _square_per_weight(t.squares[1], t.pos)
+        columns += [neg_square, pos_square, unknown]
     return keep_rows(with_counts(t, columns), neg + pos > 0)
 
 
-def _with_clusters_drawn(t: Tally, c: Clusters, rng: np.random.Generator) -> Tally:
-    taken = rng.multinomial(c.number, np.full(c.number, 1 / c.number))
-    times = taken[c.code]
+def _square_per_weight(square: Array, weight: Array) -> Floats:
+    """Return the ratio of squares to weights in each row; 0 in rows without cases."""
+    ratio = np.zeros(weight.size)
+    return np.divide(square, weight, out=ratio, where=weight > 0)
+
+
+def _resample_clusters(t: Tally, clusters: Clusters, rng: np.random.Generator) -> Tally:
+    """Draw whole clusters; one that is drawn twice becomes two clusters."""
+    equal_chances = np.full(clusters.number, 1 / clusters.number)
+    times_drawn = rng.multinomial(clusters.number, equal_chances)
+
+    # a cell of a cluster, a row with its counts, is repeated as often as the cluster
+    times = times_drawn[clusters.code]
     cell = np.repeat(np.arange(times.size), times)
-    copy = np.arange(cell.size) - np.repeat(np.cumsum(times) - times, times)
-    row, columns = c.row[cell], [k[cell] for k in c.counts]
-    sums = [np.bincount(row, k, len(t)).astype(k.dtype) for k in columns]
-    made = with_counts(t, sums)
-    assign_clusters(made, row, c.code[cell] * (taken.max() + 1) + copy, columns)
-    return keep_rows(made, made.neg + made.pos > 0)
+    first_copy = np.repeat(np.cumsum(times) - times, times)
+    copy = np.arange(cell.size) - first_copy
+    new_code = clusters.code[cell] * (times_drawn.max() + 1) + copy
+
+    row = clusters.row[cell]
+    columns = [count[cell] for count in clusters.counts]
+    sums = [np.bincount(row, c, len(t)).astype(c.dtype) for c in columns]
+    drawn = with_counts(t, sums)
+    assign_clusters(drawn, row, new_code, columns)
+    return keep_rows(drawn, drawn.neg + drawn.pos > 0)
 
 
 def bootstrap(
@@ -282,55 +365,66 @@ def bootstrap(
     *,
     stratified: bool = True,
 ) -> Floats:
-    """How does a number vary between samples?
+    """Return the values of a statistic in replicates of the sample.
 
-    ``statistic`` takes (neg, pos) of shape (r, m) and gives (r,) or (r, ...) values.
+    ``statistic`` takes (neg, pos) of shape (r, m) and returns (r,) or (r, ...) values.
     """
-    parts = []
+    values = []
     with progress("Bootstrap", number, "samples") as went_by:
         for neg, pos in replicates(x, number, rng, stratified=stratified):
-            parts.append(np.asarray(statistic(neg, pos), dtype=np.float64))
+            values.append(np.asarray(statistic(neg, pos), dtype=np.float64))
             went_by(len(neg))
-    return np.concatenate(parts)
+    return np.concatenate(values)
 
 
 def auc_replicates(t: Tally, replicates: int, rng: Seed = 0) -> Floats:
-    """Which AUCs would other samples of the same cases have shown? Stratified.
+    """Return the AUCs that other samples of the same cases would have shown.
 
-    Within a run of rows of one class the order does not matter: it is one row here.
+    Stratified. Within a run of rows of one class the order does not matter: it is one
+    row here.
     """
     if t.binned or not t.single_cases:
         return bootstrap(t.labelled(), _areas, replicates, rng)
+
     rng = _options.generator(rng)
     neg, pos = runs(t)
-    neg_at, pos_at = np.flatnonzero(neg), np.flatnonzero(pos)
-    above = np.searchsorted(neg_at, pos_at, side="left")  # rows of negatives above
-    upto = np.searchsorted(neg_at, pos_at, side="right")
-    neg, pos = neg[neg_at], pos[pos_at]
-    step = max(1, (1 << 20) // (neg.size + pos.size))
-    parts = []
-    for start in range(0, replicates, step):
-        some = min(step, replicates - start)
-        lower = draw(neg, some, rng, dtype=compact(neg))
-        upper = draw(pos, some, rng, dtype=compact(pos))
-        parts.append(_wins(lower, upper, above, upto, t.n_neg))
-    return np.concatenate(parts) / (2.0 * t.n_pos * t.n_neg)
+    neg_rows = np.flatnonzero(neg)
+    pos_rows = np.flatnonzero(pos)
+    neg = neg[neg_rows]
+    pos = pos[pos_rows]
+    # rows of negatives above each row of positives, and those above or tied with it
+    above = np.searchsorted(neg_rows, pos_rows, side="left")
+    above_or_tied = np.searchsorted(neg_rows, pos_rows, side="right")
+
+    wins = []
+    block_size = max(1, _CELLS // (neg.size + pos.size))
+    for start in range(0, replicates, block_size):
+        size = min(block_size, replicates - start)
+        drawn_neg = draw(neg, size, rng, dtype=compact(neg))
+        drawn_pos = draw(pos, size, rng, dtype=compact(pos))
+        wins.append(_twice_wins(drawn_neg, drawn_pos, above, above_or_tied, t.n_neg))
+    return np.concatenate(wins) / (2.0 * t.n_pos * t.n_neg)
 
 
 def _areas(neg: Array, pos: Array) -> Floats:
-    above = np.cumsum(neg, axis=1) - neg / 2
+    """Return the AUC of each replicate; NaN for one without a class."""
+    negatives_above = np.cumsum(neg, axis=1) - neg / 2
+    losses = np.einsum("rm,rm->r", pos, negatives_above)
     pairs = pos.sum(axis=1) * neg.sum(axis=1)
     with np.errstate(invalid="ignore"):  # clusters that were drawn may lack a class
-        return np.asarray(1 - np.einsum("rm,rm->r", pos, above) / pairs)
+        return np.asarray(1 - losses / pairs)
 
 
-def _wins(neg: Array, pos: Array, above: Array, upto: Array, n_neg: int) -> Floats:
-    """Count won pairs twice and ties once, for each replicate."""
+def _twice_wins(
+    neg: Array, pos: Array, above: Array, above_or_tied: Array, n_neg: int
+) -> Floats:
+    """Count pairs that a positive wins twice, and ties once, for each replicate."""
     exact = np.int32 if n_neg < 2**30 else np.int64
-    total = np.zeros((len(neg), neg.shape[1] + 1), dtype=exact)
-    np.cumsum(neg, axis=1, dtype=exact, out=total[:, 1:])
-    beaten = 2 * n_neg - np.take(total, above, axis=1) - np.take(total, upto, axis=1)
-    wins: Floats = np.einsum("rm,rm->r", pos, beaten, dtype=np.float64)
+    running = np.zeros((len(neg), neg.shape[1] + 1), dtype=exact)
+    np.cumsum(neg, axis=1, dtype=exact, out=running[:, 1:])
+    beaten_twice = 2 * n_neg - np.take(running, above, axis=1)
+    beaten_twice = beaten_twice - np.take(running, above_or_tied, axis=1)
+    wins: Floats = np.einsum("rm,rm->r", pos, beaten_twice, dtype=np.float64)
     return wins
 
 
@@ -376,10 +470,12 @@ def simulate_tally(
 
 
 def _shift(auc: float, sd_ratio: float = 1.0) -> float:
+    """Return the mean of the positives' scores that gives this AUC."""
     from scipy.special import ndtri
 
-    sd = _options.positive_number(sd_ratio, "sd_ratio")
-    return float(np.hypot(1, sd) * ndtri(_options.fraction(auc, "auc")))
+    sd_ratio = _options.positive_number(sd_ratio, "sd_ratio")
+    auc = _options.fraction(auc, "auc")
+    return float(np.hypot(1, sd_ratio) * ndtri(auc))
 
 
 def rank_frequencies(
@@ -449,7 +545,8 @@ def simulate_panel(
     """
     n, n_pos = _options.class_sizes(n, n_pos)
     if isinstance(aucs, Mapping):
-        names, areas = list(aucs), list(aucs.values())
+        names = list(aucs)
+        areas = list(aucs.values())
     else:
         areas = np.atleast_1d(_columns.probabilities(aucs, "aucs")).tolist()
         names = [f"C{k + 1}" for k in range(len(areas))]
@@ -459,21 +556,25 @@ def simulate_panel(
             option="aucs",
             example=[0.7, 0.8],
         )
-    noise = _options.generator(rng).normal(size=(n, len(names)))
-    root = _root(_correlations(correlation, len(names)))
+
+    independent_noise = _options.generator(rng).normal(size=(n, len(names)))
+    root = _root_of_correlations(_read_correlations(correlation, len(names)))
     label = np.repeat([0, 1], [n - n_pos, n_pos])
-    shift = np.array([_shift(a) for a in areas])
-    return Panel(names, noise @ root + np.outer(label, shift), 1 - label, label)
+    shift = np.array([_shift(area) for area in areas])
+    scores = independent_noise @ root + np.outer(label, shift)
+    return Panel(names, scores, 1 - label, label)
 
 
-def _correlations(value: object, size: int) -> Floats:
+def _read_correlations(value: ArrayLike, size: int) -> Floats:
     """Read correlations: one number for all pairs, or a symmetric matrix."""
     matrix = _columns.as_floats(value, "correlation")
     if matrix.ndim == 0:
         matrix = np.full((size, size), float(matrix))
         np.fill_diagonal(matrix, 1.0)
-    shaped = matrix.shape == (size, size) and np.array_equal(matrix, matrix.T)
-    if not shaped or not (np.abs(matrix) <= 1).all() or (np.diag(matrix) != 1).any():
+
+    is_symmetric = matrix.shape == (size, size) and np.array_equal(matrix, matrix.T)
+    in_range = (np.abs(matrix) <= 1).all()
+    if not (is_symmetric and in_range and (np.diag(matrix) == 1).all()):
         raise InputError(
             f"correlation must be one number between -1 and 1, or a symmetric matrix "
             f"of shape ({size}, {size}) with ones on the diagonal; found "
@@ -483,17 +584,18 @@ def _correlations(value: object, size: int) -> Floats:
     return matrix
 
 
-def _root(spearman: Floats) -> Floats:
-    """Give a matrix whose product with standard noise has these rank correlations."""
+def _root_of_correlations(spearman: Floats) -> Floats:
+    """Return a matrix whose product with standard noise has these rank correlations."""
     # exact for normal scores (Pearson 1907)
     pearson = 2 * np.sin(np.pi * spearman / 6)
     np.fill_diagonal(pearson, 1.0)
-    value, vector = np.linalg.eigh(pearson)
-    if value.min() < -1e-12:
+    eigenvalues, eigenvectors = np.linalg.eigh(pearson)
+    smallest = eigenvalues.min()
+    if smallest < -1e-12:
         raise InputError(
             "correlation must be possible for all classifiers at once (a positive "
-            f"semi-definite matrix); the smallest eigenvalue is {value.min():.3g}. "
+            f"semi-definite matrix); the smallest eigenvalue is {smallest:.3g}. "
             "Equal correlations of all pairs cannot be below -1 / (K - 1).",
             option="correlation",
         )
-    return np.asarray((vector * np.sqrt(np.maximum(value, 0))).T)
+    return np.asarray((eigenvectors * np.sqrt(np.maximum(eigenvalues, 0))).T)
