@@ -10,7 +10,7 @@ import pytest
 
 import trueness
 from shell import ENVIRONMENT, PYTHON, answer, run
-from trueness.cli import _start
+from trueness._core.processor import slow_avx512
 
 
 @pytest.fixture
@@ -286,9 +286,9 @@ def test_demo_says_what_was_found_and_where_the_files_are(tmp_path):
 
 def test_sorts_are_chosen_before_numpy_is_loaded():
     info = "vendor_id : {}\nflags : sse avx2 {}"
-    assert _start.slow_avx512(info.format("AuthenticAMD", "avx512f"))
-    assert not _start.slow_avx512(info.format("AuthenticAMD", ""))
-    assert not _start.slow_avx512(info.format("GenuineIntel", "avx512f"))
+    assert slow_avx512(info.format("AuthenticAMD", "avx512f"))
+    assert not slow_avx512(info.format("AuthenticAMD", ""))
+    assert not slow_avx512(info.format("GenuineIntel", "avx512f"))
     code = "import trueness.cli._start, sys; print('numpy' in sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True

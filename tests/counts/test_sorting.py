@@ -123,3 +123,30 @@ def test_a_descending_order_keeps_ties_in_place(rng, monkeypatch, shape, max_hal
 
     assert order.tolist() == np.argsort(-score, kind="stable").tolist()
     assert value.tolist() == score[order].tolist()
+
+
+def hostile_keys(kind, rng):
+    keys = rng.integers(0, 1 << 63, 5000, dtype=np.uint64)
+    if kind == "one bucket":
+        keys >>= np.uint64(40)
+        keys[7] = np.uint64(2**64 - 1)
+    if kind == "ties":
+        keys %= np.uint64(9)
+    if kind == "descending":
+        keys = np.sort(keys)[::-1].copy()
+    return keys[:1] if kind == "one key" else keys
+
+
+@pytest.mark.parametrize(
+    "kind", ["spread", "one bucket", "ties", "descending", "one key"]
+)
+@pytest.mark.parametrize("max_cached", [1000, 1 << 19])
+def test_keys_are_sorted_by_buckets(kind, max_cached, monkeypatch):
+    monkeypatch.setattr(score_keys, "has_slow_sort", lambda: True)
+    monkeypatch.setattr(score_keys, "_MAX_CACHED", max_cached)
+    keys = hostile_keys(kind, np.random.default_rng(1))
+    expected = np.sort(keys)
+
+    score_keys.sort_in_place(keys)
+
+    np.testing.assert_array_equal(keys, expected)

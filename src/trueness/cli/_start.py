@@ -10,19 +10,21 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 from trueness._core import interrupts
-
-_SWITCH = "NPY_DISABLE_CPU_FEATURES"
+from trueness._core.processor import (
+    DISABLED_FEATURES,
+    first_processor,
+    slow_avx512,
+)
 
 
 def main() -> None:
     """Run ``trueness``."""
     interrupts.quit_when_interrupted()
     _check_build_time()
-    if _SWITCH not in os.environ and slow_avx512(_processor()):
-        os.environ[_SWITCH] = "X86_V4 AVX512_ICL"
+    if DISABLED_FEATURES not in os.environ and slow_avx512(first_processor()):
+        os.environ[DISABLED_FEATURES] = "X86_V4 AVX512_ICL"
     try:
         from trueness.cli._app import main as command_line
     except ModuleNotFoundError as err:
@@ -60,16 +62,3 @@ def _bare(library: str, words: list[str]) -> int:
         file=sys.stderr,
     )
     return 2
-
-
-def slow_avx512(cpuinfo: str) -> bool:
-    """Is this an AMD processor with AVX-512?"""
-    return "AuthenticAMD" in cpuinfo and "avx512f" in cpuinfo.split()
-
-
-def _processor() -> str:
-    try:
-        # the first processor says it all
-        return Path("/proc/cpuinfo").read_text().partition("\n\n")[0]
-    except OSError:
-        return ""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueness._core.arrays import Array, Floats, blocks, threads
+from trueness._core.processor import has_slow_sort
 
 # below this many keys, starting threads costs more than it saves
 _MIN_FOR_THREADS = 1 << 16
@@ -153,7 +154,7 @@ def sort_in_place(keys: Array, workers: int | None = None) -> None:
     if workers is None:
         workers = threads()
     if keys.size < _MIN_FOR_THREADS or workers < 2:
-        keys.sort()
+        _sort_in_this_thread(keys)
         return
 
     middle = keys.size // 2
@@ -163,6 +164,41 @@ def sort_in_place(keys: Array, workers: int | None = None) -> None:
         lower_half = pool.submit(sort_in_place, keys[:middle], workers_of_lower)
         sort_in_place(keys[middle:], workers - workers_of_lower)
         lower_half.result()
+
+
+# keys whose order stays in the cache while they are laid into it
+_MAX_CACHED = 1 << 19
+_BUCKETS = 1 << 16
+_SAMPLE = 1 << 10
+
+
+def _sort_in_this_thread(keys: Array) -> None:
+    """Sort keys by NumPy, or by buckets where its sort of 64 bits is slow."""
+    if keys.dtype != np.uint64 or not has_slow_sort():
+        keys.sort()
+        return
+
+    for part in blocks(keys.size, _MAX_CACHED):
+        _sort_by_buckets(keys[part])
+    if keys.size > _MAX_CACHED:
+        keys.sort(kind="stable")  # merges the parts
+
+
+def _sort_by_buckets(keys: Array) -> None:
+    """Sort keys by their leading 16 bits, then within each bucket.
+
+    NumPy sorts 16 bits by counting them, and its merge sort is fast on what is nearly
+    in order. Together they take half as long as its AVX-512 sort on AMD.
+    """
+    sample = np.sort(keys[:: max(1, keys.size // _SAMPLE)])
+    # a few very large keys share the last bucket, or all others would share the first
+    large = int(sample[-1 - sample.size // 64])
+    shift = max(large.bit_length() - 16, 0)
+    bucket = np.minimum(keys >> np.uint64(shift), np.uint64(_BUCKETS - 1))
+
+    order = np.argsort(bucket.astype(np.uint16), kind="stable")
+    keys[:] = keys.take(order)
+    keys.sort(kind="stable")
 
 
 _NO_LABEL = np.zeros(1, dtype=bool)
