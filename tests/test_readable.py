@@ -14,6 +14,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "trueness"
 
 # the rooms that were rewritten
 ROOMS = (
+    "app",
     *("calibration", "comparison", "counts", "declarations", "evals", "fermi"),
     *("inference", "metrics", "ranking", "readers", "sites", "trees"),
     *("plots", "threshold"),

@@ -224,7 +224,7 @@ def test_tables_in_memory_have_a_memory_limit_of_their_own():
 
 
 def test_rows_that_take_no_bytes_are_counted(monkeypatch, served):
-    monkeypatch.setattr(files, "MOST_ROWS", 10_000)
+    monkeypatch.setattr(files, "MAX_ROWS", 10_000)
     made = io.BytesIO()
     pq.write_table(pa.table({"y": [1] * 20_000, "p": [0.5] * 20_000}), made)
     status, said = served.upload("rows.parquet", made.getvalue())

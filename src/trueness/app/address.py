@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
-from functools import partial
-from typing import Any, final
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TypeVar, final
 
 from starlette.datastructures import QueryParams
 
@@ -46,7 +46,7 @@ from trueness.data.engines import quoted
 from trueness.data.first_look import NODE_NAMES
 from trueness.data.verdict_logs import ITEM, SYSTEM
 from trueness.ensembles.combiners import COMBINERS
-from trueness.findings.request import Request
+from trueness.findings.request import Cost, Request
 from trueness.metrics.grammar import constraint, metric
 from trueness.nogold.verdicts import LABELLED
 from trueness.threshold.constraints import (
@@ -58,21 +58,38 @@ from trueness.threshold.constraints import (
 )
 from trueness.threshold.prevalences import read_prevalence
 
+Value = TypeVar("Value")
+
 # of a table of attempts: how people call what passed, what was tried, and by whom
 PASSED = ("passed", "pass", "correct", "is_correct", "resolved", "success", "solved")
 ITEMS = ("item", "item_id", "question_id", "task_id", "doc_id", "problem",
          "instance_id")  # fmt: skip
 SYSTEMS = ("system", "model", "run", "agent")
-# what the columns are: how option and command are called in a shell, how the page
-# calls it, and how it is guessed
-KINDS: Mapping[str, tuple[str, str, str, Guess]] = {
-    "scores": ("score", "report", "Scores, with labels", several_scores),
-    "tests": ("vote", "report", "Tests or judges, without labels", guess_votes),
-    "leaves": ("node", "leaves", "Leaves of a tree", guess_node),
-    "judges": ("judge", "judge", "Judges, and labels of some cases", guess_judges),
-    "systems": ("passed", "evals", "Attempts of systems at items",
-                lambda table, _: named_like(table, PASSED)),
-}  # fmt: skip
+
+
+@final
+@dataclass(frozen=True)
+class Kind:
+    """What columns can be: how a shell and the page call it, and how it is guessed."""
+
+    option: str
+    command: str
+    title: str
+    guess: Guess
+
+
+KINDS: Mapping[str, Kind] = {
+    "scores": Kind("score", "report", "Scores, with labels", several_scores),
+    "tests": Kind("vote", "report", "Tests or judges, without labels", guess_votes),
+    "leaves": Kind("node", "leaves", "Leaves of a tree", guess_node),
+    "judges": Kind("judge", "judge", "Judges, and labels of some cases", guess_judges),
+    "systems": Kind(
+        "passed",
+        "evals",
+        "Attempts of systems at items",
+        lambda table, _: named_like(table, PASSED),
+    ),
+}
 FIELDS = {
     "label": "Label", "positive": "Positive value", "score": "Scores", "vote": "Tests",
     "node": "Leaf", "judge": "Judges", "passed": "Passed",
@@ -104,185 +121,310 @@ WITHOUT = {
     "weight": "every case weighs the same",
     "cluster": "every case stands for itself",
 }
+DEFAULT_LEVEL = 0.95  # of confidence
+DEFAULT_CALIBRATOR = "auto"
 NOTHING = "-"  # in an address: none of the columns, also where one would be guessed
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """All that an address says, as it says it; None and () where it says nothing.
+@dataclass(frozen=True)
+class VerdictColumns:
+    """What only leaves, verdicts and attempts have; None where nothing is said."""
 
-    ``chosen`` are the columns that are meant, where that is clear. Those that ask about
-    the same counts are equal.
-    """
+    rule: str | None = None  # column that says in words what a leaf is
+    yes: str | None = None  # the verdict that means positive
+    labelled: str | None = None  # how the labelled cases were chosen
+    verdict: str | None = None  # column of verdicts, of a table with a row for each
+    item: str | None = None  # column that names what was judged, or tried
+    system: str | None = None  # column that names who answered
+
+
+NO_COLUMNS = Request()
+NO_VERDICTS = VerdictColumns()
+
+
+@final
+@dataclass(frozen=True)
+class DataChoice:
+    """Which cases of a file are counted: its columns, as an address names them."""
 
     file: DataFile
-    kind: str | None = None
-    label: str | None = None
-    positive: str | None = None
-    columns: tuple[str, ...] = ()
-    by: str | None = None
-    count: str | None = None
-    weight: str | None = None
-    cluster: str | None = None
-    missing_scores: str | None = None
-    rule: str | None = None
-    yes: str | None = None
-    labelled: str | None = None
-    verdict: str | None = None
-    item: str | None = None
-    system: str | None = None
-    goal: str = "maximize"
-    objective: str = ""
-    subject_to: tuple[str, ...] = ()
-    cost_fp: float | None = None
-    cost_fn: float | None = None
-    prevalence: str = ""
-    level: float = 0.95
-    calibrate: str = "auto"
-    half_width: float | None = None
-    classifier: str = ""
-    combine: str = ""
-    problems: dict[str, str] = field(default_factory=dict)
-    chosen: Request | None = None
-
-    def __hash__(self) -> int:
-        return hash(self.data)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Asked) and self.data == other.data
-
-    def named(self, field: str) -> str | None:
-        """Give the column of a field; None where none is meant."""
-        name: str | None = getattr(self, field)
-        return None if name == NOTHING else name
+    kind: str = ""
+    columns: Request = NO_COLUMNS
+    verdicts: VerdictColumns = NO_VERDICTS
 
     @property
     def is_long(self) -> bool:
         """Has a table of judges a row for each verdict?"""
-        return self.kind == "judges" and self.verdict is not None
+        return self.kind == "judges" and self.verdicts.verdict is not None
 
     @property
-    def cost(self) -> dict[str, float] | None:
-        """Give the costs as the report takes them."""
+    def design_columns(self) -> dict[str, str]:
+        """The columns of weights and of clusters, by the names of their fields."""
+        named = {"weight": self.columns.weight, "cluster": self.columns.cluster}
+        return {
+            field_name: column
+            for field_name, column in named.items()
+            if column is not None and column != NOTHING
+        }
+
+
+@final
+@dataclass(frozen=True)
+class TypedGoal:
+    """What a threshold is chosen by, as it was typed."""
+
+    direction: str = "maximize"
+    objective: str = ""
+    cost_fp: float | None = None
+    cost_fn: float | None = None
+    prevalence: str = ""  # one number, or a range
+
+    @property
+    def cost(self) -> Cost | None:
+        """The costs as the report takes them."""
         if self.cost_fp is None or self.cost_fn is None:
             return None
         return {"fp": self.cost_fp, "fn": self.cost_fn}
 
     @property
-    def share(self) -> float | tuple[float, float] | None:
-        """Give the prevalence of use, or its range."""
+    def prevalence_or_range(self) -> float | tuple[float, float] | None:
+        """The prevalence of use, or its range."""
         return read_share(self.prevalence or None)
 
+
+@final
+@dataclass(frozen=True, eq=False)
+class Address:
+    """All that an address states; ``chosen`` has the columns, where these are clear."""
+
+    data: DataChoice
+    goal: TypedGoal
+    wishes: Request  # what is wanted of the counts: no columns
+    problems: Mapping[str, str]  # by the field that they are about
+    chosen: Request | None = None
+
     @property
-    def one_share(self) -> float | None:
-        """Give the prevalence of use, where it is one number: part of the design."""
-        share = self.share if self.kind == "scores" else None
-        return None if isinstance(share, tuple) else share
+    def file(self) -> DataFile:
+        """The file that is looked at."""
+        return self.data.file
+
+    @property
+    def kind(self) -> str:
+        """What the columns are: a name of ``KINDS``."""
+        return self.data.kind
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of scores, or of what takes their place."""
+        return self.data.columns.scores
+
+    @property
+    def prevalence(self) -> float | None:
+        """The prevalence of use, where it is one number: part of the design."""
+        stated = self.goal.prevalence_or_range
+        if self.kind != "scores" or isinstance(stated, tuple):
+            return None
+        return stated
 
     @property
     def other_level(self) -> float | None:
-        """Give the level where it is not the usual one."""
-        return None if self.level == 0.95 else self.level
+        """The level where it is not the usual one."""
+        level = self.wishes.level
+        return None if level == DEFAULT_LEVEL else level
 
     @property
     def score(self) -> str:
-        """Name the classifier that is looked at: the chosen one, or the first."""
-        return self.classifier if self.classifier in self.columns else self.columns[0]
+        """The classifier that is looked at: the chosen one, or the first."""
+        chosen = self.wishes.classifier
+        return chosen if chosen in self.columns else self.columns[0]
 
-    @property
+    @cached_property
     def request(self) -> Request:
-        """The columns with what is asked of them, as the report takes it."""
-        objective = self.objective or None
-        share = self.share
+        """The columns with what is wanted of them, as the report takes it."""
+        wishes = self.wishes
         return replace(
-            self.chosen or Request(),
-            maximize=objective if self.goal == "maximize" else None,
-            minimize=objective if self.goal == "minimize" else None,
-            subject_to=self.subject_to,
-            cost=self.cost,
-            prevalences=share if isinstance(share, tuple) else None,
-            calibrator=self.calibrate,
-            half_width=self.half_width,
-            classifier=self.classifier,
-            combiner=self.combine,
-            level=self.level,
+            self.chosen or NO_COLUMNS,
+            maximize=wishes.maximize,
+            minimize=wishes.minimize,
+            subject_to=wishes.subject_to,
+            cost=wishes.cost,
+            prevalences=wishes.prevalences,
+            calibrator=wishes.calibrator,
+            half_width=wishes.half_width,
+            classifier=wishes.classifier,
+            combiner=wishes.combiner,
+            level=wishes.level,
         )
 
-    @property
-    def data(self) -> tuple[Any, ...]:
-        """What the counts depend on."""
-        return tuple(getattr(self, name) for name in DATA)
+    @cached_property
+    def request_text(self) -> str:
+        """The request as text, by which answers are remembered."""
+        return repr(self.request)
 
 
-# what the counts depend on: the fields before those about the threshold
-DATA = tuple(f.name for f in fields(Asked))[:16]
-NAMES = {*DATA, "classifier"}
+def column_or_none(name: str | None) -> str | None:
+    """Return the column of a field; None where none is meant."""
+    return None if name == NOTHING else name
 
 
-def read(query: QueryParams, file: DataFile) -> Asked:
+# ---- read an address
+
+
+def read(query: QueryParams, file: DataFile) -> Address:
     """Read an address; what cannot be read is a problem of its field.
 
     What is wrong is not asked for, so that the rest is shown.
     """
-    problems: dict[str, str] = {}
-    given: dict[str, Any] = {}
-    readers: dict[str, Callable[[str], object]] = {
-        **READERS, "subject_to": partial(_limit, by=query.get("by") or None)
-    }  # fmt: skip
-    for name in (f.name for f in fields(Asked)[1:-2]):
-        texts = query.getlist("column" if name == "columns" else name)
-        if name not in NAMES:  # a space may belong to the name of a column
+    reader = AddressReader(query)
+    data = _read_data(reader, file)
+    direction = reader.choice("goal", ("maximize", "minimize")) or "maximize"
+    objective = reader.text("objective", metric)
+    constraints = reader.constraints(by=query.get("by") or None)
+    goal = TypedGoal(
+        direction=direction,
+        objective=objective,
+        cost_fp=reader.number("cost_fp", _read_cost),
+        cost_fn=reader.number("cost_fn", _read_cost),
+        prevalence=reader.text("prevalence", _read_prevalence),
+    )
+    level = reader.number("level", fraction)
+    prevalences = goal.prevalence_or_range
+    wishes = Request(
+        maximize=objective or None if direction == "maximize" else None,
+        minimize=objective or None if direction == "minimize" else None,
+        subject_to=constraints,
+        cost=goal.cost,
+        prevalences=prevalences if isinstance(prevalences, tuple) else None,
+        level=DEFAULT_LEVEL if level is None else level,
+        calibrator=reader.choice("calibrate", CALIBRATORS) or DEFAULT_CALIBRATOR,
+        half_width=reader.number("half_width", fraction),
+        classifier=reader.column("classifier") or "",
+        combiner=reader.choice("combine", COMBINERS),
+    )
+    if (goal.cost_fp is None) != (goal.cost_fn is None):
+        reader.problems.setdefault("cost_fn", "Both costs are needed, or none.")
+    return Address(data, goal, wishes, reader.problems)
+
+
+def _read_data(reader: AddressReader, file: DataFile) -> DataChoice:
+    """Read which columns an address names, and what they are."""
+    kind = reader.choice("kind", KINDS, strip=False)
+    columns = Request(
+        label=reader.column("label"),
+        positive=reader.column("positive"),
+        scores=reader.columns("column"),
+        by=reader.column("by"),
+        count=reader.column("count"),
+        weight=reader.column("weight"),
+        cluster=reader.column("cluster"),
+        missing_scores=reader.choice("missing_scores", ("drop",), strip=False) or None,
+    )
+    verdicts = VerdictColumns(
+        rule=reader.column("rule"),
+        yes=reader.column("yes"),
+        labelled=reader.choice("labelled", LABELLED, strip=False) or None,
+        verdict=reader.column("verdict"),
+        item=reader.column("item"),
+        system=reader.column("system"),
+    )
+    return DataChoice(file, kind, columns, verdicts)
+
+
+@final
+class AddressReader:
+    """Reads the fields of an address, and collects problems by their fields.
+
+    Of a field that is there several times the last value counts.
+    """
+
+    def __init__(self, query: QueryParams) -> None:
+        self._query = query
+        self.problems: dict[str, str] = {}
+
+    def column(self, name: str) -> str | None:
+        """Read the name of a column, to which a space may belong."""
+        values = self._values(name, str, strip=False)
+        return values[-1] if values else None
+
+    def columns(self, name: str) -> tuple[str, ...]:
+        """Read the names of several columns, each of them once."""
+        return tuple(dict.fromkeys(self._values(name, str, strip=False)))
+
+    def choice(self, name: str, choices: Iterable[str], strip: bool = True) -> str:
+        """Read one of several words; "" where none is said."""
+        names = tuple(choices)
+
+        def check(text: str) -> str:
+            if text not in names:
+                raise InputError(f"{text!r} is none of {', '.join(names)}.")
+            return text
+
+        values = self._values(name, check, strip=strip)
+        return values[-1] if values else ""
+
+    def text(self, name: str, check: Callable[[str], object]) -> str:
+        """Read a text that ``check`` can read; it is kept as it was typed."""
+        values = self._values(name, partial(_checked, check=check))
+        return values[-1] if values else ""
+
+    def number(self, name: str, check: Callable[[float, str], float]) -> float | None:
+        """Read a number."""
+        title = FIELDS.get(name, name)
+        values = self._values(name, lambda text: check(float(text), title))
+        return values[-1] if values else None
+
+    def constraints(self, by: str | None) -> tuple[str, ...]:
+        """Read the constraints, each of which has a field of its own."""
+        check = partial(_read_constraint, by=by)
+        read_one = partial(_checked, check=check)
+        return tuple(self._values("subject_to", read_one, numbered=True))
+
+    def _values(
+        self,
+        name: str,
+        read_one: Callable[[str], Value],
+        *,
+        strip: bool = True,
+        numbered: bool = False,
+    ) -> list[Value]:
+        """Read all values of a field; those that cannot be read are problems."""
+        texts = self._query.getlist(name)
+        if strip:
             texts = [text.strip() for text in texts]
-        found: list[Any] = []
-        for k, text in enumerate(filter(None, texts)):
-            where = f"{name}_{k}" if name == "subject_to" else name
+
+        values: list[Value] = []
+        for place, text in enumerate(filter(None, texts)):
+            field_name = f"{name}_{place}" if numbered else name
             try:
-                if text not in CHOICES.get(name, (text,)):
-                    names = ", ".join(CHOICES[name])
-                    raise InputError(f"{text!r} is none of {names}.")
-                if name in NUMBERS:
-                    found.append(NUMBERS[name](float(text), FIELDS.get(name, name)))
-                    continue
-                if name in readers:
-                    readers[name](text)
-                found.append(text)
+                values.append(read_one(text))
             except InputError as err:
-                problems[where] = page_text(err)
+                self.problems[field_name] = page_text(err)
             except ValueError:
-                problems[where] = f"{text!r} is not a number."
-        if name == "columns":
-            found = list(dict.fromkeys(found))
-        if found:
-            given[name] = tuple(found) if name in SEVERAL else found[-1]
-    if ("cost_fp" in given) != ("cost_fn" in given):
-        problems.setdefault("cost_fn", "Both costs are needed, or none.")
-    return Asked(file, **given, problems=problems)
+                self.problems[field_name] = f"{text!r} is not a number."
+        return values
 
 
-def _cost(value: float, name: str) -> float:
+def _checked(text: str, check: Callable[[str], object]) -> str:
+    """Return a text that can be read, as it was typed."""
+    check(text)
+    return text
+
+
+def _read_cost(value: float, name: str) -> float:
+    """Read the cost of an error."""
     if real_number(value, name) < 0:
         raise InputError(f"A cost must be 0 or more; found {value:g}.")
     return value
 
 
-SEVERAL = ("columns", "subject_to")
-NUMBERS: Mapping[str, Callable[[float, str], float]] = {
-    "cost_fp": _cost, "cost_fn": _cost, "level": fraction, "half_width": fraction,
-}  # fmt: skip
-# who can read what was typed; it is kept as text
-READERS: Mapping[str, Callable[[str], object]] = {
-    "objective": metric,
-    "prevalence": lambda text: read_prevalence(read_share(text)),
-}
-CHOICES: Mapping[str, Iterable[str]] = {
-    "kind": KINDS, "labelled": LABELLED, "goal": ("maximize", "minimize"),
-    "calibrate": CALIBRATORS, "combine": COMBINERS, "missing_scores": ("drop",),
-}  # fmt: skip
+def _read_prevalence(text: str) -> None:
+    """Check the prevalence of use, or its range."""
+    read_prevalence(read_share(text))
 
 
-def _limit(text: str, by: str | None) -> Any:
-    """Read a constraint: of one cut, of two, or of groups, which must be there."""
+def _read_constraint(text: str, by: str | None) -> None:
+    """Check a constraint: of one cut, of two, or of groups, which must be there."""
     if asks_for_groups([text]):
         if by is None:
             raise InputError(
@@ -290,176 +432,234 @@ def _limit(text: str, by: str | None) -> Any:
                 option="by",
                 example="COLUMN",
             )
-        return read_scoped_constraints(text, GROUPS)
-    two = asks_for_two_cuts([text])
-    return read_scoped_constraints(text, SIDES) if two else constraint(text)
+        read_scoped_constraints(text, GROUPS)
+    elif asks_for_two_cuts([text]):
+        read_scoped_constraints(text, SIDES)
+    else:
+        constraint(text)
 
 
-def complete(asked: Asked) -> Asked:
+# ---- guess what was left open
+
+
+@final
+@dataclass(frozen=True)
+class CompleteData:
+    """The columns of an address with those that were guessed, or what hinders it."""
+
+    data: DataChoice
+    chosen: Request | None
+    problems: Mapping[str, str]
+
+
+def complete(data: DataChoice) -> CompleteData:
     """Guess what was left open; without ``chosen``, and a problem, where one cannot."""
-    with asked.file.held():  # guessing reads some rows
-        given = _with_guesses(asked)
-        option, *_, guess = KINDS[str(given.kind)]
+    with data.file.held():  # guessing reads some rows
+        guessed = _with_guesses(data)
+        kind = KINDS[guessed.kind]
         try:
-            _fits(given)
-            chosen = _chosen(given, guess)
+            _check_columns(guessed)
+            chosen = _chosen_columns(guessed, kind.guess)
         except InputError as err:
-            problems = {**asked.problems, field_of(err, option): page_text(err)}
+            problems = {field_of(err, kind.option): page_text(err)}
             with suppress(InputError):  # the label may be clear all the same
-                given = replace(given, label=_chosen(given, lambda *_: ()).label)
-            return replace(given, problems=problems)
-    if not given.is_long:  # in the order of the file: one choice has one address
-        order = tuple(c for c in asked.file.source.types if c in chosen.scores)
-        chosen = replace(chosen, scores=order)
-    return replace(
-        given,
-        label=chosen.label or asked.label,
-        columns=asked.columns if given.is_long else chosen.scores,
+                label = _chosen_columns(guessed, lambda *_: ()).label
+                columns = replace(guessed.columns, label=label)
+                guessed = replace(guessed, columns=columns)
+            return CompleteData(guessed, None, problems)
+
+    if not guessed.is_long:  # in the order of the file: one choice has one address
+        in_order = tuple(c for c in data.file.source.types if c in chosen.scores)
+        chosen = replace(chosen, scores=in_order)
+    return CompleteData(_with_chosen(guessed, chosen), chosen, {})
+
+
+def _with_chosen(data: DataChoice, chosen: Request) -> DataChoice:
+    """Name the columns that were chosen, as an address would name them."""
+    columns = replace(
+        data.columns,
+        label=chosen.label or data.columns.label,
+        scores=data.columns.scores if data.is_long else chosen.scores,
         count=chosen.count or NOTHING,
-        system=chosen.by if given.kind in ("judges", "systems") else None,
-        chosen=chosen,
     )
+    has_systems = data.kind in ("judges", "systems")
+    verdicts = replace(data.verdicts, system=chosen.by if has_systems else None)
+    return replace(data, columns=columns, verdicts=verdicts)
 
 
-def _with_guesses(asked: Asked) -> Asked:
+def _with_guesses(data: DataChoice) -> DataChoice:
     """Guess what the columns are, and which of them count, weigh and explain."""
-    source, log = asked.file.source, bool(asked.file.judges)
-    kind = asked.kind or ("systems" if log else guess_kind(source))
+    source = data.file.source
+    is_log = bool(data.file.judges)
+    kind = data.kind or ("systems" if is_log else guess_kind(source))
     if kind == "systems":
-        item, system = (
-            in_log(source, own)
-            if log
-            else next(iter(named_like(source.table, like)), None)
-            for own, like in ((ITEM, ITEMS), (SYSTEM, SYSTEMS))
+        verdicts = replace(
+            data.verdicts,
+            item=data.verdicts.item or _guess_in_log(data.file, ITEM, ITEMS),
+            system=data.verdicts.system or _guess_in_log(data.file, SYSTEM, SYSTEMS),
         )
-        item, system = asked.item or item, asked.system or system
-        return replace(asked, kind=kind, item=item, system=system)
-    used = Request(
-        label=asked.label, scores=asked.columns, by=asked.by, cluster=asked.cluster
-    )
-    count = asked.named("count") if asked.count else looks_counted(source, used)
-    weight, rule = asked.weight, NOTHING
-    taken = {asked.label, *asked.columns, asked.by, count, asked.cluster}
+        return replace(data, kind=kind, verdicts=verdicts)
+
+    columns = data.columns
+    count = column_or_none(columns.count)
+    if not columns.count:
+        count = looks_counted(source, replace(columns, weight=None))
+    taken = {columns.label, *columns.scores, columns.by, count, columns.cluster}
+    weight = columns.weight
     if kind == "scores" and weight is None:
-        weight = _weights(source, taken)
+        weight = _guess_weight(source, taken)
+    rule = NOTHING
     if kind == "leaves":  # which column says in words what a leaf is?
-        like = [c for c in named_like(source.table, ("rule",)) if c not in taken]
-        rule = asked.rule or (like[0] if like else NOTHING)
-    return replace(asked, kind=kind, count=count, weight=weight or NOTHING, rule=rule)
-
-
-def _chosen(asked: Asked, guess: Guess) -> Request:
-    """Choose the columns as the command does that answers about such a file."""
-    if asked.kind == "judges":
-        return _judges(asked, guess)
-    if asked.kind == "systems":
-        return _attempts(asked, guess)
-    chosen = choose(
-        asked.file.source,
-        Request(
-            label=asked.label,
-            scores=asked.columns,
-            positive=asked.positive,
-            count=asked.count,
-            by=asked.by,
-            weight=asked.named("weight"),
-            cluster=asked.named("cluster"),
-            missing_scores=asked.missing_scores if asked.kind == "scores" else None,
-        ),
-        option=KINDS[str(asked.kind)][0],
-        guess=guess,
-        needs_label=asked.kind != "tests",
+        like_rules = [c for c in named_like(source.table, ("rule",)) if c not in taken]
+        rule = data.verdicts.rule or (like_rules[0] if like_rules else NOTHING)
+    return replace(
+        data,
+        kind=kind,
+        columns=replace(columns, count=count, weight=weight or NOTHING),
+        verdicts=replace(data.verdicts, rule=rule),
     )
-    if asked.kind == "scores":
-        refuse_long_file(asked.file.source, chosen)
+
+
+def _guess_in_log(file: DataFile, of_log: str, names: tuple[str, ...]) -> str | None:
+    """Return the column of a log, or the one of a table that is called like it."""
+    if file.judges:
+        return in_log(file.source, of_log)
+    return next(iter(named_like(file.source.table, names)), None)
+
+
+def _chosen_columns(data: DataChoice, guess: Guess) -> Request:
+    """Choose the columns as the command does that answers about such a file."""
+    if data.kind == "judges":
+        return _columns_of_judges(data, guess)
+    if data.kind == "systems":
+        return _columns_of_attempts(data, guess)
+
+    columns = data.columns
+    of_scores = data.kind == "scores"
+    chosen = choose(
+        data.file.source,
+        replace(
+            columns,
+            weight=column_or_none(columns.weight),
+            cluster=column_or_none(columns.cluster),
+            missing_scores=columns.missing_scores if of_scores else None,
+        ),
+        option=KINDS[data.kind].option,
+        guess=guess,
+        needs_label=data.kind != "tests",
+    )
+    if of_scores:
+        refuse_long_file(data.file.source, chosen)
     return chosen
 
 
-def _fits(asked: Asked) -> None:
+def _check_columns(data: DataChoice) -> None:
     """Refuse weights where cases are counted whole, and a rule that is not there."""
-    for word, instead in WITHOUT.items():
-        if asked.kind != "scores" and asked.named(word):
+    if data.kind != "scores":
+        for name in data.design_columns:
             raise InputError(
-                f"{FIELDS[word]} is for scores with labels; {asked.kind} are counted "
-                f"one by one. Choose {instead!r} there.",
-                option=word,
+                f"{FIELDS[name]} is for scores with labels; {data.kind} are counted "
+                f"one by one. Choose {WITHOUT[name]!r} there.",
+                option=name,
             )
-    known(asked.file.source, asked.named("rule"), "--rule")
+    known(data.file.source, column_or_none(data.verdicts.rule), "--rule")
 
 
-def wide_table(
-    asked: Asked,
-) -> tuple[Source, tuple[str, ...], str | None, str | None]:
-    """Give verdicts as a table with a row per answer: judges, item and system."""
-    if asked.is_long and len(asked.columns) != 1:
+@final
+@dataclass(frozen=True)
+class WideTable:
+    """Verdicts as a table with a row per answer, and what its columns are."""
+
+    source: Source
+    judges: tuple[str, ...]
+    item: str | None
+    system: str | None
+
+
+def wide_table(data: DataChoice) -> WideTable:
+    """Make a table with a row per answer of verdicts, which may have a row each."""
+    verdicts = data.verdicts
+    if data.is_long and len(data.columns.scores) != 1:
         raise InputError(
             "Which column holds the names of the judges?",
             option="judge",
-            choices=asked.file.source.types,
+            choices=data.file.source.types,
         )
-    if asked.is_long and asked.item is None:
+    if data.is_long and verdicts.item is None:
         raise InputError(
             "Which column names what was judged?",
             option="item",
-            choices=asked.file.source.types,
+            choices=data.file.source.types,
         )
-    file = asked.file
-    with file.held():
-        return as_wide(
-            file.source, file.judges, asked.columns, asked.verdict, asked.item,
-            asked.system, asked.named("label"),
-        )  # fmt: skip
+    with data.file.held():
+        source, judges, item, system = as_wide(
+            data.file.source,
+            data.file.judges,
+            data.columns.scores,
+            verdicts.verdict,
+            verdicts.item,
+            verdicts.system,
+            column_or_none(data.columns.label),
+        )
+    return WideTable(source, judges, item, system)
 
 
-def _judges(asked: Asked, guess: Guess) -> Request:
+def _columns_of_judges(data: DataChoice, guess: Guess) -> Request:
     """Choose as ``trueness judge`` does; labels and how they came are never guessed."""
-    if asked.label is None:
+    columns = data.columns
+    if columns.label is None:
         raise InputError(
             "Which column holds the labels? Where there are none, choose "
             f"{NO_LABELS!r} there.",
             option="label",
-            choices=asked.file.source.types,
+            choices=data.file.source.types,
         )
-    label = asked.named("label")
-    known(asked.file.source, label, "--label")
-    source, judges, item, system = wide_table(asked)
-    judges = judges or guess(source.table, {label, asked.count, item, system})
-    positive = asked.positive or asked.yes
-    found = data_of_judges(
-        source, judges, label, positive, asked.count, system, asked.level, 0,
-        repeats_in_log(source, asked.file.judges),
-    ).request  # fmt: skip
-    if label is not None and asked.labelled is None:
+    label = column_or_none(columns.label)
+    known(data.file.source, label, "--label")
+    wide = wide_table(data)
+    taken = {label, columns.count, wide.item, wide.system}
+    file_data = data_of_judges(
+        wide.source,
+        wide.judges or guess(wide.source.table, taken),
+        label,
+        columns.positive or data.verdicts.yes,
+        columns.count,
+        wide.system,
+        DEFAULT_LEVEL,
+        0,
+        repeats_in_log(wide.source, data.file.judges),
+    )
+    if label is not None and data.verdicts.labelled is None:
         raise InputError(
             "Were the labelled cases chosen at random, by the verdicts of the judges, "
             "or by their true label? The data do not show it.",
             option="labelled",
             choices=LABELLED,
         )
-    return found
+    return file_data.request
 
 
-def _attempts(asked: Asked, guess: Guess) -> Request:
+def _columns_of_attempts(data: DataChoice, guess: Guess) -> Request:
     """Choose as ``trueness evals`` does: what was tried, whether it passed, by whom."""
-    if asked.item is None:
+    source = data.file.source
+    if data.verdicts.item is None:
         raise InputError(
             "Which column names what was tried?",
             option="item",
-            choices=asked.file.source.types,
+            choices=source.types,
         )
-    source, judges = asked.file.source, asked.file.judges
-    found = asked.columns or judges[:1] or guess(source.table, set())
-    if len(found) != 1:
+    passed = data.columns.scores or data.file.judges[:1] or guess(source.table, set())
+    if len(passed) != 1:
         raise InputError(
             "Which column says what passed?",
             option="passed",
             choices=source.types,
         )
-    system = asked.named("system")
-    names = {"item": asked.item, "passed": found[0], "system": system}
-    for option, name in names.items():
-        known(source, name, f"--{option}")
-    return Request(scores=tuple(found), by=system)
+    system = column_or_none(data.verdicts.system)
+    known(source, data.verdicts.item, "--item")
+    known(source, passed[0], "--passed")
+    known(source, system, "--system")
+    return Request(scores=tuple(passed), by=system)
 
 
 def named_like(table: DataTable, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -486,13 +686,13 @@ def guess_kind(source: Source) -> str:
     return "tests"
 
 
-def _weights(source: Source, taken: set[str | None]) -> str | None:
+def _guess_weight(source: Source, taken: set[str | None]) -> str | None:
     """Which column is called like weights, and can hold them?"""
-    for c, kind in source.types.items():
-        number = kind in WHOLE_TYPES or kind.startswith(REAL_TYPES)
-        if c.lower() in WEIGHT_NAMES and c not in taken and number:
-            low = source.rows.aggregate(f"min({quoted(c)})").fetchall()[0][0]
-            return c if low is not None and low >= 0 else None
+    for name, kind in source.types.items():
+        is_number = kind in WHOLE_TYPES or kind.startswith(REAL_TYPES)
+        if name.lower() in WEIGHT_NAMES and name not in taken and is_number:
+            smallest = source.rows.aggregate(f"min({quoted(name)})").fetchall()[0][0]
+            return name if smallest is not None and smallest >= 0 else None
     return None
 
 

@@ -33,16 +33,18 @@ from trueness.data.files import tables_of
 from trueness.data.first_look import Look, look
 
 FIRST_ROWS = 8
-# rows, columns and letters that are read to say what each column could be
-LOOKED, MOST_LOOKED, LETTERS = 10_000, 60, 60
-MOST_VALUES = 24  # of a column, to choose the positive one from
+# what is read to say what each column could be
+MAX_LOOKED_ROWS = 10_000
+MAX_LOOKED_COLUMNS = 60
+MAX_LOOKED_LETTERS = 60
+MAX_VALUES = 24  # of a column, to choose the positive one from
 GIVEN = "given"  # the word for what the server was started with
 SHOWN_SAMPLES = ("west_nile", "hiv", "leaves", "judges")
-OPEN = 3  # files that are open at a time
-UPLOADS = 20  # uploads that are kept
+MAX_OPEN_FILES = 3  # at a time
+MAX_UPLOADS = 20  # that are kept
 THREADS = 4  # of the engine, for each file that is open
-MOST_ROWS = 100_000_000  # of an upload: a small file may hold more than anybody meant
-LONGEST = 2**20  # letters of a text in an upload
+MAX_ROWS = 100_000_000  # of an upload: a small file may hold more than anybody meant
+MAX_LETTERS = 2**20  # of a text in an upload
 MAX_COLUMNS = 1000  # of an upload
 COLUMNS_AT_A_TIME = 20  # whose texts are measured before the sum is compared
 PART = 2**20  # bytes that are unpacked at a time
@@ -81,12 +83,12 @@ class DataFile:
             before = set(CONNECTIONS)
             try:
                 with listening() as cleaned:
-                    found, judges = open_verdicts(self.place, THREADS)
+                    opened, judges = open_verdicts(self.place, THREADS)
             except InputError as err:  # where uploads lie is nobody's concern
                 message = err.message.replace(self.place, self.typed)
                 raise err.rephrased(message=message) from None
             connections = [c for c in list(CONNECTIONS) if c not in before]
-        rows = found.rows if judges else without_unread(found)
+        rows = opened.rows if judges else without_unread(opened)
         return _OpenedFile(Source(self.typed, rows), judges, connections, cleaned)
 
     @contextmanager
@@ -145,7 +147,7 @@ class DataFile:
 
     @cached_property
     def first_rows(self) -> list[tuple[str, ...]]:
-        """Give the beginnings of the first rows as text."""
+        """Return the beginnings of the first rows as text."""
         cells = ", ".join(
             f"left(CAST({quoted(c)} AS VARCHAR), 61)" for c in self.source.types
         )
@@ -156,20 +158,24 @@ class DataFile:
     @cached_property
     def looked(self) -> Look:
         """Say what each column holds, what it could be, and what is wrong with it."""
-        cells = [  # a text may be as long as anybody likes
-            f"left({c}, {LETTERS}) AS {c}" if kind == "VARCHAR" else c
-            for c, kind in ((quoted(c), k) for c, k in self.source.types.items())
-        ][:MOST_LOOKED]
+        cells = []
+        for name, kind in list(self.source.types.items())[:MAX_LOOKED_COLUMNS]:
+            cell = quoted(name)
+            if kind == "VARCHAR":  # a text may be as long as anybody likes
+                cell = f"left({cell}, {MAX_LOOKED_LETTERS}) AS {cell}"
+            cells.append(cell)
+
         with self.held():
-            return look(self.source.rows.limit(LOOKED).select(", ".join(cells)))
+            rows = self.source.rows.limit(MAX_LOOKED_ROWS)
+            return look(rows.select(", ".join(cells)))
 
     def values(self, column: str) -> list[str]:
-        """Give the values of a column, where they are few; to be chosen from."""
+        """Return the values of a column, where they are few; to be chosen from."""
         if column not in self._values:
             with self.held():
-                found = self.source.distinct(column, MOST_VALUES)
-            few = [str(v) for v in found] if len(found) <= MOST_VALUES else []
-            self._values[column] = few
+                values = self.source.distinct(column, MAX_VALUES)
+            are_few = len(values) <= MAX_VALUES
+            self._values[column] = [str(value) for value in values] if are_few else []
         return self._values[column]
 
     def check_size(self, limit: int) -> None:
@@ -179,9 +185,9 @@ class DataFile:
         """
         if len(self.source.types) > MAX_COLUMNS:
             raise InputError(too_many_columns(self.typed, len(self.source.types)))
-        if self.rows > MOST_ROWS:
+        if self.rows > MAX_ROWS:
             raise InputError(
-                f"{self.typed} holds {self.rows:,} rows; {MOST_ROWS:,} is the limit "
+                f"{self.typed} holds {self.rows:,} rows; {MAX_ROWS:,} is the limit "
                 f"for uploads. {IN_PLACE}"
             )
         text_types = ("VARCHAR", "JSON", "ENUM")
@@ -200,10 +206,10 @@ class DataFile:
         with self.held():
             rows = self.source.rows.aggregate(f"max({length}), sum({length})")
             longest, total = rows.fetchall()[0]
-        if longest is not None and longest > LONGEST:
+        if longest is not None and longest > MAX_LETTERS:
             raise InputError(
                 f"Column {shown(column, 40)!r} of {self.typed} holds a text of "
-                f"{longest:,} letters; {LONGEST:,} is the limit for uploads. "
+                f"{longest:,} letters; {MAX_LETTERS:,} is the limit for uploads. "
                 f"Leave the column out, or shorten the text."
             )
         return int(total or 0)
@@ -227,20 +233,24 @@ class Files:
 
     @property
     def own(self) -> list[DataFile]:
-        """Give what a person brought: the files that are not samples."""
-        return [f for w, f in self._files.items() if not w.startswith(SAMPLE)]
+        """The files of a person: those that are not samples."""
+        return [
+            file for word, file in self._files.items() if not word.startswith(SAMPLE)
+        ]
 
     def get(self, word: str) -> DataFile:
         """Find a file by its word; of all files the last ones found stay open."""
         if word not in self._files:
             raise InputError(
-                f"This file is no longer on the workbench: the last {UPLOADS} uploads "
-                "are kept, until the server stops. Drop the file again."
+                "This file is no longer on the workbench: the last "
+                f"{MAX_UPLOADS} uploads are kept, until the server stops. Drop the "
+                "file again."
             )
-        found = self._files[word] = self._files.pop(word)  # the last one used
-        for other in list(self._files.values())[:-OPEN]:
+        file = self._files.pop(word)
+        self._files[word] = file  # at the end: it is the last one used
+        for other in list(self._files.values())[:-MAX_OPEN_FILES]:
             other.close()
-        return found
+        return file
 
     async def receive(self, name: str, chunks: AsyncIterator[bytes]) -> DataFile:
         """Take an upload, chunk by chunk; one that is too large leaves nothing."""
@@ -259,16 +269,20 @@ class Files:
                     file.write(chunk)
             typed = _typed(last_part(name) or path.name, upload=True)
             # a file that cannot be read is told at once; others are answered meanwhile
-            found = await run_in_threadpool(_read, word, typed, path, self.limit)
+            upload = await run_in_threadpool(_read, word, typed, path, self.limit)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        self._files[word] = found
-        # the uploads that were used longest ago go
-        for old in [w for w in self._files if w.startswith(UPLOAD)][:-UPLOADS]:
-            self._files.pop(old).close()
-            shutil.rmtree(self.folder / old, ignore_errors=True)
+        self._files[word] = upload
+        self._forget_oldest_uploads()
         return self.get(word)
+
+    def _forget_oldest_uploads(self) -> None:
+        """Delete the uploads that were used longest ago."""
+        uploads = [word for word in self._files if word.startswith(UPLOAD)]
+        for word in uploads[:-MAX_UPLOADS]:
+            self._files.pop(word).close()
+            shutil.rmtree(self.folder / word, ignore_errors=True)
 
     def close(self) -> None:
         """Delete the uploads, and let go of what was opened."""
@@ -307,9 +321,9 @@ def _read(word: str, typed: str, path: Path, limit: int) -> DataFile:
             f"{typed} holds the view {shown(views[0], 40)!r}; uploads are read from "
             f"tables. Write what it gives as a table: CREATE TABLE rows AS FROM view."
         )
-    found = DataFile(word, typed, str(place))
-    found.check_size(limit)
-    return found
+    file = DataFile(word, typed, str(place))
+    file.check_size(limit)
+    return file
 
 
 def _check_header(typed: str, place: Path) -> None:
@@ -354,11 +368,15 @@ def without_unread(source: Source) -> Any:
 
 def _unpacked(path: Path, limit: int) -> Path:
     """Unpack a compressed file beside itself; the limit counts what comes out."""
-    known = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
-    if (way := known.get(path.suffix.lower())) is None:
+    compressions = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
+    compression = compressions.get(path.suffix.lower())
+    if compression is None:
         return path
-    place, size = path.with_suffix(""), 0
-    packed = required("pyarrow", "files").input_stream(str(path), compression=way)
+
+    place = path.with_suffix("")
+    size = 0
+    pyarrow = required("pyarrow", "files")
+    packed = pyarrow.input_stream(str(path), compression=compression)
     with packed, place.open("wb") as file:
         while part := packed.read(PART):
             size += len(part)
@@ -370,8 +388,9 @@ def _unpacked(path: Path, limit: int) -> Path:
 
 
 def _tables(given: str) -> dict[str, str]:
-    """Give each table of a database its word; another file has one."""
-    names = tables_of(given) if "::" not in given else []
+    """Return each table of a database by its word; another file has one."""
+    names_a_table = "::" in given
+    names = [] if names_a_table else tables_of(given)
     if len(names) < 2:
         return {GIVEN: given}
     return {f"{GIVEN}::{name}": f"{given}::{name}" for name in names}
@@ -379,12 +398,13 @@ def _tables(given: str) -> dict[str, str]:
 
 def _typed(name: str, upload: bool = False) -> str:
     """Write a name so that a command takes it for a file, not for an option."""
-    option = name.startswith("-") and name != "-"
-    return f"./{name}" if option or (upload and name.startswith(SAMPLE)) else name
+    like_an_option = name.startswith("-") and name != "-"
+    like_a_sample = upload and name.startswith(SAMPLE)
+    return f"./{name}" if like_an_option or like_a_sample else name
 
 
 def last_part(name: str) -> str:
-    """Give the name of a file without its folders."""
+    """Return the name of a file without its folders."""
     return re.split(r"[/\\]", name)[-1].replace("\x00", "_").strip(". ")
 
 

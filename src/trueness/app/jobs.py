@@ -82,10 +82,10 @@ class Job:
         elif self.state == "running" and self.engine is not None:
             fraction = self.engine.fraction_read()
 
-        words = self.words
-        if not words:
-            words = "Waiting" if self.state == "waiting" else "Working"
-        return {"words": words, "fraction": fraction}
+        sentence = self.words
+        if not sentence:
+            sentence = "Waiting" if self.state == "waiting" else "Working"
+        return {"words": sentence, "fraction": fraction}
 
     # its course
 

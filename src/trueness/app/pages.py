@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from io import BytesIO
@@ -23,8 +23,20 @@ from starlette.datastructures import QueryParams
 
 from trueness import __version__
 from trueness._core.figures import Curves, Line, TitledFigure
-from trueness.app import address, session
-from trueness.app.address import FIELDS, KINDS, WITHOUT, Asked, wide_table
+from trueness.app import session
+from trueness.app.address import (
+    DEFAULT_CALIBRATOR,
+    DROP,
+    FIELDS,
+    KINDS,
+    NO_LABELS,
+    NOTHING,
+    WITHOUT,
+    Address,
+    TypedGoal,
+    column_or_none,
+    wide_table,
+)
 from trueness.app.files import Files
 from trueness.app.session import COMBINER, MAP, REPORT, combines
 from trueness.calibration.calibrators import CALIBRATORS
@@ -60,6 +72,7 @@ WAITING = {
     "prevalence": ("prevalence", ""),  # a range around the share of positives here
     "group-cuts": ("subject_to", "recall_gap <= 0.05"),
 }
+Option = str | float | tuple[str, ...] | None  # of a command line
 # both error rates count equally, whatever the prevalence: to be filled in by Python
 EQUAL = "cost(fp=1, fn={panel.n_neg / panel.n_pos:.15g})"
 STATIC = {"app.css": "text/css", "style.css": "text/css", "figure.css": "text/css",
@@ -74,48 +87,93 @@ TITLES = notes.TITLES | {
 }
 
 
-def query_of(asked: Asked) -> str:
-    """Write an address that asks for the same."""
-    pairs: list[tuple[str, Any]] = [("file", asked.file.word)]
-    for f in fields(asked)[1:-2]:
-        value, name = getattr(asked, f.name), f.name.replace("columns", "column")
-        if value not in (None, "", (), f.default):
-            many = value if isinstance(value, tuple) else (value,)
-            pairs += [(name, v) for v in many]
-    return urlencode(pairs)
-
-
-def sections_of(asked: Asked) -> list[str]:
-    """Which sections can there be, for this kind of data?"""
-    if asked.chosen is None:
-        return []
-    if asked.kind != "scores":
-        return ["nogold" if asked.kind == "tests" else str(asked.kind)]
-    binned, one = asked.file.rows > session.MOST_ROWS, len(asked.columns) < 2
-    none = {
-        "comparison": one or binned,
-        "ensembles": one or binned,
-        "groups": asked.by is None,
-        "group-cuts": asked.by is None,
-        "sites": asked.by is None,
-        "scale": not binned,
+def query_of(address: Address) -> str:
+    """Write an address that asks for the same; what is usual is left out."""
+    columns = address.data.columns
+    verdicts = address.data.verdicts
+    goal = address.goal
+    wishes = address.wishes
+    usual_calibrator = wishes.calibrator == DEFAULT_CALIBRATOR
+    values: dict[str, str | float | tuple[str, ...] | None] = {
+        "file": address.file.word,
+        "kind": address.kind,
+        "label": columns.label,
+        "positive": columns.positive,
+        "column": columns.scores,
+        "by": columns.by,
+        "count": columns.count,
+        "weight": columns.weight,
+        "cluster": columns.cluster,
+        "missing_scores": columns.missing_scores,
+        "rule": verdicts.rule,
+        "yes": verdicts.yes,
+        "labelled": verdicts.labelled,
+        "verdict": verdicts.verdict,
+        "item": verdicts.item,
+        "system": verdicts.system,
+        "goal": None if goal.direction == "maximize" else goal.direction,
+        "objective": goal.objective,
+        "subject_to": tuple(map(str, wishes.subject_to)),
+        "cost_fp": goal.cost_fp,
+        "cost_fn": goal.cost_fn,
+        "prevalence": goal.prevalence,
+        "level": address.other_level,
+        "calibrate": None if usual_calibrator else wishes.calibrator,
+        "half_width": wishes.half_width,
+        "classifier": wishes.classifier,
+        "combine": wishes.combiner,
     }
-    return [k for k in ("summary", *QUESTIONS) if not none.get(k)]
+    stated = {name: value for name, value in values.items() if value not in (None, "")}
+    return urlencode(stated, doseq=True)
+
+
+def sections_of(address: Address) -> list[str]:
+    """Which sections can there be, for this kind of data?"""
+    if address.chosen is None:
+        return []
+    if address.kind != "scores":
+        return ["nogold" if address.kind == "tests" else address.kind]
+
+    in_bins = address.file.rows > session.MOST_ROWS
+    is_alone = len(address.columns) < 2
+    has_no_groups = address.data.columns.by is None
+    left_out = {
+        "comparison": is_alone or in_bins,
+        "ensembles": is_alone or in_bins,
+        "groups": has_no_groups,
+        "group-cuts": has_no_groups,
+        "sites": has_no_groups,
+        "scale": not in_bins,
+    }
+    return [key for key in ("summary", *QUESTIONS) if not left_out.get(key)]
 
 
 @cache
 def _environment() -> jinja2.Environment:
-    made = environment(jinja2.FunctionLoader(_own), face=notes.PAGE)
-    made.globals |= {
-        "version": __version__, "fields": FIELDS, "nothing": address.NOTHING,
-        "no_labels": address.NO_LABELS, "drop": address.DROP,
-        "ways": HOW, "titles": TITLES,
-        "instead": WITHOUT, "kinds": {k: v[2] for k, v in KINDS.items()},
-        "at_once": AT_ONCE, "calibrators": list(CALIBRATORS),
-        "combiners": list(COMBINERS), "call": _call, "repr": repr, "quoted": quoted,
-        "combines": combines, "REPORT": REPORT, "MAP": MAP, "COMBINER": COMBINER,
-    }  # fmt: skip
-    return made
+    """Make what writes the pages, with the names that all templates use."""
+    templates = environment(jinja2.FunctionLoader(_own), face=notes.PAGE)
+    templates.globals |= {
+        "version": __version__,
+        "fields": FIELDS,
+        "nothing": NOTHING,
+        "no_labels": NO_LABELS,
+        "drop": DROP,
+        "ways": HOW,
+        "titles": TITLES,
+        "instead": WITHOUT,
+        "kinds": {name: kind.title for name, kind in KINDS.items()},
+        "at_once": AT_ONCE,
+        "calibrators": list(CALIBRATORS),
+        "combiners": list(COMBINERS),
+        "call": _call,
+        "repr": repr,
+        "quoted": quoted,
+        "combines": combines,
+        "REPORT": REPORT,
+        "MAP": MAP,
+        "COMBINER": COMBINER,
+    }
+    return templates
 
 
 def _own(name: str) -> str | None:
@@ -128,9 +186,9 @@ def static(name: str) -> str:
     return _own(name) or file_of(name)
 
 
-def _render(template: str, **given: Any) -> str:
+def _render(template: str, **values: Any) -> str:
     """Write a page or a part of it; only the slider has words that move."""
-    text: str = _environment().get_template(template).render(**moving({}) | given)
+    text: str = _environment().get_template(template).render(moving({}) | values)
     return text
 
 
@@ -145,28 +203,34 @@ def start(files: Files, problem: str = "") -> str:
     return _render("start.html.j2", files=files, problem=problem, limit=limit)
 
 
-def look_page(asked: Asked, typed: QueryParams) -> str:
+def look_page(address: Address, typed: QueryParams) -> str:
     """Write the page about a file; its sections are fetched by the script.
 
     What was ``typed`` is shown again, also where it cannot be read.
     """
-    file, keys = asked.file, sections_of(asked)
+    file = address.file
+    columns = address.data.columns
+    keys = sections_of(address)
     types = file.source.types
     whole = [c for c, kind in types.items() if kind in WHOLE_TYPES]
     return _render(
         "look.html.j2",
         file=file,
-        asked=asked,
-        problems=asked.problems,
+        kind=address.kind,
+        columns=columns,
+        verdicts=address.data.verdicts,
+        goal=address.goal,
+        wishes=address.wishes,
+        problems=address.problems,
         types=types,
         whole=whole,
         numbers=[c for c, k in types.items() if c in whole or k.startswith(REAL_TYPES)],
-        values=file.values(asked.label) if asked.label in types else [],
-        combines=combines(asked) and "ensembles" in keys,
+        values=file.values(columns.label) if columns.label in types else [],
+        combines=combines(address) and "ensembles" in keys,
         keys=keys,
-        opened={*typed.getlist("open"), *(k for k in keys if asks(asked, k))},
-        taken=lines_of(asked),
-        query=query_of(asked),
+        opened={*typed.getlist("open"), *(k for k in keys if asks(address, k))},
+        taken=lines_of(address),
+        query=query_of(address),
         objective=typed.get("objective", "").strip(),
         prevalence=typed.get("prevalence", "").strip(),
         limits=[*(t.strip() for t in typed.getlist("subject_to") if t.strip()), ""],
@@ -176,36 +240,55 @@ def look_page(asked: Asked, typed: QueryParams) -> str:
 
 def operating(section: Finding, slider: dict[str, Any]) -> str:
     """Write the section with the slider."""
-    columns = {k: [v] for k, v in slider["now"].items()}
-    texts = moving({"models": [{"start": 0, "columns": columns}]})
-    data = embedded({k: v for k, v in slider.items() if k != "now"})
+    columns_now = {name: [value] for name, value in slider["now"].items()}
+    texts = moving({"models": [{"start": 0, "columns": columns_now}]})
+    data = embedded({name: value for name, value in slider.items() if name != "now"})
     return _render("operating.html.j2", s=section, slider=slider, data=data, **texts)
 
 
-def section(made: Finding | None, key: str, asked: Asked, **more: float | None) -> str:
+def section(
+    finding: Finding | None,
+    key: str,
+    address: Address,
+    *,
+    width: float | None = None,
+    prevalence: float | None = None,
+) -> str:
     """Write one section, or why it is not there.
 
-    ``more`` is the width that was planned for, and the share of positives here.
+    ``width`` is the one that was planned for, ``prevalence`` that of the cases.
     """
-    waits = None if made or asks(asked, key) else WAITING.get(key)
+    waits = None if finding or asks(address, key) else WAITING.get(key)
     if waits and not waits[1]:
-        share = more.get("prevalence") or 0.5
-        waits = (waits[0], f"{share / 2:.2g}:{min(2 * share, (1 + share) / 2):.2g}")
-    without = [(v, FIELDS[k]) for k, v in WITHOUT.items() if asked.named(k)]
+        waits = (waits[0], _range_around(prevalence or 0.5))
+    design_columns = address.data.design_columns
     return _render(
-        "section.html.j2", s=made, key=key, asked=asked, width=more.get("width"),
-        without=without, waits=waits,
-    )  # fmt: skip
+        "section.html.j2",
+        s=finding,
+        key=key,
+        wishes=address.wishes,
+        width=width,
+        without=[(WITHOUT[name], FIELDS[name]) for name in design_columns],
+        waits=waits,
+    )
 
 
-def asks(asked: Asked, key: str) -> bool:
+def _range_around(prevalence: float) -> str:
+    """Propose a range of prevalences, from half to twice as many positives."""
+    high = min(2 * prevalence, (1 + prevalence) / 2)
+    return f"{prevalence / 2:.2g}:{high:.2g}"
+
+
+def asks(address: Address, key: str) -> bool:
     """Does the address ask the question that a section waits for?"""
-    limits, between = separate_constraints(asked.subject_to)
-    return {
-        "zones": asks_for_two_cuts([asked.objective, *limits]),
-        "group-cuts": bool(between),
-        "prevalence": isinstance(asked.share, tuple),
-    }.get(key, False)
+    of_all_cases, of_groups = separate_constraints(address.wishes.subject_to)
+    if key == "zones":
+        return asks_for_two_cuts([address.goal.objective, *of_all_cases])
+    if key == "group-cuts":
+        return bool(of_groups)
+    if key == "prevalence":
+        return address.wishes.prevalences is not None
+    return False
 
 
 def head(page: Page, cleaned: Sequence[str] = ()) -> str:
@@ -226,11 +309,16 @@ def figure_file(figure: Figure, names: Sequence[str], kind: str) -> bytes:
     if kind == "png":
         return _figure_png(figure)
     drawn = draw(figure)[0]
-    names = names if "data-model" in drawn else ()
-    high = int(re.findall(r'viewBox="0 0 \d+ (\d+)"', drawn)[0])
-    inner = drawn.replace("<svg ", Markup('<svg height="{}" ').format(high), 1)
-    more = {"below": high, "wide": WIDTH, "style": Markup(light_style())}  # noqa: S704
-    return _render("figure.svg.j2", inner=inner, names=names, **more).encode()
+    height = int(re.findall(r'viewBox="0 0 \d+ (\d+)"', drawn)[0])
+    text = _render(
+        "figure.svg.j2",
+        inner=drawn.replace("<svg ", Markup('<svg height="{}" ').format(height), 1),
+        names=names if "data-model" in drawn else (),
+        below=height,
+        wide=WIDTH,
+        style=Markup(light_style()),  # noqa: S704 - a file of the package
+    )
+    return text.encode()
 
 
 def _figure_png(figure: Figure) -> bytes:
@@ -250,76 +338,126 @@ def _figure_png(figure: Figure) -> bytes:
 # lines that give the same elsewhere
 
 
-def lines_of(asked: Asked) -> dict[str, str] | None:
+def lines_of(address: Address) -> dict[str, str] | None:
     """Write the commands and the Python lines that give what the page shows."""
-    chosen, kind = asked.chosen, str(asked.kind)
+    chosen = address.chosen
     if chosen is None:
         return None
-    grouped = "system" if kind in ("judges", "systems") else "by"
-    of_a_log = kind == "systems" and asked.file.judges  # which knows them itself
-    named = {grouped: chosen.by, "verdict": asked.verdict, "item": asked.item}
-    options: dict[str, Any] = {
-        **_columns(asked, asked.columns if asked.is_long else chosen.scores),
-        **({} if of_a_log else named),
-        "rule": asked.named("rule"),
-        "yes": asked.yes,
-        "labelled": asked.labelled if chosen.label else None,
-        "level": asked.other_level,
-    }
-    if kind == "scores":
-        options |= {
-            asked.goal: asked.objective,
-            "subject-to": asked.subject_to,
-            **{f"cost-{k}": v for k, v in (asked.cost or {}).items()},
-            "prevalence": asked.prevalence,
-            "calibrate": asked.calibrate,
-            "half-width": asked.half_width,
-            "classifier": asked.classifier,
-            "combine": asked.combine,
-        }
-    end = () if kind == "leaves" else ("-o", REPORT)
-    taken = {
-        "command": _typed(KINDS[kind][1], asked, options, *end),
-        "python": _python(asked, chosen),
+
+    end = () if address.kind == "leaves" else ("-o", REPORT)
+    lines = {
+        "command": _command_line(
+            KINDS[address.kind].command, address, _report_options(address, chosen), *end
+        ),
+        "python": _python(address, chosen),
         "calibrate": "",
         "combine": "",
     }
-    if kind == "scores":
-        more = {"prevalence": asked.one_share, "method": asked.calibrate}
-        options = _columns(asked, (asked.score,)) | more
-        taken["calibrate"] = _typed("calibrate", asked, options, "--save", MAP)
-    if combines(asked):
-        options = _columns(asked, chosen.scores) | more | {"method": asked.combine}
-        taken["combine"] = _typed("combine", asked, options, "--save", COMBINER)
-    return taken
+    if address.kind == "scores":
+        options = {
+            **_column_options(address, chosen, (address.score,)),
+            "prevalence": address.prevalence,
+            "method": address.wishes.calibrator,
+        }
+        lines["calibrate"] = _command_line("calibrate", address, options, "--save", MAP)
+    if combines(address):
+        options = {
+            **_column_options(address, chosen, chosen.scores),
+            "prevalence": address.prevalence,
+            "method": address.wishes.combiner,
+        }
+        lines["combine"] = _command_line(
+            "combine", address, options, "--save", COMBINER
+        )
+    return lines
 
 
-def _columns(asked: Asked, columns: tuple[str, ...]) -> dict[str, Any]:
-    """Give the options that name columns."""
-    found: Any = asked.chosen
-    beside = {k: getattr(found, k) for k in ("count", "weight", "cluster")}
-    beside["missing-scores"] = found.missing_scores
-    first = {"label": found.label, "positive": asked.positive}
-    return {**first, KINDS[str(asked.kind)][0]: columns, **beside}
+def _report_options(address: Address, chosen: Request) -> dict[str, Option]:
+    """Return the options of the command that answers about all of the page."""
+    data = address.data
+    verdicts = data.verdicts
+    columns = data.columns.scores if data.is_long else chosen.scores
+    options = _column_options(address, chosen, columns)
+    of_a_log = address.kind == "systems" and address.file.judges
+    if not of_a_log:  # a log knows them itself
+        grouped = "system" if address.kind in ("judges", "systems") else "by"
+        options |= {
+            grouped: chosen.by,
+            "verdict": verdicts.verdict,
+            "item": verdicts.item,
+        }
+    options |= {
+        "rule": column_or_none(verdicts.rule),
+        "yes": verdicts.yes,
+        "labelled": verdicts.labelled if chosen.label else None,
+        "level": address.other_level,
+    }
+    if address.kind == "scores":
+        options |= _threshold_options(address)
+    return options
 
 
-def _typed(command: str, asked: Asked, options: Mapping[str, Any], *end: str) -> str:
+def _threshold_options(address: Address) -> dict[str, Option]:
+    """Return the options about the threshold, and what else the report adds."""
+    goal = address.goal
+    wishes = address.wishes
+    options: dict[str, Option] = {
+        goal.direction: goal.objective,
+        "subject-to": tuple(map(str, wishes.subject_to)),
+    }
+    if goal.cost is not None:
+        options |= {"cost-fp": goal.cost_fp, "cost-fn": goal.cost_fn}
+    return options | {
+        "prevalence": goal.prevalence,
+        "calibrate": wishes.calibrator,
+        "half-width": wishes.half_width,
+        "classifier": wishes.classifier,
+        "combine": wishes.combiner,
+    }
+
+
+def _column_options(
+    address: Address, chosen: Request, columns: tuple[str, ...]
+) -> dict[str, Option]:
+    """Return the options that name columns."""
+    return {
+        "label": chosen.label,
+        "positive": address.data.columns.positive,
+        KINDS[address.kind].option: columns,
+        "count": chosen.count,
+        "weight": chosen.weight,
+        "cluster": chosen.cluster,
+        "missing-scores": chosen.missing_scores,
+    }
+
+
+def _command_line(
+    command: str, address: Address, options: Mapping[str, Option], *end: str
+) -> str:
     """Write a command; a value that looks like an option is joined to its own."""
-    words = ["trueness", command, asked.file.typed]
+    parts = ["trueness", command, address.file.typed]
     for option, value in options.items():
         for one in value if isinstance(value, tuple) else (value,):
-            if one not in (None, ""):
-                joined = str(one).startswith("-")
-                words += [f"--{option}={one}"] if joined else [f"--{option}", str(one)]
-    return shlex.join([*words, *end])
+            if one in (None, ""):
+                continue
+            if str(one).startswith("-"):
+                parts.append(f"--{option}={one}")
+            else:
+                parts += [f"--{option}", str(one)]
+    return shlex.join([*parts, *end])
 
 
 def _call(name: str, data: str, **options: Any) -> str:
     """Write a call of the library; options that say nothing are left out."""
-    given = {k: list(v) if isinstance(v, tuple) and k != "prevalences" else v
-             for k, v in options.items()}  # fmt: skip
-    said = [f"{k}={v!r}" for k, v in given.items() if v not in (None, [], "")]
-    return f"trueness.{name}({', '.join([data, *said] if data else said)})"
+    arguments = [data] if data else []
+    for option, value in options.items():
+        if value in (None, (), [], ""):
+            continue
+        # a range of prevalences is a pair; several names are a list
+        several = isinstance(value, tuple) and option != "prevalences"
+        shown = list(value) if several else value
+        arguments.append(f"{option}={shown!r}")
+    return f"trueness.{name}({', '.join(arguments)})"
 
 
 def opened_line(typed: str) -> str:
@@ -330,70 +468,102 @@ def opened_line(typed: str) -> str:
     return f"trueness.scan({typed!r})"
 
 
-def flagged_line(asked: Asked, cut: float | None) -> str:
+def flagged_line(address: Address, threshold: float | None) -> str:
     """Write the Python line that gives the flagged rows, where there are any."""
-    condition = f"{quoted(asked.score)} >= {cut!r}"
-    opened = opened_line(asked.file.typed)
-    return "" if cut is None else f"{opened}.filter({condition!r})"
+    if threshold is None:
+        return ""
+    condition = f"{quoted(address.score)} >= {threshold!r}"
+    return f"{opened_line(address.file.typed)}.filter({condition!r})"
 
 
-def _python(asked: Asked, chosen: Request) -> str:
+def _python(address: Address, chosen: Request) -> str:
     """Write the lines of Python, with what each kind of data has of its own."""
-    given: dict[str, Any] = {"asked": asked, "chosen": chosen, "rule": None}
-    if asked.kind == "scores":
-        request = asked.request
-        constraints, of_groups = separate_constraints(request.subject_to)
-        given |= {
-            "design": _design(asked, chosen),
-            "limits": for_one_threshold(constraints),
-            "between": of_groups,
-            "two": goal_of_pair(
-                request.maximize, request.minimize, constraints, request.cost, EQUAL
-            ),
-            "equal": EQUAL,
-            "goal": _goal(asked),
-            "request": request,
-        }
-    elif asked.kind == "judges":
-        given["item"] = _item(asked, chosen) if chosen.by else None
-    elif asked.kind == "leaves":
-        given["rule"] = asked.named("rule")
-    if asked.is_long:
-        keys = [str(asked.item), *([chosen.by] if chosen.by else [])]
-        said = asked.columns[0], str(asked.verdict)
-        given["wide"] = wide_sql(chosen.scores, *said, keys, chosen.label)
-    if asked.yes is not None:  # 0 and 1 of verdicts that are words
-        types = asked.file.source.types
-        kind = types.get(asked.verdict or "")  # of a long table: of all its verdicts
-        words = [c for c in chosen.scores if (kind or types.get(c)) == "VARCHAR"]
-        cells = ", ".join(as_votes(words or chosen.scores, asked.yes))
-        given["votes"] = f"* REPLACE ({cells})"
-    opened = opened_line(asked.file.typed)
-    return _render("lines.py.j2", opened=opened, **given)
+    data = address.data
+    values: dict[str, Any] = {
+        "kind": address.kind,
+        "verdicts": data.verdicts,
+        "chosen": chosen,
+        "rule": None,
+        "file": address.file,
+        "level": address.other_level,
+        "is_long": data.is_long,
+    }
+    if address.kind == "scores":
+        values |= _values_about_scores(address, chosen)
+    elif address.kind == "judges":
+        values["item"] = _item(address, chosen) if chosen.by else None
+    elif address.kind == "leaves":
+        values["rule"] = column_or_none(data.verdicts.rule)
+    if data.is_long:
+        keys = [str(data.verdicts.item), *([chosen.by] if chosen.by else [])]
+        values["wide"] = wide_sql(
+            chosen.scores,
+            data.columns.scores[0],
+            str(data.verdicts.verdict),
+            keys,
+            chosen.label,
+        )
+    if data.verdicts.yes is not None:
+        values["votes"] = _votes_sql(address, chosen, data.verdicts.yes)
+    return _render("lines.py.j2", opened=opened_line(address.file.typed), **values)
 
 
-def _design(asked: Asked, chosen: Request) -> dict[str, Any]:
-    """Give what is said of the cases when they are counted."""
-    design = replace(chosen, prevalence=asked.one_share).counting
+def _values_about_scores(address: Address, chosen: Request) -> dict[str, Any]:
+    """Return what the lines of Python about scores are filled in with."""
+    request = address.request
+    of_all_cases, of_groups = separate_constraints(request.subject_to)
+    return {
+        "score": address.score,
+        "combines": combines(address),
+        "design": _design(address, chosen),
+        "limits": for_one_threshold(of_all_cases),
+        "between": of_groups,
+        "two": goal_of_pair(
+            request.maximize, request.minimize, of_all_cases, request.cost, EQUAL
+        ),
+        "equal": EQUAL,
+        "goal": _goal(address.goal),
+        "request": request,
+    }
+
+
+def _votes_sql(address: Address, chosen: Request, yes: str) -> str:
+    """Write 0 and 1 of verdicts that are words."""
+    types = address.file.source.types
+    # of a long table: of all its verdicts
+    type_of_verdicts = types.get(address.data.verdicts.verdict or "")
+    texts = [
+        column
+        for column in chosen.scores
+        if (type_of_verdicts or types.get(column)) == "VARCHAR"
+    ]
+    cells = ", ".join(as_votes(texts or chosen.scores, yes))
+    return f"* REPLACE ({cells})"
+
+
+def _design(address: Address, chosen: Request) -> dict[str, Any]:
+    """Return what is said of the cases when they are counted."""
+    design = replace(chosen, prevalence=address.prevalence).counting
     if chosen.missing_scores is not None:
         design["missing_scores"] = chosen.missing_scores
     return design
 
 
-def _goal(asked: Asked) -> dict[str, str]:
-    """Give what one cut is chosen by."""
-    single = without_deferral_cost(asked.objective) if asked.objective else None
+def _goal(goal: TypedGoal) -> dict[str, str]:
+    """Return what one cut is chosen by."""
+    single = without_deferral_cost(goal.objective) if goal.objective else None
     if single is not None:
-        deferred = asks_for_two_cuts([asked.objective])
-        return {asked.goal: single.name if deferred else asked.objective}
-    if asked.cost is not None:
-        return {"minimize": f"cost(fp={asked.cost_fp!r}, fn={asked.cost_fn!r})"}
+        deferred = asks_for_two_cuts([goal.objective])
+        return {goal.direction: single.name if deferred else goal.objective}
+    if goal.cost is not None:
+        return {"minimize": f"cost(fp={goal.cost_fp!r}, fn={goal.cost_fn!r})"}
     return {"maximize": "youden"}
 
 
-def _item(asked: Asked, chosen: Request) -> str | None:
+def _item(address: Address, chosen: Request) -> str | None:
     """Name the items, where systems are compared item by item, as the command does."""
-    source, _, item, _ = wide_table(asked)
-    if item is None or chosen.label is None or chosen.count is not None:
+    wide = wide_table(address.data)
+    if wide.item is None or chosen.label is None or chosen.count is not None:
         return None
-    return item if first_twice(source, (item, str(chosen.by))) is None else None
+    repeated = first_twice(wide.source, (wide.item, str(chosen.by)))
+    return wide.item if repeated is None else None

@@ -10,7 +10,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from types import FrameType
@@ -30,10 +30,19 @@ from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness.app import pages
 from trueness.app import session as answers
 from trueness.app.access import LOCAL_HOSTS, Guard, ImpatientProtocol
-from trueness.app.address import DATA, KINDS, Asked, complete, field_of, page_text, read
+from trueness.app.address import (
+    KINDS,
+    Address,
+    DataChoice,
+    complete,
+    field_of,
+    page_text,
+    read,
+)
 from trueness.app.files import GIVEN, Files, TooLargeError, too_large
 from trueness.app.jobs import Job, Jobs, describe_failure
-from trueness.app.session import COMBINER, Counted, combines
+from trueness.app.session import COMBINER, Counted, SectionKey, combines
+from trueness.counts.values import Panel, Tally
 from trueness.data.engines import interrupt_connections
 from trueness.findings.records import Finding
 
@@ -41,7 +50,7 @@ LIMIT = 512  # megabytes of an upload
 ANYWHERE = ("0.0.0.0", "::")  # noqa: S104 - refused without --i-know
 BACKLOG = 64  # connections that are accepted at a time
 READERS = 8  # threads that read files beside the server
-SOON = 0.25  # seconds that an answer may take before progress is told instead
+ANSWER_WITHIN_S = 0.25  # seconds; after them progress is told instead
 STOPPED = "This was stopped."
 FIGURE = re.compile(r"([a-z-]+)-(\d+)\.(svg|png)")
 TYPES = {".html": "text/html", ".json": "application/json", ".svg": "image/svg+xml",
@@ -53,11 +62,12 @@ class Workbench:
     """One server: its files, its counts, its jobs."""
 
     def __init__(self, given: str | None = None, limit: int = LIMIT * 2**20) -> None:
-        self.files, self.jobs = Files(given, limit), Jobs()
+        self.files = Files(given, limit)
+        self.jobs = Jobs()
         self.is_stopping = False
         self._complete = lru_cache(200)(complete)
         # of several files the counts of the last ones stay in memory
-        self._count = lru_cache(answers.KEPT)(answers.count)
+        self._count = lru_cache(answers.MAX_COUNTED_FILES)(answers.count)
 
     def begin_to_stop(self) -> None:
         """Let requests that wait end now; called by a handler of signals: no locks."""
@@ -70,25 +80,30 @@ class Workbench:
         self._count.cache_clear()
         self.files.close()
 
-    async def asked(self, request: Request) -> Asked:
+    async def address(self, request: Request) -> Address:
         """Read an address, and guess what it leaves open."""
         query = request.query_params
-        asked = read(query, self.files.get(query.get("file", "")))
-        known = await run_in_threadpool(self._complete, asked)
-        data = {name: getattr(known, name) for name in (*DATA, "chosen")}
-        problems = ({} if known.chosen else known.problems) | asked.problems
-        return replace(asked, **data, problems=problems)
+        address = read(query, self.files.get(query.get("file", "")))
+        completed = await run_in_threadpool(self._complete, address.data)
+        return replace(
+            address,
+            data=completed.data,
+            chosen=completed.chosen,
+            problems={**completed.problems, **address.problems},
+        )
 
-    async def answerable(self, request: Request) -> Asked:
+    async def answerable(self, request: Request) -> Address:
         """Read an address that names all that an answer needs."""
-        asked = await self.asked(request)
-        if asked.chosen is None:
+        address = await self.address(request)
+        if address.chosen is None:
             raise HTTPException(404)
-        return asked
+        return address
 
-    def counted(self, asked: Asked) -> Counted:
+    def counted(self, address: Address) -> Counted:
         """Count, once, for the prevalence that is asked for."""
-        return answers.meant(self._count(asked), asked.one_share)
+        assert address.chosen is not None  # noqa: S101 - "answerable" sees to it
+        counted = self._count(address.data, address.chosen)
+        return answers.at_prevalence(counted, address.prevalence)
 
     # pages
 
@@ -103,15 +118,17 @@ class Workbench:
     async def look(self, request: Request) -> Response:
         """Show the page about a file."""
         try:
-            asked = await self.asked(request)
+            address = await self.address(request)
             # this may read the file, and is done beside the server
-            page = await run_in_threadpool(pages.look_page, asked, request.query_params)
+            page = await run_in_threadpool(
+                pages.look_page, address, request.query_params
+            )
             return HTMLResponse(page)
         except InputError as err:
             return HTMLResponse(pages.start(self.files, page_text(err)), 404)
         except Exception as err:  # whatever a file holds, the server goes on
-            words = describe_failure(err)
-            return HTMLResponse(pages.start(self.files, words), 500)
+            sentence = describe_failure(err)
+            return HTMLResponse(pages.start(self.files, sentence), 500)
 
     async def static(self, request: Request) -> Response:
         """Give a style or a script."""
@@ -141,46 +158,50 @@ class Workbench:
 
     async def count(self, request: Request) -> Response:
         """Count, and say how far that is, or at which field something is wrong."""
-        asked = await self.asked(request)
-        if asked.chosen is None:
-            return JSONResponse({"problems": asked.problems})
-        job = self._ask(request, asked, "count", topic="count")
-        if not await self._is_over(job, SOON):
+        address = await self.address(request)
+        if address.chosen is None:
+            return JSONResponse({"problems": address.problems})
+        job = self._ask(request, address, "count", topic="count")
+        if not await self._is_over(job, ANSWER_WITHIN_S):
             return JSONResponse(job.progress(), 202)
         if job.state != "done" or job.result:
-            self.jobs.drop(_what(asked, "count"))
+            self.jobs.drop(_job_key(address, "count"))
         if job.state == "done":
             return JSONResponse({"problems": job.result})
         return JSONResponse({"problems": {}, "problem": _why(job)})
 
     async def section(self, request: Request) -> Response:
         """Give a section, or how far it is."""
-        asked, key = await self.answerable(request), request.path_params["key"]
+        address = await self.answerable(request)
+        key = request.path_params["key"]
         if key not in pages.TITLES:
             raise HTTPException(404)
         quick = "quick" in request.query_params
-        job = self._ask(request, asked, key, quick, topic=(key, quick))
-        if not await self._is_over(job, SOON):
+        job = self._ask(request, address, key, quick, topic=(key, quick))
+        if not await self._is_over(job, ANSWER_WITHIN_S):
             return JSONResponse(job.progress(), 202)
         if job.state == "done":
-            return HTMLResponse(job.result[0])
+            return HTMLResponse(job.result.html)
         return HTMLResponse(pages.problem(_why(job), again=job.state == "stopped"))
 
     def _ask(
         self,
         request: Request,
-        asked: Asked,
+        address: Address,
         key: str,
         quick: bool = False,
         topic: Hashable = None,
     ) -> Job:
         """Begin a job, or find it; who waits for little does not wait for much."""
-        tab, what = request.query_params.get("tab", ""), _what(asked, key, quick)
+        tab = request.query_params.get("tab", "")
+        job_key = _job_key(address, key, quick)
         if "again" in request.query_params:
-            self.jobs.drop(what)
-        make = partial(self._made, asked, key, quick)
+            self.jobs.drop(job_key)
+        work = partial(self._result, address, key, quick)
         lane = 0 if quick or key == "count" else 1
-        return self.jobs.ask(what, make, tab, lane, topic if tab else None, asked.file)
+        return self.jobs.ask(
+            job_key, work, tab, lane, topic if tab else None, address.file
+        )
 
     async def _is_over(self, job: Job, seconds: float | None = None) -> bool:
         """Wait until a job is over, for a while; other requests go on meanwhile."""
@@ -190,101 +211,116 @@ class Workbench:
                     await asyncio.sleep(0.01)
         return job.is_over
 
-    def _made(self, asked: Asked, key: str, quick: bool) -> Any:
+    def _result(self, address: Address, key: str, quick: bool) -> Any:
         """Make what a job is for: problems by field, a file, or a section."""
         try:
-            counted = self.counted(asked)
+            counted = self.counted(address)
         except InputError as err:
             if key != "count":
                 raise
-            return {field_of(err, KINDS[str(asked.kind)][0]): page_text(err)}
+            return {field_of(err, KINDS[address.kind].option): page_text(err)}
+
+        if key == "count":
+            return {}
         if key in answers.FILES:
-            return answers.file_made(counted, asked, key)
-        return {} if key == "count" else _section(counted, asked, key, quick)
+            return answers.file_contents(counted, address, key)
+        return _section(counted, address, key, quick)
 
     async def stop(self, request: Request) -> Response:
         """Stop what a section, or something to take away, is waiting for."""
-        asked, key = await self.answerable(request), request.path_params["key"]
+        address = await self.answerable(request)
         for quick in (False, True):
-            self.jobs.stop(_what(asked, key, quick))
+            self.jobs.stop(_job_key(address, request.path_params["key"], quick))
         return JSONResponse({})
 
     async def at(self, request: Request) -> Response:
         """Look up every number at one step of the slider, and say how long it took."""
         begun = time.perf_counter()
-        asked = await self.answerable(request)
-        counted = await run_in_threadpool(self.counted, asked)
-        model, at = (_whole(request, name) for name in ("model", "at"))
-        found = answers.look_up(counted, asked, model, at)
-        line = pages.flagged_line(asked, found["values"]["threshold"])
-        answer = JSONResponse(found | {"flagged": line})
-        took = 1000 * (time.perf_counter() - begun)
-        answer.headers["server-timing"] = f"look;dur={took:.2f}"
+        address = await self.answerable(request)
+        counted = await run_in_threadpool(self.counted, address)
+        numbers = answers.look_up(
+            counted,
+            address,
+            model_index=_whole(request, "model"),
+            step_index=_whole(request, "at"),
+        )
+        line = pages.flagged_line(address, numbers["values"]["threshold"])
+        answer = JSONResponse(numbers | {"flagged": line})
+        milliseconds = 1000 * (time.perf_counter() - begun)
+        answer.headers["server-timing"] = f"look;dur={milliseconds:.2f}"
         return answer
 
     async def check(self, request: Request) -> Response:
         """Say what is wrong with what was typed, and the lines that give the same."""
-        asked = await self.asked(request)
+        address = await self.address(request)
         unmet: dict[str, str] = {}
-        clear = asked.kind == "scores" and asked.chosen and not asked.problems
-        if clear and "unmet" in request.query_params:
-            counted = await run_in_threadpool(self.counted, asked)
-            unmet = await run_in_threadpool(answers.unmet, counted, asked)
-        found = {
-            "problems": asked.problems,
-            "unmet": unmet,
-            "taken": pages.lines_of(asked),
-            "asks": [k for k in pages.WAITING if pages.asks(asked, k)],
-        }
-        return JSONResponse(found)
+        is_clear = address.chosen is not None and not address.problems
+        if address.kind == "scores" and is_clear and "unmet" in request.query_params:
+            counted = await run_in_threadpool(self.counted, address)
+            unmet = await run_in_threadpool(answers.unmet, counted, address)
+        return JSONResponse(
+            {
+                "problems": address.problems,
+                "unmet": unmet,
+                "taken": pages.lines_of(address),
+                "asks": [key for key in pages.WAITING if pages.asks(address, key)],
+            }
+        )
 
     # to take away
 
     async def take(self, request: Request) -> Response:
         """Give a file to take away; ``ready`` asks how far it is."""
-        asked, name = await self.answerable(request), request.path_params["name"]
+        address = await self.answerable(request)
+        name = request.path_params["name"]
         if name in ("flagged.csv", "flagged.parquet"):
-            return await self._flagged(request, asked, name)
-        figure, ready = FIGURE.fullmatch(name), "ready" in request.query_params
-        alone = name == COMBINER and not combines(asked)
-        alone |= name == "report.json" and asked.kind == "systems"
-        known = figure[1] in pages.TITLES if figure else name in answers.FILES
-        if alone or not known:
+            return await self._flagged(request, address, name)
+
+        figure = FIGURE.fullmatch(name)
+        key = figure[1] if figure else name
+        if key not in (pages.TITLES if figure else _files_of(address)):
             raise HTTPException(404)
-        job = self._ask(request, asked, figure[1] if figure else name)
-        if not await self._is_over(job, SOON if ready else None):
+
+        only_asks_whether_ready = "ready" in request.query_params
+        job = self._ask(request, address, key)
+        if not await self._is_over(
+            job, ANSWER_WITHIN_S if only_asks_whether_ready else None
+        ):
             return JSONResponse(job.progress(), 202)
         if job.state != "done":
             return _problem(_why(job), 409)
-        if ready:
+        if only_asks_whether_ready:
             return JSONResponse({"ready": True})
-        found = job.result
-        if figure:
-            _, section, *names = found
-            if section is None or int(figure[2]) >= len(section.figures):
-                raise HTTPException(404)
-            drawn = section.figures[int(figure[2])], names, figure[3]
-            found = await run_in_threadpool(pages.figure_file, *drawn)
-        headers = {"content-disposition": f'attachment; filename="{name}"'}
-        return Response(found, media_type=TYPES[Path(name).suffix], headers=headers)
 
-    async def _flagged(self, request: Request, asked: Asked, name: str) -> Response:
+        contents = job.result
+        if figure:
+            contents = await run_in_threadpool(
+                _figure_contents, job.result, int(figure[2]), figure[3]
+            )
+        return Response(
+            contents,
+            media_type=TYPES[Path(name).suffix],
+            headers={"content-disposition": f'attachment; filename="{name}"'},
+        )
+
+    async def _flagged(self, request: Request, address: Address, name: str) -> Response:
+        """Give the rows whose score reaches the threshold of the slider."""
         try:
             cut = float(request.query_params.get("cut", ""))
         except ValueError:
             return _problem("The address names no threshold.", 400)
-        if asked.kind != "scores":
+        if address.kind != "scores":
             raise HTTPException(404)
         target = self.files.folder / f"{uuid.uuid4().hex}{Path(name).suffix}"
 
         def write() -> None:
-            counted = self.counted(asked)
-            with asked.file.held():
-                answers.flagged_rows(counted, asked.score, cut, target)
+            counted = self.counted(address)
+            with address.file.held():
+                answers.flagged_rows(counted, address.score, cut, target)
 
         await run_in_threadpool(write)
-        gone = BackgroundTask(target.unlink, missing_ok=True)
-        return FileResponse(target, filename=name, background=gone)
+        delete = BackgroundTask(target.unlink, missing_ok=True)
+        return FileResponse(target, filename=name, background=delete)
 
     @property
     def routes(self) -> list[Route]:
@@ -307,7 +343,26 @@ class Workbench:
         ]
 
 
+def _files_of(address: Address) -> list[str]:
+    """Which files can be taken away of such data?"""
+    files = list(answers.FILES)
+    if not combines(address):
+        files.remove(COMBINER)
+    if address.kind == "systems":
+        files.remove("report.json")
+    return files
+
+
+def _figure_contents(section: Section, index: int, kind: str) -> bytes:
+    """Write one figure of a section as a file of its own."""
+    finding = section.finding
+    if finding is None or index >= len(finding.figures):
+        raise HTTPException(404)
+    return pages.figure_file(finding.figures[index], section.names, kind)
+
+
 def _whole(request: Request, name: str) -> int:
+    """Read a whole number of an address; 0 where there is none."""
     text = request.query_params.get(name, "0")
     return int(text) if re.fullmatch(r"\d{1,12}", text) else 0
 
@@ -320,37 +375,75 @@ def _why(job: Job) -> str:
     return page_text(job.result) if failed else str(job.result)
 
 
-def _what(asked: Asked, key: str, quick: bool = False) -> Hashable:
+@final
+@dataclass(frozen=True)
+class Section:
+    """A section of the page, what it was made of, and whom its figures name."""
+
+    html: str
+    finding: Finding | None
+    names: tuple[str, ...] = ()
+
+
+@final
+@dataclass(frozen=True)
+class JobKey:
+    """What an answer depends on."""
+
+    key: str
+    quick: bool
+    data: DataChoice
+    section: SectionKey
+
+
+def _job_key(address: Address, key: str, quick: bool = False) -> JobKey:
     """What does an answer depend on?"""
-    return (key, quick, asked.data, answers.depends(asked, key))
+    return JobKey(key, quick, address.data, answers.depends(address, key))
 
 
-def _section(
-    counted: Counted, asked: Asked, key: str, quick: bool
-) -> tuple[str, Finding | None, *tuple[str, ...]]:
-    """Make a section: its HTML, what it was made of, and whom its figures name."""
+def _section(counted: Counted, address: Address, key: str, quick: bool) -> Section:
+    """Make a section."""
     if key == "leaves":
-        made = answers.trusted_leaves(counted, asked)
-        return pages.section(made, key, asked), made
+        leaves = answers.trusted_leaves(counted, address)
+        return Section(pages.section(leaves, key, address), leaves)
     if key == "threshold":
-        made, slider = answers.operating(counted, asked, quick)
-        names = (m["name"] for m in slider["models"])
-        return pages.operating(made, slider), made, *names
-    whole = key in ("systems", "judges", "nogold")
-    if not whole and key != "summary":
-        found = answers.section(counted, asked, key)
-        width = answers.request_of(counted, asked).half_width
-        share = float(counted.first.prevalence)
-        html = pages.section(found, key, asked, width=width, prevalence=share)
-        return html, found
-    if whole or not counted.first.n_pos + counted.first.n_neg:  # without labels
-        page = answers.whole_page(counted, asked)
+        operating, slider = answers.operating(counted, address, quick)
+        names = tuple(model["name"] for model in slider["models"])
+        return Section(pages.operating(operating, slider), operating, names)
+    if key not in ("summary", "systems", "judges", "nogold"):
+        finding = answers.section(counted, address, key)
+        html = pages.section(
+            finding,
+            key,
+            address,
+            width=answers.findings(counted, address).request.half_width,
+            prevalence=float(counted.first.prevalence),
+        )
+        return Section(html, finding)
+    return _section_of_whole_page(counted, address, key, quick)
+
+
+def _has_labels(counts: Panel | Tally) -> bool:
+    """Has any case a label?"""
+    return bool(counts.n_pos + counts.n_neg)
+
+
+def _section_of_whole_page(
+    counted: Counted, address: Address, key: str, quick: bool
+) -> Section:
+    """Make the head of a report, or the whole answer about cases without labels."""
+    if key == "summary" and _has_labels(counted.first):
+        page = answers.summary(counted, address, quick)
     else:
-        page = answers.summary(counted, asked, quick)
-    figures = tuple(f for s in page.findings for f in s.figures)
-    one = replace(page.findings[0], figures=figures) if page.findings else None
-    shown = replace(page, answers=()) if key == "systems" else page  # said below
-    return pages.head(shown, counted.cleaned), one
+        page = answers.whole_page(counted, address)
+
+    finding = None
+    if page.findings:
+        figures = tuple(f for part in page.findings for f in part.figures)
+        finding = replace(page.findings[0], figures=figures)
+    if key == "systems":
+        page = replace(page, answers=())  # they are said below
+    return Section(pages.head(page, counted.cleaned), finding)
 
 
 def _problem(words: str, code: int) -> Response:
@@ -361,10 +454,13 @@ async def _wrong(request: Request, err: Exception) -> Response:
     """Answer whatever went wrong: the server goes on."""
     if isinstance(err, HTTPException):
         return _problem("There is nothing at this address.", err.status_code)
-    words = page_text(err) if isinstance(err, InputError) else describe_failure(err)
+    if isinstance(err, InputError):
+        sentence = page_text(err)
+    else:
+        sentence = describe_failure(err)
     if request.url.path.startswith("/section/"):
-        return HTMLResponse(pages.problem(words))
-    return _problem(f"This could not be answered: {words}", 400)
+        return HTMLResponse(pages.problem(sentence))
+    return _problem(f"This could not be answered: {sentence}", 400)
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ a move of the threshold is a look-up in the running counts of every distinct sco
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast, final
@@ -19,8 +19,16 @@ from trueness._core.arrays import Array
 from trueness._core.checks.errors import Infeasible, InputError
 from trueness._core.numbers import percent
 from trueness._core.progress import progress
-from trueness.app.address import FIELDS, WITHOUT, Asked, page_text, wide_table
-from trueness.app.files import is_unread
+from trueness.app.address import (
+    FIELDS,
+    WITHOUT,
+    Address,
+    DataChoice,
+    column_or_none,
+    page_text,
+    wide_table,
+)
+from trueness.app.files import DataFile, is_unread
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import map_to_json
 from trueness.cli._columns import FileData, count_panel, with_verdicts
@@ -58,19 +66,19 @@ from trueness.threshold.zones import best_thresholds
 
 REPORT, MAP, COMBINER = "report.html", "map.json", "combiner.json"
 FILES = (REPORT, "report.json", MAP, COMBINER)  # that can be taken away
-KEPT = 3  # files, with their columns, whose counts stay in memory
+MAX_COUNTED_FILES = 3  # with their columns: their counts stay in memory
 MOST_ROWS = 3_000_000  # of more rows each score is counted in bins of its own
 BINS = 200_000
 SEED = 0
 # sections that no objective changes, and what else they depend on beside the level:
 # they are worked out once
-STEADY = {
-    "ranking": (),
-    "comparison": (),
-    "ensembles": ("combine",),
-    "calibration": (),
-    "calibrated": ("calibrate", "classifier"),
-    "planning": ("half_width", "classifier"),
+STEADY: Mapping[str, Callable[[Request], tuple[Hashable, ...]]] = {
+    "ranking": lambda _: (),
+    "comparison": lambda _: (),
+    "ensembles": lambda wishes: (wishes.combiner,),
+    "calibration": lambda _: (),
+    "calibrated": lambda wishes: (wishes.calibrator, wishes.classifier),
+    "planning": lambda wishes: (wishes.half_width, wishes.classifier),
 }
 
 
@@ -86,9 +94,19 @@ class SectionKey:
 
 @final
 @dataclass(frozen=True)
+class SubjectKey:
+    """What is asked of the counts, and whether it is a first look."""
+
+    request_text: str
+    quick: bool
+
+
+@final
+@dataclass(frozen=True)
 class PageMemory:
     """What only the page asks of the counts, each worked out once."""
 
+    subjects: Answers[SubjectKey, Subject] = field(default_factory=Answers)
     half_width: Answers[None, float] = field(default_factory=Answers)
     every_step: Answers[str, Steps] = field(default_factory=Answers)
     sections: Answers[SectionKey, Finding | None] = field(default_factory=Answers)
@@ -98,7 +116,7 @@ class PageMemory:
 @final
 @dataclass(frozen=True)
 class Counted:
-    """A file, counted: its classifiers, its groups, and what was found so far."""
+    """A file, counted: its classifiers, its groups, and what was worked out so far."""
 
     file_data: FileData
     data: Any  # Panel, tallies by name, or Leaves
@@ -110,78 +128,151 @@ class Counted:
 
     @property
     def first(self) -> Panel | Tally:
-        """Give something that knows how many cases there are."""
-        each = self.data.values() if isinstance(self.data, dict) else (self.data,)
-        return cast("Panel | Tally", next(iter(each)))
+        """Something that knows how many cases there are."""
+        if isinstance(self.data, dict):
+            return cast("Panel | Tally", next(iter(self.data.values())))
+        return cast("Panel | Tally", self.data)
 
 
-def count(asked: Asked) -> Counted:
+# ---- count
+
+
+def count(data: DataChoice, chosen: Request) -> Counted:
     """Count the chosen columns, where they lie."""
-    file, chosen, kind = asked.file, asked.chosen, asked.kind
-    assert chosen is not None  # noqa: S101 - nobody asks before it is clear what is meant
-    large = file.rows > MOST_ROWS
-    item: str | None = None
-    for word, instead in WITHOUT.items():
-        if large and getattr(chosen, word) is not None:
+    file = data.file
+    in_bins = file.rows > MOST_ROWS
+    if in_bins:
+        _refuse_design_in_bins(file, chosen)
+
+    with listening() as cleaned, file.held(), progress("Counting", unit=""):
+        if data.kind == "judges":
+            counted = _count_judges(data, chosen)
+        elif data.kind == "systems":
+            counted = _count_attempts(data, chosen)
+        else:
+            file_data = FileData(file.source, chosen, _rows_of(file, chosen, in_bins))
+            counted = _count_table(data, file_data, in_bins)
+    return replace(counted, cleaned=cleaned)
+
+
+def _refuse_design_in_bins(file: DataFile, chosen: Request) -> None:
+    """Refuse weights and clusters of a file whose scores are counted in bins."""
+    design = {"weight": chosen.weight, "cluster": chosen.cluster}
+    for name, column in design.items():
+        if column is not None:
             raise InputError(
                 f"Of more than {MOST_ROWS:,} rows scores are counted in bins, and "
                 "cases with weights or clusters are not put into bins; found "
-                f"{file.rows:,} rows. Choose {instead!r} under {FIELDS[word]}, or open "
-                "fewer rows."
+                f"{file.rows:,} rows. Choose {WITHOUT[name]!r} under {FIELDS[name]}, "
+                "or open fewer rows."
             )
-    with listening() as cleaned, file.held(), progress("Counting", unit=""):
-        source, names = file.source, list(dict.fromkeys(chosen.columns))
-        if kind == "judges":
-            source, _, item, _ = wide_table(asked)
-        if kind in ("judges", "systems"):
-            rows = source.rows
-        elif large:  # a small file may hold very many rows, which stay where they lie
-            rows = source.rows.select(", ".join(map(quoted, names)))
-        else:
-            rows = source.only(names)
-        file_data = FileData(source, asked.request, rows)
-        data: Any
-        groups: Any = None
-        words, first = chosen.counting, chosen.scores[0]
-        if kind == "systems":
-            data = attempts(rows, item=asked.item, passed=first, system=chosen.by)
-            data = data if isinstance(data, dict) else {"": data}
-        elif kind == "leaves":
-            data = frames.leaves(rows, node=first, **words)
-        elif kind == "scores" and large:  # each by itself: memory is bounded
-            if chosen.by is not None and len(chosen.scores) == 1:
-                groups = {"score": first, "by": chosen.by, "at_most": BINS // 10}
-                groups = frames.tally(_with_score(file_data, first), **groups, **words)
-            each = {"at_most": BINS, **words}
-            data = {
-                s: frames.tally(_with_score(file_data, s), score=s, **each)
-                for s in chosen.scores
-            }
-        else:
-            if kind != "scores":
-                judges = kind == "judges"
-                yes = for_verdicts(file_data, asked.yes) if judges else asked.yes
-                file_data = with_verdicts(file_data, yes)
-            groups = count_panel(file_data, by=True) if chosen.by else None
-            data = count_panel(file_data)
-            several = kind == "scores" and isinstance(data, Panel)
-            for name in data.names if several and np.isnan(data.rows).any() else ():
-                _ = data[name]  # says what is missing: here, and not in every section
-    return Counted(file_data, data, groups, cleaned=cleaned, item=item)
 
 
-def _with_score(data: FileData, score: str) -> Any:
-    """Give the rows that are counted: where it was asked for, those with a score."""
+def _rows_of(file: DataFile, chosen: Request, in_bins: bool) -> Any:
+    """Return the rows, with the chosen columns only."""
+    names = list(dict.fromkeys(chosen.columns))
+    if in_bins:  # a small file may hold very many rows, which stay where they lie
+        return file.source.rows.select(", ".join(map(quoted, names)))
+    return file.source.only(names)
+
+
+def _count_judges(data: DataChoice, chosen: Request) -> Counted:
+    """Count the verdicts of judges, of each system if there are several."""
+    wide = wide_table(data)
+    file_data = FileData(wide.source, chosen, wide.source.rows)
+    yes = for_verdicts(file_data, data.verdicts.yes)
+    counted = _count_panels(with_verdicts(file_data, yes))
+    return replace(counted, item=wide.item)
+
+
+def _count_attempts(data: DataChoice, chosen: Request) -> Counted:
+    """Count how often each system passed each item."""
+    rows = data.file.source.rows
+    by_system = attempts(
+        rows,
+        item=data.verdicts.item,
+        passed=chosen.scores[0],
+        system=chosen.by,
+    )
+    if not isinstance(by_system, dict):
+        by_system = {"": by_system}
+    return Counted(FileData(data.file.source, chosen, rows), by_system)
+
+
+def _count_table(data: DataChoice, file_data: FileData, in_bins: bool) -> Counted:
+    """Count leaves, tests or scores."""
+    chosen = file_data.request
+    if data.kind == "leaves":
+        leaves = frames.leaves(file_data.rows, node=chosen.scores[0], **chosen.counting)
+        return Counted(file_data, leaves)
+    if data.kind == "tests":
+        return _count_panels(with_verdicts(file_data, data.verdicts.yes))
+    if in_bins:
+        return _count_in_bins(file_data)
+
+    counted = _count_panels(file_data)
+    _check_all_scored(counted.data)
+    return counted
+
+
+def _count_panels(file_data: FileData) -> Counted:
+    """Count all scores together, and in each group if there are groups."""
+    groups = None
+    if file_data.request.by:
+        groups = count_panel(file_data, by=True)
+    return Counted(file_data, count_panel(file_data), groups)
+
+
+def _check_all_scored(data: Panel | Tally) -> None:
+    """Say which score misses cases: here, and not in every section."""
+    if isinstance(data, Panel) and np.isnan(data.rows).any():
+        for name in data.names:
+            _ = data[name]  # the error of a column with missing scores
+
+
+def _count_in_bins(file_data: FileData) -> Counted:
+    """Count each score by itself in bins, so that memory is bounded."""
+    chosen = file_data.request
+    groups = None
+    if chosen.by is not None and len(chosen.scores) == 1:
+        groups = frames.tally(
+            _rows_with_score(file_data, chosen.scores[0]),
+            score=chosen.scores[0],
+            by=chosen.by,
+            at_most=BINS // 10,
+            **chosen.counting,
+        )
+    tallies = {
+        score: frames.tally(
+            _rows_with_score(file_data, score),
+            score=score,
+            at_most=BINS,
+            **chosen.counting,
+        )
+        for score in chosen.scores
+    }
+    return Counted(file_data, tallies, groups)
+
+
+def _rows_with_score(data: FileData, score: str) -> Any:
+    """Return the rows that are counted: where it was asked for, those with a score."""
     if data.request.missing_scores != "drop":
         return data.rows
-    found, gone = with_scores(replace(data.source, rows=data.rows), score)
-    if gone:
-        tell([f"{percent(gone)} of the rows have no {score} and are left out."])
-    return found
+    scored, proportion_left_out = with_scores(
+        replace(data.source, rows=data.rows), score
+    )
+    if proportion_left_out:
+        tell(
+            [
+                f"{percent(proportion_left_out)} of the rows have no {score} and are "
+                "left out."
+            ]
+        )
+    return scored
 
 
-def meant(counted: Counted, prevalence: float | None) -> Counted:
-    """Say for which share of positives answers are wanted, and keep them apart."""
+def at_prevalence(counted: Counted, prevalence: float | None) -> Counted:
+    """Say for which prevalence answers are wanted, and keep them apart."""
     if prevalence is None:
         return counted
 
@@ -198,12 +289,16 @@ def meant(counted: Counted, prevalence: float | None) -> Counted:
     return counted.page_memory.at_prevalence.once(prevalence, of_population)
 
 
-def request_of(counted: Counted, asked: Asked, quick: bool = False) -> Request:
+# ---- what is asked
+
+
+def request_of(counted: Counted, address: Address, quick: bool = False) -> Request:
     """Return what is asked of the counts, checked as the report checks it."""
+    wishes = address.wishes
     request = replace(
-        without_column_names(asked.request),
-        half_width=asked.half_width or _half_width(counted),
-        classifier=asked.classifier if asked.classifier in asked.columns else "",
+        without_column_names(address.request),
+        half_width=wishes.half_width or _half_width(counted),
+        classifier=wishes.classifier if wishes.classifier in address.columns else "",
         replicates=0 if quick else REPLICATES,
     )
     return check_request(request, counted.first)
@@ -220,107 +315,135 @@ def _half_width(counted: Counted) -> float:
     return counted.page_memory.half_width.once(None, third_of_interval)
 
 
-def findings(counted: Counted, asked: Asked, quick: bool = False) -> Subject:
-    """Give what sections may ask; what no objective changes is shared."""
-    request = request_of(counted, asked, quick)
+def findings(counted: Counted, address: Address, quick: bool = False) -> Subject:
+    """Return what sections may ask; what no objective changes is shared.
+
+    The request is read and checked once, however often the slider moves.
+    """
+
+    def put_together() -> Subject:
+        return Subject(
+            counted.data,
+            request_of(counted, address, quick),
+            counted.groups,
+            memory=counted.memory,
+            # who opens that section takes the groups for a sample of sites
+            sites=counted.groups,
+        )
+
+    key = SubjectKey(address.request_text, quick)
+    asked_of = counted.page_memory.subjects.once(key, put_together)
     if quick:  # bands that are there already are not taken away
+        request = asked_of.request
         counted.memory.reuse_bands(
             of_full_look=replace(request, replicates=REPLICATES).precision,
             for_first_look=request.precision,
-            scores=asked.columns,
+            scores=address.columns,
         )
-    return Subject(
-        counted.data,
-        request,
-        counted.groups,
-        memory=counted.memory,
-        # who opens that section takes the groups for a sample of sites
-        sites=counted.groups,
-    )
+    return asked_of
 
 
-def depends(asked: Asked, key: str) -> SectionKey:
+def depends(address: Address, key: str) -> SectionKey:
     """What does a section, or a file, depend on beside the counts?"""
     if key == "count":
         return SectionKey(key)
+    wishes = address.wishes
     if key in STEADY:
-        details = tuple(getattr(asked, name) for name in ("level", *STEADY[key]))
-        return SectionKey(key, asked.one_share, details)
+        details = (wishes.level, *STEADY[key](wishes))
+        return SectionKey(key, address.prevalence, details)
+    if key in FILES:
+        return SectionKey(key, address.prevalence, (address.request_text,))
 
-    request = asked.request
-    if key not in FILES:  # sections about calibration and others are steady
-        request = replace(
-            request, calibrator="", half_width=None, classifier="", combiner=""
-        )
-    return SectionKey(key, asked.one_share, (repr(request),))
+    # sections about calibration and others are steady
+    request = replace(
+        address.request, calibrator="", half_width=None, classifier="", combiner=""
+    )
+    return SectionKey(key, address.prevalence, (repr(request),))
+
+
+# ---- sections
 
 
 @without_unlabelled_warning()
-def section(counted: Counted, asked: Asked, key: str) -> Finding | None:
+def section(counted: Counted, address: Address, key: str) -> Finding | None:
     """Work out one section of the report; its headline is said in the summary too."""
-    answer = QUESTIONS[key](findings(counted, asked))
-    counted.page_memory.sections.keep(depends(asked, key), answer)
+    answer = QUESTIONS[key](findings(counted, address))
+    counted.page_memory.sections.keep(depends(address, key), answer)
     return answer
 
 
 @without_unlabelled_warning()
-def summary(counted: Counted, asked: Asked, quick: bool) -> Page:
-    """Give the head of the report: tiles, and plain words from what is known.
+def summary(counted: Counted, address: Address, quick: bool) -> Page:
+    """Return the head of the report: tiles, and plain words from what is known.
 
     The sentences that other sections add are those of sections that are done.
     """
-    f = findings(counted, asked, quick)
+    s = findings(counted, address, quick)
     if not quick:
-        _ = f.checked
+        _ = s.checked  # worked out now: the tiles show it
     sections = counted.page_memory.sections
-    sections_done = {key: sections.get(depends(asked, key)) for key in QUESTIONS}
+    sections_done = {key: sections.get(depends(address, key)) for key in QUESTIONS}
     return Page(
-        "", facts_of(counted.first, ""), tiles(f), answers(f, sections_done), ()
+        "", facts_of(counted.first, ""), tiles(s), answers(s, sections_done), ()
     )
 
 
-def unmet(counted: Counted, asked: Asked) -> dict[str, str]:
+def unmet(counted: Counted, address: Address) -> dict[str, str]:
     """Which constraint cannot be met together with those before it, and why?"""
-    some, last = asked, {}
-    for k in range(len(asked.subject_to), 0, -1):
-        some = replace(asked, subject_to=asked.subject_to[:k])
-        try:  # is there a threshold, or a pair of them, that keeps so many?
-            f = findings(counted, some, quick=True)
-            best = f.models[0]
-            goal = f.request.pair_goal
-            if goal is not None:
-                best_thresholds(
-                    best.tally,
-                    maximize=goal.maximize,
-                    minimize=goal.minimize,
-                    subject_to=goal.subject_to,
-                )
+    constraints = address.wishes.subject_to
+    last_problem: dict[str, str] = {}
+    for number in range(len(constraints), 0, -1):
+        wishes = replace(address.wishes, subject_to=constraints[:number])
+        try:
+            _check_feasible(counted, replace(address, wishes=wishes))
         except (Infeasible, InputError) as err:
-            last = {f"subject_to_{k - 1}": page_text(err)}
+            last_problem = {f"subject_to_{number - 1}": page_text(err)}
         else:
             break
-    return last
+    return last_problem
+
+
+def _check_feasible(counted: Counted, address: Address) -> None:
+    """Raise an error unless a threshold, or a pair of them, meets the constraints."""
+    s = findings(counted, address, quick=True)
+    best = s.models[0]
+    goal = s.request.pair_goal
+    if goal is not None:
+        best_thresholds(
+            best.tally,
+            maximize=goal.maximize,
+            minimize=goal.minimize,
+            subject_to=goal.subject_to,
+        )
 
 
 @without_unlabelled_warning()
 def operating(
-    counted: Counted, asked: Asked, quick: bool
+    counted: Counted, address: Address, quick: bool
 ) -> tuple[Finding, dict[str, Any]]:
-    """Give the section with the slider, of which every distinct score is a step."""
-    f = findings(counted, asked, quick)
-    made = QUESTIONS["threshold"](f)
-    assert made is not None  # noqa: S101 - there is always a threshold
+    """Return the section with the slider, of which every distinct score is a step."""
+    s = findings(counted, address, quick)
+    answer = QUESTIONS["threshold"](s)
+    assert answer is not None  # noqa: S101 - there is always a threshold
+
     models: list[dict[str, Any]] = []
-    for k, m in enumerate(f.models):
-        steps = _steps(counted, m)
-        start, size = steps.at_or_above(m.point.threshold), len(steps.threshold)
-        named = {"name": m.name, "key": m.key, "index": k}
-        models.append(named | {"start": start, "size": size})
-    return made, {
+    for index, model in enumerate(s.models):
+        steps = _steps(counted, model)
+        models.append(
+            {
+                "name": model.name,
+                "key": model.key,
+                "index": index,
+                "start": steps.at_or_above(model.point.threshold),
+                "size": len(steps.threshold),
+            }
+        )
+    slider = {
         "models": models,
-        "constraints": [repr(c) for c in f.request.constraints],
-        "now": look_up(counted, asked, 0, models[0]["start"])["values"],
+        "constraints": [repr(constraint) for constraint in s.request.constraints],
+        "now": look_up(counted, address, 0, models[0]["start"])["values"],
     }
+    return answer, slider
 
 
 def _steps(counted: Counted, model: Model) -> Steps:
@@ -330,106 +453,142 @@ def _steps(counted: Counted, model: Model) -> Steps:
     )
 
 
-def look_up(counted: Counted, asked: Asked, model: int, at: int) -> dict[str, Any]:
-    """Give every number of the page at one step of one classifier."""
-    f = findings(counted, asked, quick=True)
-    m = f.models[min(max(model, 0), len(f.models) - 1)]
-    steps = _steps(counted, m)
-    at = min(max(at, 0), len(steps.threshold) - 1)
-    chosen = at == steps.at_or_above(m.point.threshold)
-    s = steps.pick(at, m.point.threshold if chosen else None)
-    found = columns(s, f.request.costs, _probability(counted, f, m, s.threshold))
-    held = [bool(met(c, s.confusion)[0]) for c in f.request.constraints]
-    values = {k: short(k, v)[0] for k, v in found.items()}
-    return {"values": values, "meets": held, "at": at}
+def look_up(
+    counted: Counted, address: Address, model_index: int, step_index: int
+) -> dict[str, Any]:
+    """Return every number of the page at one step of one classifier."""
+    s = findings(counted, address, quick=True)
+    model = s.models[min(max(model_index, 0), len(s.models) - 1)]
+    steps = _steps(counted, model)
+    at = min(max(step_index, 0), len(steps.threshold) - 1)
+
+    # the chosen threshold may lie between two scores
+    is_chosen = at == steps.at_or_above(model.point.threshold)
+    step = steps.pick(at, model.point.threshold if is_chosen else None)
+    probability = _probability(counted, s, model, step.threshold)
+    numbers = columns(step, s.request.costs, probability)
+    return {
+        "values": {name: short(name, values)[0] for name, values in numbers.items()},
+        "meets": [bool(met(c, step.confusion)[0]) for c in s.request.constraints],
+        "at": at,
+    }
 
 
-def _probability(counted: Counted, f: Subject, m: Model, cut: Array) -> Any:
-    """Give the share of positives at a threshold, where the curve is known by now."""
+def _probability(
+    counted: Counted, s: Subject, model: Model, threshold: Array
+) -> Array | None:
+    """Proportion of positives at a threshold, where the curve is known by now."""
     for replicates in (REPLICATES, 0):
-        precision = replace(f.request, replicates=replicates).precision
-        meaning = counted.memory.meanings.get(ScoreWithBands(m.key, precision))
+        precision = replace(s.request, replicates=replicates).precision
+        meaning = counted.memory.meanings.get(ScoreWithBands(model.key, precision))
         if meaning is not None:
-            return meaning.probability(cut)
-    return None if not m.is_probability else np.full(cut.shape, np.nan)
+            return meaning.probability(threshold)
+    if not model.is_probability:
+        return None
+    return np.full(threshold.shape, np.nan)
+
+
+# ---- whole pages
 
 
 def rates(
-    counted: Counted, asked: Asked
+    counted: Counted, address: Address
 ) -> tuple[dict[str, Rate], dict[str, Panel], RateComparison | None]:
     """What is the true rate of each system, of which counts, and which is better?"""
-    file_data, how = counted.file_data, asked.labelled
-    panels: dict[str, Any] = {str(s): p for s, p in (counted.groups or {}).items()}
-    panels = panels or {nogold.ALL: counted.data}
-    found = rates_of(panels, how, asked.level, SEED)
-    compared = compared_of(file_data, panels, found, counted.item, how)
-    return found, {s: panels[s] for s in found}, compared
+    labelled = address.data.verdicts.labelled
+    groups: Mapping[Any, Any] = counted.groups or {nogold.ALL: counted.data}
+    panels = {str(system): panel for system, panel in groups.items()}
+    rate_of = rates_of(panels, labelled, address.wishes.level, SEED)
+    comparison = compared_of(
+        replace(counted.file_data, request=address.request),
+        panels,
+        rate_of,
+        counted.item,
+        labelled,
+    )
+    return rate_of, {system: panels[system] for system in rate_of}, comparison
 
 
-def whole_page(counted: Counted, asked: Asked, source: str = "") -> Page:
+def whole_page(counted: Counted, address: Address, source: str = "") -> Page:
     """Answer about judges, systems, or tests whose truth nobody knows."""
-    if asked.kind == "judges":
-        return nogold.judged(*rates(counted, asked), source=source)
-    if asked.kind == "systems":  # how often each passes, and which rank it can have
-        return evals_page(how_often(counted.data, level=asked.level), source)
-    words: Any = {"level": asked.level, "rng": SEED}
-    facts = facts_of(counted.data, "")
-    return nogold.without_labels(counted.data, title="", facts=facts, **words)
+    level = address.wishes.level
+    if address.kind == "judges":
+        rate_of, panels, comparison = rates(counted, address)
+        return nogold.judged(rate_of, panels, comparison, source=source)
+    if address.kind == "systems":  # how often each passes, and which rank it can have
+        return evals_page(how_often(counted.data, level=level), source)
+    return nogold.without_labels(
+        counted.data,
+        title="",
+        facts=facts_of(counted.data, ""),
+        level=level,
+        rng=SEED,
+    )
 
 
-def trusted_leaves(counted: Counted, asked: Asked) -> Finding:
+def trusted_leaves(counted: Counted, address: Address) -> Finding:
     """Say which leaves can be trusted."""
-    found = counted.data.report(level=asked.level)
-    return trust.which_leaves(with_rules(found, counted.file_data, asked.named("rule")))
+    report = counted.data.report(level=address.wishes.level)
+    rule = column_or_none(address.data.verdicts.rule)
+    return trust.which_leaves(with_rules(report, counted.file_data, rule))
 
 
-# what a person takes away
+# ---- what a person takes away
 
 
-def combines(asked: Asked) -> bool:
+def combines(address: Address) -> bool:
     """Are there several classifiers, on independent whole cases?"""
-    whole = not (asked.named("weight") or asked.named("cluster"))
-    return asked.kind == "scores" and len(asked.columns) > 1 and whole
+    several = address.kind == "scores" and len(address.columns) > 1
+    return several and not address.data.design_columns
 
 
-def file_made(counted: Counted, asked: Asked, name: str) -> bytes:
+def file_contents(counted: Counted, address: Address, name: str) -> bytes:
     """Write a file of ``FILES``: what the command, or its ``--save``, writes."""
-    data, how, made = counted.data, asked.combine, None
+    wishes = address.wishes
     if name == MAP:
-        made = calibrate(tallies_of(data)[asked.score], method=asked.calibrate)
-    elif name == COMBINER:
-        how = how or compare_combiners(data, level=asked.level, rng=SEED).best()
-        made = COMBINERS[how](data)
-    if made is not None:
-        score = asked.score if name == MAP else None
-        return f"{map_to_json(made, score)}\n".encode()
-    page = _report(counted, asked)
-    return render(page).encode() if name == REPORT else _json(counted, asked, page)
+        tally = tallies_of(counted.data)[address.score]
+        fitted = calibrate(tally, method=wishes.calibrator)
+        return f"{map_to_json(fitted, address.score)}\n".encode()
+    if name == COMBINER:
+        method = wishes.combiner
+        if not method:
+            compared = compare_combiners(counted.data, level=wishes.level, rng=SEED)
+            method = compared.best()
+        combiner = COMBINERS[method](counted.data)
+        return f"{map_to_json(combiner, None)}\n".encode()
+
+    page = _report(counted, address)
+    if name == REPORT:
+        return render(page).encode()
+    return _json(counted, address, page)
 
 
-def _report(counted: Counted, asked: Asked) -> Page:
+def _report(counted: Counted, address: Address) -> Page:
     """Make the report that the command makes."""
     source = counted.file_data.source.name
-    if asked.kind in ("judges", "systems"):
-        return whole_page(counted, asked, source)
-    if asked.kind == "tests":
-        request = Request(level=asked.level, rng=SEED)
+    if address.kind in ("judges", "systems"):
+        return whole_page(counted, address, source)
+    if address.kind == "tests":
+        request = Request(level=address.wishes.level, rng=SEED)
         return page_about(counted.data, request, source=source)
-    return page_about(counted.data, asked.request, source=source, groups=counted.groups)
+    return page_about(
+        counted.data, address.request, source=source, groups=counted.groups
+    )
 
 
-def _json(counted: Counted, asked: Asked, page: Page) -> bytes:
+def _json(counted: Counted, address: Address, page: Page) -> bytes:
     """Write what ``trueness report --json``, or ``judge --json``, writes."""
-    if asked.kind == "judges":
-        found, _, compared = rates(counted, asked)
-        about_data = about(counted.file_data, counted.first)
-        answer = answered(nogold.pass_rates(found, compared), about=about_data)
-        answer = completed(answer, "judge")
+    about_data = about(counted.file_data, counted.first)
+    if address.kind == "judges":
+        rate_of, _, comparison = rates(counted, address)
+        finding = nogold.pass_rates(rate_of, comparison)
+        answer = completed(answered(finding, about=about_data), "judge")
     else:
+        size = len(render(page).encode())
         answer = CommandAnswer(
-            result=report_result(page, Path(REPORT), len(render(page).encode())),
+            result=report_result(page, Path(REPORT), size),
             parts=report_words(page),
-            about=about(counted.file_data, counted.first),
+            about=about_data,
         )
         answer = completed(answer, "report")
     return (json.dumps(envelope(answer), indent=2, allow_nan=False) + "\n").encode()
