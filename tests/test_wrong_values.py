@@ -11,7 +11,7 @@ import pytest
 
 import trueness
 from trueness import InputError
-from trueness.monitoring.requirements import read_contract
+from trueness.monitoring.contracts import read_contract
 
 LABELS = [0, 1, 0, 1, 1, 0] * 5
 SCORES = np.linspace(0, 1, 30)

@@ -15,15 +15,9 @@ import pytest
 import shell
 import trueness
 from trueness import InputError
-from trueness.monitoring.checking import first_contract
-from trueness.monitoring.requirements import (
-    CHOICES,
-    FIELDS,
-    KNOWN,
-    Contract,
-    Requirement,
-    read_contract,
-)
+from trueness.monitoring.contracts import Contract, first_contract, read_contract
+from trueness.monitoring.fields import CHOICES, FIELDS
+from trueness.monitoring.requirements import KNOWN, Requirement
 
 ROOT = Path(__file__).parents[2]
 HEAD = 'label = "y"\nscore = "p"\n'

@@ -31,14 +31,12 @@ from trueness.findings.how_good import cases_note
 from trueness.findings.notes import Note, note
 from trueness.findings.request import Request
 from trueness.findings.trust import requirements
-from trueness.monitoring.checking import Evidence, check_all, first_contract
-from trueness.monitoring.requirements import (
-    Contract,
-    read_contract,
-    requirement,
-    requirement_of_test,
-)
-from trueness.monitoring.verdicts import Check, of_attempts
+from trueness.monitoring.checking import check_all
+from trueness.monitoring.claims import Evidence
+from trueness.monitoring.contracts import Contract, first_contract, read_contract
+from trueness.monitoring.measures import of_attempts
+from trueness.monitoring.requirements import requirement, requirement_of_test
+from trueness.monitoring.verdicts import Check
 
 _BASELINE, _LABEL = "trueness_baseline", "trueness_label"
 Checked = tuple[Check, Note, dict[str, Any]]

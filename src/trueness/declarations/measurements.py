@@ -21,7 +21,7 @@ from trueness.evals.attempts import Attempts, pass_at_k, pass_hat_k, pass_rate
 from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.definitions import METRICS, net_benefit
 from trueness.metrics.intervals import estimates
-from trueness.monitoring.verdicts import Interval, allow_for_bins
+from trueness.monitoring.one_sided import Interval, allow_for_bins
 from trueness.ranking.areas import auc
 from trueness.scale.certificates import bounds
 

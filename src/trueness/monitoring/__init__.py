@@ -1,10 +1,13 @@
 """Is it good enough, and is it still? Contracts, verdicts and watches.
 
-What is required, in words, in a table or in a contract?   ``requirements``
-How are verdicts shown, and which limits has a measure?    ``verdicts``
-What is claimed about these data, and what of it holds?    ``checking``
-What does a batch tell, and has it changed, at any time?   ``detectors``
-Which cases are new, and how is a watch kept in a file?    ``states``
+What is required, in words, in a table or in a contract?   ``requirements``,
+``fields``, ``contracts``
+What may be required, and which limits has it?             ``measures``, ``one_sided``
+What is claimed about these data, and what of it holds?    ``claims``, ``checking``
+How are verdicts shown?                                    ``verdicts``
+Which cases of a batch are new?                            ``batches``
+What does a batch tell, and has it changed, at any time?   ``detectors``, ``bets``
+How is a watch kept in a file?                             ``states``, ``state_shapes``
 What is watched, batch by batch and in every group?        ``watching``
 What may be watched, and against which bound?              ``questions``
 Did the distribution of the scores change (PSI)?           ``stability``

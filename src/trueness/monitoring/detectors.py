@@ -18,6 +18,7 @@ from trueness._core.checks.columns import unit_scores
 from trueness._core.checks.errors import InputError
 from trueness.counts.values import Panel, Tally
 from trueness.metrics.grammar import metric
+from trueness.monitoring.batches import pack_counts, pack_row, unpack_counts
 from trueness.monitoring.bets import (
     NO_SUMS,
     Sums,
@@ -26,7 +27,7 @@ from trueness.monitoring.bets import (
     effects,
 )
 from trueness.monitoring.requirements import known_metric
-from trueness.monitoring.states import About, State, packed, packed_row, unpacked
+from trueness.monitoring.states import About, State
 from trueness.threshold.rule import confusion
 
 _PARTS = 16  # of a look, to which its cases are dealt out
@@ -179,11 +180,11 @@ def _look_at_auc(about: About, state: State, tally: Tally) -> BatchLook:
     Blocks are small, since many small bets are better than few that might lose all.
     """
     if state["waiting"] is not None:
-        tally = unpacked(state["waiting"], tally) + tally
+        tally = unpack_counts(state["waiting"], tally) + tally
     n_rarer = min(tally.n_pos, tally.n_neg)
     n_labelled = tally.n_pos + tally.n_neg
     if not n_rarer or n_labelled < _BLOCK_SIZE:
-        state["waiting"] = packed(tally)
+        state["waiting"] = pack_counts(tally)
         return _look_at_numbers(about, state, np.empty(0), np.empty(0))
     state["waiting"] = None
 
@@ -252,12 +253,12 @@ def _look_at_scores(about: About, state: State, tally: Tally) -> BatchLook:
     uniform and independent (Vovk, Nouretdinov and Gammerman 2003).
     """
     seen = tally.without_labels()
-    old = unpacked(state["baseline"], tally)
+    old = unpack_counts(state["baseline"], tally)
     if state["seen"] is not None:
-        seen_before = unpacked(state["seen"], tally)
+        seen_before = unpack_counts(state["seen"], tally)
         old = old + seen_before
         seen = seen_before + seen
-    state["seen"] = packed(seen)
+    state["seen"] = pack_counts(seen)
 
     # within a batch no order is known: a random one keeps the ranks exchangeable
     rng = _random(about, state)
@@ -366,7 +367,7 @@ def _queue_verdicts(
         waiting = {}
         for pattern, row, n in zip(patterns, panel.rows, panel.unknown, strict=True):
             if n:
-                waiting[pattern] = [packed_row(row), int(n)]
+                waiting[pattern] = [pack_row(row), int(n)]
         queue.append([name, waiting])
         return len(queue)
 

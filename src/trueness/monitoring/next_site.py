@@ -9,8 +9,9 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness.counts.values import Tally
 from trueness.metrics.grammar import metric
+from trueness.monitoring.measures import measure_of
+from trueness.monitoring.one_sided import SITES, Counted, Interval, Limits
 from trueness.monitoring.requirements import Requirement
-from trueness.monitoring.verdicts import SITES, Counted, Interval, Limits, measure_of
 from trueness.scale.certificates import bounds
 from trueness.sites.across import FEWEST_SITES, AcrossSites, across_sites
 from trueness.sites.values import STATISTICS

@@ -17,10 +17,11 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_one, is_several
 from trueness.counts.answers import whole_cases
 from trueness.counts.values import Tally
+from trueness.monitoring.batches import pack_counts
 from trueness.monitoring.detectors import kind_of
+from trueness.monitoring.one_sided import limits_of
 from trueness.monitoring.requirements import Requirement, requirement
-from trueness.monitoring.states import About, State, packed, read_state
-from trueness.monitoring.verdicts import limits_of
+from trueness.monitoring.states import About, State, read_state
 from trueness.monitoring.watching import Watch
 from trueness.threshold.rule import Rule, rule_of
 
@@ -49,15 +50,16 @@ def watch(
     level: float = 0.95,
     rng: int = 0,
 ) -> Watch:
-    r"""Is the classifier still good? An alarm when it is not, whenever that begins.
+    r"""Watch on a metric over time (drift alarm), with a promised false alarm rate.
 
-    A change is found after a long good past as on the first day, and while all is well
-    a false alarm is as rare as promised, with batches of any size.
+    Is the classifier still good? An alarm comes when it is not. A change is found after
+    a long good past as on the first day, and while all is well a false alarm is as rare
+    as promised, with batches of any size.
 
     Parameters
     ----------
     metric
-        A metric that is a share of cases (recall, precision, npv, accuracy, f1, ...),
+        A metric that is a proportion of cases (recall, precision, npv, accuracy, f1),
         with ``threshold``; ``"flagged_share"`` with ``threshold``, which needs no
         labels; ``"auc"``; ``"brier"``; ``"calibration"`` (are the scores near ``near``,
         or all scores, calibrated?); ``"scores"`` (have they changed? no labels needed);
@@ -114,25 +116,17 @@ def watch(
     """
     level = _options.fraction(level, "level")
     if _is_sentence(metric):
-        asked_for = requirement(metric)
-        if asked_for.next_site:
-            raise InputError(
-                "A watch looks at the cases that come, and not at the next site; "
-                f"found {asked_for}. A check looks at sites."
-            )
-        metric = str(asked_for.metric)
-        threshold = asked_for.threshold
-        by = by or asked_for.by
-        at_least = asked_for.at_least
-        at_most = asked_for.at_most
+        required = _read_sentence(metric)
+        metric = required.metric
+        threshold = required.threshold
+        by = by or required.by
+        at_least = required.at_least
+        at_most = required.at_most
 
     kind = kind_of(metric)
-    if isinstance(judges, str) or not isinstance(judges, (Sequence, type(None))):
-        raise InputError(f"judges is a list of columns; found {described(judges)}.")
+    _check_columns(judges, by, groups)
     if baseline is not None:
         _cases.one_classifier(baseline, "watch")
-    if (by is not None or groups is not None) and not isinstance(by, str):
-        raise InputError(f"by names the column of the groups; found {described(by)}.")
     if near is not None:
         near = _options.fraction(near, "near", ends="[]")
     if threshold is not None:
@@ -161,8 +155,27 @@ def watch(
         raise InputError(f"A watch on {metric} has no bound; leave it out.")
     new_watch = Watch(about)
     if metric == "scores" and baseline is not None and baseline.n:
-        new_watch.held["state"]["baseline"] = packed(baseline)
+        new_watch.held["state"]["baseline"] = pack_counts(baseline)
     return _check_question(new_watch)
+
+
+def _read_sentence(sentence: str) -> Requirement:
+    """Read what is watched from a requirement, as in a contract."""
+    required = requirement(sentence)
+    if required.next_site:
+        raise InputError(
+            "A watch looks at the cases that come, and not at the next site; "
+            f"found {required}. A check looks at sites."
+        )
+    return required
+
+
+def _check_columns(judges: object, by: object, groups: object) -> None:
+    """Refuse judges that are no list of columns, and groups without their column."""
+    if isinstance(judges, str) or not isinstance(judges, (Sequence, type(None))):
+        raise InputError(f"judges is a list of columns; found {described(judges)}.")
+    if (by is not None or groups is not None) and not isinstance(by, str):
+        raise InputError(f"by names the column of the groups; found {described(by)}.")
 
 
 def _one_threshold(threshold: object) -> float:
@@ -229,13 +242,14 @@ def load_watch(path: str | os.PathLike[str]) -> Watch:
     path
         A JSON or Parquet file, from ``save``.
     """
-    return _continued(read_state(path))
+    return _watch_of_file(read_state(path))
 
 
-def _continued(held: dict[str, Any]) -> Watch:
-    groups = {g: _continued(one) for g, one in held["groups"].items()}
+def _watch_of_file(content: dict[str, Any]) -> Watch:
+    """Return the watch that a file holds, with those of its groups."""
+    groups = {name: _watch_of_file(group) for name, group in content["groups"].items()}
     try:
-        return _check_question(Watch(held["about"], held["state"], groups))
+        return _check_question(Watch(content["about"], content["state"], groups))
     except InputError as err:
         raise InputError(
             f"The file holds a watch that cannot go on: {err.message} Restore it from "

@@ -1,41 +1,50 @@
 """What is required? A sentence, a table or a contract becomes a :class:`Requirement`.
 
 ``"auc >= 0.8 in every site"``, ``"recall >= 0.9 at 0.3 at the next site"``, or the
-fields by name; gates, watches and declarations read the same. A contract is a TOML file
-with the columns and a list of requirements (``[[require]]``); its JSON Schema is
-``docs/contract.schema.json``.
+fields by name; gates, watches and declarations read the same.
 """
 
 from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from dataclasses import dataclass, replace
 from itertools import combinations
-from pathlib import Path
 from typing import Any, NamedTuple, final
 
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, nearest
 from trueness._core.numbers import percent_hint
-from trueness.counts.design import AT_RANDOM, CASE_CONTROL, COHORT, LEFT_OUT
 from trueness.metrics.algebra import Metric
-from trueness.metrics.grammar import known_names, metric
-from trueness.monitoring.verdicts import FACTS, MEASURES, measure_of
-from trueness.threshold.rule import Rule, rule_of
+from trueness.metrics.grammar import known_names
+from trueness.metrics.grammar import metric as read_metric
+from trueness.monitoring.fields import (
+    FIELDS,
+    OTHER_WORDS,
+    REAL_NUMBER,
+    read_field,
+    read_proportion,
+)
+from trueness.monitoring.measures import FACTS, MEASURES, measure_of
+from trueness.threshold.rule import Rule
 
 KNOWN = (*MEASURES, *FACTS, "missing_scores")
 _LABELLED = ("random", "by verdict", "by truth")
-_REAL = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_PERCENT = re.compile(rf"{_REAL}\s*%")
-_TEXT = re.compile(
-    rf"\s*(?P<metric>.+?)\s*(?P<sign>>=|<=|>|<)\s*(?P<bound>{_REAL}\s*%?)"
-    rf"(?:\s+at\s+(?P<threshold>{_REAL}|\S+\.json))?"
+_SENTENCE = re.compile(
+    rf"\s*(?P<metric>.+?)\s*(?P<sign>>=|<=|>|<)\s*(?P<bound>{REAL_NUMBER}\s*%?)"
+    rf"(?:\s+at\s+(?P<threshold>{REAL_NUMBER}|\S+\.json))?"
     r"(?P<next_site>\s+at\s+the\s+next\s+site)?(?:\s+(?:by|in\s+every)\s+(?P<by>\w+))?\s*"
 )
+_BOUNDS = ("at_least", "at_most", "gap_at_most", "not_worse_than")
+
+
+class Bound(NamedTuple):
+    """One bound of a requirement."""
+
+    text: str  # the requirement in words, with this bound
+    value: float
+    side: int  # 1 where more is better, -1 where less is
 
 
 @final
@@ -80,23 +89,26 @@ class Requirement:
 
     def __str__(self) -> str:
         """Write it as people say it."""
-        what = f"{self.metric}{self.at}"
-        parts = [text for text, _, _ in self.bounds()]
+        quantity = f"{self.metric}{self.at}"
+        parts = [bound.text for bound in self.bounds()]
         if self.gap_at_most is not None:
-            parts.append(f"gap of {what} <= {self.gap_at_most:g}")
+            parts.append(f"gap of {quantity} <= {self.gap_at_most:g}")
         if self.not_worse_than is not None:
-            worse = f" by more than {self.margin:g}" if self.margin else ""
-            parts.append(f"{what} not worse than {self.not_worse_than}{worse}")
-        return " and ".join(parts) + (f" by {self.by}" if self.by else "")
+            margin = f" by more than {self.margin:g}" if self.margin else ""
+            parts.append(f"{quantity} not worse than {self.not_worse_than}{margin}")
+        text = " and ".join(parts)
+        return f"{text} by {self.by}" if self.by else text
 
-    def bounds(self) -> list[tuple[str, float, int]]:
-        """Give each bound: in words, as a number, and 1 where more is better, or -1."""
-        ways = ((">=", self.at_least, 1), ("<=", self.at_most, -1))
-        return [
-            (f"{self.metric} {sign} {bound:g}{self.at}", bound, side)
-            for sign, bound, side in ways
-            if bound is not None
-        ]
+    def bounds(self) -> list[Bound]:
+        """Return the bounds that are numbers: the lower one, the upper one, or both."""
+        bounds = []
+        if self.at_least is not None:
+            text = f"{self.metric} >= {self.at_least:g}{self.at}"
+            bounds.append(Bound(text, self.at_least, 1))
+        if self.at_most is not None:
+            text = f"{self.metric} <= {self.at_most:g}{self.at}"
+            bounds.append(Bound(text, self.at_most, -1))
+        return bounds
 
     @property
     def at(self) -> str:
@@ -105,7 +117,9 @@ class Requirement:
         if isinstance(self.threshold, Rule):
             rule = repr(self.threshold).removeprefix("Rule: ")
             return f" by the rule ({rule}){site}"
-        return site if self.threshold is None else f" at {self.threshold:g}{site}"
+        if self.threshold is None:
+            return site
+        return f" at {self.threshold:g}{site}"
 
     @property
     def is_fact(self) -> bool:
@@ -115,175 +129,135 @@ class Requirement:
     @property
     def lower_is_better(self) -> bool:
         """Which way is worse than a baseline?"""
-        found = measure_of(self.metric) or metric(self.metric)
-        return found.direction == "lower"
+        measure = measure_of(self.metric) or read_metric(self.metric)
+        return measure.direction == "lower"
+
+    def without_bounds(self) -> Requirement:
+        """Return what it is about: everything but its bounds."""
+        return replace(
+            self,
+            at_least=None,
+            at_most=None,
+            gap_at_most=None,
+            not_worse_than=None,
+            margin=0.0,
+        )
 
 
-_NUMBER, _PAIR = "a finite number, such as 0.9", "two numbers, such as [0, 0.1]"
-_CUT = 'a finite number, such as 0.5, or a file with a rule, such as "rule.json"'
-_WORD, _NAMES = 'text in quotes, such as "auc"', 'a list of columns, such as ["a", "b"]'
-_COLUMN = 'the name of a column in quotes, such as "y"'
-_SHARE = "a share of positives between 0 and 1, such as 0.01"
-_LEVEL = "between 0.5 and 1, such as 0.95"
-_SWITCH = "true or false"
-CHOICES = {
-    "sampling": (COHORT, CASE_CONTROL),
-    "unlabelled": (LEFT_OUT, AT_RANDOM),
-    "adjust": ("holm", "none"),
-    "undecided": ("report", "pass", "fail"),
-}
-# what the fields of a requirement, and the keys of a contract, must be
-FIELDS = {
-    **dict.fromkeys(("metric", "by", "not_worse_than", "labelled"), _WORD),
-    **dict.fromkeys(("at_least", "at_most", "gap_at_most", "margin"), _NUMBER),
-    **{"threshold": _CUT, "fpr": _PAIR, "judges": _NAMES, "next_site": _SWITCH},
-}
-_KEYS = {
-    **dict.fromkeys(("label", "score", "key", "count", "weight", "cluster"), _COLUMN),
-    **{k: f"one of {', '.join(map(repr, words))}" for k, words in CHOICES.items()},
-    **{"positive": "", "prevalence": _SHARE, "level": _LEVEL, "require": ""},
-}
-# words for a field that other tools use
-_OTHER_WORDS = {
-    **dict.fromkeys(("min", "minimum", "ge", "gte", "lower", "above"), "at_least"),
-    **dict.fromkeys(("max", "maximum", "le", "lte", "upper", "below"), "at_most"),
-    **dict.fromkeys(("cut", "cutoff", "at"), "threshold"),
-    **dict.fromkeys(("group", "groups", "group_by"), "by"),
-    **dict.fromkeys(("name", "measure"), "metric"),
-}
-
-
-def requirement(given: object) -> Requirement:
+def requirement(source: object) -> Requirement:
     """Read a requirement from a sentence or from its fields."""
-    if isinstance(given, str):
-        given = _from_text(given)
-    if isinstance(given, Mapping):
-        given = _from_fields(given)
-    if not isinstance(given, Requirement):
+    if isinstance(source, str):
+        source = _fields_of_sentence(source)
+    if isinstance(source, Mapping):
+        source = _from_fields(source)
+    if not isinstance(source, Requirement):
         raise InputError(
             "A requirement is a sentence, such as 'auc >= 0.8' or 'recall >= 0.9 at "
-            f"0.3', or a table of fields; found {described(given)}."
+            f"0.3', or a table of fields; found {described(source)}."
         )
-    for mistake in _mistakes(given):
+    for mistake in _mistakes(source):
         raise InputError(mistake.sentence, option=mistake.field)
-    return given
+    return source
 
 
-def requirement_of_test(given: Any) -> Requirement:
+def requirement_of_test(source: object) -> Requirement:
     """Read a requirement of a test, whose verdicts are 0 and 1: no threshold needed."""
     try:
-        return requirement(given)
+        return requirement(source)
     except InputError:
-        if not isinstance(given, str):
+        if not isinstance(source, str):
             raise
         try:
-            return requirement(f"{given} at 1")
+            return requirement(f"{source} at 1")
         except InputError:
-            pass
+            pass  # what is wrong with the sentence itself is said
         raise
 
 
-def single(r: Requirement) -> list[Requirement]:
-    """Give the bound, the gap and the comparison that a requirement asks for."""
-    parts = (("at_least", "at_most"), ("gap_at_most",), ("not_worse_than", "margin"))
-    every = ({name: getattr(r, name) for name in names} for names in parts)
-    asked = [one for one in every if any(one.get(k) is not None for k in _BOUNDS)]
-    return [replace(r, **{**_NO_BOUND, **one}) for one in asked]
+def split_requirement(r: Requirement) -> list[Requirement]:
+    """Return the bounds, the gap and the comparison of a requirement, each alone."""
+    subject = r.without_bounds()
+    parts = []
+    if r.at_least is not None or r.at_most is not None:
+        parts.append(replace(subject, at_least=r.at_least, at_most=r.at_most))
+    if r.gap_at_most is not None:
+        parts.append(replace(subject, gap_at_most=r.gap_at_most))
+    if r.not_worse_than is not None:
+        parts.append(replace(subject, not_worse_than=r.not_worse_than, margin=r.margin))
+    return parts
 
 
-_BOUNDS = ("at_least", "at_most", "gap_at_most", "not_worse_than")
-_NO_BOUND: dict[str, Any] = {**dict.fromkeys(_BOUNDS), "margin": 0.0}
-
-
-def contradiction(asked: Sequence[Requirement]) -> tuple[int, int] | None:
+def contradiction(requirements: Sequence[Requirement]) -> tuple[int, int] | None:
     """Which two requirements can no predictions meet? Places in the list."""
-    for (j, one), (k, other) in combinations(enumerate(asked), 2):
-        pairs = ((one.at_least, other.at_most), (other.at_least, one.at_most))
-        apart = any(a is not None and b is not None and a > b for a, b in pairs)
-        if apart and replace(one, **_NO_BOUND) == replace(other, **_NO_BOUND):
+    for (j, first), (k, second) in combinations(enumerate(requirements), 2):
+        exclude_each_other = _is_above(first.at_least, second.at_most) or _is_above(
+            second.at_least, first.at_most
+        )
+        if exclude_each_other and first.without_bounds() == second.without_bounds():
             return j, k
     return None
 
 
-def _from_text(text: str) -> dict[str, Any]:
+def _is_above(lower: float | None, upper: float | None) -> bool:
+    """Is a lower bound above an upper one? Not where one of them is missing."""
+    return lower is not None and upper is not None and lower > upper
+
+
+def _fields_of_sentence(text: str) -> dict[str, Any]:
     """Read the fields that a sentence names."""
-    found = _TEXT.fullmatch(text)
-    if not found:
+    match = _SENTENCE.fullmatch(text)
+    if not match:
         raise InputError(
             f"Cannot read the requirement {described(text)}: a metric, >= or <=, and a "
             "number were needed, and after at a number or a .json file. Examples: "
             "'auc >= 0.8', 'recall >= 0.9 at 0.3'."
         )
-    given: dict[str, Any] = {k: v for k, v in found.groupdict().items() if v}
-    if "next_site" in given:
-        given["next_site"] = True
-    sign = given.pop("sign")
-    if given["metric"].endswith("="):
+    metric = match["metric"]
+    sign = match["sign"]
+    if metric.endswith("="):
         raise InputError(
             f"Cannot read the requirement {described(text)}: did you mean {sign[0]}=?"
         )
-    if len(sign) == 1 and Requirement(given["metric"]).is_fact:
+    if len(sign) == 1 and Requirement(metric).is_fact:
         raise InputError(
             f"{described(text)} is counted and not estimated: does the bound itself "
             f"belong to it? Write {sign}= and a number."
         )
+
     side = "at_least" if sign.startswith(">") else "at_most"
-    given[side] = _share(given.pop("bound"))
-    if not given.get("threshold", ".json").endswith(".json"):
-        given["threshold"] = float(given["threshold"])
-    return given
+    fields: dict[str, Any] = {"metric": metric, side: read_proportion(match["bound"])}
+    threshold = match["threshold"]
+    if threshold:
+        is_file = threshold.endswith(".json")
+        fields["threshold"] = threshold if is_file else float(threshold)
+    if match["next_site"]:
+        fields["next_site"] = True
+    if match["by"]:
+        fields["by"] = match["by"]
+    return fields
 
 
-def _from_fields(given: Mapping[str, Any]) -> Requirement:
-    for name in given:
-        if name not in FIELDS:
-            known = f".{nearest(str(name), FIELDS)} Known fields: {', '.join(FIELDS)}."
-            meant = f"; write {_OTHER_WORDS.get(name)} = {given[name]!r}."
-            hint = meant if name in _OTHER_WORDS else known
-            raise InputError(
-                f"A requirement has no field {described(name)}{hint}", option=str(name)
-            )
-    if "metric" not in given:
+def _from_fields(fields: Mapping[str, Any]) -> Requirement:
+    """Read a requirement from its fields by name."""
+    for name in fields:
+        if name in FIELDS:
+            continue
+        if name in OTHER_WORDS:
+            hint = f"; write {OTHER_WORDS[name]} = {fields[name]!r}."
+        else:
+            known = ", ".join(FIELDS)
+            hint = f".{nearest(str(name), FIELDS)} Known fields: {known}."
         raise InputError(
-            'A requirement needs metric = "auc" or another; found the fields '
-            f"{', '.join(map(repr, given)) or 'none'}."
+            f"A requirement has no field {described(name)}{hint}", option=str(name)
         )
-    return Requirement(**{k: _typed(k, FIELDS[k], v) for k, v in given.items()})
-
-
-def _share(text: str) -> float:
-    """Read a number, or a percentage as a share: 80% is 0.8."""
-    return float(Decimal(text.rstrip("% ")) / (100 if "%" in text else 1))
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _typed(name: str, kind: str, value: Any) -> Any:
-    """Read a value of this kind; a rule from its file, its fields or as it is."""
-    if kind == _NUMBER and isinstance(value, str) and _PERCENT.fullmatch(value):
-        return _share(value)
-    plain = _is_number(value)
-    several = isinstance(value, (list, tuple))
-    if kind in (_NUMBER, _CUT) and plain and math.isfinite(value):
-        return float(value)
-    if kind == _CUT and isinstance(value, (str, Mapping)):
-        return Rule.load(value) if isinstance(value, str) else Rule.from_dict(value)
-    if kind == _CUT and isinstance(getattr(value, "rule", value), Rule):
-        return rule_of(value)
-    if kind in (_WORD, _COLUMN) and isinstance(value, str):
-        return value.strip()
-    if kind == _SWITCH and isinstance(value, bool):
-        return value
-    if kind == _PAIR and several and len(value) == 2 and all(map(_is_number, value)):
-        return tuple(float(v) for v in value)
-    if kind == _NAMES and several and all(isinstance(v, str) for v in value):
-        return tuple(value)
-    lowest = {_SHARE: 0.0, _LEVEL: 0.5}.get(kind, math.inf)
-    if (plain and lowest < value < 1) or value in CHOICES.get(name, ()):
-        return value
-    raise InputError(f"{name} must be {kind}; found {described(value)}.", option=name)
+    if "metric" not in fields:
+        names = ", ".join(repr(name) for name in fields) or "none"
+        raise InputError(
+            f'A requirement needs metric = "auc" or another; found the fields {names}.'
+        )
+    return Requirement(
+        **{name: read_field(name, FIELDS[name], fields[name]) for name in fields}
+    )
 
 
 class _Mistake(NamedTuple):
@@ -435,19 +409,22 @@ def _mistakes_about_next_site(r: Requirement) -> Iterator[_Mistake]:
 
 def _range(name: str) -> tuple[float, float, bool]:
     """Between which numbers does it lie, and does it depend on a threshold?"""
-    if measure := measure_of(name):
-        return *measure.range, False
+    measure = measure_of(name)
+    if measure is not None:
+        low, high = measure.range
+        return low, high, False
     if name in ("unlabelled_share", "missing_scores"):
         return 0.0, 1.0, False
     if name in FACTS:
         return -math.inf, math.inf, False
-    return *known_metric(name, KNOWN, "There is no metric {}.").range, True
+    low, high = known_metric(name, KNOWN, "There is no metric {}.").range
+    return low, high, True
 
 
 def known_metric(name: str, others: Iterable[str], unknown: str) -> Metric:
     """Read a metric; an error names those that there are, and ``others``."""
     try:
-        return metric(name)
+        return read_metric(name)
     except InputError as err:
         if isinstance(name, str) and not re.fullmatch(r"\w+", name):
             message = f"metric {described(name)}: {err.message}"
@@ -458,102 +435,3 @@ def known_metric(name: str, others: Iterable[str], unknown: str) -> Metric:
             f"Known: {', '.join(names)}.",
             option="metric",
         ) from None
-
-
-@final
-@dataclass(frozen=True)
-class Contract:
-    """Which columns, and what is required of them?"""
-
-    requirements: tuple[Requirement, ...]
-    label: str | None = None
-    score: str | None = None
-    positive: Any = None
-    key: str | None = None
-    count: str | None = None
-    weight: str | None = None
-    cluster: str | None = None
-    sampling: str | None = None
-    prevalence: float | None = None
-    unlabelled: str | None = None
-    level: float = 0.95
-    adjust: str = "holm"
-    undecided: str = "report"
-    path: str = field(default="", compare=False)
-
-
-def read_contract(path: str | Path) -> Contract:
-    """Read a contract; every mistake is named with its line."""
-    file = Path(path)
-    if not file.is_file():
-        raise InputError(
-            f"There is no contract {path}. The command trueness check --init "
-            "predictions.parquet writes a first one from data."
-        )
-    try:
-        text = file.read_text(encoding="utf-8-sig")  # some editors put a mark first
-        held = tomllib.loads(text)
-    except UnicodeDecodeError:
-        raise InputError(f"{path} must be UTF-8 text.") from None
-    except tomllib.TOMLDecodeError as err:
-        raise InputError(f"{path} is not TOML: {err}.") from None
-    except RecursionError:
-        raise InputError(f"{path} is nested deeper than can be read.") from None
-    lines = text.splitlines()
-    held.pop("$schema", None)
-    for key, value in held.items():
-        try:
-            if key not in _KEYS:
-                near, known = nearest(key, _KEYS), ", ".join(_KEYS)
-                raise InputError(f"there is no key {key!r}.{near} Known keys: {known}.")
-            if key == "require" and isinstance(value, dict):
-                raise InputError(f"write [[{key}]] with two brackets, for several.")
-            if _KEYS[key]:
-                _typed(key, _KEYS[key], value)
-        except InputError as err:
-            named = re.compile(rf"\s*\[*\s*{re.escape(key)}\b")
-            at = next((k for k, line in enumerate(lines, 1) if named.match(line)), 0)
-            line = f", line {at}" if at else ""
-            raise InputError(f"{path}{line}: {err.message}", option=key) from None
-    required = _required(held.pop("require", None), lines, file)
-    return Contract(required, path=str(path), **held)
-
-
-def _required(given: object, lines: list[str], file: Path) -> tuple[Requirement, ...]:
-    if not isinstance(given, list) or not given:
-        raise InputError(
-            f"{file} requires nothing. Add a table:\n"
-            f'[[require]]\nmetric = "auc"\nat_least = 0.8'
-        )
-    starts = [k for k, s in enumerate(lines, 1) if re.match(r"\s*\[\[\s*require", s)]
-    starts += [0] * len(given)  # of tables that are written in one line
-
-    def mistake(k: int, at: int, text: str) -> InputError:
-        line = f" (line {at})" if at else ""
-        return InputError(f"{file}, requirement {k + 1}{line}: {text}")
-
-    found: list[Requirement] = []
-    for k, one in enumerate(given):
-        if isinstance(one, dict) and isinstance(one.get("threshold"), str):
-            one["threshold"] = str(file.parent / one["threshold"])  # a saved rule
-        try:
-            found.append(requirement(one))
-        except InputError as err:
-            at = _line_of(lines, starts[k], err.option)
-            raise mistake(k, at, err.message) from None
-    against = contradiction(found)
-    if against is not None:
-        j, k = against
-        why = f"contradicts requirement {j + 1}, {found[j]}; nothing can meet both."
-        raise mistake(k, starts[k], f"{found[k]} {why}")
-    return tuple(found)
-
-
-def _line_of(lines: list[str], start: int, field: str | None) -> int:
-    """Find the line of a field of the table that starts here, or of the table."""
-    for number, line in enumerate(lines[start:] if start else (), start + 1):
-        if re.match(r"\s*\[", line):
-            break
-        if line.partition("=")[0].strip() == field:
-            return number
-    return start

@@ -24,8 +24,8 @@ from trueness.counts.answers import of_tally
 from trueness.counts.expected_labels import ExpectedLabels
 from trueness.counts.values import Tally
 from trueness.inference.expected_counts import expect_labels
+from trueness.monitoring.one_sided import limits_of
 from trueness.monitoring.requirements import Requirement, requirement
-from trueness.monitoring.verdicts import limits_of
 
 # factors are searched from 1 / 20 to 20, in steps of a tenth of their logarithm
 _LARGEST_FACTOR = 20.0

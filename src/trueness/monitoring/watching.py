@@ -19,19 +19,17 @@ from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described
 from trueness._core.records import Record
 from trueness.counts.values import Panel, Tally
-from trueness.monitoring.bets import Sums, change_point, grow, log_stakes
-from trueness.monitoring.detectors import BatchLook, kind_of, limits, shown
-from trueness.monitoring.states import (
-    MOST_EVIDENCE,
-    About,
-    State,
-    counted,
+from trueness.monitoring.batches import (
+    count_batch,
     fingerprint,
     new_cases,
     outputs,
-    packed,
-    write_state,
+    pack_counts,
 )
+from trueness.monitoring.bets import Sums, change_point, grow, log_stakes
+from trueness.monitoring.detectors import BatchLook, Kind, kind_of, limits, shown
+from trueness.monitoring.state_shapes import LARGEST_LOG_EVIDENCE
+from trueness.monitoring.states import About, State, write_state
 from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN, Check, Verdict, prefix
 
 _MAX_ROWS = 2000  # of the history
@@ -98,23 +96,30 @@ class Watch:
         """Say in a line how it stands, and in another for each group."""
         if not self.groups:
             return f"Watch on {self.what}: {self.sentence()}"
-        lines = [f"  {g}: {w.sentence()}" for g, w in self.groups.items()]
-        return "\n".join([f"Watch on {self.what}", *lines])
+        lines = [f"Watch on {self.what}"]
+        for group, watch in self.groups.items():
+            lines.append(f"  {group}: {watch.sentence()}")
+        return "\n".join(lines)
 
     @property
     def what(self) -> str:
         """Describe in words what is watched."""
-        a = self._about
-        by = f" by {a['by']}" if a["by"] else ""
-        near = "" if a["near"] is None else f" near {a['near']:g}"
-        at = "" if a["threshold"] is None else f" at {a['threshold']:g}"
-        sign = ">=" if a["side"] > 0 else "<="
-        bound = near if a["bound"] is None else f" {sign} {a['bound']:.4g}{at}"
-        return f"{a['metric']}{bound}{by}"
+        about = self._about
+        text = about["metric"]
+        if about["bound"] is not None:
+            sign = ">=" if about["side"] > 0 else "<="
+            text += f" {sign} {about['bound']:.4g}"
+            if about["threshold"] is not None:
+                text += f" at {about['threshold']:g}"
+        elif about["near"] is not None:
+            text += f" near {about['near']:g}"
+        if about["by"]:
+            text += f" by {about['by']}"
+        return text
 
     @property
     def bound(self) -> float | None:
-        """Give the bound, where there is one."""
+        """Return the bound, where there is one."""
         return self._about["bound"]
 
     @property
@@ -134,15 +139,16 @@ class Watch:
 
     @property
     def alarm_at(self) -> float:
-        """Give the evidence of an alarm: the mean number of looks to a false one."""
+        """Return the evidence of an alarm: the mean number of looks to a false one."""
         return float(self._about["mean_time"])
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """Give a row for each look, of all groups where there are groups."""
-        own = [dict(row) for row in self._state["history"]]
-        groups = self.groups.items()
-        return own + [{"group": g, **row} for g, w in groups for row in w.history]
+        """Return a row for each look, of all groups where there are groups."""
+        rows = [dict(row) for row in self._state["history"]]
+        for group, watch in self.groups.items():
+            rows += [{"group": group, **row} for row in watch.history]
+        return rows
 
     @property
     def looks(self) -> int:
@@ -150,31 +156,36 @@ class Watch:
         return int(self._state["looks"])
 
     def _last(self, name: str) -> float:
+        """Return a number of the last look; NaN where there is none."""
         rows = self._state["history"]
-        found = rows[-1][name] if rows else None
-        return math.nan if found is None else float(found)
+        if not rows or rows[-1][name] is None:
+            return math.nan
+        return float(rows[-1][name])
 
     @property
     def value(self) -> float:
-        """Give the estimate from all cases since the watch began."""
+        """Return the estimate from all cases since the watch began."""
         return self._last("value")
 
     @property
     def low(self) -> float:
-        """Give the lower end of the confidence sequence."""
+        """Return the lower end of the confidence sequence."""
         return self._last("low")
 
     @property
     def high(self) -> float:
-        """Give the upper end of the confidence sequence."""
+        """Return the upper end of the confidence sequence."""
         return self._last("high")
 
     @property
     def evidence(self) -> float:
-        """Give the largest evidence so far, of any group where there are groups."""
-        own = math.exp(self._state["peak"])
-        parts = (w.evidence * self.alarm_at / w.alarm_at for w in self.groups.values())
-        return max([own, *parts])
+        """Return the largest evidence so far, of any group where there are groups."""
+        largest = math.exp(self._state["peak"])
+        for watch in self.groups.values():
+            # a group has its part of the false alarms
+            of_group = watch.evidence * self.alarm_at / watch.alarm_at
+            largest = max(largest, of_group)
+        return largest
 
     @property
     def alarm(self) -> bool:
@@ -222,33 +233,44 @@ class Watch:
         """Say in words what was found so far."""
         if not self._state["looks"]:
             return "no batch has been counted yet."
-        loud = {g: w for g, w in self.groups.items() if w.alarm}
-        if loud:
-            said = "; ".join(f"{g}: {w.sentence()}" for g, w in loud.items())
-            return f"{len(loud)} of {len(self.groups)} groups: {said}"
         if self.by is not None:
-            return f"no alarm in any of the {len(self.groups)} groups."
+            return self._sentence_on_groups()
         if self.judges and not self._state["labels"]:
             return (
                 "no alarm, and none can come without labels: verdicts alone do not "
                 "determine the rate. Label some cases at random."
             )
-        tail = f"evidence {_amount(self.evidence)}, alarm at {_amount(self.alarm_at)}."
-        c = self.change
-        if c is not None:
-            when = f"between {c.first} and {c.last}, most likely with {c.likely}"
-            when = f"with {c.first}" if c.first == c.last else when
+        evidence = (
+            f"evidence {_amount(self.evidence)}, alarm at {_amount(self.alarm_at)}."
+        )
+        change = self.change
+        if change is None:
+            ends = f"{self.low:.4g} to {self.high:.4g} over all looks"
             return (
-                f"alarm since {self.since}. The change began {when}; since then "
-                f"{c.value:.4g} ({c.low:.4g} to {c.high:.4g}); {tail}"
+                f"no alarm; {self.value:.4g} ({ends}) in {self._state['n']:,.0f} cases "
+                f"that count; {evidence}"
             )
-        ends = f"{self.value:.4g} ({self.low:.4g} to {self.high:.4g} over all looks)"
-        return f"no alarm; {ends} in {self._state['n']:,.0f} cases that count; {tail}"
+        return (
+            f"alarm since {self.since}. The change began {_when(change)}; since then "
+            f"{change.value:.4g} ({change.low:.4g} to {change.high:.4g}); {evidence}"
+        )
+
+    def _sentence_on_groups(self) -> str:
+        """Say which groups raised an alarm."""
+        alarms = [
+            f"{group}: {watch.sentence()}"
+            for group, watch in self.groups.items()
+            if watch.alarm
+        ]
+        number = len(self.groups)
+        if not alarms:
+            return f"no alarm in any of the {number} groups."
+        return f"{len(alarms)} of {number} groups: {'; '.join(alarms)}"
 
     def update(
         self, *batch: object, name: str | None = None, **columns: object
     ) -> Watch:
-        """Look at another batch, and give the watch itself.
+        """Look at another batch, and return the watch itself.
 
         Parameters
         ----------
@@ -273,71 +295,91 @@ class Watch:
         if not isinstance(name, str | None):
             raise InputError(f"The name of a batch is text; found {described(name)}.")
         kind = kind_of(self._about["metric"])
-        found = counted(self._about, batch, columns, scores_only=not kind.labels)
-        if self.by is not None:
-            self._update_groups(found, name)
-            return self
-        seen = None if name is None else self._state["batches"].get(name)
-        new: Any = found if seen is None else new_cases(seen, found, str(name))
-        # labels tell nothing new of what needs none
-        if new is not None and (seen is None or kind.labels):
-            more = (name, seen is not None) if self.judges else ()
-            self._count_look(kind.look(self._about, self._state, new, *more), name)
-        if name is not None:
-            held = packed(found) if found.n_unknown else None
-            mark = fingerprint(found)  # for when it comes twice
-            self._state["batches"][name] = {"mark": mark, "counts": held}
+        counts = count_batch(self._about, batch, columns, scores_only=not kind.labels)
+        if self.by is None:
+            self._look_at(counts, kind, name)
+        else:
+            self._update_groups(counts, name)
         return self
 
-    def _update_groups(self, parts: Mapping[Any, Any], name: str | None) -> None:
-        watches = {str(g): self._watch_of(str(g)) for g in parts}
-        before = sum(w.looks for w in watches.values())
-        for group, part in parts.items():
-            watches[str(group)].update(part, name=name)
-        looked = sum(w.looks for w in watches.values()) > before
-        self._state["looks"] += looked
-        if not self.alarm and any(w.alarm for w in self.groups.values()):
-            self._state["since"] = self._named(name)
+    def _look_at(self, counts: Any, kind: Kind, name: str | None) -> None:
+        """Look at the cases of a batch that are new, and remember a named batch."""
+        batches = self._state["batches"]
+        counted_before = name is not None and name in batches
+        new_counts = counts
+        if name is not None and counted_before:
+            new_counts = new_cases(batches[name], counts, name)
+
+        # labels tell nothing new of what needs none
+        tells_something = kind.labels or not counted_before
+        if new_counts is not None and tells_something:
+            if self.judges:
+                look = kind.look(
+                    self._about, self._state, new_counts, name, counted_before
+                )
+            else:
+                look = kind.look(self._about, self._state, new_counts)
+            self._count_look(look, name)
+        if name is not None:
+            # with unknown labels the batch may come again
+            packed = pack_counts(counts) if counts.n_unknown else None
+            batches[name] = {"mark": fingerprint(counts), "counts": packed}
+
+    def _update_groups(
+        self, counts_by_group: Mapping[Any, Any], name: str | None
+    ) -> None:
+        """Look at the batch of each group; there is one alarm for all of them."""
+        watches = {str(group): self._watch_of(str(group)) for group in counts_by_group}
+        looks_before = sum(watch.looks for watch in watches.values())
+        for group, counts in counts_by_group.items():
+            watches[str(group)].update(counts, name=name)
+        if sum(watch.looks for watch in watches.values()) > looks_before:
+            self._state["looks"] += 1
+        if not self.alarm and any(watch.alarm for watch in self.groups.values()):
+            self._state["since"] = self._name_of_look(name)
 
     def _watch_of(self, group: str) -> Watch:
-        """Give the watch of a group; a new one has its part of the false alarms."""
+        """Return the watch of a group; a new one has its part of the false alarms."""
         if group in self.groups:
             return self.groups[group]
-        named, k = self._about["named"], len(self.groups) + 1
+        named = self._about["named"]
         if named is not None and group not in named:
             raise InputError(
                 f"This watch was begun for the groups {', '.join(named)}; found "
                 f"{group!r}. Begin a new one, or without naming groups."
             )
         # equal parts, or 1 / (k (k + 1)), which add up to one however many will come
-        times = k * (k + 1) if named is None else len(named)
+        k = len(self.groups) + 1
+        parts = k * (k + 1) if named is None else len(named)
         about = self._about.copy()
         about["by"] = None
         about["named"] = None
-        about["mean_time"] = self.alarm_at * times
+        about["mean_time"] = self.alarm_at * parts
         self.groups[group] = Watch(about)
         return self.groups[group]
 
-    def _named(self, name: str | None) -> str:
-        return name if name is not None else f"look {self._state['looks']}"
+    def _name_of_look(self, name: str | None) -> str:
+        """Return the name of a batch, or the number of the look."""
+        return f"look {self._state['looks']}" if name is None else name
 
     def _count_look(self, look: BatchLook, name: str | None) -> None:
         """Ask the detector, and write a row of the history."""
         state = self._state
         log_m, log_evidence = grow(self._about, state, look.gains)
         # a bound of 1 that is missed is beyond all evidence, which JSON cannot hold
-        log_evidence = min(log_evidence, MOST_EVIDENCE)
+        log_evidence = min(log_evidence, LARGEST_LOG_EVIDENCE)
         state["log_m"] = log_m.tolist()
         state["peak"] = max(state["peak"], log_evidence)
         state["looks"] += 1
-        state["told"] += bool(look.sums.n)
+        if look.sums.n:
+            state["told"] += 1
         state["n"] += look.sums.n
         state["total"] += look.sums.total
         state["squares"] += look.sums.squares
 
         self._remember(look, name)
         if not self.alarm and log_evidence >= math.log(self.alarm_at):
-            state["since"] = self._named(name)
+            state["since"] = self._name_of_look(name)
         self._write_history(look.sums, name, math.exp(log_evidence))
 
     def _remember(self, look: BatchLook, name: str | None) -> None:
@@ -346,7 +388,11 @@ class Watch:
         if self.alarm and len(recent) >= 2 * _MAX_RECENT:
             return
         gains = look.gains.sum(axis=0).ravel().round(6).tolist()
-        row = {"name": self._named(name), "sums": list(look.sums), "gains": gains}
+        row = {
+            "name": self._name_of_look(name),
+            "sums": list(look.sums),
+            "gains": gains,
+        }
         recent.append(row)
         if not self.alarm:
             self._state["recent"] = recent[-_MAX_RECENT:]
@@ -378,21 +424,37 @@ class Watch:
 
         It holds where the confidence sequence lies on the good side of the bound.
         """
-        parts = self.groups or {"": self}
-        found = [w._verdict(g) for g, w in parts.items()]
-        notes = [f"A false alarm comes once in {self.alarm_at:,.0f} looks at most."]
-        return Check.of(found, self._about["level"], "none", notes)
+        watches = self.groups or {"": self}
+        verdicts = [watch._verdict(group) for group, watch in watches.items()]
+        note = f"A false alarm comes once in {self.alarm_at:,.0f} looks at most."
+        return Check.of(verdicts, self._about["level"], "none", [note])
 
     def _verdict(self, group: str) -> Verdict:
+        """Return the verdict of a watch, as one of a gate."""
         bound = math.nan if self.bound is None else self.bound
-        good = self.low > bound if self._about["side"] > 0 else self.high < bound
-        word = FAILS if self.alarm else HOLDS if good else OPEN
-        reason = f"{prefix(group)}{self.what}: {self.sentence()}"
-        numbers = (self.value, self.low, self.high, bound, round(self._state["n"]))
-        return Verdict(self.what, group, word, *numbers, None, reason)
+        if self._about["side"] > 0:
+            is_good = self.low > bound
+        else:
+            is_good = self.high < bound
+
+        verdict = HOLDS if is_good else OPEN
+        if self.alarm:
+            verdict = FAILS
+        return Verdict(
+            requirement=self.what,
+            group=group,
+            verdict=verdict,
+            value=self.value,
+            low=self.low,
+            high=self.high,
+            bound=bound,
+            cases=round(self._state["n"]),
+            more=None,
+            reason=f"{prefix(group)}{self.what}: {self.sentence()}",
+        )
 
     def restart(self) -> Watch:
-        """Begin anew, after a repair, and give the watch itself.
+        """Begin anew, after a repair, and return the watch itself.
 
         The alarm and all evidence are forgotten. Batches that were counted stay
         counted, the history is kept, and scores are again compared with the baseline.
@@ -404,20 +466,26 @@ class Watch:
         self._state["batches"] = before["batches"]
         self._state["labels"] = before["labels"]
         self._state["baseline"] = before["baseline"]
-        for one in self.groups.values():
-            one.restart()
+        for watch in self.groups.values():
+            watch.restart()
         return self
 
-    def same_cases(self, x: Tally | Panel | Mapping[Any, Any]) -> str | None:
+    def same_cases(self, counts: Tally | Panel | Mapping[Any, Any]) -> str | None:
         """Name the batch that had exactly these cases, in any group."""
-        if isinstance(x, Mapping):
-            known = ((self.groups.get(str(g)), part) for g, part in x.items())
-            found = (one.same_cases(part) for one, part in known if one is not None)
-            return next((name for name in found if name is not None), None)
-        if len(outputs(x)) < _MIN_DISTINCT:
+        if isinstance(counts, Mapping):
+            for group, counts_of_group in counts.items():
+                if str(group) in self.groups:
+                    name = self.groups[str(group)].same_cases(counts_of_group)
+                    if name is not None:
+                        return name
             return None
-        mark, batches = fingerprint(x), self._state["batches"].items()
-        return next((name for name, held in batches if held["mark"] == mark), None)
+        if len(outputs(counts)) < _MIN_DISTINCT:
+            return None
+        mark = fingerprint(counts)
+        for name, counted in self._state["batches"].items():
+            if counted["mark"] == mark:
+                return name
+        return None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file, whole or not at all.
@@ -431,10 +499,21 @@ class Watch:
 
     @property
     def held(self) -> dict[str, Any]:
-        """Give what a file of this watch holds: the question, and all that was seen."""
-        groups = {g: w.held for g, w in self.groups.items()}
-        return {"about": self._about, "state": self._state, "groups": groups}
+        """Return what a file of this watch holds: the question, and all it has seen."""
+        return {
+            "about": self._about,
+            "state": self._state,
+            "groups": {group: watch.held for group, watch in self.groups.items()},
+        }
 
 
-def _amount(x: float) -> str:
-    return f"{x:,.0f}" if 1e3 <= x < 1e9 else f"{x:.3g}"
+def _when(change: Change) -> str:
+    """Say with which batch a change began."""
+    if change.first == change.last:
+        return f"with {change.first}"
+    return f"between {change.first} and {change.last}, most likely with {change.likely}"
+
+
+def _amount(number: float) -> str:
+    """Write evidence: in full from a thousand on, and in powers of ten beyond."""
+    return f"{number:,.0f}" if 1e3 <= number < 1e9 else f"{number:.3g}"

@@ -1,0 +1,183 @@
+"""What does a batch hold, and which of its cases are new?
+
+A batch that has a name is counted once; when it comes again, only labels that were
+unknown before are new.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from trueness._core.arrays import Floats
+from trueness._core.checks.errors import InputError
+from trueness.counts.answers import refuse
+from trueness.counts.values import Panel, Tally
+from trueness.data.frames import panel, tally
+from trueness.monitoring.states import About
+
+Counts = TypeVar("Counts", Tally, Panel)
+
+
+def count_batch(
+    about: About,
+    batch: tuple[Any, ...],
+    columns: Mapping[str, Any],
+    *,
+    scores_only: bool,
+) -> Any:
+    """Count a batch: a tally, of judges a panel of their verdicts, or one a group."""
+    counts: Any = batch[0] if len(batch) == 1 else None
+    if not _is_counted(counts):
+        counts = _count_cases(about, batch, columns, scores_only=scores_only)
+    _check_groups(counts, about["by"])
+    if about["by"] is not None:
+        return counts
+    refuse(counts, "watch")
+    return _counts_of_judges(counts, about["judges"])
+
+
+def _is_counted(batch: object) -> bool:
+    """Is it a tally, a panel, or a mapping from group to one of them?"""
+    if isinstance(batch, Mapping):
+        return any(isinstance(part, Tally | Panel) for part in batch.values())
+    return isinstance(batch, Tally | Panel)
+
+
+def _count_cases(
+    about: About,
+    batch: tuple[Any, ...],
+    columns: Mapping[str, Any],
+    *,
+    scores_only: bool,
+) -> Any:
+    """Count labels and scores, or the rows of a frame."""
+    options: dict[str, Any] = {}
+    if about["by"] is not None:
+        options["by"] = about["by"]
+    judges = about["judges"]
+    if judges and len(batch) == 1:
+        options["scores"] = judges
+    # columns that are named with the batch come last: they may be others
+    options |= columns
+
+    if scores_only and len(batch) == 1 and _is_column(batch[0]):
+        batch = (None, batch[0])  # scores without labels
+    count: Any = panel if judges else tally
+    return count(*batch, **options)
+
+
+def _is_column(batch: Any) -> bool:
+    """Is it one column of numbers, and not a frame?"""
+    return isinstance(batch, list) or getattr(batch, "ndim", 0) == 1
+
+
+def _check_groups(counts: object, by: str | None) -> None:
+    """Refuse groups for a watch without, and the other way round."""
+    has_groups = isinstance(counts, Mapping)
+    if has_groups and by is None:
+        raise InputError(
+            "A batch of this watch has no groups; found some. Begin another watch for "
+            "the groups.",
+            option="by",
+            example="COLUMN",
+        )
+    if by is not None and not has_groups:
+        raise InputError(
+            f"This watch is by {by!r}: a batch is a mapping from group to tally, or a "
+            "frame with that column.",
+            option="by",
+        )
+
+
+def _counts_of_judges(counts: Tally | Panel, judges: list[str]) -> Tally | Panel:
+    """Return the verdicts of the judges; without judges, the tally as it is."""
+    if not judges:
+        if not isinstance(counts, Tally):
+            raise InputError("A batch of this watch has labels and one score.")
+        return counts
+    names = counts.names if isinstance(counts, Panel) else ()
+    missing = [judge for judge in judges if judge not in names]
+    if missing or not isinstance(counts, Panel):
+        raise InputError(
+            f"This watch needs the verdicts of {', '.join(judges)}; the batch has no "
+            f"{missing[0]!r}."
+        )
+    return counts[judges]
+
+
+def new_cases(counted: Mapping[str, Any], counts: Counts, name: str) -> Counts | None:
+    """Return the cases that got their label since a batch was counted; None if none.
+
+    ``counted`` is what was kept of the batch of this name.
+    """
+    if counted["mark"] == fingerprint(counts):
+        return None
+    if counted["counts"] is not None:
+        before = unpack_counts(counted["counts"], counts)
+        labelled = _newly_labelled(before, counts)
+        if labelled is not None:
+            return labelled
+    raise InputError(
+        f"Batch {name!r} was counted before, with other cases or other labels. Only "
+        f"labels that were unknown may be added; give a new batch a new name."
+    )
+
+
+def _newly_labelled(before: Counts, now: Counts) -> Counts | None:
+    """Return the cases whose label was unknown; None where other cases changed."""
+    if not np.array_equal(outputs(before), outputs(now), equal_nan=True):
+        return None
+    neg = now.neg - before.neg
+    pos = now.pos - before.pos
+    none_is_gone = (neg >= 0).all() and (pos >= 0).all()
+    were_unknown = (neg + pos == before.unknown - now.unknown).all()
+    if not none_is_gone or not were_unknown:
+        return None
+    if isinstance(now, Panel):
+        return Panel(now.names, now.rows, neg, pos)
+    return Tally(now.score, neg, pos)
+
+
+def fingerprint(counts: Tally | Panel) -> str:
+    """Return a mark that only equal counts have."""
+    digest = hashlib.sha256()
+    for column in (outputs(counts), counts.neg, counts.pos, counts.unknown):
+        digest.update(np.ascontiguousarray(column).tobytes())
+    return digest.hexdigest()
+
+
+def outputs(counts: Tally | Panel) -> Floats:
+    """Return the scores, or the rows of verdicts."""
+    return counts.score if isinstance(counts, Tally) else counts.rows
+
+
+def pack_counts(counts: Tally | Panel) -> dict[str, list[Any]]:
+    """Return a tally or a panel as JSON holds it."""
+    if isinstance(counts, Tally):
+        packed: dict[str, list[Any]] = {"score": counts.score.tolist()}
+    else:
+        packed = {"rows": [pack_row(row) for row in counts.rows]}
+    packed["neg"] = counts.neg.tolist()
+    packed["pos"] = counts.pos.tolist()
+    packed["unknown"] = counts.unknown.tolist()
+    return packed
+
+
+def pack_row(row: Floats) -> list[float | None]:
+    """Return a row of verdicts as JSON holds it, which has no NaN."""
+    return [None if np.isnan(verdict) else float(verdict) for verdict in row]
+
+
+def unpack_counts(packed: Mapping[str, list[Any]], like: Counts) -> Counts:
+    """Return what JSON held: a tally, or a panel of the same classifiers as another."""
+    neg = packed["neg"]
+    pos = packed["pos"]
+    unknown = packed["unknown"]
+    if isinstance(like, Panel):
+        rows = np.array(packed["rows"], np.float64).reshape(-1, len(like.names))
+        return Panel(like.names, rows, neg, pos, unknown)
+    return Tally(packed["score"], neg, pos, unknown)

@@ -1,0 +1,386 @@
+"""Which claims do requirements make about these data, and which of them hold?
+
+A claim is one comparison with one bound, and has a function from alpha to its one-sided
+limits. All of them are decided together: a truth exactly on its bound is called either
+way in about 5 % of samples, and so errs each family of several requirements or groups,
+of what is said to hold and of what is said to fail (Holm).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import combinations
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness.counts.answers import refuse
+from trueness.counts.values import Panel, Tally
+from trueness.evals.attempts import Attempts
+from trueness.monitoring.measures import FACTS
+from trueness.monitoring.next_site import next_site_limits
+from trueness.monitoring.one_sided import (
+    SITES,
+    Counted,
+    Interval,
+    Limits,
+    difference_limits,
+    gap_limits,
+    limits_of,
+    paired_limits,
+    paired_limits_of_attempts,
+)
+from trueness.monitoring.requirements import Requirement
+from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN, Verdict, prefix
+from trueness.nogold.rate import Rate, prevalence
+from trueness.threshold.rule import Rule, confusion
+
+# facts about the size of the sample, which say nothing against the predictions
+NUMBERS_OF_CASES = ("cases", "labelled", "positives", "negatives")
+
+
+@final
+@dataclass(frozen=True)
+class Evidence:
+    """What requirements are judged on, of all cases or of one group.
+
+    ``panels`` has the candidate beside each baseline, by its name (paired), and under
+    the names of judges, joined by commas, or "", their verdicts. ``baseline`` is on
+    other cases (unpaired), but attempts are paired by item. ``missing`` is the
+    proportion of the rows of a file without a score.
+    """
+
+    tally: Any  # a Tally, or Attempts
+    panels: Mapping[str, Panel] = field(default_factory=dict)
+    baseline: Counted | None = None
+    group: str = ""
+    missing: float = 0.0
+
+    @classmethod
+    def of(
+        cls, data: Counted | Panel, baseline: Counted | None = None, group: str = ""
+    ) -> Evidence:
+        """Return the evidence of a tally, or of a panel: its first is the candidate."""
+        if not isinstance(data, Panel):
+            return cls(data, {}, baseline, group)
+        candidate, *others = data.names
+        panels = {name: data[[candidate, name]] for name in others}
+        if len(others) == 1 and baseline is None:
+            panels["baseline"] = panels[others[0]]
+        panels[""] = data
+        return cls(data[candidate], panels, baseline, group)
+
+    def threshold(self, r: Requirement) -> float | Rule | None:
+        """Where are the scores of this group cut? A rule only where it defers some."""
+        if not isinstance(r.threshold, Rule):
+            return r.threshold
+        lower, upper = r.threshold.cuts(self.group)
+        return upper if lower == upper else Rule(upper, lower)
+
+    def limits(self, r: Requirement) -> Limits:
+        """Return the limits of what is required of these cases."""
+        return limits_of(r.metric, self.tally, self.threshold(r), r.fpr)
+
+    def limits_of_baseline(self, r: Requirement, baseline: Counted) -> Limits:
+        """Return the limits of the same measure of a baseline."""
+        return limits_of(r.metric, baseline, self.threshold(r), r.fpr)
+
+
+class Claim(NamedTuple):
+    """One comparison with one bound: ``side`` is +1 when more is better."""
+
+    text: str
+    group: str
+    bound: float
+    side: int
+    limits: Limits
+    subject: str = ""  # what the numbers are of, when not of the metric itself
+
+
+def claims_about_groups(
+    r: Requirement, groups: Mapping[str, Evidence]
+) -> Iterator[Claim]:
+    """Return what a requirement claims about these groups."""
+    if r.next_site:
+        yield from _claims_about_next_site(r, groups)
+    elif r.gap_at_most is not None:
+        yield from _claims_about_gaps(r, r.gap_at_most, groups)
+    else:
+        for group, evidence in groups.items():
+            yield from _claims_about_group(r, group, evidence)
+
+
+def _claims_about_group(
+    r: Requirement, group: str, evidence: Evidence
+) -> Iterator[Claim]:
+    """Return what a requirement claims about one group, a claim for each bound."""
+    if r.not_worse_than is not None:
+        yield _claim_against_baseline(r, r.not_worse_than, group, evidence)
+        return
+    subject = ""
+    if r.judges:
+        limits, subject = _limits_by_judges(r, evidence)
+    else:
+        limits = evidence.limits(r)
+    for text, bound, side in r.bounds():
+        yield Claim(text, group, bound, side, limits, subject)
+
+
+def _claims_about_next_site(
+    r: Requirement, groups: Mapping[str, Evidence]
+) -> Iterator[Claim]:
+    """Return what a requirement claims about a site that was not seen."""
+    if "" in groups:
+        raise InputError(
+            f"{r} needs data of several sites; found no column that distinguishes "
+            "them.",
+            option="by",
+        )
+    counts_by_site = {name: evidence.tally for name, evidence in groups.items()}
+    limits = next_site_limits(r, counts_by_site)
+    for text, bound, side in r.bounds():
+        yield Claim(text, "", bound, side, limits, "prediction interval")
+
+
+def _claims_about_gaps(
+    r: Requirement, largest_gap: float, groups: Mapping[str, Evidence]
+) -> Iterator[Claim]:
+    """Return the claims that no two groups differ by more than this."""
+    if len(groups) < 2:
+        raise NotEnoughCases(f"{r} needs two groups or more; found {len(groups)}.")
+    limits = {group: evidence.limits(r) for group, evidence in groups.items()}
+    for first, second in combinations(limits, 2):
+        gap = gap_limits(limits[first], limits[second])
+        yield Claim(str(r), f"{first} and {second}", largest_gap, -1, gap)
+
+
+def _claim_against_baseline(
+    r: Requirement, name: str, group: str, evidence: Evidence
+) -> Claim:
+    """Return the claim that the candidate is not worse than a baseline."""
+    if name in evidence.panels:
+        threshold = evidence.threshold(r)
+        if isinstance(threshold, Rule):
+            raise InputError(
+                f"{r}: classifiers are compared on the same cases, and a rule that "
+                "defers leaves other cases to each. Give one threshold."
+            )
+        limits = paired_limits(r.metric, evidence.panels[name], threshold)
+        design = "paired: the same cases"
+    elif isinstance(evidence.baseline, Attempts) and isinstance(
+        evidence.tally, Attempts
+    ):
+        limits = paired_limits_of_attempts(r.metric, evidence.tally, evidence.baseline)
+        design = "paired: the same items"
+    elif isinstance(evidence.baseline, Tally):
+        of_baseline = evidence.limits_of_baseline(r, evidence.baseline)
+        limits = difference_limits(evidence.limits(r), of_baseline)
+        design = "unpaired: other cases than the baseline's"
+    else:
+        where = f" in {group}" if group else ""
+        raise InputError(
+            f"{r} needs a baseline{where}: a tally of other cases, or the scores of "
+            f"{name!r} on the same cases, in a panel or as a column of the file."
+        )
+    side = -1 if r.lower_is_better else 1
+    return Claim(
+        text=str(r),
+        group=group,
+        bound=-side * r.margin,
+        side=side,
+        limits=limits,
+        subject=f"difference, {design}",
+    )
+
+
+def _limits_by_judges(r: Requirement, evidence: Evidence) -> tuple[Limits, str]:
+    """Return the limits of a rate from judges that err and the labels there are."""
+    panel = evidence.panels.get(",".join(r.judges), evidence.panels.get(""))
+    if panel is None:
+        raise InputError("A rate from judges needs a panel of their verdicts, 0 or 1.")
+    refuse(panel, "prevalence")
+    votes = panel[list(r.judges)]
+    if not r.labelled:
+        votes = votes.without_labels()
+
+    @cache
+    def rate() -> Rate:
+        answer: Rate = prevalence(votes, labelled=r.labelled, rng=0)
+        return answer
+
+    def limits(alpha: float) -> Interval:
+        if not rate().identified:  # verdicts that fit other rates, too, decide nothing
+            reason = (
+                f"the verdicts of {votes.n:,} cases alone do not determine the rate. "
+                "Label some cases, and state how they were chosen."
+            )
+            return Interval(rate().value, 0.0, 1.0, votes.n, "judged", reason)
+        draws = rate().draws
+        low, high = np.quantile(draws, [alpha, 1 - alpha])
+        mean = float(np.mean(draws))
+        return Interval(mean, float(low), float(high), votes.n, "judged")
+
+    labels = votes.n_pos + votes.n_neg
+    return limits, f"from {len(r.judges)} judges, {labels:,} labels"
+
+
+def verdict_on_fact(r: Requirement, group: str, evidence: Evidence) -> Verdict:
+    """Judge what was counted: it is so, or it is not."""
+    value = _count_fact(r, evidence)
+    low = -math.inf if r.at_least is None else r.at_least
+    high = math.inf if r.at_most is None else r.at_most
+    reason = f"{prefix(group)}{r}: {value:,.6g} in this file."
+    more = None
+    if r.metric in NUMBERS_OF_CASES and value < low:
+        # too few cases are no fault of the predictions: more of them will tell
+        verdict = OPEN
+        more = math.ceil(low - value)
+        reason = f"{reason} About {more:,} more are needed."
+    elif low <= value <= high:
+        verdict = HOLDS
+    else:
+        verdict = FAILS
+    return Verdict(
+        requirement=str(r),
+        group=group,
+        verdict=verdict,
+        value=value,
+        low=value,
+        high=value,
+        bound=r.bounds()[0].value,
+        cases=round(evidence.tally.n),
+        more=more,
+        reason=reason,
+    )
+
+
+def _count_fact(r: Requirement, evidence: Evidence) -> float:
+    """Return a fact about the file."""
+    if r.metric == "flagged":
+        cells = confusion(evidence.tally, evidence.threshold(r))
+        return float(cells.tp + cells.fp)
+    if r.metric in FACTS:
+        return float(FACTS[r.metric](evidence.tally))
+    return evidence.missing
+
+
+def decide(claims: Sequence[Claim], alpha: float, adjust: str) -> list[Verdict]:
+    """Try each claim both ways, by the steps of Holm (1979)."""
+    failed = _decide_one_way(claims, alpha, adjust, way=-1)
+    held = _decide_one_way(claims, alpha, adjust, way=1)
+
+    verdicts = []
+    for place, claim in enumerate(claims):
+        if place in held.alpha_of_decided:
+            verdict = _verdict(claim, HOLDS, held.alpha_of_decided[place])
+        elif place in failed.alpha_of_decided:
+            verdict = _verdict(claim, FAILS, failed.alpha_of_decided[place])
+        else:
+            verdict = _verdict(claim, OPEN, held.last_alpha)
+        verdicts.append(verdict)
+    return verdicts
+
+
+class _Decisions(NamedTuple):
+    """Claims that were decided one way, each at an alpha; the last that was tried."""
+
+    alpha_of_decided: dict[int, float]  # by the place of the claim
+    last_alpha: float
+
+
+def _decide_one_way(
+    claims: Sequence[Claim], alpha: float, adjust: str, *, way: int
+) -> _Decisions:
+    """Decide which claims are on the good side of their bound (1), or the bad (-1).
+
+    With k claims left each is tried at alpha / k, until none is decided.
+    """
+    decided: dict[int, float] = {}
+    remaining = set(range(len(claims)))
+    alpha_of_each = alpha
+    while remaining:
+        if adjust == "holm":
+            alpha_of_each = alpha / len(remaining)
+        beyond = {k for k in remaining if _is_beyond(claims[k], alpha_of_each, way)}
+        if not beyond:
+            break
+        decided |= dict.fromkeys(beyond, alpha_of_each)
+        remaining -= beyond
+    return _Decisions(decided, alpha_of_each)
+
+
+def _is_beyond(claim: Claim, alpha: float, way: int) -> bool:
+    """Is the whole one-sided interval on the good (way 1) or the bad (-1) side?"""
+    try:
+        interval = claim.limits(alpha)
+    except NotEnoughCases as err:
+        where = f"In {claim.group.replace('=', ' = ', 1)}: " if claim.group else ""
+        raise err.rephrased(message=f"{where}{err.message}") from None
+    if claim.side * way > 0:
+        return interval.low > claim.bound
+    return interval.high < claim.bound
+
+
+def _verdict(claim: Claim, verdict: str, alpha: float) -> Verdict:
+    """Write a verdict down, with the limits that decided it."""
+    interval = claim.limits(alpha)
+    more = _cases_to_decide(claim, interval) if verdict == OPEN else None
+    return Verdict(
+        requirement=claim.text,
+        group=claim.group,
+        verdict=verdict,
+        value=interval.value,
+        low=interval.low,
+        high=interval.high,
+        bound=claim.bound,
+        cases=interval.n,
+        more=more,
+        reason=_reason(claim, verdict, interval, more),
+    )
+
+
+def _cases_to_decide(claim: Claim, interval: Interval) -> int | None:
+    """Return how many more cases would decide; None where that is not known.
+
+    The distance from value to limit shrinks with the root of the cases.
+    """
+    # of sites the distance ends at how far they differ, however many there are
+    if interval.undecided or interval.what == SITES:
+        return None
+    to_bound = abs(interval.value - claim.bound)
+    if interval.value > claim.bound:
+        to_limit = interval.value - interval.low
+    else:
+        to_limit = interval.high - interval.value
+    if not to_bound or not 0 < to_limit < math.inf:
+        return None
+    return max(1, math.ceil(interval.n * ((to_limit / to_bound) ** 2 - 1)))
+
+
+def _reason(claim: Claim, verdict: str, interval: Interval, more: int | None) -> str:
+    """Say a verdict in a sentence."""
+    subject = f" ({claim.subject})" if claim.subject else ""
+    head = f"{prefix(claim.group)}{claim.text}{subject}: "
+    if interval.undecided:
+        return f"{head}{interval.undecided}"
+
+    # the limit that decided, or did not reach the bound
+    is_lower = (claim.side > 0) == (verdict != FAILS)
+    limit = f"upper limit {interval.high:.4g}"
+    if is_lower:
+        limit = f"lower limit {interval.low:.4g}"
+    if interval.what == SITES:
+        return f"{head}mean {interval.value:.4g} over {interval.n:,} sites, {limit}."
+
+    kind = "" if interval.what == "labelled" else f"{interval.what} "
+    measured = f"measured {interval.value:.4g} in {interval.n:,} {kind}cases"
+    advice = ""
+    if more is not None:
+        advice = f"; about {more:,} more such cases would be enough to decide"
+    elif verdict == OPEN:
+        advice = "; the value is on the bound, so perhaps no number of cases is enough"
+    return f"{head}{measured}, {limit}{advice}."

@@ -1,0 +1,282 @@
+"""Between which numbers does a measure lie, one-sided?
+
+A gate asks the same analyses as everybody: a one-sided limit that errs with probability
+``alpha`` is that of the interval at level ``1 - 2 alpha``. Limits are functions of
+alpha, since a family of claims is tried at whichever alpha Holm's method leaves for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from math import hypot, inf, isnan
+from typing import Any, NamedTuple
+
+from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.records import Estimate
+from trueness.comparison.any_number import compare
+from trueness.comparison.at_threshold import compare_metric
+from trueness.counts.cases import keep_rows, units_drawn
+from trueness.counts.design import AT_RANDOM
+from trueness.counts.values import Panel, Tally
+from trueness.evals.attempts import Attempts
+from trueness.evals.runs import compare_runs
+from trueness.metrics.algebra import Metric
+from trueness.metrics.grammar import metric as read_metric
+from trueness.metrics.intervals import estimates
+from trueness.monitoring.measures import measure_of, of_attempts
+from trueness.scale.certificates import NOT_KNOWN, bounds
+from trueness.threshold.rule import DEFERRED, FLAGGED, Rule, confusion
+
+SITES = "sites"  # what an interval for the next site counts, in place of cases
+# which cases are in the denominator of a metric: tp, fp, fn, tn
+_KINDS_OF_CASES: dict[tuple[bool, ...], str] = {
+    (True, True, False, False): "flagged",
+    (True, False, True, False): "positive",
+    (False, True, False, True): "negative",
+    (False, False, True, True): "not flagged",
+    (True, True, True, False): "flagged or positive",
+}
+
+
+class Interval(NamedTuple):
+    """A value with its two one-sided limits, and the cases that tell."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+    what: str  # which cases tell
+    undecided: str = ""  # why nothing can be decided, where that is so
+
+
+Limits = Callable[[float], Interval]  # of an alpha
+Counted = Tally | Attempts
+
+
+def limits_of(
+    name: str,
+    data: Counted,
+    threshold: float | Rule | None,
+    fpr: tuple[float, float] | None = None,
+) -> Limits:
+    """Return the function from alpha to the one-sided limits of what is required."""
+    _check_kind_of_data(name, data)
+    measure = measure_of(name)
+    counts: Any = data
+    if isinstance(threshold, Rule):
+        counts, threshold = _apply_rule(threshold, counts)
+
+    def limits(alpha: float) -> Interval:
+        # rounded: 1 - 0.95 is not quite 0.05, and the estimate is asked at 0.9
+        level = round(1 - 2 * alpha, 12)
+        if measure is None:
+            return _interval_of_metric(name, counts, threshold or 0.0, level)
+        if fpr is None:
+            estimate = measure.ask(counts, level=level)
+        else:
+            estimate = measure.ask(counts, level=level, fpr=fpr)
+        interval = _as_interval(estimate, counts)
+        return allow_for_bins(interval, estimate.bounds, measure.range)
+
+    return cache(limits)
+
+
+def _check_kind_of_data(name: str, data: Counted) -> None:
+    """Refuse a measure of attempts for scores, and the other way round."""
+    if isinstance(data, Attempts) and not of_attempts(name):
+        raise InputError(
+            f"{name} needs labels and scores; these are attempts at items, of which "
+            "pass_rate, pass_at_k(k=5) and pass_hat_k(k=3) may be required."
+        )
+    if of_attempts(name) and not isinstance(data, Attempts):
+        raise InputError(
+            f"{name} needs attempts at items, as the log of an evaluation has "
+            "them; these are labels and scores."
+        )
+
+
+def _apply_rule(rule: Rule, tally: Tally) -> tuple[Tally, float]:
+    """Return the cases that a rule decides, and the threshold between its verdicts."""
+    if tally.labels_expected:
+        # expected labels need the scores
+        return tally, _single_threshold(rule)
+    verdicts = rule.verdicts(tally)
+    return keep_rows(verdicts, verdicts.score != DEFERRED), FLAGGED
+
+
+def _single_threshold(rule: Rule) -> float:
+    """Return the one threshold of a rule, or say that it has several."""
+    if rule.groups or rule.defers:
+        raise InputError(
+            "Expected labels need a rule with one threshold for all cases; found two "
+            "of them, or groups.",
+            option="unlabelled",
+        )
+    return float(rule.cuts()[1])
+
+
+def allow_for_bins(
+    interval: Interval,
+    bounds: object,
+    ends: tuple[float, float] = (-inf, inf),
+) -> Interval:
+    """Move both ends as far as the bins leave the value open.
+
+    ``bounds`` are those that certainly hold the exact value; None where it is known.
+    ``ends`` are the smallest and the largest value that is possible.
+    """
+    if bounds is None:
+        return interval
+    if not isinstance(bounds, tuple):
+        reason = (
+            "the scores were counted in bins, and how far these move the value is not "
+            "known. Count the scores themselves."
+        )
+        return interval._replace(undecided=reason, low=-inf, high=inf)
+
+    lowest, highest = bounds
+    return interval._replace(
+        low=max(interval.low - (interval.value - lowest), ends[0]),
+        high=min(interval.high + (highest - interval.value), ends[1]),
+    )
+
+
+def _interval_of_metric(
+    name: str, tally: Tally, threshold: float, level: float
+) -> Interval:
+    """Return the interval of a metric of the confusion matrix."""
+    metric = read_metric(name)
+    estimate = estimates(tally, threshold, [metric], level=level).get(metric.name)
+    if estimate is None:
+        raise InputError(
+            f"{name} depends on the prevalence, which a case-control sample does not "
+            "show. State the prevalence that is meant.",
+            option="prevalence",
+            example=0.01,
+        )
+    denominator = _cells_of_denominator(metric)
+    kind = _KINDS_OF_CASES.get(denominator, "labelled")
+    if isnan(estimate.value):
+        raise NotEnoughCases(
+            f"{name} needs at least one case that is {kind}; found none."
+        )
+
+    interval = _as_interval(estimate, tally)
+    if tally.single_cases and not interval.undecided:
+        cases = int(confusion(tally, threshold).weighed(denominator))
+        interval = Interval(estimate.value, estimate.low, estimate.high, cases, kind)
+    if not tally.binned:
+        return interval
+    certain_bounds = _bounds_of_metric(metric, tally, threshold)
+    return allow_for_bins(interval, certain_bounds, metric.range)
+
+
+def _cells_of_denominator(metric: Metric) -> tuple[bool, ...]:
+    """Which of tp, fp, fn and tn does a metric divide by? All of them if unknown."""
+    if metric.ratio is None or not metric.ratio.under:
+        return (True, True, True, True)
+    return tuple(bool(coefficient) for coefficient in metric.ratio.under)
+
+
+def _bounds_of_metric(metric: Metric, tally: Tally, threshold: float) -> object:
+    """Return between which numbers a metric of binned scores lies for certain."""
+    if tally.design.unlabelled == AT_RANDOM and tally.n_unknown > 0:
+        return NOT_KNOWN
+    certain = bounds(metric, tally, threshold=threshold)
+    return certain.low, certain.high
+
+
+def _as_interval(estimate: Estimate, data: Tally | Panel | Attempts) -> Interval:
+    """Return an estimate as an interval, with the cases or items that tell."""
+    if isinstance(data, Attempts):
+        number, kind = data.units
+    else:
+        number, kind = units_drawn(data)
+    interval = Interval(
+        value=float(estimate.value),
+        low=float(estimate.low),
+        high=float(estimate.high),
+        n=number,
+        what=kind,
+    )
+    if isnan(estimate.low) and not isnan(estimate.value):
+        reason = "the map of expected labels does not know its own error."
+        return interval._replace(undecided=reason, low=-inf, high=inf)
+    return interval
+
+
+def paired_limits(name: str, panel: Panel, threshold: float | None) -> Limits:
+    """Return the limits of a difference on the same cases: first less second."""
+    measure = measure_of(name)
+    ask: Callable[..., Any]
+    if measure is None:
+        ask = partial(compare_metric, panel, name, thresholds=threshold)
+    elif hasattr(measure.ask, "measure"):
+        ask = partial(compare, panel, measure.ask)
+    else:
+        raise _not_compared_in_pairs(name)
+    return _limits_of_pair(ask, panel)
+
+
+def paired_limits_of_attempts(name: str, first: Attempts, second: Attempts) -> Limits:
+    """Return the limits of a difference on the same items: first less second."""
+    if name != "pass_rate":
+        raise _not_compared_in_pairs(name)
+    runs = {"first": first, "second": second}
+    return _limits_of_pair(partial(compare_runs, runs), first)
+
+
+def _limits_of_pair(ask: Callable[..., Any], data: Panel | Attempts) -> Limits:
+    """Return the limits of the one difference of a comparison of two."""
+
+    def limits(alpha: float) -> Interval:
+        comparison = ask(level=1 - 2 * alpha)
+        return _as_interval(comparison.pairs[0].difference, data)
+
+    return cache(limits)
+
+
+def _not_compared_in_pairs(name: str) -> InputError:
+    return InputError(
+        f"{name} is not compared case by case; auc, brier, metrics at a threshold "
+        "and, of attempts, pass_rate are. A baseline in a file of its own is "
+        "compared unpaired."
+    )
+
+
+def difference_limits(first: Limits, second: Limits) -> Limits:
+    """Return the limits of a difference of two independent measures.
+
+    Squared distances of the ends are added (Zou and Donner 2008).
+    """
+
+    def limits(alpha: float) -> Interval:
+        x = first(alpha)
+        y = second(alpha)
+        difference = x.value - y.value
+        low = difference - hypot(x.value - x.low, y.high - y.value)
+        high = difference + hypot(x.high - x.value, y.value - y.low)
+        return Interval(difference, low, high, x.n + y.n, x.what)
+
+    return limits
+
+
+def gap_limits(first: Limits, second: Limits) -> Limits:
+    """Return the limits of the size of a difference, whichever way it points.
+
+    Each end has half of the error.
+    """
+    of_difference = difference_limits(first, second)
+
+    def limits(alpha: float) -> Interval:
+        difference = of_difference(alpha / 2)
+        low = difference.low
+        high = difference.high
+        return difference._replace(
+            value=abs(difference.value),
+            low=max(low, -high, 0.0),
+            high=max(-low, high),
+        )
+
+    return limits
