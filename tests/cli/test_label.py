@@ -69,3 +69,34 @@ def test_a_report_is_written(folder):
     )
 
     assert "expected labels" in (folder / "r.html").read_text(encoding="utf-8")
+
+
+def test_a_logistic_curve_stands_beside_pooled_bins(folder):
+    rng = np.random.default_rng(4)
+    x = rng.standard_normal(3000)
+    label = (rng.random(3000) < 1 / (1 + np.exp(1.5 - 2 * x))).astype(int)
+    straight = 1 / (1 + np.exp(1.5 - 2 * x))
+    curved = np.where(x < 0, 0.02 * straight, straight)  # a jump in the log odds
+    with open(folder / "reference.csv", "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["y", "p", "q"])
+        writer.writerows(zip(label, straight, curved, strict=True))
+
+    words = ("calibrate", "reference.csv", "--label", "y", "--method", "pooled-bins")
+    fits = " ".join(answer(*words, "--score", "p")["sentences"])
+    differs = " ".join(answer(*words, "--score", "q")["sentences"])
+
+    assert "A logistic curve (Platt) fits these cases, too" in fits
+    assert "A logistic curve (Platt) does not fit these cases" in differs
+
+
+def test_the_target_is_the_process_or_these_very_cases(folder):
+    process = answer("evaluate", "today.csv", *SCORES)
+    these = answer("evaluate", "today.csv", *SCORES, "--target", "these cases")
+
+    assert process["design"]["unlabelled"]["target"] == "process"
+    assert these["design"]["unlabelled"]["target"] == "these cases"
+    areas = [found["result"]["scores"]["p"]["auc"] for found in (process, these)]
+    assert areas[0]["value"] == areas[1]["value"]
+    assert areas[0]["low"] != areas[1]["low"]
+    assert "these very cases" in " ".join(these["sentences"])

@@ -28,6 +28,8 @@ FILES = {
     "tests without the truth": {name: noisy(0.85) for name in ("t1", "t2", "t3")},
     "readings": {"gold": Y, "reader_score": 1 + Y + RNG.integers(0, 4, CASES)},
     "leaves": {"leaf": np.arange(CASES) % 5, "y": Y},
+    "a score without labels": {"id": np.arange(CASES), "risk": P},
+    "scores without labels": {"a": P, "b": Q, "c": np.round(P * Q, 4)},
 }  # fmt: skip
 FIRST = {
     "one score": "evaluate",
@@ -37,6 +39,8 @@ FIRST = {
     "tests without the truth": "nogold",
     "readings": "evaluate",
     "leaves": "leaves",
+    "a score without labels": "threshold",
+    "scores without labels": "evaluate",
 }
 
 
@@ -64,3 +68,16 @@ def test_the_truth_is_no_test(tmp_path):
     assert "--label truth" in first["type"]
     assert "--score truth" not in first["type"]
     assert second["question"] == "Which test is better?"
+
+
+@pytest.mark.parametrize("name", ["a score without labels", "scores without labels"])
+def test_every_proposal_without_labels_answers(tmp_path, name):
+    path = tmp_path / "cases.csv"
+    pd.DataFrame(FILES[name]).to_csv(path, index=False)
+
+    found = answer("look", path)
+
+    for question in found["result"]["questions"]:
+        result = run(*shlex.split(question["type"])[1:])
+        assert result.exit_code == 0, result.stderr
+    assert "--unlabelled map.json" in " ".join(found["sentences"])

@@ -84,11 +84,17 @@ class TestFrames:
             trueness.report(FRAME, tmp_path / "report.html")
 
     def test_an_error_names_the_function_that_was_called(self):
-        with pytest.raises(InputError, match="evaluate: Which column") as err:
-            trueness.evaluate(FRAME.drop(columns="y"))
+        with pytest.raises(InputError, match="compare: Which column") as err:
+            trueness.compare(FRAME.drop(columns="y"))
 
         assert err.value.option == "label"
         assert "p" in err.value.choices
+
+    def test_evaluate_says_what_it_can_where_no_column_could_hold_labels(self):
+        finding = trueness.evaluate(FRAME.drop(columns="y"))
+
+        assert finding.numbers["scores"]["p"]["auc"] is None
+        assert any("cannot be measured" in text for text in finding.sentences)
 
     def test_numbers_of_cases_are_remarked_on(self):
         counted = FRAME[["y", "p"]].assign(n=2)

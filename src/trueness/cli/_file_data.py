@@ -15,7 +15,7 @@ import numpy as np
 from trueness._core.checks.errors import InputError, UnsupportedDesign
 from trueness._core.checks.words import listing
 from trueness._core.records import shown
-from trueness.calibration.maps import Map, load_map
+from trueness.calibration.maps import load_map
 from trueness.cli import _shell as shell
 from trueness.cli._columns import (
     FileData,
@@ -28,10 +28,11 @@ from trueness.cli._long_files import refuse_long_file
 from trueness.cli._source import WHOLE_TYPES, Source, open_source
 from trueness.counts.answers import refusal
 from trueness.counts.design import CANNOT
-from trueness.counts.expected_labels import LabelSample
+from trueness.counts.expected_labels import PROCESS, ExpectedLabels, LabelSample
 from trueness.data.cleaning import listening, tell
 from trueness.data.column_roles import (
     Guess,
+    has_no_label,
     label_of_some,
     one_score,
     several_scores,
@@ -51,12 +52,17 @@ class ColumnRule:
     guess: Guess
     least: int = 1
     needs_label: bool = True
+    answers_without: bool = False  # something, if no column could hold labels
     rows_are_cases: bool = True  # else a case may have several rows
 
 
 ONE_SCORE = ColumnRule("score", one_score)
 SCORES = ColumnRule("score", several_scores)
 TWO_SCORES = ColumnRule("score", several_scores, least=2)
+# for commands that answer something without labels, too
+ONE_SCORE_OR_NO_LABEL = replace(ONE_SCORE, answers_without=True)
+SCORES_OR_NO_LABEL = replace(SCORES, answers_without=True)
+TWO_SCORES_OR_NO_LABEL = replace(TWO_SCORES, answers_without=True)
 
 
 def open_data(
@@ -77,6 +83,7 @@ def open_data(
     sampling: str | None = None,
     prevalence: str | None = None,
     unlabelled: str | None = None,
+    target: str = PROCESS,
     takes_range: bool = False,
     keep_order: bool = False,
     level: float = 0.95,
@@ -88,10 +95,12 @@ def open_data(
     ``columns`` are those of the option of the rule. ``takes_range``: the prevalence
     may be a range. ``keep_order``: the rows will be written back.
     """
-    label_map = _read_label_map(unlabelled)
+    expected_labels = _read_expected_labels(unlabelled, target)
     with listening() as cleaned:
         source = open_source(file, ordered=keep_order, decimal=decimal)
         fixed_prevalence, prevalence_range = _read_prevalence(prevalence, takes_range)
+        others = {*columns, count, weight, cluster, by}
+        label_found = label is not None or not has_no_label(source.table, others)
         request = choose(
             source,
             Request(
@@ -108,14 +117,18 @@ def open_data(
                 cluster=cluster,
                 sampling=sampling,
                 prevalence=fixed_prevalence,
-                unlabelled=label_map or unlabelled,
+                unlabelled=expected_labels or unlabelled,
                 prevalences=prevalence_range,
                 level=level,
                 rng=seed,
             ),
             option=rule.option,
             guess=rule.guess,
-            needs_label=rule.needs_label and label_map is None,
+            needs_label=(
+                rule.needs_label
+                and expected_labels is None
+                and (label_found or not rule.answers_without)
+            ),
         )
         say_what_was_taken(source, request, rule.option)
         if request.label is not None and request.positive is None:
@@ -139,11 +152,18 @@ def open_data(
     return FileData(source, request, rows)
 
 
-def _read_label_map(unlabelled: str | None) -> Map | None:
-    """Return the map of expected labels, where a file of one was named."""
-    if unlabelled is None or not unlabelled.endswith(".json"):
-        return None
-    return load_map(unlabelled)
+def _read_expected_labels(unlabelled: str | None, target: str) -> ExpectedLabels | None:
+    """Return the expected labels of a saved map, where a file of one was named."""
+    if unlabelled is not None and unlabelled.endswith(".json"):
+        return ExpectedLabels(load_map(unlabelled), target=target)
+    if target != PROCESS:
+        raise InputError(
+            "A target is for expected labels, which need a map that was fitted to "
+            "labelled cases.",
+            option="unlabelled",
+            example="map.json",
+        )
+    return None
 
 
 def _with_strata(source: Source, request: Request) -> Request:

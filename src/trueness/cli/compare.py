@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,13 +17,19 @@ from trueness._core.progress import progress
 from trueness.cli import _shell as shell
 from trueness.cli import options
 from trueness.cli._columns import FileData, count_panel
-from trueness.cli._file_data import TWO_SCORES, open_data, refuse_design
+from trueness.cli._file_data import (
+    TWO_SCORES,
+    TWO_SCORES_OR_NO_LABEL,
+    open_data,
+    refuse_design,
+)
 from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.cli.apply import write_scored_rows
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
 from trueness.findings.diagnostic_tests import are_tests
 from trueness.findings.records import Finding
+from trueness.findings.scores_alone import combined_alone
 from trueness.findings.subject import Subject, subject
 from trueness.findings.which_is_better import (
     better_together,
@@ -158,7 +165,7 @@ def combine_command(
     """
     refuse_design("combine", "compare_combiners", weight=weight, cluster=cluster)
     data = open_data(
-        TWO_SCORES,
+        TWO_SCORES_OR_NO_LABEL,
         file=file,
         label=label,
         columns=score or (),
@@ -180,6 +187,8 @@ def combine_command(
     shell.check_rows(output, data.source, column)
 
     with naming_rows_without_score(data):
+        if data.request.label is None:
+            return _combine_without_labels(data, method or "", output, column, save)
         panel, finding = _ask_of_all_and_groups(
             data, better_together, combiner=method or ""
         )
@@ -194,6 +203,19 @@ def combine_command(
             chart=lambda: _chart_of_combiners(data, panel),
             column=column,
         )
+
+
+def _combine_without_labels(
+    data: FileData, method: str, output: Path | None, column: str, save: Path | None
+) -> shell.CommandAnswer:
+    """Combine scores of which no case has a label, and write what was asked for."""
+    with progress("Counting", unit=""):
+        panel = count_panel(data)
+    finding, combiner = combined_alone(panel, method, data.request.level)
+    shell.save_fitted(combiner, save)
+    if output is not None:
+        write_scored_rows(data.source, combiner, list(panel.names), column, output)
+    return shell.answered(finding, about=shell.about(data, panel), column=column)
 
 
 def _ask_of_all_and_groups(

@@ -18,16 +18,20 @@ from trueness.cli._columns import (
     FileData,
     classes_of,
     count_classes,
+    count_panel,
     count_tally,
     read_share,
 )
-from trueness.cli._file_data import SCORES, open_data
+from trueness.cli._file_data import SCORES_OR_NO_LABEL, open_data
 from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.cli._shell import CommandAnswer, about, answered
+from trueness.counts.expected_labels import PROCESS
 from trueness.counts.values import Tally
 from trueness.data.engines import quoted
 from trueness.data.multiclass import multiclass_auc
 from trueness.findings.how_good import how_good
+from trueness.findings.request import Request
+from trueness.findings.scores_alone import has_no_labels
 from trueness.findings.subject import subject
 from trueness.findings.what_scores_mean import calibration_as_it_is
 from trueness.metrics.confusion import Confusion
@@ -82,6 +86,7 @@ def evaluate_command(
     sampling: options.Sampling = None,
     prevalence: options.Prevalence = None,
     unlabelled: options.Unlabelled = None,
+    target: options.Target = PROCESS,
     level: options.Level = 0.95,
     seed: options.Seed = 0,
     json: options.Json = False,
@@ -109,7 +114,7 @@ def evaluate_command(
             "or four counts: --tp 815 --fp 115 --fn 208 --tn 327."
         )
     data = open_data(
-        SCORES,
+        SCORES_OR_NO_LABEL,
         file=[file, *(more_files or ())],
         label=label,
         columns=score or (),
@@ -125,6 +130,7 @@ def evaluate_command(
         sampling=sampling,
         prevalence=prevalence,
         unlabelled=unlabelled,
+        target=target,
         level=level,
         seed=seed,
     )
@@ -177,6 +183,8 @@ def _evaluate(
     request = replace(
         data.request, at=threshold, margin=margin, classes=bool(score_of_class)
     )
+    if has_no_labels(next(iter(tallies.values()))):
+        return _evaluate_without_labels(data, request)
     classifiers = subject(tallies, request, groups=groups or None)
     curves = _curves_of_groups(groups) or tallies
     findings = [
@@ -189,6 +197,12 @@ def _evaluate(
         about=about(data, next(iter(tallies.values()))),
         chart=lambda: trueness.plots.roc.figure_data(curves),
     )
+
+
+def _evaluate_without_labels(data: FileData, request: Request) -> CommandAnswer:
+    """Say what scores on the same cases tell when no case has a label."""
+    panel = count_panel(data)
+    return answered(how_good(subject(panel, request)), about=about(data, panel))
 
 
 def _count_groups(data: FileData) -> dict[str, dict[str, Tally]]:

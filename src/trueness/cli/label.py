@@ -12,12 +12,12 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.options import whole_number
 from trueness._core.files import replacing
 from trueness._core.numbers import counted
-from trueness.calibration.maps import Map
 from trueness.cli import options
 from trueness.cli._columns import FileData, count_tally
 from trueness.cli._file_data import ONE_SCORE, open_data
 from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.cli._shell import CommandAnswer
+from trueness.counts.expected_labels import PROCESS, ExpectedLabels
 from trueness.findings.records import table
 from trueness.nogold.label_plans import plan_labels
 from trueness.nogold.score_label_plans import ScoreLabelPlan
@@ -30,6 +30,7 @@ def label_command(
     file: options.File,
     score: options.Score = None,
     unlabelled: options.Unlabelled = None,
+    target: options.Target = PROCESS,
     next_labels: Annotated[
         int,
         typer.Option("--next", metavar="NUMBER", help="How many cases to label next."),
@@ -84,6 +85,7 @@ def label_command(
         label=None,
         columns=[score] if score else (),
         unlabelled=unlabelled,
+        target=target,
         keep_order=True,
         level=level,
         seed=seed,
@@ -118,7 +120,8 @@ def _plan(
     data: FileData, metric: str, threshold: float, labels: int, level: float
 ) -> ScoreLabelPlan:
     """Plan the labels of all cases of a file."""
-    assert isinstance(data.request.unlabelled, Map)  # noqa: S101 - read by open_data
+    labels_expected = isinstance(data.request.unlabelled, ExpectedLabels)
+    assert labels_expected  # noqa: S101 - open_data has read the map
     plan = plan_labels(
         count_tally(data, data.request.scores[0]),
         metric=metric,

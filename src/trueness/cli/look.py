@@ -52,9 +52,28 @@ def look_command(
             "columns": content.columns,
             "questions": [{"question": q, "type": line} for q, line in lines.items()],
         },
-        parts=[columns, *remarks, _table_of_questions(lines)],
+        parts=[
+            columns,
+            *remarks,
+            _table_of_questions(lines),
+            *_advice_without_labels(asked, file),
+        ],
         about={"file": file},
     )
+
+
+def _advice_without_labels(asked: list[LookedQuestion], file: str) -> list[str]:
+    """Say how a score is measured, where nobody has labelled a case."""
+    if not asked or any("label" in question.columns for question in asked):
+        return []
+    scored = [q for q in asked if q.command == "threshold"]
+    if not scored:
+        return []
+    typed = shlex.join([file, "--score", str(scored[0].columns["score"])])
+    return [
+        "No column holds labels. A map from labelled cases tells how good a score is: "
+        f"trueness evaluate {typed} --unlabelled map.json."
+    ]
 
 
 def _line_to_type(question: LookedQuestion, file: str) -> str:
@@ -73,8 +92,7 @@ def _line_to_type(question: LookedQuestion, file: str) -> str:
 def _table_of_questions(lines: dict[str, str]) -> Any:
     if not lines:
         return (
-            "Without a column of labels: a map from labelled cases tells how good a "
-            "score is (trueness evaluate FILE --score COLUMN --unlabelled map.json), "
-            "and three scores or more tell something of each other (trueness nogold)."
+            "No column looks like labels or scores. If one does hold them, type "
+            "trueness evaluate FILE --label COLUMN --score COLUMN."
         )
     return table("Questions", ["question", "type"], lines.items(), most=400)

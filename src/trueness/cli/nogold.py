@@ -12,13 +12,21 @@ import typer
 import trueness
 from trueness._core.arrays import Floats
 from trueness._core.checks.errors import InputError
+from trueness._core.checks.words import listing
 from trueness._core.progress import progress
 from trueness.cli import _shell as shell
 from trueness.cli import options
-from trueness.cli._columns import FileData, count_panel, with_verdicts
+from trueness.cli._columns import (
+    FileData,
+    count_panel,
+    read_number,
+    with_verdicts,
+)
 from trueness.cli._file_data import ColumnRule, open_data, refuse_design
 from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.cli.judge import guess_votes
+from trueness.data.column_roles import several_scores
+from trueness.data.engines import quoted
 from trueness.findings.records import table
 from trueness.findings.without_labels import how_good_tests
 from trueness.nogold.combination_tables import all_combinations
@@ -43,6 +51,7 @@ COMBINATION_COLUMNS = (
 MOST_COMBINATIONS = 16
 
 VOTES = ColumnRule("vote", guess_votes, least=2, needs_label=False)
+SCORED_VOTES = ColumnRule("score", several_scores, least=2, needs_label=False)
 
 
 def nogold_command(
@@ -50,6 +59,17 @@ def nogold_command(
     label: options.Label = None,
     vote: options.Votes = None,
     yes: options.Yes = None,
+    score: options.Scores = None,
+    at: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--at",
+            metavar="SCORE",
+            help="Threshold from which a score is a positive verdict: 0.5 for all "
+            "scores, or NAME=0.5 for each.",
+            rich_help_panel=options.DATA,
+        ),
+    ] = None,
     criterion: Annotated[
         str,
         typer.Option(
@@ -139,6 +159,9 @@ def nogold_command(
 ) -> shell.CommandAnswer:
     r"""How good is each test, and how common is the condition, if the truth is unknown?
 
+    Tests are columns of verdicts (--vote), or scores with a threshold each: --score a
+    --score b --score c --at 0.5.
+
     Example:
     trueness nogold sample:hiv --vote V1 --vote V2 --vote V3 --vote V4 \
         --count count
@@ -151,11 +174,12 @@ def nogold_command(
         sampling=sampling,
         prevalence=prevalence,
     )
+    thresholds = _read_thresholds(vote or [], score or [], at or [])
     data = open_data(
-        VOTES,
+        SCORED_VOTES if thresholds else VOTES,
         file=file,
         label=label,
-        columns=vote or (),
+        columns=tuple(thresholds) or vote or (),
         positive=positive,
         count=count,
         by=by,
@@ -168,7 +192,10 @@ def nogold_command(
     )
     shell.check_rows(output, data.source, column)
     with naming_rows_without_score(data):
-        data = with_verdicts(data, yes)
+        if thresholds:
+            data = _with_scores_cut(data, thresholds)
+        else:
+            data = with_verdicts(data, yes)
         posterior, answer = _without_truth(
             data,
             criterion=criterion,
@@ -209,6 +236,63 @@ def read_priors(texts: list[str]) -> dict[str, Any] | None:
         else:
             priors[parameter] = (first, second)
     return priors or None
+
+
+def _read_thresholds(
+    vote: list[str], score: list[str], at: list[str]
+) -> dict[str, float]:
+    """Return the threshold of each score; none where verdicts are named."""
+    if not score and not at:
+        return {}
+    if vote or not score:
+        raise InputError(
+            "Thresholds are for scores, and verdicts have none. Name the scores, or "
+            "leave the thresholds out.",
+            option="score",
+        )
+    single = [text for text in at if "=" not in text]
+    pairs = [text.rpartition("=") for text in at]
+    named = {name: number for name, _, number in pairs if name}
+    unknown = sorted({*named} - {*score})
+    unnamed = [name for name in score if name not in named]
+    if len(single) > 1 or unknown or (unnamed and not single):
+        what = unknown or unnamed or single
+        raise InputError(
+            "Each score needs one threshold from which it is a positive verdict; look "
+            f"at {listing(what)}.",
+            option="at",
+            example=f"{score[0]}=0.5",
+        )
+    texts = {name: named.get(name, *single) for name in score}
+    return {name: _read_threshold(text) for name, text in texts.items()}
+
+
+def _read_threshold(text: str) -> float:
+    """Read the threshold of a score."""
+    try:
+        return read_number(text)
+    except ValueError:
+        raise InputError(
+            f"A threshold must be a number; found {text!r}.", option="at", example="0.5"
+        ) from None
+
+
+def _with_scores_cut(data: FileData, thresholds: dict[str, float]) -> FileData:
+    """Make verdicts of scores: 1 from the threshold on, 0 below it, none if missing."""
+    text = [name for name in thresholds if data.source.types[name] == "VARCHAR"]
+    if text:
+        raise InputError(
+            f"A threshold needs numbers, and column {text[0]!r} holds text.",
+            option="score",
+        )
+    others = [quoted(c) for c in data.rows.columns if c not in thresholds]
+    verdicts = []
+    for name, threshold in thresholds.items():
+        number = f"CAST({quoted(name)} AS DOUBLE)"
+        # DuckDB takes NaN for the largest number, and here it is no score
+        verdict = f"CASE WHEN NOT isnan({number}) THEN CAST({number} >= {threshold!r} "
+        verdicts.append(f"{verdict} AS INTEGER) END AS {quoted(name)}")
+    return replace(data, rows=data.rows.project(", ".join(others + verdicts)))
 
 
 def _with_combinations(

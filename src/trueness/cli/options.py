@@ -238,6 +238,17 @@ Unlabelled = Annotated[
     ),
 ]
 
+Target = Annotated[
+    str,
+    typer.Option(
+        "--target",
+        metavar="WHAT",
+        help="What an answer from expected labels is about: the process that drew "
+        'these cases ("process"), or the labels of "these cases".',
+        rich_help_panel=DESIGN,
+    ),
+]
+
 # --- what is asked
 
 Invert = Annotated[

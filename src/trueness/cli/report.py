@@ -13,7 +13,6 @@ from trueness._core.checks.errors import InputError
 from trueness._core.files import is_device
 from trueness._core.progress import progress
 from trueness.calibration.calibrators import CALIBRATORS
-from trueness.calibration.maps import Map
 from trueness.cli import options
 from trueness.cli._columns import (
     FileData,
@@ -23,11 +22,12 @@ from trueness.cli._columns import (
     count_tally,
     with_verdicts,
 )
-from trueness.cli._file_data import SCORES, ColumnRule, open_data
+from trueness.cli._file_data import SCORES_OR_NO_LABEL, ColumnRule, open_data
 from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.cli._shell import CommandAnswer, about, spoken, write_report
 from trueness.cli._source import known
 from trueness.cli.threshold import read_rule
+from trueness.counts.expected_labels import PROCESS, ExpectedLabels
 from trueness.counts.values import Panel, Tally
 from trueness.data.cleaning import listening, tell
 from trueness.data.column_roles import several_scores
@@ -147,6 +147,7 @@ def report_command(
     sampling: options.Sampling = None,
     prevalence: options.Prevalence = None,
     unlabelled: options.Unlabelled = None,
+    target: options.Target = PROCESS,
     level: options.Level = 0.95,
     seed: options.Seed = 0,
     json: options.Json = False,
@@ -165,7 +166,7 @@ def report_command(
             "one of them."
         )
     data = open_data(
-        VERDICTS if vote else SCORES,
+        VERDICTS if vote else SCORES_OR_NO_LABEL,
         file=file,
         label=label,
         columns=vote or score or (),
@@ -180,6 +181,7 @@ def report_command(
         sampling=sampling,
         prevalence=prevalence,
         unlabelled=unlabelled,
+        target=target,
         takes_range=True,
         keep_order=True,
         level=level,
@@ -286,7 +288,10 @@ def _count(data: FileData, score_of_class: dict[Any, str]) -> tuple[Any, Any]:
     """Count all scores together, or each class against the rest, and the groups."""
     if score_of_class:
         return count_classes(data, score_of_class), None
-    if isinstance(data.request.unlabelled, Map) and len(data.request.scores) == 1:
+    if (
+        isinstance(data.request.unlabelled, ExpectedLabels)
+        and len(data.request.scores) == 1
+    ):
         # a map is one of a single score
         return count_tally(data, data.request.scores[0]), None
     counts = count_panel(data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,12 +19,14 @@ from trueness.cli import _shell as shell
 from trueness.cli import options
 from trueness.cli._columns import FileData, count_tally
 from trueness.cli._command import TYPED_WORDS
-from trueness.cli._file_data import ONE_SCORE, open_data
+from trueness.cli._file_data import ONE_SCORE_OR_NO_LABEL, open_data
 from trueness.cli._missing_scores import naming_rows_without_score
+from trueness.counts.expected_labels import PROCESS
 from trueness.counts.values import Tally
 from trueness.findings.cut import find_cut, with_groups
 from trueness.findings.notes import when
 from trueness.findings.request import SWEEP, Request
+from trueness.findings.scores_alone import has_no_labels
 from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS
 from trueness.threshold.constraints import DEFAULT_OBJECTIVE
 from trueness.threshold.operating_point import METHODS, OperatingPoint
@@ -73,6 +76,14 @@ def threshold_command(
             "program with the certificate of its solver.",
         ),
     ] = SWEEP,
+    auc: Annotated[
+        float | None,
+        options.number(
+            "--auc",
+            help="Without labels: the AUC, known from elsewhere. With --prevalence it "
+            "tells what each rank means (Fermi-Dirac, Kim et al. 2021).",
+        ),
+    ] = None,
     validate: Annotated[
         bool,
         typer.Option(
@@ -116,6 +127,7 @@ def threshold_command(
     sampling: options.Sampling = None,
     prevalence: options.Prevalence = None,
     unlabelled: options.Unlabelled = None,
+    target: options.Target = PROCESS,
     level: options.Level = 0.95,
     seed: options.Seed = 0,
     json: options.Json = False,
@@ -134,7 +146,7 @@ def threshold_command(
         --maximize f1 --subject-to "recall >= 0.8" --validate
     """
     data = open_data(
-        ONE_SCORE,
+        ONE_SCORE_OR_NO_LABEL,
         file=file,
         label=label,
         columns=[score] if score else (),
@@ -149,6 +161,7 @@ def threshold_command(
         sampling=sampling,
         prevalence=prevalence,
         unlabelled=unlabelled,
+        target=target,
         takes_range=True,
         level=level,
         seed=seed,
@@ -161,6 +174,7 @@ def threshold_command(
         minimize=minimize,
         subject_to=tuple(subject_to or ()),
         at=read_rule(at),
+        auc=auc,
         validate=validate,
         guarantee=guarantee,
         method=_options.choice(method, METHODS, "--method"),
@@ -189,8 +203,10 @@ def _choose_threshold(data: FileData, save: Path | None) -> shell.CommandAnswer:
 
     clusters = when(request.cluster, "clusters", cluster=request.cluster)
     finding = replace(finding, notes=(*finding.notes, *clusters))
-    shell.save_fitted(choice.rule, save)
-    chart = None if request.for_groups else lambda: _chart(tally, request, choice)
+    shell.save_fitted(choice if isinstance(choice, Rule) else choice.rule, save)
+    chart: Callable[[], Any] | None = None
+    if not request.for_groups and not has_no_labels(tally):
+        chart = lambda: _chart(tally, request, choice)  # noqa: E731 - drawn on demand
     return shell.answered(finding, about=shell.about(data, tally), chart=chart)
 
 
@@ -198,7 +214,8 @@ def _say_what_flagged_counts(tally: Tally, request: Request) -> None:
     """Mention that a constraint on flagged cases leaves cases without a label out."""
     objectives = (request.maximize, request.minimize, *request.subject_to)
     names_flagged = any("flagged" in str(text) for text in objectives if text)
-    if tally.n_unknown and names_flagged and not tally.labels_expected:
+    some_count = bool(tally.n_unknown) and not has_no_labels(tally)
+    if some_count and names_flagged and not tally.labels_expected:
         shell.say(
             "The constraint on flagged cases counts cases with a label only; "
             f"{counted(tally.n_unknown, 'case has', 'cases have')} none."

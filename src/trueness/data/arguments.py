@@ -26,6 +26,7 @@ from trueness.data.column_roles import (
     FrameTable,
     Guess,
     find_columns,
+    has_no_label,
     label_of_some,
     not_found,
     one_score,
@@ -57,6 +58,8 @@ _OF_VERDICTS = frozenset(
 _WITHOUT_LABELS = frozenset(
     {"agreement", "fidel", "wisdom_of_crowds", "mean_score", "rater_agreement", "watch"}
 )
+# analyses that say what they can where no column could hold labels
+_ANSWERS_WITHOUT = frozenset({"evaluate", "best_threshold"})
 _ONE_SCORE = frozenset({"calibrate", "best_threshold", "check", "decile_table"})
 
 
@@ -301,6 +304,8 @@ def _find(
     others = [words.get(role) for role in ("count", "weight", "cluster", "by")]
     taken = [other for other in others if isinstance(other, str)]
     table = table_of(data)
+    if finds_label and _does_without(name, words):
+        finds_label = not has_no_label(table, {*named, *taken})
     if label is None and unlabelled:
         by_name = [c for c in known if c.lower() in LABEL_NAMES]
         label = by_name[0] if len(by_name) == 1 else label_of_some(table)
@@ -321,6 +326,13 @@ def _find(
             f"{name}: {error.message}", option=error.option, choices=error.choices
         ) from None
     return unused_columns(table, found, taken)
+
+
+def _does_without(name: str, words: Words) -> bool:
+    """Is there an answer without labels, or are they expected from a map?"""
+    unlabelled = words.get("unlabelled")
+    labels_expected = unlabelled is not None and not isinstance(unlabelled, str)
+    return name in _ANSWERS_WITHOUT or labels_expected
 
 
 def table_of(data: object) -> DataTable:

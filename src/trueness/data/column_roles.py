@@ -181,14 +181,28 @@ def find_label(table: DataTable, taken: set[str | None]) -> str:
         return likely[0]
 
     # of two classes in words that are no known pair the name alone decides
-    classes = [
-        c
-        for c in free
-        if _plain_name(c) in LIKELY_LABEL_NAMES and table.kinds[c] == TEXT
-    ]
+    classes = [c for c in free if _holds_classes(table, c)]
     if len(classes) == 1 and not by_name and not binary:
         return classes[0]
     raise not_found("Which column holds the labels?", table, "label")
+
+
+def has_no_label(table: DataTable, taken: set[str | None]) -> bool:
+    """Could no column hold the labels, neither by its name nor by its values?"""
+    return not any(
+        column.strip().lower() in LABEL_NAMES
+        or is_binary(table, column)
+        or _holds_classes(table, column)
+        for column in table.kinds
+        if column not in taken
+    )
+
+
+def _holds_classes(table: DataTable, column: str) -> bool:
+    """Is a column of a few words called like labels? Many words name the cases."""
+    called_so = _plain_name(column) in LIKELY_LABEL_NAMES
+    few = len(table.distinct(column, MOST_WORDS)) <= MOST_WORDS
+    return called_so and table.kinds[column] == TEXT and few
 
 
 def is_binary(table: DataTable, column: str) -> bool:

@@ -31,6 +31,7 @@ from trueness.data.column_roles import (
     FoundColumns,
     FrameTable,
     find_columns,
+    has_no_label,
     several_scores,
 )
 from trueness.data.storage import are_counts, count_columns_of
@@ -42,6 +43,7 @@ _JUDGE_WORDS = ("judge", "rater", "annotator", "reader", "reviewer", "grader", "
                 "system")  # fmt: skip
 MOST_ROWS = 100_000  # that are looked at
 MOST_GROUPS = 50
+LEAST_FOR_AGREEMENT = 3  # scores whose agreement tells something
 NODE_NAMES = ("leaf", "node", "segment")  # of the leaves of a tree
 
 
@@ -169,6 +171,10 @@ def look(data: object) -> Look:
         asked = tuple(LookedQuestion(*words, {}) for words in _ONE_SCORE)
         return Look(rows, looked, asked)
     found = _found_columns(columns)
+    if found is None:
+        unlabelled = _scores_without_labels(columns)
+        if unlabelled:
+            return Look(rows, looked, _questions_without_labels(unlabelled))
     special = _questions_of_leaves(looked) or _questions_of_tests(looked, rows, found)
     return Look(rows, looked, special or _questions(looked, rows, found))
 
@@ -181,6 +187,20 @@ def _found_columns(columns: Mapping[str, Array]) -> FoundColumns | None:
         )
     except InputError:
         return None
+
+
+def _scores_without_labels(columns: Mapping[str, Array]) -> tuple[str, ...]:
+    """Return the scores of a table in which no column could hold labels."""
+    table = FrameTable(columns)
+    if not has_no_label(table, set()):
+        return ()
+    try:
+        found = find_columns(
+            table, label=None, scores=(), guess=several_scores, needs_label=False
+        )
+    except InputError:
+        return ()
+    return found.scores
 
 
 def _questions_of_tests(
@@ -414,14 +434,30 @@ def _questions(
             out.append((rate, "prevalence", "judge", drawn_labels))
         question = "How good is each test, without a known truth?"
         out.append((question, "latent_class", "nogold", votes | truth))
-    elif not labels and len(scores) > 2:
-        unlabelled = "Which scores rank alike, if there are no labels?"
-        out.append((unlabelled, "agreement", "", {"scores": scores}))
     elif labels and not scores and "item" in names:
         tried = {"item": names["item"][0], "passed": labels[0]}
         tried |= dict(zip(["system"], names.get("judge", []), strict=False))
         out.append(("How often do systems pass?", "attempts", "evals", tried))
     return tuple(LookedQuestion(*words) for words in out)
+
+
+def _questions_without_labels(scores: Sequence[str]) -> tuple[LookedQuestion, ...]:
+    """What can be asked of scores when no column holds labels?"""
+    several = {"scores": list(scores)}
+    tenth = {"maximize": "flagged", "subject_to": "flagged_rate <= 0.1"}
+    capacity = "Which threshold flags a tenth of the cases?"
+    questions = []
+    if len(scores) >= LEAST_FOR_AGREEMENT:
+        agreed = "What does the agreement of scores tell, without labels?"
+        questions.append(LookedQuestion(agreed, "agreement", "evaluate", several))
+    if len(scores) > 1:
+        combined = "How are scores combined, without labels?"
+        questions.append(
+            LookedQuestion(combined, "wisdom_of_crowds", "combine", several)
+        )
+    of_one = {"score": scores[0], **tenth}
+    questions.append(LookedQuestion(capacity, "best_threshold", "threshold", of_one))
+    return tuple(questions)
 
 
 _OF_A_LOG = ("How often do systems pass?", "attempts", "evals")

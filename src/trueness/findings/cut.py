@@ -7,6 +7,7 @@ figures, is made by ``where_to_cut`` from the same choice.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,22 +30,32 @@ from trueness.findings.records import (
     in_groups,
     table,
 )
-from trueness.findings.request import SWEEP, Request
+from trueness.findings.request import SWEEP, Request, ThresholdGoal
+from trueness.findings.scores_alone import flagged_rate, has_no_labels
 from trueness.findings.subject import UNNAMED, best_for, cut_of
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS, SHOWN
 from trueness.metrics.grammar import cases_of, is_proportion, text_of
+from trueness.metrics.grammar import constraints as read_constraints
 from trueness.ranking.areas import auc
 from trueness.ranking.figures import score_figure
 from trueness.threshold import sentences
-from trueness.threshold.constraints import DEFAULT_OBJECTIVE, asks_for_two_cuts
+from trueness.threshold.constraints import (
+    DEFAULT_OBJECTIVE,
+    asks_for_two_cuts,
+    read_objective,
+)
 from trueness.threshold.group_cuts import group_thresholds
 from trueness.threshold.guarantees import (
     GuaranteedThreshold,
     Proof,
     guaranteed_threshold,
 )
-from trueness.threshold.operating_point import OperatingPoint
+from trueness.threshold.operating_point import (
+    BY_CAPACITY,
+    OperatingPoint,
+    best_threshold,
+)
 from trueness.threshold.rule import at_threshold, confusion, rule_of
 from trueness.threshold.validation import Validation, validate_threshold
 from trueness.threshold.zones import Zones, best_thresholds
@@ -75,6 +86,14 @@ def find_cut(
 ) -> CutFinding:
     """Answer what is asked of a threshold; stop at what does not go together."""
     _fits(request)
+    if has_no_labels(t):
+        return _without_labels(t, request)
+    if request.auc is not None:
+        raise InputError(
+            "An AUC is given for cases without labels; these have labels, which tell "
+            "more.",
+            option="auc",
+        )
     if request.for_groups and not groups:
         raise InputError(
             "Constraints on differences between groups need groups.",
@@ -205,6 +224,92 @@ def _best(t: Tally, request: Request) -> CutFinding:
         validation=checked and fields_of(checked, *VALIDATION),
         certificate=point.certificate,
         **fields_of(point, *POINT),
+    )
+
+
+def _without_labels(t: Tally, request: Request) -> CutFinding:
+    """Choose by capacity, or by an AUC and a prevalence that are known; else refuse."""
+    if request.at is not None:
+        return _flagged_at(t, request)
+    goal = request.goal_as_stated
+    if request.maximize is None and request.minimize is None:
+        # Youden's J needs labels, the number of flagged cases does not
+        goal = replace(goal, maximize=None if request.auc else "flagged")
+    if request.auc is None and not _asks_for_capacity(goal):
+        raise InputError(
+            "Without labels a threshold follows from a capacity, from a known AUC with "
+            "the prevalence, or from a calibration map.",
+            option="subject_to",
+            example="flagged <= 500",
+        )
+    if request.auc is not None and t.design.prevalence is None:
+        raise InputError(
+            "With a known AUC, ranks mean something once the prevalence is known.",
+            option="prevalence",
+            example="0.1",
+        )
+    point: OperatingPoint = best_threshold(
+        t,
+        maximize=goal.maximize or DEFAULT_OBJECTIVE,
+        minimize=goal.minimize,
+        subject_to=goal.subject_to,
+        method=SWEEP if request.auc is None else "fermi-dirac",
+        auc=request.auc,
+    )
+    flagged = float(t.unknown[t.score >= point.threshold].sum())
+    if request.auc is None:
+        cut = cut_of(point)
+        lines = [
+            note("flag a score", cut=cut),
+            note("flagged of all", cut=cut, flagged=flagged, n=t.n),
+            *when(goal.maximize == "flagged", "as many as allowed"),
+        ]
+        return _found(
+            point, t, lines, [], [note("flagged alone")], **fields_of(point, *POINT)
+        )
+    metrics = {m: float(METRICS[m](point.confusion)) for m in SHOWN}
+    rows = [(text_of(name), value) for name, value in metrics.items()]
+    known = note("known auc", auc=request.auc, prevalence=t.design.prevalence)
+    return _found(
+        point,
+        t,
+        _sentences(point),
+        [_matrix(point.confusion), table("Metrics", ("metric", "expected"), rows)],
+        [known, note("no interval")],
+        confusion=point.confusion,
+        metrics=metrics,
+        **fields_of(point, *POINT),
+    )
+
+
+def _asks_for_capacity(goal: ThresholdGoal) -> bool:
+    """Are there constraints, and are all of them, and the objective, on flagged?"""
+    objective = read_objective(goal.maximize or DEFAULT_OBJECTIVE, goal.minimize).shown
+    constraints = read_constraints(goal.subject_to)
+    metrics = (objective, *(c.metric for c in constraints))
+    parts = {part.name for metric in metrics for _, part in metric.parts}
+    return bool(constraints) and parts <= BY_CAPACITY
+
+
+def _flagged_at(t: Tally, request: Request) -> CutFinding:
+    """Say how many cases a given threshold flags; nothing else is known."""
+    _, threshold = rule_of(request.at).cuts()
+    proportion = flagged_rate(t, threshold, request.level)
+    flagged = float(t.unknown[t.score >= threshold].sum())
+    cut = numbers.cut_text(threshold)
+    return _found(
+        rule_of(request.at),
+        t,
+        [note("flagged of all", cut=cut, flagged=flagged, n=t.n)],
+        [
+            table(
+                "Flagged", ("metric", "value"), [(text_of("flagged_rate"), proportion)]
+            )
+        ],
+        [note("intervals", level=request.level), note("flagged alone")],
+        threshold=threshold,
+        method="given",
+        estimates={"flagged_rate": proportion},
     )
 
 

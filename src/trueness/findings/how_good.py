@@ -38,6 +38,7 @@ from trueness.findings.memory import Measured, ScoreAtLevel, could_be_probabilit
 from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import Figure, Finding, Table, fields_of, finding, table
 from trueness.findings.request import Request
+from trueness.findings.scores_alone import has_no_labels, how_good_alone
 from trueness.inference.estimates import estimate_from_interval
 from trueness.metrics.algebra import write_number
 from trueness.metrics.confusion import Confusion
@@ -128,6 +129,8 @@ def how_good(
     method: str = WILSON_METHOD,
 ) -> Finding:
     """Measure each classifier; ``together`` is the AUC of all classes, if known."""
+    if has_no_labels(s.cases) and not are_tests(s.data):
+        return how_good_alone(s)
     if are_tests(s.data) and not s.request.classes:
         return how_good_are_tests(s, method=method, cases_note=cases_note(s.cases))
     a, every = s.request, s.tallies_by_key

@@ -104,6 +104,7 @@ class Request:
     cost: Cost | None = None
     at: float | Rule | None = None  # a threshold in use
     prevalences: Prevalences = None  # a range of them
+    auc: float | None = None  # known from elsewhere, where no case has a label
     validate: bool = False
     guarantee: float | None = None
     method: str = SWEEP  # how the best threshold is searched for

@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from trueness._core.arrays import Floats
 from trueness._core.checks.errors import (
     InputError,
     NotEnoughCases,
@@ -24,7 +25,9 @@ from trueness.calibration.gain import (
     gain_sentences,
     line_after,
 )
+from trueness.calibration.goodness_of_fit import calibration_test
 from trueness.calibration.lines import calibration_line
+from trueness.calibration.parametric import platt
 from trueness.calibration.reliability_diagram import (
     reliability,
     reliability_figure,
@@ -49,6 +52,9 @@ from trueness.findings.records import (
 from trueness.findings.request import Request
 from trueness.findings.subject import Subject, possible
 
+POOLED_BINS = "pooled-bins"
+LEAST_P_VALUE = 0.05  # of a curve that fits
+LOGISTIC_PARAMETERS = 2  # intercept and slope of a logistic curve
 BEFORE, AFTER = "as they are", "calibrated"
 
 
@@ -252,6 +258,34 @@ def gain_numbers(gain: CalibrationGain | None) -> dict[str, Any]:
     }
 
 
+class LogisticBeside(NamedTuple):
+    """A logistic curve beside a map that assumes no shape, and whether it fits."""
+
+    probabilities: Floats
+    verdict: Note
+
+
+def _logistic_beside(t: Tally, picked: Floats) -> LogisticBeside | None:
+    """Fit a logistic curve to the same cases, and test it (Hosmer and Lemeshow).
+
+    In the log odds of scores between 0 and 1 (Cox 1958), else in the score (Platt).
+    """
+    curve = platt(t, scale="logit" if could_be_probabilities(t) else "identity")
+    test = possible(
+        partial(
+            calibration_test,
+            t.map(curve),
+            method="hosmer-lemeshow",
+            parameters=LOGISTIC_PARAMETERS,
+        )
+    )
+    if test is None:
+        return None
+    fits = test.p_value >= LEAST_P_VALUE
+    verdict = note("logistic fits" if fits else "logistic differs", p=test.p_value)
+    return LogisticBeside(np.asarray(curve(picked), np.float64), verdict)
+
+
 def what_a_map_changes(
     t: Tally,
     fitted: Callable[[Any], Any],
@@ -268,13 +302,20 @@ def what_a_map_changes(
     """
     shares = np.linspace(0, 1, 6)
     picked = t.score[np.unique(((len(t) - 1) * shares).round().astype(int))]
-    rows = [(float(s), float(p)) for s, p in zip(picked, fitted(picked), strict=True)]
+    columns_shown = ["score", "probability"]
+    columns = [picked, fitted(picked)]
+    logistic = _logistic_beside(t, picked) if method == POOLED_BINS else None
+    if logistic is not None:
+        columns_shown.append("logistic curve (Platt)")
+        columns.append(logistic.probabilities)
+    rows = [tuple(map(float, row)) for row in zip(*columns, strict=True)]
     how = f"auto, which chose {type(fitted).__name__}" if method == "auto" else method
     meant = finding(
         "calibration",
         {},
         answer=(cases_note(t), note("fitted", method=how)),
-        tables=(table("What a score means", ("score", "probability"), rows),),
+        notes=() if logistic is None else (logistic.verdict,),
+        tables=(table("What a score means", columns_shown, rows),),
     )
     try:
         gain = calibration_gain(t, fitted=fitted, method=method, **sure)

@@ -74,8 +74,10 @@ def without_labels(
     """Report on tests or scores for which no case has a label."""
     if not isinstance(data, Panel) or len(data.names) < 2:
         raise InputError(
-            "Without any label a report needs several classifiers on the same cases; "
-            "found one. Name the column of the labels, or more classifiers."
+            "Without any label a report needs several classifiers on the same cases, "
+            "or a calibration map that tells how probable each label is; found one "
+            "score. Name more scores, or fit a map to labelled cases.",
+            option="unlabelled",
         )
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
@@ -87,7 +89,7 @@ def without_labels(
             tiles = _test_tiles(posterior, rule)
         else:
             agreed = agreement(data, level=level)
-            section = _how_good_scores(data, agreed)
+            section = how_good_scores(data, agreed)
             tiles = _score_tiles(agreed)
     _, common, *good = section.answer
     mind = (*said(str(w.message) for w in raised), *section.notes)
@@ -227,7 +229,7 @@ def _score_tiles(agreed: Agreement) -> list[Tile]:
     """Show that ranks determine nothing, and what independence would give."""
     tiles = [_tile("prevalence", agreed.prevalence)]
     alone = agreed.independent
-    if alone is not None:
+    if alone is not None and not contradicts_independence(agreed):
         best = _best_by_auc(alone.auc)
         area = alone.auc[best]
         span = f"{area.low:.3f} to {area.high:.3f}"
@@ -242,23 +244,31 @@ def _best_by_auc(areas: Mapping[str, Estimate]) -> str:
     return max(areas, key=lambda name: areas[name].value)
 
 
-def _how_good_scores(panel: Panel, found: Agreement) -> Finding:
+def contradicts_independence(agreed: Agreement) -> bool:
+    """Do the scores contradict errors that are independent within the classes?"""
+    return (agreed.independent or agreed).misfit < DOUBTFUL_MISFIT
+
+
+def how_good_scores(panel: Panel, found: Agreement) -> Finding:
     """Say that ranks alone do not tell, and what independent errors would mean."""
     alone = found.independent or found
+    if contradicts_independence(found):
+        # no number is shown that rests on what the scores refute
+        return finding(
+            "agreement",
+            {"agreement": found},
+            key="nogold",
+            answer=(note("unlabelled only", n=panel.n), note("ranks contradict")),
+            notes=(
+                note("independent errors"),
+                note("contradicted independence", p=alone.misfit),
+            ),
+        )
     texts = told_apart(list(panel.names), NAME)
     areas = dict(zip(texts, (alone.auc[name] for name in panel.names), strict=True))
     best = _best_by_auc(areas)
-    contradicted = alone.misfit < DOUBTFUL_MISFIT
-
-    check = "checked"
-    if np.isnan(alone.misfit):
-        check = "cannot check"
-    elif contradicted:
-        check = "contradicted independence"
-    figures: tuple[Figure, ...] = ()
-    if not contradicted:  # an answer that the scores refute is not drawn
-        forest = intervals("AUC without labels", "AUC", areas)
-        figures = (Figure(forest, f"AUC, {IF_INDEPENDENT}"),)
+    check = "cannot check" if np.isnan(alone.misfit) else "checked"
+    forest = intervals("AUC without labels", "AUC", areas)
     return finding(
         "agreement",
         {"agreement": found},
@@ -276,7 +286,7 @@ def _how_good_scores(panel: Panel, found: Agreement) -> Finding:
                 areas.items(),
             ),
         ),
-        figures=figures,
+        figures=(Figure(forest, f"AUC, {IF_INDEPENDENT}"),),
     )
 
 

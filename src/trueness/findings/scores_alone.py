@@ -1,0 +1,168 @@
+"""What can be said of scores when no case has a label, and what cannot?
+
+Scores of several classifiers agree more or less, a threshold flags a number of cases,
+ranks mean something where AUC and prevalence are known, and scores can be combined.
+How good any of them is cannot be measured.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from functools import partial
+from statistics import NormalDist
+from types import MappingProxyType
+from typing import Any
+
+from trueness._core.checks.errors import DoubtfulAssumptionWarning, InputError
+from trueness._core.numbers import cut_text
+from trueness._core.records import Estimate
+from trueness.calibration.maps import Map
+from trueness.counts.values import Panel, Tally
+from trueness.ensembles.combiners import (
+    fidel,
+    mean_score,
+    wisdom_of_crowds,
+)
+from trueness.ensembles.without_labels import Agreement, agreement
+from trueness.findings.notes import Note, note, said, when
+from trueness.findings.records import Finding, Table, finding, table
+from trueness.findings.subject import Subject, possible, tallies_of
+from trueness.findings.without_labels import contradicts_independence, how_good_scores
+from trueness.inference.estimates import estimate_from_interval
+from trueness.inference.intervals import wilson_interval
+
+LEAST_CLASSIFIERS = 3  # whose agreement tells something
+FIDEL = "fidel"
+
+
+def has_no_labels(data: Panel | Tally) -> bool:
+    """Has no case a label, and is none expected?"""
+    labelled = bool(data.n_pos or data.n_neg)
+    return not labelled and not data.labels_expected and data.n_unknown > 0
+
+
+def how_good_alone(s: Subject) -> Finding:
+    """Say what the scores alone tell, and that it is no measurement."""
+    tallies = tallies_of(s.data)
+    flagged = {}
+    if isinstance(s.request.at, float):
+        flagged = {n: flagged_rate(t, s.request.at, s.request.level)
+                   for n, t in tallies.items()}  # fmt: skip
+    numbers = {
+        "scores": {name: dict.fromkeys(_MEASURES) for name in tallies},
+        "flagged_rate": flagged,
+        "agreement": None,
+    }
+    tables = (*_table_of_flagged(flagged, s.request.at),)
+    notes = (note("no labels"), *when(flagged, "flagged alone"))
+    agreed = _agreement_of(s)
+    if agreed is None:
+        return finding(
+            "ranking",
+            numbers,
+            answer=(note("unlabelled only", n=s.cases.n),),
+            notes=notes,
+            tables=tables,
+        )
+    return finding(
+        "agreement",
+        {**numbers, **agreed.numbers},
+        key="ranking",
+        answer=agreed.answer,
+        notes=(*agreed.notes, *notes),
+        tables=(*agreed.tables, *tables),
+        figures=agreed.figures,
+    )
+
+
+_MEASURES = ("auc", "average_precision", "brier")
+
+
+def _agreement_of(s: Subject) -> Finding | None:
+    """Return what the agreement of three or more classifiers says, if it can."""
+    panel = s.data
+    if not isinstance(panel, Panel) or len(panel.names) < LEAST_CLASSIFIERS:
+        return None
+    agreed = possible(partial(agreement, panel, level=s.request.level))
+    return None if agreed is None else how_good_scores(panel, agreed)
+
+
+def flagged_rate(tally: Tally, threshold: float, level: float) -> Estimate:
+    """Proportion of all cases that a threshold flags, with Wilson's interval.
+
+    Weighted and clustered cases have the value only.
+    """
+    flagged = float(tally.unknown[tally.score >= threshold].sum())
+    proportion = flagged / float(tally.n_unknown)
+    low = high = math.nan
+    if tally.single_cases:
+        quantile = NormalDist().inv_cdf((1 + level) / 2)
+        low, high = wilson_interval(proportion, float(tally.n_unknown), quantile)
+    return estimate_from_interval(proportion, low, high, level, "wilson")
+
+
+def _table_of_flagged(
+    flagged: Mapping[str, Estimate], threshold: object
+) -> tuple[Table, ...]:
+    """Return which proportion of the cases each score flags."""
+    if not flagged:
+        return ()
+    assert isinstance(threshold, float)  # noqa: S101 - its caller saw to it
+    caption = f"Flagged from a score of {cut_text(threshold)} on"
+    return (table(caption, ("score", "flagged"), flagged.items()),)
+
+
+# combiners that need no label
+BLIND_COMBINERS: Mapping[str, Callable[[Panel], Map]] = MappingProxyType(
+    {
+        FIDEL: lambda panel: fidel(panel, labels="none"),
+        "wisdom-of-crowds": wisdom_of_crowds,
+        "mean-score": mean_score,
+    }
+)
+
+
+def combined_alone(panel: Panel, method: str, level: float) -> tuple[Finding, Map]:
+    """Combine scores without labels: what was found, and the map of rows."""
+    agreed = None
+    if len(panel.names) >= LEAST_CLASSIFIERS:
+        agreed = possible(partial(agreement, panel, level=level))
+    name = method or _usual_combiner(agreed)
+    if name not in BLIND_COMBINERS:
+        raise InputError(
+            f"The method {name} needs labels, and no case has one.",
+            option="method",
+            choices=tuple(BLIND_COMBINERS),
+        )
+    with warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("always", DoubtfulAssumptionWarning)
+        combiner = BLIND_COMBINERS[name](panel)
+    warned = said(str(warning.message) for warning in raised)
+
+    numbers: dict[str, Any] = {"method": name, "agreement": None}
+    tables: tuple[Table, ...] = ()
+    notes: tuple[Note, ...] = ()
+    if agreed is not None:
+        about_each = how_good_scores(panel, agreed)
+        numbers |= about_each.numbers
+        tables = about_each.tables
+        notes = about_each.notes
+    answer = (note("unlabelled only", n=panel.n), note("combined blind", method=name))
+    made = finding(
+        "ensembles",
+        numbers,
+        answer=answer,
+        notes=(*notes, *warned, note("gain unknown")),
+        tables=tables,
+        told={"folds": 0},
+    )
+    return made, combiner
+
+
+def _usual_combiner(agreed: Agreement | None) -> str:
+    """Return FiDEL; where the scores contradict its assumption, the mean rank."""
+    if agreed is None or contradicts_independence(agreed):
+        return "wisdom-of-crowds"
+    return FIDEL
