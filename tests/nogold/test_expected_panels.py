@@ -124,3 +124,56 @@ def test_coverage_with_independent_errors():
         held += area.low <= truth <= area.high
 
     assert held >= 52
+
+
+def drawn_panel(rng, correlation, n=2000):
+    """Draw labels and five scores whose errors are shared or not."""
+    label = rng.random(n) < 0.4
+    common = rng.standard_normal(n)
+    scores = {}
+    for name, distance in zip("abcde", (2.0, 1.8, 1.6, 1.4, 1.2), strict=True):
+        own = rng.standard_normal(n)
+        error = np.sqrt(correlation) * common + np.sqrt(1 - correlation) * own
+        scores[name] = distance * label + error
+    return label, scores
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The errors of these classifiers")
+def test_the_loop_without_labels_holds_where_errors_are_independent():
+    rng = np.random.default_rng(60)
+    label, scores = drawn_panel(rng, 0.0, 500_000)
+    truth = trueness.auc(label, scores["a"]).value
+
+    samples = 60
+    held = 0
+    for _ in range(samples):
+        _, scores = drawn_panel(rng, 0.0)
+        panel = trueness.panel(None, scores)
+        blind = trueness.fidel(panel, labels="none")
+        area = trueness.auc(panel.expected(blind, dependence="none")["a"])
+        held += area.low <= truth <= area.high
+
+    # 3 standard errors of a proportion of 60 below .95
+    assert held / samples > 0.95 - 3 * np.sqrt(0.95 * 0.05 / samples)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The errors of these classifiers")
+def test_shared_errors_break_stated_independence_and_not_the_open_interval():
+    rng = np.random.default_rng(61)
+    label, scores = drawn_panel(rng, 0.3, 500_000)
+    truth = trueness.auc(label, scores["a"]).value
+
+    samples = 30
+    held = {"none": 0, "shared": 0}
+    for _ in range(samples):
+        _, scores = drawn_panel(rng, 0.3)
+        panel = trueness.panel(None, scores)
+        blind = trueness.fidel(panel, labels="none")
+        for dependence in held:
+            area = trueness.auc(panel.expected(blind, dependence=dependence)["a"])
+            held[dependence] += area.low <= truth <= area.high
+
+    assert held["shared"] == samples
+    assert held["none"] < 0.9 * samples
