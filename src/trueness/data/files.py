@@ -35,7 +35,7 @@ from trueness.data.engines import (
 )
 from trueness.data.spreadsheets import is_spreadsheet, sheet_as_csv
 from trueness.data.storage import are_counts
-from trueness.data.text_files import SAMPLE, csv_reader, read_csv
+from trueness.data.text_files import SAMPLE_ROWS, csv_reader, read_csv
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
@@ -380,7 +380,7 @@ def _parquet(
 
 def _json(connection: DuckDBPyConnection, files: list[str]) -> DuckDBPyRelation:
     read: Any = connection.read_json  # several files are more than its types say
-    rows: DuckDBPyRelation = read(files, sample_size=SAMPLE, union_by_name=True)
+    rows: DuckDBPyRelation = read(files, sample_size=SAMPLE_ROWS, union_by_name=True)
     kinds: dict[str, Any] = dict(zip(rows.columns, rows.types, strict=True))
     if len(files) == 1 and str(kinds.get("columns", "")).startswith("STRUCT"):
         inside = [name for name, _ in kinds["columns"].children]

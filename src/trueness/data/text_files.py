@@ -13,9 +13,8 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
@@ -26,13 +25,21 @@ from trueness._core.numbers import counted
 from trueness.data.cleaning import MISSING, THOUSANDS, TOTALS, folded, tell
 from trueness.data.engines import quoted, text_in_sql
 
-SAMPLE = 1_000_000  # rows from which DuckDB guesses the types of text files
-_LOOKED_AT = 1 << 27  # bytes of text files that are looked at before they are counted
-_HEADER_LINES = 6  # in which a second header is looked for
-_SEPARATOR = re.compile(r"sep=(.)\r?\n")  # the line that Excel reads
-_NUMBERED = re.compile(r"(.+)_\d+$")
+# rows from which DuckDB guesses the types of text files
+SAMPLE_ROWS = 1_000_000
+# text files up to this size are looked at before they are counted
+_MAX_BYTES_LOOKED_AT = 1 << 27
+# where a second header is looked for
+_HEADER_LINES = 6
+_HEAD_CHARACTERS = 100_000
+_SEPARATORS = ";,\t|"
+_ANY_SEPARATOR = re.compile("[;,\t|]")
+# the line by which Excel learns the separator
+_SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n")
+# what DuckDB makes of a name that a header has twice
+_NUMBERED_NAME = re.compile(r"(.+)_\d+$")
 # whole numbers and numbers with a decimal comma
-_COMMA = re.compile(r"[+-]?\d*(,\d+)?([eE][+-]?\d+)?")
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*(,\d+)?([eE][+-]?\d+)?")
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
@@ -48,52 +55,74 @@ def read_csv(
     """Open CSV files as rows of DuckDB; a file that had to be put right is loaded."""
     if decimal is not None:
         _options.choice(decimal, (".", ","), "decimal")
-    mended = _mended(files)
-    encoding = _encoding(files) if mended is None else None
-    read = csv_reader(connection, files if mended is None else mended, encoding)
-    column_types = dict(types or {})
-
-    def opened(sign: str | None) -> DuckDBPyRelation:
-        words = {"decimal_separator": text_in_sql(sign or ".")}
-        words |= _types_in_sql(column_types)
-        rows = read(**words)
-        if len(rows.columns) == 1 and (apart := re.search("[;,\t|]", rows.columns[0])):
-            # lines of different lengths; DuckDB takes all of them for one column
-            given = {"delim": text_in_sql(apart[0]), "null_padding": "true"}
-            padded = read(**words, **given)
-            if len(padded.columns) == rows.columns[0].count(apart[0]) + 1:
-                tell(["Lines with fewer fields than the first were filled up."])
-                return padded
-            if odd := _odd_line(files):
-                raise InputError(f"{odd} Mend that line.")
-        return rows
+    copies = _corrected_copies(files)
+    if copies is None:
+        read = csv_reader(connection, files, _encoding(files))
+    else:
+        read = csv_reader(connection, copies, None)
 
     duckdb = required("duckdb", "files")
     try:
-        rows = opened(decimal)
-        if zoned := [c for c in _with_time_zone(rows) if c not in column_types]:
-            column_types |= dict.fromkeys(zoned, "VARCHAR")
-            rows = opened(decimal)
-        guessed = [c for c in rows.columns if c not in (types or {})]
-        if decimal is None and _has_decimal_commas(rows, guessed):
-            rows = opened(",")
-            tell(["The comma was read as the decimal sign."], warn=False)
-        rows = _cases(_named_once(read, rows), files)
-        if mended is not None:  # the copies go
+        rows = _open_rows(read, files, types or {}, decimal)
+        rows = _without_empty_rows_and_totals(_with_distinct_names(read, rows), files)
+        if copies is not None:
             rows.to_table("_trueness_copy")
             rows = connection.table("_trueness_copy")
-            for file in mended:
-                Path(file).unlink()
+            for copy in copies:
+                Path(copy).unlink()
     except duckdb.InvalidInputException as err:
         if "dialect" not in str(err):
             raise
-        if odd := _odd_line(files):
-            raise InputError(f"{odd} Mend that line.") from err
+        _stop_at_odd_line(files, err)
         raise InputError(
             f"{listing(files)} cannot be read as CSV: the lines have different numbers "
             f"of fields, or a name or a text holds a line break or a lone quotation "
             f"mark. Mend those lines, rename the column, or save the table as Parquet."
         ) from err
+    return rows
+
+
+def _open_rows(
+    read: Reader, files: Sequence[str], types: Mapping[str, str], decimal: str | None
+) -> DuckDBPyRelation:
+    """Open the rows with the decimal sign that their numbers have."""
+    rows = _open_with_decimal(read, files, types, decimal)
+
+    # times with a zone are kept as they are written
+    as_text = [name for name in _columns_with_time_zone(rows) if name not in types]
+    column_types = {**types, **dict.fromkeys(as_text, "VARCHAR")}
+    if as_text:
+        rows = _open_with_decimal(read, files, column_types, decimal)
+
+    guessed = [name for name in rows.columns if name not in types]
+    if decimal is None and _has_decimal_commas(rows, guessed):
+        rows = _open_with_decimal(read, files, column_types, ",")
+        tell(["The comma was read as the decimal sign."], warn=False)
+    return rows
+
+
+def _open_with_decimal(
+    read: Reader, files: Sequence[str], types: Mapping[str, str], decimal: str | None
+) -> DuckDBPyRelation:
+    """Open the rows with a decimal sign; lines that are too short are filled up."""
+    settings = {"decimal_separator": text_in_sql(decimal or ".")}
+    settings |= _types_in_sql(types)
+    rows = read(**settings)
+    if len(rows.columns) != 1:
+        return rows
+    only_name = rows.columns[0]
+    separator = _ANY_SEPARATOR.search(only_name)
+    if separator is None:
+        return rows
+
+    # lines of different lengths: DuckDB took all of their fields for one column
+    settings["delim"] = text_in_sql(separator[0])
+    settings["null_padding"] = "true"
+    padded = read(**settings)
+    if len(padded.columns) == only_name.count(separator[0]) + 1:
+        tell(["Lines with fewer fields than the first were filled up."])
+        return padded
+    _stop_at_odd_line(files)
     return rows
 
 
@@ -103,10 +132,16 @@ def _types_in_sql(types: Mapping[str, str]) -> dict[str, str]:
     return {"types": f"{{{', '.join(pairs)}}}"} if pairs else {}
 
 
-def _with_time_zone(rows: DuckDBPyRelation) -> list[str]:
-    """Which columns hold times with a time zone? They are kept as they are written."""
-    kinds = zip(rows.columns, map(str, rows.types), strict=True)
-    return [column for column, kind in kinds if kind.endswith("WITH TIME ZONE")]
+def _type_names(rows: DuckDBPyRelation) -> dict[str, str]:
+    """Return the type of each column as DuckDB writes it."""
+    names = [str(column_type) for column_type in rows.types]
+    return dict(zip(rows.columns, names, strict=True))
+
+
+def _columns_with_time_zone(rows: DuckDBPyRelation) -> list[str]:
+    """Return the columns that hold times with a time zone."""
+    types = _type_names(rows)
+    return [name for name in types if types[name].endswith("WITH TIME ZONE")]
 
 
 def csv_reader(
@@ -116,12 +151,18 @@ def csv_reader(
 
     Values of settings are written as they stand in SQL.
     """
-    usual = {"sample_size": str(SAMPLE), "union_by_name": str(len(files) > 1).lower()}
-    usual["comment"] = "''"  # a row that begins with #N/A is no comment
-    usual |= {"encoding": text_in_sql(encoding)} if encoding else {}
+    usual = {
+        "sample_size": str(SAMPLE_ROWS),
+        "union_by_name": str(len(files) > 1).lower(),
+        # a row that begins with #N/A is no comment
+        "comment": "''",
+    }
+    if encoding:
+        usual["encoding"] = text_in_sql(encoding)
 
     def read(some: Sequence[str] = files, **settings: str) -> DuckDBPyRelation:
-        words = "".join(f", {name}={v}" for name, v in (usual | settings).items())
+        all_settings = usual | settings
+        words = "".join(f", {name}={value}" for name, value in all_settings.items())
         places = ", ".join(map(text_in_sql, some))
         return connection.sql(f"FROM read_csv([{places}]{words})")
 
@@ -129,25 +170,34 @@ def csv_reader(
 
 
 def _encoding(files: Sequence[str]) -> str | None:
-    """How are the letters of files written that are too large for a copy?"""
+    """Return the encoding of files that are too large for a copy; None is UTF-8."""
     for file in files:
-        if os.path.isfile(file) and not file.endswith((".gz", ".zst")):
-            with open(file, "rb") as stream:
-                name = _encoding_of(stream.read(_LOOKED_AT), file)
-            if name != "utf-8":
-                return "utf-16" if name.startswith("utf-16") else "latin-1"
+        if not os.path.isfile(file) or file.endswith((".gz", ".zst")):
+            continue
+        with open(file, "rb") as stream:
+            name = _encoding_of(stream.read(_MAX_BYTES_LOOKED_AT), file)
+        if name.startswith("utf-16"):
+            return "utf-16"
+        if name != "utf-8":
+            return "latin-1"
     return None
 
 
 def _encoding_of(head: bytes, file: str) -> str:
-    """Name the encoding; bytes that are no UTF-8 are taken for Windows-1252."""
+    """Return the encoding; bytes that are no UTF-8 are taken for Windows-1252."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    some = head[:4000]
-    zeros = some[::2].count(0), some[1::2].count(0)  # of letters of two bytes
-    if max(zeros) > len(some) // 5 and min(zeros) < max(zeros) // 4:
-        return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
-    try:  # the last letter may have been cut
+
+    # without a mark: of letters of two bytes one is zero nearly always
+    beginning = head[:4000]
+    even_zeros = beginning[::2].count(0)
+    odd_zeros = beginning[1::2].count(0)
+    more, fewer = max(even_zeros, odd_zeros), min(even_zeros, odd_zeros)
+    if more > len(beginning) // 5 and fewer < more // 4:
+        return "utf-16-be" if even_zeros > odd_zeros else "utf-16-le"
+
+    try:
+        # the last letter may have been cut
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
         called = "Latin-1 (Windows-1252)"
@@ -156,28 +206,39 @@ def _encoding_of(head: bytes, file: str) -> str:
     return "utf-8"
 
 
-def _mended(files: Sequence[str]) -> list[str] | None:
-    """Write copies that DuckDB reads rightly; None where the files are fine."""
-    texts: dict[str, str] = {}
-    left, changed = _LOOKED_AT, False
+def _corrected_copies(files: Sequence[str]) -> list[str] | None:
+    """Write copies that DuckDB reads rightly; None where the files are fine.
+
+    Files that are too large to look at, or elsewhere, are taken as they are.
+    """
+    texts = []
+    bytes_left = _MAX_BYTES_LOOKED_AT
+    changed = False
     for file in files:
-        raw = _unpacked(file, left + 1) if os.path.isfile(file) else None
-        if raw is None or (left := left - len(raw)) < 0:
+        raw = _unpacked(file, bytes_left + 1) if os.path.isfile(file) else None
+        if raw is None or len(raw) > bytes_left:
             return None
+        bytes_left -= len(raw)
         if not raw.strip():
             raise InputError(f"{file} is empty. Is it the right file?")
-        name = _encoding_of(raw, file)
-        lenient = "replace" if name == "cp1252" else "ignore"
-        text = raw.decode(name, lenient).lstrip("\ufeff")
-        texts[file] = _one_header(_table_of(text))
-        changed = changed or name != "utf-8" or len(texts[file]) < len(text)
+
+        encoding = _encoding_of(raw, file)
+        errors = "replace" if encoding == "cp1252" else "ignore"
+        text = raw.decode(encoding, errors).lstrip("\ufeff")
+        corrected = _with_one_header(_only_table(text))
+        texts.append(corrected)
+        if encoding != "utf-8" or len(corrected) < len(text):
+            changed = True
     if not changed:
         return None
+
     folder = temporary_folder()
-    copies = [folder / f"{k}.csv" for k in range(len(texts))]
-    for copy, text in zip(copies, texts.values(), strict=True):
+    copies = []
+    for number, text in enumerate(texts):
+        copy = folder / f"{number}.csv"
         copy.write_text(text, encoding="utf-8", newline="")
-    return [*map(str, copies)]
+        copies.append(str(copy))
+    return copies
 
 
 def decoded(file: str) -> str:
@@ -188,8 +249,9 @@ def decoded(file: str) -> str:
 
 def separators(text: str) -> list[str]:
     """Which signs could separate the fields of a text, the likeliest first?"""
-    head = text[:100_000]
-    return sorted((s for s in ";,\t|" if s in head), key=lambda s: -head.count(s))
+    head = text[:_HEAD_CHARACTERS]
+    present = [sign for sign in _SEPARATORS if sign in head]
+    return sorted(present, key=head.count, reverse=True)
 
 
 def _unpacked(file: str, most: int) -> bytes | None:
@@ -203,45 +265,88 @@ def _unpacked(file: str, most: int) -> bytes | None:
         return None
 
 
-def _odd_line(files: Sequence[str]) -> str:
-    """Say which line has more fields than the first one and most others."""
-    for file in filter(os.path.isfile, files):
-        text = (_unpacked(file, _LOOKED_AT) or b"").decode("utf-8", errors="replace")
-        if not (apart := re.search("[;,\t|]", text.partition("\n")[0])):
+def _stop_at_odd_line(files: Sequence[str], cause: Exception | None = None) -> None:
+    """Stop at a line that has more fields than the first one and most others."""
+    for file in files:
+        if not os.path.isfile(file):
             continue
-        lines = csv.reader(io.StringIO(text, newline=""), delimiter=apart[0])
-        with suppress(csv.Error):  # a field without an end
-            sizes = [(len(row), lines.line_num) for row in lines]
-            usual = sizes[0][0]
-            if 2 * sum(n == usual for n, _ in sizes) > len(sizes):
-                for n, at in sizes:
-                    if n > usual:
-                        said = f"Line {at:,} of {file} has {n} fields, and the first"
-                        return f"{said} has {usual}."
-    return ""
+        raw = _unpacked(file, _MAX_BYTES_LOOKED_AT) or b""
+        text = raw.decode("utf-8", errors="replace")
+        separator = _ANY_SEPARATOR.search(text.partition("\n")[0])
+        if separator is None:
+            continue
+        odd = _longer_line(text, separator[0])
+        if odd is not None:
+            raise InputError(
+                f"Line {odd.number:,} of {file} has {odd.fields} fields, and the first "
+                f"has {odd.usual_fields}. Mend that line."
+            ) from cause
 
 
-def _table_of(text: str) -> str:
+class OddLine(NamedTuple):
+    """A line with more fields than the first."""
+
+    number: int
+    fields: int
+    usual_fields: int
+
+
+def _longer_line(text: str, separator: str) -> OddLine | None:
+    """Return the first line that is longer than the first one and most others."""
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    try:
+        sizes = [(len(row), rows.line_num) for row in rows]
+    except csv.Error:
+        # a field without an end
+        return None
+
+    usual_fields, _ = sizes[0]
+    as_long = sum(fields == usual_fields for fields, _ in sizes)
+    if 2 * as_long <= len(sizes):
+        return None
+    for fields, number in sizes:
+        if fields > usual_fields:
+            return OddLine(number, fields, usual_fields)
+    return None
+
+
+def _only_table(text: str) -> str:
     """Leave out what is no line of the table: above it, below it, and NUL signs."""
     if "\0" in text:
         tell([f"{counted(text.count(chr(0)), 'NUL sign')} left out."])
         text = text.replace("\0", "")
-    if named := _SEPARATOR.match(text):
-        text = text[named.end() :]
-    some = text[:100_000].splitlines()[:200]
-    signs = Counter(sign for line in some for sign in ";,\t|" if sign in line)
-    sign = named[1] if named else max(signs, key=lambda s: signs[s], default=None)
-    if sign is None or signs[sign] < len(some) // 2:
+    separator_line = _SEPARATOR_LINE.match(text)
+    if separator_line:
+        text = text[separator_line.end() :]
+
+    lines = text[:_HEAD_CHARACTERS].splitlines()[:200]
+    lines_with = Counter(s for line in lines for s in _SEPARATORS if s in line)
+    if separator_line:
+        separator = separator_line[1]
+    elif lines_with:
+        separator = max(lines_with, key=lambda sign: lines_with[sign])
+    else:
         return text
+    if lines_with[separator] < len(lines) // 2:
+        return text
+    return _without_last_lines(text, separator)
+
+
+def _without_last_lines(text: str, separator: str) -> str:
+    """Leave out the lines at the end that have no separator: notes below the table."""
     end = len(text)
     while end:
-        start = max(text.rfind("\n", 0, end - 1), text.rfind("\r", 0, end - 1)) + 1
-        if sign in text[start:end]:
+        line_feed = text.rfind("\n", 0, end - 1)
+        carriage_return = text.rfind("\r", 0, end - 1)
+        start = max(line_feed, carriage_return) + 1
+        if separator in text[start:end]:
             break
         end = start
+
     note = text[end:].strip()
     # a line break between quotation marks is part of a field
-    if not note or text.count('"', 0, end) % 2:
+    inside_field = text.count('"', 0, end) % 2 == 1
+    if not note or inside_field:
         return text
     first, *more = note.splitlines()
     lines = f"the last {len(more) + 1} lines" if more else "the last line"
@@ -249,36 +354,49 @@ def _table_of(text: str) -> str:
     return text[:end]
 
 
-def _one_header(text: str) -> str:
+def _with_one_header(text: str) -> str:
     """Leave out a second line of names or units, or a line of titles above the names.
 
     The second line is no case where it has words, in columns in which all of the next
     lines have a number.
     """
-    lines = text[:100_000].splitlines(keepends=True)[:_HEADER_LINES]
+    lines = text[:_HEAD_CHARACTERS].splitlines(keepends=True)[:_HEADER_LINES]
     head = "".join(lines)
-    sign = next(iter(separators(head)), None)
-    if sign is None or len(lines) < _HEADER_LINES or '"' in head:
+    likely_separators = separators(head)
+    if not likely_separators or len(lines) < _HEADER_LINES or '"' in head:
         return text
+
     first, second, *others = [
-        [field.strip() for field in line.rstrip("\r\n").split(sign)] for line in lines
+        [field.strip() for field in line.rstrip("\r\n").split(likely_separators[0])]
+        for line in lines
     ]
     if any(len(row) != len(first) for row in (second, *others)):
         return text
-    numeric = [
-        k for k in range(len(first)) if all(_is_number(row[k]) for row in others)
-    ]
-    no_number = not any(_is_number(field) for field in (*first, *second))
-    no_missing = not any(folded(second[k]) in MISSING for k in numeric)
-    if not numeric or not no_number or not no_missing:
+    if not _are_two_headers(first, second, others):
         return text
+
     # titles above several columns leave cells empty, or repeat themselves
-    titles = len({field for field in first if field}) < len(first)
-    names = len(set(second)) == len(second) and all(second)
-    gone = 0 if titles and names else 1
-    tell([f"Left out line {gone + 1}, a second header: {lines[gone].strip()[:60]!r}."])
-    start = sum(map(len, lines[:gone]))
-    return text[:start] + text[start + len(lines[gone]) :]
+    first_is_titles = len({field for field in first if field}) < len(first)
+    second_is_names = len(set(second)) == len(second) and all(second)
+    header = 0 if first_is_titles and second_is_names else 1
+    shown = lines[header].strip()[:60]
+    tell([f"Left out line {header + 1}, a second header: {shown!r}."])
+    start = sum(len(line) for line in lines[:header])
+    return text[:start] + text[start + len(lines[header]) :]
+
+
+def _are_two_headers(
+    first: Sequence[str], second: Sequence[str], others: Sequence[Sequence[str]]
+) -> bool:
+    """Return whether two lines have words where all of the next have numbers."""
+    numeric = [
+        column
+        for column in range(len(first))
+        if all(_is_number(row[column]) for row in others)
+    ]
+    if not numeric or any(_is_number(field) for field in (*first, *second)):
+        return False
+    return not any(folded(second[column]) in MISSING for column in numeric)
 
 
 def _is_number(field: str) -> bool:
@@ -287,68 +405,109 @@ def _is_number(field: str) -> bool:
     return bool(re.fullmatch(r"[+-]?[\d.,']*\d[\d.,']*(e[+-]?\d+)?", plain))
 
 
-def _cases(rows: DuckDBPyRelation, files: Sequence[str]) -> DuckDBPyRelation:
+def _without_empty_rows_and_totals(
+    rows: DuckDBPyRelation, files: Sequence[str]
+) -> DuckDBPyRelation:
     """Leave out rows that are no cases: empty ones, and totals."""
-    here = [os.path.getsize(f) for f in files if os.path.isfile(f)]
-    if len(here) < len(files) or sum(here) > _LOOKED_AT:
+    sizes = [os.path.getsize(file) for file in files if os.path.isfile(file)]
+    if len(sizes) < len(files) or sum(sizes) > _MAX_BYTES_LOOKED_AT:
         return rows
-    kinds = dict(zip(rows.columns, map(str, rows.types), strict=True))
-    words = {c: f"lower(trim({quoted(c)}))" for c, k in kinds.items() if k == "VARCHAR"}
-    gone = [
-        f"coalesce({words[c]}, '') = ''" if c in words else f"{quoted(c)} IS NULL"
-        for c in kinds
-    ]
-    empty, partly = (f"({word.join(gone)})" for word in (" AND ", " OR "))
-    totals = ", ".join(map(text_in_sql, sorted(TOTALS)))
-    total = " OR ".join(
-        f"coalesce(rtrim({w}, ':. '), '') IN ({totals})" for w in words.values()
+
+    conditions = _RowConditions.of(_type_names(rows))
+    numbers = rows.aggregate(
+        f"count(*) FILTER ({conditions.empty}), "
+        f"count(*) FILTER ({conditions.total}), "
+        f"count(*) FILTER ({conditions.total} AND {conditions.incomplete})"
     )
-    total = f"({total or 'false'})"
-    asked = (empty, total, f"{total} AND {partly}")
-    found = rows.aggregate(", ".join(f"count(*) FILTER ({x})" for x in asked))
-    blank, sums, lacking = found.fetchall()[0]
-    if blank:
-        tell([f"{counted(blank, 'empty row')} left out."])
-        rows = rows.filter(f"NOT {empty}")
-    if sums == 1 or 0 < sums == lacking:  # others are a value like any other
-        row = "The row of a total was" if sums == 1 else f"{sums} rows of totals were"
-        tell([f"{row} left out."])
-        rows = rows.filter(f"NOT {total}")
+    empty_rows, totals, incomplete_totals = numbers.fetchall()[0]
+    if empty_rows:
+        tell([f"{counted(empty_rows, 'empty row')} left out."])
+        rows = rows.filter(f"NOT {conditions.empty}")
+
+    # several complete rows with such a word have it as a value like any other
+    if totals == 1 or 0 < totals == incomplete_totals:
+        which = (
+            "The row of a total was" if totals == 1 else f"{totals} rows of totals were"
+        )
+        tell([f"{which} left out."])
+        rows = rows.filter(f"NOT {conditions.total}")
     return rows
 
 
-def _named_once(read: Reader, rows: DuckDBPyRelation) -> DuckDBPyRelation:
+class _RowConditions(NamedTuple):
+    """SQL that tells rows that are no cases."""
+
+    empty: str  # nothing in any column
+    incomplete: str  # nothing in some column
+    total: str  # a word such as "total" in some column
+
+    @classmethod
+    def of(cls, types: Mapping[str, str]) -> _RowConditions:
+        """Write the conditions for columns of these types."""
+        is_empty = []
+        is_total = []
+        totals = ", ".join(text_in_sql(word) for word in sorted(TOTALS))
+        for name, column_type in types.items():
+            if column_type != "VARCHAR":
+                is_empty.append(f"{quoted(name)} IS NULL")
+                continue
+            word = f"lower(trim({quoted(name)}))"
+            is_empty.append(f"coalesce({word}, '') = ''")
+            is_total.append(f"coalesce(rtrim({word}, ':. '), '') IN ({totals})")
+        return cls(
+            empty=f"({' AND '.join(is_empty)})",
+            incomplete=f"({' OR '.join(is_empty)})",
+            total=f"({' OR '.join(is_total) or 'false'})",
+        )
+
+
+def _with_distinct_names(read: Reader, rows: DuckDBPyRelation) -> DuckDBPyRelation:
     """Trim the names of columns; number those that a header has twice.
 
     DuckDB would number the second one only, and take the first for what was meant.
     """
-    names = [" ".join(n.split()) for n in rows.columns]
-    lower = Counter(n.lower() for n in names)
-    if any((m := _NUMBERED.match(n)) and m[1].lower() in lower for n in names):
-        first = read(header="false", all_varchar="true").limit(1).fetchall()[0]
-        written = [str(v or "").strip() for v in first]
-        times, seen = Counter(v.lower() for v in written), Counter[str]()
-        for k, v in enumerate(written if len(written) == len(names) else ()):
-            seen[v.lower()] += 1
-            if v and times[v.lower()] > 1:
-                names[k] = f"{v} ({seen[v.lower()]})"
+    names = [" ".join(name.split()) for name in rows.columns]
+    known = {name.lower() for name in names}
+    numbered = [_NUMBERED_NAME.match(name) for name in names]
+    if any(match and match[1].lower() in known for match in numbered):
+        first_line = read(header="false", all_varchar="true").limit(1).fetchall()[0]
+        written = [str(value or "").strip() for value in first_line]
+        if len(written) == len(names):
+            names = _number_repeated(names, written)
+
     if names == rows.columns or len(set(names)) < len(names):
         return rows
-    pairs = zip(rows.columns, names, strict=True)
-    return rows.select(", ".join(f"{quoted(a)} AS {quoted(b)}" for a, b in pairs))
+    renamed = [
+        f"{quoted(old)} AS {quoted(new)}"
+        for old, new in zip(rows.columns, names, strict=True)
+    ]
+    return rows.select(", ".join(renamed))
+
+
+def _number_repeated(names: Sequence[str], written: Sequence[str]) -> list[str]:
+    """Return names in which those that were written several times are numbered."""
+    times = Counter(word.lower() for word in written)
+    seen: Counter[str] = Counter()
+    distinct = []
+    for name, word in zip(names, written, strict=True):
+        seen[word.lower()] += 1
+        repeated = word and times[word.lower()] > 1
+        distinct.append(f"{word} ({seen[word.lower()]})" if repeated else name)
+    return distinct
 
 
 def _has_decimal_commas(rows: DuckDBPyRelation, names: Sequence[str]) -> bool:
-    """Does some column of text hold numbers with a decimal comma, and nothing else?"""
-    kinds = dict(zip(rows.columns, map(str, rows.types), strict=True))
-    text = [quoted(n) for n in names if kinds[n] == "VARCHAR"]
-    if not text:
+    """Return whether a column of text holds nothing but numbers with decimal commas."""
+    types = _type_names(rows)
+    text_columns = [quoted(name) for name in names if types[name] == "VARCHAR"]
+    if not text_columns:
         return False
-    some = rows.select(", ".join(text)).limit(1000).fetchall()
 
-    def has_them(values: Sequence[str]) -> bool:
-        sure = any("," in v and not THOUSANDS.fullmatch(v) for v in values)
-        return sure and all(v and _COMMA.fullmatch(v) for v in values)
-
-    columns = ([v.strip() for v in c if v is not None] for c in zip(*some, strict=True))
-    return any(map(has_them, columns))
+    some_rows = rows.select(", ".join(text_columns)).limit(1000).fetchall()
+    for column in zip(*some_rows, strict=True):
+        values = [value.strip() for value in column if value is not None]
+        # 1,234 alone may be a thousand
+        beyond_doubt = any("," in v and not THOUSANDS.fullmatch(v) for v in values)
+        if beyond_doubt and all(v and _DECIMAL_COMMA.fullmatch(v) for v in values):
+            return True
+    return False
