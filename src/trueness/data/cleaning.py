@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import unicodedata
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -123,90 +122,150 @@ def is_missing_word(value: object) -> bool:
     return folded(value) in MISSING
 
 
-def label_words(
-    values: Sequence[Any], positive: object, what: str
-) -> tuple[dict[Any, int], Any, list[str]]:
-    """Read the distinct values of a label column in which some are text.
+class LabelMeaning(NamedTuple):
+    """What the distinct values of a column of labels mean."""
 
-    Gives what each means: 0, 1, unknown (2), or a total (3), which is no case; which is
-    positive; and sentences that say so.
-    """
-    spelt: dict[str, list[Any]] = {}
-    for v in values:
-        spelt.setdefault(folded(v), []).append(v)
-    gone, totals = _no_labels(spelt, positive)
-    kept = [w for w in spelt if w not in gone and w not in totals]
-    chosen, known = _positive_word(kept, positive)
-    if chosen is None:  # not a known pair: the check says what is needed
-        shown = {w: str(spelt[w][0]).strip() for w in kept}
-        given = shown.get(folded(positive), positive) if positive is not None else None
-        _, chosen_name = _columns.label_pair(sorted(shown.values()), given, what)
-        chosen = frozenset(w for w, name in shown.items() if name == chosen_name)
+    code: dict[Any, int]  # NEGATIVE, POSITIVE, UNKNOWN or TOTAL of each value
+    positive: Any  # the value that is positive
+    remarks: list[str]  # sentences that say how the values were understood
+
+
+def label_words(values: Sequence[Any], positive: object, what: str) -> LabelMeaning:
+    """Read the distinct values of a label column in which some are text."""
+    spellings: dict[str, list[Any]] = {}
+    for value in values:
+        spellings.setdefault(folded(value), []).append(value)
+    missing, totals = _no_labels(spellings, positive)
+    labels = [w for w in spellings if w not in missing and w not in totals]
+
+    pair = _known_pair(labels, positive)
+    if pair is None:
+        # the check says what is needed where the words are no known pair
+        positive_words = _named_positive(spellings, labels, positive, what)
+    else:
+        positive_words = pair
+
     code: dict[Any, int] = {}
-    for word, written in spelt.items():
-        own = TOTAL if word in totals else UNKNOWN
-        if word in kept:
-            own = POSITIVE if word in chosen else NEGATIVE
-        code |= dict.fromkeys(written, own)
-    first = next((spelt[w][0] for w in kept if w in chosen), positive)
-    said = []
-    taken, odd = known and positive is None, any(len(spelt[w]) > 1 for w in kept)
-    if taken or len(kept) > 2 or odd:
-        parts = []
-        for side, words in (("positive", chosen), ("negative", {*kept} - chosen)):
-            if some := [v for w in kept if w in words for v in spelt[w]]:
-                parts.append(f"{listing(some, 5)} as {side}")
-        said.append(f"Labels: {' and '.join(parts)}.")
-    if blank := [v for w in sorted(gone) for v in spelt[w] if str(v).strip()]:
-        said.append(f"{listing(blank, 5)} as a missing label.")
-    if rows := [v for w in sorted(totals) for v in spelt[w]]:
-        said.append(f"The row of {listing(rows, 3)} is no case.")
-    return code, first, said
+    for word, written in spellings.items():
+        if word in totals:
+            meaning_of_word = TOTAL
+        elif word not in labels:
+            meaning_of_word = UNKNOWN
+        else:
+            meaning_of_word = POSITIVE if word in positive_words else NEGATIVE
+        code |= dict.fromkeys(written, meaning_of_word)
+
+    first_positive = next((w for w in labels if w in positive_words), None)
+    remarks = []
+    several_spellings = any(len(spellings[w]) > 1 for w in labels)
+    understood = pair is not None and positive is None
+    if understood or len(labels) > 2 or several_spellings:
+        remarks.append(_remark_on_labels(spellings, labels, positive_words))
+    blank = [v for w in sorted(missing) for v in spellings[w] if str(v).strip()]
+    if blank:
+        remarks.append(f"{listing(blank, 5)} as a missing label.")
+    total_values = [v for w in sorted(totals) for v in spellings[w]]
+    if total_values:
+        remarks.append(f"The row of {listing(total_values, 3)} is no case.")
+    return LabelMeaning(
+        code=code,
+        positive=positive if first_positive is None else spellings[first_positive][0],
+        remarks=remarks,
+    )
 
 
-def _no_labels(spelt: Mapping[str, Any], positive: object) -> tuple[set[str], set[str]]:
-    """Which words stand for a missing label, and which for a total?
+def _named_positive(
+    spellings: Mapping[str, list[Any]],
+    labels: Sequence[str],
+    positive: object,
+    what: str,
+) -> frozenset[str]:
+    """Return the words of the positive label that was named, or stop without one."""
+    shown = {word: str(spellings[word][0]).strip() for word in labels}
+    named = positive
+    if positive is not None:
+        named = shown.get(folded(positive), positive)
+    _, chosen = _columns.label_pair(sorted(shown.values()), named, what)
+    return frozenset(word for word, name in shown.items() if name == chosen)
+
+
+def _remark_on_labels(
+    spellings: Mapping[str, list[Any]],
+    labels: Sequence[str],
+    positive_words: frozenset[str],
+) -> str:
+    """Say which labels were read as positive and as negative."""
+    of_positive = [v for w in labels if w in positive_words for v in spellings[w]]
+    of_negative = [v for w in labels if w not in positive_words for v in spellings[w]]
+    parts = []
+    if of_positive:
+        parts.append(f"{listing(of_positive, 5)} as positive")
+    if of_negative:
+        parts.append(f"{listing(of_negative, 5)} as negative")
+    return f"Labels: {' and '.join(parts)}."
+
+
+def _no_labels(words: Iterable[str], positive: object) -> tuple[set[str], set[str]]:
+    """Return the words that stand for a missing label, and those for a total.
 
     One that may be a label ("-" beside "+", "none") is one where two would not be left.
     """
-    named = folded(positive) if positive is not None else None
-    gone = {w for w in spelt if w in MISSING and w != named}
-    totals = {w for w in spelt if w in TOTALS and w != named}
-    left = [w for w in spelt if w not in gone | totals]
-    if "-" in gone and set(left) <= YES and left:  # + and -
-        gone -= {"-"}
-    if "none" in gone and len(left) == 1 and left[0] not in YES | NO:
-        gone -= {"none"}
-    sure = [w for w in left if w not in UNSURE or w == named]
-    if 1 < len(sure) < len(left) and _positive_word(sure, None)[1]:
-        gone |= set(left) - set(sure)
-    return gone, totals
+    words = list(words)
+    named = None if positive is None else folded(positive)
+    missing = {word for word in words if word in MISSING and word != named}
+    totals = {word for word in words if word in TOTALS and word != named}
+    labels = [word for word in words if word not in missing | totals]
+
+    beside_plus = labels and set(labels) <= YES
+    if "-" in missing and beside_plus:
+        missing.remove("-")
+    if "none" in missing and len(labels) == 1 and labels[0] not in YES | NO:
+        missing.remove("none")
+
+    sure = [word for word in labels if word not in UNSURE or word == named]
+    if 1 < len(sure) < len(labels) and _known_pair(sure, None) is not None:
+        missing |= set(labels) - set(sure)
+    return missing, totals
 
 
-def _positive_word(
-    kept: Sequence[str], positive: object
-) -> tuple[frozenset[str] | None, bool]:
-    """Which words are positive, if they are a known pair? Also whether they are."""
-    yes, no = YES & set(kept), NO & set(kept)
-    if len(yes) + len(no) == len(kept) and kept:
-        if positive is None:  # perhaps nobody is positive: that is known, too
-            return frozenset(yes), True
-        for side in (yes, no):
-            if folded(positive) in side:
-                return frozenset(side), True
-        return (frozenset(), True) if folded(positive) in YES | NO else (None, False)
-    if len(kept) != 2:
-        return None, False
-    a, b = (w.replace("-", "") for w in kept)
-    for one, other, word in ((a, b, kept[0]), (b, a, kept[1])):
-        negated = _NOT.fullmatch(kept[1] if word == kept[0] else kept[0])
-        of = negated and (negated[1] or negated[2])
-        if f"{one}/{other}" in PAIRS or (of and of in (one, word)):
-            if positive is None:
-                return frozenset([word]), True
-            if folded(positive) in kept:
-                return frozenset([folded(positive)]), True
-    return None, False
+def _known_pair(labels: Sequence[str], positive: object) -> frozenset[str] | None:
+    """Return the positive ones of labels that are a known pair; None if they are not.
+
+    Perhaps nobody is positive: that is known, too.
+    """
+    named = None if positive is None else folded(positive)
+    yes = YES & set(labels)
+    no = NO & set(labels)
+    if labels and len(yes) + len(no) == len(labels):
+        if named is None or named in yes:
+            return frozenset(yes)
+        if named in no:
+            return frozenset(no)
+        return frozenset() if named in YES | NO else None
+
+    if len(labels) != 2:
+        return None
+    first, second = labels
+    for word, other in ((first, second), (second, first)):
+        if _is_opposite(word, other):
+            if named is None:
+                return frozenset([word])
+            if named in labels:
+                return frozenset([named])
+    return None
+
+
+def _is_opposite(positive: str, negative: str) -> bool:
+    """Return whether two words are a pair: malignant, benign; churned, not churned."""
+    plain_positive = positive.replace("-", "")
+    plain_negative = negative.replace("-", "")
+    if f"{plain_positive}/{plain_negative}" in PAIRS:
+        return True
+    negation = _NOT.fullmatch(negative)
+    if negation is None:
+        return False
+    negated = negation[1] or negation[2]
+    return negated in (plain_positive, positive)
 
 
 def read_label_column(values: Array, positive: object, what: str) -> Labels:
@@ -214,13 +273,14 @@ def read_label_column(values: Array, positive: object, what: str) -> Labels:
     values = _columns.one_dimensional(values, what)
     if not has_text(values):
         return read_labels(values, positive, what)
-    gone = _columns.missing(values)
-    found = _columns.hashable(values[~gone], what)
-    meant, chosen, said = label_words(found, positive, what)
-    tell(said)
+    is_known = ~_columns.missing(values)
+    distinct = _columns.hashable(values[is_known], what)
+    labels = label_words(distinct, positive, what)
+    tell(labels.remarks)
+
     code = np.full(values.size, UNKNOWN, dtype=np.int8)
-    code[~gone] = [meant[v] for v in values[~gone].tolist()]
-    return Labels(values, chosen, code)
+    code[is_known] = [labels.code[value] for value in values[is_known].tolist()]
+    return Labels(values, labels.positive, code)
 
 
 def has_text(values: Array) -> bool:
@@ -232,14 +292,14 @@ def has_text(values: Array) -> bool:
 
 def meaning(values: Sequence[Any]) -> str:
     """Are these values of text "labels", "numbers", "missing", or else "text"?"""
-    left = [v for v in values if not is_missing_word(v)]
-    if not left:
+    known = [str(value) for value in values if not is_missing_word(value)]
+    if not known:
         return "missing"
-    distinct = list(dict.fromkeys(map(str, left)))
-    spelt = dict.fromkeys(map(folded, distinct))
-    gone, totals = _no_labels(spelt, None)
-    words = [w for w in spelt if w not in gone | totals]
-    if len(words) <= 2 + len(YES) and _positive_word(words, None)[0]:
+    distinct = list(dict.fromkeys(known))
+    words = list(dict.fromkeys(folded(value) for value in distinct))
+    missing, totals = _no_labels(words, None)
+    labels = [word for word in words if word not in missing | totals]
+    if len(labels) <= 2 + len(YES) and _known_pair(labels, None):
         return "labels"
     try:
         numbers(np.array(distinct, dtype=object), "", decimal=",")
@@ -278,41 +338,66 @@ def read_numbers(
 
     A value stands for one case, or for as many as ``cases`` says.
     """
-    times = np.ones(values.size, int) if cases is None else cases
-    lost = zip(values.tolist(), _columns.missing(values), strict=True)
-    words = [None if gone else folded(v) for v, gone in lost]
-    text = [w for w in words if w is not None and w not in MISSING]
-    stripped = {w: w.translate(_SIGNS).strip() for w in text}
-    odd = [w for w in dict.fromkeys(text) if not _NUMBER.fullmatch(stripped[w])]
-    if odd:
-        many = int(times[[w in set(odd) for w in words]].sum())
+    if cases is None:
+        cases = np.ones(values.size, int)
+    is_missing = _columns.missing(values)
+    words = [folded(value) for value in values.tolist()]
+    for place, word in enumerate(words):
+        is_missing[place] |= word in MISSING
+
+    known = [word for word, lost in zip(words, is_missing, strict=True) if not lost]
+    without_signs = {word: word.translate(_SIGNS).strip() for word in known}
+    no_numbers = [w for w, text in without_signs.items() if not _NUMBER.fullmatch(text)]
+    if no_numbers:
+        among_them = np.isin(words, no_numbers) & ~is_missing
         raise InputError(
-            f"{what} must be numbers; found text in {many:,} of {times.sum():,} cases, "
-            f"such as {listing(odd, 3)}. Is it the right column? Otherwise convert it "
-            "to numbers first."
+            f"{what} must be numbers; found text in {int(cases[among_them].sum()):,} "
+            f"of {cases.sum():,} cases, such as {listing(no_numbers, 3)}. Is it the "
+            "right column? Otherwise convert it to numbers first."
         )
-    signs = Counter("%" in w for w in text)
-    if len(signs) > 1:
-        one, other = (next(w for w in text if ("%" in w) is x) for x in (True, False))
+
+    in_percent = _are_percentages(known, what)
+    distinct = sorted(set(without_signs.values()))
+    decimal_comma = _has_decimal_comma(distinct, what, decimal)
+    unit = 100 if in_percent else 1
+    number_of = {
+        word: _number(text, decimal_comma) / unit
+        for word, text in without_signs.items()
+    }
+    numbers = np.full(values.size, np.nan)
+    numbers[~is_missing] = [number_of[word] for word in known]
+
+    ways = []
+    if in_percent:
+        ways.append("percentages")
+    if decimal_comma:
+        ways.append("numbers with a decimal comma")
+    way = f"read as {' and '.join(ways) or 'numbers'}"
+    missing_cases = int(cases[is_missing].sum())
+    if missing_cases:
+        way += f", {counted(missing_cases, 'value')} missing"
+    return NumbersFromText(numbers, way)
+
+
+def _are_percentages(words: Sequence[str], what: str) -> bool:
+    """Return whether numbers are in percent, which all of them are or none."""
+    with_sign = [word for word in words if "%" in word]
+    without_sign = [word for word in words if "%" not in word]
+    if with_sign and without_sign:
         raise InputError(
-            f"{what} must be written in one way; {signs[True]:,} values are in "
-            f"percent, such as {one!r}, and {signs[False]:,} are not, such as "
-            f"{other!r}. Write all of them in the same way."
+            f"{what} must be written in one way; {len(with_sign):,} values are in "
+            f"percent, such as {with_sign[0]!r}, and {len(without_sign):,} are not, "
+            f"such as {without_sign[0]!r}. Write all of them in the same way."
         )
-    percent = bool(signs[True])
-    comma = _has_decimal_comma(sorted(set(stripped.values())), what, decimal)
-    # what parts thousands goes, what stands before the decimals becomes a point
-    marks = str.maketrans(
-        {" ": "", "'": "", ".": "", ",": "."} if comma else {" ": "", "'": "", ",": ""}
-    )
-    unit = 100 if percent else 1
-    read = {w: float(s.translate(marks)) / unit for w, s in stripped.items()}
-    out = [np.nan if w is None or w in MISSING else read[w] for w in words]
-    said = ["percentages"] * percent + ["numbers with a decimal comma"] * comma
-    less = int(times[[w is None or w in MISSING for w in words]].sum())
-    way = " and ".join(said) or "numbers"
-    gone = f", {counted(less, 'value')} missing" if less else ""
-    return NumbersFromText(np.array(out, dtype=np.float64), f"read as {way}{gone}")
+    return bool(with_sign)
+
+
+def _number(text: str, decimal_comma: bool) -> float:
+    """Return a number without the signs between its thousands."""
+    plain = text.replace(" ", "").replace("'", "")
+    if decimal_comma:
+        return float(plain.replace(".", "").replace(",", "."))
+    return float(plain.replace(",", ""))
 
 
 def holds_verdicts(values: Array, positive: object) -> bool:
@@ -334,14 +419,17 @@ def holds_verdicts(values: Array, positive: object) -> bool:
 
 def read_verdicts(values: Array, positive: object, what: str) -> Array:
     """Read the verdicts of a test as 1 and 0; a missing verdict is NaN."""
-    gone = _columns.missing(values)
-    words = _columns.hashable(values[~gone], what)
+    is_known = ~_columns.missing(values)
+    words = _columns.hashable(values[is_known], what)
     named = positive is not None and folded(positive) in {folded(w) for w in words}
-    meant, _, remarks = label_words(words, positive if named else None, what)
-    tell([remark.replace("Labels:", f"{what}:") for remark in remarks])
+    labels = label_words(words, positive if named else None, what)
+    tell([remark.replace("Labels:", f"{what}:") for remark in labels.remarks])
+
     number_of = {NEGATIVE: 0.0, POSITIVE: 1.0}
     verdicts = np.full(values.size, np.nan)
-    verdicts[~gone] = [number_of.get(meant[v], np.nan) for v in values[~gone].tolist()]
+    verdicts[is_known] = [
+        number_of.get(labels.code[value], np.nan) for value in values[is_known].tolist()
+    ]
     return verdicts
 
 
@@ -396,22 +484,24 @@ def _has_decimal_comma(text: Sequence[str], what: str, decimal: str | None) -> b
     """Does a comma stand before the decimals? Stops where it may or may not."""
     if decimal is not None:
         return decimal == ","
-    both = [w for w in text if "," in w and "." in w]
-    ends = {"," if w.rfind(",") > w.rfind(".") else "." for w in both}
-    commas = [w for w in text if "," in w and "." not in w]
-    points = [w for w in text if "." in w and "," not in w]
-    ends |= {"," for w in commas if not THOUSANDS.fullmatch(w)}
+    with_both = [word for word in text if "," in word and "." in word]
+    with_commas = [word for word in text if "," in word and "." not in word]
+    with_points = [word for word in text if "." in word and "," not in word]
+
+    # the signs that stand before decimals beyond doubt
+    ends = {"," if word.rfind(",") > word.rfind(".") else "." for word in with_both}
+    ends |= {"," for word in with_commas if not THOUSANDS.fullmatch(word)}
     # 0.167 has decimals; 1.234 is a thousand only where commas mark decimals
-    ends |= {"." for w in points if not THOUSANDS.fullmatch(w)}
+    ends |= {"." for word in with_points if not THOUSANDS.fullmatch(word)}
     if len(ends) > 1:
         raise InputError(
             f"{what} must be written in one way; {_with(text, ',')!r} has a decimal "
             f"comma and {_with(text, '.')!r} a decimal point. Write all of them in the "
             f"same way."
         )
-    if not ends and commas:
+    if not ends and with_commas:
         raise InputError(
-            f"{what} has numbers such as {commas[0]}, where the comma may mark "
+            f"{what} has numbers such as {with_commas[0]}, where the comma may mark "
             "decimals or thousands.",
             option="decimal",
             choices=(",", "."),
