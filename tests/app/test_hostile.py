@@ -27,7 +27,7 @@ from trueness._core.files import process_folder
 from trueness._core.progress import steps
 from trueness.app import files
 from trueness.cli._source import in_memory
-from trueness.data import verdict_logs
+from trueness.data import log_files
 
 TABLE = b"y,a,b\n" + b"".join(
     b"%d,%.4f,%.4f\n" % (k % 3 == 0, (k * 37 % 1000) / 1000, (k * 91 % 1000) / 1000)
@@ -128,8 +128,8 @@ def strict():
 def test_a_wrong_file_or_one_that_unpacks_to_more_is_refused_with_a_sentence(
     monkeypatch, strict, name, body, told
 ):
-    monkeypatch.setattr(verdict_logs, "MOST_BYTES", 2**21)
-    monkeypatch.setattr(verdict_logs, "MOST_VALUES", 1000 if "val" in name else 10**6)
+    monkeypatch.setattr(log_files, "MAX_UNPACKED_BYTES", 2**21)
+    monkeypatch.setattr(log_files, "MAX_JSON_VALUES", 1000 if "val" in name else 10**6)
     status, said = strict.upload(name, body)
     assert status == (413 if "than 1 MB" in told else 400)
     assert told in said["problem"]

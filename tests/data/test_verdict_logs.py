@@ -143,7 +143,7 @@ def test_files_that_hold_too_much_get_a_sentence(tmp_path, monkeypatch):
     (tmp_path / "log.json").write_text(deep)
     with pytest.raises(InputError, match="nested thousands of levels"):
         trueness.read_verdicts(tmp_path / "log.json")
-    monkeypatch.setattr("trueness.data.verdict_logs.MOST_BYTES", 10**6)
+    monkeypatch.setattr("trueness.data.log_files.MAX_UNPACKED_BYTES", 10**6)
     some = {f"samples/{k}_epoch_1.json": " " * (4 * 10**5) + "{}" for k in range(3)}
     for parts in ({"summaries.json": " " * (2 * 10**6) + "[]"}, some):
         path = write_eval(tmp_path / "log.eval", parts)

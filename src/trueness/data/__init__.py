@@ -11,7 +11,8 @@ column (``streaming``), or into bins when it has too many scores
 (``engine_bins``). A path becomes a lazy frame in ``files``, a colleague's CSV in
 ``text_files``, and ``cleaning`` says what its words mean; ``storage`` recognises
 counts that somebody else made; the log of an evaluation becomes a table of verdicts in
-``verdict_logs``, one function per format. ``storage`` writes counts, all or nothing.
+``verdict_logs``, by one function of ``log_formats`` per program. ``storage`` writes
+counts, all or nothing.
 
 Read ``frames`` first, then ``columns``, ``engines``, ``files``. Maths: none but exact
 counting; ``docs/maths/scale.md`` says what bins cost.
