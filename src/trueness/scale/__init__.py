@@ -7,12 +7,14 @@ bins (:func:`trueness.bounds`); what is the exact answer without sorting the row
 (:func:`trueness.apply`).
 
 Flow: a binned tally knows counts per bin. ``arrangements`` finds the best and worst
-order within the bins (for numbers), ``envelopes`` the range of true and false
-positives of a cut inside a bin and the two curves around the exact one;
-``certificates`` gives each analysis its limits. ``refinement`` counts again only the
-bins that can change the answer. ``streams`` adds batches once each, ``application``
-writes a fitted map as an expression of the engine.
+order within the bins (for numbers), ``calibration_bounds`` what calibration can be;
+``inner_cuts`` the range of true and false positives of a cut inside a bin,
+``envelopes`` and ``isotonic_bounds`` the two curves around the exact one;
+``certificates`` attaches its bounds to each analysis. ``refinement`` counts again only
+the bins that can change the answer, by ``recounting``. ``streams`` adds batches once
+each, ``application`` writes a fitted map as an expression of the engine, ``queries``
+counts as a text of SQL.
 
-Read ``arrangements`` first, then ``envelopes``, ``certificates``, ``refinement``.
-Maths: ``docs/maths/scale.md``.
+Read ``arrangements`` first, then ``inner_cuts``, ``envelopes``, ``certificates``,
+``refinement``. Maths: ``docs/maths/scale.md``.
 """

@@ -36,10 +36,11 @@ else:
 
 # steps or points that an expression may have; beyond it a join is faster (Spark takes
 # minutes to compile what has hundreds)
-_LONGEST = 64
-_WRITTEN_OUT = 1000  # rows of such a table that a query may hold as text
+_LONGEST_EXPRESSION = 64
+# rows of such a table that a query may hold as text
+_MOST_ROWS_AS_TEXT = 1000
 # stands for a missing output in a join: null never fits
-_GONE = -1.7976931348623157e308
+_MISSING = -1.7976931348623157e308
 
 
 @in_turn
@@ -87,44 +88,53 @@ def apply(
             "arrays, and a tally takes the map.",
             example=PythonCode("map(scores), or tally.map(map)"),
         )
-    opened = open_frame(data)
-    names = opened.collect_schema().names()
+    frame = open_frame(data)
+    names = frame.collect_schema().names()
     inputs = _inputs(map, score, names)
-    new = name or (f"{inputs[0]}_calibrated" if score is not None else "combined")
-    if new in names:
+    default_name = "combined" if score is None else f"{inputs[0]}_calibrated"
+    new_name = name or default_name
+    if new_name in names:
         raise InputError(
-            f"The frame has a column {new!r} already; choose another name for the new "
-            "one.",
+            f"The frame has a column {new_name!r} already; choose another name for the "
+            "new one.",
             option="name",
         )
-    if opened.implementation.is_dask():  # block by block, as pandas
-        return data.map_partitions(partial(apply, map=map, score=score, name=new))
-    if not isinstance(opened, nw.LazyFrame):
-        values = _evaluated(map, [read_column(opened.get_column(c), c) for c in inputs])
-        backend = opened.implementation
-        series = nw.new_series(new, values, nw.Float64, backend=backend)
-        return opened.with_columns(series).to_native()
+
+    if frame.implementation.is_dask():  # block by block, as pandas
+        return data.map_partitions(partial(apply, map=map, score=score, name=new_name))
+    if not isinstance(frame, nw.LazyFrame):
+        columns = [read_column(frame.get_column(c), c) for c in inputs]
+        values = _evaluate(map, columns)
+        backend = frame.implementation
+        series = nw.new_series(new_name, values, nw.Float64, backend=backend)
+        return frame.with_columns(series).to_native()
     if map.reads_names:
         raise InputError(
             "A map of leaves looks names up in memory; found a lazy frame. Collect "
             "the frame first.",
             option="data",
         )
+
     # numbered, so that no name is taken for an expression
-    numbers = [f"column_{k}" for k in range(len(names))]
-    rows = with_names(opened, numbers)
-    inputs = [numbers[names.index(c)] for c in inputs]
+    numbered = [f"column_{k}" for k in range(len(names))]
+    rows = with_names(frame, numbered)
+    inputs = [numbered[names.index(c)] for c in inputs]
     formula = map.expression if score is not None else None
-    if formula is not None and formula_length(formula) <= _LONGEST:
-        given = nw.col(inputs[0]).cast(nw.Float64)
-        there = ~(given.is_null() | given.is_nan())
-        value = written(
-            formula, given, _literal, lambda word, x: getattr(x, word)(), either
-        )
-        rows = rows.with_columns(nw.when(there).then(value).alias("new"))
+    if formula is not None and formula_length(formula) <= _LONGEST_EXPRESSION:
+        rows = rows.with_columns(_expression(formula, inputs[0]).alias("new"))
     else:
-        rows = _joined(rows, map, inputs, "new").select([*numbers, "new"])
-    return with_names(rows, [*names, new]).to_native()
+        rows = _join_new_scores(rows, map, inputs, "new").select([*numbered, "new"])
+    return with_names(rows, [*names, new_name]).to_native()
+
+
+def _expression(formula: Formula, column: str) -> nw.Expr:
+    """Return a formula of a column as an expression of its engine."""
+    score = nw.col(column).cast(nw.Float64)
+    is_missing = score.is_null() | score.is_nan()
+    value = written(
+        formula, score, _literal, lambda word, x: getattr(x, word)(), either
+    )
+    return nw.when(~is_missing).then(value)
 
 
 def inputs_of(map: Map) -> Sequence[str] | None:
@@ -153,17 +163,23 @@ def _inputs(map: Map, column: str | None, names: Sequence[str]) -> list[str]:
     return [_columns.column(str(c), names, "column") for c in wanted]
 
 
-def _evaluated(map: Map, columns: Sequence[Array]) -> Floats:
+def _evaluate(map: Map, columns: Sequence[Array]) -> Floats:
+    """Return the value of a map in each row of these columns."""
     if map.reads_names:
         return np.asarray(map(columns[0]))
-    rows = [_columns.numeric_scores(c, "column").astype(np.float64) for c in columns]
-    one = inputs_of(map) is None
-    return np.asarray(map(rows[0] if one else np.column_stack(rows)))
+    scores = [_columns.numeric_scores(c, "column").astype(np.float64) for c in columns]
+    if inputs_of(map) is None:
+        return np.asarray(map(scores[0]))
+    return np.asarray(map(np.column_stack(scores)))
 
 
 def formula_length(formula: Formula) -> int:
     """How many pieces have the tables of a formula together?"""
-    return sum(step[1].size if step[0] in ("table", "lines") else 1 for step in formula)
+    length = 0
+    for step in formula:
+        is_table = step[0] in ("table", "lines")
+        length += step[1].size if is_table else 1
+    return length
 
 
 def _literal(value: float) -> Any:
@@ -181,7 +197,7 @@ _TERMS: dict[str, Callable[[Any, Any, Callable[[Any], Any]], Any]] = {
 
 def written(
     formula: Formula,
-    s: Any,
+    score: Any,
     number: Callable[[float], Any],
     function: Callable[[str, Any], Any],
     choice: Callable[[Any, float, Any, Any], Any],
@@ -190,61 +206,75 @@ def written(
 
     ``function`` writes log, exp and abs, ``choice`` what is below and from a number on.
     """
-    one, log = number(1.0), partial(function, "log")
+    one = number(1.0)
     for step in formula:
         match step:
             case ("logistic", intercept, terms, low, high):
                 if np.isfinite(low):
-                    s = choice(s, low, number(low), s)
+                    score = choice(score, low, number(low), score)
                 if np.isfinite(high):
-                    s = choice(s, high, s, number(high))
-                total = number(intercept)
+                    score = choice(score, high, score, number(high))
+                log_odds = number(intercept)
                 for coefficient, name in terms:
-                    total = total + _TERMS[name](s, one, log) * float(coefficient)
+                    term = _TERMS[name](score, one, partial(function, "log"))
+                    log_odds = log_odds + term * float(coefficient)
                 # exp of minus the size never overflows
-                small = function("exp", function("abs", total) * -1.0)
-                s = choice(total, 0.0, small, one) / (small + 1.0)
+                small = function("exp", function("abs", log_odds) * -1.0)
+                score = choice(log_odds, 0.0, small, one) / (small + 1.0)
             case ("table", edges, values):
-                s = chosen_by(s, edges, [number(v) for v in values], choice)
+                score = chosen_by(score, edges, [number(v) for v in values], choice)
             case ("lines", x, y):
-                slope = np.diff(y) / np.diff(x)
-                inner = [
-                    (s - float(start)) * float(m) + float(first)
-                    for start, m, first in zip(x[:-1], slope, y[:-1], strict=True)
-                ]
-                s = chosen_by(s, x, [number(y[0]), *inner, number(y[-1])], choice)
+                pieces = [number(y[0]), *_lines(score, x, y), number(y[-1])]
+                score = chosen_by(score, x, pieces, choice)
             case (_, pos, neg):
-                s = s * pos / (s * pos + (one - s) * neg)
-    return s
+                score = score * pos / (score * pos + (one - score) * neg)
+    return score
 
 
-def _joined(
-    lazy: nw.LazyFrame[Any], map: Map, inputs: list[str], new: str
+def _lines(score: Any, x: Floats, y: Floats) -> list[Any]:
+    """Write the straight line from each point to the next."""
+    slopes = np.diff(y) / np.diff(x)
+    return [
+        (score - float(start)) * float(slope) + float(height)
+        for start, slope, height in zip(x[:-1], slopes, y[:-1], strict=True)
+    ]
+
+
+def _join_new_scores(
+    rows: nw.LazyFrame[Any], map: Map, inputs: list[str], new: str
 ) -> nw.LazyFrame[Any]:
     """Join the rows with the table of distinct outputs and their new score."""
     keys = [f"_trueness_{k}" for k in range(len(inputs))]
-    values = [nw.col(c).cast(nw.Float64) for c in inputs]
-    # equal exactly when the outputs are the same
-    keyed = lazy.with_columns(
-        nw.when(v.is_null() | v.is_nan())
-        .then(_literal(_GONE))
-        .otherwise(v + 0.0)
-        .alias(k)
-        for v, k in zip(values, keys, strict=True)
+    keyed = rows.with_columns(
+        _key(column).alias(key) for column, key in zip(inputs, keys, strict=True)
     )
     # not unique(): a window, which not every engine has
-    found = collect(keyed.group_by(keys).agg(nw.len().alias("_trueness_rows")))
-    columns = [np.asarray(read_column(found[k], k), dtype=np.float64) for k in keys]
-    outputs = [np.where(c == _GONE, np.nan, c) for c in columns]
-    table = dict(zip(keys, columns, strict=True)) | {new: _evaluated(map, outputs)}
-    return keyed.join(_table(lazy, table), on=keys, how="left").drop(keys)
+    distinct = collect(keyed.group_by(keys).agg(nw.len().alias("_trueness_rows")))
+    columns = {
+        key: np.asarray(read_column(distinct[key], key), dtype=np.float64)
+        for key in keys
+    }
+    outputs = [
+        np.where(column == _MISSING, np.nan, column) for column in columns.values()
+    ]
+    table = columns | {new: _evaluate(map, outputs)}
+    return keyed.join(_table(rows, table), on=keys, how="left").drop(keys)
+
+
+def _key(column: str) -> nw.Expr:
+    """Return a number that is equal exactly where the outputs are the same."""
+    value = nw.col(column).cast(nw.Float64)
+    is_missing = value.is_null() | value.is_nan()
+    # plus zero: -0.0 becomes 0.0
+    return nw.when(is_missing).then(_literal(_MISSING)).otherwise(value + 0.0)
 
 
 def _table(lazy: nw.LazyFrame[Any], columns: dict[str, Floats]) -> Any:
     """Bring a small table to the engine of a lazy frame."""
     import pyarrow as pa
 
-    native, table = lazy.to_native(), pa.table(columns)
+    native = lazy.to_native()
+    table = pa.table(columns)
     kind = lazy.implementation
     if kind is nw.Implementation.POLARS:
         return nw.from_dict(columns, backend="polars").lazy()
@@ -260,11 +290,12 @@ def _table(lazy: nw.LazyFrame[Any], columns: dict[str, Floats]) -> Any:
 
         return nw.from_native(ibis.memtable(table))
     # SQLFrame writes the table into the query
-    if kind.is_sqlframe() and len(table) <= _WRITTEN_OUT:
+    if kind.is_sqlframe() and len(table) <= _MOST_ROWS_AS_TEXT:
         return nw.from_native(native.session.createDataFrame(table.to_pandas()))
     if hasattr(type(native), "sparkSession"):
         return nw.from_native(native.sparkSession.createDataFrame(table))
     raise InputError(
         f"apply cannot bring a table of {len(table):,} rows to {kind.name.title()}; "
-        f"collect the frame first, or use a map with fewer than {_LONGEST} steps."
+        "collect the frame first, or use a map with fewer than "
+        f"{_LONGEST_EXPRESSION} steps."
     )

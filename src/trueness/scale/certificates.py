@@ -1,7 +1,7 @@
 r"""Between which numbers does the exact answer lie, when scores were put into bins?
 
 Every analysis of ``trueness`` that is asked about a binned tally passes through
-``limited`` (by ``counts/answers.py``), which gives its answer ``limits``: two
+``answer_with_limits`` (by ``counts/answers.py``), which attaches ``bounds``: two
 numbers, a :class:`CurveBounds`, or the words why nothing is known. ``BOUNDED``, at the
 foot, says how for each analysis.
 """
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from inspect import signature, unwrap
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -22,7 +22,12 @@ from trueness._core.checks.words import described, nearest
 from trueness._core.records import Answer, Record, apart
 from trueness.calibration.errors import calibration_error
 from trueness.calibration.lines import calibration_line
-from trueness.calibration.proper_scores import brier, decomposition, log_loss
+from trueness.calibration.proper_scores import (
+    ProperScore,
+    brier,
+    decomposition,
+    log_loss,
+)
 from trueness.calibration.reliability_diagram import reliability
 from trueness.counts.answers import refuse, words_of
 from trueness.counts.design import AT_RANDOM, WORDS
@@ -43,14 +48,17 @@ from trueness.ranking.curves import (
     roc,
 )
 from trueness.scale.arrangements import (
+    Ends,
     auc_ends,
     average_precision_ends,
     between,
-    calibration_error_ends,
     dullest,
-    intercept_ends,
     rounded_out,
     sharpest,
+)
+from trueness.scale.calibration_bounds import (
+    calibration_error_ends,
+    intercept_ends,
     slope_ends,
 )
 from trueness.scale.envelopes import (
@@ -61,11 +69,10 @@ from trueness.scale.envelopes import (
     gain_bounds,
     lift_bounds,
     precision_bounds,
-    range_in,
     reliability_bounds,
     roc_bounds,
-    search,
 )
+from trueness.scale.inner_cuts import range_in, search
 from trueness.threshold.constraints import read_objective
 from trueness.threshold.costs import cost_curve, decision_curve
 from trueness.threshold.operating_point import OperatingPoint, best_threshold, on_bins
@@ -124,9 +131,9 @@ class Bounds(Record):
     __str__ = __repr__
 
 
-Given = Mapping[str, Any]
-Attach = Callable[[Any, Tally, Given], Any]
-_Four = tuple[float, float, float, float]  # a loss, MCB, DSC, UNC
+Options = Mapping[str, Any]
+# what the bins leave open is attached to an answer of a labelled tally
+Attach = Callable[[Any, Tally, Options], Any]
 
 
 def answer_with_limits(
@@ -138,153 +145,236 @@ def answer_with_limits(
     except Infeasible as err:
         message = f"{err.message} {_ONLY_BETWEEN}"
         raise err.rephrased(message=message) from None
-    given = signature(analysis).bind(*args, **options)
-    given.apply_defaults()
+
     t: Tally = args[0]
-    _, attach = BOUNDED.get(analysis.__name__, (None, _nothing_known))
-    # a share of a case without a label is positive: bins say nothing of which
-    if t.design.unlabelled == AT_RANDOM and t.n_unknown > 0:
-        attach = _nothing_known
-    return attach(answer, t.labelled(), given.arguments)
+    bound_arguments = signature(analysis).bind(*args, **options)
+    bound_arguments.apply_defaults()
+    attach: Attach = _attach_nothing
+    # cases without a label may be positive: bins do not say which
+    labels_are_expected = t.design.unlabelled == AT_RANDOM and t.n_unknown > 0
+    if analysis.__name__ in BOUNDED and not labels_are_expected:
+        attach = BOUNDED[analysis.__name__].attach
+    return attach(answer, t.labelled(), bound_arguments.arguments)
 
 
-def _meant(t: Tally) -> Tally:
-    """Weigh the classes so that the share of positives is the one that is meant."""
-    share = t.design.prevalence
-    return t if share is None else reweight_to_prevalence(t, share)
+def _attach_nothing(answer: Any, t: Tally, options: Options) -> Any:
+    if not isinstance(answer, Answer):
+        return answer
+    return replace(answer, bounds=NOT_KNOWN)
 
 
-def _nothing_known(answer: Any, t: Tally, given: Given) -> Any:
-    return replace(answer, bounds=NOT_KNOWN) if isinstance(answer, Answer) else answer
+def _at_prevalence_of_use(t: Tally) -> Tally:
+    """Weigh the classes so that the proportion of positives is that of use."""
+    prevalence = t.design.prevalence
+    return t if prevalence is None else reweight_to_prevalence(t, prevalence)
 
 
-def _of_number(ends: Callable[[Tally, Given], tuple[float, float]]) -> Attach:
-    return lambda answer, t, given: replace(
-        answer, bounds=_holding(ends(t, given), answer)
-    )
-
-
-def _average_precision(t: Tally, given: Given) -> tuple[float, float]:
-    share = t.design.prevalence
-    odds = 1.0 if share is None else (1 - share) / share * t.n_pos / t.n_neg
-    return average_precision_ends(t, odds)
-
-
-def _holding(ends: tuple[float, float], answer: Any) -> tuple[float, float]:
+def _widen_to_hold(value: float, ends: Ends) -> Ends:
     """Let the ends hold the value itself, which is one of the arrangements."""
-    return min(ends[0], answer.value), max(ends[1], answer.value)
+    low, high = ends
+    return min(low, value), max(high, value)
 
 
-def _proper_score(name: str) -> Attach:
-    def attach(answer: Any, t: Tally, given: Given) -> Any:
-        t = _meant(t)
-        best, worst = (decomposition(x, name) for x in (sharpest(t), dullest(t)))
-        value = _holding(rounded_out(best[0], worst[0]), answer)
-        parts = partial(_parts_with_limits, answer, best, worst)
-        return replace(answer, bounds=value, _parts=parts)
+# numbers
+
+
+def _attach_ends(ends_of: Callable[[Tally, Options], Ends]) -> Attach:
+    """Return how two numbers are attached to an estimate."""
+
+    def attach(answer: Any, t: Tally, options: Options) -> Any:
+        ends = _widen_to_hold(answer.value, ends_of(t, options))
+        return replace(answer, bounds=ends)
 
     return attach
 
 
-def _parts_with_limits(answer: Any, best: _Four, worst: _Four) -> Any:
-    """Decompose a loss between its best and its worst arrangement within bins."""
-    found, unc = answer.parts, best[3]
-    # what is left after recalibration: unc - dsc
-    left = unc - best[2], unc - worst[2]
-    ends = {
-        "mcb": (max(0.0, best[0] - left[1]), worst[0] - left[0]),
-        "dsc": (worst[2], best[2]),
-        "unc": (found.unc.value, found.unc.value),
-    }
-    limits = {}
-    for name, pair in ends.items():
-        part = getattr(found, name)
-        limits[name] = replace(part, bounds=_holding(rounded_out(*pair), part))
-    return replace(found, **limits)
+def _ends_of_auc(t: Tally, options: Options) -> Ends:
+    return auc_ends(t)
 
 
-_ERRORS = ("plain", "debiased", "rms", "smooth")
+def _ends_of_partial_auc(t: Tally, options: Options) -> Ends:
+    def area(arranged: Tally) -> float:
+        return partial_area(
+            arranged,
+            fpr=options["fpr"],
+            tpr=options["tpr"],
+            max_fpr=options["max_fpr"],
+            corrected=options["corrected"],
+        )
+
+    return between(area, t)
 
 
-def _calibration_error(answer: Any, t: Tally, given: Given) -> Any:
-    if given["binning"] != "equal mass":  # bins of scores may straddle those bins
-        return _nothing_known(answer, t, given)
-    # a bin of scores may be parted by an edge, and weights at any part of a case
-    ends: dict[str, Any] = dict.fromkeys(_ERRORS, NOT_KNOWN)
-    if answer.binning == "equal mass" and "weight" not in words_of(_meant(t)):
-        ends |= calibration_error_ends(t, given["bins"])
-    parts = {k: replace(getattr(answer, k), bounds=v) for k, v in ends.items()}
-    return replace(answer, bounds=ends["plain"], **parts)
+def _ends_of_average_precision(t: Tally, options: Options) -> Ends:
+    prevalence = t.design.prevalence
+    if prevalence is None:
+        return average_precision_ends(t)
+    # what a negative case weighs in use, for a positive one of weight one
+    odds = (1 - prevalence) / prevalence * t.n_pos / t.n_neg
+    return average_precision_ends(t, odds)
 
 
-def _calibration_line(answer: Any, t: Tally, given: Given) -> Any:
-    t, slope, intercept = _meant(t), answer.slope, answer.intercept
-    ends = slope_ends(t, slope.value)
+def _attach_to_score(
+    name: str, answer: ProperScore, t: Tally, options: Options
+) -> ProperScore:
+    """Bound a proper score; its parts are bounded when they are asked for."""
+    in_use = _at_prevalence_of_use(t)
+    best = _Decomposition(*decomposition(sharpest(in_use), name))
+    worst = _Decomposition(*decomposition(dullest(in_use), name))
+    ends = rounded_out(best.loss, worst.loss)
     return replace(
         answer,
-        slope=replace(slope, bounds=_holding(ends, slope)),
-        intercept=replace(intercept, bounds=_holding(intercept_ends(t), intercept)),
-        bounds=ends,
+        bounds=_widen_to_hold(answer.value, ends),
+        _parts=partial(_parts_with_bounds, answer, best, worst),
     )
 
 
-def _of_curve(envelope: Callable[[Tally, Any], CurveBounds]) -> Attach:
-    return lambda answer, t, given: replace(answer, bounds=envelope(t, answer))
+class _Decomposition(NamedTuple):
+    """A mean loss with its miscalibration, discrimination and uncertainty."""
+
+    loss: float
+    mcb: float
+    dsc: float
+    unc: float
 
 
-def _at_share(envelope: Callable[[Tally, float | None], CurveBounds]) -> Attach:
-    return _of_curve(lambda t, answer: envelope(t, t.design.prevalence))
+def _parts_with_bounds(
+    answer: ProperScore, best: _Decomposition, worst: _Decomposition
+) -> Any:
+    """Decompose a loss between its best and its worst arrangement within bins."""
+    parts = answer.parts
+    # the loss that is left after recalibration, at least and at most
+    lowest_after = best.unc - best.dsc
+    highest_after = best.unc - worst.dsc
+    ends = {
+        "mcb": (max(0.0, best.loss - highest_after), worst.loss - lowest_after),
+        "dsc": (worst.dsc, best.dsc),
+        "unc": (parts.unc.value, parts.unc.value),
+    }
+    bounded = {}
+    for name, (low, high) in ends.items():
+        part = getattr(parts, name)
+        part_ends = _widen_to_hold(part.value, rounded_out(low, high))
+        bounded[name] = replace(part, bounds=part_ends)
+    return replace(parts, **bounded)
 
 
-def _as_meant(envelope: Callable[[Tally], CurveBounds]) -> Attach:
-    return _of_curve(lambda t, answer: envelope(_meant(t)))
+_CALIBRATION_ERRORS = ("plain", "debiased", "rms", "smooth")
 
 
-def _partial_auc(t: Tally, given: Given) -> tuple[float, float]:
-    part = {k: given[k] for k in ("fpr", "tpr", "max_fpr", "corrected")}
-    return between(lambda x: partial_area(x, **part), t)
+def _attach_to_errors(answer: Any, t: Tally, options: Options) -> Any:
+    if options["binning"] != "equal mass":
+        # bins of scores may lie across the edges of those bins
+        return _attach_nothing(answer, t, options)
+    ends: dict[str, Any] = dict.fromkeys(_CALIBRATION_ERRORS, NOT_KNOWN)
+    # an edge may divide a bin of scores, and weighted cases at any part of a case
+    is_weighted = "weight" in words_of(_at_prevalence_of_use(t))
+    if answer.binning == "equal mass" and not is_weighted:
+        ends |= calibration_error_ends(t, options["bins"])
+    errors = {
+        name: replace(getattr(answer, name), bounds=ends_of_error)
+        for name, ends_of_error in ends.items()
+    }
+    return replace(answer, bounds=ends["plain"], **errors)
 
 
-def _best_threshold(point: OperatingPoint, t: Tally, given: Given) -> OperatingPoint:
+def _attach_to_line(answer: Any, t: Tally, options: Options) -> Any:
+    in_use = _at_prevalence_of_use(t)
+    slope = answer.slope
+    intercept = answer.intercept
+    ends_of_slope = slope_ends(in_use, slope.value)
+    ends_of_intercept = intercept_ends(in_use)
+    return replace(
+        answer,
+        slope=replace(slope, bounds=_widen_to_hold(slope.value, ends_of_slope)),
+        intercept=replace(
+            intercept, bounds=_widen_to_hold(intercept.value, ends_of_intercept)
+        ),
+        bounds=ends_of_slope,
+    )
+
+
+# curves
+
+
+def _attach_curve(bounds_of: Callable[[Tally, Any], CurveBounds]) -> Attach:
+    """Return how two curves are attached to a curve."""
+
+    def attach(answer: Any, t: Tally, options: Options) -> Any:
+        return replace(answer, bounds=bounds_of(t, answer))
+
+    return attach
+
+
+def _attach_curve_at_prevalence(
+    bounds_of: Callable[[Tally, float | None], CurveBounds],
+) -> Attach:
+    """The same for curves that depend on the prevalence of use."""
+    return _attach_curve(lambda t, answer: bounds_of(t, t.design.prevalence))
+
+
+def _attach_reweighted_curve(bounds_of: Callable[[Tally], CurveBounds]) -> Attach:
+    """The same for curves of cases that are weighed to the prevalence of use."""
+    return _attach_curve(lambda t, answer: bounds_of(_at_prevalence_of_use(t)))
+
+
+# the best threshold
+
+
+def _attach_to_threshold(
+    point: OperatingPoint, t: Tally, options: Options
+) -> OperatingPoint:
     point = on_bins(point, t)
     # one expects cases instead of counting them, the other has no one best cut
-    if given["method"] == "fermi-dirac" or point.prevalences is not None:
+    if options["method"] == "fermi-dirac" or point.prevalences is not None:
         return replace(point, bounds=NOT_KNOWN)
-    _, objective = read_objective(given["maximize"], given["minimize"])
-    share = prevalence_of_use(t, given["prevalences"])
-    constraints = read_constraints(given["subject_to"])
-    prevalence = None if share is None else share.value
-    low, high, alive = search(t, objective, constraints, prevalence)
-    low, high = (low, high) if given["minimize"] is None else (-high, -low)
-    places = [v for ends in point.score_ranges for v in ends]
-    places += [*t.score[alive].tolist(), *t.high[alive].tolist()]
+
+    objective = read_objective(options["maximize"], options["minimize"])
+    prevalence = prevalence_of_use(t, options["prevalences"])
+    result = search(
+        t,
+        objective.maximized,
+        read_constraints(options["subject_to"]),
+        None if prevalence is None else prevalence.value,
+    )
+    ends = (result.reached, result.possible)
+    if options["minimize"] is not None:
+        ends = (-result.possible, -result.reached)
+
+    places = [end for score_range in point.score_ranges for end in score_range]
+    places += t.score[result.open_bins].tolist()
+    places += t.high[result.open_bins].tolist()
     return replace(
         point,
-        bounds=_holding((low, high), point),
+        bounds=_widen_to_hold(point.value, ends),
         threshold_bounds=(min(places), max(places)),
     )
 
 
-def _only_inside(t: Tally, given: Given) -> Bounds | None:
+def _only_inside(t: Tally, options: Options) -> Bounds | None:
     """Bound the best value where only cuts inside the bins can meet the constraints.
 
     The exact data may or may not have such a cut; else None.
     """
-    share = prevalence_of_use(t, given["prevalences"])
-    if given["method"] == "fermi-dirac" or (share is not None and share.is_range):
+    prevalence = prevalence_of_use(t, options["prevalences"])
+    is_range = prevalence is not None and prevalence.is_range
+    constraints = read_constraints(options["subject_to"])
+    objective = read_objective(options["maximize"], options["minimize"])
+    if options["method"] == "fermi-dirac" or is_range:
         return None
-    asked, objective = read_objective(given["maximize"], given["minimize"])
-    constraints = read_constraints(given["subject_to"])
-    prevalence = None if share is None else share.value
-    reached, _, alive = search(t, objective, constraints, prevalence)
-    if not constraints or not alive.any() or np.isfinite(reached):
+
+    at_prevalence = None if prevalence is None else prevalence.value
+    result = search(t, objective.maximized, constraints, at_prevalence)
+    if not constraints or not result.open_bins.any() or np.isfinite(result.reached):
         return None
-    ends = range_in(t, objective, prevalence)
-    low, high = float(ends[0][alive].min()), float(ends[1][alive].max())
-    low, high = max(low, objective.range[0]), min(high, objective.range[1])
-    if given["minimize"] is not None:
-        low, high = 0.0 - high, 0.0 - low
-    return Bounds(np.nan, low, high, f"best {asked.name}", _bins(t))
+
+    values = range_in(t, objective.maximized, at_prevalence)
+    lowest, highest = objective.maximized.range
+    low = max(float(values.low[result.open_bins].min()), lowest)
+    high = min(float(values.high[result.open_bins].max()), highest)
+    if options["minimize"] is not None:
+        low, high = (0.0 - high, 0.0 - low)
+    return Bounds(np.nan, low, high, f"best {objective.shown.name}", _bins(t))
 
 
 def bounds(statistic: Any, data: Tally, **options: Any) -> Any:
@@ -305,7 +395,7 @@ def bounds(statistic: Any, data: Tally, **options: Any) -> Any:
 
     Notes
     -----
-    The answers of the analyses have the same bounds in their field ``limits``. For
+    The answers of the analyses have the same bounds in their field ``bounds``. For
     ``best_threshold`` they are those of the best value, of which the lower one is
     reached. Where only a threshold inside a bin may meet the constraints, the value is
     NaN and the bounds are those of such a threshold; :func:`exact_threshold` decides
@@ -320,15 +410,14 @@ def bounds(statistic: Any, data: Tally, **options: Any) -> Any:
     recall 0.5 (exactly between 0.5 and 1; 2 bins)
     """
     _cases.one_classifier(data, "bounds")
-    data = data.with_design(
-        **{word: options.pop(word) for word in WORDS if word in options}
-    )
+    design = {word: options.pop(word) for word in WORDS if word in options}
+    data = data.with_design(**design)
     name = getattr(statistic, "__name__", statistic)
-    if isinstance(statistic, Metric) or (
-        isinstance(name, str) and "threshold" in options and name not in BOUNDED
-    ):
+    is_name = isinstance(name, str)
+    is_other_name = is_name and "threshold" in options and name not in BOUNDED
+    if isinstance(statistic, Metric) or is_other_name:
         return _metric_bounds(data, read_metric(statistic), **options)
-    if not isinstance(name, str) or name not in BOUNDED:
+    if not is_name or name not in BOUNDED:
         raise InputError(
             f"bounds takes some statistics by name, and any metric at a threshold; "
             f"found {described(name)}.{nearest(name, list(BOUNDED))}",
@@ -336,22 +425,34 @@ def bounds(statistic: Any, data: Tally, **options: Any) -> Any:
             choices=BOUNDED,
         )
     refuse(data, name)
-    ask, attach = unwrap(BOUNDED[name][0]), BOUNDED[name][1]
-    given = signature(ask).bind(data, **options)
-    given.apply_defaults()
+    return _bounds_of_analysis(name, data, options)
+
+
+def _bounds_of_analysis(name: str, data: Tally, options: Options) -> Any:
+    """Ask an analysis, and return the bounds of its answer."""
+    analysis = unwrap(BOUNDED[name].analysis)
+    bound_arguments = signature(analysis).bind(data, **options)
+    bound_arguments.apply_defaults()
+    arguments = bound_arguments.arguments
     if name == "best_threshold" and data.binned:
-        inside = _only_inside(data.labelled(), given.arguments)
+        inside = _only_inside(data.labelled(), arguments)
         if inside is not None:
             return inside
-    answer = attach(ask(data, **options), data.labelled(), given.arguments)
+
+    answer = analysis(data, **options)
+    answer = BOUNDED[name].attach(answer, data.labelled(), arguments)
     if isinstance(answer.bounds, CurveBounds):
         return answer.bounds
-    own = {"calibration_error": "plain", "calibration_line": "slope"}.get(name)
-    value = (getattr(answer, own) if own else answer).value
-    if isinstance(answer, OperatingPoint):
+
+    estimate = answer
+    if name == "calibration_error":
+        estimate = answer.plain
+    elif name == "calibration_line":
+        estimate = answer.slope
+    elif name == "best_threshold":
         name = f"best {answer.objective}"
     low, high = answer.bounds
-    return Bounds(float(value), low, high, name, _bins(data))
+    return Bounds(float(estimate.value), low, high, name, _bins(data))
 
 
 def _bins(t: Tally) -> int:
@@ -360,32 +461,51 @@ def _bins(t: Tally) -> int:
 
 def _metric_bounds(t: Tally, metric: Metric, *, threshold: float) -> Bounds:
     """Bound a metric at a threshold, which may fall into a bin."""
-    t, prevalence = t.labelled(), t.design.prevalence
-    at = int(np.searchsorted(-t.score, -float(threshold), side="right"))
-    tp, fp = (c[:at].sum().item() for c in (t.pos, t.neg))
-    cut = Confusion(tp, fp, t.n_pos - tp, t.n_neg - fp)
-    low = high = value = float(metric(cut.at_prevalence(prevalence)))
-    if at < len(t) and t.score[at] < float(threshold) <= t.high[at]:  # inside a bin
-        low, high = (float(x[at]) for x in range_in(t, metric, prevalence))
-    return Bounds(value, low, high, metric.name, _bins(t))
+    labelled = t.labelled()
+    prevalence = t.design.prevalence
+    cut = float(threshold)
+    rows_flagged = int(np.searchsorted(-labelled.score, -cut, side="right"))
+    tp = labelled.pos[:rows_flagged].sum().item()
+    fp = labelled.neg[:rows_flagged].sum().item()
+    counts = Confusion(tp, fp, labelled.n_pos - tp, labelled.n_neg - fp)
+    low = high = value = float(metric(counts.at_prevalence(prevalence)))
+
+    has_next = rows_flagged < len(labelled)
+    if has_next and labelled.score[rows_flagged] < cut <= labelled.high[rows_flagged]:
+        values = range_in(labelled, metric, prevalence)
+        low = float(values.low[rows_flagged])
+        high = float(values.high[rows_flagged])
+    return Bounds(value, low, high, metric.name, _bins(labelled))
 
 
-# an analysis, and how its answer learns its bounds
-BOUNDED: dict[str, tuple[Callable[..., Any], Attach]] = {
-    "auc": (auc, _of_number(lambda t, given: auc_ends(t))),
-    "average_precision": (average_precision, _of_number(_average_precision)),
-    "best_threshold": (best_threshold, _best_threshold),
-    "brier": (brier, _proper_score("brier")),
-    "calibration_error": (calibration_error, _calibration_error),
-    "calibration_line": (calibration_line, _calibration_line),
-    "cost_curve": (cost_curve, _of_curve(cost_bounds)),
-    "decision_curve": (decision_curve, _of_curve(decision_bounds)),
-    "det": (det, _as_meant(det_bounds)),
-    "gain_curve": (gain_curve, _at_share(gain_bounds)),
-    "lift_curve": (lift_curve, _at_share(lift_bounds)),
-    "log_loss": (log_loss, _proper_score("log_loss")),
-    "partial_auc": (partial_auc, _of_number(_partial_auc)),
-    "precision_recall": (precision_recall, _at_share(precision_bounds)),
-    "reliability": (reliability, _as_meant(reliability_bounds)),
-    "roc": (roc, _as_meant(roc_bounds)),
+class BoundedAnalysis(NamedTuple):
+    """An analysis, and how its answer learns its bounds."""
+
+    analysis: Callable[..., Any]
+    attach: Attach
+
+
+BOUNDED: dict[str, BoundedAnalysis] = {
+    "auc": BoundedAnalysis(auc, _attach_ends(_ends_of_auc)),
+    "average_precision": BoundedAnalysis(
+        average_precision, _attach_ends(_ends_of_average_precision)
+    ),
+    "best_threshold": BoundedAnalysis(best_threshold, _attach_to_threshold),
+    "brier": BoundedAnalysis(brier, partial(_attach_to_score, "brier")),
+    "calibration_error": BoundedAnalysis(calibration_error, _attach_to_errors),
+    "calibration_line": BoundedAnalysis(calibration_line, _attach_to_line),
+    "cost_curve": BoundedAnalysis(cost_curve, _attach_curve(cost_bounds)),
+    "decision_curve": BoundedAnalysis(decision_curve, _attach_curve(decision_bounds)),
+    "det": BoundedAnalysis(det, _attach_reweighted_curve(det_bounds)),
+    "gain_curve": BoundedAnalysis(gain_curve, _attach_curve_at_prevalence(gain_bounds)),
+    "lift_curve": BoundedAnalysis(lift_curve, _attach_curve_at_prevalence(lift_bounds)),
+    "log_loss": BoundedAnalysis(log_loss, partial(_attach_to_score, "log_loss")),
+    "partial_auc": BoundedAnalysis(partial_auc, _attach_ends(_ends_of_partial_auc)),
+    "precision_recall": BoundedAnalysis(
+        precision_recall, _attach_curve_at_prevalence(precision_bounds)
+    ),
+    "reliability": BoundedAnalysis(
+        reliability, _attach_reweighted_curve(reliability_bounds)
+    ),
+    "roc": BoundedAnalysis(roc, _attach_reweighted_curve(roc_bounds)),
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, PythonCode
@@ -28,8 +28,10 @@ DIALECTS = {n: n for n in _NAMES.split()} | {"mariadb": "mysql", "sqlserver": "t
 _WITHOUT_NAN = ("mysql", "sqlite", "tsql")
 _NAN_IS_EQUAL = ("postgres", "redshift", "snowflake")
 _LARGEST = "1.7976931348623157e308"
-_CELLS = 1000  # of equal width for each bin, of which bins of equal size are made
-_LONGEST = 1000  # steps of a map that is written out: ten comparisons deep
+# cells of equal width for each bin, of which bins of equal size are made
+_CELLS_PER_BIN = 1000
+# steps of a map that is written out: ten comparisons deep
+_LONGEST_MAP = 1000
 Names = Mapping[str, str]
 
 
@@ -98,16 +100,26 @@ def sql(
       case_score
     """
     to = DIALECTS[_options.choice(dialect, tuple(DIALECTS), "dialect")]
-    given = {"score": score, "label": label, "count": count, "weight": weight}
-    given |= {"cluster": cluster, "by": by}
-    needed = {k: v for k, v in given.items() if v is not None or k == "score"}
-    names = {k: _column(v, k, to) for k, v in needed.items()}
+    columns = {
+        "score": score,
+        "label": label,
+        "count": count,
+        "weight": weight,
+        "cluster": cluster,
+        "by": by,
+    }
+    needed = {
+        role: name
+        for role, name in columns.items()
+        if name is not None or role == "score"
+    }
+    names = {role: _column(name, role, to) for role, name in needed.items()}
     source = _table(table, to)
     table_parts = {part.name for part in source.parts}
     aliases = _unused_aliases({*map(str, needed.values()), *table_parts})
 
     if apply is not None:
-        query, said = _applied(apply, names, aliases, to)
+        query = _applied(apply, names, aliases, to)
     else:
         if by is not None and by.lower() in COLUMNS:
             raise InputError(
@@ -115,21 +127,34 @@ def sql(
                 "a view.",
                 option="by",
             )
-        said = (
-            "How many negatives, positives and unknowns showed each score?",
-            "Save the result as CSV or Parquet, then type: trueness evaluate FILE",
+        query = _Query(
+            _counting(names, aliases, positive, to, bins),
+            comments=(
+                "How many negatives, positives and unknowns showed each score?",
+                "Save the result as CSV or Parquet, then type: trueness evaluate FILE",
+            ),
         )
-        query = _counting(names, aliases, positive, to, bins)
+    comments = [f"-- {line}" for line in query.comments]
+    return "\n".join([*comments, _translate(query.text, source, aliases, to)])
 
+
+class _Query(NamedTuple):
+    """A query in DuckDB's SQL, and lines that say what it is for."""
+
+    text: str
+    comments: tuple[str, ...]
+
+
+def _translate(query: str, source: Any, aliases: _Aliases, to: str) -> str:
+    """Write a query on the source in another dialect."""
     glot = required("sqlglot", "sql")
     tree = glot.parse_one(query, read="duckdb")
     _put_table(tree, source, aliases)
     # nothing that is ordered here can be missing
-    small = glot.Dialect.get_or_raise(to).NULL_ORDERING == "nulls_are_small"
+    nulls_are_small = glot.Dialect.get_or_raise(to).NULL_ORDERING == "nulls_are_small"
     for ordered in tree.find_all(glot.exp.Ordered):
-        ordered.set("nulls_first", small)
-    written_out = str(tree.sql(to, pretty=True))
-    return "\n".join([*(f"-- {line}" for line in said), written_out])
+        ordered.set("nulls_first", nulls_are_small)
+    return str(tree.sql(to, pretty=True))
 
 
 @dataclass(frozen=True)
@@ -164,14 +189,14 @@ class _Aliases:
 
 def _unused_aliases(taken: set[str]) -> _Aliases:
     """Return aliases that differ from all these names, in capitals or not."""
-    lower = [name.lower() for name in taken]
-    chosen = {}
+    names_taken = [name.lower() for name in taken]
+    aliases = {}
     for field in fields(_Aliases):
         alias = str(field.default)
-        while any(name.startswith(alias) for name in lower):
+        while any(name.startswith(alias) for name in names_taken):
             alias = f"q_{alias}"
-        chosen[field.name] = alias
-    return _Aliases(**chosen)
+        aliases[field.name] = alias
+    return _Aliases(**aliases)
 
 
 # reserved in the SQL standard; some parsers take them for names, engines do not
@@ -204,10 +229,10 @@ def _is_column(name: str, dialect: str) -> bool:
     """Does the dialect take this word for a column, and not for one of its own?"""
     glot = required("sqlglot", "sql")
     try:
-        found = glot.parse_one(f"SELECT {name}", read=dialect).selects[0]
+        selected = glot.parse_one(f"SELECT {name}", read=dialect).selects[0]
     except glot.errors.SqlglotError:
         return False
-    return isinstance(found, glot.exp.Column) and found.name == name
+    return isinstance(selected, glot.exp.Column) and selected.name == name
 
 
 def _table(table: object, to: str) -> Any:
@@ -264,31 +289,39 @@ def _counting(
     names: Names, aliases: _Aliases, positive: object, to: str, bins: int | None
 ) -> str:
     """Write the query that counts, in DuckDB's SQL."""
+    is_case_refused, kind = _kind(names, positive, to)
+    columns = {aliases.score: _double(names["score"], to), aliases.kind: kind}
     # CLUSTER and GROUP are words of SQL, of which some engines take no column
-    keys = {aliases.cluster: "cluster"} if "cluster" in names else {}
-    keys |= {aliases.group: names["by"]} if "by" in names else {}
-    kind, refuses = _kind(names, positive, to)
-    held = {
-        aliases.score: _double(names["score"], to),
-        aliases.kind: kind,
-        aliases.cluster: names.get("cluster"),
-        aliases.group: names.get("by"),
-        aliases.count: names.get("count"),
-        aliases.weight: _double(names["weight"], to) if "weight" in names else None,
-    }
-    columns = ", ".join(f"{how} AS {name}" for name, how in held.items() if how)
-    first = f"WITH {aliases.cases} AS (SELECT {columns} FROM {aliases.source})"  # noqa: S608
-    sums = _sums(names, aliases, refuses)
+    keys = {}
+    if "cluster" in names:
+        columns[aliases.cluster] = names["cluster"]
+        keys[aliases.cluster] = "cluster"
+    if "by" in names:
+        columns[aliases.group] = names["by"]
+        keys[aliases.group] = names["by"]
+    if "count" in names:
+        columns[aliases.count] = names["count"]
+    if "weight" in names:
+        columns[aliases.weight] = _double(names["weight"], to)
+
+    cases = (
+        f"WITH {aliases.cases} AS "  # noqa: S608
+        f"(SELECT {_select_list(columns)} FROM {aliases.source})"
+    )
+    sums = _sums(names, aliases, is_case_refused)
     if bins is None:
-        counts = ", ".join(f"{how} AS {name}" for name, how in sums.items())
-        grouped = ", ".join([aliases.score, *keys])
         select = (
-            f"SELECT {_shown(keys)}{aliases.score} AS score, {counts} "  # noqa: S608
-            f"FROM {aliases.cases}"
+            f"SELECT {_shown(keys)}{aliases.score} AS score, "  # noqa: S608
+            f"{_select_list(sums)} FROM {aliases.cases}"
         )
-        return f"{first} {select} GROUP BY {grouped}"
+        return f"{cases} {select} GROUP BY {', '.join([aliases.score, *keys])}"
     bins = _options.whole_number(bins, "bins", at_least=1)
-    return f"{first}, {_binned(sums, keys, aliases, bins)}"
+    return f"{cases}, {_binned(sums, keys, aliases, bins)}"
+
+
+def _select_list(expressions: Names) -> str:
+    """Write expressions, each with its name."""
+    return ", ".join(f"{how} AS {name}" for name, how in expressions.items())
 
 
 def _double(name: str, to: str) -> str:
@@ -302,15 +335,23 @@ def _is_nan(number: str, to: str) -> str:
     return f"ISNAN({number})"
 
 
-def _kind(names: Names, positive: object, to: str) -> tuple[str, bool]:
-    """Write which kind a case is of; say whether a case can be refused."""
-    usable = []
+class _Kind(NamedTuple):
+    """Whether cases may be refused, and the expression of which kind a case is."""
+
+    is_case_refused: bool
+    expression: str
+
+
+def _kind(names: Names, positive: object, to: str) -> _Kind:
+    """Write which kind a case is of: pos, neg, unknown or refused."""
+    unusable = []
     if "weight" in names:
         weight = _double(names["weight"], to)
-        usable += [f"{weight} IS NULL OR NOT {weight} BETWEEN 0 AND {_LARGEST}"]
+        unusable.append(f"{weight} IS NULL OR NOT {weight} BETWEEN 0 AND {_LARGEST}")
     if "count" in names:
-        usable += [f"{names['count']} IS NULL OR {names['count']} < 0"]
-    parts = [f"WHEN {condition} THEN 'refused'" for condition in usable]
+        unusable.append(f"{names['count']} IS NULL OR {names['count']} < 0")
+    refusals = [f"WHEN {condition} THEN 'refused'" for condition in unusable]
+
     label = names.get("label")
     if label is None:
         if positive is not None:
@@ -319,18 +360,28 @@ def _kind(names: Names, positive: object, to: str) -> tuple[str, bool]:
                 option="label",
                 example="COLUMN",
             )
-        every = " ".join(["CASE", *parts, "ELSE 'unknown' END"])
-        return (every, True) if parts else ("'unknown'", False)
-    missing = f"{label} IS NULL"
+        if not refusals:
+            return _Kind(False, "'unknown'")
+        return _Kind(True, " ".join(["CASE", *refusals, "ELSE 'unknown' END"]))
+
+    is_missing = f"{label} IS NULL"
     if not isinstance(positive, (bool, str)) and to not in _WITHOUT_NAN:
-        missing += f" OR {_is_nan(_double(label, to), to)}"
+        is_missing += f" OR {_is_nan(_double(label, to), to)}"
     if positive is None:
-        parts += [f"WHEN {label} = 1 THEN 'pos'", f"WHEN {label} = 0 THEN 'neg'"]
-        parts += [f"WHEN {missing} THEN 'unknown' ELSE 'refused'"]
+        kinds = [
+            f"WHEN {label} = 1 THEN 'pos'",
+            f"WHEN {label} = 0 THEN 'neg'",
+            f"WHEN {is_missing} THEN 'unknown' ELSE 'refused'",
+        ]
     else:
-        parts += [f"WHEN {label} = {_value(positive)} THEN 'pos'"]
-        parts += [f"WHEN {missing} THEN 'unknown' ELSE 'neg'"]
-    return " ".join(["CASE", *parts, "END"]), positive is None or bool(usable)
+        kinds = [
+            f"WHEN {label} = {_value(positive)} THEN 'pos'",
+            f"WHEN {is_missing} THEN 'unknown' ELSE 'neg'",
+        ]
+    return _Kind(
+        is_case_refused=positive is None or bool(refusals),
+        expression=" ".join(["CASE", *refusals, *kinds, "END"]),
+    )
 
 
 def _value(positive: object) -> str:
@@ -351,14 +402,21 @@ def _sums(names: Names, aliases: _Aliases, refuses: bool) -> dict[str, str]:
     def number(kind: str) -> str:
         return f"COUNT(CASE WHEN {aliases.kind} = '{kind}' THEN 1 END)"
 
-    sums = {k: number(k) for k in kinds}
-    times = f" * {aliases.count}" if "count" in names else ""
     weight = aliases.weight
+    times_count = f" * {aliases.count}" if "count" in names else ""
+    sums = {}
     if "weight" in names:
-        sums = {k: total(k, f"{weight}{times}") for k in kinds}
-        sums |= {f"{k}_squares": total(k, f"{weight} * {weight}{times}") for k in kinds}
-    elif times:
-        sums = {k: f"CAST({total(k, aliases.count)} AS BIGINT)" for k in kinds}
+        square = f"{weight} * {weight}"
+        for kind in kinds:
+            sums[kind] = total(kind, f"{weight}{times_count}")
+        for kind in kinds:
+            sums[f"{kind}_squares"] = total(kind, f"{square}{times_count}")
+    elif "count" in names:
+        for kind in kinds:
+            sums[kind] = f"CAST({total(kind, aliases.count)} AS BIGINT)"
+    else:
+        for kind in kinds:
+            sums[kind] = number(kind)
     if refuses:
         sums["refused"] = number("refused")
     return sums
@@ -382,7 +440,7 @@ def _binned(sums: Names, keys: Names, aliases: _Aliases, bins: int) -> str:
     )
     finite = f"{a.score} BETWEEN -{_LARGEST} AND {_LARGEST}"
     width = f"NULLIF({a.highest} - {a.lowest}, 0)"
-    place = f"({a.score} - {a.lowest}) / {width} * {bins * _CELLS}"
+    place = f"({a.score} - {a.lowest}) / {width} * {bins * _CELLS_PER_BIN}"
     # every piece is a name that was quoted above, or a number
     return f"""
     {a.score_range} AS (
@@ -417,17 +475,17 @@ def _shown(keys: Names) -> str:
     return "".join(f"{k} AS {v}, " for k, v in keys.items())
 
 
-def _applied(
-    what: object, names: Names, aliases: _Aliases, to: str
-) -> tuple[str, tuple[str, ...]]:
+def _applied(what: object, names: Names, aliases: _Aliases, to: str) -> _Query:
     """Write the query that gives every row its new score, or its decision."""
     score = _double(names["score"], to)
     if isinstance(what, Rule):
-        new_column, expression = "decision", _rule(what, score, names.get("by"))
-        said = ("What is decided? 1 flagged, 0 not flagged, NULL deferred.",)
+        new_column = "decision"
+        expression = _rule(what, score, names.get("by"))
+        comment = "What is decided? 1 flagged, 0 not flagged, NULL deferred."
     elif isinstance(what, Map):
-        new_column, expression = "calibrated", _map(what, score)
-        said = ("What does the score mean as a probability?",)
+        new_column = "calibrated"
+        expression = _map(what, score)
+        comment = "What does the score mean as a probability?"
     else:
         raise InputError(
             f"A query applies a fitted map or a rule; found {described(what)}.",
@@ -440,6 +498,7 @@ def _applied(
                 "in a view.",
                 option=role,
             )
+
     if to not in _WITHOUT_NAN:  # which some engines take for the largest number
         expression = f"CASE WHEN NOT {_is_nan(score, to)} THEN {expression} END"
     rows = aliases.cases
@@ -447,7 +506,7 @@ def _applied(
         f"SELECT {rows}.*, {expression} AS {new_column} "  # noqa: S608
         f"FROM {aliases.source} AS {rows}"
     )
-    return query, said
+    return _Query(query, comments=(comment,))
 
 
 def _rule(rule: Rule, score: str, group: str | None) -> str:
@@ -468,9 +527,9 @@ def _rule(rule: Rule, score: str, group: str | None) -> str:
 
 def _map(map: Map, score: str) -> str:
     formula = map.expression
-    if formula is None or formula_length(formula) > _LONGEST:
+    if formula is None or formula_length(formula) > _LONGEST_MAP:
         raise InputError(
-            f"A query needs a map of one score with at most {_LONGEST:,} steps; a "
+            f"A query needs a map of one score with at most {_LONGEST_MAP:,} steps; a "
             f"{type(map).__name__} is none. Fit another one, or apply it where the "
             "rows can be read.",
             example=PythonCode(
@@ -479,14 +538,19 @@ def _map(map: Map, score: str) -> str:
         )
     glot = required("sqlglot", "sql")
 
-    def choice(s: Any, edge: float, below: Any, above: Any) -> Any:
+    def number(value: float) -> Any:
+        return glot.exp.convert(float(value))
+
+    def function(name: str, argument: Any) -> Any:
+        return glot.exp.func("LN" if name == "log" else name.upper(), argument)
+
+    def choice(value: Any, edge: float, below: Any, above: Any) -> Any:
         # both are compared, so that a missing score stays missing
-        edged = glot.exp.convert(edge)
-        return glot.exp.case().when(s < edged, below).when(s >= edged, above)
+        number_at_edge = glot.exp.convert(edge)
+        is_below = value < number_at_edge
+        is_above = value >= number_at_edge
+        return glot.exp.case().when(is_below, below).when(is_above, above)
 
-    def call(word: str, s: Any) -> Any:
-        return glot.exp.func("LN" if word == "log" else word.upper(), s)
-
-    place = glot.parse_one(score, read="duckdb")
-    made = written(formula, place, lambda v: glot.exp.convert(float(v)), call, choice)
-    return str(made.sql("duckdb"))
+    column = glot.parse_one(score, read="duckdb")
+    expression = written(formula, column, number, function, choice)
+    return str(expression.sql("duckdb"))

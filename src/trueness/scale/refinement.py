@@ -7,35 +7,33 @@ are; each pass is one group-by of their engine or one stream.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from inspect import unwrap
-from operator import neg
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from trueness._core.arrays import Ints
+from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
 from trueness._core.imports import lazy_import
 from trueness._core.records import Record, apart
-from trueness.counts.answers import CountsElsewhere, refuse
-from trueness.counts.bins import join_into_bins
-from trueness.counts.cases import COUNTS
-from trueness.counts.counting import read_labels
 from trueness.counts.design import PLAIN
-from trueness.counts.placements import run_starts
-from trueness.counts.values import Tally, tally_of_bins
-from trueness.data import engine_bins, engines
-from trueness.data.frames import tally
+from trueness.counts.values import Tally
+from trueness.data import engines
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.ranking.areas import auc
-from trueness.scale.envelopes import Flags, search
+from trueness.scale.inner_cuts import Flags, search
+from trueness.scale.recounting import (
+    PARTS_OF_A_BIN,
+    ScoreSource,
+    join_same_class,
+    open_source,
+    refine,
+)
 from trueness.threshold.constraints import read_objective
 from trueness.threshold.operating_point import best_threshold, on_bins
 
@@ -45,12 +43,12 @@ else:
     nw = lazy_import("narwhals.stable.v2", "cli")  # imported when a frame arrives
 
 Bound = str | Constraint
-_RANGES = 8  # ranges of scores that one pass may ask for
-_DIVIDE = 8  # finer bins pay when each doubtful one becomes so many
+# each pass settles ``batch`` rows or divides every doubtful bin: far more than needed
+_MOST_PASSES = 10_000
 
-
-# bins are made finer until their limits are gone: the answers are asked for plain
-_auc, _best_threshold = unwrap(auc), unwrap(best_threshold)
+# bins are made finer until nothing is open: the answers are asked for without bounds
+_auc = unwrap(auc)
+_best_threshold = unwrap(best_threshold)
 
 
 @final
@@ -81,7 +79,7 @@ class Refined(Record):
 
     @property
     def value(self) -> float:
-        """Give the value of the answer."""
+        """Return the value of the answer."""
         return float(self.answer.value)
 
     @property
@@ -91,7 +89,7 @@ class Refined(Record):
 
     @property
     def threshold(self) -> float:
-        """Give the threshold of the answer, where it has one."""
+        """Return the threshold of the answer, where it has one."""
         return float(self.answer.threshold)
 
     def __float__(self) -> float:
@@ -103,22 +101,6 @@ class Refined(Record):
             f"{self.answer!r}\n  {how}, after {self.passes} passes over {self.rows:,} "
             f"rows in {self.seconds:.1f} s; {self.bins:,} bins at the end"
         )
-
-
-class ScoreSource(NamedTuple):
-    """Where the rows are (a lazy frame by roles, or a tally), and what was counted."""
-
-    rows: Any
-    names: Mapping[str, str]
-    positive: Any
-    counted: list[int]
-    start: float
-
-    def done(self, t: Tally, low: float, high: float, answer: Any) -> Refined:
-        """Report the answer with what it took."""
-        passes, rows = len(self.counted), sum(self.counted)
-        seconds = perf_counter() - self.start
-        return Refined(answer, low, high, passes, rows, len(t), seconds)
 
 
 @engines.in_turn
@@ -177,28 +159,42 @@ def exact_threshold(
     batch = _options.whole_number(batch, "batch", at_least=1)
     design = getattr(data, "design", PLAIN).with_words({"prevalence": prevalence})
     prevalence = design.prevalence
-    source, t = _first(data, label, score, positive, at_most)
-    _cases.some_labels(t, "exact_threshold")
-    _, objective = read_objective(maximize, minimize)
+    source, counted = open_source(
+        data, label=label, score=score, positive=positive, at_most=at_most
+    )
+    _cases.some_labels(counted, "exact_threshold")
+    objective = read_objective(maximize, minimize).maximized
+
     for _ in range(_MOST_PASSES):
-        known = t.labelled()
-        reached, possible, alive = search(known, objective, constraints, prevalence)
+        known = counted.labelled()
+        result = search(known, objective, constraints, prevalence)
+        open_bins = result.open_bins
         if tolerance == 0 and constraints:
-            binds = _may_bind(known, objective, constraints, prevalence, possible)
-            alive = alive | binds
-        if not alive.any() or possible - reached <= tolerance > 0:
+            open_bins = open_bins | _bins_that_may_bind(
+                known, objective, constraints, prevalence, result.possible
+            )
+        is_known_well = result.possible - result.reached <= tolerance > 0
+        if not open_bins.any() or is_known_well:
             break
         # where many cuts are nearly as good, each of their bins is divided all the same
-        finer = max(at_most, _DIVIDE * int(np.count_nonzero(alive)))
-        t = _refined(source, known, alive, finer, batch)
+        parts_wanted = PARTS_OF_A_BIN * int(np.count_nonzero(open_bins))
+        counted = refine(
+            source,
+            known,
+            open_bins,
+            at_most=max(at_most, parts_wanted),
+            batch=batch,
+        )
+
     in_use = known.with_design(sampling=design.sampling, prevalence=prevalence)
     point = _best_threshold(in_use, maximize, constraints, minimize=minimize)
     point = on_bins(point, known)
-    low = high = point.value
-    if alive.any():
-        low, high = (reached, possible) if minimize is None else (-possible, -reached)
-        point = replace(point, bounds=(low, high))
-    return source.done(known, low, high, point)
+    if not open_bins.any():
+        return _report(source, known, point.value, point.value, point)
+    low, high = (result.reached, result.possible)
+    if minimize is not None:
+        low, high = (-result.possible, -result.reached)
+    return _report(source, known, low, high, replace(point, bounds=(low, high)))
 
 
 @engines.in_turn
@@ -243,92 +239,72 @@ def exact_auc(
     """
     tolerance = _options.not_negative(tolerance, "tolerance")
     batch = _options.whole_number(batch, "batch", at_least=1)
-    whole = batch if tolerance == 0 else 0
-    source, t = _first(data, label, score, positive, at_most, whole)
-    _cases.both_classes(t, "exact_auc")
-    allowed = 2 * tolerance * t.n_pos * t.n_neg
-    for _ in range(_MOST_PASSES):
-        t = _same_class_joined(t.labelled())
-        pairs = np.where(t.high > t.score, t.neg.astype(np.float64) * t.pos, 0.0)
-        if pairs.sum() <= allowed:
-            break
-        # those with the most pairs, until the rest may stay
-        order = np.argsort(-pairs, kind="stable")
-        left = pairs.sum() - np.cumsum(pairs[order])
-        chosen = np.zeros(pairs.size, dtype=bool)
-        chosen[order[: int(np.count_nonzero(left > allowed)) + 1]] = True
-        chosen &= pairs > 0
-        t = _refined(source, t, chosen, at_most, batch, _same_class_joined)
-    answer = _auc(t, method=method, level=level)
-    half = float(pairs.sum()) / (2 * t.n_pos * t.n_neg)
-    limits = max(0.0, answer.value - half), min(1.0, answer.value + half)
-    if half:  # the interval holds what the bins leave open too
-        low, high = max(0.0, answer.low - half), min(1.0, answer.high + half)
-        answer = replace(answer, low=low, high=high, bounds=limits)
-    return source.done(t, *limits, answer)
-
-
-# each pass settles ``batch`` rows or divides every doubtful bin: far more than needed
-_MOST_PASSES = 10_000
-
-
-def _first(
-    frame: object,
-    label: str | None,
-    score: str | None,
-    positive: object,
-    at_most: int,
-    whole: int = 0,
-) -> tuple[ScoreSource, Tally]:
-    """Count into bins; up to ``whole`` rows of a lazy frame score by score at once."""
-    began = perf_counter()
-    at_most = _options.whole_number(at_most, "at_most", at_least=1)
-    why = (
-        "It halves bins of counts. A tally that is not binned is exact, and takes them."
+    source, t = open_source(
+        data,
+        label=label,
+        score=score,
+        positive=positive,
+        at_most=at_most,
+        most_exact_rows=batch if tolerance == 0 else 0,
     )
-    words = ("weight", "cluster", "unlabelled")
-    refuse(frame, "An exact answer", dict.fromkeys(words, why))
-    if _looks_up(frame):
-        device: Any = frame
-        return ScoreSource(frame, {}, None, [device.n], began), device.bin(at_most)
-    lazy = frame if isinstance(frame, Tally) else engines.open_frame(frame)
-    if not isinstance(lazy, nw.LazyFrame):
-        if not isinstance(lazy, Tally):
-            lazy = tally(frame, label=label, score=score, positive=positive)
-        known = lazy.labelled()
-        step = 1 if whole else max(len(known) // at_most, 1)
-        start, counts = np.arange(0, len(known), step), known.counts[:3]
-        bins = tally_of_bins(*join_into_bins(start, known.score, known.high, counts))
-        return ScoreSource(known, {}, None, [known.n], began), bins
-    if score is None or label is None:
-        raise InputError(
-            "Which columns hold the labels and the scores?",
-            option="label",
-            choices=lazy.collect_schema().names(),
+    _cases.both_classes(t, "exact_auc")
+    pairs_allowed = 2 * tolerance * t.n_pos * t.n_neg
+
+    for _ in range(_MOST_PASSES):
+        t = join_same_class(t.labelled())
+        is_bin = t.high > t.score
+        open_pairs = np.where(is_bin, t.neg.astype(np.float64) * t.pos, 0.0)
+        if open_pairs.sum() <= pairs_allowed:
+            break
+        t = refine(
+            source,
+            t,
+            _bins_with_most_pairs(open_pairs, pairs_allowed),
+            at_most=at_most,
+            batch=batch,
+            shorten=join_same_class,
         )
-    names = engines.wanted_columns(lazy, {"label": label, "score": score})
-    rows = engines.by_role(lazy, names)
-    e = engine_bins.extent(rows, names)
-    if e[0] <= whole:
-        t = tally(lazy, label=label, score=score, positive=positive)
-        return ScoreSource(rows, names, positive, [0, t.n], began), t
-    t = engine_bins.binned_tally(rows, names, positive, at_most, e)
-    # where the scores lie, their quantiles, and the count: three passes
-    return ScoreSource(rows, names, positive, [0, 0, t.n], began), t
+
+    answer = _auc(t, method=method, level=level)
+    half_width = float(open_pairs.sum()) / (2 * t.n_pos * t.n_neg)
+    low = max(0.0, answer.value - half_width)
+    high = min(1.0, answer.value + half_width)
+    if half_width:  # the interval holds what the bins leave open too
+        answer = replace(
+            answer,
+            low=max(0.0, answer.low - half_width),
+            high=min(1.0, answer.high + half_width),
+            bounds=(low, high),
+        )
+    return _report(source, t, low, high, answer)
 
 
-def _looks_up(frame: object) -> bool:
-    """Are these sorted scores that stay on a device?"""
-    return isinstance(frame, CountsElsewhere) and not hasattr(frame, "names")
+def _bins_with_most_pairs(open_pairs: Floats, pairs_allowed: float) -> Flags:
+    """Return the bins with the most pairs, so many that the others may stay."""
+    order = np.argsort(-open_pairs, kind="stable")
+    pairs_left = open_pairs.sum() - np.cumsum(open_pairs[order])
+    needed = int(np.count_nonzero(pairs_left > pairs_allowed)) + 1
+    chosen = np.zeros(open_pairs.size, dtype=bool)
+    chosen[order[:needed]] = True
+    return chosen & (open_pairs > 0)
 
 
-def _same_class_joined(t: Tally) -> Tally:
-    """Join neighbouring rows that hold one and the same class only."""
-    counts = (t.neg, t.pos, t.unknown)
-    return tally_of_bins(*join_into_bins(run_starts(t), t.score, t.high, counts))
+def _report(
+    source: ScoreSource, t: Tally, low: float, high: float, answer: Any
+) -> Refined:
+    """Return the answer with what it took."""
+    return Refined(
+        answer=answer,
+        low=low,
+        high=high,
+        passes=len(source.counted),
+        rows=sum(source.counted),
+        bins=len(t),
+        seconds=perf_counter() - source.start,
+    )
 
 
-def _may_bind(
+def _bins_that_may_bind(
     t: Tally,
     objective: Metric,
     constraints: tuple[Constraint, ...],
@@ -336,109 +312,15 @@ def _may_bind(
     best: float,
 ) -> Flags:
     """Which bins decide whether a constraint stops the objective short of the best?"""
-    alive = np.zeros(len(t), dtype=bool)
-    sets = [constraints[:k] + constraints[k + 1 :] for k in range(len(constraints))]
-    for fewer in sets + ([()] if len(constraints) > 1 else []):
-        reached, _, some = search(t, objective, fewer, prevalence)
-        if reached <= best:  # otherwise it is known that it does
-            alive |= some
-    return alive
+    without_one = [
+        constraints[:k] + constraints[k + 1 :] for k in range(len(constraints))
+    ]
+    if len(constraints) > 1:
+        without_one.append(())
 
-
-def _refined(
-    source: ScoreSource,
-    t: Tally,
-    alive: Flags,
-    at_most: int,
-    batch: int,
-    shorten: Callable[[Tally], Tally] = Tally.labelled,
-) -> Tally:
-    """Count the rows of these bins again: score by score, or in finer bins."""
-    cases, bins = t.neg + t.pos, None
-    enough = _DIVIDE * int(np.count_nonzero(alive)) <= at_most
-    if cases[alive].sum() > batch and enough:
-        bins = at_most
-    else:
-        upto = np.cumsum(np.where(alive, cases, 0))
-        alive = alive & (upto <= max(batch, int(upto[np.argmax(alive)])))
-    runs = _runs(alive, cases)
-    part = _counted_again(source, t, runs, bins).labelled()
-    source.counted.append(part.n)
-    inside = _end_to_end([_rows(t, *run) for run in runs])
-    if (inside.n_neg, inside.n_pos) != (part.n_neg, part.n_pos):
-        raise InputError(
-            f"The data changed while they were counted: {inside.n:,} labelled cases "
-            f"became {part.n:,}. Make a copy, or stop what writes to them, and ask "
-            f"again."
-        )
-    # run by run: what is shortened across a gap would swallow the bins in the gap
-    lowest = np.searchsorted(
-        -part.score, [-t.score[stop - 1] for _, stop in runs], "right"
-    )
-    pieces, last, done = [], 0, 0
-    for (first, stop), upto in zip(runs, lowest.tolist(), strict=True):
-        pieces += [_rows(t, last, first), shorten(_rows(part, done, upto))]
-        last, done = stop, upto
-    return _end_to_end([*pieces, _rows(t, last, len(t))])
-
-
-Run = tuple[int, int]  # neighbouring rows of a tally, first and behind the last
-
-
-def _runs(alive: Flags, cases: Ints) -> list[Run]:
-    """Give runs of neighbouring bins; the nearest are joined if there are too many."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], alive.astype(np.int8), [0]])))
-    first, stop = edges[0::2], edges[1::2]
-    upto = np.concatenate([[0], np.cumsum(cases)])
-    gap = upto[first[1:]] - upto[stop[:-1]]
-    if gap.size >= _RANGES:
-        # the widest gaps stay open: few rows are counted twice
-        keep = np.sort(np.argsort(-gap, kind="stable")[: _RANGES - 1])
-        first = np.concatenate([first[:1], first[1:][keep]])
-        stop = np.concatenate([stop[:-1][keep], stop[-1:]])
-    return list(zip(first.tolist(), stop.tolist(), strict=True))
-
-
-def _rows(t: Tally, first: int, stop: int) -> Tally:
-    counts = [c[first:stop] for c in (t.neg, t.pos, t.unknown)]
-    return tally_of_bins(t.score[first:stop], t.high[first:stop], counts)
-
-
-def _end_to_end(parts: list[Tally]) -> Tally:
-    """Join tallies of which each lies below the one before."""
-    low, high, *counts = (
-        np.concatenate([getattr(t, k) for t in parts])
-        for k in ("score", "high", *COUNTS)
-    )
-    return tally_of_bins(low, high, counts)
-
-
-def _counted_again(
-    source: ScoreSource, t: Tally, runs: list[Run], bins: int | None
-) -> Tally:
-    ends = [(float(t.score[stop - 1]), float(t.high[first])) for first, stop in runs]
-    if isinstance(source.rows, Tally):
-        x = source.rows
-        # scores descend; NumPy would copy them to search the other way round
-        places = [
-            (bisect_left(x.high, -high, key=neg), bisect_right(x.score, -low, key=neg))
-            for low, high in ends
-        ]
-        return _end_to_end([_rows(x, *pair) for pair in places])
-    if _looks_up(source.rows):
-        some = source.rows.between(ends)
-        lows = [e[0] for e in ends]
-        again: Tally = some.bin(bins, lows) if bins else some.to_host()
-        return again
-    value = nw.col("score").cast(nw.Float64)
-    chosen = nw.any_horizontal(
-        *((value >= low) & (value <= high) for low, high in ends), ignore_nulls=True
-    )
-    rows = source.rows.filter(chosen)
-    if bins is None:
-        return tally(rows, label="label", score="score", positive=source.positive)
-    edges = np.unique([e for pair in ends for e in pair])
-    each = max(bins // max(edges.size - 1, 1), 2)
-    found = engine_bins.count_bins(rows, source.names, edges, each)
-    labels = read_labels(found["label"], source.positive, "y_true")
-    return engine_bins.bins_to_tally(found, labels)
+    may_bind = np.zeros(len(t), dtype=bool)
+    for fewer in without_one:
+        result = search(t, objective, fewer, prevalence)
+        if result.reached <= best:  # otherwise it is known that it does
+            may_bind |= result.open_bins
+    return may_bind

@@ -17,10 +17,11 @@ from glob import glob
 from itertools import count
 from operator import add
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from trueness._core.arrays import Array
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
@@ -66,13 +67,13 @@ class Stream:
         The columns of the batches, as in :func:`tally`.
     by
         A column whose values are windows (days, sites, versions): :meth:`windows` then
-        gives a tally for each, and :meth:`forget` drops one.
+        returns a tally for each, and :meth:`forget` drops one.
     at_most
         The largest number of rows that a window keeps; see :func:`tally`.
     weight, cluster
         The columns of weights and of clusters, as in :func:`tally`.
     sampling, prevalence, unlabelled
-        How the cases came, as in :func:`tally`; all batches must have come alike.
+        The sampling design, as in :func:`tally`; the same for all batches.
 
     Examples
     --------
@@ -104,16 +105,17 @@ class Stream:
         """
         name = _fingerprint(batch)
         with alone(self.path):
-            windows, batches, labels = self._state()
-            if name in batches:
+            state = self._read()
+            if name in state.batches:
                 return False
-            labels = self._labels_with(labels, rows)
+            labels = self._labels_with(state.labels, rows)
+            windows = state.windows
             for window, t in self._windows_of(rows).items():
                 total = windows.get(window, Tally()) + t
-                windows[window] = (
-                    total if self.at_most is None else total.bin(self.at_most)
-                )
-            self._write(windows, {*batches, name}, labels)
+                if self.at_most is not None:
+                    total = total.bin(self.at_most)
+                windows[window] = total
+            self._write(_State(windows, {*state.batches, name}, labels))
         return True
 
     def fold(self, pattern: str) -> Folded:
@@ -124,42 +126,44 @@ class Stream:
         file that cannot be read, perhaps because it is still being written, is left for
         the next round.
         """
-        counted, failed, known = [], {}, 0
+        counted = []
+        failed = {}
+        already_counted = 0
         for name, file in _files(pattern):
-            if _fingerprint(name) in self._state()[1]:
-                known += 1
+            if _fingerprint(name) in self._read().batches:
+                already_counted += 1
                 continue
             try:
                 self.add(name, scan(file))
                 counted.append(file)
             except InputError as err:
                 failed[file] = str(err)
-        return Folded(tuple(counted), known, failed)
+        return Folded(tuple(counted), already_counted, failed)
 
     def follow(
         self, pattern: str, *, every: float = 10.0, rounds: int | None = None
     ) -> Folded:
-        """Count new files again and again, until interrupted; gives the last round.
+        """Count new files again and again, until interrupted; return the last round.
 
         It waits ``every`` seconds between rounds; Ctrl-C can end it at any time.
         """
         every = _options.positive_number(every, "every")
-        last = Folded((), 0, {})
+        last_round = Folded((), 0, {})
         with suppress(KeyboardInterrupt):
-            for done in count():
-                if done == rounds:
+            for number in count():
+                if number == rounds:
                     break
-                time.sleep(every if done else 0)
-                last = self.fold(pattern)
-        return last
+                time.sleep(every if number else 0)
+                last_round = self.fold(pattern)
+        return last_round
 
     def tally(self) -> Tally:
-        """Give the counts of all windows together."""
-        return sum(self._state()[0].values(), Tally())
+        """Return the counts of all windows together."""
+        return sum(self._read().windows.values(), Tally())
 
     def windows(self) -> dict[str, Tally]:
-        """Give the counts of each window."""
-        return dict(sorted(self._state()[0].items()))
+        """Return the counts of each window."""
+        return dict(sorted(self._read().windows.items()))
 
     def window(
         self,
@@ -168,106 +172,136 @@ class Stream:
         since: str | None = None,
         until: str | None = None,
     ) -> Tally:
-        """Give the counts of some windows together.
+        """Return the counts of some windows together.
 
         These are the ``last`` windows in the order of their names, or those named from
         ``since`` up to ``until``, both included.
         """
-        found = self.windows()
-        last_name = max(found, default="") if until is None else until
-        names = [name for name in found if (since or "") <= name <= last_name]
+        windows = self.windows()
+        last_name = max(windows, default="") if until is None else until
+        names = [name for name in windows if (since or "") <= name <= last_name]
         if last is not None:
             names = names[-_options.whole_number(last, "last", at_least=1) :]
-        return sum((found[name] for name in names), Tally())
+        return sum((windows[name] for name in names), Tally())
 
     def batches(self) -> int:
         """How many batches are in the counts?"""
-        return len(self._state()[1])
+        return len(self._read().batches)
 
     def forget(self, window: str) -> None:
         """Drop a window; its batches stay known, so that they are not counted again."""
         with alone(self.path):
-            windows, batches, labels = self._state()
-            _options.choice(window, list(windows), "window")
-            del windows[window]
-            self._write(windows, batches, labels)
+            state = self._read()
+            _options.choice(window, list(state.windows), "window")
+            del state.windows[window]
+            self._write(state)
 
     def _windows_of(self, rows: object) -> dict[str, Tally]:
         if isinstance(rows, Tally):
             return {"": rows}
         if isinstance(rows, dict):
-            return {str(k): t for k, t in rows.items()}
+            return {str(name): t for name, t in rows.items()}
         roles = ("label", "score", "positive", "weight", "cluster", "by", *WORDS)
-        found: Any = tally(rows, **{word: getattr(self, word) for word in roles})
-        return {"": found} if self.by is None else {str(k): t for k, t in found.items()}
+        counts: Any = tally(rows, **{role: getattr(self, role) for role in roles})
+        if self.by is None:
+            return {"": counts}
+        return {str(name): t for name, t in counts.items()}
 
     def _labels_with(self, known: list[Any], rows: object) -> list[Any]:
         """Add the labels of a batch to those seen so far; stop at a third one."""
         if self.label is None or isinstance(rows, (Tally, dict)):
             return known
-        found = label_values(rows, self.label)
+        values = label_values(rows, self.label)
         # as a file of JSON gives them back; a date and the like as text
-        plainly = [v if isinstance(v, (int, float, str)) else str(v) for v in found]
-        both = [*known, *(v for v in plainly if v not in known)]
-        if len(both) > 2:
+        as_stored = [v if isinstance(v, (int, float, str)) else str(v) for v in values]
+        labels = [*known, *(v for v in as_stored if v not in known)]
+        if len(labels) > 2:
             raise InputError(
                 f"The label {self.label!r} must have two values over all batches; "
-                f"earlier ones had {listing(known)}, this one has {listing(found)}. "
+                f"earlier ones had {listing(known)}, this one has {listing(values)}. "
                 f"Nothing of it was counted."
             )
-        return both
+        return labels
 
-    def _state(self) -> tuple[dict[str, Tally], set[str], list[Any]]:
+    def _read(self) -> _State:
+        """Read the file; nothing has come in where there is none."""
         if not Path(self.path).exists():
-            return {}, set(), []
+            return _State({}, set(), [])
         windows = {}
         with as_written(self.path, "a stream"):
             columns, about = read_columns(self.path, "stream")
-            for k, name in enumerate(about["windows"]):
-                at = columns["window"] == k
-                own = {k: c[at] for k, c in columns.items()}
-                windows[name] = tally_of_columns(own, about)
-            return windows, set(about["batches"]), about.get("labels", [])
+            for number, name in enumerate(about["windows"]):
+                rows = columns["window"] == number
+                of_window = {key: column[rows] for key, column in columns.items()}
+                windows[name] = tally_of_columns(of_window, about)
+            return _State(windows, set(about["batches"]), about.get("labels", []))
 
-    def _write(
-        self, windows: dict[str, Tally], batches: set[str], labels: list[Any]
-    ) -> None:
-        parts = list(windows.values())
-        tables = [columns_by_cell(t, {"score": t.score, "high": t.high}) for t in parts]
-        if any(SQUARES[0] in c for c in tables):  # a case is one of weight one
-            for c in tables:
-                for square, count in zip(SQUARES, COUNTS, strict=True):
-                    c.setdefault(square, c[count])
-        some = {frozenset(c) for c in tables if len(c["score"])}
-        if len(some) > 1:
-            raise InputError(
-                "All batches of a stream must have clusters, or none, since each case "
-                "belongs to one. Nothing of this batch was counted."
-            )
-        kept = [k for k in (tables or [{}])[0] if all(k in keys for keys in some)]
-        columns = {k: np.concatenate([c[k] for c in tables if k in c]) for k in kept}
-        sizes = [len(c["score"]) for c in tables]
-        columns["window"] = np.repeat(np.arange(len(parts)), sizes)
-        about: dict[str, Any] = {"kind": "stream", "windows": list(windows)}
-        about |= {"batches": sorted(batches), "labels": labels}
-        designs = [t.design for t in parts if t.n] or [PLAIN]
-        about["design"] = asdict(reduce(add, designs))
+    def _write(self, state: _State) -> None:
+        """Replace the file by these counts, batches and labels together."""
+        tallies = list(state.windows.values())
+        tables = [
+            columns_by_cell(t, {"score": t.score, "high": t.high}) for t in tallies
+        ]
+        columns = _join_tables(tables)
+        sizes = [len(table["score"]) for table in tables]
+        columns["window"] = np.repeat(np.arange(len(tallies)), sizes)
+        designs = [t.design for t in tallies if t.n] or [PLAIN]
+        about: dict[str, Any] = {
+            "kind": "stream",
+            "windows": list(state.windows),
+            "batches": sorted(state.batches),
+            "labels": state.labels,
+            "design": asdict(reduce(add, designs)),
+        }
         write_columns(columns, about, self.path)
 
 
+class _State(NamedTuple):
+    """What has come in: a tally by window, names of batches, and labels seen."""
+
+    windows: dict[str, Tally]
+    batches: set[str]
+    labels: list[Any]
+
+
+def _join_tables(tables: list[dict[str, Array]]) -> dict[str, Array]:
+    """Join the columns of all windows; clusters are in all of them, or in none."""
+    if any(SQUARES[0] in table for table in tables):
+        # beside weighted cases, a case is one of weight one
+        for table in tables:
+            for squares, counts in zip(SQUARES, COUNTS, strict=True):
+                table.setdefault(squares, table[counts])
+
+    names_with_rows = {frozenset(table) for table in tables if len(table["score"])}
+    if len(names_with_rows) > 1:
+        raise InputError(
+            "All batches of a stream must have clusters, or none, since each case "
+            "belongs to one. Nothing of this batch was counted."
+        )
+    if not tables:
+        return {}
+    common_names = [
+        name for name in tables[0] if all(name in names for names in names_with_rows)
+    ]
+    return {
+        name: np.concatenate([table[name] for table in tables if name in table])
+        for name in common_names
+    }
+
+
 def _files(pattern: str) -> list[tuple[str, str]]:
-    """Give each file of a pattern and the name it has from where the pattern opens."""
-    fixed = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
-    root = os.path.dirname(fixed) or "."
-    met = glob(pattern, recursive=True)
-    inside = [os.path.join(m, "**", "*") for m in met if os.path.isdir(m)]
-    met += [f for p in inside for f in glob(p, recursive=True)]
-    files = sorted({os.path.normpath(f) for f in met if os.path.isfile(f)})
-    return [(os.path.relpath(f, root), f) for f in files]
+    """Return each file of a pattern, after its name from the first wildcard on."""
+    before_wildcard = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
+    root = os.path.dirname(before_wildcard) or "."
+    matches = glob(pattern, recursive=True)
+    for folder in [match for match in matches if os.path.isdir(match)]:
+        matches += glob(os.path.join(folder, "**", "*"), recursive=True)
+    files = sorted({os.path.normpath(f) for f in matches if os.path.isfile(f)})
+    return [(os.path.relpath(file, root), file) for file in files]
 
 
 def _fingerprint(batch: str) -> str:
-    """Give the short name under which a batch is remembered."""
+    """Return the short name under which a batch is remembered."""
     if not isinstance(batch, str) or not batch:
         raise InputError(
             f"A batch must have a name of its own, as text; found {batch!r}."
