@@ -17,7 +17,7 @@ ROOMS = (
     "app",
     *("calibration", "comparison", "counts", "declarations", "evals", "fermi"),
     *("inference", "metrics", "ranking", "readers", "sites", "trees"),
-    *("plots", "threshold"),
+    *("estimators", "plots", "scale", "threshold"),
 )
 
 # words that say nothing as the name of a local variable

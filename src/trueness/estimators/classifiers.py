@@ -40,6 +40,7 @@ from trueness.counts.counting import count_tally, read_labels
 from trueness.counts.values import Tally
 from trueness.data.cleaning import read_label_column
 from trueness.metrics.algebra import Constraint, Metric
+from trueness.threshold.constraints import DEFAULT_OBJECTIVE
 from trueness.threshold.guarantees import GuaranteedThreshold, guaranteed_threshold
 from trueness.threshold.operating_point import best_threshold
 from trueness.threshold.rule import Rule, rule_of
@@ -71,7 +72,6 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
         params: Mapping[str, object] | None = None,
     ) -> Any:
         """Score each case by a model that did not see it."""
-        how = {"method": response, "n_jobs": self.n_jobs, "params": params}
         tested = np.concatenate([test for _, test in folds])
         if not np.array_equal(np.sort(tested), np.arange(len(tested))):
             raise InputError(
@@ -80,7 +80,15 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
                 option="cv",
                 example=5,
             )
-        score = cross_val_predict(clone(self._base()), rows, y, cv=folds, **how)
+        score = cross_val_predict(
+            clone(self._base()),
+            rows,
+            y,
+            cv=folds,
+            method=response,
+            n_jobs=self.n_jobs,
+            params=params,
+        )
         return score[:, 1] if score.ndim == 2 else score
 
     def __sklearn_tags__(self) -> Any:
@@ -181,24 +189,24 @@ class Calibrator(Wrapper):
     def training_probability_(self) -> Floats:
         """Probabilities of training cases, by models and maps fitted without them."""
         check_is_fitted(self)
-        y, score, folds = self._training
-        out = np.full(len(y), np.nan)
+        label, score, folds = self._training
+        probability = np.full(len(label), np.nan)
         for test in folds:
-            rest = np.ones(len(y), dtype=bool)
-            rest[test] = False
-            others = tally_of(y[rest], score[rest], self.classes_[1])
-            out[test] = self._map(others)(score[test])
-        return out
+            is_other = np.ones(len(label), dtype=bool)
+            is_other[test] = False
+            others = tally_of(label[is_other], score[is_other], self.classes_[1])
+            probability[test] = self._map(others)(score[test])
+        return probability
 
     def predict_proba(self, X: object) -> Floats:  # noqa: N803
-        """Give the probabilities of both classes, in the order of ``classes_``."""
+        """Return the probabilities of both classes, in the order of ``classes_``."""
         check_is_fitted(self)
         response = response_of(self.estimator_, self.response_method, "calibrate")
         p = self.map_(scores_of(self.estimator_, X, response))
         return np.stack([1 - p, p], axis=1)
 
     def predict(self, X: object) -> Any:  # noqa: N803
-        """Give the more probable class; the first where both are equally likely."""
+        """Return the more probable class; the first where both are equally likely."""
         check_is_fitted(self)
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
 
@@ -293,67 +301,77 @@ class ThresholdClassifier(Wrapper):
         if self.pos_label is not None:
             class_of(self.pos_label, self.classes_.tolist(), "pos_label")
         X, label = indexable(X, label)  # noqa: N806 - the name of scikit-learn
-        # cases that were given a weight of zero do not count
-        weight = _columns.as_floats(params.get("sample_weight", 1.0), "sample_weight")
-        if weight.ndim:
-            _columns.same_length(y=label, sample_weight=weight)
-        seen = np.broadcast_to(weight != 0, (len(label),))
-        if np.unique(label[seen]).size < 2:
-            raise InputError(
-                "sample_weight leaves cases of one class only; ThresholdClassifier "
-                "needs two classes to choose a threshold."
-            )
-        if _routing_enabled():
-            routed = process_routing(self, "fit", **params)
-        else:
-            groups = {k: params[k] for k in params if k == "groups"}
-            others = {k: params[k] for k in params if k != "groups"}
-            routed = Bunch(estimator=Bunch(fit=others), splitter=Bunch(split=groups))
+        has_weight = _cases_with_weight(label, params.get("sample_weight", 1.0))
+
+        routed = self._routed(params)
         score: Any = None
         if isinstance(self.cv, str):
             _options.choice(self.cv, ("prefit",), "cv")
             self.estimator_ = self._base()
-            score = self._of_positive(self.estimator_, X)
+            score = self._score_of_positive(self.estimator_, X)
         else:
-            base, splitter = self._base(), check_cv(self.cv, label, classifier=True)
+            base = self._base()
+            splitter = check_cv(self.cv, label, classifier=True)
             folds = list(splitter.split(X, label, **routed.splitter.split))
             response = response_of(base, self.response_method, "cut")
-            params = dict(routed.estimator.fit)
+            fit_params = dict(routed.estimator.fit)
             if self.rule is None:
-                score = self._out_of_fold(X, label, folds, response, params)
-                score = self._turned(score, response)
-            self.estimator_ = clone(base).fit(X, label, **params)
+                score = self._out_of_fold(X, label, folds, response, fit_params)
+                score = self._towards_positive(score, response)
+            self.estimator_ = clone(base).fit(X, label, **fit_params)
+
         self.operating_point_ = None
         if self.rule is None:
-            self.tally_ = tally_of(label[seen], score[seen], self._positive())
-            self.operating_point_ = self._at_usual_cut(self._chosen())
+            self.tally_ = tally_of(
+                label[has_weight], score[has_weight], self._positive()
+            )
+            self.operating_point_ = self._at_usual_cut(self._choose())
         self.rule_ = rule_of(self.rule or self.operating_point_)
-        one = not (self.rule_.groups or self.rule_.defers)
-        self.threshold_ = self.rule_.cuts()[1] if one else np.nan
+        has_one_cut = not (self.rule_.groups or self.rule_.defers)
+        self.threshold_ = self.rule_.cuts()[1] if has_one_cut else np.nan
         self._take_features()
         return self
+
+    def _routed(self, params: Mapping[str, Any]) -> Any:
+        """Return which parameters go to the splitter, and which to the model."""
+        if _routing_enabled():
+            return process_routing(self, "fit", **params)
+        for_splitter = {"groups": params["groups"]} if "groups" in params else {}
+        for_model = {name: params[name] for name in params if name != "groups"}
+        return Bunch(estimator=Bunch(fit=for_model), splitter=Bunch(split=for_splitter))
 
     def _positive(self) -> Any:
         return self.classes_[1] if self.pos_label is None else self.pos_label
 
-    def _of_positive(self, model: object, rows: object) -> Any:
-        """Give one score per case, higher for the positive class."""
+    def _score_of_positive(self, model: object, rows: object) -> Any:
+        """Return one score per case, higher for the positive class."""
         response = response_of(model, self.response_method, "cut")
-        return self._turned(scores_of(model, rows, response), response)
+        return self._towards_positive(scores_of(model, rows, response), response)
 
-    def _turned(self, score: Floats, response: str) -> Any:
+    def _towards_positive(self, score: Floats, response: str) -> Any:
+        """Turn scores of the second class round where the first one is positive."""
         if self._positive() == self.classes_[1]:
             return score
         return 1 - score if response == "predict_proba" else -score
 
-    def _chosen(self) -> Any:
-        lower = self.minimize is not None
-        aim = {"minimize": self.minimize} if lower else {"maximize": self.maximize}
-        if self.guarantee is not False:
-            sure = 0.95 if self.guarantee is True else self.guarantee
-            sure = _options.fraction(sure, "guarantee")
-            return guaranteed_threshold(self.tally_, self.subject_to, level=sure, **aim)
-        return best_threshold(self.tally_, subject_to=self.subject_to, **aim)
+    def _choose(self) -> Any:
+        """Return the best threshold, or the best that keeps a guarantee."""
+        maximize = self.maximize if self.minimize is None else None
+        if self.guarantee is False:
+            return best_threshold(
+                self.tally_,
+                DEFAULT_OBJECTIVE if maximize is None else maximize,
+                self.subject_to,
+                minimize=self.minimize,
+            )
+        level = 0.95 if self.guarantee is True else self.guarantee
+        return guaranteed_threshold(
+            self.tally_,
+            self.subject_to,
+            level=_options.fraction(level, "guarantee"),
+            maximize=maximize,
+            minimize=self.minimize,
+        )
 
     def _at_usual_cut(self, point: Any) -> Any:
         """Take 1/2, or 0 of a decision function, where that is as good as the best.
@@ -363,11 +381,14 @@ class ThresholdClassifier(Wrapper):
         """
         response = response_of(self.estimator_, self.response_method, "cut")
         usual = 0.5 if response == "predict_proba" else 0.0
-        proved = isinstance(point, GuaranteedThreshold)
-        cut: Any = {"rule": Rule(usual)} if proved else {"threshold": usual}
+        if getattr(point, "lower_range", None):
+            return point
         for low, high in getattr(point, "score_ranges", (point.score_range,)):
-            if low < usual <= high and not getattr(point, "lower_range", None):
-                return replace(point, score_range=(low, high), **cut)
+            if not low < usual <= high:
+                continue
+            if isinstance(point, GuaranteedThreshold):
+                return replace(point, score_range=(low, high), rule=Rule(usual))
+            return replace(point, score_range=(low, high), threshold=usual)
         return point
 
     def decide(self, X: object, group: object = None) -> Floats:  # noqa: N803
@@ -376,10 +397,10 @@ class ThresholdClassifier(Wrapper):
         ``group`` has the group of each case, for a rule that names groups.
         """
         check_is_fitted(self, "rule_")
-        return self.rule_.decide(self._of_positive(self.estimator_, X), group)
+        return self.rule_.decide(self._score_of_positive(self.estimator_, X), group)
 
     def predict(self, X: object) -> Any:  # noqa: N803
-        """Give the positive class where the score reaches the threshold."""
+        """Return the positive class where the score reaches the threshold."""
         check_is_fitted(self, "threshold_")
         if np.isnan(self.threshold_):
             raise InputError(
@@ -395,7 +416,7 @@ class ThresholdClassifier(Wrapper):
         ``estimator_.predict_proba``.
         """
         check_is_fitted(self, "threshold_")
-        margin = self._of_positive(self.estimator_, X) - self.threshold_
+        margin = self._score_of_positive(self.estimator_, X) - self.threshold_
         # a score at the threshold is flagged: it must not look undecided
         margin = np.where(margin == 0, np.finfo(np.float64).tiny, margin)
         return margin if self._positive() == self.classes_[1] else -margin
@@ -410,8 +431,22 @@ class ThresholdClassifier(Wrapper):
         return router.add(splitter=splitter, method_mapping=split)
 
 
+def _cases_with_weight(label: Array, sample_weight: object) -> Array:
+    """Return which cases count: those that were given a weight of zero do not."""
+    weight = _columns.as_floats(sample_weight, "sample_weight")
+    if weight.ndim:
+        _columns.same_length(y=label, sample_weight=weight)
+    has_weight = np.broadcast_to(weight != 0, (len(label),))
+    if np.unique(label[has_weight]).size < 2:
+        raise InputError(
+            "sample_weight leaves cases of one class only; ThresholdClassifier "
+            "needs two classes to choose a threshold."
+        )
+    return has_weight
+
+
 def two_labels(y: object, name: str) -> tuple[Array, Array]:
-    """Give the labels as a column, and the two classes in their order."""
+    """Return the labels as a column, and the two classes in their order."""
     if y is None:
         raise InputError(
             f"This {name} estimator requires y to be passed, but the target y is None."
@@ -434,28 +469,29 @@ def two_labels(y: object, name: str) -> tuple[Array, Array]:
     return labels, classes
 
 
-def response_of(estimator: object, asked: str, purpose: str) -> str:
-    """Which output of a model is its score: the one asked for, or the first it has."""
-    known = [r for r in RESPONSES[1:] if hasattr(estimator, r)]
-    if asked in known:
-        return asked
-    if asked != "auto" or not known:
-        raise InputError(
-            f"{type(estimator).__name__} has no "
-            f"{' and no '.join(r for r in RESPONSES[1:] if r not in known)}: "
-            f"a score is needed to {purpose}."
-        )
-    return known[0]
+def response_of(estimator: object, wanted: str, purpose: str) -> str:
+    """Which output of a model is its score: the wanted one, or the first it has."""
+    outputs = RESPONSES[1:]
+    available = [output for output in outputs if hasattr(estimator, output)]
+    if wanted in available:
+        return wanted
+    if wanted == "auto" and available:
+        return available[0]
+    missing = [output for output in outputs if output not in available]
+    raise InputError(
+        f"{type(estimator).__name__} has no {' and no '.join(missing)}: "
+        f"a score is needed to {purpose}."
+    )
 
 
 def scores_of(model: Any, rows: object, response: str, positive: object = None) -> Any:
-    """Give one score per case, higher for the positive class; the second when None."""
+    """Return one score a case, higher for the positive class; the second when None."""
     score = np.asarray(getattr(model, response)(rows))
     return score_of(score, positive is None or model.classes_[1] == positive)
 
 
 def score_of(response: Array, second: bool) -> Array:
-    """Give the score of the second class, or of the first one, from a response."""
+    """Return the score of the second class, or of the first one, from a response."""
     if response.ndim == 2:
         return response[:, int(second)]
     return response if second else -response

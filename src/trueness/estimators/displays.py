@@ -8,7 +8,7 @@ after drawing; of folds ``line_`` is a list, and so are the coordinates.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, final
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 from sklearn.utils import _safe_indexing
@@ -35,17 +35,35 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 CURVE = "curve"
-# both coordinates; then, at some places, the lower and upper limits
-_Curve = tuple[Floats, Floats, tuple[Floats, Floats, Floats]]
+_MOST_THRESHOLDS = 100
+
+
+class _Curve(NamedTuple):
+    """Both coordinates of a curve, and of its band: where, and from low to high."""
+
+    across: Floats
+    up: Floats
+    band_across: Floats
+    low: Floats
+    high: Floats
+
+
+class _Number(NamedTuple):
+    """A number that goes with a curve: its attribute, short name and analysis."""
+
+    attribute: str
+    short_name: str
+    analysis: Any
 
 
 class _Display:
     """Curves of one model, or of each fold, with what was estimated."""
 
-    # attributes and titles of the axes; attribute, short name and analysis of a number
+    # attributes and titles of the axes
     _x: ClassVar[tuple[str, str]]
     _y: ClassVar[tuple[str, str]]
-    _asked: ClassVar[tuple[str, str, Any]] = ("", "", None)
+    # the number in the legend
+    _number: ClassVar[_Number | None] = None
     _steps: ClassVar[bool] = False
     estimate: Estimate | None = None
     line_: Any = None
@@ -61,28 +79,34 @@ class _Display:
         name: str | None = None,
         pos_label: object = None,
     ) -> None:
-        self.estimator_name, self.pos_label = name, pos_label
-        self.prevalence_pos_label = sum(t.n_pos for t in parts) / sum(
-            t.n_pos + t.n_neg for t in parts
-        )
-        if ask := self._asked[2]:
+        self.estimator_name = name
+        self.pos_label = pos_label
+        positives = sum(t.n_pos for t in parts)
+        cases = sum(t.n_pos + t.n_neg for t in parts)
+        self.prevalence_pos_label = positives / cases
+        if self._number is not None:
             data = Folds(tuple(parts)) if len(parts) > 1 else parts[0]
-            self.estimate = ask(data, level=level)
+            self.estimate = self._number.analysis(data, level=level)
         self.curves: list[_Curve] = [self._curve(t, level) for t in parts]
 
     _curve: Any  # of a tally and a level
 
     def _chance(self) -> Any:
-        """Give the heights of the dashed line at both ends, where there is one."""
+        """Return the heights of the dashed line at both ends, where there is one."""
 
     def __getattr__(self, name: str) -> Any:
-        """Give a coordinate, of folds a list of them, or the estimate by its name."""
-        if name and name == self._asked[0]:
+        """Return a coordinate, of folds a list of them, or the estimate by its name."""
+        if self._number is not None and name == self._number.attribute:
             return self.estimate
-        axes = (self._x[0], self._y[0])
-        if name in axes:
-            found = [c[axes.index(name)] for c in self.curves]
-            return found if len(found) > 1 else found[0]
+        coordinates = []
+        if name == self._x[0]:
+            coordinates = [curve.across for curve in self.curves]
+        elif name == self._y[0]:
+            coordinates = [curve.up for curve in self.curves]
+        if len(coordinates) > 1:
+            return coordinates
+        if coordinates:
+            return coordinates[0]
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     @classmethod
@@ -105,9 +129,9 @@ class _Display:
         :func:`trueness.tally`; ``name`` is for the legend; all others go to
         :meth:`plot`.
         """
-        given = {"weight": sample_weight, "cluster": cluster, "positive": pos_label}
-        words: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
-        t = tally(y_true, y_score, **words)
+        roles = {"weight": sample_weight, "cluster": cluster, "positive": pos_label}
+        columns: dict[str, Any] = {k: v for k, v in roles.items() if v is not None}
+        t = tally(y_true, y_score, **columns)
         return cls([t], level, name, pos_label).plot(ax=ax, **drawn)
 
     @classmethod
@@ -169,14 +193,16 @@ class _Display:
             )
         label, _ = common.two_labels(y, cls.__name__)
         positive = common.positive_label(label, pos_label, "pos_label")
-        parts, tests = [], cv_results["indices"]["test"]
-        for model, at in zip(cv_results["estimator"], tests, strict=True):
+        parts = []
+        tests = cv_results["indices"]["test"]
+        for model, test in zip(cv_results["estimator"], tests, strict=True):
             response = common.response_of(model, response_method, "draw it")
-            score = common.scores_of(model, _safe_indexing(X, at), response, positive)
-            words: dict[str, Any] = {"positive": positive}
+            rows = _safe_indexing(X, test)
+            score = common.scores_of(model, rows, response, positive)
+            columns: dict[str, Any] = {"positive": positive}
             if sample_weight is not None:
-                words["weight"] = np.asarray(sample_weight)[at]
-            parts.append(tally(label[at], score, **words))
+                columns["weight"] = np.asarray(sample_weight)[test]
+            parts.append(tally(label[test], score, **columns))
         return cls(parts, level, name, positive).plot(ax=ax, **drawn)
 
     def figure_data(
@@ -186,24 +212,29 @@ class _Display:
         x = Axis(*self._x)
         y = Axis(*self._y, low=-0.01, high=1.01)
         several = len(self.curves) > 1
-        curves = []
-        for k, (across, up, _) in enumerate(self.curves):
+        lines = []
+        for k, curve in enumerate(self.curves):
             name = f"fold {k + 1}" if several else CURVE
-            columns = _as_steps(across, up) if self._steps else (across, up)
-            curves.append(Line(name, dict(zip((x.name, y.name), columns, strict=True))))
+            across = curve.across
+            up = curve.up
+            if self._steps:
+                across, up = _as_steps(across, up)
+            lines.append(Line(name, {x.name: across, y.name: up}))
+
         bands = []
         if band and not several:
-            places, low, high = self.curves[0][2]
-            bands.append(Line(CURVE, {x.name: places, "low": low, "high": high}))
+            (curve,) = self.curves
+            ends_of_band = {"low": curve.low, "high": curve.high}
+            bands.append(Line(CURVE, {x.name: curve.band_across, **ends_of_band}))
         guides = []
-        ends = self._chance() if plot_chance_level else None
-        if ends is not None:
+        heights = self._chance() if plot_chance_level else None
+        if heights is not None:
             name = "Chance level" if self.estimate else "Perfectly calibrated"
-            guides.append(guide(x, y, [0, 1], ends, name))
-        scores = np.concatenate([across for across, _, _ in self.curves])
+            guides.append(guide(x, y, [0, 1], heights, name))
         if self._x[0] == "thresholds":
-            x = span(x.name, x.title, scores)
-        return Curves(y.title, x, y, tuple(curves), tuple(bands), tuple(guides))
+            thresholds = np.concatenate([curve.across for curve in self.curves])
+            x = span(x.name, x.title, thresholds)
+        return Curves(y.title, x, y, tuple(lines), tuple(bands), tuple(guides))
 
     def plot(
         self,
@@ -252,12 +283,14 @@ class _Display:
 
     def _label(self) -> str:
         """Return name, and estimate with its interval, for the legend."""
-        words = [self.estimator_name or ""]
-        if self.estimate is not None:
+        lines = []
+        if self.estimator_name:
+            lines.append(self.estimator_name)
+        if self._number is not None and self.estimate is not None:
             estimate = self.estimate
             value, low, high = as_precise(estimate.value, estimate.low, estimate.high)
-            words.append(f"{self._asked[1]} = {value} ({low} to {high})")
-        return "\n".join(word for word in words if word)
+            lines.append(f"{self._number.short_name} = {value} ({low} to {high})")
+        return "\n".join(lines)
 
 
 def _as_steps(across: Floats, up: Floats) -> tuple[Floats, Floats]:
@@ -269,12 +302,14 @@ def _as_steps(across: Floats, up: Floats) -> tuple[Floats, Floats]:
 class RocDisplay(_Display):
     """The ROC curve with its confidence band: ``fpr``, ``tpr``, ``roc_auc``."""
 
-    _x, _y = ("fpr", "False positive rate"), ("tpr", "True positive rate")
-    _asked = ("roc_auc", "AUC", auc)
+    _x = ("fpr", "False positive rate")
+    _y = ("tpr", "True positive rate")
+    _number = _Number("roc_auc", "AUC", auc)
 
     def _curve(self, t: Tally, level: float) -> _Curve:
-        c, b = roc(t), roc_band(t, level=level)
-        return c.fpr, c.tpr, (b.fpr, b.low, b.high)
+        curve = roc(t)
+        band = roc_band(t, level=level)
+        return _Curve(curve.fpr, curve.tpr, band.fpr, band.low, band.high)
 
     def _chance(self) -> Any:
         return [0, 1]
@@ -284,13 +319,15 @@ class RocDisplay(_Display):
 class PrecisionRecallDisplay(_Display):
     """Precision and recall: ``recall``, ``precision``, ``average_precision``."""
 
-    _x, _y = ("recall", "Recall"), ("precision", "Precision")
-    _asked = ("average_precision", "AP", average_precision)
+    _x = ("recall", "Recall")
+    _y = ("precision", "Precision")
+    _number = _Number("average_precision", "AP", average_precision)
     _steps = True
 
     def _curve(self, t: Tally, level: float) -> _Curve:
-        c, b = precision_recall(t), precision_recall_band(t, level=level)
-        return c.recall, c.precision, (b.recall, b.low, b.high)
+        curve = precision_recall(t)
+        band = precision_recall_band(t, level=level)
+        return _Curve(curve.recall, curve.precision, band.recall, band.low, band.high)
 
     def _chance(self) -> Any:
         return [self.prevalence_pos_label] * 2
@@ -300,13 +337,20 @@ class PrecisionRecallDisplay(_Display):
 class CalibrationDisplay(_Display):
     """The calibration curve, isotonic, without bins: ``prob_pred``, ``prob_true``."""
 
-    _x, _y = ("prob_pred", "Score"), ("prob_true", "Proportion of positives")
+    _x = ("prob_pred", "Score")
+    _y = ("prob_true", "Proportion of positives")
 
     def _curve(self, t: Tally, level: float) -> _Curve:
-        r = reliability(t, level=level)
-        up = np.argsort(r.score)
-        ends = (r.score[up], r.confidence_low[up], r.confidence_high[up])
-        return r.score[up], r.probability[up], ends
+        diagram = reliability(t, level=level)
+        ascending = np.argsort(diagram.score)
+        score = diagram.score[ascending]
+        return _Curve(
+            across=score,
+            up=diagram.probability[ascending],
+            band_across=score,
+            low=diagram.confidence_low[ascending],
+            high=diagram.confidence_high[ascending],
+        )
 
     def _chance(self) -> Any:
         return [0, 1]
@@ -314,13 +358,24 @@ class CalibrationDisplay(_Display):
 
 @final
 class ThresholdDisplay(_Display):
-    """Youden's J at a hundred thresholds, with limits: ``thresholds``, ``values``."""
+    """Youden's J at a hundred thresholds, with a band: ``thresholds``, ``values``."""
 
-    _x, _y = ("thresholds", "Threshold"), ("values", "Youden's J")
+    _x = ("thresholds", "Threshold")
+    _y = ("values", "Youden's J")
 
     def _curve(self, t: Tally, level: float) -> _Curve:
-        m, most = METRICS["youden"], min(len(t), 100)
-        at = np.unique(t.score[np.linspace(0, len(t) - 1, most).astype(int)])
-        found = [estimates(t, float(c), [m], level=level)[m.name] for c in at]
-        value, low, high = np.array([(e.value, e.low, e.high) for e in found]).T
-        return at, value, (at, low, high)
+        youden = METRICS["youden"]
+        number = min(len(t), _MOST_THRESHOLDS)
+        rows = np.linspace(0, len(t) - 1, number).astype(int)
+        thresholds = np.unique(t.score[rows])
+        values = [
+            estimates(t, float(cut), [youden], level=level)[youden.name]
+            for cut in thresholds
+        ]
+        return _Curve(
+            across=thresholds,
+            up=np.array([estimate.value for estimate in values]),
+            band_across=thresholds,
+            low=np.array([estimate.low for estimate in values]),
+            high=np.array([estimate.high for estimate in values]),
+        )

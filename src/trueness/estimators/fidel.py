@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, indexable
 
-from trueness._core.arrays import Ints
+from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness.counts.values import Panel
@@ -99,35 +99,52 @@ class FiDELClassifier(
         Cases of one of the ``groups`` (copies of a record) stay in one part.
         """
         _options.choice(self.partition, ("disjoint", "same"), "partition")
-        names, models = _named(self.estimators)
+        names, models = _names_and_models(self.estimators)
         column, self.classes_ = two_labels(y, type(self).__name__)
         check_consistent_length(X, column)
         label = np.searchsorted(self.classes_, column)
         (rows,) = indexable(X)
+
         parts = self._parts(rows, label, groups, len(models))
         if self.partition == "disjoint":
-            own = [parts[k % len(parts)] for k in range(len(models))]
-            trained = self._train(rows, label, zip(models, own, strict=True))
-            outputs = np.column_stack([_output(m, rows) for m in trained])
-            for k, part in enumerate(own):
-                outputs[part, k] = np.nan  # never judged on the cases that it was shown
+            trained, outputs = self._train_apart(models, rows, label, parts)
         else:
-            outputs = np.full((len(label), len(models)), np.nan)
-            everyone = np.arange(len(label))
-            for part in parts:
-                rest = np.setdiff1d(everyone, part)
-                fold = self._train(rows, label, [(m, rest) for m in models])
-                unseen = _safe_indexing(rows, part)
-                outputs[part] = np.column_stack([_output(m, unseen) for m in fold])
-            trained = self._train(rows, label, [(m, everyone) for m in models])
+            trained, outputs = self._cross_fit(models, rows, label, parts)
         self.estimators_ = trained
         self.named_estimators_ = Bunch(**dict(zip(names, trained, strict=True)))
         panel = Panel(names, outputs, 1 - label, label)
         self.combiner_ = fidel(panel, method=self.method, prevalence=self.prevalence)
+
         self.n_features_in_ = getattr(trained[0], "n_features_in_", np.shape(rows)[1])
         if hasattr(trained[0], "feature_names_in_"):
             self.feature_names_in_ = trained[0].feature_names_in_
         return self
+
+    def _train_apart(
+        self, models: list[Any], rows: object, label: Ints, parts: list[Ints]
+    ) -> tuple[list[Any], Floats]:
+        """Train each model on a part of its own; score all cases but these."""
+        own_parts = [parts[k % len(parts)] for k in range(len(models))]
+        trained = self._train(rows, label, zip(models, own_parts, strict=True))
+        outputs = np.column_stack([_output(model, rows) for model in trained])
+        for k, part in enumerate(own_parts):
+            # a model is never judged on the cases that it was shown
+            outputs[part, k] = np.nan
+        return trained, outputs
+
+    def _cross_fit(
+        self, models: list[Any], rows: object, label: Ints, parts: list[Ints]
+    ) -> tuple[list[Any], Floats]:
+        """Score each part by models trained on the others; then train on all cases."""
+        all_cases = np.arange(len(label))
+        outputs = np.full((len(label), len(models)), np.nan)
+        for part in parts:
+            other_cases = np.setdiff1d(all_cases, part)
+            of_fold = self._train(rows, label, [(m, other_cases) for m in models])
+            unseen = _safe_indexing(rows, part)
+            outputs[part] = np.column_stack([_output(m, unseen) for m in of_fold])
+        trained = self._train(rows, label, [(m, all_cases) for m in models])
+        return trained, outputs
 
     def _parts(
         self, rows: object, label: Ints, groups: object, models: int
@@ -138,30 +155,35 @@ class FiDELClassifier(
         if wanted is None:
             wanted = max(2, models) if self.partition == "disjoint" else 5
         wanted = _options.whole_number(wanted, "cv", at_least=2)
-        number = min(wanted, int(np.bincount(label).min()))
+        cases_by_class = np.bincount(label)
+        number = min(wanted, int(cases_by_class.min()))
         if number < 2:
             raise ValueError(
                 f"FiDELClassifier needs at least 2 cases of each class; found "
-                f"{label.size} sample(s), {np.bincount(label).tolist()} by class."
+                f"{label.size} sample(s), {cases_by_class.tolist()} by class."
             )
+
         seed = check_random_state(self.random_state).randint(2**31)
         kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-        split = kind(number, shuffle=True, random_state=seed)
-        return [test for _, test in split.split(np.zeros(len(label)), label, groups)]
+        splitter = kind(number, shuffle=True, random_state=seed)
+        splits = splitter.split(np.zeros(len(label)), label, groups)
+        return [test for _, test in splits]
 
     def _train(
         self, rows: object, label: Ints, pairs: Iterable[tuple[Any, Ints]]
     ) -> list[Any]:
         target = self.classes_[label]
-        jobs = (delayed(_fitted)(clone(m), rows, target, part) for m, part in pairs)
+        jobs = (
+            delayed(_fit_on)(clone(model), rows, target, part) for model, part in pairs
+        )
         return list(Parallel(n_jobs=self.n_jobs)(jobs))
 
     def decision_function(self, X: object) -> Any:  # noqa: N803
         """How strongly does each case look positive? The logit of its probability."""
         check_is_fitted(self, "combiner_")
-        rows = np.column_stack([_output(m, X) for m in self.estimators_])
-        c: Any = self.combiner_.calibrator
-        return c.intercept + c.slope * self.combiner_(rows)
+        outputs = np.column_stack([_output(model, X) for model in self.estimators_])
+        calibrator: Any = self.combiner_.calibrator
+        return calibrator.intercept + calibrator.slope * self.combiner_(outputs)
 
     def predict_proba(self, X: object) -> Any:  # noqa: N803
         """How likely is each of the two labels for each case?"""
@@ -174,7 +196,7 @@ class FiDELClassifier(
         return self.classes_[positive.astype(int)]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Give the parameters, with those of the base classifiers by name."""
+        """Return the parameters, with those of the base classifiers by name."""
         return dict(self._get_params(attr="estimators", deep=deep))
 
     def set_params(self, **params: Any) -> Self:
@@ -186,35 +208,50 @@ class FiDELClassifier(
         """Tell scikit-learn what can be passed."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        inner = [get_tags(m).input_tags for m in _named(self.estimators)[1]]
+        inner = [get_tags(m).input_tags for m in _names_and_models(self.estimators)[1]]
         tags.input_tags.sparse = all(i.sparse for i in inner)
         tags.input_tags.allow_nan = all(i.allow_nan for i in inner)
         return tags
 
 
-def _named(estimators: object) -> tuple[list[str], list[Any]]:
+def _names_and_models(estimators: object) -> tuple[list[str], list[Any]]:
+    """Return names and models; a model without a name is named after its class."""
     listed = list(estimators) if isinstance(estimators, (list, tuple)) else []
-    pairs = [e if isinstance(e, tuple) and len(e) == 2 else (None, e) for e in listed]
-    if not listed or not all(hasattr(model, "fit") for _, model in pairs):
+    own_names = []
+    models = []
+    for entry in listed:
+        is_pair = isinstance(entry, tuple) and len(entry) == 2
+        own_names.append(entry[0] if is_pair else None)
+        models.append(entry[1] if is_pair else entry)
+    if not models or not all(hasattr(model, "fit") for model in models):
         raise InputError(
             'estimators must be a list of (name, classifier), such as [("line", '
             f"LogisticRegression())]; found {estimators!r}."
         )
-    kinds = [type(model).__name__.lower() for _, model in pairs]
-    plain = [
-        k if kinds.count(k) == 1 else f"{k}-{kinds[: i + 1].count(k)}"
-        for i, k in enumerate(kinds)
+    class_names = _numbered([type(model).__name__.lower() for model in models])
+    names = [
+        own_name or class_name
+        for own_name, class_name in zip(own_names, class_names, strict=True)
     ]
-    named = [own or name for (own, _), name in zip(pairs, plain, strict=True)]
-    return named, [model for _, model in pairs]
+    return names, models
 
 
-def _fitted(model: Any, rows: object, y: object, part: Ints) -> Any:
+def _numbered(names: list[str]) -> list[str]:
+    """Return names that differ: those that occur twice get their number."""
+    numbered = []
+    for k, name in enumerate(names):
+        occurrence = names[: k + 1].count(name)
+        is_only_one = names.count(name) == 1
+        numbered.append(name if is_only_one else f"{name}-{occurrence}")
+    return numbered
+
+
+def _fit_on(model: Any, rows: object, y: object, part: Ints) -> Any:
     return model.fit(_safe_indexing(rows, part), _safe_indexing(y, part))
 
 
 def _output(model: Any, rows: object) -> Any:
-    """Give one score a case, higher for the second class.
+    """Return one score a case, higher for the second class.
 
     Rounded to 32 binary digits, since the same case must tie with itself: a model's
     output differs in its last bits with the size of the batch; without this a case of

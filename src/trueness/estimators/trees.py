@@ -6,7 +6,7 @@ import copy
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -74,83 +74,113 @@ def leaf_report(
     >>> report.verdict.tolist(), report.more.tolist()
     (['coin toss', 'thin'], [inf, 3.0])
     """
-    tree, seen, names = _last_step(tree, X)
-    found, grown = tree_leaves(tree, seen, y, positive=positive, classes=classes)
+    tree, rows, names = _last_step(tree, X)
+    counted, grown = tree_leaves(tree, rows, y, positive=positive, classes=classes)
     if grown:
         warnings.warn(_GROWN, OptimisticWarning, stacklevel=2)
-    report = found.report(
+    report = counted.report(
         confidence=confidence,
         level=level,
         method=method,
         empty=empty,
         fresh=not grown,
     )
+
     labels = class_labels(tree, y, classes)
-    swapped = positive is not None and positive == labels[0]
-    named = labels[::-1] if swapped else labels
-    low = low_level(tree)
-    rule = _rules(low, names)[found.node]
-    predicted = labels[np.argmax(low.value[found.node, 0, :], axis=1)]
-    if hasattr(tree, "leaves_"):  # a ConfidentTree, whose leaves were counted anew
-        place = np.searchsorted(tree.leaves_.node, found.node)
-        above = tree.leaves_.scores(method=tree.method) > 0.5
-        predicted = labels[above[place].astype(np.intp)]
-    report = replace(report, rule=rule, classes=named)
+    first_is_positive = positive is not None and positive == labels[0]
+    negative_and_positive = labels[::-1] if first_is_positive else labels
+    rules = _rules(low_level(tree), names)
+    report = replace(report, rule=rules[counted.node], classes=negative_and_positive)
     report = report_beside_prediction(
         report,
-        neg=found.neg,
-        pos=found.pos,
-        predicted=predicted,
-        positive=named[1],
+        neg=counted.neg,
+        pos=counted.pos,
+        predicted=_predicted_classes(tree, counted.node, labels),
+        positive=negative_and_positive[1],
         fresh=not grown,
     )
-    against = int((report.verdict == "contradicted").sum())
+    return replace(report, note=_note(report, grown))
+
+
+def _predicted_classes(tree: Any, nodes: Array, labels: Array) -> Array:
+    """Return the class that a tree predicts in each of these leaves."""
+    if hasattr(tree, "leaves_"):  # a ConfidentTree, whose leaves were counted anew
+        place = np.searchsorted(tree.leaves_.node, nodes)
+        is_second = tree.leaves_.scores(method=tree.method) > 0.5
+        return np.asarray(labels[is_second[place].astype(np.intp)])
+    counts = low_level(tree).value[nodes, 0, :]
+    return np.asarray(labels[np.argmax(counts, axis=1)])
+
+
+def _note(report: LeafReport, grown: bool) -> str:
+    """Say on which cases was counted, and whether they contradict the tree."""
     note = _GROWN if grown else _FRESH
-    if against:
+    contradicted = int((report.verdict == "contradicted").sum())
+    if contradicted:
         note += (
-            f" In {against} of {report.node.size} leaves most of them are not of the "
-            "class that the tree predicts."
+            f" In {contradicted} of {report.node.size} leaves most of them are not of "
+            "the class that the tree predicts."
         )
-    if 2 * against > int((report.majority != "tie").sum()):
+    if 2 * contradicted > int((report.majority != "tie").sum()):
         note += " Are the labels the wrong way round?"
-    return replace(report, note=note)
+    return note
 
 
 def _last_step(tree: BaseEstimator, X: object) -> tuple[Any, Any, Any]:  # noqa: N803
-    """Give the tree at the end of a pipeline, what it sees, and names of features."""
+    """Return the tree at the end of a pipeline, what it sees, and names of features."""
     names = getattr(tree, "feature_names_in_", None)
     if not (hasattr(tree, "steps") and hasattr(tree, "named_steps")):
         return tree, X, names
-    before, last = tree[:-1], tree[-1]
-    seen = X if X is None or not len(before.steps) else before.transform(X)
+    first_steps = tree[:-1]
+    last_step = tree[-1]
+    if not len(first_steps.steps):
+        return last_step, X, names
+    rows = None if X is None else first_steps.transform(X)
     try:
-        names = before.get_feature_names_out() if len(before.steps) else names
+        names = first_steps.get_feature_names_out()
     except (AttributeError, ValueError):  # a step that cannot name what it makes
-        names = getattr(last, "feature_names_in_", None)
-    return last, seen, names
+        names = getattr(last_step, "feature_names_in_", None)
+    return last_step, rows, names
+
+
+class _Interval(NamedTuple):
+    """The values of a feature that lead to a node: above low, up to high."""
+
+    low: float = -np.inf
+    high: float = np.inf
+
+    def in_words(self, name: str) -> str:
+        """Write the condition on a feature, such as ``0.5 < age <= 2``."""
+        if np.isinf(self.high):
+            return name if np.isinf(self.low) else f"{name} > {self.low:.4g}"
+        condition = f"{name} <= {self.high:.4g}"
+        return condition if np.isinf(self.low) else f"{self.low:.4g} < {condition}"
 
 
 def _rules(low: Tree, names: Sequence[str] | None = None) -> Array:
     """Which cases fall into each node of a tree, such as ``0.5 < age <= 2``?"""
     rules = np.full(low.node_count, "all cases", dtype=object)
-    limits: dict[int, dict[int, tuple[float, float]]] = {0: {}}
+    # of each node, the interval of each feature that was asked for on the way
+    conditions: dict[int, dict[int, _Interval]] = {0: {}}
     for node in range(low.node_count):  # a child has a larger number than its parent
-        parts = []
-        for at, (least, most) in limits[node].items():
-            name, ends = f"x{at}" if names is None else str(names[at]), ""
-            if np.isfinite(most):
-                name, ends = f"{name} <= {most:.4g}", f"{least:.4g} < "
-            elif np.isfinite(least):
-                name = f"{name} > {least:.4g}"
-            parts.append(name if np.isneginf(least) else ends + name)
+        of_node = conditions[node]
+        parts = [
+            interval.in_words(f"x{k}" if names is None else str(names[k]))
+            for k, interval in of_node.items()
+        ]
         rules[node] = " and ".join(parts) or "all cases"
-        if low.children_left[node] < 0:
+
+        left = int(low.children_left[node])
+        right = int(low.children_right[node])
+        if left < 0:
             continue
-        at, cut = int(low.feature[node]), float(low.threshold[node])
-        least, most = limits[node].get(at, (-np.inf, np.inf))
-        below, above = (least, min(most, cut)), (max(least, cut), most)
-        limits[int(low.children_left[node])] = limits[node] | {at: below}
-        limits[int(low.children_right[node])] = limits[node] | {at: above}
+        feature = int(low.feature[node])
+        cut = float(low.threshold[node])
+        interval = of_node.get(feature, _Interval())
+        below = _Interval(interval.low, min(interval.high, cut))
+        above = _Interval(max(interval.low, cut), interval.high)
+        conditions[left] = of_node | {feature: below}
+        conditions[right] = of_node | {feature: above}
     return rules
 
 
@@ -165,14 +195,15 @@ def tree_leaves(
     """Count the cases of each leaf; say whether the tree was grown on them."""
     low = low_level(tree)
     labels = class_labels(tree, y, classes)
-    chosen = labels[1] if positive is None else positive
-    class_of(chosen, labels.tolist(), "positive")
+    positive_class = labels[1] if positive is None else positive
+    class_of(positive_class, labels.tolist(), "positive")
+    first_is_positive = bool(positive_class == labels[0])
     if X is None:
         neg, pos = grown_counts(tree)
-        if chosen == labels[0]:
+        if first_is_positive:
             neg, pos = pos, neg
-        ends = low.children_left < 0
-        return Leaves(np.flatnonzero(ends), neg[ends], pos[ends]), True
+        is_leaf = low.children_left < 0
+        return Leaves(np.flatnonzero(is_leaf), neg[is_leaf], pos[is_leaf]), True
     if y is None:
         raise InputError(
             "Cases need their labels: X and y, or neither of them for the counts that "
@@ -180,14 +211,14 @@ def tree_leaves(
             option="y",
         )
     nodes = tree.apply(X)
-    found = leaves(y, nodes, positive=plain(chosen))
-    return found, _grown_on(tree, found, nodes, chosen == labels[0])
+    counted = leaves(y, nodes, positive=plain(positive_class))
+    return counted, _was_grown_on(tree, counted, nodes, first_is_positive)
 
 
 def low_level(tree: BaseEstimator) -> Tree:
-    """Give scikit-learn's low-level tree, or say what was needed."""
+    """Return scikit-learn's low-level tree, or say what was needed."""
     inner = getattr(tree, "estimator_", tree)
-    low, classes = getattr(inner, "tree_", None), len(getattr(inner, "classes_", ()))
+    low = getattr(inner, "tree_", None)
     kind = type(tree).__name__
     if low is None:
         hint = "Call fit first."
@@ -197,11 +228,12 @@ def low_level(tree: BaseEstimator) -> Tree:
             f"A fitted scikit-learn tree is needed; found {kind} without a tree_. "
             f"{hint}"
         )
+    classes = len(getattr(inner, "classes_", ()))
     if classes != 2:
-        found = f"{classes} classes" if classes else "a regression tree"
+        content = f"{classes} classes" if classes else "a regression tree"
         raise InputError(
-            f"A tree of two classes is needed; this {kind} has {found}. For one class "
-            f"against the rest grow the tree on y == that class."
+            f"A tree of two classes is needed; this {kind} has {content}. For one "
+            f"class against the rest grow the tree on y == that class."
         )
     return low
 
@@ -211,30 +243,30 @@ def class_labels(tree: BaseEstimator, y: object, classes: object) -> Array:
     # a tree of a forest knows its classes as 0 and 1 only
     own = np.asarray(tree.classes_)
     if classes is not None:
-        found = np.asarray(classes)
-        if found.shape != (2,):
+        of_forest = np.asarray(classes)
+        if of_forest.shape != (2,):
             raise InputError(
                 f"classes must be the two classes of the forest; found {classes!r}.",
                 option="classes",
                 example=PythonCode("forest.classes_"),
             )
-        return found
+        return of_forest
     if y is None:
         return own
+
     column = np.asarray(y)
-    seen = np.unique(column[~_columns.missing(column)])
-    numbered = own.dtype.kind == "f" and own.tolist() == [0.0, 1.0]
-    strangers = not np.isin(seen, own).all()
-    if strangers and numbered and seen.size == 2:
-        return seen
-    if strangers:
-        raise InputError(
-            f"y must hold the classes of the tree, {listing(own)}; found "
-            f"{listing(seen)}. A tree of a forest has the classes of the forest.",
-            option="classes",
-            example=PythonCode("forest.classes_"),
-        )
-    return own
+    labels = np.unique(column[~_columns.missing(column)])
+    if np.isin(labels, own).all():
+        return own
+    only_numbers = own.dtype.kind == "f" and own.tolist() == [0.0, 1.0]
+    if only_numbers and labels.size == 2:
+        return labels
+    raise InputError(
+        f"y must hold the classes of the tree, {listing(own)}; found "
+        f"{listing(labels)}. A tree of a forest has the classes of the forest.",
+        option="classes",
+        example=PythonCode("forest.classes_"),
+    )
 
 
 def grown_counts(tree: BaseEstimator) -> tuple[Array, Array]:
@@ -252,29 +284,45 @@ def grown_counts(tree: BaseEstimator) -> tuple[Array, Array]:
     return counts[:, 0], counts[:, 1]
 
 
-def _grown_on(tree: Any, found: Leaves, nodes: Array, swapped: bool) -> bool:
+def _was_grown_on(
+    tree: Any, counted: Leaves, nodes: Array, first_is_positive: bool
+) -> bool:
     """Does every leaf hold just as many cases of each class as when it was grown?"""
-    neg, pos = (found.pos, found.neg) if swapped else (found.neg, found.pos)
+    # of the first and of the second class of the tree
+    of_first = counted.neg
+    of_second = counted.pos
+    if first_is_positive:
+        of_first, of_second = of_second, of_first
     if hasattr(tree, "leaves_"):
-        return bool(Leaves(found.node, neg, pos, found.unknown) == tree.leaves_)
-    low, seed = low_level(tree), getattr(tree, "random_state", None)
-    ends = np.flatnonzero(low.children_left < 0)
-    if ends.size < 2:
+        as_fitted = Leaves(counted.node, of_first, of_second, counted.unknown)
+        return bool(as_fitted == tree.leaves_)
+
+    low = low_level(tree)
+    leaf_nodes = np.flatnonzero(low.children_left < 0)
+    if leaf_nodes.size < 2:
         return False
-    share = low.value[ends, 0, :] * low.n_node_samples[ends, None]
-    if np.array_equal(found.node, ends) and np.allclose(
-        share, np.column_stack([neg, pos]), atol=1e-6
+    when_grown = low.value[leaf_nodes, 0, :] * low.n_node_samples[leaf_nodes, None]
+    if np.array_equal(counted.node, leaf_nodes) and np.allclose(
+        when_grown, np.column_stack([of_first, of_second]), atol=1e-6
     ):
         return True
-    drawn = low.weighted_n_node_samples[0]
-    bootstrap = low.n_node_samples[0] < drawn == round(drawn)
-    if not bootstrap or not isinstance(seed, (int, np.integer)):
+    return _is_own_bootstrap(tree, low, nodes, leaf_nodes)
+
+
+def _is_own_bootstrap(tree: Any, low: Tree, nodes: Array, leaf_nodes: Array) -> bool:
+    """Is the tree one of a forest, grown on a bootstrap sample of these cases?"""
+    size = low.weighted_n_node_samples[0]
+    is_bootstrap = low.n_node_samples[0] < size == round(size)
+    seed = getattr(tree, "random_state", None)
+    if not is_bootstrap or not isinstance(seed, (int, np.integer)):
         return False
     # as scikit-learn's forests draw: a bootstrap sample from the tree's own seed
     random = np.random.RandomState(seed)
-    at = random.randint(0, nodes.size, int(drawn), dtype=np.int32)
-    cases = np.bincount(nodes[at], minlength=low.node_count)
-    return bool(np.array_equal(cases[ends], low.weighted_n_node_samples[ends]))
+    drawn = random.randint(0, nodes.size, int(size), dtype=np.int32)
+    cases = np.bincount(nodes[drawn], minlength=low.node_count)
+    return bool(
+        np.array_equal(cases[leaf_nodes], low.weighted_n_node_samples[leaf_nodes])
+    )
 
 
 class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -343,38 +391,43 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         column, self.classes_ = two_labels(column, type(self).__name__)
         code = np.searchsorted(self.classes_, column)
         random = check_random_state(self.random_state)
-        share = _options.fraction(self.holdout, "holdout", ends="[)")
-        held = np.zeros(len(code), dtype=bool)
+        proportion = _options.fraction(self.holdout, "holdout", ends="[)")
         # at least one case must grow the tree
-        size = min(round(share * len(code)), len(code) - 1)
-        held[random.permutation(len(code))[:size]] = True
+        size = min(round(proportion * len(code)), len(code) - 1)
+        held_out = np.zeros(len(code), dtype=bool)
+        held_out[random.permutation(len(code))[:size]] = True
+
         tree = clone(self.estimator or DecisionTreeClassifier())
         if tree.get_params().get("random_state", 0) is None:
             tree.set_params(random_state=random.randint(2**31))
-        tree.fit(rows[~held], code[~held])
+        tree.fit(rows[~held_out], code[~held_out])
         self.grown_leaves_ = int(tree.get_n_leaves())
-        judge = held if held.any() else ~held
+
+        decides = held_out if held_out.any() else ~held_out
         if len(tree.classes_) == 2:  # else nothing was split
             tree = prune(
                 tree,
-                rows[judge],
-                code[judge],
+                rows[decides],
+                code[decides],
                 confidence=self.confidence,
                 method=self.method,
             )
         self.estimator_ = tree
-        self.leaves_ = self._counted(rows, code)
-        counted = self._counted(rows[judge], code[judge])
-        self.report_ = counted.report(
+        self.leaves_ = self._count_leaves(rows, code)
+        self.report_ = self._count_leaves(rows[decides], code[decides]).report(
             confidence=self.confidence or 0.95,
             method=self.method,
-            fresh=bool(held.any()),
+            fresh=bool(held_out.any()),
         )
         return self
 
-    def _counted(self, X: object, code: Array) -> Leaves:  # noqa: N803
-        pos = code == 1
-        return Leaves(self.estimator_.apply(X), ~pos + 0, pos + 0)
+    def _count_leaves(self, rows: object, code: Array) -> Leaves:
+        is_positive = code == 1
+        return Leaves(
+            self.estimator_.apply(rows),
+            neg=(~is_positive).astype(np.int64),
+            pos=is_positive.astype(np.int64),
+        )
 
     def apply(self, X: object) -> Array:  # noqa: N803
         """Into which leaf does each case fall?"""
@@ -386,9 +439,9 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """How likely is each class, with the bias of small leaves removed?"""
         node = self.apply(X)
         # every leaf has a case: the tree was grown on some of them
-        at = np.searchsorted(self.leaves_.node, node)
-        pos = self.leaves_.scores(method=self.method)[at]
-        return np.column_stack([1 - pos, pos])
+        place = np.searchsorted(self.leaves_.node, node)
+        positive = self.leaves_.scores(method=self.method)[place]
+        return np.column_stack([1 - positive, positive])
 
     def predict(self, X: object) -> Array:  # noqa: N803
         """Which class is the likelier one? The first in a tie."""
@@ -446,37 +499,57 @@ def prune(
     (4, 1)
     """
     low = low_level(tree)
-    left, right = low.children_left, low.children_right
+    left = low.children_left
+    right = low.children_right
     if X is None:
         neg, pos = grown_counts(tree)
     else:
-        found, _ = tree_leaves(tree, X, y, classes=classes)
-        neg, pos = (np.zeros(left.size, np.int64) for _ in range(2))
-        neg[found.node], pos[found.node] = found.neg, found.pos
-        neg, pos = node_counts(left, right, neg), node_counts(left, right, pos)
-    ends = merge_splits(
+        counted, _ = tree_leaves(tree, X, y, classes=classes)
+        neg = np.zeros(left.size, np.int64)
+        pos = np.zeros(left.size, np.int64)
+        neg[counted.node] = counted.neg
+        pos[counted.node] = counted.pos
+        neg = node_counts(left, right, neg)
+        pos = node_counts(left, right, pos)
+    is_leaf = merge_splits(
         left, right, neg, pos, confidence=confidence, method=method, empty=empty
     )
-    # a copy of the tree with these nodes as its leaves, and without those below
-    state = low.__getstate__()
-    depths = np.full(low.node_count, -1)
-    depths[0] = 0
-    for node in range(low.node_count):  # a child has a larger number than its parent
-        if depths[node] >= 0 and not ends[node]:
-            depths[[left[node], right[node]]] = depths[node] + 1
-    nodes = np.flatnonzero(depths >= 0)
-    place = np.full(low.node_count, -1)
-    place[nodes] = np.arange(nodes.size)
-    kept = state["nodes"][nodes].copy()
-    stop = ends[nodes]
-    for side in ("left_child", "right_child"):
-        kept[side] = np.where(stop, -1, place[kept[side]])
-    kept["feature"][stop] = -2  # scikit-learn's marks of a leaf
-    kept["threshold"][stop] = -2.0
-    maker, arguments, _ = low.__reduce__()
-    smaller = maker(*arguments)
-    state |= {"max_depth": int(depths.max()), "node_count": nodes.size, "nodes": kept}
-    smaller.__setstate__({**state, "values": state["values"][nodes].copy()})
     pruned = copy.copy(tree)
-    pruned.tree_ = smaller
+    pruned.tree_ = _cut_back(low, is_leaf)
     return pruned
+
+
+def _cut_back(low: Tree, is_leaf: Array) -> Tree:
+    """Return a copy of a tree with these nodes as its leaves, and none below them."""
+    left = low.children_left
+    right = low.children_right
+    depth = np.full(low.node_count, -1)
+    depth[0] = 0
+    for node in range(low.node_count):  # a child has a larger number than its parent
+        if depth[node] >= 0 and not is_leaf[node]:
+            depth[[left[node], right[node]]] = depth[node] + 1
+
+    remaining = np.flatnonzero(depth >= 0)
+    new_number = np.full(low.node_count, -1)
+    new_number[remaining] = np.arange(remaining.size)
+
+    state = low.__getstate__()
+    nodes = state["nodes"][remaining].copy()
+    ends = is_leaf[remaining]
+    for side in ("left_child", "right_child"):
+        nodes[side] = np.where(ends, -1, new_number[nodes[side]])
+    nodes["feature"][ends] = -2  # scikit-learn's marks of a leaf
+    nodes["threshold"][ends] = -2.0
+
+    maker, arguments, _ = low.__reduce__()
+    smaller: Tree = maker(*arguments)
+    smaller.__setstate__(
+        {
+            **state,
+            "max_depth": int(depth.max()),
+            "node_count": remaining.size,
+            "nodes": nodes,
+            "values": state["values"][remaining].copy(),
+        }
+    )
+    return smaller
