@@ -66,7 +66,8 @@ def _advice_without_labels(asked: list[LookedQuestion], file: str) -> list[str]:
     """Say how a score is measured, where nobody has labelled a case."""
     if not asked or any("label" in question.columns for question in asked):
         return []
-    scored = [q for q in asked if q.command == "threshold"]
+    # counts have their labels, and no column to be named
+    scored = [q for q in asked if q.command == "threshold" and "score" in q.columns]
     if not scored:
         return []
     typed = shlex.join([file, "--score", str(scored[0].columns["score"])])
