@@ -111,24 +111,31 @@ def counts_in(columns: Mapping[str, Array]) -> list[Array]:
 
 
 def _design_in(columns: Mapping[str, Array]) -> dict[str, Any]:
-    """Read how the cases came, where columns say it: the same in every row."""
-    said: dict[str, Any] = {}
+    """Read the sampling design, where columns say it: the same in every row."""
+    design: dict[str, Any] = {}
     for word in DESIGN:
-        values = columns.get(word, np.zeros(0))
+        if word not in columns:
+            continue
+        values = columns[word]
         if word == "prevalence" and values.dtype.kind in "OU":
-            texts = [v if isinstance(v, str) else str(v or "") for v in values]
-            values = np.array([float(v) if v else np.nan for v in texts])
-        given = {plain(v) for v in values[~_columns.missing(values)]} - {""}
-        if len(given) > 1:
+            values = _numbers_of_texts(values)
+        distinct = {plain(value) for value in values[~_columns.missing(values)]} - {""}
+        if len(distinct) > 1:
             raise InputError(
                 f"{word} must be the same in every row of counts; found "
-                f"{listing(sorted(given, key=str))}. Name the column of the groups.",
+                f"{listing(sorted(distinct, key=str))}. Name the column of the groups.",
                 option="by",
                 example="COLUMN",
             )
-        if given:
-            said[word] = given.pop()
-    return said
+        if distinct:
+            design[word] = distinct.pop()
+    return design
+
+
+def _numbers_of_texts(values: Array) -> Floats:
+    """Read texts as numbers; an empty one is missing."""
+    texts = [value if isinstance(value, str) else str(value or "") for value in values]
+    return np.array([float(text) if text else np.nan for text in texts])
 
 
 def _ends(columns: Mapping[str, Array], cases: Array) -> tuple[Floats, Floats]:
@@ -172,24 +179,40 @@ def _weights(values: Array, name: str) -> Array:
 
 def write_tally(tally: Tally, path: str | os.PathLike[str]) -> None:
     """Write a tally; see :meth:`trueness.Tally.write`."""
-    columns, design = tally.named_columns, _design(tally)
-    match _options.file_path(path, "Tally.write").suffix.lower():
-        case ".csv":
-            said = {k: v for k, v in design.get("design", {}).items() if v}
-            rows = zip(*(v.tolist() for v in columns.values()), strict=True)
-            table = [[*columns, *said], *([*r, *said.values()] for r in rows)]
-            with (
-                replacing(path) as temporary,
-                temporary.open("w", encoding="utf-8", newline="") as file,
-            ):
-                csv.writer(file).writerows(table)
-        case ".json":
-            about = {"trueness": "counts", "version": VERSION, **design}
-            about["columns"] = {k: v.tolist() for k, v in columns.items()}
-            with replacing(path) as temporary:
-                temporary.write_text(json.dumps(about) + "\n", encoding="utf-8")
-        case _:
-            write_columns(columns, {"kind": "tally", **design}, path)
+    columns = tally.named_columns
+    design = _design(tally)
+    ending = _options.file_path(path, "Tally.write").suffix.lower()
+    if ending == ".csv":
+        _write_csv(columns, design.get("design", {}), path)
+    elif ending == ".json":
+        content = {
+            "trueness": "counts",
+            "version": VERSION,
+            **design,
+            "columns": {name: column.tolist() for name, column in columns.items()},
+        }
+        with replacing(path) as temporary:
+            temporary.write_text(json.dumps(content) + "\n", encoding="utf-8")
+    else:
+        write_columns(columns, {"kind": "tally", **design}, path)
+
+
+def _write_csv(
+    columns: Mapping[str, Array],
+    design: Mapping[str, Any],
+    path: str | os.PathLike[str],
+) -> None:
+    """Write columns, and beside them in every row what the design says."""
+    words = {word: value for word, value in design.items() if value}
+    lists = [column.tolist() for column in columns.values()]
+    with (
+        replacing(path) as temporary,
+        temporary.open("w", encoding="utf-8", newline="") as file,
+    ):
+        writer = csv.writer(file)
+        writer.writerow([*columns, *words])
+        for row in zip(*lists, strict=True):
+            writer.writerow([*row, *words.values()])
 
 
 def write_panel(panel: Panel, path: str | os.PathLike[str]) -> None:
@@ -260,22 +283,36 @@ def read_tally(path: str | os.PathLike[str]) -> Tally:
     if not place.is_file():
         raise InputError(f"There is no file {place} to read a tally from.")
     with as_written(place, "counts as docs/counts.md says"):
-        if place.suffix.lower() == ".json":
-            about = json.loads(place.read_text(encoding="utf-8"))
-            if about.get("trueness", "counts") != "counts":
-                raise ValueError(f"it is a {about['trueness']!r}")
-            columns = {k: _exact(v) for k, v in about["columns"].items()}
-            _known_version(about, place)
-            return _recognised(columns, place).with_design(**_words(about))
-        if place.suffix.lower() != ".csv":
-            return tally_of_columns(*read_columns(path, "tally"))
-        with place.open(encoding="utf-8-sig", newline="") as file:
-            head, *rows = [r for r in csv.reader(file) if r] or [[]]
-        if any(len(r) != len(head) for r in rows):
-            raise InputError(f"{place} has lines of different numbers of fields.")
-        texts = zip(*rows, strict=True) if rows else (() for _ in head)
-        columns = {k: _read(k, v) for k, v in zip(head, texts, strict=True)}
-        return _recognised(columns, place)
+        match place.suffix.lower():
+            case ".json":
+                return _tally_of_json(place)
+            case ".csv":
+                return _recognised(_columns_of_csv(place), place)
+            case _:
+                return tally_of_columns(*read_columns(path, "tally"))
+
+
+def _tally_of_json(place: Path) -> Tally:
+    """Read counts and their design from JSON."""
+    content = json.loads(place.read_text(encoding="utf-8"))
+    if content.get("trueness", "counts") != "counts":
+        raise ValueError(f"it is a {content['trueness']!r}")
+    columns = {name: _exact(values) for name, values in content["columns"].items()}
+    _known_version(content, place)
+    return _recognised(columns, place).with_design(**_words(content))
+
+
+def _columns_of_csv(place: Path) -> dict[str, Any]:
+    """Read the columns of a CSV file; each is numbers or names."""
+    with place.open(encoding="utf-8-sig", newline="") as file:
+        lines = [line for line in csv.reader(file) if line]
+    head, *rows = lines or [[]]
+    if any(len(row) != len(head) for row in rows):
+        raise InputError(f"{place} has lines of different numbers of fields.")
+    if not rows:
+        return {name: _read(name, ()) for name in head}
+    texts = zip(*rows, strict=True)
+    return {name: _read(name, column) for name, column in zip(head, texts, strict=True)}
 
 
 def _recognised(columns: dict[str, Any], place: Path) -> Tally:
@@ -294,12 +331,14 @@ def _recognised(columns: dict[str, Any], place: Path) -> Tally:
 
 def _read(name: str, texts: tuple[str, ...]) -> Any:
     """Read a column of text: whole numbers, numbers, or names."""
-    names = name.lower() == "cluster"  # 7 and 007 are two, and one may be called nan
-    for kind in (int,) if names else (int, float):
+    with suppress(ValueError):
+        whole = [int(text) for text in texts]
+        # of clusters 7 and 007 are two
+        if name.lower() != "cluster" or tuple(map(str, whole)) == texts:
+            return _exact(whole)
+    if name.lower() != "cluster":  # which may be called nan
         with suppress(ValueError):
-            values = [kind(t) for t in texts]
-            if not names or tuple(map(str, values)) == texts:
-                return _exact(values)
+            return _exact([float(text) for text in texts])
     return np.array(texts)
 
 
@@ -331,18 +370,24 @@ def read_panel(path: str | os.PathLike[str]) -> Panel:
         A file written by :meth:`Panel.write`.
     """
     with as_written(path, "a panel"):
-        columns, about = read_columns(path, "panel")
-        names = _columns.distinct_names(about["names"], "names")
-        outputs = ((columns[f"output_{k}"], n) for k, n in enumerate(names))
-        rows = np.column_stack([read_output(c, n, gone=True) for c, n in outputs])
-        if len(names) != sum(k.startswith("output_") for k in columns):
+        columns, content = read_columns(path, "panel")
+        names = _columns.distinct_names(content["names"], "names")
+        outputs = [name for name in columns if name.startswith("output_")]
+        rows = np.column_stack(
+            [
+                read_output(columns[f"output_{number}"], name, gone=True)
+                for number, name in enumerate(names)
+            ]
+        )
+        if len(names) != len(outputs):
             raise ValueError("it has not one name for each output")
+
         counts = counts_in(columns)
-        made = panel_of_rows(tuple(names), *merge_rows(rows, counts))
+        panel = panel_of_rows(tuple(names), *merge_rows(rows, counts))
         if "cluster" in columns:
-            held = find_rows(rows, made.rows)
-            assign_clusters(made, held, columns["cluster"], counts)
-        return made.with_design(**_read_design(about.get("design", {})))
+            row_of_each = find_rows(rows, panel.rows)
+            assign_clusters(panel, row_of_each, columns["cluster"], counts)
+        return panel.with_design(**_read_design(content.get("design", {})))
 
 
 def write_columns(
@@ -362,35 +407,58 @@ def read_columns(
     path: str | os.PathLike[str], kind: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Read what ``write_columns`` wrote, if it is of this kind."""
-    pa, pq = required("pyarrow", "files"), required("pyarrow.parquet", "files")
+    pa = required("pyarrow", "files")
 
     path = _options.file_path(path, f"read_{kind}")
     if not path.is_file():
         raise InputError(f"There is no file {path} to read a {kind} from.")
     try:
-        # a file of Arrow's: its threads let go of one of Python's when Python is gone
-        with pa.OSFile(os.fspath(path), "rb") as file:
-            held = pq.ParquetFile(file)
-            _not_swollen(path, held.metadata.num_rows * 8 * len(held.schema_arrow))
-            texts = [f.name for f in held.schema_arrow if pa.types.is_string(f.type)]
-            file.seek(0)
-            table = pq.read_table(file, partitioning=None, read_dictionary=texts)
-        letters = 0  # of the longest text of each column, which holds each text once
-        for column in table.columns:
-            once = [c.dictionary for c in column.chunks if hasattr(c, "dictionary")]
-            sizes = (len(str(v)) for words in once for v in words.to_pylist())
-            letters += max(sizes, default=0)
-        _not_swollen(path, table.num_rows * letters)
+        table = _read_parquet(path)
     except (pa.ArrowInvalid, OSError) as err:
         raise InputError(
             f"{os.fspath(path)} must be a Parquet file written by {kind}.write; it "
             f"cannot be read: {err}"
         ) from None
-    names, metadata = table.column_names, table.schema.metadata or {}
-    counts = kind == "tally" and are_counts(names)  # of whoever wrote it
-    named = count_columns_of(names) if counts else {n: n for n in names}
-    about = {} if counts and _KEY not in metadata else _about(metadata, path, kind)
-    return {k: table[name].to_numpy() for k, name in named.items()}, about
+
+    names = table.column_names
+    metadata = table.schema.metadata or {}
+    # counts are read of whoever wrote them
+    if kind == "tally" and are_counts(names):
+        place_of = count_columns_of(names)
+        about = _about(metadata, path, kind) if _KEY in metadata else {}
+    else:
+        place_of = {name: name for name in names}
+        about = _about(metadata, path, kind)
+    return {name: table[place].to_numpy() for name, place in place_of.items()}, about
+
+
+def _read_parquet(path: Path) -> Any:
+    """Read a table of PyArrow, and stop before it takes all memory."""
+    pa, pq = required("pyarrow", "files"), required("pyarrow.parquet", "files")
+
+    # a file of Arrow's: its threads let go of one of Python's when Python is gone
+    with pa.OSFile(os.fspath(path), "rb") as file:
+        parquet = pq.ParquetFile(file)
+        schema = parquet.schema_arrow
+        _not_swollen(path, parquet.metadata.num_rows * 8 * len(schema))
+        texts = [field.name for field in schema if pa.types.is_string(field.type)]
+        file.seek(0)
+        table = pq.read_table(file, partitioning=None, read_dictionary=texts)
+    _not_swollen(path, table.num_rows * _longest_texts(table))
+    return table
+
+
+def _longest_texts(table: Any) -> int:
+    """Return the letters of the longest text of each column, added up."""
+    letters = 0
+    for column in table.columns:
+        # a dictionary holds each text once
+        dictionaries = [
+            chunk.dictionary for chunk in column.chunks if hasattr(chunk, "dictionary")
+        ]
+        sizes = [len(str(text)) for words in dictionaries for text in words.to_pylist()]
+        letters += max(sizes, default=0)
+    return letters
 
 
 def _not_swollen(path: Path, size: int) -> None:
