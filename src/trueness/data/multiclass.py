@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -181,20 +181,60 @@ def multiclass_auc(
     return replace(found, method=average, name="AUC")
 
 
+class _ScoresByClass(NamedTuple):
+    """Cases of several classes, with a column of scores for each."""
+
+    classes: list[Any]
+    code: Ints  # the number of each case's class, -1 where it is unknown
+    scores: Floats  # one row for each case
+
+
 def _read(
     y_true: object, scores: object, classes: object, label: str | None, what: str
-) -> tuple[list[Any], Ints, Floats]:
-    """Give the classes, the number of each case's class (-1: unknown), the scores."""
+) -> _ScoresByClass:
+    """Read labels and scores of arrays, mappings or a frame."""
     if is_frame(y_true) and not isinstance(scores, Mapping):
         y_true, scores = _of_frame(y_true, label, scores, what)
+    column_names, columns = _score_columns(scores, what)
+    labels = column(y_true, "y_true")
+    _columns.same_length(y_true=labels, scores=columns[0])
+
+    is_known = ~_columns.missing(labels)
+    distinct = dict.fromkeys(_columns.hashable(labels[is_known], "y_true"))
+    seen = [plain(value) for value in distinct]
+    names = _class_names(seen, column_names, classes, len(columns))
+    strangers = [value for value in seen if value not in names]
+    if strangers:
+        raise InputError(
+            f"y_true must hold the classes {listing(names, 12)}; found also "
+            f"{listing(strangers)}. Name the classes in the order of the columns.",
+            option="classes",
+            example=PythonCode("model.classes_"),
+        )
+
+    number_of = {name: number for number, name in enumerate(names)}
+    code = np.full(labels.size, -1, dtype=np.int64)
+    code[is_known] = [number_of[plain(value)] for value in labels[is_known]]
+    finite = []
+    for number, values in enumerate(columns):
+        numeric = _columns.numeric_scores(values, f"scores[{number}]")
+        finite.append(_columns.finite_scores(numeric, f"scores[{number}]"))
+    return _ScoresByClass(names, code, np.column_stack(finite).astype(np.float64))
+
+
+def _score_columns(scores: object, what: str) -> tuple[list[Any] | None, list[Array]]:
+    """Return one column of scores per class, with its name where it has one."""
+    names: list[Any] | None = None
+    fewest = 2
     if isinstance(scores, Mapping) or is_frame(scores):
         named = several_columns(scores)
-        known: list[Any] | None = list(named)
-        columns = [column(v, str(k)) for k, v in named.items()]
+        names = list(named)
+        columns = [column(values, str(name)) for name, values in named.items()]
+        fewest = 1
     else:
-        known, matrix = None, _columns.as_array(scores, "scores")
+        matrix = _columns.as_array(scores, "scores")
         columns = list(matrix.T) if matrix.ndim == 2 else []
-    if len(columns) < (2 if known is None else 1):
+    if len(columns) < fewest:
         raise InputError(
             f"{what} needs one column of scores per class; found {described(scores)}.",
             example=PythonCode(
@@ -202,26 +242,7 @@ def _read(
                 "classes=model.classes_)"
             ),
         )
-    labels = column(y_true, "y_true")
-    _columns.same_length(y_true=labels, scores=columns[0])
-    gone = _columns.missing(labels)
-    seen = [plain(v) for v in dict.fromkeys(_columns.hashable(labels[~gone], "y_true"))]
-    names = _class_names(seen, known, classes, len(columns))
-    if strangers := [v for v in seen if v not in names]:
-        raise InputError(
-            f"y_true must hold the classes {listing(names, 12)}; found also "
-            f"{listing(strangers)}. Name the classes in the order of the columns.",
-            option="classes",
-            example=PythonCode("model.classes_"),
-        )
-    number = {name: k for k, name in enumerate(names)}
-    code = np.full(labels.size, -1, dtype=np.int64)
-    code[~gone] = [number[plain(v)] for v in labels[~gone]]
-    numbers = []
-    for k, values in enumerate(columns):
-        score = _columns.numeric_scores(values, f"scores[{k}]")
-        numbers.append(_columns.finite_scores(score, f"scores[{k}]"))
-    return names, code, np.column_stack(numbers).astype(np.float64)
+    return names, columns
 
 
 @engines.in_turn
@@ -241,19 +262,15 @@ def _of_frame(
 
 
 def _class_names(
-    seen: list[Any], known: list[Any] | None, classes: object, number: int
+    seen: list[Any], column_names: list[Any] | None, classes: object, number: int
 ) -> list[Any]:
+    """Return the class of each column: as typed, as named, or in order."""
     if classes is not None:
-        names = [plain(v) for v in classes] if is_several(classes) else [classes]
-        if not is_several(classes) or not all(map(is_one, names)):
-            raise InputError(f"classes must be names; found {described(classes)}.")
-    elif known is not None:
-        names = known
-        if not any(v in names for v in seen):  # columns "0", "1" and classes 0, 1
-            text = {str(v): v for v in seen}
-            names = [text.get(str(n), n) for n in known]
+        names = _typed_classes(classes)
+    elif column_names is not None:
+        names = _classes_of_columns(seen, column_names)
     else:
-        names = sorted(seen, key=lambda v: (type(v).__name__, v))
+        names = sorted(seen, key=lambda value: (type(value).__name__, value))
     if len(names) != number or len(set(names)) != number:
         raise InputError(
             f"There must be one class for each of the {number} columns of scores; "
@@ -263,3 +280,20 @@ def _class_names(
             example=PythonCode("model.classes_"),
         )
     return names
+
+
+def _typed_classes(classes: Any) -> list[Any]:
+    """Return the classes that were named, or stop at what is no name."""
+    if is_several(classes):
+        names = [plain(value) for value in classes]
+        if all(is_one(name) for name in names):
+            return names
+    raise InputError(f"classes must be names; found {described(classes)}.")
+
+
+def _classes_of_columns(seen: list[Any], column_names: list[Any]) -> list[Any]:
+    """Return the names of columns; "0" and "1" may be those of classes 0 and 1."""
+    if any(value in column_names for value in seen):
+        return column_names
+    class_of_text = {str(value): value for value in seen}
+    return [class_of_text.get(str(name), name) for name in column_names]
