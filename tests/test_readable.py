@@ -18,6 +18,7 @@ ROOMS = (
     *("calibration", "comparison", "counts", "declarations", "evals", "fermi"),
     *("inference", "metrics", "ranking", "readers", "sites", "trees"),
     *("estimators", "plots", "scale", "threshold"),
+    *("ensembles", "monitoring", "nogold"),
 )
 
 # words that say nothing as the name of a local variable

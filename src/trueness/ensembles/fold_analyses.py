@@ -136,7 +136,7 @@ class MeasuredFolds:
         )
 
     def contrast(self, i: int, j: int) -> Difference:
-        """Compare two of them on the same cases."""
+        """Return the difference of two of them, on the same cases."""
         if i == j:
             return Difference(0.0, VarianceEstimate(0.0, math.inf, math.inf))
         variances = []

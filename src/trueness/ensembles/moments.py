@@ -24,6 +24,7 @@ from trueness.ensembles.ranked_columns import RankedColumn, rank_columns, rank_t
 MAX_COVARIANCE_ROWS = 1 << 16
 MAX_STEPS = 60  # of Levenberg and Marquardt
 MAX_SWEEPS = 2000  # over the entries of a rank-one matrix
+TINY = 1e-300  # in place of a denominator of 0
 MAX_RISE = 1e6  # of J: beyond, its root is not needed to find the end of an interval
 
 
@@ -81,32 +82,26 @@ class RankMoments:
     """
 
     def __init__(self, ranked: RankedPanel, prevalence: float | None) -> None:
+        self.n = ranked.n
+        self.first, self.second = np.triu_indices(len(ranked.names), 1)
         weight = ranked.cases / ranked.cases.sum()
         seen = ranked.seen.astype(np.float64)
-        self.n = ranked.n
-        self.first, self.second = np.triu_indices(ranked.centred_ranks.shape[1], 1)
-
-        common = np.maximum((seen * weight[:, None]).T @ seen, 1e-300)
+        common = np.maximum((seen * weight[:, None]).T @ seen, TINY)
         weighted_ranks = ranked.centred_ranks * weight[:, None]
         covariances = weighted_ranks.T @ ranked.centred_ranks / common
-        loadings = _rank_one_loadings(covariances)
-        # any fixed weights of the triples will do; these give most where the rank-one
-        # matrix is the truth
-        self.triple_weights = np.ones(loadings.size)
-        if loadings.any():
-            self.triple_weights = loadings / np.abs(loadings).max()
 
+        loadings = _rank_one_loadings(covariances)
+        self.triple_weights = _triple_weights(loadings)
         triples = _triple_products(ranked.centred_ranks * self.triple_weights)
         of_pairs = covariances[self.first, self.second]
         self.observed = np.append(of_pairs, weight @ triples)
-        self.patterns, pattern_of_row = np.unique(seen, axis=0, return_inverse=True)
-        self.proportions = np.bincount(pattern_of_row.reshape(-1), weight).astype(
-            np.float64
-        )
+
+        self.patterns, pattern = np.unique(seen, axis=0, return_inverse=True)
+        proportions = np.bincount(pattern.reshape(-1), weight)
+        self.proportions = proportions.astype(np.float64)
         common_to_pair = common[self.first, self.second]
-        self.whitening = _inverse_root(
-            self._covariance(ranked, weight, common_to_pair, triples), self.n
-        )
+        covariance = self._covariance(ranked, weight, common_to_pair, triples)
+        self.whitening = _inverse_root(covariance, self.n)
         self._fit(ranked, loadings, prevalence)
 
     def _fit(
@@ -136,50 +131,67 @@ class RankMoments:
     def _covariance(
         self, ranked: RankedPanel, weight: Floats, common: Floats, triples: Floats
     ) -> Floats:
-        """Return the covariance of what single cases add to the moments."""
-        rows, influence = self._influence(ranked, weight, common, triples)
+        """Return the covariance of what single cases add to the moments.
+
+        ``common`` is the proportion of cases that each pair has in common, ``triples``
+        what each row adds to the sum over triples.
+        """
+        rows = _spaced_rows(len(weight))
+        influence = self._influence_of_products(ranked, rows, common, triples)
+        # for the third moment: the products of all pairs that leave a classifier out
+        triple_ranks = ranked.centred_ranks * self.triple_weights
+        other_pairs = _pair_products_without(triple_ranks) * self.triple_weights
+        for k in range(len(ranked.names)):
+            pairs = np.flatnonzero((self.first == k) | (self.second == k))
+            through_ranks = self._influence_through_ranks(
+                ranked, weight, k, pairs, other_pairs[:, k]
+            )[rows]
+            seen = ranked.seen[rows, k]
+            of_pairs = through_ranks[:, :-1] / common[pairs] * seen[:, None]
+            influence[:, pairs] += of_pairs
+            influence[:, -1] += through_ranks[:, -1] * seen
+
         row_weight = weight[rows] / weight[rows].sum()
         return np.asarray((influence * row_weight[:, None]).T @ influence)
 
-    def _influence(
-        self, ranked: RankedPanel, weight: Floats, common: Floats, triples: Floats
-    ) -> tuple[Array, Floats]:
-        r"""How does each case move the moments? Some rows, and (rows, moments).
-
-        A case counts by its own product, and by the ranks of all others, which it
-        moves: with U the rank share of classifier i, by
-        :math:`\mathrm{E}[(1(U' \ge u) - U') x_j']`, as in the variance of Spearman's
-        correlation. Without this part the intervals would be too wide.
-        """
-        rows = _spaced_rows(len(weight))
+    def _influence_of_products(
+        self, ranked: RankedPanel, rows: Array, common: Floats, triples: Floats
+    ) -> Floats:
+        """Return how far cases move the moments by their own products."""
         ranks = ranked.centred_ranks[rows]
         seen = ranked.seen[rows]
         both_seen = seen[:, self.first] & seen[:, self.second]
         products = ranks[:, self.first] * ranks[:, self.second]
-        influence = np.empty((rows.size, self.first.size + 1))
+
+        influence = np.empty((rows.size, self.observed.size))
         influence[:, :-1] = (products - self.observed[:-1]) * both_seen / common
         influence[:, -1] = triples[rows] - self.observed[-1]
+        return influence
 
-        # for the third moment: the products of all pairs that leave a classifier out
-        weighted_ranks = ranked.centred_ranks * self.triple_weights
-        other_pairs = _pair_products_without(weighted_ranks) * self.triple_weights
-        for k, column in enumerate(ranked.columns):
-            pairs = np.flatnonzero((self.first == k) | (self.second == k))
-            partners = np.where(
-                self.first[pairs] == k, self.second[pairs], self.first[pairs]
-            )
-            factors = np.column_stack(
-                [ranked.centred_ranks[:, partners], other_pairs[:, k]]
-            )
-            factors *= weight[:, None]
-            # the case stands before some others: their rank shares rise by a little
-            through_ranks = (
-                _sum_above(column, factors)[rows] - ranked.centred_ranks[:, k] @ factors
-            )
-            of_pairs = through_ranks[:, :-1] / common[pairs] * seen[:, [k]]
-            influence[:, pairs] += of_pairs
-            influence[:, -1] += through_ranks[:, -1] * seen[:, k]
-        return rows, influence
+    def _influence_through_ranks(
+        self,
+        ranked: RankedPanel,
+        weight: Floats,
+        k: int,
+        pairs: Array,
+        other_pairs: Floats,
+    ) -> Floats:
+        r"""How does a case move the moments by the ranks of all others? (m, pairs + 1)
+
+        With U the rank of another case in classifier k, as a proportion, by
+        :math:`\mathrm{E}[(1(U' \ge u) - U') x_j']`, as in the variance of Spearman's
+        correlation. Without this part the intervals would be too wide.
+        """
+        first = self.first[pairs]
+        second = self.second[pairs]
+        partners = np.where(first == k, second, first)
+        factors = np.column_stack([ranked.centred_ranks[:, partners], other_pairs])
+        factors *= weight[:, None]
+        # the case stands before some others, whose ranks fall by a little
+        return (
+            _sum_above(ranked.columns[k], factors)
+            - ranked.centred_ranks[:, k] @ factors
+        )
 
     def _residual(self, value: Floats) -> tuple[Floats, Floats]:
         """Return the whitened deviation of expected moments, and its derivatives."""
@@ -331,6 +343,16 @@ class _Profile(NamedTuple):
 
     rise: float
     value: Floats
+
+
+def _triple_weights(loadings: Floats) -> Floats:
+    """Return the weights of classifiers in the sum over triples.
+
+    Any fixed weights will do; these give most where the rank-one matrix is the truth.
+    """
+    if not loadings.any():
+        return np.ones(loadings.size)
+    return np.asarray(loadings / np.abs(loadings).max())
 
 
 def _spaced_rows(number: int) -> Array:

@@ -100,7 +100,7 @@ def rank_rows(rows: Floats, scores: Sequence[Floats], cases: Sequence[Array]) ->
     A new output has rank = above + tied/2 + 1/2, as ``fermi.midranks`` says.
     """
 
-    def work(item: tuple[Floats, Floats, Array], out: Floats) -> None:
+    def write_ranks(item: tuple[Floats, Floats, Array], out: Floats) -> None:
         output, score, count = item
         cases_from_top = np.cumsum(count[::-1])
         if output.size < MANY_ROWS or np.isnan(output).any():
@@ -112,7 +112,7 @@ def rank_rows(rows: Floats, scores: Sequence[Floats], cases: Sequence[Array]) ->
         out[order] = rank_scores(output[order], score, cases_from_top)
 
     items = list(zip(rows.T, scores, cases, strict=True))
-    return _side_by_side(work, items, len(rows))
+    return _side_by_side(write_ranks, items, len(rows))
 
 
 def reference_of(

@@ -41,10 +41,10 @@ NO_SUMS = Sums(0.0, 0.0, 0.0)
 def log_stakes(watched: str, n_bets: int) -> Floats:
     """Return the logarithm of what is staked on each of so many bets, one in all."""
     # scores: bets on a shift up and down count three times those on their scale
-    shares = np.array([3, 3, 1, 1] if watched == "scores" else [1])
-    bets_per_share = n_bets // shares.size
-    each = np.log(shares / (shares.sum() * n_bets / shares.size))
-    return np.repeat(each, bets_per_share)
+    stakes = np.array([3, 3, 1, 1] if watched == "scores" else [1])
+    bets_per_stake = n_bets // stakes.size
+    log_stake = np.log(stakes / (stakes.sum() * n_bets / stakes.size))
+    return np.repeat(log_stake, bets_per_stake)
 
 
 def effects(mean_time: float, per_look: float, level: float = 0.95) -> Floats:

@@ -408,7 +408,7 @@ def _mistakes_about_next_site(r: Requirement) -> Iterator[_Mistake]:
 
 
 def _range(name: str) -> tuple[float, float, bool]:
-    """Between which numbers does it lie, and does it depend on a threshold?"""
+    """Return the lowest and highest value of a measure, and if it has a threshold."""
     measure = measure_of(name)
     if measure is not None:
         low, high = measure.range

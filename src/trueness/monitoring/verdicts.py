@@ -108,8 +108,8 @@ class Check(Record):
     ) -> Check:
         """Return the answer that several verdicts make together."""
         all_verdicts = tuple(verdicts)
-        words = {verdict.verdict for verdict in all_verdicts}
-        worst = next((word for word in _MARKS if word in words), HOLDS)
+        occurring = {verdict.verdict for verdict in all_verdicts}
+        worst = next((word for word in _MARKS if word in occurring), HOLDS)
         return cls(worst, all_verdicts, level, adjust, tuple(notes))
 
     def __bool__(self) -> bool:

@@ -60,10 +60,11 @@ class CombinationTable(Record):
             if isinstance(column, np.ndarray) and name != "formula"
         }
         _options.choice(by, list(columns), "by")
-        if most is not None:
-            most = _options.whole_number(most, "most", at_least=1)
-
-        rows = np.argsort(-columns[by], kind="stable")[:most]
+        highest_first = np.argsort(-columns[by], kind="stable")
+        if most is None:
+            rows = highest_first
+        else:
+            rows = highest_first[: _options.whole_number(most, "most", at_least=1)]
         sorted_columns = {name: column[rows] for name, column in columns.items()}
         formulas = self.formula[rows]
         if len(rows) <= MAX_WORDED:

@@ -300,11 +300,11 @@ class FromLabels:
     @property
     def labels(self) -> tuple[str, ...]:
         """Return the name of every parameter, with the proportion of each pattern."""
-        words = [pattern_word(row) for row in self.patterns.rows]
+        patterns = [pattern_word(row) for row in self.patterns.rows]
         return (
             *parameter_labels(self.patterns),
-            *(f"positive[{word}]" for word in words),
-            *(f"negative[{word}]" for word in words),
+            *(f"positive[{pattern}]" for pattern in patterns),
+            *(f"negative[{pattern}]" for pattern in patterns),
         )
 
     def draws(self, rng: Rng) -> tuple[dict[str, Floats], float]:

@@ -122,14 +122,14 @@ def _say_by_count(inside: Array, names: Sequence[str]) -> str:
         return ""
 
     listed = ", ".join(names[i] for i in matter)
-    fewest = min(within)
-    most = max(within)
-    if fewest > max(without) and 1 < fewest < len(matter):
-        return f"at least {fewest} of {listed}"
-    if most < min(without) and 0 < most < len(matter) - 1:
-        return f"at most {most} of {listed}"
-    if fewest == most and 1 <= fewest < len(matter):
-        return f"exactly {fewest} of {listed}"
+    lowest = min(within)
+    highest = max(within)
+    if lowest > max(without) and 1 < lowest < len(matter):
+        return f"at least {lowest} of {listed}"
+    if highest < min(without) and 0 < highest < len(matter) - 1:
+        return f"at most {highest} of {listed}"
+    if lowest == highest and 1 <= lowest < len(matter):
+        return f"exactly {lowest} of {listed}"
     return ""
 
 
@@ -154,12 +154,12 @@ def _say_as_weighted_vote(inside: Array, names: Sequence[str]) -> str:
     if solution is None:
         return ""
 
-    *weights, least = solution
-    number = len(names)
-    if ((votes(number) @ weights >= least) != inside).any():
+    *weights, points_of_yes = solution
+    says_yes = votes(len(names)) @ weights >= points_of_yes
+    if (says_yes != inside).any():
         return ""  # the solver stopped a rounding error beside the solution
     points = [f"{n} {w}" for n, w in zip(names, weights, strict=True) if w]
-    return f"at least {least} points ({', '.join(points)})"
+    return f"at least {points_of_yes} points ({', '.join(points)})"
 
 
 def _is_monotone(inside: Array) -> bool:
@@ -256,6 +256,7 @@ def _prime_implicants(patterns: Array) -> Array:
     implicants = _gather(patterns, np.logical_and)
     primes = implicants
     for axis in range(patterns.ndim):
+        # where a classifier may say either, terms with its yes or its no are not prime
         larger = np.take(implicants, [EITHER], axis=axis)
         none = np.zeros_like(larger)
         primes = primes & ~np.concatenate([larger, larger, none], axis=axis)

@@ -563,7 +563,7 @@ def _simulated_study(
     positive = rng.binomial(labelled, population.probability)
     drawn = labelled + unlabelled > 0
     return center_verdicts(
-        tuple(map(str, range(population.rows.shape[1]))),
+        [str(judge) for judge in range(population.rows.shape[1])],
         population.rows[drawn],
         pos=positive[drawn].astype(np.float64),
         neg=(labelled - positive)[drawn].astype(np.float64),

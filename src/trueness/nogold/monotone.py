@@ -53,13 +53,17 @@ def best_monotone(
     """
     if is_monotone(optimum):
         return optimum, 0.0
-    few = optimum.size <= 2**MOST_ENUMERATED
-    closures = [upward_closure(optimum), monotone_interior(optimum)]
-    candidates = list(monotone_sets(optimum.size)) if few else closures
+    all_are_tried = optimum.size <= 2**MOST_ENUMERATED
+    if all_are_tried:
+        candidates = list(monotone_sets(optimum.size))
+    else:
+        candidates = [upward_closure(optimum), monotone_interior(optimum)]
     values = [float(criterion.evaluate(draws, c).mean()) for c in candidates]
     best = int(np.argmax(values))
-    if few:
+    if all_are_tried:
         return candidates[best], 0.0
+
+    # no monotone set is better than the best of all sets
     upper = float(criterion.evaluate(draws, optimum).mean())
     return candidates[best], upper - values[best]
 

@@ -218,8 +218,8 @@ def prevalence(
         judges = _verdicts.accuracies(verdicts, verdicts.pos, verdicts.neg, level, rng)
     else:
         # post-stratify: the truth given the votes from labels, the votes from all
-        data = regressors_by_design(verdicts, labelled)
-        joint = draw_joint_proportions(data, rng)
+        regression = regressors_by_design(verdicts, labelled)
+        joint = draw_joint_proportions(regression, rng)
         draws = joint.positive.sum(axis=1)
         judges = _verdicts.accuracies(
             verdicts, joint.positive, joint.negative, level, rng

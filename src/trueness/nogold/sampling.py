@@ -205,17 +205,17 @@ def _propose_until(
     model: LatentModel, mixture: Mixture, wanted: float, rng: Rng
 ) -> Proposals:
     """Propose points until they have as many effective ones, or are too many."""
-    most = MAX_PROPOSALS_SHARED if model.shared else MAX_PROPOSALS_INDEPENDENT
+    max_number = MAX_PROPOSALS_SHARED if model.shared else MAX_PROPOSALS_INDEPENDENT
     proposals = _propose(model, mixture, 4000, rng)
 
     while True:
         effective = proposals.effective
         number = len(proposals.point)
-        if effective >= wanted or number >= most:
+        if effective >= wanted or number >= max_number:
             return proposals
         stop_if_requested()
         missing = 1.1 * (wanted / effective - 1) * number
-        size = min(max(missing, 1000), most - number, 4 * number)
+        size = min(max(missing, 1000), max_number - number, 4 * number)
         added = _propose(model, mixture, int(size), rng)
         proposals = Proposals(
             np.vstack([proposals.point, added.point]),
@@ -392,11 +392,11 @@ def _move(
 def _propose_anywhere(
     point: Floats, mixture: Mixture, rng: Rng
 ) -> tuple[Floats, Floats]:
-    """Propose points of the mixture, with the log density here over that there."""
+    """Propose points of the mixture, with their log density below that here."""
     proposed = draw_from_mixture(mixture, len(point), rng)
-    here = mixture_density(mixture, point).log_density
-    there = mixture_density(mixture, proposed).log_density
-    return proposed, here - there
+    log_density = mixture_density(mixture, point).log_density
+    proposed_log_density = mixture_density(mixture, proposed).log_density
+    return proposed, log_density - proposed_log_density
 
 
 def _propose_nearby(point: Floats, mixture: Mixture, rng: Rng) -> tuple[Floats, Floats]:
@@ -406,25 +406,25 @@ def _propose_nearby(point: Floats, mixture: Mixture, rng: Rng) -> tuple[Floats, 
     component (Kamatani 2018); the chances to choose it enter as those of a mixture.
     """
     number, dimension = point.shape
-    here = mixture_density(mixture, point)
-    component = choose_component(here.membership, rng)
+    density = mixture_density(mixture, point)
+    component = choose_component(density.membership, rng)
     of_component = (component, np.arange(number))
-    square_here = here.squared_distance[of_component]
+    square = density.squared_distance[of_component]
 
     b = rng.choice(STEP_LENGTHS, size=number)[:, None]
-    width = np.sqrt(square_here / rng.chisquare(dimension, number))[:, None]
+    width = np.sqrt(square / rng.chisquare(dimension, number))[:, None]
     noise = np.empty_like(point)
     for k, root in enumerate(mixture.root):
-        own = component == k
-        noise[own] = rng.standard_normal((int(own.sum()), dimension)) @ root.T
+        chosen = component == k
+        noise[chosen] = rng.standard_normal((int(chosen.sum()), dimension)) @ root.T
     mean = mixture.mean[component]
     proposed = mean + np.sqrt(1 - b**2) * (point - mean) + b * width * noise
 
-    there = mixture_density(mixture, proposed)
-    square_there = there.squared_distance[of_component]
-    log_density_ratio = np.log(square_there / np.maximum(square_here, TINY))
+    proposed_density = mixture_density(mixture, proposed)
+    proposed_square = proposed_density.squared_distance[of_component]
+    log_density_ratio = np.log(proposed_square / np.maximum(square, TINY))
     with np.errstate(divide="ignore"):
-        log_chance_there = np.log(there.membership[of_component])
-        log_chance_here = np.log(here.membership[of_component])
-    correction = dimension / 2 * log_density_ratio + log_chance_there - log_chance_here
+        log_chance_back = np.log(proposed_density.membership[of_component])
+        log_chance = np.log(density.membership[of_component])
+    correction = dimension / 2 * log_density_ratio + log_chance_back - log_chance
     return proposed, correction

@@ -91,11 +91,13 @@ class ScoreLabelPlan(Record):
         # bands of the sample ascend, those of the table descend
         band = self.sample.sizes.size - 1 - self.sample.band_of(scores)
         generator = _options.generator(rng)
+
         chosen = []
         for number, labels in enumerate(self.labels.tolist()):
             members = np.flatnonzero(band == number)
             chosen.append(generator.permutation(members)[: min(labels, members.size)])
         index = np.sort(np.concatenate(chosen)).astype(np.int64)
+
         sizes = np.bincount(band, minlength=self.labels.size)
         drawn = np.bincount(band[index], minlength=self.labels.size)
         probability = drawn / np.maximum(sizes, 1)
