@@ -188,10 +188,8 @@ class RankMoments:
         factors = np.column_stack([ranked.centred_ranks[:, partners], other_pairs])
         factors *= weight[:, None]
         # the case stands before some others, whose ranks fall by a little
-        return (
-            _sum_above(ranked.columns[k], factors)
-            - ranked.centred_ranks[:, k] @ factors
-        )
+        moved = _sum_above(ranked.columns[k], factors)
+        return np.asarray(moved - ranked.centred_ranks[:, k] @ factors)
 
     def _residual(self, value: Floats) -> tuple[Floats, Floats]:
         """Return the whitened deviation of expected moments, and its derivatives."""

@@ -226,6 +226,14 @@ def rank_correlation(columns: Sequence[RankedColumn], cases: Ints) -> Floats:
         out -= (weight[~np.isnan(out)].sum() + 1) / 2
 
     ranks = _side_by_side(write_centered_ranks, columns, counted.size)
+    correlation = _correlation_of_centered(ranks, weight)
+    varies = np.isfinite(np.diag(correlation))
+    correlation[varies, varies] = 1.0
+    return np.clip(correlation, -1, 1)
+
+
+def _correlation_of_centered(ranks: Floats, weight: Floats) -> Floats:
+    """Correlate all pairs of centred columns, each over the cases of both, (K, K)."""
     is_seen = ~np.isnan(ranks)
     if is_seen.all():
         products = _weighted_products(ranks, weight)
@@ -241,10 +249,7 @@ def rank_correlation(columns: Sequence[RankedColumn], cases: Ints) -> Floats:
 
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = products / np.sqrt(squares * squares.T)
-    correlation = np.where(common_cases > 2, ratio, np.nan)
-    varies = np.isfinite(np.diag(correlation))
-    correlation[varies, varies] = 1.0
-    return np.clip(correlation, -1, 1)
+    return np.where(common_cases > 2, ratio, np.nan)
 
 
 def _weighted_products(columns: Floats, weight: Floats) -> Floats:

@@ -217,23 +217,14 @@ def _look_at_calibration(about: About, state: State, tally: Tally) -> BatchLook:
     if near is not None:
         is_near = abs(tally.score - near) <= _NEARBY
     scores = tally.score[is_near]
-    neg = tally.neg[is_near] * 1.0
-    pos = tally.pos[is_near] * 1.0
+    neg = tally.neg[is_near].astype(np.float64)
+    pos = tally.pos[is_near].astype(np.float64)
+
     n = float(neg.sum() + pos.sum())
     effect = _effects(about, state, n)
     if not n:
         return BatchLook(np.zeros((1, 1, 4 * effect.size)), NO_SUMS)
-
-    gains = []
-    # scores that are all too high or too low; too extreme, or not enough
-    for direction in (np.ones_like(scores), 2.0 * scores - 1.0):
-        variances = direction * direction * scores * (1 - scores)
-        standard_deviation = math.sqrt(float((neg + pos) @ variances) / n)
-        bets = best_bets(effect, standard_deviation, 1.0)
-        for signed_bets in (bets, -bets):
-            of_positives = np.outer(direction * (1 - scores), signed_bets)
-            of_negatives = np.outer(direction * scores, -signed_bets)
-            gains.append(pos @ np.log1p(of_positives) + neg @ np.log1p(of_negatives))
+    gains = _calibration_gains(scores, neg, pos, effect)
 
     # all cases tell how far the label is from the score; those near one, the label
     told_by_positives = 1 - scores if near is None else np.ones_like(scores)
@@ -243,7 +234,28 @@ def _look_at_calibration(about: About, state: State, tally: Tally) -> BatchLook:
         float(pos @ told_by_positives + neg @ told_by_negatives),
         float(pos @ told_by_positives**2 + neg @ told_by_negatives**2),
     )
-    return BatchLook(np.concatenate(gains)[None, None, :], sums)
+    return BatchLook(gains[None, None, :], sums)
+
+
+def _calibration_gains(
+    scores: Floats, neg: Floats, pos: Floats, effect: Floats
+) -> Floats:
+    """Return the log gain of each bet against the scores as probabilities.
+
+    That all scores are too low or too high, then that they are not extreme enough, or
+    too extreme.
+    """
+    cases = neg + pos
+    gains = []
+    for direction in (np.ones_like(scores), 2.0 * scores - 1.0):
+        variances = direction * direction * scores * (1 - scores)
+        standard_deviation = math.sqrt(float(cases @ variances) / float(cases.sum()))
+        bets = best_bets(effect, standard_deviation, 1.0)
+        for signed_bets in (bets, -bets):
+            of_positives = np.outer(direction * (1 - scores), signed_bets)
+            of_negatives = np.outer(direction * scores, -signed_bets)
+            gains.append(pos @ np.log1p(of_positives) + neg @ np.log1p(of_negatives))
+    return np.concatenate(gains)
 
 
 def _look_at_scores(about: About, state: State, tally: Tally) -> BatchLook:

@@ -213,6 +213,25 @@ def _derivatives(model: LatentModel, place: Floats) -> tuple[Floats, Floats, Flo
 
     The information weighs a cell by its cases, half observed and half expected ones.
     """
+    dimension = place.shape[1]
+    at_place, slope_of_prior, slope_of_cells = _prior_and_cells(model, place)
+    log_prior, log_cells = at_place
+
+    _, counts, total = model.patterns.cells
+    log_likelihood = log_cells @ counts
+    log_density = log_prior + log_likelihood + log_standard_normal(place)
+    gradient = slope_of_cells @ counts + slope_of_prior - place
+
+    weight = (counts + total * np.exp(log_cells)) / 2
+    weighted_slope = slope_of_cells * weight[:, None]
+    information = weighted_slope @ slope_of_cells.swapaxes(1, 2) + np.eye(dimension)
+    return log_density, gradient, information
+
+
+def _prior_and_cells(
+    model: LatentModel, place: Floats
+) -> tuple[tuple[Floats, Floats], Floats, Floats]:
+    """Return log prior and log P of cells at each place, and the slopes of both."""
     number, dimension = place.shape
     # each place, and behind it one that is a little off in each coordinate
     nearby = place[:, None] + DIFFERENCE * np.eye(dimension)
@@ -220,15 +239,7 @@ def _derivatives(model: LatentModel, place: Floats) -> tuple[Floats, Floats, Flo
     log_prior, log_cells = model.log_cells(points.reshape(-1, dimension))
     log_prior = log_prior.reshape(number, dimension + 1)
     log_cells = log_cells.reshape(number, dimension + 1, -1)
+
     slope_of_prior = (log_prior[:, 1:] - log_prior[:, :1]) / DIFFERENCE
     slope_of_cells = (log_cells[:, 1:] - log_cells[:, :1]) / DIFFERENCE
-
-    _, counts, total = model.patterns.cells
-    log_likelihood = log_cells[:, 0] @ counts
-    log_density = log_prior[:, 0] + log_likelihood + log_standard_normal(place)
-    gradient = slope_of_cells @ counts + slope_of_prior - place
-
-    weight = (counts + total * np.exp(log_cells[:, 0])) / 2
-    weighted_slope = slope_of_cells * weight[:, None]
-    information = weighted_slope @ slope_of_cells.swapaxes(1, 2) + np.eye(dimension)
-    return log_density, gradient, information
+    return (log_prior[:, 0], log_cells[:, 0]), slope_of_prior, slope_of_cells

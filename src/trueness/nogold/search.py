@@ -19,6 +19,7 @@ MAX_ENUMERATED = 12  # open patterns that are tried in all ways
 MAX_FLIPPED = 256  # patterns that are flipped alone
 PATTERNS_OF_FOUR = 16  # of four classifiers, whose sets are all tried if need be
 MAX_PARTS = 2**15  # into which a search is divided before it gives up, times patterns
+MAX_BLOCK_SIZE = 2**20  # draws times sets, or patterns, that are held at a time
 ROUNDING = 1e-13  # sets whose values differ by less cannot be told apart
 SMALL = 1e-7  # less probable patterns are decided by slopes: their square is rounding
 TINY = 1e-300
@@ -71,16 +72,22 @@ def all_sets(draws: Draws, tried: Array, fixed: Array) -> Iterator[SetBlock]:
     sens, spec = draws.rates(others)[:, :, None]
     in_positives = draws.in_positives[:, tried]
     in_negatives = draws.in_negatives[:, tried]
-    for codes in blocks(2**tried.size, max(1, 2**20 // len(draws.prevalence))):
+    block_size = max(1, MAX_BLOCK_SIZE // len(draws.prevalence))
+    bits = np.arange(tried.size)[:, None]
+    for codes in blocks(2**tried.size, block_size):
         code = np.arange(codes.start, codes.stop)
-        sets = (code >> np.arange(tried.size)[:, None] & 1).astype(np.float64)
-        yield SetBlock(codes, sens + in_positives @ sets, spec - in_negatives @ sets)
+        sets = (code >> bits & 1).astype(np.float64)  # (patterns, codes)
+        yield SetBlock(
+            codes,
+            sens=sens + in_positives @ sets,
+            spec=spec - in_negatives @ sets,
+        )
 
 
 def _prefixes(draws: Draws) -> Iterator[Prefixes]:
     """Walk through the draws, with the ROC curve of the patterns in each of them."""
     number, patterns = draws.in_positives.shape
-    for rows in blocks(number, max(1, 2**20 // patterns)):
+    for rows in blocks(number, max(1, MAX_BLOCK_SIZE // patterns)):
         in_positives = draws.in_positives[rows]
         in_negatives = draws.in_negatives[rows]
         proportion = in_positives / np.maximum(in_positives + in_negatives, TINY)
