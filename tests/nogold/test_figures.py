@@ -1,59 +1,100 @@
 """Figure data of judges: raw and corrected rates, accuracies, errors, labels."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
 import trueness
 from trueness.nogold import figures
 
+CASES = 500
+LABELLED = 200
+
+
+class Judged(NamedTuple):
+    """A panel of three judges, of whom the first two share their luck at times."""
+
+    panel: trueness.Panel
+    verdicts: np.ndarray  # of the labelled cases
+    is_good: np.ndarray
+
 
 @pytest.fixture(scope="module")
 def judged():
     rng = np.random.default_rng(8)
-    n = 500
-    good = rng.random(n) < 0.7
-    luck = rng.random((n, 3))
-    luck[:, 1] = np.where(rng.random(n) < 0.5, luck[:, 0], luck[:, 1])
-    x = np.where(good[:, None], luck < 0.85, luck < 0.3).astype(float)
-    x[:20, 2] = np.nan
-    known = np.where(np.arange(n) < 200, good, np.nan)
-    p = trueness.panel(known, {"a": x[:, 0], "b": x[:, 1], "c": x[:, 2]})
-    return p, x[:200], good[:200], trueness.prevalence(p, labelled="random")
+    is_good = rng.random(CASES) < 0.7
+    luck = rng.random((CASES, 3))
+    luck[:, 1] = np.where(rng.random(CASES) < 0.5, luck[:, 0], luck[:, 1])
+    verdicts = np.where(is_good[:, None], luck < 0.85, luck < 0.3).astype(float)
+    verdicts[:20, 2] = np.nan
+    labels = np.where(np.arange(CASES) < LABELLED, is_good, np.nan)
+    panel = trueness.panel(labels, dict(zip("abc", verdicts.T, strict=True)))
+    return Judged(panel, verdicts[:LABELLED], is_good[:LABELLED])
 
 
-def test_errors_that_go_together_slow_twin(judged):
-    p, x, good, _ = judged
-    found = figures.errors_figure(p)
-    for i, j in ((0, 1), (0, 2), (1, 2)):
-        both = ~np.isnan(x[:, [i, j]]).any(axis=1)
-        a, b = x[both, i].copy(), x[both, j].copy()
-        for c in (True, False):  # take the mean of the own class away
-            at = good[both] == c
-            a[at] -= a[at].mean()
-            b[at] -= b[at].mean()
-        assert found.value[i, j] == pytest.approx(np.corrcoef(a, b)[0, 1])
-    assert found.value[0, 1] > 0.3 > abs(found.value[0, 2])
+def correlation_within_classes(first, second, is_good):
+    """Correlate two judges after the mean of the own class is taken away."""
+    both = ~np.isnan(first) & ~np.isnan(second)
+    first = first[both]
+    second = second[both]
+    for label in (True, False):
+        of_class = is_good[both] == label
+        first[of_class] -= first[of_class].mean()
+        second[of_class] -= second[of_class].mean()
+    return np.corrcoef(first, second)[0, 1]
+
+
+@pytest.mark.parametrize(("i", "j"), [(0, 1), (0, 2), (1, 2)])
+def test_errors_that_go_together_slow_twin(judged, i, j):
+    expected = correlation_within_classes(
+        judged.verdicts[:, i], judged.verdicts[:, j], judged.is_good
+    )
+
+    figure = figures.errors_figure(judged.panel)
+
+    assert figure.value[i, j] == pytest.approx(expected)
+
+
+def test_judges_that_share_their_luck_stand_out(judged):
+    figure = figures.errors_figure(judged.panel)
+
+    assert figure.value[0, 1] > 0.3
+    assert abs(figure.value[0, 2]) < 0.3
 
 
 def test_a_judge_that_never_errs_has_no_correlation():
-    p = trueness.panel([1, 1, 0, 0], {"a": [1, 1, 0, 0], "b": [1, 0, 1, 0]})
-    assert np.isnan(figures.errors_figure(p).value[0, 1])
+    panel = trueness.panel([1, 1, 0, 0], {"a": [1, 1, 0, 0], "b": [1, 0, 1, 0]})
+
+    assert np.isnan(figures.errors_figure(panel).value[0, 1])
 
 
 def test_judges_in_the_plane(judged):
-    _, _, _, r = judged
-    found = figures.judges_figure(r)
-    k = found.names.index("a")
-    assert found.up[k, 0] == r.judges["a"].sensitivity.value
-    assert found.across[k, 0] == pytest.approx(1 - r.judges["a"].specificity.value)
-    assert (found.across[:, 1] < found.across[:, 0]).all()
-    assert (found.across[:, 0] < found.across[:, 2]).all()
+    rate = trueness.prevalence(judged.panel, labelled="random")
+
+    figure = figures.judges_figure(rate)
+
+    row = figure.names.index("a")
+    judge = rate.judges["a"]
+    assert figure.up[row, 0] == judge.sensitivity.value
+    assert figure.across[row, 0] == pytest.approx(1 - judge.specificity.value)
+
+
+def test_the_crosses_of_judges_have_their_value_within_the_ends(judged):
+    rate = trueness.prevalence(judged.panel, labelled="random")
+
+    value, low, high = figures.judges_figure(rate).across.T
+
+    assert (low < value).all()
+    assert (value < high).all()
 
 
 def test_graded_judges_have_no_place_in_the_plane():
     rng = np.random.default_rng(0)
-    y = rng.random(60) < 0.5
-    p = trueness.panel(y, {"grade": np.round(y + rng.normal(size=60), 2)})
-    r = trueness.prevalence(p, labelled="random")
+    labels = rng.random(60) < 0.5
+    grades = np.round(labels + rng.normal(size=60), 2)
+    panel = trueness.panel(labels, {"grade": grades})
+    rate = trueness.prevalence(panel, labelled="random")
+
     with pytest.raises(trueness.NotEnoughCases, match="give grades"):
-        figures.judges_figure(r)
+        figures.judges_figure(rate)
