@@ -23,12 +23,12 @@ _EXPONENT = math.log(2 / LEFT_OUT)
 
 
 def plain_number(values: Array) -> Any:
-    """Give a float for a single number, and an array as it is."""
+    """Return a float for a single number, and an array as it is."""
     return values.item() if values.ndim == 0 else values
 
 
 def binomial_pmf(y: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
-    r"""How likely are exactly ``y`` of ``n`` cases, each with probability ``p``?
+    r"""Return the probability of exactly ``y`` of ``n`` cases, each of probability p.
 
     .. math:: P(Y = y) = \binom{n}{y} p^y (1-p)^{n-y}
 
@@ -37,22 +37,31 @@ def binomial_pmf(y: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
     >>> round(binomial_pmf(1, 2, 0.5).item(), 12)
     0.5
     """
-    y, n, p = np.broadcast_arrays(*(np.asarray(a, np.float64) for a in (y, n, p)))
+    y, n, p = np.broadcast_arrays(
+        np.asarray(y, np.float64), np.asarray(n, np.float64), np.asarray(p, np.float64)
+    )
+    probability = np.where(y == 0, np.exp(xlog1py(n, -p)), 0.0)
+    probability = np.where((y == n) & (n > 0), np.exp(xlogy(n, p)), probability)
     inside = (y > 0) & (y < n) & (p > 0) & (p < 1)
-    out = np.where(y == 0, np.exp(xlog1py(n, -p)), 0.0)
-    out = np.where((y == n) & (n > 0), np.exp(xlogy(n, p)), out)
     if inside.any():
-        # Loader (2000), Fast and accurate computation of binomial probabilities: no
-        # factorial, and no difference of large logarithms
-        y, n, p = y[inside], n[inside], p[inside]
-        z = n - y
-        exponent = _stirling_error(n) - _stirling_error(y) - _stirling_error(z)
-        exponent = exponent - _deviance(y, n * p) - _deviance(z, n * (1 - p))
-        out[inside] = np.exp(exponent) * np.sqrt(n / (2 * math.pi * y * z))
-    return out
+        probability[inside] = _saddle_point_pmf(y[inside], n[inside], p[inside])
+    return probability
 
 
-_SMALL = np.array(
+def _saddle_point_pmf(y: Floats, n: Floats, p: Floats) -> Floats:
+    """Return binomial probabilities inside the range, by Loader's expansion.
+
+    Loader (2000), Fast and accurate computation of binomial probabilities: no
+    factorial, and no difference of large logarithms.
+    """
+    z = n - y
+    exponent = _stirling_error(n) - _stirling_error(y) - _stirling_error(z)
+    exponent = exponent - _deviance(y, n * p) - _deviance(z, n * (1 - p))
+    return np.asarray(np.exp(exponent) * np.sqrt(n / (2 * math.pi * y * z)))
+
+
+# log n! less Stirling's formula, for n from 0 to 15
+_STIRLING_ERRORS = np.array(
     [0.0]
     + [
         math.lgamma(n + 1) - (n + 0.5) * math.log(n) + n - 0.5 * math.log(2 * math.pi)
@@ -62,33 +71,37 @@ _SMALL = np.array(
 
 
 def _stirling_error(n: Floats) -> Floats:
-    """By how much does Stirling's formula miss log n!? Exact to the last digit."""
+    """Return by how much Stirling's formula misses log n!, to the last digit."""
     large = np.maximum(n, 16.0)
     s = 1 / (large * large)
     # Stirling's series in 1/n: Bernoulli numbers over 2j (2j - 1)
     tail = 1 / 1260 - s * (1 / 1680 - s * (1 / 1188 - s * 691 / 360360))
     series = (1 / 12 - s * (1 / 360 - s * tail)) / large
-    return np.where(n < 16, _SMALL[np.minimum(n, 15).astype(np.intp)], series)
+    return np.where(n < 16, _STIRLING_ERRORS[np.minimum(n, 15).astype(np.intp)], series)
 
 
 def _deviance(x: Floats, m: Floats) -> Floats:
-    """Give x log(x/m) + m - x without the cancellation near x = m."""
+    """Return x log(x/m) + m - x without the cancellation near x = m."""
     v = (x - m) / (x + m)
-    far = np.abs(v) > 0.1
-    out = (x - m) * v
-    v = np.where(far, 0.0, v)
-    square, term = v * v, 2 * x * v
-    for j in range(1, 9):  # 0.01**8 is below the last digit
-        term = term * square
-        out = out + term / (2 * j + 1)
-    if far.any():
-        a, b = x[far], m[far]
-        out[far] = a * np.log(a / b) + b - a
-    return np.asarray(out)
+    is_far = np.abs(v) > 0.1
+    deviance = (x - m) * v
+
+    # the series of Loader (2000) in v, up to v**17: 0.01**8 is below the last digit
+    v = np.where(is_far, 0.0, v)
+    term = 2 * x * v
+    for j in range(1, 9):
+        term = term * (v * v)
+        deviance = deviance + term / (2 * j + 1)
+
+    if is_far.any():
+        far_x = x[is_far]
+        far_m = m[is_far]
+        deviance[is_far] = far_x * np.log(far_x / far_m) + far_m - far_x
+    return np.asarray(deviance)
 
 
 def bulk(n: int, p: Floats) -> tuple[Ints, Ints]:
-    r"""Between which counts does B(n, p) have all but ``LEFT_OUT`` of its mass?
+    r"""Return counts between which B(n, p) has all but ``LEFT_OUT`` of its mass.
 
     Bernstein's inequality, solved for the deviation t:
 
@@ -106,38 +119,44 @@ def bulk(n: int, p: Floats) -> tuple[Ints, Ints]:
 
 
 def at_least(y: Array, n: ArrayLike, p: ArrayLike) -> Floats:
-    """How likely are ``y`` or more of ``n``? One where ``y`` is zero or less."""
-    n, p = np.asarray(n), np.asarray(p, np.float64)
+    """Return the probability of ``y`` or more of ``n``; one for ``y`` up to zero."""
+    n = np.asarray(n)
+    p = np.asarray(p, np.float64)
     inner = betainc(np.maximum(y, 1), np.maximum(n - y + 1, 1), p)
     return np.where(y <= 0, 1.0, np.where(y > n, 0.0, inner))
 
 
 def clopper_pearson(y: Array, n: Array, level: float) -> tuple[Floats, Floats]:
-    """Which probabilities agree with ``y`` of ``n``? Exact, equal tails."""
+    """Return the exact interval of Clopper and Pearson (1934), with equal tails."""
     tail = (1 - level) / 2
     return exact_end(y, n, tail, low=True), exact_end(y, n, tail, low=False)
 
 
 def exact_end(y: ArrayLike, n: ArrayLike, tail: ArrayLike, *, low: bool) -> Any:
-    """At which probability is the tail from ``y`` of ``n`` on, or up to it, so small?
+    """Return the probability at which ``y`` of ``n`` cuts off a tail of this size.
 
-    The one-sided limit of Clopper and Pearson (1934): tails of the binomial law are
+    The one-sided end of Clopper and Pearson (1934): tails of the binomial law are
     incomplete beta functions of the probability.
     """
-    y, n, tail = (np.asarray(x, np.float64) for x in (y, n, tail))
+    y = np.asarray(y, np.float64)
+    n = np.asarray(n, np.float64)
+    tail = np.asarray(tail, np.float64)
     z = n - y
+    # where a count is zero the end is 0 or 1, and one stands for it in the formula
     if low:
-        return np.where(y > 0, betaincinv(np.where(y > 0, y, 1), z + 1, tail), 0.0)
-    return np.where(z > 0, betaincinv(y + 1, np.where(z > 0, z, 1), 1 - tail), 1.0)
+        some_y = np.where(y > 0, y, 1)
+        return np.where(y > 0, betaincinv(some_y, z + 1, tail), 0.0)
+    some_z = np.where(z > 0, z, 1)
+    return np.where(z > 0, betaincinv(y + 1, some_z, 1 - tail), 1.0)
 
 
 def divergence(p: Floats | float, q: Floats | float) -> Any:
-    """How far, in nats, is one chance from another? Kullback and Leibler's."""
+    """Return the divergence of Kullback and Leibler of two chances, in nats."""
     return rel_entr(p, q) + rel_entr(1 - p, 1 - q)
 
 
 def wilson(y: ArrayLike, n: ArrayLike, level: float) -> tuple[Any, Any]:
-    r"""Which probabilities agree with ``y`` of ``n``? Wilson's score interval.
+    r"""Return Wilson's score interval: which probabilities agree with ``y`` of ``n``?
 
     .. math:: \frac{\hat p + z^2/2n \pm z\sqrt{\hat p(1 - \hat p)/n + z^2/4n^2}}
         {1 + z^2/n}
@@ -149,12 +168,16 @@ def wilson(y: ArrayLike, n: ArrayLike, level: float) -> tuple[Any, Any]:
     >>> round(float(low), 4), round(float(high), 4)
     (0.5958, 0.9821)
     """
-    y, n = np.asarray(y, np.float64), np.asarray(n, np.float64)
-    z2 = NormalDist().inv_cdf((1 + level) / 2) ** 2
+    y = np.asarray(y, np.float64)
+    n = np.asarray(n, np.float64)
+    z_squared = NormalDist().inv_cdf((1 + level) / 2) ** 2
     # times n: nothing is divided by zero when there are no cases
-    middle, total = y + z2 / 2, n + z2
-    half = np.sqrt(z2 * (y * (n - y) / np.maximum(n, 1) + z2 / 4))
+    middle = y + z_squared / 2
+    total = n + z_squared
+    variance = y * (n - y) / np.maximum(n, 1)
+    half_width = np.sqrt(z_squared * (variance + z_squared / 4))
+
     # at the ends the square root is exact in theory only
-    low = np.where(y == 0, 0.0, (middle - half) / total)
-    high = np.where(y == n, 1.0, (middle + half) / total)
+    low = np.where(y == 0, 0.0, (middle - half_width) / total)
+    high = np.where(y == n, 1.0, (middle + half_width) / total)
     return low[()], high[()]

@@ -50,7 +50,8 @@ class lazy_import:  # noqa: N801 - it is used like a function
     """A foreign library that is imported when something of it is first used."""
 
     def __init__(self, library: str, extra: str) -> None:
-        self._library, self._extra = library, extra
+        self._library = library
+        self._extra = extra
 
     def __getattr__(self, name: str) -> Any:
         return getattr(required(self._library, self._extra), name)
@@ -72,17 +73,20 @@ def required(library: str, extra: str) -> Any:
 
 
 def load(module: str, name: str) -> Any:
-    """Give what a module has under this name; it is imported now."""
+    """Return what a module has under this name; it is imported now."""
     return getattr(import_module(module), name)
 
 
 def modules_of_names(stub: Path) -> dict[str, str]:
-    """Which module of Trueness holds each name of a stub?
+    """Return the module of Trueness that holds each name of a stub.
 
     A stub is read by type checkers as well, so that a name is written down once, and
     ``import trueness`` loads nothing but the list.
     """
     tree = ast.parse(stub.read_text(encoding="utf-8"))
-    found = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
-    pairs = [(a.name, node.module or "") for node in found for a in node.names]
-    return dict(sorted(pairs))
+    module_of_name = {}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom):
+            for imported in node.names:
+                module_of_name[imported.name] = node.module or ""
+    return dict(sorted(module_of_name.items()))

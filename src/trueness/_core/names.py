@@ -21,34 +21,53 @@ NAMELESS = "(no name)"
 
 
 def told_apart(names: Sequence[str], most: int = 40) -> list[str]:
-    """Write names with at most so many letters, and no two of them alike.
+    """Write names with at most so many letters, and no two of them the same.
 
-    Names that begin alike are cut where they are the same, not where they differ.
+    Names with the same beginning are cut there, and not where they differ.
 
     >>> told_apart(["a_long_prefix_of_model_1", "a_long_prefix_of_model_2", "b"], 16)
     ['a_lo…_of_model_1', 'a_lo…_of_model_2', 'b']
     """
     texts = [_cut(name, most) for name in names]
-    alike: dict[str, list[int]] = defaultdict(list)
-    for k, text in enumerate(texts):
-        alike[text].append(k)
-    for group in alike.values():
-        first, *_, last = sorted(str(names[k]) for k in [*group, group[0]])
-        pairs = enumerate(zip(first, last, strict=False))
-        same = next((k for k, (a, b) in pairs if a != b), len(first))
-        for k in group if len(group) > 1 else ():
-            texts[k] = _around(str(names[k]), same, most)
-    found: list[str] = []
-    for text in texts:  # number what is still alike
-        new, times = text, 1
-        while new in found:
+    positions_of_text: dict[str, list[int]] = defaultdict(list)
+    for position, text in enumerate(texts):
+        positions_of_text[text].append(position)
+
+    for positions in positions_of_text.values():
+        if len(positions) > 1:
+            same_texts = [str(names[k]) for k in positions]
+            beginning = _common_beginning(same_texts)
+            for k in positions:
+                texts[k] = _around(str(names[k]), beginning, most)
+    return _number_repeated(texts, most)
+
+
+def _common_beginning(texts: Sequence[str]) -> int:
+    """Return how many letters all texts begin with."""
+    # those that differ earliest are the first and the last in their order
+    first = min(texts)
+    last = max(texts)
+    for position, (letter, other) in enumerate(zip(first, last, strict=False)):
+        if letter != other:
+            return position
+    return len(first)
+
+
+def _number_repeated(texts: Sequence[str], most: int) -> list[str]:
+    """Number the texts that are still the same: "a", "a (2)", "a (3)"."""
+    numbered: list[str] = []
+    for text in texts:
+        candidate = text
+        times = 1
+        while candidate in numbered:
             times += 1
-            new = f"{_cut(text, most - 6)} ({times})"
-        found.append(new)
-    return found
+            candidate = f"{_cut(text, most - 6)} ({times})"
+        numbered.append(candidate)
+    return numbered
 
 
 def _cut(name: str, most: int) -> str:
+    """Return the beginning of a name, with an ellipsis where it was cut."""
     text = shown(name, 10 * most) or NAMELESS
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
@@ -70,10 +89,10 @@ def not_here(
     >>> not_here("auroc", [])
     "module 'trueness' has no attribute 'auroc'. Type trueness.auc(y_true, y_score)."
     """
-    text = f"module 'trueness' has no attribute {name!r}."
+    sentence = f"module 'trueness' has no attribute {name!r}."
     if inside and name in inside:
-        return f"{text} Type trueness.{inside[name]}.{name}."
-    return text + (_typed_here(name) or nearest(name, known))
+        return f"{sentence} Type trueness.{inside[name]}.{name}."
+    return sentence + (_typed_here(name) or nearest(name, known))
 
 
 def not_a_function(name: str) -> InputError:
@@ -128,21 +147,38 @@ def documented(
     """
     if not doc:  # python -OO
         return doc
-    text = cleandoc(doc)
-    found = list(_SECTION.finditer(text))
-    own = next((m for m in found if m[1] == "Parameters"), None)
-    end = next(
-        (m.start() for m in found if own is None or m.start() > own.start()), None
-    )
-    head, tail = (text, "") if end is None else (text[:end], text[end:])
-    said = head[own.end() :] if own else ""
-    known = {n for line in re.findall(r"^\w.*$", said, re.M) for n in line.split(", ")}
-    table = {name: WORDS[name] for name in names if name in WORDS}
-    new = {k: v for k, v in {**(more or {}), **table}.items() if k not in known}
-    if not new:
-        return text
-    entries = "\n".join(
-        f"{k}\n    " + v.replace("\n", "\n    ") for k, v in new.items()
-    )
-    title = "" if own else "\n\nParameters\n----------"
-    return f"{head.rstrip()}{title}\n{entries}\n" + (f"\n{tail}" if tail else "")
+
+    head, entries, tail = _split_at_parameters(cleandoc(doc))
+    described = {
+        name
+        for line in re.findall(r"^\w.*$", entries, re.MULTILINE)
+        for name in line.split(", ")
+    }
+    common = {name: WORDS[name] for name in names if name in WORDS}
+    missing = {
+        name: meaning
+        for name, meaning in {**(more or {}), **common}.items()
+        if name not in described
+    }
+    if not missing:
+        return cleandoc(doc)
+
+    for name, meaning in missing.items():
+        entries += f"\n{name}\n    " + meaning.replace("\n", "\n    ")
+    text = f"{head}\n\n{_PARAMETERS}{entries}\n"
+    return f"{text}\n{tail}" if tail else text
+
+
+_PARAMETERS = "Parameters\n----------"
+
+
+def _split_at_parameters(text: str) -> tuple[str, str, str]:
+    """Return what stands before the parameters, their entries, and what follows."""
+    sections = list(_SECTION.finditer(text))
+    own = next((title for title in sections if title[1] == "Parameters"), None)
+    if own is not None:
+        sections = [title for title in sections if title.start() > own.start()]
+    end = sections[0].start() if sections else len(text)
+    if own is None:
+        return text[:end].rstrip(), "", text[end:]
+    return text[: own.start()].rstrip(), text[own.end() : end].rstrip(), text[end:]

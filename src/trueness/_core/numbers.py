@@ -11,6 +11,7 @@ from typing import Any
 
 MINUS = "\N{MINUS SIGN}"
 _SHORT = re.compile(r"0\.\d\d?")
+_THREE_PLACES = re.compile(r"-?0\.\d{3,}")
 
 
 def written(value: object, places: int | None = None) -> str:
@@ -44,58 +45,81 @@ def is_estimate(value: object) -> bool:
     return all(hasattr(value, name) for name in ("value", "low", "high"))
 
 
-def in_column(values: Sequence[Any], least: int = 0) -> list[str]:
+def in_column(values: Sequence[Any], fewest_places: int = 0) -> list[str]:
     """Write values that stand under one another, intervals with as many places."""
-    wide = [v.high - v.low for v in values if is_estimate(v) and v.high > v.low]
-    usual = median_low([_places(w / 2) for w in wide]) if wide else None
-    places = None if usual is None else max(least, usual)
-    texts = [written(v, places) for v in values]
-    if any(re.fullmatch(r"-?0\.\d{3,}", t) for t in texts):  # 0.66 beside 0.672
-        return [t + "0" * (5 - len(t)) if _SHORT.fullmatch(t) else t for t in texts]
+    half_widths = [
+        (value.high - value.low) / 2
+        for value in values
+        if is_estimate(value) and value.high > value.low
+    ]
+    places = None
+    if half_widths:
+        usual_places = median_low([_places(half_width) for half_width in half_widths])
+        places = max(fewest_places, usual_places)
+
+    texts = [written(value, places) for value in values]
+    if any(_THREE_PLACES.fullmatch(text) for text in texts):
+        # 0.660 beside 0.672
+        return [
+            text.ljust(5, "0") if _SHORT.fullmatch(text) else text for text in texts
+        ]
     return texts
 
 
-def _estimate(e: Any, places: int | None) -> str:
-    if e.value == e.low == e.high:
-        return written(float(e.value))
-    if isnan(e.high - e.low):
-        return f"{written(float(e.value))} (no interval)"
+def _estimate(estimate: Any, places: int | None) -> str:
+    """Write an estimate with its interval."""
+    value = estimate.value
+    low = estimate.low
+    high = estimate.high
+    if value == low == high:
+        return written(float(value))
+    if isnan(high - low):
+        return f"{written(float(value))} (no interval)"
+
     if places is None:
-        ends = [v for v in (e.low, e.high) if isfinite(v)]
-        places = _places((max(ends, default=inf) - min(ends, default=-inf)) / 2)
-    value, low, high = (f"{v:,.{places}f}" for v in (e.value, e.low, e.high))
-    text = f"{value} ({low} to {high})"
-    if isnan(e.value):  # an interval is all that there is
-        text = f"{low} to {high}"
+        both_finite = isfinite(low) and isfinite(high)
+        places = _places(abs(high - low) / 2) if both_finite else _USUAL_PLACES
+    interval = f"{low:,.{places}f} to {high:,.{places}f}"
+    text = f"{value:,.{places}f} ({interval})"
+    if isnan(value):  # an interval is all that there is
+        text = interval
     return text.replace("inf", "infinite")
 
 
-def _places(half: float) -> int:
+_USUAL_PLACES = 3
+
+
+def _places(half_width: float) -> int:
     """How many decimal places show two digits of half the width of an interval?"""
-    if not 0 < half < inf:
-        return 3
-    return min(8, max(0, 1 - floor(round(log10(half), 9))))
+    if not 0 < half_width < inf:
+        return _USUAL_PLACES
+    # rounded: the logarithm of 0.001 may be -3.0000000000000004
+    magnitude = floor(round(log10(half_width), 9))
+    return min(8, max(0, 1 - magnitude))
 
 
 def percent_hint(bound: float, high: float) -> str:
-    """Hint at per cent that were meant as a share; nothing where they were not."""
-    meant = high == 1 and 1 < bound <= 100
-    return f" Write {bound / 100:g} for {bound:g} %." if meant else ""
+    """Hint at per cent in place of a proportion; nothing where there are none."""
+    is_per_cent = high == 1 and 1 < bound <= 100
+    return f" Write {bound / 100:g} for {bound:g} %." if is_per_cent else ""
 
 
 def percent(share: float) -> str:
-    """Write a share; only what is everything is 100 %.
+    """Write a proportion; only what is everything is 100 %.
 
     >>> percent(0.0531), percent(0.5), percent(0.8225), percent(0.99999)
     ('5.31 %', '50.0 %', '82.3 %', '99.99 %')
     """
-    x = 100 * share
-    if x != x:
+    per_cent = 100 * share
+    if isnan(per_cent):
         return "undefined"
-    if 99.95 <= x < 100:
-        return f"{floor(100 * x) / 100:.2f} %"
+    if per_cent == 0:
+        return "0 %"
+    if 99.95 <= per_cent < 100:
+        return f"{floor(100 * per_cent) / 100:.2f} %"
     # a tie goes up, as in the script of the page
-    return f"{x * (1 + 1e-12):#.3g}".rstrip(".") + " %" if x else "0 %"
+    text = f"{per_cent * (1 + 1e-12):#.3g}"
+    return f"{text.rstrip('.')} %"
 
 
 def chance(value: float, places: int) -> str:
@@ -136,6 +160,7 @@ def p_is(p: float) -> str:
 
 
 def _digits(p: float) -> str:
+    """Write a p-value with two digits, or three."""
     # 0.0496 is not written as 0.05: a reader compares it with that
     return f"{p:.3g}" if f"{p:.2g}" == "0.05" else f"{p:.2g}"
 
@@ -170,7 +195,7 @@ def cut_text(
     >>> cut_text(0.5, (0.4, 0.6)), cut_text(1991.3512, (1991.349, 1991.353))
     ('0.5', '1991.35')
     """
-    return _apart([cut], cut, between or (cut, cut), digits)[0]
+    return _enough_digits([cut], cut, between or (cut, cut), digits)[0]
 
 
 def cut_texts(cut: float, between: tuple[float, float]) -> list[str]:
@@ -179,24 +204,30 @@ def cut_texts(cut: float, between: tuple[float, float]) -> list[str]:
     >>> cut_texts(1991.3512, (1991.3509, 1991.3515))
     ['1991.3512', '1991.3509', '1991.3515']
     """
-    return _apart([cut, *between], cut, between, 6)
+    return _enough_digits([cut, *between], cut, between, 6)
 
 
-def _apart(
+def _enough_digits(
     numbers: list[float], cut: float, between: tuple[float, float], digits: int
 ) -> list[str]:
+    """Write numbers, the cut first, with so many digits or as many more as it takes."""
     low, high = between
-    for more in range(digits, 18):
-        texts = [f"{number:.{more}g}" for number in numbers]
-        known = [float(text) for text in texts]
-        inside = known[0] == cut or low < known[0] <= high
-        if inside and (len(known) == 1 or low == high or known[1] < known[0]):
+    for tried_digits in range(digits, 18):
+        texts = [f"{number:.{tried_digits}g}" for number in numbers]
+        rounded = [float(text) for text in texts]
+        flags_the_same = rounded[0] == cut or low < rounded[0] <= high
+        stays_above = len(rounded) == 1 or low == high or rounded[1] < rounded[0]
+        if flags_the_same and stays_above:
             break
-    # 123500 and not 1.235e+05
     return [
-        f"{number:.0f}" if "e+" in text and abs(number) < 1e15 else text
-        for text, number in zip(texts, known, strict=True)
+        _without_exponent(text, number)
+        for text, number in zip(texts, rounded, strict=True)
     ]
+
+
+def _without_exponent(text: str, number: float) -> str:
+    """Write 123500 and not 1.235e+05."""
+    return f"{number:.0f}" if "e+" in text and abs(number) < 1e15 else text
 
 
 def counted(number: float, noun: str, many: str = "") -> str:
@@ -221,7 +252,7 @@ def spelt(number: int) -> str:
 
 
 def points(value: float, width: float) -> str:
-    """Write a share in hundredths, with as many digits as an interval so wide needs.
+    """Write a proportion in hundredths, with the digits that an interval so wide needs.
 
     >>> points(0.7812, 0.12), points(0.7812, 0.02), points(-0.031, 0.1)
     ('78', '78.1', '\u22123')

@@ -55,7 +55,8 @@ class Record:
 
     def __hash__(self) -> int:
         """Hash the fields that are single values."""
-        values = (getattr(self, f.name) for f in fields(self))
+        values = [getattr(self, f.name) for f in fields(self)]
+        # NaN is left out: it does not equal itself, but records with it are equal
         single = [v for v in values if isinstance(v, (str, int, float)) and v == v]
         return hash((type(self).__name__, *single))
 
@@ -77,10 +78,12 @@ class Record:
         return shown_html
 
     def _fields_as_html(self) -> str:
-        items = [(k, v) for k, v in _items(self) if v is not None]
-        rows = [
-            (k, _lines(v)) for k, v in items if not (isinstance(v, tuple) and not v)
-        ]
+        """Return a table of the fields that hold something."""
+        rows = []
+        for name, value in _items(self):
+            is_empty = isinstance(value, tuple) and not value
+            if value is not None and not is_empty:
+                rows.append((name, _lines(value)))
         return html_table(("", type(self).__name__), rows)
 
     def plot(self, ax: Any = None) -> Any:
@@ -99,25 +102,29 @@ class Record:
         return DRAW.load()(figure, ax)
 
     def __getstate__(self) -> tuple[dict[str, Any], list[str]]:
-        """Give what pickle and copy keep, which take no read-only mappings."""
-        held = dict(vars(self))
-        views = [k for k, v in held.items() if isinstance(v, MappingProxyType)]
-        return held | {k: dict(held[k]) for k in views}, views
+        """Return what pickle and copy keep, which take no read-only mappings."""
+        state = dict(vars(self))
+        views = [k for k, value in state.items() if isinstance(value, MappingProxyType)]
+        for name in views:
+            state[name] = dict(state[name])
+        return state, views
 
     def __setstate__(self, state: tuple[dict[str, Any], list[str]]) -> None:
-        """Take it back; mappings become read-only again."""
-        held, views = state
-        vars(self).update(held | {k: MappingProxyType(held[k]) for k in views})
+        """Take the state back; mappings become read-only again."""
+        values, views = state
+        vars(self).update(values)
+        for name in views:
+            vars(self)[name] = MappingProxyType(values[name])
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain Python values that ``json.dumps`` takes.
+        """Return plain Python values that ``json.dumps`` takes.
 
         NaN becomes None; infinities, which JSON has not, become "inf" and "-inf".
         """
         return {k: json_value(v) for k, v in _items(self)}
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Give a table: one row an entry of the arrays, or one row in all."""
+        """Return a table: one row an entry of the arrays, or one row in all."""
         return native_frame(table(self), backend)
 
 
@@ -149,65 +156,90 @@ class TwoAxes(Answer):
 
 
 def _same(a: object, b: object) -> bool:
-    """Are two fields the same?"""
+    """Are two fields the same? NaN is like NaN."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        a, b = np.asarray(a), np.asarray(b)
-        return np.array_equal(a, b, equal_nan=a.dtype.kind == b.dtype.kind == "f")
+        return _same_arrays(np.asarray(a), np.asarray(b))
     if isinstance(a, Mapping) and isinstance(b, Mapping):
-        return a.keys() == b.keys() and all(_same(v, b[k]) for k, v in a.items())
+        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
     if isinstance(a, (tuple, list)) and type(a) is type(b):
         return len(a) == len(b) and all(map(_same, a, b))
-    made: Any = getattr(type(a), "__dataclass_params__", None)
-    if made is not None and made.eq and type(a) is type(b):  # compares as tuples do
+    if _compares_as_tuple(a) and type(a) is type(b):
         names = [f.name for f in fields(type(a))]  # type: ignore[arg-type]
-        return all(_same(getattr(a, k), getattr(b, k)) for k in names)
-    return bool(a == b or (a != a and b != b))
+        return all(_same(getattr(a, name), getattr(b, name)) for name in names)
+    return bool(a == b or (a != a and b != b))  # only NaN differs from itself
+
+
+def _same_arrays(a: Array, b: Array) -> bool:
+    """Have two arrays the same entries?"""
+    both_floats = a.dtype.kind == b.dtype.kind == "f"  # only floats can be NaN
+    return bool(np.array_equal(a, b, equal_nan=both_floats))
+
+
+def _compares_as_tuple(value: object) -> bool:
+    """Is this a dataclass whose ``==`` compares fields as a tuple? Arrays refuse it."""
+    parameters = getattr(type(value), "__dataclass_params__", None)
+    return parameters is not None and bool(parameters.eq)
 
 
 def table(record: Record) -> dict[str, Any]:
-    """Which columns does this record have as a table?"""
+    """Return a record as columns: those of its arrays, or one row of all fields."""
     items = dict(_items(record))
-    arrays = {k: v for k, v in items.items() if isinstance(v, np.ndarray)}
-    if flat := {k: v for k, v in arrays.items() if v.ndim == 1}:
-        length = max(map(len, flat.values()))
-        return {k: v for k, v in flat.items() if len(v) == length}
+    columns = {
+        name: value
+        for name, value in items.items()
+        if isinstance(value, np.ndarray) and value.ndim == 1
+    }
+    if columns:
+        length = max(len(values) for values in columns.values())
+        return {k: values for k, values in columns.items() if len(values) == length}
+
     bounds = items.pop("bounds", None)
     if isinstance(bounds, tuple):
-        items |= {"exact_low": bounds[0], "exact_high": bounds[1]}
+        items["exact_low"], items["exact_high"] = bounds
     elif bounds is not None:
         items["bounds"] = bounds
-    if not items.get("notes", True):  # nothing to beware of: no empty column
+    if "notes" in items and not items["notes"]:  # nothing to beware of: no empty column
         del items["notes"]
-    columns: dict[str, Any] = {}
-    for k, v in items.items():
-        columns |= _cells_of(k, v)
-    return columns
+
+    row: dict[str, Any] = {}
+    for name, value in items.items():
+        row |= _cells_of(name, value)
+    return row
 
 
 def _cells_of(name: str, value: object) -> dict[str, Any]:
-    """Put a value into one column, an estimate into three: numbers stay numbers."""
+    """Return a value as one column, an estimate as three: numbers stay numbers."""
     if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
         value = value.item()
     if isinstance(value, Estimate):
-        ends = {f"{name}_low": [value.low], f"{name}_high": [value.high]}
-        return {name: [value.value], **ends}
+        return {
+            name: [value.value],
+            f"{name}_low": [value.low],
+            f"{name}_high": [value.high],
+        }
     if isinstance(value, Record):
-        parts = [(k, _cells_of(k, v)) for k, v in _items(value)]
-        return {k: v for _, columns in parts for k, v in columns.items()}
-    plain = value is None or isinstance(value, (bool, int, float, str))
-    return {name: [value if plain else brief(value)]}
+        cells: dict[str, Any] = {}
+        for field_name, field_value in _items(value):
+            cells |= _cells_of(field_name, field_value)
+        return cells
+
+    is_plain = value is None or isinstance(value, (bool, int, float, str))
+    return {name: [value if is_plain else brief(value)]}
 
 
 def _items(record: Any) -> list[tuple[str, Any]]:
+    """Return the public fields of a record by name; x and y by the names of axes."""
     axes = record.axes if isinstance(record, TwoAxes) else ()
-    named = dict(zip(("x", "y"), axes, strict=False))
+    axis_names = dict(zip(("x", "y"), axes, strict=False))
     items = [
-        (named.get(f.name, f.name), getattr(record, f.name))
+        (axis_names.get(f.name, f.name), getattr(record, f.name))
         for f in fields(record)
         if not f.name.startswith("_") and f.name not in ("bounds", "axes")
     ]
     bounds = getattr(record, "bounds", None)
-    return items if bounds is None else [*items, ("bounds", bounds)]
+    if bounds is not None:
+        items.append(("bounds", bounds))
+    return items
 
 
 def within(record: Answer) -> str:
@@ -229,11 +261,10 @@ def within(record: Answer) -> str:
 def apart(low: float, high: float) -> str:
     """Write two numbers with as many digits as it takes to tell them apart."""
     for digits in (4, 6, 9, 12, 17):
-        one, other = (f"{v:.{digits}g}" for v in (low, high))
         # two more digits than the first that differ, so that the width can be seen
         if f"{low:.{digits - 2}g}" != f"{high:.{digits - 2}g}":
             break
-    return f"{one} to {other}"
+    return f"{low:.{digits}g} to {high:.{digits}g}"
 
 
 def _lines(value: object) -> list[str]:
@@ -246,22 +277,31 @@ def _lines(value: object) -> list[str]:
 
 
 def json_value(value: object) -> Any:
-    """Turn a value into what JSON can hold."""
+    """Return a value as JSON can hold it."""
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if isinstance(value, float):
+        return _json_float(value)
+    if value is None or isinstance(value, (bool, int, str)):
         return value
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if isinstance(value, Mapping):
-        return {str(k): json_value(v) for k, v in value.items()}
+        return {str(key): json_value(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return [json_value(v) for v in value]
+        return [json_value(entry) for entry in value]
     if is_dataclass(value):
-        return {k: json_value(v) for k, v in _items(value)}
+        return {name: json_value(entry) for name, entry in _items(value)}
     return str(value)
+
+
+def _json_float(value: float) -> float | str | None:
+    """Return a float; JSON has neither NaN nor infinities."""
+    if math.isfinite(value):
+        return value
+    if math.isnan(value):
+        return None
+    return "inf" if value > 0 else "-inf"
 
 
 def brief(value: object) -> str:
@@ -288,12 +328,16 @@ def brief(value: object) -> str:
 
 
 def _brief_array(values: np.ndarray) -> str:
+    """Write an array: all of a few entries, else the first two and the last."""
     if values.ndim != 1:
         return f"array of shape {values.shape}"
     if len(values) <= 6:
-        return "[" + ", ".join(brief(v) for v in values) + "]"
-    ends = [brief(v) for v in (*values[:2], *values[-1:])]
-    return f"[{ends[0]}, {ends[1]}, ..., {ends[2]}] ({len(values):,} entries)"
+        return "[" + ", ".join(brief(entry) for entry in values) + "]"
+
+    first = brief(values[0])
+    second = brief(values[1])
+    last = brief(values[-1])
+    return f"[{first}, {second}, ..., {last}] ({len(values):,} entries)"
 
 
 def shown(name: object, most: int = 60) -> str:
@@ -314,13 +358,12 @@ def shown(name: object, most: int = 60) -> str:
 
 
 def _asks(operation: Callable[[Any, Any], Any], kind: type | None = None) -> Any:
-    """Make a method of an estimate that asks its value; of two, both values."""
+    """Return a method of an estimate that asks its value; of two, both values."""
 
     def method(self: Estimate, other: object) -> Any:
-        found = operation(
-            self.value, other.value if isinstance(other, Estimate) else other
-        )
-        return found if kind is None else kind(found)
+        operand = other.value if isinstance(other, Estimate) else other
+        result = operation(self.value, operand)
+        return result if kind is None else kind(result)
 
     return method
 
@@ -403,37 +446,46 @@ class Estimate(Answer):
         return hash(self.value)
 
     # all else is asked of the value; what is computed with it is a plain number
-    __lt__, __le__ = _asks(operator.lt, bool), _asks(operator.le, bool)
-    __gt__, __ge__ = _asks(operator.gt, bool), _asks(operator.ge, bool)
+    __lt__ = _asks(operator.lt, bool)
+    __le__ = _asks(operator.le, bool)
+    __gt__ = _asks(operator.gt, bool)
+    __ge__ = _asks(operator.ge, bool)
     __add__ = __radd__ = _asks(operator.add)
     __mul__ = __rmul__ = _asks(operator.mul)
-    __sub__, __rsub__ = _asks(operator.sub), _asks(lambda a, b: b - a)
-    __truediv__, __rtruediv__ = _asks(operator.truediv), _asks(lambda a, b: b / a)
+    __sub__ = _asks(operator.sub)
+    __rsub__ = _asks(lambda a, b: b - a)
+    __truediv__ = _asks(operator.truediv)
+    __rtruediv__ = _asks(lambda a, b: b / a)
 
     def __neg__(self) -> float:
-        """Give the value with the other sign."""
+        """Return the value with the other sign."""
         return -self.value
 
     def __abs__(self) -> float:
-        """Give the size of the value."""
+        """Return the size of the value."""
         return abs(self.value)
 
     def __repr__(self) -> str:
         """Write name, value, level and interval in one line, then the notes."""
         value, low, high = as_precise(self.value, self.low, self.high)
-        # a posterior's interval is no confidence interval
-        kind = "CI"
-        if self.method.startswith("posterior"):
-            kind = "credible interval"
-        elif self.method.startswith("prediction"):
-            kind = "prediction interval"
-        interval = f"{level_text(self.level)} {kind} {low} to {high}"
+        interval = f"{level_text(self.level)} {self._kind_of_interval} {low} to {high}"
         if self.method == "none" and math.isnan(self.low):
             interval = "no interval"
-        line = f"{self.name} {value} ({interval}{within(self)})"
-        return "\n".join([line.strip(), *(f"  Note: {note}" for note in self.notes)])
+
+        line = f"{self.name} {value} ({interval}{within(self)})".strip()
+        notes = [f"  Note: {note}" for note in self.notes]
+        return "\n".join([line, *notes])
 
     __str__ = __repr__
+
+    @property
+    def _kind_of_interval(self) -> str:
+        """What the interval is called: a posterior has no confidence interval."""
+        if self.method.startswith("posterior"):
+            return "credible interval"
+        if self.method.startswith("prediction"):
+            return "prediction interval"
+        return "CI"
 
 
 @final
@@ -450,20 +502,24 @@ class Answers(dict[Any, Any]):
     @property
     def notes(self) -> list[str]:
         """What to keep in mind, each sentence once."""
-        parts = (getattr(part, "notes", ()) for part in self.values())
-        return list(dict.fromkeys(str(note) for notes in parts for note in notes))
+        notes: list[str] = []
+        for answer in self.values():
+            notes += [str(note) for note in getattr(answer, "notes", ())]
+        return list(dict.fromkeys(notes))
 
     def __repr__(self) -> str:
         """Print a line for each estimate; other answers one after the other."""
         if not self or not all(isinstance(v, Estimate) for v in self.values()):
             return dict.__repr__(self)
+
         names = [shown(name) for name in self]
         width = max(map(len, names))
-        lines = [
-            f"{name:<{width}}  {repr(part).splitlines()[0]}"
-            for name, part in zip(names, self.values(), strict=True)
-        ]
-        return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
+        lines = []
+        for name, estimate in zip(names, self.values(), strict=True):
+            first_line = repr(estimate).splitlines()[0]
+            lines.append(f"{name:<{width}}  {first_line}")
+        lines += [f"Note: {note}" for note in self.notes]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         """Show a small table and a small figure in a notebook."""
@@ -482,18 +538,24 @@ class Answers(dict[Any, Any]):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row for each answer, with its name first."""
-        rows = [_cells(part) | {"name": str(name)} for name, part in self.items()]
-        columns = {"name": None} | {key: None for row in rows for key in row}
-        return native_frame(
-            {key: [row.get(key) for row in rows] for key in columns}, backend
-        )
+        rows = [
+            _row(answer) | {"name": str(name)}  # what the answer is called here
+            for name, answer in self.items()
+        ]
+        # a row may lack columns that another has
+        names = dict.fromkeys(["name"])
+        for row in rows:
+            names |= dict.fromkeys(row)
+        columns = {name: [row.get(name) for row in rows] for name in names}
+        return native_frame(columns, backend)
 
 
-def _cells(part: Any) -> dict[str, Any]:
+def _row(answer: Any) -> dict[str, Any]:
     """Return an answer as one row of a table."""
-    if not isinstance(part, Record):
-        return {"value": brief(part)}
-    return {key: values[0] for key, values in table(part).items() if len(values) == 1}
+    if not isinstance(answer, Record):
+        return {"value": brief(answer)}
+    columns = table(answer)
+    return {name: values[0] for name, values in columns.items() if len(values) == 1}
 
 
 def as_precise(value: float, low: float, high: float) -> tuple[str, str, str]:
@@ -504,27 +566,34 @@ def as_precise(value: float, low: float, high: float) -> tuple[str, str, str]:
     >>> as_precise(1234.5, 1100.2, 1300.9)
     ('1234', '1100', '1301')
     """
-    width, form = high - low, ".4g"
-    size = max(abs(v) for v in (value, low, high))
+    width = high - low
+    size = max(abs(value), abs(low), abs(high))
+    number_format = ".4g"
     if math.isfinite(width) and width > 0 and size <= 1e9:
         # a width of .00312 takes four decimals; below 10 there are three at least
         places = max(1 - math.floor(math.log10(width)), 3 if size < 10 else 0)
-        form = f".{places}f" if places <= 12 else form
-    one, two, three = (format(v, form) for v in (value, low, high))
-    return one, two, three
+        if places <= 12:
+            number_format = f".{places}f"
+    return (
+        format(value, number_format),
+        format(low, number_format),
+        format(high, number_format),
+    )
 
 
 _BACKENDS = ("pandas", "polars", "pyarrow", "modin", "dict")
 
 
 def native_frame(columns: Mapping[str, Any], backend: str | None = None) -> Any:
-    """Make a frame of a library; of the one in use, pandas first, when None."""
+    """Return a frame of a library; of the one in use, pandas first, when None."""
     if backend is None:
-        used = [k for k in ("pandas", "polars", "pyarrow") if k in sys.modules]
-        backend = used[0] if used else "pandas"
+        libraries = ("pandas", "polars", "pyarrow")
+        in_use = [library for library in libraries if library in sys.modules]
+        backend = in_use[0] if in_use else "pandas"
     _options.choice(backend, _BACKENDS, "backend")
     if backend == "dict":
-        return {k: np.asarray(v).tolist() for k, v in columns.items()}
+        return {name: np.asarray(v).tolist() for name, v in columns.items()}
+
     import narwhals.stable.v2 as nw
 
     library: Any = backend

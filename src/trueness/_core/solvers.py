@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,28 +26,30 @@ from trueness._core.progress import stop_if_requested
 
 # 60 halvings of [0, 1] reach the last digit of a float
 _STEPS = 60
-Found = TypeVar("Found")
+Choice = TypeVar("Choice")
 
 
 def bisect(
     inside: Callable[[Any], Any], start: ArrayLike, end: ArrayLike, steps: int = _STEPS
 ) -> Any:
-    """How far from ``start`` towards ``end`` does ``inside`` hold? Float or array.
+    """Return how far from ``start`` towards ``end`` a condition holds (float or array).
 
     ``inside`` is taken to hold at the start, and once it fails, to fail further on. The
-    way is halved ``steps`` times, and the last place that held is given.
+    way is halved ``steps`` times, and the last place that held is returned.
 
     >>> round(float(bisect(lambda x: x * x <= 0.25, 0.0, 1.0)), 12)
     0.5
     """
     start, end = np.broadcast_arrays(np.asarray(start, float), np.asarray(end, float))
-    whole, last = inside(end), end
+    farthest = end
+    holds_to_the_end = inside(farthest)
     for _ in range(steps):
         stop_if_requested()
         middle = (start + end) / 2
-        held = inside(middle)
-        start, end = np.where(held, middle, start), np.where(held, end, middle)
-    return np.where(whole, last, start)[()]
+        holds = inside(middle)
+        start = np.where(holds, middle, start)
+        end = np.where(holds, end, middle)
+    return np.where(holds_to_the_end, farthest, start)[()]
 
 
 def smallest(
@@ -57,35 +59,43 @@ def smallest(
     most: int = 1 << 50,
     what: str = "the search",
 ) -> int:
-    """Which is the smallest whole number, from ``start`` on, that is enough?
+    """Return the smallest whole number, from ``start`` on, that is enough.
 
     >>> smallest(lambda n: n * n >= 1000)
     32
     """
-    low, high = start - 1, start
+    # double until it is enough, then halve the gap between too few and enough
+    low = start - 1
+    high = start
     while not enough(high):
         stop_if_requested()
-        low, high = high, 2 * high
+        low = high
+        high = 2 * high
         if high > most:
             raise InputError(
                 f"{what} found no sample size below 10^15. Choose a goal that is "
                 "easier to reach."
             )
+
     while high - low > 1:
         stop_if_requested()
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
+        if enough(middle):
+            high = middle
+        else:
+            low = middle
     return high
 
 
 def largest_quotient(
-    best: Callable[[Fraction], Found], ratio: Callable[[Found], Fraction | None]
-) -> tuple[Fraction, Found, Found, int]:
-    """Where is a quotient largest, when only differences can be maximised?
+    best: Callable[[Fraction], Choice], ratio: Callable[[Choice], Fraction | None]
+) -> tuple[Fraction, Choice, Choice, int]:
+    """Return where a quotient is largest, when only differences can be maximised.
 
-    ``best(q)`` maximises ``over - q * under``; ``ratio`` gives the quotient of what was
-    found, None when nothing is allowed. The answer is the largest quotient, what has
-    it, what the last search found in proof of that, and the number of searches.
+    ``best(q)`` returns the choice that maximises ``over - q * under``; ``ratio``
+    returns the quotient of a choice, None when nothing is allowed. The answer is the
+    largest quotient, the choice that has it, what the last search chose in proof of
+    that, and the number of searches.
 
     The largest difference is zero exactly at the largest quotient (Dinkelbach 1967,
     Manag. Sci. 13:492). Quotients are fractions: the end is reached, not approached.
@@ -96,22 +106,26 @@ def largest_quotient(
     ... )[0]
     Fraction(3, 4)
     """
-    q, searches = Fraction(0), 1
-    found = best(q)
-    while (reached := ratio(found)) is not None:
+    quotient = Fraction(0)
+    choice = best(quotient)
+    searches = 1
+    while (reached := ratio(choice)) is not None:
         stop_if_requested()
-        q, again, searches = reached, best(reached), searches + 1
-        better = ratio(again)
-        if better is None or better <= q:
-            return q, found, again, searches
-        found = again
-    return q, found, found, searches
+        quotient = reached
+        next_choice = best(quotient)
+        searches += 1
+        next_quotient = ratio(next_choice)
+        if next_quotient is None or next_quotient <= quotient:
+            return quotient, choice, next_choice, searches
+        choice = next_choice
+    return quotient, choice, choice, searches
 
 
 def pooled_blocks(part: Array, whole: Array, *, increasing: bool = True) -> Array:
-    """Where do blocks of rows start within which part / whole is pooled?
+    """Return where blocks of rows start within which part / whole is pooled.
 
-    The number of rows is the last entry. Neighbouring blocks may have equal shares.
+    The number of rows is the last entry. Neighbouring blocks may have equal
+    proportions.
 
     >>> pooled_blocks(np.array([0, 1, 1, 2]), np.array([2, 1, 3, 2])).tolist()
     [0, 1, 3, 4]
@@ -119,12 +133,12 @@ def pooled_blocks(part: Array, whole: Array, *, increasing: bool = True) -> Arra
     from scipy.optimize import isotonic_regression
 
     weight = whole.astype(np.float64)
-    found = isotonic_regression(part / whole, weights=weight, increasing=increasing)
-    return np.asarray(found.blocks)
+    pooled = isotonic_regression(part / whole, weights=weight, increasing=increasing)
+    return np.asarray(pooled.blocks)
 
 
 def concave_corners(up: Array, right: Array) -> Array:
-    """At which points of a rising path does its concave hull touch the path?
+    """Return the points at which the concave hull of a rising path touches it.
 
     The path takes these steps; point 0 is its start. The slopes of the hull are the
     pooled slopes of the steps (Fawcett and Niculescu-Mizil 2007).
@@ -133,49 +147,68 @@ def concave_corners(up: Array, right: Array) -> Array:
     [0, 1, 3]
     """
     steps = np.flatnonzero(up + right > 0)
-    up, right = up[steps], right[steps]
-    at = pooled_blocks(up, up + right, increasing=False)
-    return np.append(0, steps + 1)[at]
+    length = up[steps] + right[steps]
+    block_starts = pooled_blocks(up[steps], length, increasing=False)
+    return np.append(0, steps + 1)[block_starts]
 
 
 def pool_violators(pos: Array, neg: Array) -> tuple[Floats, Array]:
-    """Give the share of positives of each block, ascending, and where blocks start.
+    """Return the proportion of positives of each block, ascending, and block starts.
 
-    The shares come from whole counts, so equal shares are equal to the last bit, and
+    The proportions come from whole counts, so equal ones are equal to the last bit, and
     neighbouring blocks differ.
     """
     cases = pos + neg
     start = pooled_blocks(pos, cases)
-    share = _shares(pos, cases, start)
-    level = np.concatenate([[True], share[1:] > share[:-1]])
-    if not level.all():  # rounding kept apart what is equal
-        start = np.append(start[:-1][level], start[-1])
-        share = _shares(pos, cases, start)
-    return share, start
+    proportion = _block_proportions(pos, cases, start)
+    rises = np.concatenate([[True], proportion[1:] > proportion[:-1]])
+    if not rises.all():  # rounding kept apart what is equal
+        start = np.append(start[:-1][rises], start[-1])
+        proportion = _block_proportions(pos, cases, start)
+    return proportion, start
 
 
 def isotonic_curve(pos: Array, neg: Array) -> Floats:
-    """Give the isotonic share of positives of every row.
+    """Return the isotonic proportion of positives of every row.
 
     >>> isotonic_curve(np.array([0, 1, 0, 2]), np.array([1, 0, 1, 0])).tolist()
     [0.0, 0.5, 0.5, 1.0]
     """
-    share, start = pool_violators(pos, neg)
-    return np.repeat(share, np.diff(start))
+    proportion, start = pool_violators(pos, neg)
+    return np.repeat(proportion, np.diff(start))
 
 
-def _shares(pos: Array, cases: Array, start: Array) -> Floats:
+def _block_proportions(pos: Array, cases: Array, start: Array) -> Floats:
+    """Return the proportion of positives among the cases of each block."""
     return np.add.reduceat(pos, start[:-1]) / np.add.reduceat(cases, start[:-1])
 
 
-_Problem = tuple[Floats, Floats, Floats, Floats]
-_POOLED = 4096
+# a table is pooled to so many rows for a start
+_POOLED_ROWS = 4096
 # products of a few long rows: einsum and short blocks keep BLAS from waking its
 # threads, which costs fifty times the work itself on a busy machine
 _BLOCK = 8192
-_PASSES = 50
-# binary exponent of the smallest column that is told from 0
-_TINY = -1015
+_MAX_NEWTON_STEPS = 50
+# binary exponent of the smallest column that is distinguished from 0
+_SMALLEST_EXPONENT = -1015
+
+
+class LogisticFit(NamedTuple):
+    """A logistic curve that was fitted to counts."""
+
+    coefficients: Floats  # the intercept first
+    covariance: Floats
+    log_likelihood: float
+    converged: bool  # not where there is no maximum (separated classes)
+
+
+class _Problem(NamedTuple):
+    """What a logistic curve is fitted to."""
+
+    design: Floats  # (coefficients, rows)
+    pos: Floats
+    cases: Floats
+    offset: Floats
 
 
 def fit_logistic(
@@ -185,114 +218,164 @@ def fit_logistic(
     *,
     intercept: bool = True,
     offset: Floats | None = None,
-) -> tuple[Floats, Floats, float, bool]:
+) -> LogisticFit:
     """Maximise the likelihood of counts (whole or smoothed) at the rows of ``columns``.
 
-    Gives the coefficients, intercept first, their covariance, the log-likelihood, and
-    whether it converged: not where there is no maximum (separated classes).
     The rows must be in the order of the score, for pooling. Without an intercept the
     first coefficient is 0.
     """
     cases = np.asarray(pos + neg, dtype=np.float64)
-    offset = np.zeros(cases.size) if offset is None else offset
-    # squares of 1e300 are no numbers: a power of two changes no digit
-    power = [int(np.frexp(np.abs(c).max(initial=0.0))[1]) for c in columns]
-    columns = [
-        np.ldexp(c, -p) * (p > _TINY) for c, p in zip(columns, power, strict=True)
-    ]
-    power = [max(p, _TINY) for p in power]
-    total = cases.sum()
-    centre = [float(c @ cases / total) if intercept else 0.0 for c in columns]
-    scale = []
-    for c, m in zip(columns, centre, strict=True):
-        s = float(np.sqrt(cases @ (c - m) ** 2 / total))
-        # a constant column cannot be told from the intercept: its coefficient stays 0
-        scale.append(np.inf if s <= 1e-14 * np.abs(c).max(initial=0.0) else s)
-    design = np.stack(
-        [np.full(cases.size, float(intercept))]
-        + [(c - m) / s for c, m, s in zip(columns, centre, scale, strict=True)]
+    standardized, back = _standardize(columns, cases, centred=intercept)
+    problem = _Problem(
+        design=np.stack([np.full(cases.size, float(intercept)), *standardized]),
+        pos=np.asarray(pos, dtype=np.float64),
+        cases=cases,
+        offset=np.zeros(cases.size) if offset is None else offset,
     )
-    problem = (design, np.asarray(pos, dtype=np.float64), cases, offset)
+
     # from the base rate on: from log-odds of 0, a step towards odds of 1e-13 is one of
-    # thirty, and the passes end before the climb does
-    start = np.zeros(len(design))
+    # thirty, and the steps end before the climb does
+    start = np.zeros(len(problem.design))
     if intercept and pos.sum() > 0 and neg.sum() > 0:
         start[0] = math.log(pos.sum()) - math.log(neg.sum())
-    if cases.size > 8 * _POOLED:
-        start = _newton(*_pool(*problem), start)[0]
-    beta, information, value, converged = _newton(*problem, start)
-    back = np.diag([1.0, *(1 / s for s in scale)])
-    back[0, 1:] = [-m / s for m, s in zip(centre, scale, strict=True)]
-    back = np.ldexp(back, [[0], *([-p] for p in power)])
+    if cases.size > 8 * _POOLED_ROWS:
+        start = _newton(_pool(problem), start).coefficients
+    maximum = _newton(problem, start)
+
     # in units of 1e-300 a variance may be infinite, and a covariance then unknown
     with np.errstate(over="ignore", invalid="ignore"):
-        covariance = back @ np.linalg.pinv(information, hermitian=True) @ back.T
-    return back @ beta, covariance, value, converged
+        inverse = np.linalg.pinv(maximum.information, hermitian=True)
+        covariance = back @ inverse @ back.T
+    return LogisticFit(
+        back @ maximum.coefficients,
+        covariance,
+        maximum.log_likelihood,
+        maximum.converged,
+    )
 
 
-def _pool(design: Floats, pos: Floats, cases: Floats, offset: Floats) -> _Problem:
+def _standardize(
+    columns: Sequence[Floats], cases: Floats, *, centred: bool
+) -> tuple[list[Floats], Floats]:
+    """Return columns of mean 0 and variance 1, and the matrix that undoes it.
+
+    The matrix turns the coefficients of these columns into those of the given ones.
+    """
+    total = cases.sum()
+    standardized = []
+    back = np.eye(len(columns) + 1)
+    for k, column in enumerate(columns, start=1):
+        # squares of 1e300 are no numbers: a power of two changes no digit
+        exponent = int(np.frexp(np.abs(column).max(initial=0.0))[1])
+        if exponent > _SMALLEST_EXPONENT:
+            scaled = np.ldexp(column, -exponent)
+        else:
+            exponent = _SMALLEST_EXPONENT
+            scaled = np.zeros_like(column)
+
+        centre = float(scaled @ cases / total) if centred else 0.0
+        deviation = scaled - centre
+        scale = float(np.sqrt(cases @ deviation**2 / total))
+        if scale <= 1e-14 * np.abs(scaled).max(initial=0.0):
+            # a constant column is like the intercept: its coefficient stays 0
+            scale = np.inf
+        standardized.append(deviation / scale)
+        back[0, k] = -centre / scale
+        back[k, k] = np.ldexp(1 / scale, -exponent)
+    return standardized, back
+
+
+def _pool(problem: _Problem) -> _Problem:
     """Replace neighbouring rows by their mean."""
+    cases = problem.cases
     running = np.cumsum(cases)
-    cuts = np.linspace(0, running[-1], _POOLED + 1)[:-1]
+    cuts = np.linspace(0, running[-1], _POOLED_ROWS + 1)[:-1]
     start = np.unique(np.searchsorted(running, cuts, side="right"))
     total = np.add.reduceat(cases, start)
-    mean = np.add.reduceat(design * cases, start, axis=1) / total
-    shift = np.add.reduceat(offset * cases, start) / total
-    return mean, np.add.reduceat(pos, start), total, shift
+    return _Problem(
+        design=np.add.reduceat(problem.design * cases, start, axis=1) / total,
+        pos=np.add.reduceat(problem.pos, start),
+        cases=total,
+        offset=np.add.reduceat(problem.offset * cases, start) / total,
+    )
 
 
-def _newton(
-    design: Floats, pos: Floats, cases: Floats, offset: Floats, beta: Floats
-) -> tuple[Floats, Floats, float, bool]:
+class _NewtonResult(NamedTuple):
+    """Where Newton's method ended."""
+
+    coefficients: Floats
+    information: Floats
+    log_likelihood: float
+    converged: bool
+
+
+def _newton(problem: _Problem, start: Floats) -> _NewtonResult:
     """Climb the concave likelihood; halve a step that went too far."""
-    problem = (design, pos, cases, offset)
-    value, gradient, information = _derivatives(*problem, beta)
-    for _ in range(_PASSES):
+    beta = start
+    here = _derivatives(problem, beta)
+    converged = False
+    for _ in range(_MAX_NEWTON_STEPS):
         stop_if_requested()
-        step = np.linalg.lstsq(information, gradient, rcond=1e-13)[0]
-        new = beta + step
-        ahead = _derivatives(*problem, new)
-        while ahead[0] < value - 1e-12 * abs(value) and np.abs(step).max() > 1e-12:
+        step = np.linalg.lstsq(here.information, here.gradient, rcond=1e-13)[0]
+        ahead = _derivatives(problem, beta + step)
+        lowest_allowed = here.log_likelihood - 1e-12 * abs(here.log_likelihood)
+        while ahead.log_likelihood < lowest_allowed and np.abs(step).max() > 1e-12:
             step = step / 2
-            new = beta + step
-            ahead = _derivatives(*problem, new)
-        beta, (value, gradient, information) = new, ahead
+            ahead = _derivatives(problem, beta + step)
+
+        beta = beta + step
+        here = ahead
         if np.abs(step).max() <= 1e-7 * (1 + np.abs(beta).max()):
             # Newton squares the error: this step left nothing above rounding
-            return beta, information, value, True
-        if np.abs(beta).max() > 1e3:
+            converged = True
             break
-    return beta, information, value, False
+        if np.abs(beta).max() > 1e3:  # a climb without end
+            break
+    return _NewtonResult(beta, here.information, here.log_likelihood, converged)
 
 
-def _derivatives(
-    design: Floats, pos: Floats, cases: Floats, offset: Floats, beta: Floats
-) -> tuple[float, Floats, Floats]:
-    """Give log-likelihood, its gradient and the information, block by block."""
-    size = beta.size
-    value, gradient, information = 0.0, np.zeros(size), np.zeros((size, size))
-    for b in blocks(cases.size, _BLOCK):
-        x, n = design[:, b], cases[b]
-        eta = np.einsum("k,ki->i", beta, x) + offset[b]
-        small = np.exp(-np.abs(eta))
-        above = eta >= 0
-        # each class apart: of 1e15 cases, n p is rounded by more than the other class
-        hit, miss = pos[b], n - pos[b]
-        likely, other = 1.0 / (1.0 + small), small / (1.0 + small)
-        p, q = np.where(above, likely, other), np.where(above, other, likely)
-        rest = np.log1p(small)
-        value -= float(hit @ (rest - np.minimum(eta, 0)))
-        value -= float(miss @ (rest + np.maximum(eta, 0)))
-        gradient += np.einsum("ki,i->k", x, hit * q - miss * p)
-        weight = n * small / (1.0 + small) ** 2
+class _Derivatives(NamedTuple):
+    """The log-likelihood and its derivatives."""
+
+    log_likelihood: float
+    gradient: Floats
+    information: Floats
+
+
+def _derivatives(problem: _Problem, beta: Floats) -> _Derivatives:
+    """Return log-likelihood, its gradient and the information, block by block."""
+    log_likelihood = 0.0
+    gradient = np.zeros(beta.size)
+    information = np.zeros((beta.size, beta.size))
+    for block in blocks(problem.cases.size, _BLOCK):
+        x = problem.design[:, block]
+        cases = problem.cases[block]
+        pos = problem.pos[block]
+        neg = cases - pos
+        log_odds = np.einsum("k,ki->i", beta, x) + problem.offset[block]
+
+        # exponentials of minus the distance from 0 never overflow
+        small = np.exp(-np.abs(log_odds))
+        likelier_class = 1.0 / (1.0 + small)
+        other_class = small / (1.0 + small)
+        is_pos_likelier = log_odds >= 0
+        p_pos = np.where(is_pos_likelier, likelier_class, other_class)
+        p_neg = np.where(is_pos_likelier, other_class, likelier_class)
+
+        # each class by itself: of 1e15 cases, n p is rounded by more than the other
+        minus_log_likelier = np.log1p(small)
+        log_likelihood -= float(pos @ (minus_log_likelier - np.minimum(log_odds, 0)))
+        log_likelihood -= float(neg @ (minus_log_likelier + np.maximum(log_odds, 0)))
+        gradient += np.einsum("ki,i->k", x, pos * p_neg - neg * p_pos)
+        weight = cases * small / (1.0 + small) ** 2
         information += np.einsum("ki,li->kl", x * weight, x)
-    return value, gradient, information
+    return _Derivatives(log_likelihood, gradient, information)
 
 
 def coefficient_influence(
     design: Floats, odds: Floats, cases: Array
 ) -> tuple[Floats, Floats]:
-    """What adds a residual of each row to fitted coefficients (m, k)? And the fit.
+    """Return what a residual of each row adds to coefficients (m, k), and the fit (m,).
 
     ``design`` are the columns (m, k), ``odds`` the fitted log-odds of the rows.
     """
@@ -302,13 +385,17 @@ def coefficient_influence(
 
 
 def separated(column: Floats, pos: Array, neg: Array, at: float | None = None) -> bool:
-    """Does a cut part the classes, but for cases at the cut itself?
+    """Does a cut separate the classes, but for cases at the cut itself?
 
     Then the likelihood has no maximum. With ``at`` only that cut counts, and only with
     the positives above it (a curve through 1/2 there, without an intercept).
     """
-    high, low = column[pos > 0], column[neg > 0]
+    positives = column[pos > 0]
+    negatives = column[neg > 0]
     if at is not None:
-        return bool(high.min() >= at >= low.max() and high.max() > low.min())
-    apart = high.min() >= low.max() or low.min() >= high.max()
-    return bool(apart and column.max() > column.min())
+        separates = positives.min() >= at >= negatives.max()
+        return bool(separates and positives.max() > negatives.min())
+
+    above = positives.min() >= negatives.max()
+    below = negatives.min() >= positives.max()
+    return bool((above or below) and column.max() > column.min())

@@ -10,7 +10,6 @@ import math
 import warnings
 from dataclasses import field
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
@@ -23,7 +22,7 @@ from trueness._core.checks.errors import (
     NotConvergedWarning,
     NotEnoughCases,
 )
-from trueness._core.solvers import fit_logistic, separated
+from trueness._core.solvers import LogisticFit, fit_logistic, separated
 from trueness.calibration.field_rules import (
     check_ascending,
     check_counts,
@@ -282,18 +281,9 @@ def _targets_in_force(targets: str, is_separated: bool) -> str:
     return targets
 
 
-class _LogisticFit(NamedTuple):
-    """A logistic regression as ``fit_logistic`` returns it."""
-
-    coefficients: Floats
-    covariance: Floats
-    log_likelihood: float
-    converged: bool
-
-
 def _fit(
     columns: list[Floats], t: Tally, targets: str, intercept: bool = True
-) -> _LogisticFit:
+) -> LogisticFit:
     """Return a logistic regression on the labels, or on Platt's targets."""
     pos = t.pos
     neg = t.neg
@@ -303,7 +293,7 @@ def _fit(
         target_of_negative = 1 / (n_neg + 2)
         pos = t.pos * target_of_positive + t.neg * target_of_negative
         neg = t.pos * (1 - target_of_positive) + t.neg * (1 - target_of_negative)
-    return _LogisticFit(*fit_logistic(columns, pos, neg, intercept=intercept))
+    return fit_logistic(columns, pos, neg, intercept=intercept)
 
 
 @register("fermi-dirac")

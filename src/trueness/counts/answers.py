@@ -322,7 +322,7 @@ _IN_WORDS = {
 }
 
 
-class _Question:
+class _OpenedAnalysis:
     """An analysis, which parameters it has, and what it may be asked about.
 
     Attributes
@@ -497,7 +497,7 @@ def words_of(x: Tally | Panel) -> list[str]:
 
 def _open(analysis: Callable[..., Any], takes: str) -> Any:
     """Return a function that takes data and asks the analysis about their counts."""
-    question = _Question(analysis, takes)
+    question = _OpenedAnalysis(analysis, takes)
     parameters = question.parameters
     switches = [
         name
@@ -556,7 +556,9 @@ def _signature(analysis: Callable[..., Any], takes: str) -> Signature:
     return own.replace(parameters=parameters)
 
 
-def _answer(question: _Question, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def _answer(
+    question: _OpenedAnalysis, args: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
     """Ask about what a person passed: counts with their design, or data to count."""
     stop_if_requested()
     if not args and question.first in options:
@@ -579,7 +581,9 @@ def _answer(question: _Question, args: tuple[Any, ...], options: dict[str, Any])
     return _count_and_ask(question, args, data_words | stated, options)
 
 
-def _pop_data_words(question: _Question, options: dict[str, Any]) -> dict[str, Any]:
+def _pop_data_words(
+    question: _OpenedAnalysis, options: dict[str, Any]
+) -> dict[str, Any]:
     """Take the words about the data out of the options; unknown options are errors."""
     data_words = {
         word: options.pop(word)
@@ -603,7 +607,7 @@ def _needs_no_counting(data: object, data_words: Mapping[str, Any]) -> bool:
 
 
 def _count_and_ask(
-    question: _Question,
+    question: _OpenedAnalysis,
     args: tuple[Any, ...],
     data_words: dict[str, Any],
     options: dict[str, Any],
@@ -623,7 +627,7 @@ def _count_and_ask(
 
 
 def _ask_of_groups(
-    question: _Question,
+    question: _OpenedAnalysis,
     counts_by_group: Mapping[Any, Any],
     rest: tuple[Any, ...],
     options: dict[str, Any],
@@ -712,7 +716,7 @@ def _add_design(
 
 
 def _ask(
-    question: _Question, x: object, rest: tuple[Any, ...], options: dict[str, Any]
+    question: _OpenedAnalysis, x: object, rest: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
     """Ask about counts: each classifier and each group for itself."""
     folds = getattr(x, "folds", x)  # of a cross-validation
@@ -741,7 +745,7 @@ def _ask(
         raise
 
 
-def _check_type_of_counts(question: _Question, x: object) -> None:
+def _check_type_of_counts(question: _OpenedAnalysis, x: object) -> None:
     """Stop at counts of one classifier in place of several, and the reverse."""
     if question.counts_type is Tally and type(x) is not Tally:
         _cases.one_classifier(x, question.name)

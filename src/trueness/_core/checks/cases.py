@@ -24,24 +24,30 @@ def both_classes(tally: ClassCounts, what: str) -> None:
     """Stop an analysis that needs a positive and a negative case."""
     if (tally.n_pos and tally.n_neg) or getattr(tally, "labels_expected", False):
         return
+
     labelled = tally.n_pos + tally.n_neg
     lacking = "positives" if not tally.n_pos else "negatives"
-    if labelled:
-        hint = "Is the positive label right? The option positive names it."
-        if getattr(tally, "weighted", False):
-            hint = f"Or have all {lacking} weight 0? {hint}"
-    elif unknown := getattr(tally, "n_unknown", 0):
-        hint = f"All {unknown:,} cases lack a label."
-    else:
-        hint = "There are no cases: were all rows filtered out?"
-        if getattr(tally, "weighted", False):
-            hint = "All cases have weight 0. Is the column of weights the right one?"
+    # a sum of weights need not be whole
     number = f"{labelled:,.6g}" if labelled % 1 else f"{int(labelled):,}"
     raise NotEnoughCases(
         f"{what} needs at least one positive and one negative case; there are "
-        f"0 {lacking} among {number} labelled cases. {hint}",
+        f"0 {lacking} among {number} labelled cases. {_why_lacking(tally, lacking)}",
         option="positive" if labelled else "label",
     )
+
+
+def _why_lacking(tally: ClassCounts, lacking: str) -> str:
+    """Say what may be the reason that a class has no cases."""
+    weighted = getattr(tally, "weighted", False)
+    unknown = getattr(tally, "n_unknown", 0)
+    if tally.n_pos + tally.n_neg:
+        hint = "Is the positive label right? The option positive names it."
+        return f"Or have all {lacking} weight 0? {hint}" if weighted else hint
+    if unknown:
+        return f"All {unknown:,} cases lack a label."
+    if weighted:
+        return "All cases have weight 0. Is the column of weights the right one?"
+    return "There are no cases: were all rows filtered out?"
 
 
 def one_classifier(tally: object, what: str) -> None:
@@ -114,12 +120,12 @@ def complete_outputs(panel: Any, what: str) -> None:
 
 def cases_for_folds(panel: ClassCounts, folds: int) -> None:
     """Stop when a class has fewer cases than folds."""
-    least = min(panel.n_pos, panel.n_neg)
-    if least < folds:
+    rarer_class = min(panel.n_pos, panel.n_neg)
+    if rarer_class < folds:
         raise NotEnoughCases(
             f"{folds} folds need {folds} cases of each class; there are "
             f"{panel.n_pos:,} positives and {panel.n_neg:,} negatives. Count more "
             "cases, or use fewer folds.",
             option="folds",
-            example=least if least > 1 else None,
+            example=rarer_class if rarer_class > 1 else None,
         )

@@ -28,12 +28,12 @@ Array = NDArray[Any]
 
 def column(name: str, known: Sequence[str], what: str) -> str:
     """Pass on the name of a column that is there exactly once."""
-    found = list(known).count(name) if is_one(name) else 0
-    if found == 1:
+    times = list(known).count(name) if is_one(name) else 0
+    if times == 1:
         return name
-    if found:
+    if times > 1:
         raise InputError(
-            f"{what} must name one column; there are {found} columns {name!r}. Rename "
+            f"{what} must name one column; there are {times} columns {name!r}. Rename "
             "them so that each has its own name.",
             option=option_named(what),
         )
@@ -60,11 +60,13 @@ def distinct_names(names: Sequence[str], what: str = "scores") -> tuple[str, ...
     """Pass on names of classifiers that are text and differ."""
     if not isinstance(names, Iterable) or getattr(names, "ndim", 1) != 1:
         raise InputError(f"{what} must have text as names; found {described(names)}.")
-    if wrong := [n for n in names if not isinstance(n, str)]:
-        raise InputError(f"{what} must have text as names; found {listing(wrong)}.")
-    if twice := sorted({n for n in names if list(names).count(n) > 1}):
+    not_text = [name for name in names if not isinstance(name, str)]
+    if not_text:
+        raise InputError(f"{what} must have text as names; found {listing(not_text)}.")
+    used_twice = sorted({name for name in names if list(names).count(name) > 1})
+    if used_twice:
         raise InputError(
-            f"{what} must have different names; used twice: {listing(twice)}."
+            f"{what} must have different names; used twice: {listing(used_twice)}."
         )
     return tuple(names)
 
@@ -72,18 +74,18 @@ def distinct_names(names: Sequence[str], what: str = "scores") -> tuple[str, ...
 def as_array(values: object, what: str) -> Array:
     """Turn values into an array; stop at lists of different lengths."""
     try:
-        found = np.asarray(values)
+        array = np.asarray(values)
     except ValueError:
         raise InputError(
             f"{what} must have one value per case; found lists of different lengths. "
             "One flat list or array is needed."
         ) from None
-    if found.dtype.kind == "V":
+    if array.dtype.kind == "V":
         raise InputError(
             f"{what} must have one value per case; found records of several fields. "
             "Choose one of the fields."
         )
-    return found
+    return array
 
 
 def one_dimensional(values: Array, what: str) -> Array:
@@ -101,16 +103,20 @@ def one_dimensional(values: Array, what: str) -> Array:
 
 def same_length(**arrays: Array) -> None:
     """Stop when arrays that describe the same cases differ in length."""
-    lengths = {name: len(a) for name, a in arrays.items()}
-    if len(set(lengths.values())) > 1:
-        (first, usual), *_ = lengths.items()
-        others = [k for k, n in lengths.items() if n != usual]
-        found = ", ".join(f"{k} has {lengths[k]:,}" for k in [first, *others[:5]])
-        found += f" and {len(others) - 5} more differ" if len(others) > 5 else ""
-        raise InputError(
-            f"All columns must have one entry per case; found {found}. "
-            f"Do they come from the same rows?"
-        )
+    lengths = {name: len(array) for name, array in arrays.items()}
+    if len(set(lengths.values())) <= 1:
+        return
+
+    first = next(iter(lengths))
+    others = [name for name in lengths if lengths[name] != lengths[first]]
+    shown_names = [first, *others[:5]]
+    shown = ", ".join(f"{name} has {lengths[name]:,}" for name in shown_names)
+    if len(others) > 5:
+        shown += f" and {len(others) - 5} more differ"
+    raise InputError(
+        f"All columns must have one entry per case; found {shown}. "
+        f"Do they come from the same rows?"
+    )
 
 
 def numeric_scores(values: Array, what: str) -> Array:
@@ -162,38 +168,50 @@ def still_apart(exact: int, apart: int, what: str) -> None:
 
 
 def _numbers_from_objects(values: Array, what: str) -> Array:
-    text = np.fromiter((isinstance(v, (str, bytes)) for v in values), bool, values.size)
-    if text.any():
-        at = text.copy()
-        for k in np.flatnonzero(text):
-            with suppress(ValueError):
-                float(values[k])
-                at[k] = False
-        # one word makes a whole column text: the word is what must be found
-        at = at if at.any() else text
-        raise InputError(
-            f"{what} must be numbers; found text at {places(at)}, such as "
-            f"{listing(values[at][:3])}. Convert the column to numbers first."
-        )
-    gone = missing(values)
-    out = np.full(values.size, np.nan)
+    """Return the numbers in a column of objects, NaN where one is missing."""
+    _stop_at_text(values, what)
+    is_there = ~missing(values)
+    objects = values[is_there]
+    numbers = np.full(values.size, np.nan)
     try:
         # NumPy before 2.4 takes an array of one entry for a number
-        if any(getattr(v, "ndim", 0) for v in values[~gone]):
+        if any(getattr(entry, "ndim", 0) for entry in objects):
             raise TypeError
-        out[~gone] = [float(v) for v in values[~gone]]
+        numbers[is_there] = [float(entry) for entry in objects]
     except (TypeError, ValueError):
-        odd = [v for v in values[~gone] if not hasattr(v, "__float__")] or [*values]
+        odd = [v for v in objects if not hasattr(v, "__float__")] or [*values]
+        kinds = listing({type(entry).__name__ for entry in odd})
         raise InputError(
-            f"{what} must be numbers; found "
-            f"{listing({type(v).__name__ for v in odd})} such as {described(odd[0])}. "
+            f"{what} must be numbers; found {kinds} such as {described(odd[0])}. "
             "Extract the number that you mean from each."
         ) from None
     except OverflowError:
         raise InputError(_BEYOND.format(what=what)) from None
-    exact = {v for v in values[~gone] if isinstance(v, (Decimal, int))}
+
+    exact = {entry for entry in objects if isinstance(entry, (Decimal, int))}
     still_apart(len(exact), len(set(map(float, exact))), what)
-    return out
+    return numbers
+
+
+def _stop_at_text(values: Array, what: str) -> None:
+    """Stop at text among objects; show the words that are no numbers first."""
+    is_text = np.fromiter(
+        (isinstance(entry, (str, bytes)) for entry in values), bool, values.size
+    )
+    if not is_text.any():
+        return
+
+    # one word makes a whole column text: the word is what must be found
+    is_word = is_text.copy()
+    for position in np.flatnonzero(is_text):
+        with suppress(ValueError):
+            float(values[position])
+            is_word[position] = False
+    to_show = is_word if is_word.any() else is_text
+    raise InputError(
+        f"{what} must be numbers; found text at {places(to_show)}, such as "
+        f"{listing(values[to_show][:3])}. Convert the column to numbers first."
+    )
 
 
 def apart_from_label(names: Iterable[object], label: object) -> None:
@@ -287,8 +305,9 @@ def whole_counts(values: Array, what: str) -> NDArray[np.int64]:
     """Pass on counts: whole numbers, zero or more."""
     if values.dtype.kind == "b" or values.dtype.kind not in "iuf":
         raise InputError(f"{what} must be whole numbers; found {values.dtype}.")
-    bad = ~np.isfinite(values) if values.dtype.kind == "f" else np.zeros(0, bool)
-    if not bad.any():
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        bad = ~np.isfinite(values)
+    else:
         bad = (values < 0) | (values != np.floor(values)) | (values >= 2.0**63)
     if bad.any():
         raise InputError(
@@ -301,7 +320,7 @@ def whole_counts(values: Array, what: str) -> NDArray[np.int64]:
 
 
 # beyond, a fourth power would leave the range of float64
-_WEIGHTS = (1e-60, 1e60)
+_WEIGHT_RANGE = (1e-60, 1e60)
 
 
 def weights(values: Array, what: str = "weight") -> Array:
@@ -315,8 +334,10 @@ def weights(values: Array, what: str = "weight") -> Array:
         number = numeric_scores(values, what)
     elif values.max(initial=0) > 2**53:  # rounded: no two of them need to stay apart
         number = values.astype(np.float64)
-    least, most = (number.min(), number.max()) if number.size else (0.0, 0.0)
-    if not (least >= 0 and most < np.inf):  # also when one is NaN
+
+    smallest = number.min() if number.size else 0.0
+    largest = number.max() if number.size else 0.0
+    if not (smallest >= 0 and largest < np.inf):  # also when one is NaN
         bad = ~((number >= 0) & (number < np.inf))
         raise InputError(
             f"{what} must be finite numbers, zero or more; found "
@@ -324,16 +345,17 @@ def weights(values: Array, what: str = "weight") -> Array:
             f"has weight 0.",
             option=option_named(what),
         )
-    weighable(float(most), what)
+    weighable(float(largest), what)
     return number
 
 
-def weighable(most: float, what: str = "weight") -> None:
+def weighable(largest: float, what: str = "weight") -> None:
     """Stop at weights whose fourth powers no float holds."""
-    if most and not _WEIGHTS[0] <= most <= _WEIGHTS[1]:
+    low, high = _WEIGHT_RANGE
+    if largest and not low <= largest <= high:
         raise InputError(
-            f"The largest {what} must lie between {_WEIGHTS[0]:g} and {_WEIGHTS[1]:g}; "
-            f"found {most:g}. Divide all weights by a common number: what is estimated "
+            f"The largest {what} must lie between {low:g} and {high:g}; found "
+            f"{largest:g}. Divide all weights by a common number: what is estimated "
             f"depends on their ratios."
         )
 
@@ -382,10 +404,10 @@ def mapping_of_scores(scores: object) -> Mapping[str, Any]:
 def as_floats(values: object, what: str) -> NDArray[np.float64]:
     """Pass on numbers in any shape, as float64."""
     try:
-        found = np.asarray(values)
-        if found.dtype.kind == "c":  # NumPy would drop the imaginary part
+        array = np.asarray(values)
+        if array.dtype.kind == "c":  # NumPy would drop the imaginary part
             raise TypeError
-        return found.astype(np.float64, copy=False)
+        return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"{what} must be numbers; found {described(values)}."
@@ -397,9 +419,9 @@ def probabilities(values: object, what: str) -> NDArray[np.float64]:
     numbers = as_floats(values, what)
     bad = ~((numbers >= 0) & (numbers <= 1))
     if bad.any():
-        found = listing(np.atleast_1d(numbers)[np.atleast_1d(bad)])
+        outside = listing(np.atleast_1d(numbers)[np.atleast_1d(bad)])
         raise InputError(
-            f"{what} must lie in [0, 1]; found {found} at {places(bad)}. "
+            f"{what} must lie in [0, 1]; found {outside} at {places(bad)}. "
             f"Percentages are divided by 100.",
             option=option_named(what),
         )
@@ -449,46 +471,60 @@ def hashable(values: Array, what: str) -> list[Any]:
         ) from None
 
 
-def label_pair(found: Sequence[Any], positive: object, what: str) -> tuple[Any, Any]:
-    """Which of the distinct values is negative and which is positive? None: absent."""
+def label_pair(distinct: Sequence[Any], positive: object, what: str) -> tuple[Any, Any]:
+    """Return the negative and the positive of the distinct labels; None: absent."""
     if positive is None:
-        numbers = [v for v in found if isinstance(v, (Number, np.generic))]
-        values = set(numbers) if len(numbers) == len(found) else {"text"}
-        for negative in (0, -1):
-            if values <= {negative, 1}:
-                return negative, 1
-        if len(found) > 2:
-            raise _too_many_labels(found, what)
-        raise InputError(
-            f"{what} holds {listing(found)}: choose which one counts as positive. "
-            "(0/1, False/True, -1/1 and pairs such as yes/no are understood without "
-            "it.)",
-            option="positive",
-            choices=map(plain, found),
-        )
+        return _known_pair(distinct, what)
     if not is_one(positive) or _is_missing(positive):
         raise InputError(
             f"positive must be one label value; found {described(positive)}. {what} "
-            f"holds {listing(found) or 'no labels'}.",
+            f"holds {listing(distinct) or 'no labels'}.",
             option="positive",
         )
-    # 1 == True is meant (0/1 and bool are the same labels), 1 == "1" is not
-    others = [v for v in found if not bool(v == positive)]
+
+    # 1 == True is right (0/1 and bool are the same labels), 1 == "1" is not
+    others = [label for label in distinct if not bool(label == positive)]
     if len(others) > 1:
-        hint = nearest(positive, [v for v in found if isinstance(v, str)])
-        alike = [plain(v) for v in found if str(plain(v)) == str(plain(positive))]
-        example = None
-        if alike and len(others) == len(found):
-            # 1 and "1" are different labels
-            hint = " Is it a number that was turned into text, or the other way round?"
-            example = alike[0]
-        raise InputError(
-            f"{what} must have two values, the positive {described(positive)} and one "
-            f"other; found {listing(found)}.{hint}",
-            option="positive",
-            example=example,
-        )
+        raise _not_two_labels(distinct, positive, len(others) == len(distinct), what)
     return (others[0] if others else None), positive
+
+
+def _known_pair(distinct: Sequence[Any], what: str) -> tuple[Any, Any]:
+    """Return the pair of labels that is understood without a word: 0/1 or -1/1."""
+    if all(isinstance(label, (Number, np.generic)) for label in distinct):
+        for negative in (0, -1):
+            if set(distinct) <= {negative, 1}:
+                return negative, 1
+
+    if len(distinct) > 2:
+        raise _too_many_labels(distinct, what)
+    raise InputError(
+        f"{what} holds {listing(distinct)}: choose which one counts as positive. "
+        "(0/1, False/True, -1/1 and pairs such as yes/no are understood without it.)",
+        option="positive",
+        choices=map(plain, distinct),
+    )
+
+
+def _not_two_labels(
+    distinct: Sequence[Any], positive: object, is_absent: bool, what: str
+) -> InputError:
+    """Return the error of several labels beside the positive one, or in its place."""
+    hint = nearest(positive, [label for label in distinct if isinstance(label, str)])
+    written_the_same = [
+        plain(label) for label in distinct if str(plain(label)) == str(plain(positive))
+    ]
+    example = None
+    if written_the_same and is_absent:
+        # 1 and "1" are different labels
+        hint = " Is it a number that was turned into text, or the other way round?"
+        example = written_the_same[0]
+    return InputError(
+        f"{what} must have two values, the positive {described(positive)} and one "
+        f"other; found {listing(distinct)}.{hint}",
+        option="positive",
+        example=example,
+    )
 
 
 def _too_many_labels(found: Sequence[Any], what: str) -> InputError:

@@ -85,29 +85,43 @@ def takes_them(
     function: Callable[..., Any], args: Collection[object], options: dict[str, Any]
 ) -> None:
     """Stop at a call with arguments that a function does not take."""
-    own, name = signature(function), function.__name__
-    if all(p.kind is not p.VAR_KEYWORD for p in own.parameters.values()):
-        known_options(options, own.parameters, (), name)
+    own = signature(function)
+    kinds = [parameter.kind for parameter in own.parameters.values()]
+    if Parameter.VAR_KEYWORD not in kinds:
+        known_options(options, own.parameters, (), function.__name__)
     try:
         own.bind(*args, **options)
     except TypeError:
-        shown = _EXAMPLES.get(name)
-        example = PythonCode(f"trueness.{name}({shown})") if shown else None
-        named = [k for k, p in own.parameters.items() if p.kind is p.KEYWORD_ONLY]
-        lacking = _missing_arguments(own, len(args), options)
-        if lacking and len(args) <= len(own.parameters) - len(named):
-            word = lacking[0]
-            raise InputError(
-                f"{name} needs the option {word!r}.",
-                option=None if example else word,
-                example=example,
-            ) from None
-        last = described([*args][-1])
-        raise InputError(
-            f"{name} takes its options by name; found {last} without one.",
-            choices=() if example else named,
+        raise _wrong_call(function.__name__, own, args, options) from None
+
+
+def _wrong_call(
+    name: str, own: Signature, args: Collection[object], options: Collection[str]
+) -> InputError:
+    """Return the error of a call that lacks an argument, or has one too many."""
+    typed = _EXAMPLES.get(name)
+    example = PythonCode(f"trueness.{name}({typed})") if typed else None
+    by_name = [
+        parameter.name
+        for parameter in own.parameters.values()
+        if parameter.kind is Parameter.KEYWORD_ONLY
+    ]
+    most_by_place = len(own.parameters) - len(by_name)
+    lacking = _missing_arguments(own, len(args), options)
+    if lacking and len(args) <= most_by_place:
+        return InputError(
+            f"{name} needs the option {lacking[0]!r}.",
+            option=None if example else lacking[0],
             example=example,
-        ) from None
+        )
+
+    *_, superfluous = args
+    return InputError(
+        f"{name} takes its options by name; found {described(superfluous)} without "
+        "one.",
+        choices=() if example else by_name,
+        example=example,
+    )
 
 
 def _missing_arguments(
@@ -147,23 +161,23 @@ def fraction(value: object, what: str, *, ends: str = "()") -> float:
     number = real_number(value, what)
     above = number >= 0 if ends[0] == "[" else number > 0
     below = number <= 1 if ends[1] == "]" else number < 1
-    if above and below:
-        # so close to 0 or 1 rounding decides
-        least = _FINEST.get(what, 0.0)
-        if 0 < number < least or 1 - least < number < 1:
-            raise InputError(
-                f"{what} must not be as close to 0 or to 1 as {number!r}; rounding "
-                "decides there.",
-                option=option_named(what),
-                example=0.95 if what == "level" else 0.01,
-            )
-        return number
-    raise InputError(
-        f"{what} must lie in {ends[0]}0, 1{ends[1]}; found {number:g}.",
-        option=option_named(what),
-        # a percentage, as it seems
-        example=float(f"{number / 100:g}") if 2 <= number < 100 else None,
-    )
+    if not (above and below):
+        is_per_cent = 2 <= number < 100
+        raise InputError(
+            f"{what} must lie in {ends[0]}0, 1{ends[1]}; found {number:g}.",
+            option=option_named(what),
+            example=float(f"{number / 100:g}") if is_per_cent else None,
+        )
+
+    finest = _FINEST.get(what, 0.0)
+    if 0 < number < finest or 1 - finest < number < 1:
+        raise InputError(
+            f"{what} must not be as close to 0 or to 1 as {number!r}; rounding "
+            "decides there.",
+            option=option_named(what),
+            example=0.95 if what == "level" else 0.01,
+        )
+    return number
 
 
 # a quantile nearer to its end, and odds of fewer, are made of rounding errors
@@ -273,9 +287,9 @@ def positive_number(value: object, what: str, *, zero: bool = False) -> float:
     number = real_number(value, what)
     if number > 0 or (zero and number == 0):
         return number
-    words = "zero or more" if zero else "above zero"
+    allowed = "zero or more" if zero else "above zero"
     raise InputError(
-        f"{what} must be {words}; found {number:g}.",
+        f"{what} must be {allowed}; found {number:g}.",
         option=option_named(what),
     )
 
@@ -293,7 +307,8 @@ def share_range(value: object, what: str) -> tuple[float, float]:
             option=option_named(what),
             example=(0, 0.1),
         )
-    low, high = (fraction(v, what, ends="[]") for v in pair)
+    low = fraction(pair[0], what, ends="[]")
+    high = fraction(pair[1], what, ends="[]")
     if low >= high:
         raise InputError(
             f"{what} must rise from its first to its second number; found "
@@ -307,29 +322,38 @@ def whole_number(
     value: object, what: str, *, at_least: int = 0, at_most: float = math.inf
 ) -> int:
     """Pass on one whole number that is large enough."""
-    number, most = real_number(value, what), min(_MOST.get(what, math.inf), at_most)
-    if number.is_integer() and at_least <= number <= most:
+    number = real_number(value, what)
+    largest = min(_LARGEST.get(what, math.inf), at_most)
+    if number.is_integer() and at_least <= number <= largest:
         return int(value)  # type: ignore[call-overload, no-any-return]
-    end = "or more" if most == math.inf else f"or more, up to {most:,}"
+
+    allowed = f"{at_least} or more"
+    if largest < math.inf:
+        allowed += f", up to {largest:,}"
     raise InputError(
-        f"{what} must be a whole number, {at_least} {end}; found {described(value)}.",
+        f"{what} must be a whole number, {allowed}; found {described(value)}.",
         option=option_named(what),
     )
 
 
 # what is repeated so often would never end, or not fit into any memory
-_MOST = {"replicates": 10**7, "draws": 10**8, "bins": 10**7, "points": 10**7}
-_MOST["n"] = 2**53  # the whole numbers of floating point end there
+_LARGEST = {
+    "replicates": 10**7,
+    "draws": 10**8,
+    "bins": 10**7,
+    "points": 10**7,
+    "n": 2**53,  # the whole numbers of floating point end there
+}
 
 
 def alone(what: str, given: str, **others: object) -> None:
     """Stop when an argument is passed that the first one replaces."""
-    found = [k for k, v in others.items() if v is not None]
-    if found:
+    passed = [name for name, value in others.items() if value is not None]
+    if passed:
         raise InputError(
             f"{what} takes {given} or numbers, not both; found {given} and "
-            f"{', '.join(found)}. Leave one of them out.",
-            option=found[0],
+            f"{', '.join(passed)}. Leave one of them out.",
+            option=passed[0],
         )
 
 

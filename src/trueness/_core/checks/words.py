@@ -56,14 +56,18 @@ def described(value: object) -> str:
     ("'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...", 'an object')
     """
     kind = type(value).__name__
-    by_place = type(value).__repr__ is object.__repr__ or callable(value)
+    article = "an" if kind[0] in "aeiouAEIOU" else "a"
+    shows_its_place = type(value).__repr__ is object.__repr__ or callable(value)
     # thousands of digits are neither read nor, in newer Pythons, written
-    huge = isinstance(value, int) and value.bit_length() > 200
-    written = str(value) if isinstance(value, date) else plain(value)
-    text = "" if by_place or huge else " ".join(repr(written).split())
+    is_huge = isinstance(value, int) and value.bit_length() > 200
+    if shows_its_place or is_huge:
+        return f"{article} {kind}"
+
+    readable = str(value) if isinstance(value, date) else plain(value)
+    text = " ".join(repr(readable).split())
     # Arrow, and a list of objects, write a place among their values
     if not text or " at 0x" in text or "<class " in text:
-        return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
+        return f"{article} {kind}"
     return text if len(text) <= 80 else f"{text[:40]}..."
 
 
@@ -80,16 +84,18 @@ def nearest(name: object, known: Collection[str]) -> str:
     """
     if not isinstance(name, str) or name in known:
         return ""
-    words = [
+
+    same_meaning = [
         word for word, synonyms in WORDS.items() if word in known and name in synonyms
     ]
-    if words:
-        return f" Did you mean {' or '.join(map(repr, words))}?"
+    if same_meaning:
+        return f" Did you mean {' or '.join(map(repr, same_meaning))}?"
     if f"{name} (1)" in known:
         return f" Several columns are called {name!r}; here they are numbered."
-    lower = {k.lower(): k for k in known if isinstance(k, str)}
-    match = get_close_matches(name.lower(), list(lower), n=1, cutoff=0.6)
-    return f" Did you mean {lower[match[0]]!r}?" if match else ""
+
+    by_lower_case = {word.lower(): word for word in known if isinstance(word, str)}
+    matches = get_close_matches(name.lower(), list(by_lower_case), n=1, cutoff=0.6)
+    return f" Did you mean {by_lower_case[matches[0]]!r}?" if matches else ""
 
 
 def option_named(what: str) -> str | None:
