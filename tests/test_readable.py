@@ -15,7 +15,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "trueness"
 # the rooms that were rewritten
 ROOMS = (
     "app",
-    *("calibration", "comparison", "counts", "declarations", "evals", "fermi"),
+    *("_core", "calibration", "comparison", "counts", "declarations", "evals", "fermi"),
     *("inference", "metrics", "ranking", "readers", "sites", "trees"),
     *("estimators", "plots", "scale", "threshold"),
     *("ensembles", "monitoring", "nogold"),

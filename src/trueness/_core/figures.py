@@ -13,7 +13,7 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,7 +49,7 @@ class Line:
     columns: Mapping[str, Array]
 
     def __getitem__(self, column: str) -> Array:
-        """Give one column."""
+        """Return one column."""
         return self.columns[column]
 
 
@@ -76,7 +76,7 @@ class Curves:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Name what is told apart by its colour."""
+        """Return the names of what is distinguished by its colour."""
         return tuple(dict.fromkeys(line.name for line in (*self.lines, *self.dots)))
 
     def name_on_the_right(self, k: int) -> bool:
@@ -89,7 +89,7 @@ class Curves:
 @final
 @dataclass(frozen=True)
 class Bars:
-    """How are scores spread? For each classifier counts by class between edges."""
+    """Histograms of scores: for each classifier counts by class between edges."""
 
     what: str
     edges: Floats
@@ -97,7 +97,7 @@ class Bars:
     pos: Mapping[str, Floats]
 
     def shares(self, name: str) -> tuple[Floats, Floats]:
-        """Give the negatives and the positives of one classifier as shares of each."""
+        """Return the negatives and positives of one classifier as proportions."""
         neg, pos = self.neg[name], self.pos[name]
         return neg / (neg.sum() or 1), pos / (pos.sum() or 1)
 
@@ -240,41 +240,42 @@ def described(data: FigureData) -> str:
 
 def score_bands(bars: Bars) -> Curves | Panels:
     """Return the histograms of two classes as areas, one panel for each classifier."""
-    edges = bars.edges.repeat(2)
-    outlines = {
-        name: [np.array([0, *heights.repeat(2), 0]) for heights in bars.shares(name)]
-        for name in bars.neg
-    }
-    top = max(float(up.max()) for both in outlines.values() for up in both)
-    x = span("score", "Score", edges)
+    proportions = {name: bars.shares(name) for name in bars.neg}
+    top = max(float(max(neg.max(), pos.max())) for neg, pos in proportions.values())
+    x = span("score", "Score", bars.edges)
     y = Axis("share", "Proportion of each class", 0, 1.05 * top)
-    what = f"Scores of negatives and positives by {', '.join(outlines)}"
-    parts = [
-        Curves(
-            what,
-            x,
-            y,
-            bands=(
-                Line("negative", {"score": edges, "low": 0 * neg, "high": neg}),
-                Line("positive", {"score": edges, "low": 0 * pos, "high": pos}),
-            ),
+    what = f"Scores of negatives and positives by {', '.join(proportions)}"
+
+    panels = []
+    for neg, pos in proportions.values():
+        areas = (
+            histogram_area("negative", bars.edges, neg),
+            histogram_area("positive", bars.edges, pos),
         )
-        for neg, pos in outlines.values()
-    ]
-    if len(parts) == 1:
-        return parts[0]
-    return Panels(what, tuple(parts), tuple(outlines), heights=(0.5,))
+        panels.append(Curves(what, x, y, bands=areas))
+    if len(panels) == 1:
+        return panels[0]
+    return Panels(what, tuple(panels), tuple(proportions), heights=(0.5,))
+
+
+def histogram_area(name: str, edges: Floats, heights: Floats) -> Line:
+    """Return a histogram as the area between 0 and its outline."""
+    outline = np.concatenate([[0.0], heights.repeat(2), [0.0]])
+    return Line(name, {"score": edges.repeat(2), "low": 0 * outline, "high": outline})
 
 
 def span(name: str, title: str, *values: ArrayLike) -> Axis:
-    """Make an axis as long as these values need."""
-    every = np.concatenate([np.ravel(np.asarray(v, dtype=np.float64)) for v in values])
-    low, high = float(np.nanmin(every)), float(np.nanmax(every))
-    return Axis(name, title, low, high if high > low else low + 1.0)
+    """Return an axis as long as these values need."""
+    columns = [np.ravel(np.asarray(column, dtype=np.float64)) for column in values]
+    low = float(np.nanmin(np.concatenate(columns)))
+    high = float(np.nanmax(np.concatenate(columns)))
+    if high <= low:
+        high = low + 1.0
+    return Axis(name, title, low, high)
 
 
 def guide(x: Axis, y: Axis, across: ArrayLike, up: ArrayLike, name: str = "") -> Line:
-    """Make a line to compare with, from its points."""
+    """Return a line to compare with, from its points."""
     return Line(name, {x.name: np.asarray(across), y.name: np.asarray(up)})
 
 
@@ -285,67 +286,97 @@ def intervals(
     *,
     zero: float | None = None,
     keys: tuple[str, str] = ("name", "value"),
-    **more: Any,
+    **more: Array,
 ) -> Intervals:
-    """Put estimates, by name, under one another."""
-    value, low, high = (
-        np.array([getattr(e, k) for e in estimates.values()], dtype=np.float64)
-        for k in ("value", "low", "high")
+    """Put estimates, by name, under one another; ``more`` are columns beside them."""
+    return Intervals(
+        what,
+        label,
+        names=tuple(estimates),
+        value=np.array([float(e.value) for e in estimates.values()]),
+        low=np.array([float(e.low) for e in estimates.values()]),
+        high=np.array([float(e.high) for e in estimates.values()]),
+        zero=zero,
+        keys=keys,
+        more=more,
     )
-    return Intervals(what, label, tuple(estimates), value, low, high, zero, keys, more)
 
 
 # above this many points a first thinning, with a known error, saves the long search
-_MANY = 50_000
-_THIN = 1e-4
+_MAX_SEARCHED_POINTS = 50_000
+_LONGEST_STRETCH = 1e-4
+# squares of distances near 1e-16 are rounding, not shape
+_ROUNDING = 1e-15
 
 
 def few_points(x: Floats, y: Floats, most: int, allowed: float) -> Array:
-    """Which points keep a line within ``allowed`` of itself, ``most`` of them?
+    """Return the points that keep a line within ``allowed`` of itself, or ``most``.
 
-    Points are added where the line is farthest from its simplification, until both
-    wishes are met (Douglas, Peucker 1973, doi:10.3138/FM57-6770-U75U-7727).
+    Points are added where the line is farthest from its simplification, until it is
+    near enough or has as many points as it may (Douglas, Peucker 1973,
+    doi:10.3138/FM57-6770-U75U-7727).
 
     >>> few_points(np.arange(4.0), np.array([0.0, 1.0, 2.0, 0.0]), 100, 0.01)
     array([0, 2, 3])
     """
-    among = np.arange(x.size)
-    if x.size > _MANY:  # choose from one point for each short stretch
-        step = min(_THIN, allowed / 4) if allowed else _THIN
-        length = np.abs(np.diff(x)) + np.abs(np.diff(y))
-        stretch = np.floor(np.cumsum(length) / step)
-        new = np.flatnonzero(np.diff(stretch, prepend=-1.0) > 0)
-        among = np.unique(np.concatenate([[0], new, new + 1, [x.size - 1]]))
-    px, py = x[among], y[among]
-    kept, last = {0, among.size - 1}, among.size - 1
-    heap = [_worst(px, py, 0, last)] if last > 0 else []
-    # a thinned curve is good enough a little earlier: the rest is measured at the end
-    goal = allowed if among.size == x.size else allowed / 2
-    while heap and len(kept) < most and -heap[0][0] > goal:
+    candidates = np.arange(x.size)
+    if x.size > _MAX_SEARCHED_POINTS:
+        candidates = _one_point_a_stretch(x, y, allowed)
+    # a thinned curve must be nearer: points that are left out may lie farther away
+    near_enough = allowed if candidates.size == x.size else allowed / 2
+
+    line_x = x[candidates]
+    line_y = y[candidates]
+    last = candidates.size - 1
+    chosen = {0, last}
+    # the chord that is farthest from its part of the line comes first
+    chords = [_chord(line_x, line_y, 0, last)] if last > 0 else []
+    while chords and len(chosen) < most and -chords[0].minus_distance > near_enough:
         stop_if_requested()
-        _, first, middle, end = heapq.heappop(heap)
-        kept.add(middle)
-        for part in ((first, middle), (middle, end)):
-            if part[1] - part[0] > 1:
-                heapq.heappush(heap, _worst(px, py, *part))
-    return np.asarray(among[sorted(kept)])
+        worst = heapq.heappop(chords)
+        chosen.add(worst.farthest)
+        if worst.farthest - worst.start > 1:
+            heapq.heappush(chords, _chord(line_x, line_y, worst.start, worst.farthest))
+        if worst.end - worst.farthest > 1:
+            heapq.heappush(chords, _chord(line_x, line_y, worst.farthest, worst.end))
+    return np.asarray(candidates[sorted(chosen)])
 
 
-def _worst(x: Floats, y: Floats, first: int, last: int) -> tuple[float, int, int, int]:
-    """Give (minus) the largest distance from a chord, and where it is."""
-    inside = slice(first, last + 1)
-    away = _distance_from_chord(x[inside], y[inside])
-    at = int(np.argmax(away))
-    # squares of distances near 1e-16 are rounding, not shape
-    size = float(away[at]) if away[at] > 1e-15 else 0.0
-    return -size, first, first + at, last
+def _one_point_a_stretch(x: Floats, y: Floats, allowed: float) -> Array:
+    """Return the points at which a line enters a new short stretch of its length."""
+    stretch_length = _LONGEST_STRETCH
+    if allowed:
+        stretch_length = min(stretch_length, allowed / 4)
+    step_length = np.abs(np.diff(x)) + np.abs(np.diff(y))
+    stretch = np.floor(np.cumsum(step_length) / stretch_length)
+    enters = np.flatnonzero(np.diff(stretch, prepend=-1.0) > 0)
+    return np.unique(np.concatenate([[0], enters, enters + 1, [x.size - 1]]))
 
 
-def _distance_from_chord(x: Floats, y: Floats) -> Floats:
-    """How far are the points of a line from the chord between its ends?
+class _Chord(NamedTuple):
+    """A straight line in place of a part of a curve, and the point farthest from it."""
 
-    The same numbers as ``_distance``, for one chord: a figure asks for thousands of
-    short ones, for which the checks of arrays would take most of the time.
+    minus_distance: float  # so that a heap has the largest distance first
+    start: int
+    farthest: int
+    end: int
+
+
+def _chord(x: Floats, y: Floats, start: int, end: int) -> _Chord:
+    """Return the chord between two points of a line."""
+    part = slice(start, end + 1)
+    distances = _distances_from_chord(x[part], y[part])
+    farthest = int(np.argmax(distances))
+    distance = float(distances[farthest])
+    if distance <= _ROUNDING:
+        distance = 0.0
+    return _Chord(-distance, start, start + farthest, end)
+
+
+def _distances_from_chord(x: Floats, y: Floats) -> Floats:
+    """Return how far the points of a line are from the chord between its ends.
+
+    In place, and without checks: a figure asks for thousands of short chords.
     """
     right = x - x[0]
     up = y - y[0]
@@ -354,6 +385,8 @@ def _distance_from_chord(x: Floats, y: Floats) -> Floats:
     square = dx * dx + dy * dy
     if not square > 0:
         return np.asarray(np.hypot(right, up))
+
+    # the place of the nearest point of the chord, from 0 at its start to 1 at its end
     along = right * dx
     along += up * dy
     along /= square
@@ -364,25 +397,24 @@ def _distance_from_chord(x: Floats, y: Floats) -> Floats:
     return np.asarray(np.hypot(right, up))
 
 
-def _distance(x: Floats, y: Floats, start: Any, end: Any) -> Floats:
-    """How far are points from the straight line between two ends?"""
-    dx, dy = end[0] - start[0], end[1] - start[1]
-    square = dx * dx + dy * dy
-    ax, ay = x - start[0], y - start[1]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        along = np.clip((ax * dx + ay * dy) / square, 0.0, 1.0)
-    along = np.where(square > 0, along, 0.0)
-    return np.asarray(np.hypot(ax - along * dx, ay - along * dy))
-
-
 def largest_distance(x: Floats, y: Floats, kept: Array) -> float:
-    """How far is any point from the chord that replaced it?"""
+    """Return how far any point is from the chord that replaced it."""
     chord = np.repeat(np.arange(kept.size - 1), np.diff(kept))
-    at = np.arange(chord.size)
-    start, end = kept[chord], kept[chord + 1]
-    away = _distance(x[at], y[at], (x[start], y[start]), (x[end], y[end]))
-    largest = float(away.max(initial=0.0))
-    return largest if largest > 1e-15 else 0.0
+    start = kept[chord]
+    end = kept[chord + 1]
+    dx = x[end] - x[start]
+    dy = y[end] - y[start]
+    right = x[: chord.size] - x[start]
+    up = y[: chord.size] - y[start]
+
+    # as in ``_distances_from_chord``, of all chords at once
+    square = dx * dx + dy * dy
+    with np.errstate(invalid="ignore", divide="ignore"):
+        along = np.clip((right * dx + up * dy) / square, 0.0, 1.0)
+    along = np.where(square > 0, along, 0.0)
+    distance = np.hypot(right - along * dx, up - along * dy)
+    largest = float(distance.max(initial=0.0))
+    return largest if largest > _ROUNDING else 0.0
 
 
 SIDE = 160  # of the drawing of a curve
@@ -391,13 +423,18 @@ INK = "#767676"  # an image does not know the colours of its page: legible on bo
 
 def html_table(head: Sequence[object], rows: Sequence[Sequence[object]]) -> str:
     """Write a small table; every cell is escaped, a list of lines is one a line."""
-    top = "".join(f"<th>{escape(str(h))}</th>" for h in head)
+    titles = "".join(f"<th>{escape(str(title))}</th>" for title in head)
     body = ""
     for row in rows:
-        lines = (cell if isinstance(cell, list) else [cell] for cell in row)
-        cells = ("<br>".join(escape(str(line)) for line in each) for each in lines)
-        body += f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+        cells = "".join(f"<td>{_html_cell(value)}</td>" for value in row)
+        body += f"<tr>{cells}</tr>"
+    return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _html_cell(value: object) -> str:
+    """Write what stands in a cell: one value, or a list of lines."""
+    lines = value if isinstance(value, list) else [value]
+    return "<br>".join(escape(str(line)) for line in lines)
 
 
 def image(svg: str, text: str) -> str:

@@ -1,4 +1,4 @@
-"""How is a file written whole or not at all, and by one process at a time?
+"""Files that are written whole or not at all, by one process at a time.
 
 A temporary file beside it is written and then moved into place: a reader never sees
 half a file, and a failed write leaves what was there.
@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import shown
 
 _TEMPORARY = ".trueness"
-_FOLDER, _LOCK = "trueness-", "lock"
+_FOLDER = "trueness-"
+_LOCK = "lock"
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def as_written(path: str | os.PathLike[str], what: str) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path whose file takes the place of ``path`` at the end.
+    """Provide a temporary path whose file takes the place of ``path`` at the end.
 
     An error inside removes the temporary file and leaves ``path`` as it was. A link
     stays a link, to the new file; a device such as /dev/stdout gets the bytes.
@@ -58,34 +58,46 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         with _passed_on(Path(os.fsdecode(path))) as temporary:
             yield temporary
         return
+
     target = Path(os.path.realpath(os.fsdecode(path)))
     remove_leftovers(target.parent)
-    beside: Any = {"prefix": f".{target.name[:100]}.", "dir": target.parent}
-    try:
-        handle, name = tempfile.mkstemp(suffix=_TEMPORARY, **beside)
-    except OSError as err:
-        words = f"{target} cannot be written: {err.strerror or err}"
-        raise OSError(err.errno, words) from err
-    locked(handle)  # says that its writer lives
+    handle, name = _temporary_beside(target)
+    locked(handle)  # shows that its writer lives
     try:
         yield Path(name)
         _sync(name)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
+        _grant_usual_permissions(name)
         os.replace(name, target)
         _sync(target.parent)
     except OSError as err:
         # PyArrow writes a paragraph where the system has three words
         reason = os.strerror(err.errno) if err.errno else str(err)
-        words = (
+        sentence = (
             f"{os.fspath(path)} cannot be written: {reason}. Nothing was changed. Free "
             "some space, or choose another folder."
         )
-        raise OSError(err.errno, words) from err
+        raise OSError(err.errno, sentence) from err
     finally:
         Path(name).unlink(missing_ok=True)
         os.close(handle)
+
+
+def _temporary_beside(target: Path) -> tuple[int, str]:
+    """Open a temporary file in the folder of the target; return its handle and name."""
+    try:
+        return tempfile.mkstemp(
+            suffix=_TEMPORARY, prefix=f".{target.name[:100]}.", dir=target.parent
+        )
+    except OSError as err:
+        sentence = f"{target} cannot be written: {err.strerror or err}"
+        raise OSError(err.errno, sentence) from err
+
+
+def _grant_usual_permissions(name: str) -> None:
+    """Let others read a temporary file as far as this process lets them."""
+    mask = os.umask(0)  # it can be read only by setting it
+    os.umask(mask)
+    os.chmod(name, 0o666 & ~mask)
 
 
 def remove_leftovers(folder: Path) -> None:
@@ -93,8 +105,8 @@ def remove_leftovers(folder: Path) -> None:
 
     Whoever writes one holds a lock on it, which ends with the process, however it ends.
     """
-    for left in folder.glob(f".*{_TEMPORARY}"):
-        _if_unlocked(left, lambda left: left.unlink(missing_ok=True))
+    for leftover in folder.glob(f".*{_TEMPORARY}"):
+        _if_unlocked(leftover, lambda path: path.unlink(missing_ok=True))
 
 
 def temporary_folder() -> Path:
@@ -109,9 +121,11 @@ def process_folder() -> Path:
     It holds a lock as long as the process lives: what a killed process has left is
     removed by the next one that needs a folder.
     """
-    here = Path(tempfile.gettempdir())
-    for left in here.glob(f"{_FOLDER}*/{_LOCK}"):
-        _if_unlocked(left, lambda lock: shutil.rmtree(lock.parent, ignore_errors=True))
+    for leftover in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*/{_LOCK}"):
+        _if_unlocked(
+            leftover, lambda lock: shutil.rmtree(lock.parent, ignore_errors=True)
+        )
+
     folder = Path(tempfile.mkdtemp(prefix=_FOLDER))
     # under another name until it is locked: nobody takes it for one that was left
     handle = os.open(folder / "new", os.O_RDWR | os.O_CREAT, 0o600)
@@ -122,6 +136,7 @@ def process_folder() -> Path:
 
 
 def _if_unlocked(path: Path, remove: Callable[[Path], None]) -> None:
+    """Remove what no living process holds a lock on."""
     with suppress(OSError):  # gone already, or not ours
         handle = os.open(path, os.O_RDWR)
         try:
@@ -188,7 +203,7 @@ def is_device(path: str | os.PathLike[str]) -> bool:
 
 @contextmanager
 def _passed_on(device: Path) -> Iterator[Path]:
-    """Give a temporary path whose bytes go to a device in the end."""
+    """Provide a temporary path whose bytes go to a device in the end."""
     temporary = temporary_folder() / "output"
     try:
         yield temporary
@@ -199,6 +214,7 @@ def _passed_on(device: Path) -> Iterator[Path]:
 
 
 def _sync(path: str | Path) -> None:
+    """Write what the system still holds in memory to the disk."""
     # without this a power cut can leave an empty file under the final name
     if os.path.isdir(path) and os.name == "nt":  # folders cannot be opened there
         return

@@ -1,4 +1,4 @@
-"""How does a long pass say how far it is, and how is it stopped?
+"""Progress of a long pass: how it shows how far it is, and how it is stopped.
 
 A bar by Rich on a terminal, after a second; nothing elsewhere: not in a file, a pipe, a
 test or where Rich is not installed. A pass within a pass shares the display.
@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-_PATIENCE = 1.0  # seconds: who waits less needs no bar
+_PATIENCE_S = 1.0  # a shorter wait needs no bar
 _SHOWN: ContextVar[Any] = ContextVar("trueness_progress", default=None)
 _SILENT = object()
 _STOP_REQUEST: ContextVar[threading.Event | None]
@@ -52,9 +52,10 @@ def stop_if_requested() -> None:
 def progress(
     what: str, total: int | None = None, unit: str = "rows"
 ) -> Iterator[Callable[[float], None]]:
-    """Give a function that hears how many went by; a percentage where all are known.
+    """Provide a function that takes how many went by, and shows how far a pass is.
 
-    The function raises ``Stopped`` when a stop was asked for.
+    There is a percentage where the total is known. The function raises ``Stopped`` when
+    a stop was asked for.
     """
     stop_if_requested()
     outer = _SHOWN.get()
@@ -67,11 +68,13 @@ def progress(
             outer.refresh()
             outer.remove_task(task)
         return
+
     bar = None if outer is _SILENT else _display()
     if bar is None:
         yield lambda number: stop_if_requested()
         return
-    timer = threading.Timer(_PATIENCE, bar.start)
+
+    timer = threading.Timer(_PATIENCE_S, bar.start)
     timer.daemon = True
     token = _SHOWN.set(bar)
     timer.start()
@@ -81,13 +84,18 @@ def progress(
         _SHOWN.reset(token)
         timer.cancel()
         timer.join()  # a bar that starts now must not stay
-        shown = bar.live.is_started
+        was_shown = bar.live.is_started
         bar.stop()
-        if shown and unit == "rows":  # say what a pass did, for who looked away
-            task = bar.tasks[0]
-            rows = f"{task.completed:,.0f} rows, " if task.completed else ""
-            line = f"{task.description}: {rows}{task.elapsed or 0:.1f} s"
-            bar.console.print(line, markup=False, highlight=False)
+        if was_shown and unit == "rows":
+            _print_summary(bar)
+
+
+def _print_summary(bar: Any) -> None:
+    """Say what a pass did, for readers who looked away."""
+    task = bar.tasks[0]
+    rows = f"{task.completed:,.0f} rows, " if task.completed else ""
+    line = f"{task.description}: {rows}{task.elapsed or 0:.1f} s"
+    bar.console.print(line, markup=False, highlight=False)
 
 
 @contextmanager
@@ -146,8 +154,8 @@ def _display() -> Any:
         def render(self, task: Any) -> str:
             if not task.completed or not task.fields["unit"]:
                 return ""
-            of = "" if task.total is None else f" of {task.total:,.0f}"
-            return f"{task.completed:,.0f}{of} {task.fields['unit']}"
+            of_total = "" if task.total is None else f" of {task.total:,.0f}"
+            return f"{task.completed:,.0f}{of_total} {task.fields['unit']}"
 
     return rich.Progress(
         rich.TextColumn("{task.description}", markup=False),

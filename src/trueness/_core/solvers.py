@@ -312,26 +312,27 @@ class _NewtonResult(NamedTuple):
 def _newton(problem: _Problem, start: Floats) -> _NewtonResult:
     """Climb the concave likelihood; halve a step that went too far."""
     beta = start
-    here = _derivatives(problem, beta)
+    current = _derivatives(problem, beta)
     converged = False
     for _ in range(_MAX_NEWTON_STEPS):
         stop_if_requested()
-        step = np.linalg.lstsq(here.information, here.gradient, rcond=1e-13)[0]
+        step = np.linalg.lstsq(current.information, current.gradient, rcond=1e-13)[0]
         ahead = _derivatives(problem, beta + step)
-        lowest_allowed = here.log_likelihood - 1e-12 * abs(here.log_likelihood)
+        rounding = 1e-12 * abs(current.log_likelihood)
+        lowest_allowed = current.log_likelihood - rounding
         while ahead.log_likelihood < lowest_allowed and np.abs(step).max() > 1e-12:
             step = step / 2
             ahead = _derivatives(problem, beta + step)
 
         beta = beta + step
-        here = ahead
+        current = ahead
         if np.abs(step).max() <= 1e-7 * (1 + np.abs(beta).max()):
             # Newton squares the error: this step left nothing above rounding
             converged = True
             break
         if np.abs(beta).max() > 1e3:  # a climb without end
             break
-    return _NewtonResult(beta, here.information, here.log_likelihood, converged)
+    return _NewtonResult(beta, current.information, current.log_likelihood, converged)
 
 
 class _Derivatives(NamedTuple):

@@ -40,37 +40,53 @@ class Group:
 def intersections(
     names: Sequence[str], columns: Sequence[Array]
 ) -> tuple[Ints, list[Group]]:
-    """Number the group of each case; give the groups that occur, by their numbers."""
-    codes = []
-    values = []
+    """Return the number of each case's group, and the groups by their numbers."""
+    distinct_of_column = []
+    code_of_column = []
     for name, column in zip(names, columns, strict=True):
         distinct, code = group_members(column, f"by {name!r}")
-        values.append(distinct)
-        codes.append(code)
-    rows, member = np.unique(np.column_stack(codes), axis=0, return_inverse=True)
+        distinct_of_column.append(distinct)
+        code_of_column.append(code)
+
+    # each row of codes that occurs is a group
+    codes = np.column_stack(code_of_column)
+    occurring, member = np.unique(codes, axis=0, return_inverse=True)
     groups = []
-    for row in rows:
-        pair = tuple(plain(v[k]) for v, k in zip(values, row, strict=True))
-        groups.append(Group(tuple(names), pair))
+    for row in occurring:
+        values = [
+            plain(distinct[code])
+            for distinct, code in zip(distinct_of_column, row, strict=True)
+        ]
+        groups.append(Group(tuple(names), tuple(values)))
     return member.reshape(-1), groups
 
 
 def each_column_alone(groups: Mapping[Any, Counts]) -> dict[Any, Counts]:
     """Add up groups of several columns for each column; nothing of other groups."""
-    alone: dict[Any, Counts] = {}
-    several = all(isinstance(g, Group) and len(g.columns) > 1 for g in groups)
-    columns = next(iter(groups)).columns if several and groups else ()
-    for k, column in enumerate(columns):
+    of_several_columns = all(
+        isinstance(group, Group) and len(group.columns) > 1 for group in groups
+    )
+    if not groups or not of_several_columns:
+        return {}
+
+    margins: dict[Any, Counts] = {}
+    for k, column in enumerate(next(iter(groups)).columns):
         for group, counts in groups.items():
             margin = Group((column,), (group.values[k],))
-            alone[margin] = alone[margin] + counts if margin in alone else counts
-    return alone
+            if margin in margins:
+                margins[margin] = margins[margin] + counts
+            else:
+                margins[margin] = counts
+    return margins
 
 
 def with_each_column(groups: Mapping[Any, Counts]) -> dict[Any, Counts]:
-    """Give each column alone, then the groups; those of several columns by text."""
-    every = {**each_column_alone(groups), **groups}
-    return {str(g) if isinstance(g, Group) else g: x for g, x in every.items()}
+    """Return each column alone, then the groups; those of several columns by text."""
+    counts_by_group = {**each_column_alone(groups), **groups}
+    return {
+        str(group) if isinstance(group, Group) else group: counts
+        for group, counts in counts_by_group.items()
+    }
 
 
 def design_of_group(words: Mapping[str, Any], group: object) -> dict[str, Any]:

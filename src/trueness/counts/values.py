@@ -416,19 +416,12 @@ class Panel(Cases):
         such as that of :func:`trueness.best_threshold`.
         """
         if isinstance(thresholds, Mapping):
-            for name in thresholds:
-                self._column(name)
-            lacking = [n for n in self.names if n not in thresholds]
-            if lacking:
-                raise InputError(
-                    f"panel.vote needs a threshold for every classifier; none for "
-                    f"{listing(lacking)}."
-                )
-            thresholds = [thresholds[n] for n in self.names]
+            thresholds = self._thresholds_in_order(thresholds)
         if isinstance(thresholds, (list, tuple)):
             thresholds = [_plain_threshold(threshold) for threshold in thresholds]
         else:
             thresholds = _plain_threshold(thresholds)
+
         cut = _columns.as_floats(thresholds, "A threshold of panel.vote")
         if cut.ndim > 1 or (cut.ndim == 1 and cut.size != len(self.names)):
             raise InputError(
@@ -437,8 +430,21 @@ class Panel(Cases):
             )
         if np.isnan(cut).any():
             raise InputError("A threshold of panel.vote must be a number; found NaN.")
+
         votes = np.where(np.isnan(self.rows), np.nan, self.rows >= cut)
         return with_rows(self, votes, self.names)
+
+    def _thresholds_in_order(self, thresholds: Mapping[str, float]) -> list[float]:
+        """Return thresholds by name in the order of the names; all must have one."""
+        for name in thresholds:
+            self._column(name)
+        lacking = [name for name in self.names if name not in thresholds]
+        if lacking:
+            raise InputError(
+                f"panel.vote needs a threshold for every classifier; none for "
+                f"{listing(lacking)}."
+            )
+        return [thresholds[name] for name in self.names]
 
     def combine(self, f: Callable[[Floats], ArrayLike]) -> Tally:
         """Score each row: ``f`` takes the rows (m, K) and gives (m,) scores."""

@@ -22,6 +22,7 @@ from trueness._core.figures import (
     Line,
     few_points,
     guide,
+    histogram_area,
     intervals,
 )
 from trueness._core.numbers import cut_text, percent
@@ -358,11 +359,9 @@ def _decision_area(
     class_size = class_count.sum()
     count = class_count[decided_so]
     heights = _histogram(score[decided_so], count / class_size, edges)
-    outline = np.concatenate([[0.0], heights.repeat(2), [0.0]])
-    columns = {"score": edges.repeat(2), "low": 0 * outline, "high": outline}
-
     proportion = float(count.sum() / class_size)
-    return Line(f"{name}: {percent(proportion)} of the class", columns)
+    label = f"{name}: {percent(proportion)} of the class"
+    return histogram_area(label, edges, heights)
 
 
 def auc_figure(tallies: Tallies, *, level: float = 0.95) -> Intervals:

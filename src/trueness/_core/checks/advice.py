@@ -83,26 +83,33 @@ def shell_advice(
     """
     if isinstance(error.example, PythonCode):
         return ""
-    if error.option is None:
-        values = [_shell_word(value) for value in error.choices]
-        return _choose_from(None, values) if values else ""
 
-    flag = f"--{error.option.replace('_', '-')}"
-    other_flag = (names or {}).get(error.option, flag)
-    if options is None or flag not in options:
-        flag = other_flag
-    if options is not None and flag not in options:
-        values = [_shell_word(value) for value in error.choices]
-        return _choose_from(None, values) if values else ""
-
+    flag = _shell_flag(error.option, options, names or {})
+    choices = [_shell_word(value) for value in error.choices]
+    if flag is None:
+        return _choose_from(None, choices) if choices else ""
     if error.example is not None:
         return f"Type {_in_shell(flag, error.example)}."
-    if not error.choices:
+    if not choices:
         return ""
-    if len(error.choices) <= 2:
-        typed = (_in_shell(flag, value) for value in error.choices)
+    if len(choices) <= 2:
+        typed = [_in_shell(flag, value) for value in error.choices]
         return f"Type {' or '.join(typed)}."
-    return _choose_from(flag, [_shell_word(value) for value in error.choices])
+    return _choose_from(flag, choices)
+
+
+def _shell_flag(
+    option: str | None, options: Collection[str] | None, names: Mapping[str, str]
+) -> str | None:
+    """Return what the shell calls an option; None where the command has none such."""
+    if option is None:
+        return None
+    flag = f"--{option.replace('_', '-')}"
+    if options is None or flag not in options:
+        flag = names.get(option, flag)
+    if options is not None and flag not in options:
+        return None
+    return flag
 
 
 def page_advice(
