@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from trueness.counts.counting import (
     read_weights,
 )
 from trueness.data import cleaning
+from trueness.data.count_request import CountRequest
 
 # frames that Narwhals does not read, and what makes one of them that it does
 _FOREIGN = {
@@ -68,9 +70,9 @@ def one_thing(data: object) -> str:
 def column(values: object, what: str) -> Array:
     """Turn a list, an array or a Series of any library into a NumPy array."""
     if isinstance(values, np.ma.MaskedArray):
-        found = values.data.astype(object)
-        found[np.ma.getmaskarray(values)] = None
-        return _columns.one_dimensional(found, what)
+        with_gaps = values.data.astype(object)
+        with_gaps[np.ma.getmaskarray(values)] = None
+        return _columns.one_dimensional(with_gaps, what)
     if isinstance(values, np.ndarray):
         return _columns.one_dimensional(values, what)
     if isinstance(values, (list, tuple, range)):
@@ -90,6 +92,7 @@ def column(values: object, what: str) -> Array:
 
 
 def _from_list(values: Sequence[Any], what: str) -> Array:
+    """Turn a list into an array, of objects where its values are of several kinds."""
     # mixed lists must not be turned into text: [1, None], ["a", 1]
     kinds = {type(v) for v in values}
     if len(kinds) > 1 and not kinds <= {int, float, bool}:
@@ -100,6 +103,7 @@ def _from_list(values: Sequence[Any], what: str) -> Array:
 
 
 def _from_series(values: Any, what: str) -> Array:
+    """Turn a tensor, or a Series that Narwhals knows, into an array."""
     if type(values).__module__.partition(".")[0] == "torch":
         host = values.detach()  # NumPy has no bfloat16, whose values are float32s
         return np.asarray(host.float() if "bfloat16" in str(host.dtype) else host)
@@ -110,15 +114,19 @@ def _from_series(values: Any, what: str) -> Array:
         series = nw.from_native(values, series_only=True).alias("values")
     except TypeError:
         return np.asarray(values)
-    gaps = bool(series.is_null().any())
     # engines round decimals to floats each in their own way, and hold times in their
     # own units: Python decides
-    exact = not (isinstance(series.dtype, nw.Decimal) or series.dtype.is_temporal())
-    if exact and not gaps:
-        if series.implementation.is_pyarrow() and series.dtype.is_numeric():
-            return arrow_numbers(series.to_native())
+    python_decides = isinstance(series.dtype, nw.Decimal) or series.dtype.is_temporal()
+    if python_decides:
+        return _from_list(series.to_list(), what)
+
+    has_gaps = bool(series.is_null().any())
+    is_number = series.dtype.is_numeric()
+    if not has_gaps and is_number and series.implementation.is_pyarrow():
+        return arrow_numbers(series.to_native())
+    if not has_gaps:
         return np.asarray(series.to_numpy())
-    if exact and series.dtype.is_numeric():
+    if is_number:
         return np.asarray(series.cast(nw.Float64).fill_null(np.nan).to_numpy())
     return _from_list(series.to_list(), what)
 
@@ -140,7 +148,7 @@ def arrow_numbers(values: Any) -> Array:
 
 
 def several_columns(scores: Any) -> Any:
-    """Give a mapping from name to column for a frame, a table or a list of columns.
+    """Return a mapping from name to column for a frame, a table or a list of columns.
 
     The columns of an array and of a list are called C1, C2, ...; anything else is left
     as it is.
@@ -189,90 +197,162 @@ def read_scores(
 
     Verdicts in words, such as pos and neg, are read as 1 and 0.
     """
-    found = column(values, what)
-    if not cleaning.has_text(found):
-        return found
-    if cleaning.holds_verdicts(found, positive):
-        return cleaning.read_verdicts(found, positive, what)
-    cleaning.ask_for_positive(found, what)
-    number, said = cleaning.numbers(found, what, decimal, cases)
-    cleaning.tell([said])
+    score = column(values, what)
+    if not cleaning.has_text(score):
+        return score
+    if cleaning.holds_verdicts(score, positive):
+        return cleaning.read_verdicts(score, positive, what)
+
+    cleaning.ask_for_positive(score, what)
+    number, sentence = cleaning.numbers(score, what, decimal, cases)
+    cleaning.tell([sentence])
     return number
 
 
 def count_columns(
-    kind: str, y_true: object, columns: Mapping[str, Array], words: Mapping[str, Any]
+    y_true: object, columns: Mapping[str, Array], request: CountRequest
 ) -> Any:
     """Count columns of scores that were read, all cases or each group's."""
     _columns.same_length(**columns)
-    first = next(iter(columns.values()))
-    what = words.get("labels", "y_true")  # what a message calls them
-    labels = read_label_values(y_true, words["positive"], what, columns)
-    count, weights, members = (words[k] for k in ("count", "weight", "cluster"))
-    counts = None if count is None else whole_cases(count, first)
-    if weights is not None and not isinstance(weights, Weights):  # added by an engine
-        weights = read_weights(beside(weights, "weight", first), counts)
-    members = None if members is None else beside(members, "cluster", first)
-    kept = _cases_of(list(columns.values()), labels, counts, words["missing_scores"])
+    cases = _read_cases(y_true, columns, request)
+    is_counted = _cases_to_count(cases, request.missing_scores)
+    rows = None if is_counted is None else np.flatnonzero(is_counted)
+    if request.by is None:
+        return _count_rows(cases, request, rows)
 
-    def counted(at: Any) -> Any:
-        stop_if_requested()
-        own = {name: values[at] for name, values in columns.items()}
-        some = labels
-        if labels is not None and not isinstance(at, slice):
-            some = Labels(labels.values, labels.positive, labels.codes()[at])
-        given: Any = (counts, weights, members)
-        *cases, member = (None if x is None else x[at] for x in given)
-        if kind == "panel":
-            return count_panel(own, some, *cases, cluster=member)
-        ((what, score),) = own.items()
-        made = count_tally(score, some, *cases, cluster=member, what=what)
-        return made if words["at_most"] is None else made.bin(words["at_most"])
-
-    rows = None if kept is None else np.flatnonzero(kept)
-    if words["by"] is None:
-        return counted(slice(0, first.size) if rows is None else rows)
-    groups = beside(words["by"], "by", first)
-    rows = np.arange(first.size) if rows is None else rows
+    groups = beside(request.by, "by", cases.first_score)
+    if rows is None:
+        rows = np.arange(cases.first_score.size)
     names, member = _columns.group_members(groups[rows])
     order = np.argsort(member, kind="stable")
     edges = np.cumsum(np.bincount(member, minlength=names.size))[:-1]
-    parts = np.split(rows[order], edges) if names.size else []
-    return {plain(n): counted(part) for n, part in zip(names, parts, strict=True)}
+    rows_of_groups = np.split(rows[order], edges) if names.size else []
+    return {
+        plain(name): _count_rows(cases, request, rows_of_group)
+        for name, rows_of_group in zip(names, rows_of_groups, strict=True)
+    }
 
 
-def _cases_of(
-    scores: Sequence[Array], labels: Labels | None, count: Ints | None, missing: str
-) -> Array | None:
+@final
+@dataclass(frozen=True)
+class _Cases:
+    """Columns that were read, a value for each row; None where one was not given."""
+
+    scores: Mapping[str, Array]
+    labels: Labels | None
+    count: Ints | None
+    weight: Weights | None
+    cluster: Array | None
+
+    @property
+    def first_score(self) -> Array:
+        """A column of scores."""
+        return next(iter(self.scores.values()))
+
+    def at(self, rows: Ints) -> _Cases:
+        """Return some of the rows."""
+        labels = self.labels
+        if labels is not None:
+            labels = Labels(labels.values, labels.positive, labels.codes()[rows])
+        return _Cases(
+            scores={name: values[rows] for name, values in self.scores.items()},
+            labels=labels,
+            count=None if self.count is None else self.count[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            cluster=None if self.cluster is None else self.cluster[rows],
+        )
+
+
+def _read_cases(
+    y_true: object, columns: Mapping[str, Array], request: CountRequest
+) -> _Cases:
+    """Read labels, counts, weights and clusters, as many as there are scores."""
+    first = next(iter(columns.values()))
+    labels = read_label_values(y_true, request.positive, request.labels_called, columns)
+    count = None
+    if request.count is not None:
+        count = whole_cases(request.count, first)
+    weight = request.weight
+    if weight is not None and not isinstance(weight, Weights):
+        # an engine has added up the weights of its rows already
+        weight = read_weights(beside(weight, "weight", first), count)
+    cluster = None
+    if request.cluster is not None:
+        cluster = beside(request.cluster, "cluster", first)
+    return _Cases(columns, labels, count, weight, cluster)
+
+
+def _count_rows(cases: _Cases, request: CountRequest, rows: Ints | None) -> Any:
+    """Count some rows, or all, into a tally or a panel."""
+    stop_if_requested()
+    if rows is not None:
+        cases = cases.at(rows)
+    if request.is_panel:
+        return count_panel(
+            cases.scores, cases.labels, cases.count, cases.weight, cluster=cases.cluster
+        )
+
+    ((score_name, score),) = cases.scores.items()
+    tally = count_tally(
+        score,
+        cases.labels,
+        cases.count,
+        cases.weight,
+        cluster=cases.cluster,
+        what=score_name,
+    )
+    return tally if request.at_most is None else tally.bin(request.at_most)
+
+
+def _cases_to_count(cases: _Cases, missing_scores: str) -> Array | None:
     """Which rows are cases to be counted? None where all of them are."""
-    kept = None
-    if labels is not None and labels.code is not None:
-        kept = labels.code <= 2  # a total is no case
-    if missing == "drop" or (missing == "refuse" and len(scores) > 1):
-        gone = np.any([_columns.missing(s) for s in scores], axis=0)
-        gone = gone if kept is None else gone & kept
-        if missing == "refuse" and gone.any():
-            raise InputError(
-                f"scores must not be missing; found some in {int(gone.sum()):,} of "
-                f"{gone.size:,} rows. These cases can be left out.",
-                option="missing_scores",
-                example="drop",
-            )
-        if missing == "drop" and gone.any():
-            cleaning.tell([_dropped(gone, labels, count)])
-            kept = ~gone if kept is None else kept & ~gone
-    return None if kept is None or kept.all() else kept
+    is_counted = None
+    if cases.labels is not None and cases.labels.code is not None:
+        is_counted = cases.labels.code <= 2  # a total is no case
+
+    # the counting of one score says itself which of them are missing
+    looks_for_missing = missing_scores == "drop" or (
+        missing_scores == "refuse" and len(cases.scores) > 1
+    )
+    if looks_for_missing:
+        is_missing = np.any(
+            [_columns.missing(score) for score in cases.scores.values()], axis=0
+        )
+        if is_counted is not None:
+            is_missing &= is_counted
+        if is_missing.any():
+            _refuse_or_drop(is_missing, cases, missing_scores)
+            is_counted = ~is_missing if is_counted is None else is_counted & ~is_missing
+    if is_counted is None or is_counted.all():
+        return None
+    return is_counted
 
 
-def _dropped(gone: Array, labels: Labels | None, count: Ints | None) -> str:
+def _refuse_or_drop(is_missing: Array, cases: _Cases, missing_scores: str) -> None:
+    """Refuse cases without a score, or say how many are left out."""
+    if missing_scores == "refuse":
+        raise InputError(
+            f"scores must not be missing; found some in {int(is_missing.sum()):,} of "
+            f"{is_missing.size:,} rows. These cases can be left out.",
+            option="missing_scores",
+            example="drop",
+        )
+    cleaning.tell([_dropped(is_missing, cases.labels, cases.count)])
+
+
+def _dropped(is_missing: Array, labels: Labels | None, count: Ints | None) -> str:
     """Say how many cases without a score were left out, by label."""
-    cases = np.ones(gone.size, np.int64) if count is None else count
-    code = np.full(gone.size, 2) if labels is None else labels.codes()
-    each = [int(cases[gone & (code == k)].sum()) for k in (1, 0, 2)]
-    lost = f"{sum(each):,} case{'s' if sum(each) > 1 else ''} without a score"
+    cases = np.ones(is_missing.size, np.int64) if count is None else count
+    code = np.full(is_missing.size, 2) if labels is None else labels.codes()
+    negatives = int(cases[is_missing & (code == 0)].sum())
+    positives = int(cases[is_missing & (code == 1)].sum())
+    unknown = int(cases[is_missing & (code == 2)].sum())
+    total = positives + negatives + unknown
+    subject = f"{total:,} cases" if total > 1 else f"{total:,} case"
+    verb = "were" if total > 1 else "was"
     return (
-        f"{lost} {'were' if sum(each) > 1 else 'was'} left out ({each[0]:,} positive, "
-        f"{each[1]:,} negative, {each[2]:,} without a label)."
+        f"{subject} without a score {verb} left out ({positives:,} positive, "
+        f"{negatives:,} negative, {unknown:,} without a label)."
     )
 
 
@@ -284,9 +364,9 @@ def beside(values: object, name: str, like: Array) -> Array:
             "array too.",
             option=name,
         )
-    found = column(values, name)
-    _columns.same_length(**{name: found, "scores": like})
-    return found
+    read = column(values, name)
+    _columns.same_length(**{name: read, "scores": like})
+    return read
 
 
 def whole_cases(count: object, like: Array) -> Ints:

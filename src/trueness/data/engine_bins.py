@@ -8,8 +8,9 @@ and the largest score in it, however an engine rounds.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 import numpy as np
 
@@ -36,7 +37,14 @@ Names = Mapping[str, str]
 T = TypeVar("T")
 
 
-Extent = tuple[int, float, float]  # how many rows, from which to which score
+@final
+@dataclass(frozen=True)
+class Extent:
+    """How many rows there are, and from where to where the scores go."""
+
+    rows: int
+    low: float
+    high: float
 
 
 def extent(lazy: nw.LazyFrame[Any], names: Names) -> Extent:
@@ -44,48 +52,74 @@ def extent(lazy: nw.LazyFrame[Any], names: Names) -> Extent:
 
     The columns of ``lazy`` are called by their roles, by the user as ``names`` says.
     """
-    kind, value = lazy.collect_schema()["score"], nw.col("score").cast(nw.Float64)
-    # NaN may be the largest, the smallest or neither: it is asked for by name
-    missing = value.is_null() | value.is_nan()
-    lost = missing | (value.abs() == np.inf)
-    asked = {"rows": nw.len(), "low": value.min(), "high": value.max()}
-    asked["lost"] = lost.cast(nw.Int64).sum()
-    asked["missing"] = missing.cast(nw.Int64).sum()
-    if isinstance(kind, nw.Decimal):
-        asked |= {"exact": nw.col("score").n_unique(), "apart": value.n_unique()}
+    kind = lazy.collect_schema()["score"]
+    checks = _score_checks(is_decimal=isinstance(kind, nw.Decimal))
     if "count" in names:
-        number = nw.col("count").cast(nw.Float64)
-        whole = (number >= 0.0) & (number == number.floor()) & (number < 2.0**63)
-        wrong = number.is_null() | number.is_nan() | ~whole
-        asked |= {"wrong": wrong.cast(nw.Int64).sum(), "total": number.sum()}
-    table = collect(lazy.select(v.alias(k) for k, v in asked.items()))
-    found = {k: table[k].to_list()[0] for k in asked}
-    rows, score = int(found["rows"]), f"score {names['score']!r}"
-    if found["lost"]:
+        checks |= _count_checks()
+    table = collect(lazy.select(check.alias(name) for name, check in checks.items()))
+    answers = {name: table[name].to_list()[0] for name in checks}
+
+    rows = int(answers["rows"])
+    score = f"score {names['score']!r}"
+    if answers["not_finite"]:
         raise _columns.not_finite(
             score,
-            f"in {int(found['lost']):,} of {rows:,} cases",
-            only_infinite=not found["missing"],
+            f"in {int(answers['not_finite']):,} of {rows:,} cases",
+            only_infinite=not answers["missing"],
         )
-    if "count" in names and rows:
-        total = float(found["total"])
-        _columns.counted_rows(names["count"], int(found["wrong"]), rows, total)
-    ends = (float(found["low"]), float(found["high"])) if rows else (0.0, 0.0)
+    if not rows:
+        return Extent(0, 0.0, 0.0)
+
+    if "count" in names:
+        total = float(answers["total"])
+        wrong = int(answers["wrong_counts"])
+        _columns.counted_rows(names["count"], wrong, rows, total)
+    low = float(answers["low"])
+    high = float(answers["high"])
     if kind.is_integer():
-        _columns.exact_extent(*ends, score)
-    _columns.still_apart(found.get("exact", 0), found.get("apart", 0), score)
-    return rows, *ends
+        _columns.exact_extent(low, high, score)
+    _columns.still_apart(
+        answers.get("distinct", 0), answers.get("distinct_as_floats", 0), score
+    )
+    return Extent(rows, low, high)
+
+
+def _score_checks(*, is_decimal: bool) -> dict[str, nw.Expr]:
+    """Ask where scores lie, and how many of them are missing or infinite."""
+    value = nw.col("score").cast(nw.Float64)
+    # NaN may be the largest, the smallest or neither: it is asked for by name
+    is_missing = value.is_null() | value.is_nan()
+    is_not_finite = is_missing | (value.abs() == np.inf)
+    checks = {
+        "rows": nw.len(),
+        "low": value.min(),
+        "high": value.max(),
+        "not_finite": is_not_finite.cast(nw.Int64).sum(),
+        "missing": is_missing.cast(nw.Int64).sum(),
+    }
+    if is_decimal:  # decimals that differ may be one float
+        checks["distinct"] = nw.col("score").n_unique()
+        checks["distinct_as_floats"] = value.n_unique()
+    return checks
+
+
+def _count_checks() -> dict[str, nw.Expr]:
+    """Ask how many cases there are, and how many counts are no whole numbers."""
+    number = nw.col("count").cast(nw.Float64)
+    is_whole = (number >= 0.0) & (number == number.floor()) & (number < 2.0**63)
+    is_wrong = number.is_null() | number.is_nan() | ~is_whole
+    return {"wrong_counts": is_wrong.cast(nw.Int64).sum(), "total": number.sum()}
 
 
 def _cases(names: Names) -> nw.Expr:
-    """Give the expression of how many cases the rows of a group are."""
+    """Return the expression of how many cases the rows of a group are."""
     # some engines add up to 128 bits
     number = nw.col("count").sum().cast(nw.Int64) if "count" in names else nw.len()
     return number.alias("cases")
 
 
 def _chosen(lazy: nw.LazyFrame[Any], names: Names) -> nw.LazyFrame[Any]:
-    """Give the score as float64, and rows with cases only."""
+    """Return the score as float64, and rows with cases only."""
     rows = lazy.with_columns(nw.col("score").cast(nw.Float64))
     if "count" not in names:
         return rows
@@ -94,28 +128,29 @@ def _chosen(lazy: nw.LazyFrame[Any], names: Names) -> nw.LazyFrame[Any]:
 
 
 def _quantile_edges(
-    lazy: nw.LazyFrame[Any], names: Names, e: Extent, segments: int
+    lazy: nw.LazyFrame[Any], names: Names, scores: Extent, segments: int
 ) -> Floats:
     """Cut the scores into segments of about as many cases, by quantiles of a sample.
 
     Their own digits decide which are in it, so that every engine takes the same ones.
     """
-    rows, low, high = e
-    share = min(1.0, _SAMPLE / max(rows, 1))
+    fraction = min(1.0, _SAMPLE / max(scores.rows, 1))
     sample = _chosen(lazy, names)
-    if share < 1:
+    if fraction < 1:
         # the fractional part of a large multiple of the golden ratio is spread evenly
-        spread = nw.col("score") * (2.0**30 * 1.6180339887498949)
-        sample = sample.filter((spread - spread.floor()) < share)
-    found = collect(sample.group_by("score").agg(_cases(names)))
-    score, inner = column(found["score"], names["score"]), np.zeros(0)
+        multiple = nw.col("score") * (2.0**30 * 1.6180339887498949)
+        sample = sample.filter((multiple - multiple.floor()) < fraction)
+    counts = collect(sample.group_by("score").agg(_cases(names)))
+
+    score = column(counts["score"], names["score"])
+    inner = np.zeros(0)
     if score.size:
         order = np.argsort(score)
-        upto = np.cumsum(found["cases"].to_numpy()[order])
-        at = np.searchsorted(upto, upto[-1] * np.arange(1, segments) / segments)
-        inner = score[order][at]
-    inner = inner[(inner > low) & (inner < high)]
-    return np.unique(np.concatenate([[low], inner, [high]]))
+        cases_below = np.cumsum(counts["cases"].to_numpy()[order])
+        quantiles = cases_below[-1] * np.arange(1, segments) / segments
+        inner = score[order][np.searchsorted(cases_below, quantiles)]
+    inner = inner[(inner > scores.low) & (inner < scores.high)]
+    return np.unique(np.concatenate([[scores.low], inner, [scores.high]]))
 
 
 def chosen_by(
@@ -159,22 +194,29 @@ def count_bins(
     lazy: nw.LazyFrame[Any], names: Names, edges: Floats, each: int
 ) -> dict[str, Any]:
     """Count the rows of a lazy frame by bin, label and group, in one group-by."""
-    others = [role for role in ("label", "by") if role in names]
-    rows, extra = _chosen(lazy, names), []
+    other_roles = [role for role in ("label", "by") if role in names]
+    rows = _chosen(lazy, names)
+    sums: list[nw.Expr] = []
     if "weight" in names:
-        rows, extra = weighed(rows), weight_sums()
         # a case of weight zero is none, and takes no part in the ends of its bin
-        rows = rows.filter((nw.col("weight") != 0.0) | nw.col("weight").is_null())
+        rows = weighed(rows).filter(
+            (nw.col("weight") != 0.0) | nw.col("weight").is_null()
+        )
+        sums = weight_sums()
+
     score = nw.col("score")
-    ends = score.min().alias("low"), score.max().alias("high")
     numbered = rows.with_columns(bin=_bin_number(score, edges, each))
-    grouped = numbered.group_by("bin", *others).agg(*ends, _cases(names), *extra)
-    found = collect(grouped)
+    bins = collect(
+        numbered.group_by("bin", *other_roles).agg(
+            score.min().alias("low"), score.max().alias("high"), _cases(names), *sums
+        )
+    )
     columns: dict[str, Any] = {
-        k: column(found[k], k) for k in ("low", "high", "cases", *others)
+        name: column(bins[name], name)
+        for name in ("low", "high", "cases", *other_roles)
     }
     if "weight" in names:
-        columns["weight"] = weights_of(found, names["weight"], 1)
+        columns["weight"] = weights_of(bins, names["weight"], 1)
     return columns
 
 
@@ -183,36 +225,45 @@ def binned_tally(
     names: Names,
     positive: object,
     at_most: int,
-    e: Extent | None = None,
+    scores: Extent | None = None,
 ) -> Any:
     """Count a lazy frame, whose columns are called by their roles, into bins."""
     at_most = _options.whole_number(at_most, "at_most", at_least=1)
-    e = extent(lazy, names) if e is None else e
-    edges = _quantile_edges(lazy, names, e, min(_SEGMENTS, at_most))
-    each = max(at_most // max(edges.size - 1, 1), 1)
-    found = count_bins(lazy, names, edges, each)
+    if scores is None:
+        scores = extent(lazy, names)
+    edges = _quantile_edges(lazy, names, scores, min(_SEGMENTS, at_most))
+    bins_of_segment = max(at_most // max(edges.size - 1, 1), 1)
+    bins = count_bins(lazy, names, edges, bins_of_segment)
     labels = None
     if "label" in names:
         labels = read_label_column(
-            found["label"], positive, f"column {names['label']!r}"
+            bins["label"], positive, f"column {names['label']!r}"
         )
     if "by" not in names:
-        return bins_to_tally(found, labels).bin(at_most)
-    _columns.named_groups(found["by"], found["cases"])
-    groups, member = np.unique(found["by"], return_inverse=True)
+        return bins_to_tally(bins, labels).bin(at_most)
+
+    _columns.named_groups(bins["by"], bins["cases"])
+    groups, member = np.unique(bins["by"], return_inverse=True)
     return {
-        plain(g): bins_to_tally(found, labels, member == k).bin(at_most)
-        for k, g in enumerate(groups)
+        plain(group): bins_to_tally(bins, labels, member == code).bin(at_most)
+        for code, group in enumerate(groups)
     }
 
 
 def bins_to_tally(
-    found: Mapping[str, Any], labels: Labels | None, at: Array | slice = slice(None)
+    bins: Mapping[str, Any], labels: Labels | None, rows: Array | slice = slice(None)
 ) -> Tally:
     """Make a tally of bins; where labels of one do not overlap, it stays two."""
-    code = np.full(found["cases"].size, 2) if labels is None else labels.codes()
-    w = found.get("weight")
-    given = [found["cases"].astype(np.int64)] if w is None else [w.sum, w.square]
-    counts = [np.where(code == k, x, 0)[at] for x in given for k in range(3)]
-    low, high = found["low"][at] + 0.0, found["high"][at] + 0.0
+    code = np.full(bins["cases"].size, 2) if labels is None else labels.codes()
+    weight = bins.get("weight")
+    if weight is None:
+        sums = [bins["cases"].astype(np.int64)]
+    else:
+        sums = [weight.sum, weight.square]
+    counts = [
+        np.where(code == kind, values, 0)[rows] for values in sums for kind in range(3)
+    ]
+    # -0.0 is 0.0
+    low = bins["low"][rows] + 0.0
+    high = bins["high"][rows] + 0.0
     return tally_of_bins(*merge_bins(low, high, counts))

@@ -64,7 +64,7 @@ def in_turn(counts: Callable[P, T]) -> Callable[P, T]:
 
 
 def open_frame(frame: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
-    """Give the Narwhals frame, eager or lazy, with names that differ."""
+    """Return the Narwhals frame, eager or lazy, with names that differ."""
     if not is_frame(frame):
         raise InputError(
             "A frame was needed, of pandas, Polars, Arrow, DuckDB, Spark or another "
@@ -74,8 +74,8 @@ def open_frame(frame: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
     names = column_names(frame)
     for name in {n for n in names if names.count(n) > 1}:
         _columns.column(name, names, "frame column")
-    found: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(cast("Any", frame))
-    return found
+    opened: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(cast("Any", frame))
+    return opened
 
 
 def with_text_names(
@@ -86,12 +86,12 @@ def with_text_names(
     names = list(getattr(pandas, "columns", ()))  # a Series has none
     if all(isinstance(n, str) for n in names):
         return frame, dict(roles)
-    known = {n for n in names if isinstance(n, (int, float, tuple))}
-    asked = {
-        role: str(name) if is_one(name) and name in known else name
+    no_text = {n for n in names if isinstance(n, (int, float, tuple))}
+    text_roles = {
+        role: str(name) if is_one(name) and name in no_text else name
         for role, name in roles.items()
     }
-    return pandas.rename(columns=str), asked
+    return pandas.rename(columns=str), text_roles
 
 
 def column_names(frame: object) -> list[str]:
@@ -118,15 +118,15 @@ def wanted_columns(
 
     A role is score or scores[0], scores[1], ...; label, by, node, count.
     """
-    given = {role: name for role, name in roles.items() if name is not None}
-    for role, name in given.items():
+    named = {role: name for role, name in roles.items() if name is not None}
+    for role, name in named.items():
         if not isinstance(name, str):
             raise InputError(
                 f"{role} must name a column of a lazy frame; found "
                 f"{type(name).__name__}. Add it to the data first.",
                 option=role,
             )
-    wanted = _named(given, column_names(lazy))
+    wanted = _named(named, column_names(lazy))
     schema = lazy.collect_schema()
     for role, name in wanted.items():
         if (content := unread_content(schema[name])) is not None:
@@ -169,6 +169,7 @@ def unread_columns(data: object) -> dict[str, str]:
 
 
 def _named(roles: Mapping[str, object], names: Sequence[str]) -> dict[str, str]:
+    """Return the columns that roles name; stops at one that is not there."""
     return {
         role: _columns.column(name, names, role.split("[")[0])
         for role, name in roles.items()
@@ -190,7 +191,8 @@ def with_names(lazy: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[An
     """Name all columns of a lazy frame anew, in their order."""
     # not by expressions: there ``*`` is every column, ``^a.*$`` a pattern, ``a.b`` a
     # field of a structure
-    native, kind = lazy.to_native(), lazy.implementation
+    native = lazy.to_native()
+    kind = lazy.implementation
     pairs = dict(zip(lazy.collect_schema().names(), names, strict=True))
     if kind is nw.Implementation.DUCKDB:
         parts = (f"{quoted(a)} AS {quoted(b)}" for a, b in pairs.items())
@@ -201,12 +203,12 @@ def with_names(lazy: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[An
         native = native.select(**{b: native[a] for a, b in pairs.items()})
     else:
         return lazy.rename(pairs)
-    found: nw.LazyFrame[Any] = nw.from_native(native)
-    return found
+    renamed: nw.LazyFrame[Any] = nw.from_native(native)
+    return renamed
 
 
 def by_role(lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]) -> nw.LazyFrame[Any]:
-    """Give the wanted columns alone, called by their roles; scores[0] is scores_0."""
+    """Return the wanted columns alone, called by their roles; scores[0] is scores_0."""
     names = lazy.collect_schema().names()
     numbered = with_names(lazy, [f"column_{k}" for k in range(len(names))])
     return numbered.select(
@@ -222,19 +224,23 @@ def _as_key(role: str) -> str:  # a name that no engine misunderstands
 def read(
     data: object, roles: Mapping[str, object], *, complete: bool = True
 ) -> dict[str, Any]:
-    """Give a column for each role; of a lazy frame its distinct rows and ``count``.
+    """Return a column for each role; of a lazy frame its distinct rows and ``count``.
 
     Arrays pass through. ``complete`` stops at scores that are missing.
     """
-    given = {role: name for role, name in roles.items() if name is not None}
+    columns = {role: name for role, name in roles.items() if name is not None}
     if isinstance(data, Mapping):
-        names = {r: n for r, n in given.items() if isinstance(n, str)}
-        return given | {r: data[_columns.there(n, data)] for r, n in names.items()}
+        for role, name in columns.items():
+            if isinstance(name, str):
+                columns[role] = data[_columns.there(name, data)]
+        return columns
+
     opened = open_frame(data)
     if isinstance(opened, nw.LazyFrame):
-        return _counted(opened, wanted_columns(opened, given), complete)
-    named = _named(given, opened.columns)
-    return given | {role: opened.get_column(name) for role, name in named.items()}
+        return _counted(opened, wanted_columns(opened, columns), complete)
+    for role, name in _named(columns, opened.columns).items():
+        columns[role] = opened.get_column(name)
+    return columns
 
 
 def columns_of(
@@ -251,62 +257,82 @@ def columns_of(
     chosen = [_columns.there(n, known) for n in dict.fromkeys(wanted)]
     if is_lazy(opened):
         # by number: a name may mean all columns, or a pattern, to an engine
-        numbered = {f"c{k}": n for k, n in enumerate(chosen)}
+        numbered = {f"c{k}": name for k, name in enumerate(chosen)}
         rows = by_role(opened, numbered)
-        found = collect(rows if most is None else rows.head(most))
-        return {n: column(found[key], n) for key, n in numbered.items()}
-    return {n: column(opened[n], n)[:most] for n in chosen}
+        sent = collect(rows if most is None else rows.head(most))
+        return {name: column(sent[key], name) for key, name in numbered.items()}
+    return {name: column(opened[name], name)[:most] for name in chosen}
 
 
 def _counted(
     lazy: nw.LazyFrame[Any], wanted: dict[str, str], complete: bool
 ) -> dict[str, Any]:
     """Count the rows of a lazy frame in one group-by."""
-    schema = lazy.collect_schema()
-    text = {role for role, name in wanted.items() if schema[name] == nw.String}
-    rows = by_role(lazy, wanted)
-    # engines send whole numbers of 128 bits as floats
-    wide = [k for k, v in rows.collect_schema().items() if v in (nw.Int128, nw.UInt128)]
-    rows = rows.with_columns(nw.col(k).cast(nw.String) for k in wide) if wide else rows
     keys = [role for role in wanted if role != "weight"]
-    asked = [nw.len().alias("cases")]
-    if "weight" in wanted:
-        rows, asked = weighed(rows), [*asked, *weight_sums()]
-    counts = rows.group_by(map(_as_key, keys)).agg(*asked)
-    here = lazy.implementation.name in ("DUCKDB", "POLARS")  # in this process
-    found = collect(counts if here else counts.head(MOST_ROWS + 1))
-    if len(found) > MOST_ROWS and not here:
-        can_bin = "score" in wanted and "cluster" not in wanted
-        remedy = "Round the scores, or count some of the rows."
-        if can_bin:
-            remedy = (
-                "The engine can count bins of scores; every answer then has bounds, "
-                "between which the exact one lies."
-            )
-        raise InputError(
-            f"The counts of these data have more than {MOST_ROWS:,} rows, which would "
-            f"all be sent here: nearly every case has a score of its own. {remedy}",
-            option="at_most" if can_bin else None,
-            example=10_000 if can_bin else None,
-        )
-    columns: dict[str, Any] = {role: found[_as_key(role)] for role in keys}
-    cases: Ints = column(found["cases"], "cases").astype(np.int64)
-    each = np.ones_like(cases)  # how many cases each of the counted rows stands for
+    counts = _collect_counts(lazy, wanted, keys)
+    columns: dict[str, Any] = {role: counts[_as_key(role)] for role in keys}
+    rows: Ints = column(counts["cases"], "cases").astype(np.int64)
+    cases_of_row = np.ones_like(rows)
     if "count" in columns:
-        each = _columns.whole_counts(column(columns["count"], "count"), "count")
-    if (each.astype(np.float64) * cases >= 2.0**63).any():
+        cases_of_row = _columns.whole_counts(column(columns["count"], "count"), "count")
+    if (cases_of_row.astype(np.float64) * rows >= 2.0**63).any():
         raise InputError("count is too large: the cases do not fit into 64 bits.")
-    columns["count"] = cases = cases * each
+
+    cases = rows * cases_of_row
+    columns["count"] = cases
     if "weight" in wanted:
-        columns["weight"] = weights_of(found, wanted["weight"], each)
+        columns["weight"] = weights_of(counts, wanted["weight"], cases_of_row)
+    schema = lazy.collect_schema()
     for role, name in wanted.items():
-        if role.startswith("score") and role not in text:
+        is_text = schema[name] == nw.String
+        if role.startswith("score") and not is_text:
             allow_nan = role != "score" or not complete
             columns[role] = _scores(columns[role], f"score {name!r}", cases, allow_nan)
-        word = role.split("[")[0]
-        if word in ("by", "cluster"):
-            _columns.named_groups(column(columns[role], name), cases, f"{word}=")
+        argument = role.split("[")[0]
+        if argument in ("by", "cluster"):
+            _columns.named_groups(column(columns[role], name), cases, f"{argument}=")
     return columns
+
+
+def _collect_counts(
+    lazy: nw.LazyFrame[Any], wanted: Mapping[str, str], keys: Sequence[str]
+) -> nw.DataFrame[Any]:
+    """Ask the engine how many rows there are of each kind, and what they weigh."""
+    rows = by_role(lazy, wanted)
+    # engines send whole numbers of 128 bits as floats
+    wide_types = (nw.Int128, nw.UInt128)
+    wide = [name for name, kind in rows.collect_schema().items() if kind in wide_types]
+    if wide:
+        rows = rows.with_columns(nw.col(name).cast(nw.String) for name in wide)
+    sums = [nw.len().alias("cases")]
+    if "weight" in wanted:
+        rows = weighed(rows)
+        sums += weight_sums()
+    counts = rows.group_by(map(_as_key, keys)).agg(*sums)
+
+    in_this_process = lazy.implementation.name in ("DUCKDB", "POLARS")
+    if in_this_process:
+        return collect(counts)
+    sent = collect(counts.head(MOST_ROWS + 1))
+    if len(sent) > MOST_ROWS:
+        raise _too_many_rows(can_bin="score" in wanted and "cluster" not in wanted)
+    return sent
+
+
+def _too_many_rows(*, can_bin: bool) -> InputError:
+    """Make the error of counts that are too many to be sent here."""
+    remedy = "Round the scores, or count some of the rows."
+    if can_bin:
+        remedy = (
+            "The engine can count bins of scores; every answer then has bounds, "
+            "between which the exact one lies."
+        )
+    return InputError(
+        f"The counts of these data have more than {MOST_ROWS:,} rows, which would "
+        f"all be sent here: nearly every case has a score of its own. {remedy}",
+        option="at_most" if can_bin else None,
+        example=10_000 if can_bin else None,
+    )
 
 
 def weighed(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
@@ -327,19 +353,26 @@ def weight_sums() -> list[nw.Expr]:
     ]
 
 
-def weights_of(found: nw.DataFrame[Any], name: str, each: Ints | int) -> Weights | None:
+def weights_of(
+    counts: nw.DataFrame[Any], name: str, cases_of_row: Ints | int
+) -> Weights | None:
     """Read the sums that an engine made; None where every weight is one."""
-    total, square, least, most = (
-        found[k].cast(nw.Float64).fill_null(np.nan).to_numpy()
-        for k in ("weights", "squares", "least", "most")
-    )
-    lost = found["cases"].to_numpy() - found["given"].to_numpy()
-    fine = (lost == 0) & np.isfinite(total) & (least >= 0)
-    _columns.weighed_rows(name, bool(fine.all()))
-    _columns.weighable(float(most.max(initial=0.0)))
-    if (least == 1).all() and (most == 1).all():
+    total = _as_floats(counts["weights"])
+    square = _as_floats(counts["squares"])
+    smallest = _as_floats(counts["least"])
+    largest = _as_floats(counts["most"])
+    number_missing = counts["cases"].to_numpy() - counts["given"].to_numpy()
+    is_right = (number_missing == 0) & np.isfinite(total) & (smallest >= 0)
+    _columns.weighed_rows(name, bool(is_right.all()))
+    _columns.weighable(float(largest.max(initial=0.0)))
+    if (smallest == 1).all() and (largest == 1).all():
         return None
-    return Weights(total * each, square * each)
+    return Weights(total * cases_of_row, square * cases_of_row)
+
+
+def _as_floats(values: nw.Series[Any]) -> Array:
+    """Read a column of an engine as floats; NaN where one is missing."""
+    return values.cast(nw.Float64).fill_null(np.nan).to_numpy()
 
 
 def label_values(frame: object, label: str) -> list[Any]:
@@ -350,9 +383,9 @@ def label_values(frame: object, label: str) -> list[Any]:
         values = collect(by_role(opened, wanted).unique())["label"]
     else:
         values = opened[label].unique()
-    found = column(values, label)
-    kept = found[~_columns.missing(found)]
-    return [plain(v) for v in dict.fromkeys(_columns.hashable(kept, label))]
+    distinct = column(values, label)
+    known = distinct[~_columns.missing(distinct)]
+    return [plain(v) for v in dict.fromkeys(_columns.hashable(known, label))]
 
 
 def _scores(values: nw.Series[Any], what: str, cases: Ints, allow_nan: bool) -> Array:

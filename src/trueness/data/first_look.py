@@ -45,6 +45,7 @@ MOST_ROWS = 100_000  # that are looked at
 MOST_GROUPS = 50
 LEAST_FOR_AGREEMENT = 3  # scores whose agreement tells something
 NODE_NAMES = ("leaf", "node", "segment")  # of the leaves of a tree
+_KINDS_OF_TEXT = {"numbers": "numbers as text", "missing": "nothing"}
 
 
 @final
@@ -60,10 +61,12 @@ class LookedColumn:
     remarks: tuple[str, ...]  # what is wrong with it, or has to be known
 
     def __str__(self) -> str:
-        gone = f", {self.missing:,} missing" if self.missing else ""
-        role = f"; could be {listed(self.could_be, 'or')}" if self.could_be else ""
-        held = f"{self.kind}, {counted(self.distinct, 'value')}{gone}{role}."
-        return f"{held} {' '.join(self.remarks)}".strip()
+        contents = f"{self.kind}, {counted(self.distinct, 'value')}"
+        if self.missing:
+            contents += f", {self.missing:,} missing"
+        if self.could_be:
+            contents += f"; could be {listed(self.could_be, 'or')}"
+        return f"{contents}. {' '.join(self.remarks)}".strip()
 
 
 @final
@@ -79,8 +82,8 @@ class LookedQuestion:
     @property
     def call(self) -> str:
         """Write what to type in Python."""
-        words = ", ".join(f"{k}={v!r}" for k, v in self.columns.items())
-        return f"trueness.{self.function}(frame{', ' if words else ''}{words})"
+        named = [f"{role}={name!r}" for role, name in self.columns.items()]
+        return f"trueness.{self.function}({', '.join(['frame', *named])})"
 
 
 @final
@@ -107,24 +110,28 @@ class Look(Record):
         return [c.name for c in self.columns if c.could_be[:1] == (role,)]
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Give one row a column."""
-        names = ("name", "kind", "distinct", "missing")
-        made: dict[str, Any] = {n: [getattr(c, n) for c in self.columns] for n in names}
-        made["could_be"] = [", ".join(c.could_be) for c in self.columns]
-        made["remarks"] = [" ".join(c.remarks) for c in self.columns]
-        return native_frame(made, backend)
+        """Return a frame with one row for each column."""
+        table = {
+            "name": [c.name for c in self.columns],
+            "kind": [c.kind for c in self.columns],
+            "distinct": [c.distinct for c in self.columns],
+            "missing": [c.missing for c in self.columns],
+            "could_be": [", ".join(c.could_be) for c in self.columns],
+            "remarks": [" ".join(c.remarks) for c in self.columns],
+        }
+        return native_frame(table, backend)
 
     def __repr__(self) -> str:
         """One line a column, then what can be asked."""
         lines = [f"  {shown(c.name, 40)}: {c}" for c in self.columns]
-        asked = [f"  {q.question} {q.call}" for q in self.questions]
-        return "\n".join([f"Look at {counted(self.rows, 'row')}:", *lines, *asked])
+        questions = [f"  {q.question} {q.call}" for q in self.questions]
+        return "\n".join([f"Look at {counted(self.rows, 'row')}:", *lines, *questions])
 
     def _repr_html_(self) -> str:
         rows = [(c.name, str(c)) for c in self.columns]
-        asked = [(q.question, q.call) for q in self.questions]
+        questions = [(q.question, q.call) for q in self.questions]
         return html_table(("column", "what it holds"), rows) + html_table(
-            ("question", "type"), asked
+            ("question", "type"), questions
         )
 
 
@@ -166,17 +173,21 @@ def look(data: object) -> Look:
     looked = tuple(_looked(name, values) for name, values in columns.items())
     looked += tuple(_unread(name, content) for name, content in unread.items())
     if are_counts(columns):
-        held = {k: columns[n] for k, n in count_columns_of(columns).items()}
-        looked = tuple(_counted(c, held) for c in looked)
-        asked = tuple(LookedQuestion(*words, {}) for words in _ONE_SCORE)
-        return Look(rows, looked, asked)
-    found = _found_columns(columns)
-    if found is None:
-        unlabelled = _scores_without_labels(columns)
-        if unlabelled:
-            return Look(rows, looked, _questions_without_labels(unlabelled))
-    special = _questions_of_leaves(looked) or _questions_of_tests(looked, rows, found)
-    return Look(rows, looked, special or _questions(looked, rows, found))
+        counts = {k: columns[n] for k, n in count_columns_of(columns).items()}
+        looked = tuple(_counted(c, counts) for c in looked)
+        of_counts = tuple(LookedQuestion(*question, {}) for question in _ONE_SCORE)
+        return Look(rows, looked, of_counts)
+
+    chosen = _found_columns(columns)
+    scores_alone = () if chosen is not None else _scores_without_labels(columns)
+    if scores_alone:
+        return Look(rows, looked, _questions_without_labels(scores_alone))
+    questions = (
+        _questions_of_leaves(looked)
+        or _questions_of_tests(looked, rows, chosen)
+        or _questions(looked, rows, chosen)
+    )
+    return Look(rows, looked, questions)
 
 
 def _found_columns(columns: Mapping[str, Array]) -> FoundColumns | None:
@@ -195,12 +206,12 @@ def _scores_without_labels(columns: Mapping[str, Array]) -> tuple[str, ...]:
     if not has_no_label(table, set()):
         return ()
     try:
-        found = find_columns(
+        columns_found = find_columns(
             table, label=None, scores=(), guess=several_scores, needs_label=False
         )
     except InputError:
         return ()
-    return found.scores
+    return columns_found.scores
 
 
 def _questions_of_tests(
@@ -235,17 +246,21 @@ def _questions_of_leaves(looked: Sequence[LookedColumn]) -> tuple[LookedQuestion
     if len(nodes) != 1 or len(labels) != 1 or scores:
         return ()
     columns = {"node": nodes[0], "label": labels[0]}
-    columns |= dict(zip(["count"], counts, strict=False))
+    if counts:
+        columns["count"] = counts[0]
     return (LookedQuestion("Can this leaf be trusted?", "leaves", "leaves", columns),)
 
 
-def _counted(c: LookedColumn, held: Mapping[str, Array]) -> LookedColumn:
+def _counted(column: LookedColumn, counts: Mapping[str, Array]) -> LookedColumn:
     """Say of a column of counts what it is in the format."""
-    if c.name.lower() not in held:
-        return c
-    cases = f"{int(sum(held[k].sum() for k in COUNTS)):,} cases"
-    said = (f"The file holds counts of {cases}.",) if c.name.lower() == "score" else ()
-    return replace(c, could_be=(c.name.lower(),), remarks=said)
+    role = column.name.lower()
+    if role not in counts:
+        return column
+    remarks: tuple[str, ...] = ()
+    if role == "score":
+        number = int(sum(counts[kind].sum() for kind in COUNTS))
+        remarks = (f"The file holds counts of {number:,} cases.",)
+    return replace(column, could_be=(role,), remarks=remarks)
 
 
 def _unread(name: str, content: str) -> LookedColumn:
@@ -261,95 +276,138 @@ def _unread(name: str, content: str) -> LookedColumn:
 
 
 def _looked(name: str, values: Array) -> LookedColumn:
-    gone = _columns.missing(values)
-    kept, remarks = values[~gone], []
-    text = cleaning.has_text(kept)
-    kind, meaning = _kind(kept), ""
-    if text:
-        words = kept.tolist()
-        meaning = cleaning.meaning(words)
-        lost = np.array([cleaning.is_missing_word(v) for v in words], dtype=bool)
-        if meaning != "labels":
-            blank = [v for v in dict.fromkeys(kept[lost].tolist()) if str(v).strip()]
-            if blank:
-                remarks.append(f"Missing values are written {listed(blank[:3], 'or')}.")
-            kept = kept[~lost]
-        named = {"numbers": "numbers as text", "missing": "nothing"}
-        kind = named.get(meaning, "words")
+    """Say what is in one column."""
+    known = values[~_columns.missing(values)]
+    remarks: list[str] = []
+    kind = _kind(known)
+    meaning = ""
+    if cleaning.has_text(known):
+        meaning = cleaning.meaning(known.tolist())
+        kind = _KINDS_OF_TEXT.get(meaning, "words")
+        if meaning != "labels":  # of labels the words for a missing one are said
+            known, remarks = _without_missing_words(known)
     try:
-        distinct = list(dict.fromkeys(kept.tolist()))
+        distinct = list(dict.fromkeys(known.tolist()))
     except TypeError:  # lists, or objects with parts
-        said = "It holds lists or objects with parts: extract the part that you mean."
-        return LookedColumn(name, "parts", 0, int(gone.sum()), (), (said,))
-    remarks += _remarks(name, kept, distinct, meaning)
-    if meaning == "text" and (odd := cleaning.few_words(values.tolist())):
-        remarks.append(f"It has {odd}; all others are numbers.")
-    missing = values.size - kept.size
-    could_be = _could_be(name.lower(), kind, kept, distinct, meaning)
-    return LookedColumn(name, kind, len(distinct), missing, could_be, tuple(remarks))
+        return LookedColumn(
+            name=name,
+            kind="parts",
+            distinct=0,
+            missing=int(_columns.missing(values).sum()),
+            could_be=(),
+            remarks=(
+                "It holds lists or objects with parts: extract the part that you mean.",
+            ),
+        )
+
+    remarks += _remarks(name, known, distinct, meaning)
+    if meaning == "text":
+        few_texts = cleaning.few_words(values.tolist())
+        if few_texts:
+            remarks.append(f"It has {few_texts}; all others are numbers.")
+    return LookedColumn(
+        name=name,
+        kind=kind,
+        distinct=len(distinct),
+        missing=values.size - known.size,
+        could_be=_could_be(name.lower(), kind, known, distinct, meaning),
+        remarks=tuple(remarks),
+    )
 
 
-def _kind(kept: Array) -> str:
-    if not kept.size:
+def _without_missing_words(values: Array) -> tuple[Array, list[str]]:
+    """Leave out words that stand for a missing value, and say which they are."""
+    is_missing = np.array(
+        [cleaning.is_missing_word(value) for value in values.tolist()], dtype=bool
+    )
+    distinct = dict.fromkeys(values[is_missing].tolist())
+    visible = [word for word in distinct if str(word).strip()]
+    remarks = []
+    if visible:
+        remarks.append(f"Missing values are written {listed(visible[:3], 'or')}.")
+    return values[~is_missing], remarks
+
+
+def _kind(values: Array) -> str:
+    """What kind of values has a column? None is missing."""
+    if not values.size:
         return "nothing"
-    if kept.dtype.kind == "b" or all(isinstance(v, bool) for v in kept[:100].tolist()):
+    first_values = values[:100].tolist()
+    if values.dtype.kind == "b" or all(isinstance(v, bool) for v in first_values):
         return "true and false"
-    if kept.dtype.kind in "mM" or hasattr(kept[0], "isoformat"):
+    if values.dtype.kind in "mM" or hasattr(values[0], "isoformat"):
         return "dates"
     try:
-        number = _columns.numeric_scores(kept, "")
+        number = _columns.numeric_scores(values, "")
     except InputError:
         return "words"
-    whole = np.isfinite(number).all() and (number == np.floor(number)).all()
-    return "whole numbers" if whole else "numbers"
+    is_whole = np.isfinite(number).all() and (number == np.floor(number)).all()
+    return "whole numbers" if is_whole else "numbers"
 
 
 def _remarks(
-    name: str, kept: Array, distinct: Sequence[Any], meaning: str
+    name: str, values: Array, distinct: Sequence[Any], meaning: str
 ) -> list[str]:
     """Say what is wrong with a column, and how its words are read."""
-    out: list[str] = []
+    remarks: list[str] = []
     if meaning == "labels":
-        out += cleaning.label_words(distinct, None, name)[-1]
+        remarks += cleaning.label_words(distinct, None, name).remarks
     if meaning == "numbers":
         try:
-            out.append(f"It is {cleaning.read_numbers(kept, 'The column').way}.")
+            way = cleaning.read_numbers(values, "The column").way
+            remarks.append(f"It is {way}.")
         except InputError as err:
-            out.append(err.message)
-    if kept.size > 1 and len(distinct) == 1:
-        out.append("Every row has the same value.")
-    if kept.dtype.kind == "f" and np.isinf(kept).any():
-        out.append(f"{int(np.isinf(kept).sum()):,} values are infinite.")
-    return out
+            remarks.append(err.message)
+    if values.size > 1 and len(distinct) == 1:
+        remarks.append("Every row has the same value.")
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        remarks.append(f"{int(np.isinf(values).sum()):,} values are infinite.")
+    return remarks
 
 
 def _could_be(
-    name: str, kind: str, kept: Array, distinct: Sequence[Any], meaning: str
+    name: str, kind: str, values: Array, distinct: Sequence[Any], meaning: str
 ) -> tuple[str, ...]:
     """Which roles could a column have, the likeliest first?"""
-    number = kind in ("numbers", "whole numbers", "numbers as text")
-    whole, many = kind == "whole numbers", len(distinct)
-    signs = whole and set(distinct) in ({0, 1}, {-1, 1})
-    two = kind == "true and false" or meaning == "labels" or signs
-    named = {*re.sub(r"\d+$", "", name).replace("-", "_").split("_"), name}
-    numbered = "id" in named or (whole and many == kept.size > 20)  # an identifier
-    few = 1 < many <= min(MOST_GROUPS, max(2, kept.size // 3))
-    group = few and not two and kind in ("words", "whole numbers")
-    rules = {
-        "label": name in LABEL_NAMES or two,
-        "count": whole and name in COUNT_NAMES,
-        "weight": number and name in WEIGHT_NAMES,
-        "cluster": bool(named & set(_CLUSTER_WORDS)) and 1 < many < kept.size,
-        "item": bool(named & set(_ITEM_WORDS)) and many > 1,
-        "judge": bool(named & set(_JUDGE_WORDS)) and kind == "words",
+    number_distinct = len(distinct)
+    is_number = kind in ("numbers", "whole numbers", "numbers as text")
+    is_whole = kind == "whole numbers"
+    has_two_values = (
+        kind == "true and false"
+        or meaning == "labels"
+        or (is_whole and set(distinct) in ({0, 1}, {-1, 1}))
+    )
+    parts_of_name = {*re.sub(r"\d+$", "", name).replace("-", "_").split("_"), name}
+    is_identifier = "id" in parts_of_name or (
+        is_whole and number_distinct == values.size > 20
+    )
+    has_few_values = 1 < number_distinct <= min(MOST_GROUPS, max(2, values.size // 3))
+    could_be_group = (
+        has_few_values and not has_two_values and kind in ("words", "whole numbers")
+    )
+
+    holds = {
+        "label": name in LABEL_NAMES or has_two_values,
+        "count": is_whole and name in COUNT_NAMES,
+        "weight": is_number and name in WEIGHT_NAMES,
+        "cluster": bool(parts_of_name & set(_CLUSTER_WORDS))
+        and 1 < number_distinct < values.size,
+        "item": bool(parts_of_name & set(_ITEM_WORDS)) and number_distinct > 1,
+        "judge": bool(parts_of_name & set(_JUDGE_WORDS)) and kind == "words",
     }
-    found = [role for role, holds in rules.items() if holds]
-    if name in SCORE_NAMES or (number and not whole and not numbered and not found):
-        found.append("score")
-    found += ["judge"] * two + ["group"] * group
-    found += ["label"] * (group and kind == "words" and many == 2)
-    found += ["score"] * (whole and not numbered and not found and many > 2)
-    return tuple(dict.fromkeys(found))
+    roles = [role for role, does_hold in holds.items() if does_hold]
+    is_fraction = is_number and not is_whole and not is_identifier
+    if name in SCORE_NAMES or (is_fraction and not roles):
+        roles.append("score")
+    if has_two_values:
+        roles.append("judge")
+    if could_be_group:
+        roles.append("group")
+    if could_be_group and kind == "words" and number_distinct == 2:
+        roles.append("label")
+    if is_whole and not is_identifier and not roles and number_distinct > 2:
+        roles.append("score")
+    return tuple(dict.fromkeys(roles))
 
 
 _ONE_SCORE = (
@@ -367,12 +425,17 @@ def _questions_of_readers(
 ) -> tuple[LookedQuestion, ...]:
     """What can be asked of a study of readers?"""
     numbers = [c.name for c in looked if c.kind.endswith("numbers")]
-    other = {*_STUDY, *labels, *items}
-    rated = [n for n in (*scores, *numbers) if n not in other][:1]
-    study = "Do readers do better with one treatment?", "reader_study", "readers"
-    return tuple(
-        LookedQuestion(*study, {"label": labels[0], "score": n}) for n in rated
+    others = {*_STUDY, *labels, *items}
+    ratings = [name for name in (*scores, *numbers) if name not in others]
+    if not ratings:
+        return ()
+    study = LookedQuestion(
+        "Do readers do better with one treatment?",
+        "reader_study",
+        "readers",
+        {"label": labels[0], "score": ratings[0]},
     )
+    return (study,)
 
 
 def _by_likeliest_role(
@@ -390,55 +453,119 @@ def _questions(
     looked: Sequence[LookedColumn], rows: int, columns: FoundColumns | None
 ) -> tuple[LookedQuestion, ...]:
     """What can be asked of these columns?"""
-    first = _by_likeliest_role(looked)
-    names = {role: [c.name for c in found] for role, found in first.items()}
-    labels, scores = names.get("label", []), names.get("score", [])
+    by_role = _by_likeliest_role(looked)
+    names = {role: [c.name for c in of_role] for role, of_role in by_role.items()}
+    labels = names.get("label", [])
+    scores = names.get("score", [])
     if labels and {*_STUDY} <= {c.name for c in looked}:
         return _questions_of_readers(looked, labels, scores, names.get("item", []))
+
     binary = {c.name for c in looked if "label" in c.could_be}
     if columns is not None and not {*columns.scores} <= binary:
         # those that the analyses take, too
-        labels, scores = [str(columns.label)], list(columns.scores)
-    out: list[tuple[str, str, str, Mapping[str, Any]]] = []
-    # two clusters say nothing: of several columns the finest, and none of two values
-    repeated = [c for c in first.get("item", []) if c.distinct < rows - c.missing]
-    drawn = sorted(first.get("cluster", repeated), key=lambda c: -c.distinct)
-    finest = [c.name for c in drawn if c.distinct > 2]
-    found = {"weight": names.get("weight"), "cluster": finest}
-    beside = {role: columns[0] for role, columns in found.items() if columns}
-    if any(c.missing for c in first.get("score", [])):
-        beside["missing_scores"] = "drop"
+        labels = [str(columns.label)]
+        scores = list(columns.scores)
+    design = _design_arguments(by_role, rows)
+
+    questions: list[LookedQuestion] = []
     if labels and scores:
-        one = {"label": labels[0], "score": scores[0]}
-        out += [(*words, one | beside) for words in _ONE_SCORE]
-        taken = beside.values()
-        groups = [c.name for c in looked if "group" in c.could_be]
-        if groups := [name for name in groups if name not in taken]:
-            by = {**one, "by": groups[0], **beside}
-            out.append(("Is it as good in every group?", "auc", "evaluate", by))
+        questions += _questions_of_one_score(looked, labels[0], scores[0], design)
     if labels and len(scores) > 1:
-        several = {"label": labels[0], "scores": scores[:5]}
-        better = "Would they be better together?", "compare_combiners", "combine"
-        compared = "Which score is better?", "compare_auc", "compare"
-        out.append((*compared, several | beside))
-        if not {*beside} & {*CANNOT[better[1]]}:
-            out.append((*better, several | beside))
+        questions += _questions_of_several_scores(labels[0], scores[:5], design)
     if len(labels) > 2 and not scores:
-        # a column that is mostly empty has the labels of a few cases
-        known = [c.name for c in first["label"] if 2 * c.missing > rows][:1]
-        truth = dict(zip(["label"], known, strict=False))
-        votes = {"scores": [n for n in labels if n not in known]}
-        if known:
-            rate = "What is the true pass rate if judges make errors?"
-            drawn_labels = votes | truth | {"labelled": "random"}
-            out.append((rate, "prevalence", "judge", drawn_labels))
-        question = "How good is each test, without a known truth?"
-        out.append((question, "latent_class", "nogold", votes | truth))
+        questions += _questions_of_votes(by_role["label"], labels, rows)
     elif labels and not scores and "item" in names:
         tried = {"item": names["item"][0], "passed": labels[0]}
-        tried |= dict(zip(["system"], names.get("judge", []), strict=False))
-        out.append(("How often do systems pass?", "attempts", "evals", tried))
-    return tuple(LookedQuestion(*words) for words in out)
+        if names.get("judge"):
+            tried["system"] = names["judge"][0]
+        questions.append(LookedQuestion(*_OF_A_LOG, tried))
+    return tuple(questions)
+
+
+def _design_arguments(
+    by_role: Mapping[str, Sequence[LookedColumn]], rows: int
+) -> dict[str, str]:
+    """Return the columns of weights and clusters, and what missing scores need."""
+    arguments: dict[str, str] = {}
+    if by_role.get("weight"):
+        arguments["weight"] = by_role["weight"][0].name
+
+    # two clusters say nothing: of several columns the finest, and none of two values
+    repeated_items = [
+        c for c in by_role.get("item", ()) if c.distinct < rows - c.missing
+    ]
+    clusters = [c for c in by_role.get("cluster", repeated_items) if c.distinct > 2]
+    if clusters:
+        arguments["cluster"] = max(clusters, key=lambda c: c.distinct).name
+    if any(c.missing for c in by_role.get("score", ())):
+        arguments["missing_scores"] = "drop"
+    return arguments
+
+
+def _questions_of_one_score(
+    looked: Sequence[LookedColumn], label: str, score: str, design: Mapping[str, str]
+) -> list[LookedQuestion]:
+    """What can be asked of a score and its labels, in all cases and in groups?"""
+    columns = {"label": label, "score": score}
+    questions = [
+        LookedQuestion(*question, {**columns, **design}) for question in _ONE_SCORE
+    ]
+    groups = [
+        c.name
+        for c in looked
+        if "group" in c.could_be and c.name not in design.values()
+    ]
+    if groups:
+        by_group = {**columns, "by": groups[0], **design}
+        questions.append(
+            LookedQuestion("Is it as good in every group?", "auc", "evaluate", by_group)
+        )
+    return questions
+
+
+def _questions_of_several_scores(
+    label: str, scores: Sequence[str], design: Mapping[str, str]
+) -> list[LookedQuestion]:
+    """What can be asked of scores of the same cases?"""
+    columns = {"label": label, "scores": scores, **design}
+    questions = [
+        LookedQuestion("Which score is better?", "compare_auc", "compare", columns)
+    ]
+    if not {*design} & {*CANNOT["compare_combiners"]}:
+        together = "Would they be better together?"
+        questions.append(
+            LookedQuestion(together, "compare_combiners", "combine", columns)
+        )
+    return questions
+
+
+def _questions_of_votes(
+    binary: Sequence[LookedColumn], names: Sequence[str], rows: int
+) -> list[LookedQuestion]:
+    """What can be asked of tests or judges, of which few cases have a label?"""
+    # a column that is mostly empty has the labels of a few cases
+    mostly_empty = [c.name for c in binary if 2 * c.missing > rows]
+    truth = {"label": mostly_empty[0]} if mostly_empty else {}
+    votes = {"scores": [name for name in names if name not in truth.values()]}
+    questions = []
+    if truth:
+        questions.append(
+            LookedQuestion(
+                "What is the true pass rate if judges make errors?",
+                "prevalence",
+                "judge",
+                {**votes, **truth, "labelled": "random"},
+            )
+        )
+    questions.append(
+        LookedQuestion(
+            "How good is each test, without a known truth?",
+            "latent_class",
+            "nogold",
+            {**votes, **truth},
+        )
+    )
+    return questions
 
 
 def _questions_without_labels(scores: Sequence[str]) -> tuple[LookedQuestion, ...]:

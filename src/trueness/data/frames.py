@@ -1,26 +1,26 @@
 """Where do the counts come from?
 
 Arrays, mappings and frames of any library that Narwhals knows become a tally or a
-panel. ``tally`` and ``panel`` take the same steps: which data are meant (``_counted``),
-the columns of a table, by its engine if it is lazy (``_of_table``), the cases
+panel. ``tally`` and ``panel`` take the same steps: which data are meant (``_count``),
+the columns of a table, by its engine if it is lazy (``_count_table``), the cases
 (``count_columns``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from trueness._core.arrays import Ints
+from trueness._core.arrays import Array, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import plain
 from trueness._core.imports import HigherFunction
 from trueness.counts.counting import split_counts
-from trueness.counts.design import WORDS as DESIGN
 from trueness.counts.groups import Group, design_of_group, intersections
 from trueness.counts.values import Panel, Tally
 from trueness.data import cleaning, engines, streaming
@@ -35,6 +35,7 @@ from trueness.data.columns import (
     several_columns,
     whole_cases,
 )
+from trueness.data.count_request import CountRequest, one_weight, stated_design
 from trueness.data.engine_bins import binned_tally
 from trueness.data.storage import are_counts, count_columns_of, tally_of_counts
 from trueness.data.total_rows import without_total_row
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
 Counts = Tally | Panel | Mapping[Any, Tally | Panel]
 MOST_LABELS = 100  # of a column: with more it is some other column
 MISSING = ("refuse", "drop", "keep")
-_ROLES = ("label", "count", "weight", "cluster", "by")
 # counts of arrays that stay on a device
 DEVICE_PANEL: HigherFunction[Callable[[Any, Mapping[str, Any], object], Any]] = (
     HigherFunction("device_panel")
@@ -64,40 +64,45 @@ _NAMED = {
 }  # fmt: skip
 
 
-class PanelWords(TypedDict, total=False):
-    """What can be said of data beside their scores and groups."""
-
-    label: str | None
-    positive: Any
-    count: Any
-    weight: Any
-    sample_weight: Any
-    cluster: Any
-    sampling: str | None
-    prevalence: float | None
-    unlabelled: object
-    missing_scores: str
-    decimal: str | None
-
-
-class TallyWords(PanelWords, total=False):
-    """The same of one score."""
-
-    score: str | None
-    at_most: int | None
-
-
 @overload
 def tally(
     y_true: object,
     y_score: object = ...,
     *,
+    label: str | None = ...,
+    score: str | None = ...,
+    positive: object = ...,
+    count: object = ...,
+    weight: object = ...,
+    sample_weight: object = ...,
+    cluster: object = ...,
+    sampling: str | None = ...,
+    prevalence: float | None = ...,
+    unlabelled: object = ...,
     by: None = ...,
-    **words: Unpack[TallyWords],
+    at_most: int | None = ...,
+    missing_scores: str = ...,
+    decimal: str | None = ...,
 ) -> Tally: ...
 @overload
 def tally(
-    y_true: object, y_score: object = ..., *, by: ArrayLike, **words: Unpack[TallyWords]
+    y_true: object,
+    y_score: object = ...,
+    *,
+    label: str | None = ...,
+    score: str | None = ...,
+    positive: object = ...,
+    count: object = ...,
+    weight: object = ...,
+    sample_weight: object = ...,
+    cluster: object = ...,
+    sampling: str | None = ...,
+    prevalence: float | None = ...,
+    unlabelled: object = ...,
+    by: ArrayLike,
+    at_most: int | None = ...,
+    missing_scores: str = ...,
+    decimal: str | None = ...,
 ) -> dict[Any, Tally]: ...
 
 
@@ -177,42 +182,81 @@ def tally(
     Tally: 4 cases (1 negative, 2 positive, 1 unknown),
     3 distinct scores from 0.1 to 0.9
     """
-    words = {
-        "label": label,
-        "score": score,
-        "positive": positive,
-        "count": count,
-        "weight": weight,
-        "sample_weight": sample_weight,
-        "cluster": cluster,
-        "sampling": sampling,
-        "prevalence": prevalence,
-        "unlabelled": unlabelled,
-        "by": by,
-        "at_most": at_most,
-        "missing_scores": missing_scores,
-        "decimal": decimal,
-    }
-    counted = _counted("tally", y_true, y_score, words)
+    request = CountRequest(
+        kind="tally",
+        label=label,
+        score=score,
+        positive=positive,
+        count=count,
+        weight=one_weight(weight, sample_weight),
+        cluster=cluster,
+        by=by,
+        at_most=at_most,
+        missing_scores=missing_scores,
+        decimal=decimal,
+    )
+    design = stated_design(sampling, prevalence, unlabelled)
+    counts = _count(y_true, y_score, request, design)
     # of few distinct scores the counts of a device come to the host
-    if hasattr(counted, "to_host_if_few"):
-        return counted.to_host_if_few()
-    return counted
+    if hasattr(counts, "to_host_if_few"):
+        return counts.to_host_if_few()
+    return counts
 
 
-def tally_in_place(y_true: object, y_score: object, **words: Any) -> Any:
+def tally_in_place(
+    y_true: object,
+    y_score: object,
+    *,
+    weight: object = None,
+    sample_weight: object = None,
+    sampling: str | None = None,
+    prevalence: float | None = None,
+    unlabelled: object = None,
+    **arguments: Any,
+) -> Any:
     """Count as :func:`tally`; the counts of a device stay there, however few."""
-    defaults: dict[str, Any] = tally.__kwdefaults__ or {}
-    return _counted("tally", y_true, y_score, defaults | words)
+    request = CountRequest(
+        kind="tally", weight=one_weight(weight, sample_weight), **arguments
+    )
+    design = stated_design(sampling, prevalence, unlabelled)
+    return _count(y_true, y_score, request, design)
 
 
 @overload
 def panel(
-    y_true: object, scores: object = ..., *, by: None = ..., **words: Unpack[PanelWords]
+    y_true: object,
+    scores: object = ...,
+    *,
+    label: str | None = ...,
+    positive: object = ...,
+    count: object = ...,
+    weight: object = ...,
+    sample_weight: object = ...,
+    cluster: object = ...,
+    sampling: str | None = ...,
+    prevalence: float | None = ...,
+    unlabelled: object = ...,
+    by: None = ...,
+    missing_scores: str = ...,
+    decimal: str | None = ...,
 ) -> Panel: ...
 @overload
 def panel(
-    y_true: object, scores: object = ..., *, by: ArrayLike, **words: Unpack[PanelWords]
+    y_true: object,
+    scores: object = ...,
+    *,
+    label: str | None = ...,
+    positive: object = ...,
+    count: object = ...,
+    weight: object = ...,
+    sample_weight: object = ...,
+    cluster: object = ...,
+    sampling: str | None = ...,
+    prevalence: float | None = ...,
+    unlabelled: object = ...,
+    by: ArrayLike,
+    missing_scores: str = ...,
+    decimal: str | None = ...,
 ) -> dict[Any, Panel]: ...
 
 
@@ -259,21 +303,19 @@ unlabelled, decimal
     >>> panel([1, 0, 0], {"a": [1, 0, 1], "b": [1, 1, 1]})
     Panel of a, b: 3 cases (2 negative, 1 positive, 0 unknown), 2 distinct rows
     """
-    words = {
-        "label": label,
-        "positive": positive,
-        "count": count,
-        "weight": weight,
-        "sample_weight": sample_weight,
-        "cluster": cluster,
-        "sampling": sampling,
-        "prevalence": prevalence,
-        "unlabelled": unlabelled,
-        "by": by,
-        "missing_scores": missing_scores,
-        "decimal": decimal,
-    }
-    return _counted("panel", y_true, scores, words)
+    request = CountRequest(
+        kind="panel",
+        label=label,
+        positive=positive,
+        count=count,
+        weight=one_weight(weight, sample_weight),
+        cluster=cluster,
+        by=by,
+        missing_scores=missing_scores,
+        decimal=decimal,
+    )
+    design = stated_design(sampling, prevalence, unlabelled)
+    return _count(y_true, scores, request, design)
 
 
 def leaves(
@@ -327,7 +369,8 @@ def leaves(
 @engines.in_turn
 def _columns_of_leaves(
     frame: object, node: object, label: str | None, count: object
-) -> list[Any]:
+) -> tuple[Any, Any, Any]:
+    """Read the labels, the leaves and the numbers of cases of a frame."""
     _is_table(frame, "leaves")
     if node is None:
         raise InputError(
@@ -336,15 +379,17 @@ def _columns_of_leaves(
             choices=engines.column_names(frame),
         )
     _columns.apart_from_label([node], label)
-    found = engines.read(frame, {"label": label, "node": node, "count": count})
-    return [found.get(role) for role in ("label", "node", "count")]
+    columns = engines.read(frame, {"label": label, "node": node, "count": count})
+    return columns.get("label"), columns.get("node"), columns.get("count")
 
 
-def _only_arrays(words: str) -> str:
-    return f"{words} name columns of a frame; arrays are given without them."
+def _only_arrays(arguments: str) -> str:
+    """Say that arrays have no names of columns."""
+    return f"{arguments} name columns of a frame; arrays are given without them."
 
 
 def _unnamed(kind: str, data: object) -> str:
+    """Say which columns of a table must be named."""
     if isinstance(data, Mapping) and kind == "tally":
         return "Name the columns of the labels and of the scores."
     _, _, needed = _NAMED[kind]
@@ -352,164 +397,272 @@ def _unnamed(kind: str, data: object) -> str:
 
 
 def _score_option(kind: str) -> str:
+    """Return the argument that names the columns of scores."""
     return "scores" if kind == "panel" else "score"
 
 
 def _is_table(data: object, name: str) -> None:
-    array, words, _ = _NAMED[name]
+    """Stop at what is neither a frame nor a mapping of columns."""
     if isinstance(data, Mapping) or is_frame(data):
         return
-    opened = f"trueness.scan({data!r})" if isinstance(data, str) else "frame"
+    array, column_names, _ = _NAMED[name]
+    outputs = "leaves" if name == "leaves" else "scores"
+    table = f"trueness.scan({data!r})" if isinstance(data, str) else "frame"
     raise InputError(
-        f"{name} needs labels and {'leaves' if name == 'leaves' else 'scores'}, or "
-        f"a frame; found {one_thing(data)}.",
+        f"{name} needs labels and {outputs}, or a frame; found {one_thing(data)}.",
         example=PythonCode(
-            f"trueness.{name}(y_true, {array}) or trueness.{name}({opened}, {words})"
+            f"trueness.{name}(y_true, {array}) or "
+            f"trueness.{name}({table}, {column_names})"
         ),
     )
 
 
-def designed(counts: Counts, words: Mapping[str, Any]) -> Any:
-    """Say of counts, or of groups of them, how their cases came."""
+def designed(counts: Counts, design: Mapping[str, Any]) -> Any:
+    """State the sampling design of counts, or of groups of them."""
     if isinstance(counts, Mapping):
         return {
-            name: designed(x, design_of_group(words, name))
-            for name, x in counts.items()
+            name: designed(of_group, design_of_group(design, name))
+            for name, of_group in counts.items()
         }
-    return counts.with_design(**words)
+    return counts.with_design(**design)
 
 
-def _counted(kind: str, data: object, scores: object, words: dict[str, Any]) -> Any:
-    """Count what was typed; ``words`` are the keywords of ``tally`` or ``panel``."""
-    other = words.pop("sample_weight")
-    if other is not None and words["weight"] is not None:
+def _count(
+    data: object, scores: object, request: CountRequest, design: Mapping[str, Any]
+) -> Any:
+    """Count a table, or arrays, and state the sampling design of the cases."""
+    _options.choice(request.missing_scores, MISSING, "missing_scores")
+    if _names_columns(data, scores, request):
+        counts = _count_table(data, scores, request)
+    else:
+        counts = _count_arrays(data, scores, request)
+    return designed(counts, design) if design else counts
+
+
+def _names_columns(data: object, scores: object, request: CountRequest) -> bool:
+    """Are columns of a table named, in place of arrays?"""
+    is_table = isinstance(data, Mapping) or is_frame(data)
+    if request.is_panel:
+        return is_table and not isinstance(scores, Mapping)
+    if is_table and isinstance(scores, str):
         raise InputError(
-            "weight and sample_weight mean the same. Leave one of them out.",
-            option="weight",
-        )
-    words["weight"] = other if words["weight"] is None else words["weight"]
-    _options.choice(words["missing_scores"], MISSING, "missing_scores")
-    said = {word: words.pop(word) for word in DESIGN}
-    said = {word: value for word, value in said.items() if value is not None}
-    table = isinstance(data, Mapping) or is_frame(data)
-    if kind == "tally" and table and isinstance(scores, str):
-        raise InputError(
-            _unnamed(kind, data),
-            option=_score_option(kind),
+            _unnamed(request.kind, data),
+            option=_score_option(request.kind),
             choices=engines.column_names(data),
         )
-    named = scores is None if kind == "tally" else not isinstance(scores, Mapping)
-    if named and (kind == "tally" or table):
-        made = _of_table(data, kind, scores, words)
-        return designed(made, said) if said else made
-    if words["label"] is not None or words.get("score") is not None:
+    return scores is None
+
+
+def _count_arrays(labels: object, scores: object, request: CountRequest) -> Any:
+    """Count arrays of labels and scores."""
+    if request.label is not None or request.score is not None:
+        array = _NAMED[request.kind][0]
         raise InputError(
             _only_arrays("label and score"),
-            example=PythonCode(f"trueness.{kind}(y_true, {_NAMED[kind][0]})"),
+            example=PythonCode(f"trueness.{request.kind}(y_true, {array})"),
         )
-    given: Mapping[str, Any] = {"y_score": scores}
-    if kind == "panel":
-        given = _columns.mapping_of_scores(several_columns(scores))
-    made = _of_columns(kind, data, given, words)
-    return designed(made, said) if said else made
+    columns: Mapping[str, object] = {"y_score": scores}
+    if request.is_panel:
+        columns = _columns.mapping_of_scores(several_columns(scores))
+    return _count_columns(labels, columns, request)
 
 
-def _of_columns(
-    kind: str,
+def _count_columns(
     labels: object,
-    given: Mapping[str, object],
-    words: Mapping[str, Any],
-    what: str = "{}",
-    times: Ints | None = None,
+    columns: Mapping[str, object],
+    request: CountRequest,
+    cases_of_rows: Ints | None = None,
 ) -> Any:
     """Count columns on the host, or where they are on a device.
 
-    ``times`` says how many cases each row stands for, where an engine has counted.
+    ``cases_of_rows``: of how many cases each row is made, where an engine has counted.
     """
-    if not any(on_device(values) for values in given.values()):
-        read = {
-            n: read_scores(
-                v, what.format(n), words["decimal"], times, words["positive"]
+    if any(on_device(values) for values in columns.values()):
+        return _count_on_device(labels, columns, request)
+
+    scores = {
+        name: read_scores(
+            values,
+            request.score_called.format(name),
+            request.decimal,
+            cases_of_rows,
+            request.positive,
+        )
+        for name, values in columns.items()
+    }
+    if cases_of_rows is not None:
+        _check_scores_of_engine(scores, request, cases_of_rows)
+    positive = cleaning.positive_of_labels(labels, columns, request.positive)
+    return count_columns(labels, scores, replace(request, positive=positive))
+
+
+def _check_scores_of_engine(
+    scores: Mapping[str, Array], request: CountRequest, cases_of_rows: Ints
+) -> None:
+    """Stop at scores that are not finite: rows of an engine are no rows of the user."""
+    keeps_missing = request.is_panel or request.missing_scores == "drop"
+    for name, score in scores.items():
+        if score.dtype.kind == "f":
+            _columns.finite_scores(
+                score,
+                request.score_called.format(name),
+                allow_nan=keeps_missing,
+                cases=cases_of_rows,
             )
-            for n, v in given.items()
-        }
-        if times is not None:  # rows of an engine are no rows of the user
-            kept = kind == "panel" or words["missing_scores"] == "drop"
-            for n, number in read.items():
-                if number.dtype.kind == "f":
-                    name = what.format(n)
-                    _columns.finite_scores(number, name, allow_nan=kept, cases=times)
-        positive = cleaning.positive_of_labels(labels, given, words["positive"])
-        return count_columns(kind, labels, read, {**words, "positive": positive})
-    if any(words[word] is not None for word in _ROLES[1:]):
+
+
+def _count_on_device(
+    labels: object, columns: Mapping[str, Any], request: CountRequest
+) -> Any:
+    """Count scores where they are, on a device."""
+    others = (request.count, request.weight, request.cluster, request.by)
+    if any(values is not None for values in others):
         raise InputError(
             "count, weight, cluster and by are for arrays on the host. Count each "
             "group of a device array by itself, and add the tallies; copy weighted or "
             "clustered cases to the host."
         )
-    if kind == "panel":
-        return DEVICE_PANEL.load()(labels, given, words["positive"])
-    (score,), how = given.values(), (words["positive"], words["at_most"])
-    return DEVICE_TALLY.load()(labels, score, *how)
+    if request.is_panel:
+        return DEVICE_PANEL.load()(labels, columns, request.positive)
+    (score,) = columns.values()
+    return DEVICE_TALLY.load()(labels, score, request.positive, request.at_most)
+
+
+# ---- tables
 
 
 @engines.in_turn
-def _of_table(data: object, kind: str, scores: object, words: dict[str, Any]) -> Any:
+def _count_table(data: object, scores: object, request: CountRequest) -> Any:
     """Count columns of a frame or a mapping, by the engine of a lazy frame."""
-    _is_table(data, kind)
-    data = without_total_row(data, words["label"])
-    outputs = {"score": words.get("score")}
-    if kind == "panel":
-        names = scores if isinstance(scores, Sequence) else ()
-        if isinstance(scores, str):  # a mapping has no other meaning of one name
-            names = [scores] if isinstance(data, Mapping) else ()
-        outputs = {f"scores[{k}]": n for k, n in enumerate(names)}
-    roles = {role: words.pop(role) for role in _ROLES}
-    known = engines.column_names(data)
-    by_names = _several_columns_of_groups(roles["by"], known)
-    if len(by_names) == 1:
-        (roles["by"],) = by_names
-        by_names = []
-    if by_names:
-        roles["by"] = None
-        outputs_and_groups = outputs | {f"by[{k}]": n for k, n in enumerate(by_names)}
-    else:
-        outputs_and_groups = outputs
-    data, roles = engines.with_text_names(data, roles | outputs_and_groups)
-    if kind == "tally" and _counts_named(known, roles):
-        return _read_counts(data, known, by_names or roles["by"], words["at_most"])
-    if not outputs or roles.get("score", "") is None:
-        raise InputError(
-            _unnamed(kind, data),
-            option=_score_option(kind),
-            choices=engines.column_names(data),
-        )
-    named = {role: roles[role] for role in outputs}
-    _columns.distinct_names(list(named.values()))
-    _columns.apart_from_label(named.values(), roles["label"])
+    _is_table(data, request.kind)
+    data = without_total_row(data, request.label)
+    names = engines.column_names(data)
+    by, group_columns = _columns_of_groups(request.by, names)
+    scores_by_role = _roles_of_scores(data, scores, request)
+    data, roles = engines.with_text_names(
+        data,
+        {
+            "label": request.label,
+            "count": request.count,
+            "weight": request.weight,
+            "cluster": request.cluster,
+            "by": by,
+            **scores_by_role,
+            **{f"by[{k}]": name for k, name in enumerate(group_columns)},
+        },
+    )
+    if not request.is_panel and _counts_named(names, roles):
+        return _read_counts(data, names, group_columns or roles["by"], request.at_most)
+
+    score_names = {role: roles[role] for role in scores_by_role}
+    _check_score_names(data, score_names, roles["label"], request)
+
     # a panel keeps what is missing, or leaves it out itself
-    complete = kind == "panel" or words["missing_scores"] != "drop"
+    complete = request.is_panel or request.missing_scores != "drop"
     if not isinstance(data, Mapping):
         data = engines.open_frame(data)
-        if kind == "tally" and engines.is_lazy(data) and complete and not by_names:
-            made = _by_engine(data, roles, words)
-            if made is not None:
-                return made
-    found = engines.read(data, roles, complete=complete)
-    columns = {
-        str(n) if kind == "panel" else f"score {n!r}": found.pop(role)
-        for role, n in named.items()
-    }
-    labels, what = found.pop("label", None), "score {!r}" if kind == "panel" else "{}"
-    times = found["count"] if engines.is_lazy(data) else None
+        by_itself = not request.is_panel and complete and not group_columns
+        if by_itself and engines.is_lazy(data):
+            counts = _count_by_engine(data, roles, request)
+            if counts is not None:
+                return counts
+
+    columns = engines.read(data, roles, complete=complete)
+    return _count_columns_of_table(
+        columns,
+        score_names,
+        group_columns,
+        is_lazy=engines.is_lazy(data),
+        request=replace(request, labels_called=f"column {roles['label']!r}"),
+    )
+
+
+def _count_columns_of_table(
+    columns: Mapping[str, Any],
+    score_names: Mapping[str, object],
+    group_columns: Sequence[str],
+    *,
+    is_lazy: bool,
+    request: CountRequest,
+) -> Any:
+    """Count columns that were read, by the roles that they have."""
+    if request.is_panel:
+        score_called = "score {!r}"
+        scores = {str(name): columns[role] for role, name in score_names.items()}
+    else:
+        score_called = "{}"
+        scores = {
+            f"score {name!r}": columns[role] for role, name in score_names.items()
+        }
+
+    by = columns.get("by")
     groups: list[Group] = []
-    if by_names:
-        parts = [column(found.pop(f"by[{k}]"), n) for k, n in enumerate(by_names)]
-        found["by"], groups = intersections(by_names, parts)
-    words = dict.fromkeys(_ROLES) | words | found
-    words["labels"] = f"column {roles['label']!r}"
-    made = _of_columns(kind, labels, columns, words, what, times)
-    return {groups[k]: counts for k, counts in made.items()} if by_names else made
+    if group_columns:
+        parts = [
+            column(columns[f"by[{k}]"], name) for k, name in enumerate(group_columns)
+        ]
+        by, groups = intersections(group_columns, parts)
+
+    counts = _count_columns(
+        columns.get("label"),
+        scores,
+        replace(
+            request,
+            count=columns.get("count"),
+            weight=columns.get("weight"),
+            cluster=columns.get("cluster"),
+            by=by,
+            score_called=score_called,
+        ),
+        # an engine gives distinct rows, and how many cases each of them is
+        cases_of_rows=columns["count"] if is_lazy else None,
+    )
+    if not group_columns:
+        return counts
+    return {groups[code]: of_group for code, of_group in counts.items()}
+
+
+def _roles_of_scores(
+    data: object, scores: object, request: CountRequest
+) -> dict[str, object]:
+    """Return the names of the columns of scores, by their roles."""
+    if not request.is_panel:
+        return {"score": request.score}
+    names: Sequence[object] = ()
+    if isinstance(scores, str):
+        # one name of a column: only of a mapping it has no other meaning
+        names = [scores] if isinstance(data, Mapping) else ()
+    elif isinstance(scores, Sequence):
+        names = scores
+    return {f"scores[{k}]": name for k, name in enumerate(names)}
+
+
+def _check_score_names(
+    data: object,
+    score_names: Mapping[str, object],
+    label: object,
+    request: CountRequest,
+) -> None:
+    """Stop where no score is named, one is named twice, or one is the label."""
+    if not score_names or score_names.get("score", "") is None:
+        raise InputError(
+            _unnamed(request.kind, data),
+            option=_score_option(request.kind),
+            choices=engines.column_names(data),
+        )
+    names: list[Any] = list(score_names.values())
+    _columns.distinct_names(names)
+    _columns.apart_from_label(names, label)
+
+
+def _columns_of_groups(by: object, names: Sequence[str]) -> tuple[object, list[str]]:
+    """Separate groups of one column, or of an array, from those of several columns."""
+    several = _several_columns_of_groups(by, names)
+    if not several:
+        return by, []
+    if len(several) == 1:
+        return several[0], []
+    return None, several
 
 
 def _several_columns_of_groups(by: object, known: Sequence[str]) -> list[str]:
@@ -521,15 +674,16 @@ def _several_columns_of_groups(by: object, known: Sequence[str]) -> list[str]:
     return [_columns.column(n, known, "by") for n in dict.fromkeys(by)]
 
 
-def _by_engine(
-    lazy: nw.LazyFrame[Any], roles: Mapping[str, object], words: Mapping[str, Any]
+def _count_by_engine(
+    lazy: nw.LazyFrame[Any], roles: Mapping[str, object], request: CountRequest
 ) -> Any:
     """Count bins in the engine, or a stream of its rows; None where neither can be."""
     wanted = engines.wanted_columns(lazy, roles)
-    positive, clean = _clean_labels(lazy, wanted, words["positive"])
+    positive, clean = _clean_labels(lazy, wanted, request.positive)
     if not clean:
         return None
-    if words["at_most"] is not None and "cluster" not in wanted:
+
+    if request.at_most is not None and "cluster" not in wanted:
         if {"weight", "count"} <= wanted.keys():
             raise InputError(
                 "The engine of a lazy frame puts counted or weighted cases into bins, "
@@ -538,11 +692,13 @@ def _by_engine(
                 option="at_most",
             )
         rows = engines.by_role(lazy, wanted)
-        return binned_tally(rows, wanted, positive, words["at_most"])
+        return binned_tally(rows, wanted, positive, request.at_most)
+
     if not streaming.can_stream(lazy, wanted):
         return None
-    way = streaming.weigh if "weight" in wanted else streaming.stream
-    return way(lazy, wanted, positive)
+    if "weight" in wanted:
+        return streaming.weigh(lazy, wanted, positive)
+    return streaming.stream(lazy, wanted, positive)
 
 
 def _clean_labels(
@@ -559,22 +715,26 @@ def _clean_labels(
         return positive, False
     if "label" not in wanted or schema[wanted["label"]].is_numeric():
         return positive, True
-    found = engines.label_values(lazy, wanted["label"])
-    if not any(isinstance(v, str) for v in found) or len(found) > MOST_LABELS:
+
+    values = engines.label_values(lazy, wanted["label"])
+    has_text = any(isinstance(value, str) for value in values)
+    if not has_text or len(values) > MOST_LABELS:
         return positive, True
+
     what = f"column {wanted['label']!r}"
-    code, chosen, said = cleaning.label_words(found, positive, what)
-    clean = len(found) <= 2 and set(code.values()) <= {0, 1}
-    if clean:
-        cleaning.tell(said)
-    return (chosen if clean else positive), clean
+    labels = cleaning.label_words(values, positive, what)
+    is_clean = len(values) <= 2 and set(labels.code.values()) <= {0, 1}
+    if not is_clean:
+        return positive, False
+    cleaning.tell(labels.remarks)
+    return labels.positive, True
 
 
 def _counts_named(names: Sequence[str], roles: Mapping[str, object]) -> bool:
     """Is this a table of counts, of which nobody named a column to be counted?"""
-    others = (roles[k] for k in ("label", "count", "weight", "cluster"))
-    own = roles["score"] is None or str(roles["score"]).lower() == "score"
-    return own and all(name is None for name in others) and are_counts(names)
+    others = (roles["label"], roles["count"], roles["weight"], roles["cluster"])
+    is_own_score = roles["score"] is None or str(roles["score"]).lower() == "score"
+    return is_own_score and all(name is None for name in others) and are_counts(names)
 
 
 def _read_counts(
@@ -582,18 +742,24 @@ def _read_counts(
 ) -> Tally | dict[Any, Tally]:
     """Read the counts that a table holds, all of them or each group's."""
     wanted = count_columns_of(names)
-    by_names = list(by) if isinstance(by, list) else [] if by is None else [str(by)]
-    found = engines.columns_of(data, [*wanted.values(), *by_names])
-    columns = {role: found[name] for role, name in wanted.items()}
+    group_columns: list[str] = []
+    if isinstance(by, list):
+        group_columns = by
+    elif by is not None:
+        group_columns = [str(by)]
+    columns = engines.columns_of(data, [*wanted.values(), *group_columns])
 
-    def made(at: Any) -> Tally:
-        t = tally_of_counts({c: v[at] for c, v in columns.items()})
-        return t if at_most is None else t.bin(at_most)
+    def tally_at(rows: Any) -> Tally:
+        counts = {role: columns[name][rows] for role, name in wanted.items()}
+        tally = tally_of_counts(counts)
+        return tally if at_most is None else tally.bin(at_most)
 
-    if by is None:
-        return made(slice(None))
-    if len(by_names) > 1:
-        code, several = intersections(by_names, [found[n] for n in by_names])
-        return {group: made(code == k) for k, group in enumerate(several)}
-    groups, member = _columns.group_members(found[by_names[0]])
-    return {plain(name): made(member == k) for k, name in enumerate(groups)}
+    if not group_columns:
+        return tally_at(slice(None))
+    if len(group_columns) > 1:
+        code, groups = intersections(
+            group_columns, [columns[name] for name in group_columns]
+        )
+        return {group: tally_at(code == k) for k, group in enumerate(groups)}
+    group_names, member = _columns.group_members(columns[group_columns[0]])
+    return {plain(name): tally_at(member == k) for k, name in enumerate(group_names)}

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -69,16 +70,19 @@ def can_stream(lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]) -> bool:
     if lazy.implementation not in batches or not wanted.keys() <= set(_ROLES):
         return False
     schema = lazy.collect_schema()
-    score, label, weight = (schema.get(wanted.get(k, "")) for k in _ROLES)
-    text = (nw.Boolean, nw.String, nw.Categorical, nw.Enum)
+    score = schema.get(wanted.get("score", ""))
+    label = schema.get(wanted.get("label", ""))
+    weight = schema.get(wanted.get("weight", ""))
     if score is None or not _is_number(score) or score in (nw.Int128, nw.UInt128):
         return False
     if weight is not None and not (score.is_float() and _is_number(weight)):
         return False
+    text = (nw.Boolean, nw.String, nw.Categorical, nw.Enum)
     return label is None or isinstance(label, text) or _is_number(label)
 
 
 def _is_number(dtype: nw.dtypes.DType) -> bool:
+    """Are these numbers of up to 64 bits?"""
     return dtype.is_float() or dtype.is_integer()
 
 
@@ -87,16 +91,21 @@ def stream(
 ) -> Tally:
     """Count one score column batch by batch."""
     with closing(KeyCounter()) as counter:
-        for value, gone, labels, _ in _batches(lazy, wanted):
-            for pile, at in _piles(labels, value.size):
-                counter.add(value[at if gone is None else at & ~gone], pile)
+        for batch in _batches(lazy, wanted):
+            for pile, is_in_pile in _piles(batch.labels, batch.score.size):
+                if batch.is_not_finite is not None:
+                    is_in_pile = is_in_pile & ~batch.is_not_finite
+                counter.add(batch.score[is_in_pile], pile)
         score, piles = counter.result()
+
     zero = no_cases(score.size)
     unknown = piles.pop(None, zero)
     if "label" not in wanted:
         return tally_of_rows(score, zero, zero, unknown)
-    columns = [piles.get(v, zero) for v in _pair(piles, positive, wanted["label"])]
-    return tally_of_rows(score, *columns, unknown)
+    negative, chosen = _pair(piles, positive, wanted["label"])
+    return tally_of_rows(
+        score, piles.get(negative, zero), piles.get(chosen, zero), unknown
+    )
 
 
 def weigh(
@@ -105,56 +114,69 @@ def weigh(
     """Add up the weights of one score column of floats, batch by batch."""
     label = wanted.get("label")
     codes: dict[Any, int] = {None: 2}  # of labels, as they come; None is missing
-    rows: list[tuple[Array, ...]] = []
-    parts: list[tuple[Array, ...]] = []
-    ones, most, held = True, 0.0, 0
-
-    def added() -> tuple[Array, ...]:
-        return weigh_scores(*(np.concatenate(c) for c in zip(*rows, strict=True)))
-
-    for value, _, labels, given in _batches(lazy, wanted):
-        own, least, top = _weights(given, wanted["weight"])
-        ones = ones and (least == top == 1 or not own.size)
-        most = max(most, top)
-        rows.append((value, _coded(labels, value.size, codes), own))
+    rows: list[tuple[Array, ...]] = []  # scores, codes of labels, weights
+    rows_held = 0
+    sums_of_parts: list[tuple[Array, ...]] = []
+    all_are_one = True
+    largest_weight = 0.0
+    for batch in _batches(lazy, wanted):
+        weight, smallest, largest = _weights(batch.weights, wanted["weight"])
+        all_are_one = all_are_one and (smallest == largest == 1 or not weight.size)
+        largest_weight = max(largest_weight, largest)
+        size = batch.score.size
+        rows.append((batch.score, _coded(batch.labels, size, codes), weight))
         if len(codes) > 3:  # two labels and None: this says what is wrong
             _pair(codes, positive, label)
-        held += value.size
-        if held >= _TOGETHER:
-            parts.append(added())
-            rows, held = [], 0
-    _columns.weighable(most)
-    parts += [added()] if rows else []
-    if not parts:
+        rows_held += size
+        if rows_held >= _TOGETHER:
+            sums_of_parts.append(_add_up(rows))
+            rows = []
+            rows_held = 0
+    _columns.weighable(largest_weight)
+    if rows:
+        sums_of_parts.append(_add_up(rows))
+    if not sums_of_parts:
         return Tally()
-    place, *sums = parts[0] if len(parts) == 1 else merge_counts(parts)
+
+    score, *sums = (
+        sums_of_parts[0] if len(sums_of_parts) == 1 else merge_counts(sums_of_parts)
+    )
     if label is not None:
         negative, chosen = _pair(codes, positive, label)
-        if codes.get(chosen) == 0 or codes.get(negative) == 1:  # they came first
+        positives_came_first = codes.get(chosen) == 0 or codes.get(negative) == 1
+        if positives_came_first:
             sums = [sums[k] for k in (1, 0, 2, 4, 3, 5)]
-    if ones:  # cases of weight one are cases
-        sums = [c.astype(np.int64) for c in sums[:3]]
-    return tally_of_rows(place, *sums)
+    if all_are_one:  # cases of weight one are cases
+        sums = [total.astype(np.int64) for total in sums[:3]]
+    return tally_of_rows(score, *sums)
+
+
+def _add_up(rows: Sequence[tuple[Array, ...]]) -> tuple[Array, ...]:
+    """Add up the weights of batches by score and label."""
+    score, code, weight = (np.concatenate(part) for part in zip(*rows, strict=True))
+    return weigh_scores(score, code, weight)
 
 
 def _coded(labels: pa.Array | None, size: int, codes: dict[Any, int]) -> Array:
-    """Give the code of each label; labels that were not met before get the next."""
+    """Return the code of each label; labels that were not met before get the next."""
     code = np.zeros(size, dtype=np.uint8)
-    for pile, at in _piles(labels, size):
-        if at.any():
-            own = codes.setdefault(pile, len(codes) - 1)
+    for pile, is_in_pile in _piles(labels, size):
+        if is_in_pile.any():
+            code_of_pile = codes.setdefault(pile, len(codes) - 1)
             # the piles are disjoint: bytes are added, without a mask to assign by
-            code += at.view(np.uint8) * np.uint8(own)
+            code += is_in_pile.view(np.uint8) * np.uint8(code_of_pile)
     return code
 
 
 def _weights(values: pa.Array, name: str) -> tuple[Floats, float, float]:
-    """Give the weights of a batch, the least and the largest."""
+    """Return the weights of a batch, the smallest and the largest."""
     weight = np.asarray(arrow_numbers(values.cast("float64", safe=False)))
-    least, most = float(weight.min(initial=np.inf)), float(weight.max(initial=0.0))
-    # of a weight that is not a number, the least is none
-    _columns.weighed_rows(name, not values.null_count and least >= 0 and most < np.inf)
-    return weight, least, most
+    smallest = float(weight.min(initial=np.inf))
+    largest = float(weight.max(initial=0.0))
+    # of a weight that is not a number, the smallest is none
+    is_right = not values.null_count and smallest >= 0 and largest < np.inf
+    _columns.weighed_rows(name, is_right)
+    return weight, smallest, largest
 
 
 def _pair(labels: Iterable[Any], positive: object, label: str | None) -> Any:
@@ -165,33 +187,47 @@ def _pair(labels: Iterable[Any], positive: object, label: str | None) -> Any:
     return _columns.label_pair(known, positive, f"column {label!r}")
 
 
-def _batches(
-    lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]
-) -> Iterator[tuple[Array, Array | None, pa.Array | None, pa.Array | None]]:
-    """Give scores, where they are not finite, Arrow arrays of labels and of weights."""
-    chosen, name = by_role(lazy, wanted), wanted["score"]
-    lost = infinite = total = 0
+@final
+@dataclass(frozen=True)
+class _Batch:
+    """Some rows: scores as numbers, labels and weights as Arrow arrays."""
+
+    score: Array
+    is_not_finite: Array | None  # None where all scores are finite
+    labels: pa.Array | None
+    weights: pa.Array | None
+
+
+def _batches(lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]) -> Iterator[_Batch]:
+    """Read a lazy frame in batches; stops at the end where scores are not finite."""
+    chosen = by_role(lazy, wanted)
+    name = wanted["score"]
+    number_not_finite = 0
+    number_infinite = 0
+    total = 0
     with progress(f"counting {name}", _known_rows(chosen)) as seen, reading() as heed:
-        for batch in _arrow_batches(chosen.to_native()):
+        for arrow_batch in _arrow_batches(chosen.to_native()):
             heed()
-            there = batch.schema.names
-            score, *others = (batch.column(k) if k in there else None for k in _ROLES)
-            value, gone = _numbers(score, name)
-            total += value.size
-            if gone is not None:
-                lost += int(gone.sum())
-                infinite += int(np.isinf(value[gone]).sum())
-            yield value, gone, others[0], others[1]
-            seen(value.size)
-    if lost:
+            columns = {role: arrow_batch.column(role) for role in wanted}
+            score, is_not_finite = _numbers(columns["score"], name)
+            total += score.size
+            if is_not_finite is not None:
+                number_not_finite += int(is_not_finite.sum())
+                number_infinite += int(np.isinf(score[is_not_finite]).sum())
+            yield _Batch(
+                score, is_not_finite, columns.get("label"), columns.get("weight")
+            )
+            seen(score.size)
+    if number_not_finite:
         raise _columns.not_finite(
             f"score {name!r}",
-            f"in {lost:,} of {total:,} cases",
-            only_infinite=infinite == lost,
+            f"in {number_not_finite:,} of {total:,} cases",
+            only_infinite=number_infinite == number_not_finite,
         )
 
 
 def _arrow_batches(native: Any) -> Iterator[pa.RecordBatch]:
+    """Read a plan of DuckDB or Polars in batches of Arrow."""
     if hasattr(native, "to_arrow_reader"):
         with native.to_arrow_reader(_BATCH) as reader:
             yield from reader
@@ -203,20 +239,22 @@ def _arrow_batches(native: Any) -> Iterator[pa.RecordBatch]:
 
 
 def _numbers(values: pa.Array, what: str) -> tuple[Array, Array | None]:
-    """Give the scores of a batch and where they are missing or not finite, if any."""
-    null = None
+    """Return the scores of a batch and where they are missing or not finite, if any."""
+    is_null = None
     if values.null_count:
-        null = arrow_numbers(values.is_null())
+        is_null = arrow_numbers(values.is_null())
         values = values.fill_null(0)
     number = _columns.numeric_scores(arrow_numbers(values), what)
-    fine = np.isfinite(number)
-    if null is None and fine.all():
+    is_finite = np.isfinite(number)
+    if is_null is not None:
+        return number, is_null | ~is_finite
+    if is_finite.all():
         return number, None
-    return number, ~fine if null is None else null | ~fine
+    return number, ~is_finite
 
 
 def _piles(labels: pa.Array | None, size: int) -> Iterator[tuple[Any, Array]]:
-    """Give each label value of a batch and where it stands; None is missing."""
+    """Return each label value of a batch and where it stands; None is missing."""
     if labels is None:
         yield None, np.ones(size, dtype=bool)
         return
@@ -230,8 +268,8 @@ def _piles(labels: pa.Array | None, size: int) -> Iterator[tuple[Any, Array]]:
     coded = labels.dictionary_encode()
     code = arrow_numbers(coded.indices.cast("int64").fill_null(-1))
     if len(coded.dictionary) > _MOST_LABELS:
-        some = coded.dictionary.to_pylist()[:_MOST_LABELS]
-        _columns.label_pair(sorted(some), None, "label")
+        first_labels = coded.dictionary.to_pylist()[:_MOST_LABELS]
+        _columns.label_pair(sorted(first_labels), None, "label")
     for k, value in enumerate([*coded.dictionary.to_pylist(), None]):
         k = -1 if value is None else k
         yield (None if value != value else value), code == k
@@ -284,13 +322,14 @@ class KeyCounter:
 
     def add(self, score: Array, pile: Hashable) -> None:
         """Count these cases onto a pile."""
-        self._dtype, (unsigned, signed) = score.dtype, _BITS[score.dtype]
+        self._dtype = score.dtype
+        unsigned, signed = _BITS[score.dtype]
         # keys ascend as the scores descend; -0.0 is 0.0
         keys = _turned((score + score.dtype.type(0)).view(signed)).view(unsigned)
         while keys.size:
-            new = pile not in self._blocks
-            empty = (np.empty(_BLOCK, dtype=keys.dtype), 0) if new else None
-            block, used = empty or self._blocks[pile]
+            if pile not in self._blocks:
+                self._blocks[pile] = np.empty(_BLOCK, dtype=keys.dtype), 0
+            block, used = self._blocks[pile]
             part = keys[: block.size - used]
             block[used : used + part.size] = part
             self._blocks[pile] = block, used + part.size
@@ -299,6 +338,7 @@ class KeyCounter:
             keys = keys[part.size :]
 
     def _store(self, pile: Hashable) -> None:
+        """Sort a block in the background; many folded runs become one."""
         block, used = self._blocks.pop(pile)
         runs = self._runs.setdefault(pile, [])
         runs.append(self._pool.submit(_sorted_run, block[:used]))
@@ -310,7 +350,7 @@ class KeyCounter:
                 runs[:] = [r for r in runs if r not in folded] + [merged]
 
     def result(self) -> tuple[Floats, dict[Hashable, Ints]]:
-        """Give the distinct scores, highest first, and a column of counts per pile."""
+        """Return the distinct scores, highest first, and the counts of each pile."""
         for pile in list(self._blocks):
             self._store(pile)
         piles = {p: [r.result() for r in runs] for p, runs in self._runs.items()}
@@ -319,14 +359,14 @@ class KeyCounter:
         del piles  # the runs are as large as the data: gone before the columns grow
         ends = np.cumsum([0, *(keys.size for keys, _ in pieces)]).tolist()
         score = np.empty(ends[-1])
-        names = {pile for _, found in pieces for pile in found}
+        names = {pile for _, counts in pieces for pile in counts}
         columns = {pile: np.zeros(ends[-1], dtype=np.int64) for pile in names}
 
         def fill(piece: Piece, first: int, stop: int) -> None:
-            keys, found = piece
+            keys, counts = piece
             bits = _turned(keys.view(_BITS[self._dtype][1]))
             score[first:stop] = bits.view(self._dtype)
-            for pile, count in found.items():
+            for pile, count in counts.items():
                 columns[pile][first:stop] = count
 
         # in parallel: most of the time goes into the first touch of new memory
@@ -335,6 +375,7 @@ class KeyCounter:
 
 
 def _sorted_run(block: Array) -> Run:
+    """Sort a block of keys, and fold it where keys repeat."""
     block.sort()
     new = begins_run(block)
     # 4 bytes a count: folding pays when a key stands for two cases or more
@@ -351,12 +392,17 @@ def _merge(runs: Sequence[Run]) -> tuple[Array, Array]:
         keys.sort(kind="stable")  # NumPy's timsort: merges sorted runs in linear time
         start = np.flatnonzero(begins_run(keys))
         return keys[start], np.diff(start, append=keys.size)
-    each = [np.ones(own.size) if counts is None else counts for own, counts in runs]
-    total = np.concatenate(each, dtype=np.int64, casting="unsafe")
+
+    counts_of_runs = [
+        np.ones(own.size) if counts is None else counts for own, counts in runs
+    ]
+    counts = np.concatenate(counts_of_runs, dtype=np.int64, casting="unsafe")
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     start = np.flatnonzero(begins_run(keys))
-    return keys[start], np.add.reduceat(total[order], start) if start.size else total
+    if not start.size:
+        return keys, counts
+    return keys[start], np.add.reduceat(counts[order], start)
 
 
 def _merge_ranges(
@@ -365,24 +411,31 @@ def _merge_ranges(
     """Merge the runs of all piles, in ranges of about ``_RANGE`` keys."""
     if not piles:
         return []
-    every = [keys[:: _RANGE // 64] for runs in piles.values() for keys, _ in runs]
-    edges = [None, *np.unique(np.sort(np.concatenate(every))[64::64]), None]
+    # a 64th of the keys of a range from each run: their quantiles divide it evenly
+    sample = [keys[:: _RANGE // 64] for runs in piles.values() for keys, _ in runs]
+    edges = [None, *np.unique(np.sort(np.concatenate(sample))[64::64]), None]
 
-    def between(run: Run, low: Any, high: Any) -> Run:  # low <= key < high
-        keys, counts = run
-        a = 0 if low is None else int(np.searchsorted(keys, low))
-        b = keys.size if high is None else int(np.searchsorted(keys, high))
-        return keys[a:b], None if counts is None else counts[a:b]
+    def merge_range(ends: tuple[Any, Any]) -> Piece:
+        low, high = ends
+        merged = {
+            pile: _merge([_between(run, low, high) for run in runs])
+            for pile, runs in piles.items()
+        }
+        return _join(merged)
 
-    def piece(ends: tuple[Any, Any]) -> Piece:
-        cut = {p: [between(r, *ends) for r in runs] for p, runs in piles.items()}
-        return _join({p: _merge(runs) for p, runs in cut.items()})
+    return list(pool.map(merge_range, pairwise(edges)))
 
-    return list(pool.map(piece, pairwise(edges)))
+
+def _between(run: Run, low: Any, high: Any) -> Run:
+    """Return the keys of a sorted run with low <= key < high, and their counts."""
+    keys, counts = run
+    first = 0 if low is None else int(np.searchsorted(keys, low))
+    stop = keys.size if high is None else int(np.searchsorted(keys, high))
+    return keys[first:stop], None if counts is None else counts[first:stop]
 
 
 def _join(piles: Mapping[Hashable, tuple[Array, Array]]) -> Piece:
-    """Give the keys of all piles once, with the counts of each pile."""
+    """Return the keys of all piles once, with the counts of each pile."""
     keys = np.concatenate([own for own, _ in piles.values()])
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
@@ -390,11 +443,13 @@ def _join(piles: Mapping[Hashable, tuple[Array, Array]]) -> Piece:
     distinct = ordered[new]
     row = np.empty(keys.size, dtype=np.int32)
     row[order] = np.cumsum(new, dtype=np.int32) - 1
-    columns, at = {}, 0
+
+    columns = {}
+    first = 0
     for pile, (own, counts) in piles.items():
         # waiting pieces are as long as the answer: most counts fit into one byte
         narrow = np.min_scalar_type(int(counts.max(initial=0)))
         columns[pile] = np.zeros(distinct.size, dtype=narrow)
-        columns[pile][row[at : at + own.size]] = counts
-        at += own.size
+        columns[pile][row[first : first + own.size]] = counts
+        first += own.size
     return distinct, columns

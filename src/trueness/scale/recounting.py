@@ -92,7 +92,7 @@ def open_source(
     names = engines.wanted_columns(rows, {"label": label, "score": score})
     by_role = engines.by_role(rows, names)
     extent = engine_bins.extent(by_role, names)
-    if extent[0] <= most_exact_rows:
+    if extent.rows <= most_exact_rows:
         counted = tally(rows, label=label, score=score, positive=positive)
         passes = [0, counted.n]
     else:
