@@ -128,12 +128,21 @@ def declare(
     at_least = _options.whole_number(private, "private", at_least=1)
     requirements = read_claims(claims)
     thresholds = _thresholds(at, requirements)
+
     rows = counts
     if at_least > 1:
         counts, by_column = _labelled(counts, by_column)
     published = _publish(counts, by_column, at_least, thresholds, exact_table, edges)
-    tallies = {column: group.tallies for column, group in published.groups.items()}
-    tallies = {column: names for column, names in tallies.items() if names}
+    tallies = {
+        column: groups_of_column.tallies
+        for column, groups_of_column in published.groups.items()
+        if groups_of_column.tallies
+    }
+    pooled = {
+        column: groups_of_column.pooled
+        for column, groups_of_column in published.groups.items()
+        if groups_of_column.pooled
+    }
 
     stated = Declaration(
         title=str(title),
@@ -144,12 +153,7 @@ def declare(
         thresholds=thresholds,
         level=_options.fraction(level, "level"),
         flow=_flow(rows, counts, without_score, at_least),
-        privacy=Privacy(
-            at_least,
-            published.hidden,
-            published.exposed,
-            {c: g.pooled for c, g in published.groups.items() if g.pooled},
-        ),
+        privacy=Privacy(at_least, published.hidden, published.exposed, pooled),
         provenance=_provenance(source),
         measured=(),
         tables=tuple(cross_tables(published.whole, tallies, thresholds)),
@@ -160,6 +164,7 @@ def declare(
         measured=_measured(stated, counts, by_column),
         claims=judge_claims(stated, [text for text, _ in requirements]),
     )
+
     # what is stated is what a reader of the file reads, to the last digit
     published_declaration = declaration_from_json(declaration_to_json(stated))
     if path is not None:
@@ -178,6 +183,7 @@ def _counts_and_groups(
     if isinstance(data, Mapping):
         by_column["group"] = {str(name): tally for name, tally in data.items()}
         data = reduce(add, data.values())
+
     if isinstance(data, Panel):
         raise InputError(
             f"A declaration is about one classifier; found {listing(data.names)}. "
@@ -189,6 +195,7 @@ def _counts_and_groups(
         raise InputError(
             f"declare needs labels and scores, or counts; found {described(data)}."
         )
+
     for column, tallies in by_column.items():
         if len(tallies) > MOST_GROUPS:
             raise InputError(
@@ -286,7 +293,8 @@ def _measured(
         value = of_rows.get(measurement.key, measurement.value)
         if measurement.bounds is not None and measurement.threshold is None:
             # rounding must not carry the value over a bound
-            low, high = (shown_number(end) for end in measurement.bounds)
+            low = shown_number(measurement.bounds[0])
+            high = shown_number(measurement.bounds[1])
             value = min(max(shown_number(value), low), high)
             measurement = replace(measurement, value=value)
         measured.append(measurement)
@@ -315,25 +323,32 @@ def _flow(
     """Return the way from rows to cases; few that were left out are not counted."""
     if isinstance(counts, Attempts):
         return Flow(len(counts))
-    missing: dict[str, int] | None = {
-        name: int(n) for name, n in (without_score or {}).items() if n
-    }
-    if missing and min(missing.values()) < at_least:
-        total = sum(missing.values())
-        missing = {"any": total} if total >= at_least else None
 
+    missing = _publishable_missing(without_score or {}, at_least)
     unlabelled: int | None = round(rows.n) - round(counts.n)
     if unlabelled and unlabelled < at_least:
         unlabelled = None
     if counts.weighted or missing is None or unlabelled is None:
         # weights do not tell how many rows there were
         return Flow(None, missing, unlabelled)
-    return Flow(
-        round(counts.n) + sum(missing.values()) + unlabelled, missing, unlabelled
-    )
+
+    all_rows = round(counts.n) + sum(missing.values()) + unlabelled
+    return Flow(all_rows, missing, unlabelled)
+
+
+def _publishable_missing(
+    without_score: Mapping[str, int], at_least: int
+) -> dict[str, int] | None:
+    """Return rows without a score by label, in all, or None where they are few."""
+    missing = {name: int(n) for name, n in without_score.items() if n}
+    if not missing or min(missing.values()) >= at_least:
+        return missing
+    total = sum(missing.values())
+    return {"any": total} if total >= at_least else None
 
 
 def _provenance(source: str | os.PathLike[str] | None) -> Provenance:
+    """Return what wrote the declaration, when, and from which file."""
     software = f"trueness {__version__}"
     if source is None:
         return Provenance(software, build_day())

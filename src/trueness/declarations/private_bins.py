@@ -109,26 +109,31 @@ def private_counts(
         )
     if at_least <= 1 and len(whole.named_columns["score"]) <= MOST_ROWS:
         return _exact_counts(whole, groups)
+
     rows = _Rows.of(whole, at_least)
     _refuse_few_cases(whole, rows)
-    places = {cut: _row_of_threshold(whole, cut) for cut in thresholds}
+    row_of_cut = {cut: _row_of_threshold(whole, cut) for cut in thresholds}
+    safe_rows = _safe_places([rows], row_of_cut.values())
+    edge_rows = sorted({*row_of_cut.values()}) if exact_table else safe_rows
     allowed = None if edges is None else _rows_of_edges(whole, [*edges, *thresholds])
-    safe_places = _safe_places([rows], places.values())
-    kept_places = sorted({*places.values()}) if exact_table else safe_places
-
-    starts = _bin_starts([rows], kept_places, allowed, size=len(whole))
+    starts = _bin_starts([rows], edge_rows, allowed, size=len(whole))
     ends = published_ends(whole, starts, thresholds, edges)
-    hidden = tuple(cut for cut, row in places.items() if row not in kept_places)
-    exposed = tuple(
-        cut for cut, row in places.items() if row in kept_places
-        and row not in safe_places and 0 < row < len(whole)
-    )  # fmt: skip
 
-    by_column = {}
-    for column, tallies in groups.items():
-        chain = _Chain(whole, starts, ends, at_least, kept_places, exact_table)
-        by_column[column] = chain.publish(column, tallies)
-    return PrivateCounts(_publish(whole, starts, ends), by_column, hidden, exposed)
+    chain = _Chain(whole, starts, ends, at_least, edge_rows, exact_table)
+    hidden = []
+    exposed = []
+    for cut, row in row_of_cut.items():
+        separates_cases = 0 < row < len(whole)
+        if row not in edge_rows:
+            hidden.append(cut)
+        elif row not in safe_rows and separates_cases:
+            exposed.append(cut)
+    return PrivateCounts(
+        _publish(whole, starts, ends),
+        groups={column: chain.publish(column, groups[column]) for column in groups},
+        hidden=tuple(hidden),
+        exposed=tuple(exposed),
+    )
 
 
 def _exact_counts(
@@ -143,6 +148,7 @@ def _exact_counts(
 
 
 def _number_clusters(cases: Tally) -> Tally:
+    """Return the same cases with numbers in place of the names of clusters."""
     if cases.clusters is None:
         return cases
     columns = cases.named_columns
@@ -227,19 +233,24 @@ def _row_of_threshold(cases: Tally, threshold: float) -> int:
 
 
 def _rows_of_edges(cases: Tally, edges: Sequence[float]) -> set[int]:
+    """Return the rows at which a bin may begin."""
     return {_row_of_threshold(cases, edge) for edge in edges}
 
 
 def _safe_places(tables: Sequence[_Rows], places: Iterable[int]) -> list[int]:
     """Return the cuts that leave every part safe, the first ones before others."""
     size = len(tables[0].sums[0]) - 1
-    kept: list[int] = []
+    safe: list[int] = []
     for place in places:
-        cuts = sorted({0, *kept, place, size})
-        parts = list(pairwise(cuts))
-        if all(rows.is_safe(*part) for rows in tables for part in parts):
-            kept.append(place)
-    return sorted(kept)
+        cuts = sorted({0, *safe, place, size})
+        if all(_parts_are_safe(rows, cuts) for rows in tables):
+            safe.append(place)
+    return sorted(safe)
+
+
+def _parts_are_safe(rows: _Rows, cuts: Sequence[int]) -> bool:
+    """May the rows between each cut and the next be published as one?"""
+    return all(rows.is_safe(first, behind) for first, behind in pairwise(cuts))
 
 
 def _bin_starts(
@@ -288,16 +299,16 @@ class _Chain:
     def publish(self, column: str, tallies: Mapping[str, Tally]) -> PrivateGroups:
         """Return the groups of a column in safe bins."""
         counts = {str(name): self._in_bins(t) for name, t in tallies.items()}
-        rest = [
-            total - sum(parts)
-            for total, parts in zip(
-                self._in_bins(self.whole), zip(*counts.values(), strict=True),
-                strict=True,
+        # cases in no group, which a reader could find by subtraction
+        remaining = [
+            total - in_groups
+            for total, in_groups in zip(
+                self._in_bins(self.whole), _add_columns([*counts.values()]), strict=True
             )
-        ]  # fmt: skip
-        _refuse_overlap(column, rest)
-        if any(values.sum() > 1e-9 * values.size for values in rest[:3]):
-            counts[_free_name("none named", counts)] = rest
+        ]
+        _refuse_overlap(column, remaining)
+        if any(values.sum() > 1e-9 * values.size for values in remaining[:3]):
+            counts[_free_name("none named", counts)] = remaining
 
         counts, pooled = self._pool_small(counts)
         if len(counts) < 2:
@@ -315,59 +326,73 @@ class _Chain:
         ]
 
     def _rows(self, columns: Sequence[Array]) -> _Rows:
+        """Return what a bin of a group must have."""
         # the whole has few enough bins already: groups need no least number of cases
         return _Rows(_Rows.of_columns(columns, self.at_least).sums, self.at_least, 0.0)
 
     def _pool_small(
         self, counts: dict[str, list[Array]]
     ) -> tuple[dict[str, list[Array]], tuple[str, ...]]:
-        """Count groups together that are too small to stand alone."""
-        size = self.starts.size
-        order = sorted(counts, key=lambda name: -_smaller_class(counts[name]))
-        large = [name for name in order if self._rows(counts[name]).is_safe(0, size)]
-        small = [name for name in order if name not in large]
-        while small and large:
-            pooled = _add_columns([counts[name] for name in small])
-            if self._rows(pooled).is_safe(0, size):
-                break
-            small.insert(0, large.pop())
+        """Count groups together that are too small to stand alone.
 
-        kept = {name: counts[name] for name in large}
+        Return the groups that can be published, and the names of those in the pool.
+        """
+        order = sorted(counts, key=lambda name: -_smaller_class(counts[name]))
+        large = [name for name in order if self._is_safe(counts[name])]
+        small = [name for name in order if name not in large]
+        pool = _add_columns([counts[name] for name in small])
+        # a pool that is still too small takes in the smallest of the large groups
+        while small and large and not self._is_safe(pool):
+            small.insert(0, large.pop())
+            pool = _add_columns([counts[name] for name in small])
+
+        publishable = {name: counts[name] for name in large}
         if small and large:
-            name = _free_name(f"{len(small)} small groups together", kept)
-            kept[name] = _add_columns([counts[name] for name in small])
-        return kept, tuple(sorted(small))
+            name = _free_name(f"{len(small)} small groups together", publishable)
+            publishable[name] = pool
+        return publishable, tuple(sorted(small))
+
+    def _is_safe(self, columns: Sequence[Array]) -> bool:
+        """May the cases of a group be published as one bin?"""
+        return self._rows(columns).is_safe(0, self.starts.size)
 
     def _publish_chain(self, counts: dict[str, list[Array]]) -> dict[str, Tally]:
         """Coarsen the bins from group to group, those with safe tables first."""
-        size = self.starts.size
         cuts = [int(np.searchsorted(self.starts, cut)) for cut in self.cuts]
-        order = sorted(
-            counts,
-            key=lambda name: (
-                -len(_safe_places([self._rows(counts[name])], cuts)),
-                -_smaller_class(counts[name]),
-            ),
-        )
+
+        def rank(name: str) -> tuple[int, float]:
+            safe_cuts = _safe_places([self._rows(counts[name])], cuts)
+            return -len(safe_cuts), -_smaller_class(counts[name])
+
+        order = sorted(counts, key=rank)
         published = {}
-        edges = {*range(size)}
+        starts = np.arange(self.starts.size)
         for place, name in enumerate(order):
-            behind = [counts[other] for other in order[place + 1 :]]
-            if behind:
-                tables = [
-                    self._rows(counts[name]),
-                    self._rows(_add_columns(behind)),
-                ]
-                kept = [cut for cut in cuts if cut in edges]
-                if not self.exact_table:
-                    kept = _safe_places(tables, kept)
-                starts = _bin_starts(tables, kept, edges, size=size)
-                edges = {*starts.tolist()}
-            # what is left when all others are known has the edges of the one before
-            published[name] = self._tally(counts[name], np.array(sorted(edges)))
+            later = [counts[later_name] for later_name in order[place + 1 :]]
+            if later:
+                starts = self._coarsen(starts, counts[name], _add_columns(later), cuts)
+            # the last group is known from the others, and has the edges of the one
+            # before
+            published[name] = self._tally(counts[name], starts)
         return published
 
+    def _coarsen(
+        self,
+        starts: Ints,
+        group: Sequence[Array],
+        later_groups: Sequence[Array],
+        cuts: Sequence[int],
+    ) -> Ints:
+        """Return those starts of bins that are safe in a group and in what remains."""
+        tables = [self._rows(group), self._rows(later_groups)]
+        allowed = {*starts.tolist()}
+        edges = [cut for cut in cuts if cut in allowed]
+        if not self.exact_table:
+            edges = _safe_places(tables, edges)
+        return _bin_starts(tables, edges, allowed, size=self.starts.size)
+
     def _tally(self, columns: Sequence[Array], starts: Ints) -> Tally:
+        """Return the counts of a group in the bins that start there."""
         low, high = self.ends
         return _tally_with_cases(
             join_into_bins(starts, low, high, list(columns)), self.whole
@@ -393,19 +418,23 @@ def design_words(cases: Tally) -> dict[str, Any]:
 
 
 def _publish(whole: Tally, starts: Ints, ends: tuple[Floats, Floats]) -> Tally:
+    """Return all cases in the bins that start there, with the ends as published."""
     bins = join_into_bins(starts, whole.score, whole.high, whole.counts)
     return _tally_with_cases(Bins(*ends, bins.counts), whole)
 
 
 def _add_columns(parts: Sequence[Sequence[Array]]) -> list[Array]:
+    """Return the sums of columns of counts over all parts."""
     return [np.sum(columns, axis=0) for columns in zip(*parts, strict=True)]
 
 
 def _smaller_class(columns: Sequence[Array]) -> float:
+    """Return the number of cases, or the weight, of the smaller class."""
     return float(min(columns[0].sum(), columns[1].sum()))
 
 
 def _free_name(name: str, taken: Mapping[str, object]) -> str:
+    """Return a name that no group has."""
     return name if name not in taken else _free_name(f"{name}_", taken)
 
 
@@ -434,28 +463,45 @@ def published_ends(
     last_rows = np.append(starts[1:], len(cases)) - 1
     lowest = cases.score[last_rows].tolist()
     highest = cases.high[starts].tolist()
-    wanted = sorted({*map(float, thresholds), *map(float, edges or ())})
     single = [low == high for low, high in zip(lowest, highest, strict=True)]
+    wanted = sorted({*map(float, thresholds), *map(float, edges or ())})
     low_ends = list(lowest)
     high_ends = list(highest)
 
-    for upper in range(len(lowest) - 1):
-        below = highest[upper + 1]  # the largest score of the next bin
-        above = lowest[upper]
-        between = [cut for cut in wanted if below < cut <= above]
-        if not single[upper] and between:
-            low_ends[upper] = between[-1]
-        elif not single[upper]:
-            low_ends[upper] = shortest_decimal(below, above, open_below=True)
-        if not single[upper + 1]:
-            # no threshold may fall into a bin whose cases are all on one side of it
-            ceiling = between[0] if between else low_ends[upper]
-            high_ends[upper + 1] = shortest_decimal(below, ceiling, open_above=True)
+    # bins are in descending order: the gap lies below bin k and above bin k + 1
+    for k, (above, below) in enumerate(zip(lowest[:-1], highest[1:], strict=True)):
+        gap_low, gap_high = _ends_at_gap(below, above, wanted, keep_above=single[k])
+        if not single[k]:
+            low_ends[k] = gap_high
+        if not single[k + 1]:
+            high_ends[k + 1] = gap_low
     if not single[0]:
         high_ends[0] = _outer_end(highest[0], lowest[0], wanted, up=True)
     if not single[-1]:
         low_ends[-1] = _outer_end(lowest[-1], highest[-1], wanted, up=False)
     return np.array(low_ends), np.array(high_ends)
+
+
+def _ends_at_gap(
+    below: float, above: float, wanted: Sequence[float], *, keep_above: bool
+) -> tuple[float, float]:
+    """Return the end of the bin below a gap, and that of the bin above it.
+
+    ``below`` and ``above`` are the scores at the gap; ``keep_above`` says that the bin
+    above it keeps its score.
+    """
+    between = [cut for cut in wanted if below < cut <= above]
+    if keep_above:
+        end_above = above
+    elif between:
+        end_above = between[-1]
+    else:
+        end_above = shortest_decimal(below, above, open_below=True)
+
+    # no threshold may fall into a bin whose cases are all on one side of it
+    ceiling = between[0] if between else end_above
+    end_below = shortest_decimal(below, ceiling, open_above=True)
+    return end_below, end_above
 
 
 def _outer_end(end: float, other: float, wanted: Sequence[float], up: bool) -> float:

@@ -96,6 +96,7 @@ def summary(declaration: Declaration) -> tuple[str, ...]:
             *_summary_of_attempts(declaration),
             *_summary_of_claims(declaration),
         )
+
     sentences = [
         f"{counted(round(counts.n_pos), 'positive')} and "
         f"{counted(round(counts.n_neg), 'negative')} were scored and compared with the "
@@ -104,15 +105,16 @@ def summary(declaration: Declaration) -> tuple[str, ...]:
     if declaration.thresholds:
         sentences += _summary_at(declaration, declaration.thresholds[0])
     sentences += _summary_of_ranking(declaration)
-    worst = _worst_group(declaration)
-    if worst:
-        sentences.append(worst)
+    worst_group = _worst_group(declaration)
+    if worst_group:
+        sentences.append(worst_group)
     return (*intended, *sentences, *_summary_of_claims(declaration))
 
 
 def _find(
     declaration: Declaration, measure: str, threshold: float | None = None
 ) -> Measurement | None:
+    """Return the number of all cases for a measure; None where it is not stated."""
     for measurement in declaration.measured:
         if measurement.key == (measure, threshold, "", ""):
             return measurement
@@ -162,15 +164,18 @@ def _worst_group(declaration: Declaration) -> str:
         return ""
     threshold = declaration.thresholds[0] if declaration.thresholds else None
     measure = "auc" if threshold is None else "recall"
-    known = [
-        m
-        for m in declaration.measured
-        if m.column and m.measure == measure and m.threshold == threshold
-        and not math.isnan(m.value)
-    ]  # fmt: skip
-    if not known:
+    of_groups = [
+        measurement
+        for measurement in declaration.measured
+        if measurement.column
+        and measurement.measure == measure
+        and measurement.threshold == threshold
+        and not math.isnan(measurement.value)
+    ]
+    if not of_groups:
         return ""
-    worst = min(known, key=lambda m: m.value)
+
+    worst = min(of_groups, key=lambda measurement: measurement.value)
     name = measurement_name(worst, declaration.agreement)
     return (
         f"The worst group: {name} is {number_text(worst.value)} "
@@ -194,23 +199,28 @@ def _summary_of_attempts(declaration: Declaration) -> Iterator[str]:
         )
 
 
+# what is said of one claim, and of several
+_VERDICTS_IN_WORDS = {
+    HOLDS: ("holds", "hold"),
+    FAILS: ("fails", "fail"),
+    OPEN: ("cannot be decided yet", "cannot be decided yet"),
+}
+
+
 def _summary_of_claims(declaration: Declaration) -> tuple[str, ...]:
-    if not declaration.claims:
+    """Say how many claims hold, fail and are open."""
+    claims = declaration.claims
+    if not claims:
         return ("Nothing is claimed.",)
+
     parts = []
-    for verdict, text in (
-        (HOLDS, "hold"),
-        (FAILS, "fail"),
-        (OPEN, "cannot be decided yet"),
-    ):
-        number = sum(claim.verdict == verdict for claim in declaration.claims)
+    for verdict, (singular, plural) in _VERDICTS_IN_WORDS.items():
+        number = sum(claim.verdict == verdict for claim in claims)
+        if number == len(claims) and number > 1:
+            return (f"All {number} claims {plural}.",)
         if number:
-            singular = {"hold": "holds", "fail": "fails"}.get(text, text)
-            parts.append(f"{number} {singular if number == 1 else text}")
-    number = len(declaration.claims)
-    if len(parts) == 1 and number > 1:
-        return (f"All {parts[0].replace(' ', ' claims ', 1)}.",)
-    return (f"Of {counted(number, 'claim')}, {listed(parts)}.",)
+            parts.append(f"{number} {singular if number == 1 else plural}")
+    return (f"Of {counted(len(claims), 'claim')}, {listed(parts)}.",)
 
 
 def _percent(value: float) -> str:
@@ -235,22 +245,23 @@ def sections(declaration: Declaration) -> tuple[Section, ...]:
 
 
 def _said(declaration: Declaration) -> Section:
+    """Show what only the author can say."""
     rows = tuple(
         (name, declaration.statements.get(key, "not said"))
         for key, name in STATEMENTS.items()
     )
-    comparator = (
-        "The comparator is no reference standard, so agreement is measured and not "
-        "accuracy (FDA 2007)."
-    )
     sentences = ["The author says this. No count can confirm it."]
     if declaration.agreement:
-        sentences.append(comparator)
+        sentences.append(
+            "The comparator is no reference standard, so agreement is measured and not "
+            "accuracy (FDA 2007)."
+        )
     table = ShownTable("Statements", ("about", "the author says"), rows)
     return Section("said", "1 Said by the author", tuple(sentences), (table,))
 
 
 def _counted(declaration: Declaration) -> Section:
+    """Show the way from rows to cases, and the 2x2 tables."""
     counts = declaration.counts
     if isinstance(counts, Attempts):
         rows = (
@@ -268,6 +279,7 @@ def _counted(declaration: Declaration) -> Section:
         in_groups = _group_tables(declaration, threshold)
         if in_groups.rows:
             tables.append(in_groups)
+
     sentences = [_SAMPLING[counts.design.sampling]]
     if counts.design.prevalence is not None:
         sentences.append(
@@ -286,41 +298,55 @@ def _counted(declaration: Declaration) -> Section:
 
 def _flow_diagram(declaration: Declaration, counts: Tally) -> tuple[Row, ...]:
     """Return the levels of a STARD flow diagram: rows, cases, flags, labels."""
-    levels: list[Row] = []
     flow = declaration.flow
-    missing = flow.without_score
-    few = f"fewer than {declaration.privacy.at_least}"
+    without_score = None
+    if flow.without_score is not None:
+        without_score = sum(flow.without_score.values())
+
+    levels: list[Row] = []
     if flow.rows is not None:
         levels.append((f"{flow.rows:,} rows",))
-    if missing is None or sum(missing.values()) > 0:
-        number = few if missing is None else f"{sum(missing.values()):,}"
-        levels.append((f"left out: {number} without a score",))
-    if flow.without_label is None or flow.without_label > 0:
-        number = few if flow.without_label is None else f"{flow.without_label:,}"
-        levels.append((f"left out: {number} without a label",))
+    levels += _left_out(declaration, without_score, "score")
+    levels += _left_out(declaration, flow.without_label, "label")
     levels.append((f"{_amount(counts.n)} cases with a score",))
     if counts.n_unknown:
         levels.append((f"left out: {_amount(counts.n_unknown)} without a label",))
+    return (*levels, *_levels_of_classes(declaration, counts))
+
+
+def _left_out(declaration: Declaration, number: int | None, lacking: str) -> list[Row]:
+    """Return the level of rows that were left out; None: too few to be published."""
+    if number == 0:
+        return []
+    if number is None:
+        amount = f"fewer than {declaration.privacy.at_least}"
+    else:
+        amount = f"{number:,}"
+    return [(f"left out: {amount} without a {lacking}",)]
+
+
+def _levels_of_classes(declaration: Declaration, counts: Tally) -> list[Row]:
+    """Return the last levels: both classes, on each side of the first threshold."""
     if not declaration.thresholds:
         positives = f"{_amount(counts.n_pos)} positive"
-        levels.append((positives, f"{_amount(counts.n_neg)} negative"))
-        return tuple(levels)
+        negatives = f"{_amount(counts.n_neg)} negative"
+        return [(positives, negatives)]
 
     threshold = declaration.thresholds[0]
-    table = next(
-        t for t in declaration.tables if t.threshold == threshold and not t.column
+    tp, fp, fn, tn = _cells(_table_at(declaration, threshold), "tp", "fp", "fn", "tn")
+    return [
+        (f"flagged at {threshold:g}", "not flagged"),
+        (f"{tp} positive", f"{fp} negative", f"{fn} positive", f"{tn} negative"),
+    ]
+
+
+def _table_at(declaration: Declaration, threshold: float) -> CrossTable:
+    """Return the 2x2 table of all cases at a threshold."""
+    return next(
+        table
+        for table in declaration.tables
+        if table.threshold == threshold and not table.column
     )
-    tp, fp, fn, tn = _cells(table, "tp", "fp", "fn", "tn")
-    levels.append((f"flagged at {threshold:g}", "not flagged"))
-    levels.append(
-        (
-            f"{tp} positive",
-            f"{fp} negative",
-            f"{fn} positive",
-            f"{tn} negative",
-        )
-    )
-    return tuple(levels)
 
 
 _NO_SCORE = {
@@ -362,25 +388,23 @@ def _amount(number: float) -> str:
 
 
 def _cross_table(declaration: Declaration, threshold: float) -> ShownTable:
-    table = next(
-        t for t in declaration.tables if t.threshold == threshold and not t.column
-    )
-    rows = [
+    """Return the 2x2 table of all cases, with cases that lack a score or a label."""
+    table = _table_at(declaration, threshold)
+    head: Row = ("", "positive", "negative")
+    rows: list[Row] = [
         (f"flagged (score at least {threshold:g})", *_cells(table, "tp", "fp")),
         ("not flagged", *_cells(table, "fn", "tn")),
     ]
-    head: Row = ("", "positive", "negative")
     missing = declaration.flow.without_score or {}
     if missing.get("pos") or missing.get("neg"):
-        rows.append(
-            ("no score", f"{missing.get('pos', 0):,}", f"{missing.get('neg', 0):,}")
-        )
-    if any(table.cells["unknown_flagged"]) or any(table.cells["unknown_not_flagged"]):
+        positives = f"{missing.get('pos', 0):,}"
+        negatives = f"{missing.get('neg', 0):,}"
+        rows.append(("no score", positives, negatives))
+
+    unknown_cells = ("unknown_flagged", "unknown_not_flagged")
+    if any(any(table.cells[name]) for name in unknown_cells):
         head = (*head, "without a label")
-        unknown = [
-            *_cells(table, "unknown_flagged"), *_cells(table, "unknown_not_flagged"),
-            "",
-        ]  # fmt: skip
+        unknown = (*_cells(table, *unknown_cells), "")
         rows = [(*row, cell) for row, cell in zip(rows, unknown, strict=False)]
     return ShownTable(f"All cases at {threshold:g}", head, tuple(rows))
 
@@ -403,6 +427,7 @@ def _group_tables(declaration: Declaration, threshold: float) -> ShownTable:
 
 
 def _measured(declaration: Declaration) -> Section:
+    """Show the numbers, their intervals and what the counts prove."""
     whole = [m for m in declaration.measured if not m.column]
     in_groups = [m for m in declaration.measured if m.column]
     interval = f"{_level(declaration)} CI"
@@ -412,15 +437,16 @@ def _measured(declaration: Declaration) -> Section:
         tables.append(
             ShownTable("Groups", head, tuple(_rows(declaration, in_groups)), True)
         )
+
     sentences = ["Every number follows from the counts of section 7."]
     if any(m.bounds is not None for m in declaration.measured):
         sentences.append(
             "Where bins hide the order of scores, the counts prove bounds. The value "
             "is then that of the rows, and the interval allows for the bins."
         )
-    worst = _worst_group(declaration)
-    if worst:
-        sentences.append(worst)
+    worst_group = _worst_group(declaration)
+    if worst_group:
+        sentences.append(worst_group)
     return Section("measured", "3 Measured", tuple(sentences), tuple(tables))
 
 
@@ -475,8 +501,10 @@ def _not_measured(declaration: Declaration) -> Section:
 
 
 def _claims(declaration: Declaration) -> Section:
+    """Show the claims with their verdicts."""
     if not declaration.claims:
         return Section("claims", "5 Claims", ("Nothing is claimed.",))
+
     rows = [row for claim in declaration.claims for row in _rows_of_claim(claim)]
     head = ("claim", "group", "verdict", "measured", "one-sided limits")
     sentences = (
@@ -509,11 +537,14 @@ def _limits(verdict: StatedVerdict) -> str:
 
 
 def _guidelines() -> Section:
+    """Say which section answers which item of a guideline or law."""
     rows = tuple(tuple(item) for item in GUIDELINE_ITEMS)
     table = ShownTable(
-        "Where each item is answered", ("document", "item", "topic", "section"), rows,
+        caption="Where each item is answered",
+        head=("document", "item", "topic", "section"),
+        rows=rows,
         folded=True,
-    )  # fmt: skip
+    )
     sentence = (
         "This table says where a declaration answers what a guideline or law asks for."
     )
@@ -521,6 +552,7 @@ def _guidelines() -> Section:
 
 
 def _evidence(declaration: Declaration) -> Section:
+    """Show where the counts are from, and the counts themselves."""
     provenance = declaration.provenance
     rows = [
         ("written by", provenance.software),
@@ -540,6 +572,7 @@ def _evidence(declaration: Declaration) -> Section:
         # those of many groups are for programs, which find them in the data
         if sum(len(shown.rows) for shown in of_groups) <= _MOST_ROWS_SHOWN:
             tables += of_groups
+
     sentences = (*_VERIFICATION, *privacy_sentences(declaration))
     return Section("evidence", "7 Evidence", sentences, tuple(tables))
 
@@ -597,11 +630,15 @@ def _hidden_in_groups(declaration: Declaration) -> list[float]:
 
 
 def _counts_table(caption: str, counts: Tally) -> ShownTable:
+    """Return the counts of every row or bin as texts."""
     columns = counts.named_columns
-    rows = tuple(
-        tuple(
-            f"{value:.10g}" if isinstance(value, float) else f"{value}" for value in row
-        )
-        for row in zip(*(column.tolist() for column in columns.values()), strict=True)
-    )
+    texts = [
+        [_count_text(value) for value in column.tolist()] for column in columns.values()
+    ]
+    rows = tuple(zip(*texts, strict=True))
     return ShownTable(f"Counts: {caption}", tuple(columns), rows, folded=True)
+
+
+def _count_text(value: float | str) -> str:
+    """Write a count, a weight or a score."""
+    return f"{value:.10g}" if isinstance(value, float) else f"{value}"
