@@ -173,6 +173,7 @@ trueness.plots.reliability(y, s)
 trueness.plots.score_distributions(y, s)
 trueness.multiclass_auc(kind, P)
 trueness.multiclass_auc(kind, P, average="macro")
+trueness.multiclass_cost(kind, P, [[0, 1, 1], [1, 0, 1], [5, 5, 0]])
 trueness.auc(trueness.one_vs_rest(kind, P))
 trueness.one_vs_rest(kind, {"a": P[:, 0], "b": P[:, 1], "c": P[:, 2]})
 trueness.auc(kind == "a", P[:, 0])
@@ -250,6 +251,8 @@ WRONG = [
     ("trueness.panel(y, s)", "panel|scores|classifiers"),
     ("trueness.multiclass_auc(kind, s)", "column"),
     ("trueness.multiclass_auc(kind, P[:, :2])", "class"),
+    ("trueness.multiclass_cost(kind, P)", "costs must say"),
+    ("trueness.multiclass_cost(kind, P, {'a': {'x': 1}})", "found also 'x'"),
     ("trueness.plots.roc(y)", "score"),
     ("trueness.report(y, s)", "path"),
     ("trueness.reports(t)", "Type trueness.report"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from items import CORRECTED, LEFT_OUT, Item, Paper, Section
+from items import CORRECTED, Item, Paper, Section
 
 SETUP = """\
 import numpy as np
@@ -30,6 +30,10 @@ tp, fp, fn, tn = counts.tp, counts.fp, counts.fn, counts.tn
 cuts = np.append(np.unique(score), np.inf)
 best = trueness.best_threshold
 separated = trueness.tally([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9])
+
+# probabilities of three classes, and what a decision (column) costs for each class
+three = np.array([[0.7, 0.2, 0.1], [0.3, 0.5, 0.2], [0.1, 0.2, 0.7]])
+matrix = np.array([[0, 1, 1], [1, 0, 1], [3, 3, 0]])
 
 
 def area(function, low=0.0, high=1.0):
@@ -395,10 +399,8 @@ SECTIONS = (
             Item(
                 "6.3",
                 "in multiclass problems the cost becomes a class-dependent matrix",
-                verdict=LEFT_OUT,
-                reason="a decision among several classes needs the probabilities of all "
-                "classes of each case together; counts of one score against one label "
-                "do not hold them. `one_vs_rest` judges each class by its own costs",
+                "trueness.multiclass_cost([0, 1, 2], three, matrix).decision",
+                equation="np.argmin(three @ matrix, axis=1)",
             ),
         ),
     ),

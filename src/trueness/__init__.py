@@ -6,7 +6,7 @@ What was counted?
     tally panel leaves scan look Tally Panel Leaves read_tally read_panel Stream
     simulate_tally simulate_panel at_horizon
 What if there are more than two classes?
-    one_vs_rest top_label multiclass_auc
+    one_vs_rest top_label multiclass_auc multiclass_cost
 What does it cost to leave the data where they are?
     bounds exact_auc exact_threshold apply sql
 How good is it, at a glance?

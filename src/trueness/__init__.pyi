@@ -64,6 +64,7 @@ from trueness.data.frames import leaves as leaves, panel as panel, tally as tall
 from trueness.data.horizons import at_horizon as at_horizon
 from trueness.data.multiclass import (
     multiclass_auc as multiclass_auc,
+    multiclass_cost as multiclass_cost,
     one_vs_rest as one_vs_rest,
     top_label as top_label,
 )

@@ -65,6 +65,7 @@ from trueness.scale.certificates import Bounds as Bounds
 from trueness.scale.envelopes import CurveBounds as CurveBounds
 from trueness.scale.refinement import Refined as Refined
 from trueness.scale.streams import Folded as Folded
+from trueness.threshold.class_costs import ClassDecisions as ClassDecisions
 from trueness.threshold.indeterminate import (
     IndeterminateResults as IndeterminateResults,
 )

@@ -116,3 +116,87 @@ def test_what_is_refused_in_words(rng):
     y[y == 3] = 2
     with pytest.raises(NotEnoughCases, match="at least two cases of each class; 3 has"):
         trueness.multiclass_auc(y, p, classes=range(4))
+
+
+def three_classes(rng, n=400):
+    """Return labels and probabilities that are right on average."""
+    probabilities = rng.dirichlet([1.0, 0.7, 0.4], n)
+    labels = np.array([rng.choice(3, p=row) for row in probabilities])
+    return labels, probabilities
+
+
+COSTS = np.array([[0.0, 1.0, 2.0], [3.0, 0.0, 1.0], [9.0, 4.0, 0.0]])
+
+
+def test_each_case_is_decided_at_the_least_expected_cost(rng):
+    y, p = three_classes(rng)
+
+    answer = trueness.multiclass_cost(y, p, COSTS)
+
+    paid = []
+    for row, truth, decision in zip(p, y, answer.decision, strict=True):
+        expected = [sum(row[t] * COSTS[t, d] for t in range(3)) for d in range(3)]
+        assert expected[decision] == min(expected)
+        paid.append(COSTS[truth, decision])
+    assert answer.cost.value == pytest.approx(np.mean(paid))
+    assert answer.cost.se == pytest.approx(np.std(paid, ddof=1) / np.sqrt(len(paid)))
+    assert answer.counts.sum() == len(y)
+    assert answer.counts[2, 0] == sum((y == 2) & (answer.decision == 0))
+
+
+def test_what_is_saved_against_one_decision_for_all(rng):
+    y, p = three_classes(rng)
+
+    answer = trueness.multiclass_cost(y, p, COSTS)
+
+    alike = [np.mean(COSTS[y, decision]) for decision in range(3)]
+    assert answer.alike == int(np.argmin(alike))
+    assert answer.saving.value == pytest.approx(min(alike) - answer.cost.value)
+
+
+def test_costs_by_name_are_those_of_the_matrix(rng):
+    y, p = three_classes(rng)
+    names = np.array(["low", "mid", "high"])
+    by_name = {
+        names[t]: {names[d]: COSTS[t, d] for d in range(3) if d != t} for t in range(3)
+    }
+
+    answer = trueness.multiclass_cost(names[y], p, by_name, classes=names)
+
+    assert answer.cost == trueness.multiclass_cost(y, p, COSTS).cost
+    assert answer.to_frame("dict")["cases"][1] == answer.counts[0, 1]
+
+
+def test_cases_without_a_label_are_decided_and_not_counted(rng):
+    y, p = three_classes(rng)
+    known = np.where(np.arange(y.size) % 5, y, np.nan)
+
+    answer = trueness.multiclass_cost(known, p, COSTS, classes=[0, 1, 2])
+
+    labelled = np.arange(y.size) % 5 > 0
+    assert answer.decision.size == y.size
+    assert answer.cost == trueness.multiclass_cost(y[labelled], p[labelled], COSTS).cost
+
+
+def test_scores_that_do_not_add_up_are_divided_by_their_sum(rng):
+    y, p = three_classes(rng)
+
+    answer = trueness.multiclass_cost(y, p / 2, COSTS)
+
+    assert answer.cost == trueness.multiclass_cost(y, p, COSTS).cost
+    assert "divided by their sum" in answer.notes[0]
+    with pytest.raises(InputError, match="needs probabilities"):
+        trueness.multiclass_cost(y, 3 * p, COSTS)
+
+
+@pytest.mark.slow
+def test_the_interval_of_a_mean_cost_covers(rng):
+    """The mean cost of many cases is in 95 % intervals of 150 cases."""
+    _, many = three_classes(rng, 20_000)
+    decisions = np.argmin(many @ COSTS, axis=1)
+    truth = np.mean(np.sum(many * COSTS[:, decisions].T, axis=1))
+    held = 0
+    for _ in range(400):
+        interval = trueness.multiclass_cost(*three_classes(rng, 150), COSTS).cost
+        held += interval.low <= truth <= interval.high
+    assert 0.925 < held / 400 < 0.98

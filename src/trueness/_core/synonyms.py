@@ -174,6 +174,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "multiclass_auc(y_true, scores)": (
         *("MulticlassAUROC", "multiclass_roc", "hand_till"),
     ),
+    "multiclass_cost(y_true, scores, costs)": ("cost_matrix", "multiclass_costs"),
     "plan_auc(auc=0.8, half_width=0.05)": ("power_roc_test", "sample_size", "power"),
     "plan_rate(0.9, half_width=0.05)": ("pmsampsize", "sample_size_proportion"),
     'tally(trueness.scan("cases.csv"), label="y", score="p")': (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from trueness.counts.counting import Labels, count_tally
 from trueness.counts.values import Tally
 from trueness.data import engines
 from trueness.data.columns import column, is_frame, several_columns
+
+if TYPE_CHECKING:
+    from trueness.threshold.class_costs import ClassDecisions
 
 
 def one_vs_rest(
@@ -179,6 +182,121 @@ def multiclass_auc(
     value, influence = multiclass_auc_and_influence(code, matrix, average)
     found = multiclass_auc_estimate(code, value, influence, level)
     return replace(found, method=average, name="AUC")
+
+
+def multiclass_cost(
+    y_true: object,
+    scores: object = None,
+    costs: object = None,
+    *,
+    classes: Sequence[Any] | None = None,
+    label: str | None = None,
+    level: float = 0.95,
+) -> ClassDecisions:
+    r"""Mean cost of decisions among several classes, with a confidence interval.
+
+    For which class should each case be decided, and what does that cost?
+
+    .. math:: d = \arg\min_d \sum_t p_t C_{td}
+
+    Parameters
+    ----------
+    y_true, scores, classes, label
+        As in :func:`one_vs_rest`. Scores are probabilities: calibrate those of each
+        class against the rest first. Those of a case are divided by their sum.
+    costs
+        What each decision costs where the class is another: a mapping from class to a
+        mapping from decision to cost (what is not there costs nothing), or a square
+        array with classes in its rows and decisions in its columns.
+    level
+        Confidence level of the intervals.
+
+    Returns
+    -------
+    ClassDecisions
+        ``cost``, ``saving``, ``decision``, ``counts``.
+
+    Notes
+    -----
+    Elkan (2001), eq. 1. Scores that were fitted to the same cases make it too cheap.
+
+    Examples
+    --------
+    >>> p = [[0.7, 0.2, 0.1], [0.5, 0.2, 0.3], [0.1, 0.3, 0.6]]
+    >>> cost = {"a": {"b": 1, "c": 1}, "b": {"a": 1, "c": 1}, "c": {"a": 9, "b": 9}}
+    >>> answer = multiclass_cost(["a", "b", "c"], p, cost)
+    >>> answer.decision.tolist(), round(answer.cost.value, 4)
+    (['c', 'c', 'c'], 0.6667)
+    """
+    from trueness.threshold.class_costs import decide_by_cost
+
+    level = _options.fraction(level, "level")
+    cases = _read(y_true, scores, classes, label, "multiclass_cost")
+    if not (cases.code >= 0).any():
+        raise NotEnoughCases("multiclass_cost needs a case with a label; found none.")
+    matrix = _cost_matrix(costs, cases.classes)
+    probabilities, notes = _probabilities(cases.scores)
+    decisions = decide_by_cost(
+        cases.code, probabilities, matrix, tuple(cases.classes), level
+    )
+    return replace(decisions, notes=notes)
+
+
+def _cost_matrix(costs: object, classes: Sequence[Any]) -> Floats:
+    """Return the cost of each decision (columns) for each class (rows)."""
+    size = len(classes)
+    if isinstance(costs, Mapping):
+        rows = [costs.get(name, {}) for name in classes]
+        if not all(isinstance(row, Mapping) for row in rows):
+            raise _no_costs(costs)
+        named = {*costs, *(decision for row in rows for decision in row)}
+        strangers = [name for name in named if name not in classes]
+        if strangers:
+            raise InputError(
+                f"costs must be of the classes {listing(classes, 12)}; found also "
+                f"{listing(sorted(strangers, key=str))}.",
+                option="costs",
+            )
+        costs = [[row.get(decision, 0.0) for decision in classes] for row in rows]
+    try:
+        matrix = np.asarray(costs, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise _no_costs(costs) from None
+    if matrix.shape != (size, size) or not np.isfinite(matrix).all():
+        raise _no_costs(costs)
+    return matrix
+
+
+def _no_costs(costs: object) -> InputError:
+    return InputError(
+        "costs must say what each decision costs for each class, in finite numbers; "
+        f"found {described(costs)}.",
+        option="costs",
+        example=PythonCode('{"a": {"b": 1, "c": 1}, "b": {"a": 5}, "c": {"a": 5}}'),
+    )
+
+
+# scores of a case that add up to one are taken as they are, but for rounding
+_ROUNDING = 1e-6
+
+
+def _probabilities(scores: Floats) -> tuple[Floats, tuple[str, ...]]:
+    """Return probabilities that add up to one for each case, and a note on that."""
+    total = scores.sum(axis=1, keepdims=True)
+    if (scores < 0).any() or (scores > 1).any() or not (total > 0).all():
+        raise InputError(
+            "multiclass_cost needs probabilities of the classes, from 0 to 1; found "
+            f"{scores.min():.3g} to {scores.max():.3g}. Calibrate the score of each "
+            "class against the rest first.",
+            example=PythonCode("trueness.calibrate(trueness.one_vs_rest(y, s)['a'])"),
+        )
+    notes: tuple[str, ...] = ()
+    if np.abs(total - 1).max() > _ROUNDING:
+        notes = (
+            "The scores of a case do not add up to one; they were divided by their "
+            "sum.",
+        )
+    return scores / total, notes
 
 
 class _ScoresByClass(NamedTuple):

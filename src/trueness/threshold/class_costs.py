@@ -1,0 +1,125 @@
+r"""Decisions among several classes: which costs least, and what do they cost?
+
+With the cost :math:`C_{td}` of decision d where the class is t, a case with
+probabilities p is decided for
+
+.. math:: \arg\min_d \sum_t p_t C_{td}
+
+(Elkan 2001, The foundations of cost-sensitive learning, IJCAI, eq. 1; Sameni 2025,
+sec. 6.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+
+from trueness._core.arrays import Array, Floats, Ints
+from trueness._core.records import Answer, Estimate, native_frame
+from trueness.inference.estimates import estimate_from_variance
+from trueness.inference.variance import Stratum, combine_strata
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class ClassDecisions(Answer):
+    """Decisions by expected cost, and what they cost in these cases.
+
+    Attributes
+    ----------
+    cost : Estimate
+        Mean cost of a case.
+    saving : Estimate
+        By how much a case costs less than if all cases were decided alike.
+    alike : object
+        The class for which all cases would be decided then, the cheapest one here.
+    decision : array (n,)
+        The class for which each case is decided, also where its label is unknown.
+    classes : tuple
+        The classes, in the order of the rows and columns of ``counts``.
+    counts : array (c, c)
+        How many cases of each class (rows) were decided for each class (columns).
+    """
+
+    cost: Estimate
+    saving: Estimate
+    alike: Any
+    decision: Array
+    classes: tuple[Any, ...]
+    counts: Ints
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def __repr__(self) -> str:
+        """Write the mean cost, and what it saves."""
+        lines = [
+            repr(self.cost),
+            f"saved, against {self.alike!r} for every case: {self.saving}",
+            *(f"Note: {note}" for note in self.notes),
+        ]
+        return "\n".join(lines)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return how many cases of each class were decided for each class."""
+        size = len(self.classes)
+        columns = {
+            "class": [name for name in self.classes for _ in range(size)],
+            "decision": [*self.classes] * size,
+            "cases": self.counts.ravel().tolist(),
+        }
+        return native_frame(columns, backend)
+
+
+def decide_by_cost(
+    class_codes: Ints,
+    probabilities: Floats,
+    costs: Floats,
+    classes: tuple[Any, ...],
+    level: float,
+) -> ClassDecisions:
+    """Decide each case, and estimate what the labelled ones cost.
+
+    ``class_codes`` has the number of each case's class, -1 where it is unknown.
+    """
+    expected_costs = probabilities @ costs
+    decided = np.argmin(expected_costs, axis=1)
+    is_labelled = class_codes >= 0
+    truth = class_codes[is_labelled]
+    cost_of_case = costs[truth, decided[is_labelled]]
+
+    # what each case would cost if all were decided alike
+    alike = int(np.argmin(costs[truth].mean(axis=0)))
+    saving_of_case = costs[truth, alike] - cost_of_case
+
+    counts = np.zeros(costs.shape, dtype=np.int64)
+    np.add.at(counts, (truth, decided[is_labelled]), 1)
+    largest_gap = float(costs.max() - costs.min())
+    smallest = float(costs.min())
+    largest = float(costs.max())
+    return ClassDecisions(
+        cost=_estimate_mean(cost_of_case, (smallest, largest), level, "mean cost"),
+        saving=_estimate_mean(
+            saving_of_case, (-largest_gap, largest_gap), level, "saving"
+        ),
+        alike=classes[alike],
+        decision=np.array(classes, dtype=object)[decided],
+        classes=classes,
+        counts=counts,
+    )
+
+
+def _estimate_mean(
+    values: Floats, ends: tuple[float, float], level: float, name: str
+) -> Estimate:
+    """Return the mean over cases with its interval."""
+    n = values.size
+    influence = (values - values.mean()) / n
+    stratum = Stratum(
+        size=float(n),
+        squares=float(np.sum(influence**2)),
+        fourth_powers=float(np.sum(influence**4)),
+    )
+    return estimate_from_variance(
+        float(values.mean()), combine_strata([stratum], n), ends, level, name
+    )
