@@ -200,7 +200,7 @@ class Address:
 
     data: DataChoice
     goal: TypedGoal
-    wishes: Request  # what is wanted of the counts: no columns
+    analysis_options: Request  # what is wanted of the counts: no columns
     problems: Mapping[str, str]  # by the field that they are about
     chosen: Request | None = None
 
@@ -230,31 +230,31 @@ class Address:
     @property
     def other_level(self) -> float | None:
         """The level where it is not the usual one."""
-        level = self.wishes.level
+        level = self.analysis_options.level
         return None if level == DEFAULT_LEVEL else level
 
     @property
     def score(self) -> str:
         """The classifier that is looked at: the chosen one, or the first."""
-        chosen = self.wishes.classifier
+        chosen = self.analysis_options.classifier
         return chosen if chosen in self.columns else self.columns[0]
 
     @cached_property
     def request(self) -> Request:
         """The columns with what is wanted of them, as the report takes it."""
-        wishes = self.wishes
+        analysis_options = self.analysis_options
         return replace(
             self.chosen or NO_COLUMNS,
-            maximize=wishes.maximize,
-            minimize=wishes.minimize,
-            subject_to=wishes.subject_to,
-            cost=wishes.cost,
-            prevalences=wishes.prevalences,
-            calibrator=wishes.calibrator,
-            half_width=wishes.half_width,
-            classifier=wishes.classifier,
-            combiner=wishes.combiner,
-            level=wishes.level,
+            maximize=analysis_options.maximize,
+            minimize=analysis_options.minimize,
+            subject_to=analysis_options.subject_to,
+            cost=analysis_options.cost,
+            prevalences=analysis_options.prevalences,
+            calibrator=analysis_options.calibrator,
+            half_width=analysis_options.half_width,
+            classifier=analysis_options.classifier,
+            combiner=analysis_options.combiner,
+            level=analysis_options.level,
         )
 
     @cached_property
@@ -290,7 +290,7 @@ def read(query: QueryParams, file: DataFile) -> Address:
     )
     level = reader.number("level", fraction)
     prevalences = goal.prevalence_or_range
-    wishes = Request(
+    analysis_options = Request(
         maximize=objective or None if direction == "maximize" else None,
         minimize=objective or None if direction == "minimize" else None,
         subject_to=constraints,
@@ -304,7 +304,7 @@ def read(query: QueryParams, file: DataFile) -> Address:
     )
     if (goal.cost_fp is None) != (goal.cost_fn is None):
         reader.problems.setdefault("cost_fn", "Both costs are needed, or none.")
-    return Address(data, goal, wishes, reader.problems)
+    return Address(data, goal, analysis_options, reader.problems)
 
 
 def _read_data(reader: AddressReader, file: DataFile) -> DataChoice:

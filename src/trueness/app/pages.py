@@ -92,8 +92,8 @@ def query_of(address: Address) -> str:
     columns = address.data.columns
     verdicts = address.data.verdicts
     goal = address.goal
-    wishes = address.wishes
-    usual_calibrator = wishes.calibrator == DEFAULT_CALIBRATOR
+    analysis_options = address.analysis_options
+    usual_calibrator = analysis_options.calibrator == DEFAULT_CALIBRATOR
     values: dict[str, str | float | tuple[str, ...] | None] = {
         "file": address.file.word,
         "kind": address.kind,
@@ -113,15 +113,15 @@ def query_of(address: Address) -> str:
         "system": verdicts.system,
         "goal": None if goal.direction == "maximize" else goal.direction,
         "objective": goal.objective,
-        "subject_to": tuple(map(str, wishes.subject_to)),
+        "subject_to": tuple(map(str, analysis_options.subject_to)),
         "cost_fp": goal.cost_fp,
         "cost_fn": goal.cost_fn,
         "prevalence": goal.prevalence,
         "level": address.other_level,
-        "calibrate": None if usual_calibrator else wishes.calibrator,
-        "half_width": wishes.half_width,
-        "classifier": wishes.classifier,
-        "combine": wishes.combiner,
+        "calibrate": None if usual_calibrator else analysis_options.calibrator,
+        "half_width": analysis_options.half_width,
+        "classifier": analysis_options.classifier,
+        "combine": analysis_options.combiner,
     }
     stated = {name: value for name, value in values.items() if value not in (None, "")}
     return urlencode(stated, doseq=True)
@@ -220,7 +220,7 @@ def look_page(address: Address, typed: QueryParams) -> str:
         columns=columns,
         verdicts=address.data.verdicts,
         goal=address.goal,
-        wishes=address.wishes,
+        analysis_options=address.analysis_options,
         problems=address.problems,
         types=types,
         whole=whole,
@@ -266,7 +266,7 @@ def section(
         "section.html.j2",
         s=finding,
         key=key,
-        wishes=address.wishes,
+        analysis_options=address.analysis_options,
         width=width,
         without=[(WITHOUT[name], FIELDS[name]) for name in design_columns],
         waits=waits,
@@ -281,13 +281,13 @@ def _range_around(prevalence: float) -> str:
 
 def asks(address: Address, key: str) -> bool:
     """Does the address ask the question that a section waits for?"""
-    of_all_cases, of_groups = separate_constraints(address.wishes.subject_to)
+    of_all_cases, of_groups = separate_constraints(address.analysis_options.subject_to)
     if key == "zones":
         return asks_for_two_cuts([address.goal.objective, *of_all_cases])
     if key == "group-cuts":
         return bool(of_groups)
     if key == "prevalence":
-        return address.wishes.prevalences is not None
+        return address.analysis_options.prevalences is not None
     return False
 
 
@@ -357,14 +357,14 @@ def lines_of(address: Address) -> dict[str, str] | None:
         options = {
             **_column_options(address, chosen, (address.score,)),
             "prevalence": address.prevalence,
-            "method": address.wishes.calibrator,
+            "method": address.analysis_options.calibrator,
         }
         lines["calibrate"] = _command_line("calibrate", address, options, "--save", MAP)
     if combines(address):
         options = {
             **_column_options(address, chosen, chosen.scores),
             "prevalence": address.prevalence,
-            "method": address.wishes.combiner,
+            "method": address.analysis_options.combiner,
         }
         lines["combine"] = _command_line(
             "combine", address, options, "--save", COMBINER
@@ -400,19 +400,19 @@ def _report_options(address: Address, chosen: Request) -> dict[str, Option]:
 def _threshold_options(address: Address) -> dict[str, Option]:
     """Return the options about the threshold, and what else the report adds."""
     goal = address.goal
-    wishes = address.wishes
+    analysis_options = address.analysis_options
     options: dict[str, Option] = {
         goal.direction: goal.objective,
-        "subject-to": tuple(map(str, wishes.subject_to)),
+        "subject-to": tuple(map(str, analysis_options.subject_to)),
     }
     if goal.cost is not None:
         options |= {"cost-fp": goal.cost_fp, "cost-fn": goal.cost_fn}
     return options | {
         "prevalence": goal.prevalence,
-        "calibrate": wishes.calibrator,
-        "half-width": wishes.half_width,
-        "classifier": wishes.classifier,
-        "combine": wishes.combiner,
+        "calibrate": analysis_options.calibrator,
+        "half-width": analysis_options.half_width,
+        "classifier": analysis_options.classifier,
+        "combine": analysis_options.combiner,
     }
 
 

@@ -75,10 +75,16 @@ SEED = 0
 STEADY: Mapping[str, Callable[[Request], tuple[Hashable, ...]]] = {
     "ranking": lambda _: (),
     "comparison": lambda _: (),
-    "ensembles": lambda wishes: (wishes.combiner,),
+    "ensembles": lambda analysis_options: (analysis_options.combiner,),
     "calibration": lambda _: (),
-    "calibrated": lambda wishes: (wishes.calibrator, wishes.classifier),
-    "planning": lambda wishes: (wishes.half_width, wishes.classifier),
+    "calibrated": lambda analysis_options: (
+        analysis_options.calibrator,
+        analysis_options.classifier,
+    ),
+    "planning": lambda analysis_options: (
+        analysis_options.half_width,
+        analysis_options.classifier,
+    ),
 }
 
 
@@ -294,11 +300,13 @@ def at_prevalence(counted: Counted, prevalence: float | None) -> Counted:
 
 def request_of(counted: Counted, address: Address, quick: bool = False) -> Request:
     """Return what is asked of the counts, checked as the report checks it."""
-    wishes = address.wishes
+    analysis_options = address.analysis_options
     request = replace(
         without_column_names(address.request),
-        half_width=wishes.half_width or _half_width(counted),
-        classifier=wishes.classifier if wishes.classifier in address.columns else "",
+        half_width=analysis_options.half_width or _half_width(counted),
+        classifier=analysis_options.classifier
+        if analysis_options.classifier in address.columns
+        else "",
         replicates=0 if quick else REPLICATES,
     )
     return check_request(request, counted.first)
@@ -347,9 +355,9 @@ def depends(address: Address, key: str) -> SectionKey:
     """What does a section, or a file, depend on beside the counts?"""
     if key == "count":
         return SectionKey(key)
-    wishes = address.wishes
+    analysis_options = address.analysis_options
     if key in STEADY:
-        details = (wishes.level, *STEADY[key](wishes))
+        details = (analysis_options.level, *STEADY[key](analysis_options))
         return SectionKey(key, address.prevalence, details)
     if key in FILES:
         return SectionKey(key, address.prevalence, (address.request_text,))
@@ -390,12 +398,16 @@ def summary(counted: Counted, address: Address, quick: bool) -> Page:
 
 def unmet(counted: Counted, address: Address) -> dict[str, str]:
     """Which constraint cannot be met together with those before it, and why?"""
-    constraints = address.wishes.subject_to
+    constraints = address.analysis_options.subject_to
     last_problem: dict[str, str] = {}
     for number in range(len(constraints), 0, -1):
-        wishes = replace(address.wishes, subject_to=constraints[:number])
+        analysis_options = replace(
+            address.analysis_options, subject_to=constraints[:number]
+        )
         try:
-            _check_feasible(counted, replace(address, wishes=wishes))
+            _check_feasible(
+                counted, replace(address, analysis_options=analysis_options)
+            )
         except (Infeasible, InputError) as err:
             last_problem = {f"subject_to_{number - 1}": page_text(err)}
         else:
@@ -498,7 +510,7 @@ def rates(
     labelled = address.data.verdicts.labelled
     groups: Mapping[Any, Any] = counted.groups or {nogold.ALL: counted.data}
     panels = {str(system): panel for system, panel in groups.items()}
-    rate_of = rates_of(panels, labelled, address.wishes.level, SEED)
+    rate_of = rates_of(panels, labelled, address.analysis_options.level, SEED)
     comparison = compared_of(
         replace(counted.file_data, request=address.request),
         panels,
@@ -511,7 +523,7 @@ def rates(
 
 def whole_page(counted: Counted, address: Address, source: str = "") -> Page:
     """Answer about judges, systems, or tests whose truth nobody knows."""
-    level = address.wishes.level
+    level = address.analysis_options.level
     if address.kind == "judges":
         rate_of, panels, comparison = rates(counted, address)
         return nogold.judged(rate_of, panels, comparison, source=source)
@@ -528,7 +540,7 @@ def whole_page(counted: Counted, address: Address, source: str = "") -> Page:
 
 def trusted_leaves(counted: Counted, address: Address) -> Finding:
     """Say which leaves can be trusted."""
-    report = counted.data.report(level=address.wishes.level)
+    report = counted.data.report(level=address.analysis_options.level)
     rule = column_or_none(address.data.verdicts.rule)
     return trust.which_leaves(with_rules(report, counted.file_data, rule))
 
@@ -544,15 +556,17 @@ def combines(address: Address) -> bool:
 
 def file_contents(counted: Counted, address: Address, name: str) -> bytes:
     """Write a file of ``FILES``: what the command, or its ``--save``, writes."""
-    wishes = address.wishes
+    analysis_options = address.analysis_options
     if name == MAP:
         tally = tallies_of(counted.data)[address.score]
-        fitted = calibrate(tally, method=wishes.calibrator)
+        fitted = calibrate(tally, method=analysis_options.calibrator)
         return f"{map_to_json(fitted, address.score)}\n".encode()
     if name == COMBINER:
-        method = wishes.combiner
+        method = analysis_options.combiner
         if not method:
-            compared = compare_combiners(counted.data, level=wishes.level, rng=SEED)
+            compared = compare_combiners(
+                counted.data, level=analysis_options.level, rng=SEED
+            )
             method = compared.best()
         combiner = COMBINERS[method](counted.data)
         return f"{map_to_json(combiner, None)}\n".encode()
@@ -569,7 +583,7 @@ def _report(counted: Counted, address: Address) -> Page:
     if address.kind in ("judges", "systems"):
         return whole_page(counted, address, source)
     if address.kind == "tests":
-        request = Request(level=address.wishes.level, rng=SEED)
+        request = Request(level=address.analysis_options.level, rng=SEED)
         return page_about(counted.data, request, source=source)
     return page_about(
         counted.data, address.request, source=source, groups=counted.groups
