@@ -7,7 +7,9 @@ import pytest
 
 import trueness
 from shell import answer, run
+from trueness._core.progress import heard_by
 from trueness.cli import evaluate
+from trueness.cli._file_data import SCORES, open_data
 from trueness.cli._source import _fits_in_memory, open_source
 
 
@@ -94,3 +96,31 @@ def test_what_is_unpacked_counts_for_memory(ending, fits, tmp_path):
         file.truncate(1 << 25)
 
     assert _fits_in_memory(path) == fits
+
+
+class Display:
+    """A display that remembers what it was told of."""
+
+    def __init__(self):
+        self.tasks = []
+
+    def add_task(self, what, **options):
+        self.tasks.append(what)
+
+    def advance(self, task, number):
+        pass
+
+    def refresh(self):
+        pass
+
+    def remove_task(self, task):
+        pass
+
+
+def test_progress_is_shown_while_a_file_is_opened(scored_file):
+    display = Display()
+
+    with heard_by(display):
+        open_data(SCORES, file=str(scored_file), label="y", columns=["p"])
+
+    assert display.tasks[0] == "Reading the file"

@@ -23,6 +23,7 @@ import pytest
 import trueness
 from servers import postgres_server
 from trueness import InputError
+from trueness.data import text_files
 
 
 @pytest.fixture
@@ -309,3 +310,42 @@ def test_settings_are_passed_on(tmp_path):
         trueness.scan(tmp_path / "a.csv", settings={"no_such_setting": 1})
     with pytest.raises(InputError, match="no name of DuckDB"):
         trueness.scan(tmp_path / "a.csv", settings={"a = 1; DROP": 1})
+
+
+TEXTS = {
+    "plain": "y,p\n1,0.5\n0,0.25\n",
+    "semicolons and decimal commas": "y;p\n1;0,5\n0;0,25\n",
+    "quotes": 'y,note,p\n1,"a, ""b""",0.5\n0,c,0.25\n',
+    "dates": "y,day,p\n1,02.01.2020,0.5\n0,13.01.2020,0.25\n",
+    "times": "y,at,p\n1,2020-01-02 03:04:05,0.5\n0,2020-01-03 03:04:05,0.25\n",
+    "no header": "1,0.5\n0,0.25\n1,0.75\n",
+    "hostile names": "y,it's,\"p'}); DROP TABLE x; --\"\n1,2,0.5\n0,3,0.25\n",
+    "tabs and carriage returns": "y\tp\r\n1\t0.5\r\n0\t0.25\r\n",
+    "missing": "y,p\n1,\n,0.25\n0,NA\n",
+    "same names": "y,p,p\n1,0.5,0.6\n0,0.25,0.7\n",
+}
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_a_large_file_is_read_as_a_small_one(kind, tmp_path, monkeypatch):
+    path = tmp_path / "cases.csv"
+    path.write_text(TEXTS[kind])
+    small = trueness.scan(path)
+    expected = (small.columns, small.types, small.fetchall())
+
+    monkeypatch.setattr(text_files, "_is_large", lambda files: len(files) == 1)
+    large = trueness.scan(path)
+
+    assert (large.columns, large.types, large.fetchall()) == expected
+
+
+def test_how_a_large_file_is_written_is_found_out_once(tmp_path, monkeypatch):
+    path = tmp_path / "cases.csv"
+    path.write_text(TEXTS["plain"])
+    monkeypatch.setattr(text_files, "_is_large", lambda files: True)
+    rows = trueness.scan(path)
+
+    path.write_text("y,p\n1,no number\n")
+
+    with pytest.raises(duckdb.ConversionException):
+        rows.fetchall()

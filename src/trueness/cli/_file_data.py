@@ -14,6 +14,7 @@ import numpy as np
 
 from trueness._core.checks.errors import InputError, UnsupportedDesign
 from trueness._core.checks.words import listing
+from trueness._core.progress import progress
 from trueness._core.records import shown
 from trueness.calibration.maps import load_map
 from trueness.cli import _shell as shell
@@ -97,39 +98,42 @@ def open_data(
     """
     expected_labels = _read_expected_labels(unlabelled, target)
     with listening() as cleaned:
-        source = open_source(file, ordered=keep_order, decimal=decimal)
-        fixed_prevalence, prevalence_range = _read_prevalence(prevalence, takes_range)
-        others = {*columns, count, weight, cluster, by}
-        label_found = label is not None or not has_no_label(source.table, others)
-        request = choose(
-            source,
-            Request(
-                label=label,
-                scores=tuple(columns),
-                positive=positive,
-                count=count,
-                by=by,
-                missing_scores=missing_scores,
-                decimal=decimal,
-                strict=strict,
-                invert=invert,
-                weight=weight,
-                cluster=cluster,
-                sampling=sampling,
-                prevalence=fixed_prevalence,
-                unlabelled=expected_labels or unlabelled,
-                prevalences=prevalence_range,
-                level=level,
-                rng=seed,
-            ),
-            option=rule.option,
-            guess=rule.guess,
-            needs_label=(
-                rule.needs_label
-                and expected_labels is None
-                and (label_found or not rule.answers_without)
-            ),
-        )
+        with progress("Reading the file", unit=""):
+            source = open_source(file, ordered=keep_order, decimal=decimal)
+            fixed_prevalence, prevalence_range = _read_prevalence(
+                prevalence, takes_range
+            )
+            others = {*columns, count, weight, cluster, by}
+            label_found = label is not None or not has_no_label(source.table, others)
+            request = choose(
+                source,
+                Request(
+                    label=label,
+                    scores=tuple(columns),
+                    positive=positive,
+                    count=count,
+                    by=by,
+                    missing_scores=missing_scores,
+                    decimal=decimal,
+                    strict=strict,
+                    invert=invert,
+                    weight=weight,
+                    cluster=cluster,
+                    sampling=sampling,
+                    prevalence=fixed_prevalence,
+                    unlabelled=expected_labels or unlabelled,
+                    prevalences=prevalence_range,
+                    level=level,
+                    rng=seed,
+                ),
+                option=rule.option,
+                guess=rule.guess,
+                needs_label=(
+                    rule.needs_label
+                    and expected_labels is None
+                    and (label_found or not rule.answers_without)
+                ),
+            )
         say_what_was_taken(source, request, rule.option)
         if request.label is not None and request.positive is None:
             tell(source.as_truth(request.label))

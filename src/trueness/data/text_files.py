@@ -162,11 +162,72 @@ def csv_reader(
 
     def read(some: Sequence[str] = files, **settings: str) -> DuckDBPyRelation:
         all_settings = usual | settings
-        words = "".join(f", {name}={value}" for name, value in all_settings.items())
+        if (
+            not encoding
+            and settings.keys() <= {"decimal_separator"}
+            and _is_large(some)
+        ):
+            dialect = _dialect(connection, some[0], all_settings)
+            all_settings = dialect or all_settings
         places = ", ".join(map(text_in_sql, some))
-        return connection.sql(f"FROM read_csv([{places}]{words})")
+        return connection.sql(f"FROM read_csv([{places}]{_in_sql(all_settings)})")
 
     return read
+
+
+def _in_sql(settings: Mapping[str, str]) -> str:
+    """Write settings as arguments that follow the first one."""
+    return "".join(f", {name}={value}" for name, value in settings.items())
+
+
+def _is_large(files: Sequence[str]) -> bool:
+    """Is this one file that is too large to be loaded, and is asked often?"""
+    here = len(files) == 1 and os.path.isfile(files[0])
+    return here and os.path.getsize(files[0]) > _MAX_BYTES_LOOKED_AT
+
+
+_NO_SIGN = "(empty)"  # so DuckDB writes that there is no such sign
+
+
+def _dialect(
+    connection: DuckDBPyConnection, file: str, settings: Mapping[str, str]
+) -> dict[str, str] | None:
+    """Return settings that say how a file is written, as DuckDB finds it out.
+
+    It would find out anew for each question, from a million rows. None where it cannot.
+    """
+    fixed = {name: settings[name] for name in settings if name != "union_by_name"}
+    place = f"sniff_csv({text_in_sql(file)}{_in_sql(fixed)})"
+    try:
+        rows = connection.sql(f"FROM {place}")
+        (values,) = rows.fetchall()
+    except required("duckdb", "files").Error:
+        return None  # opening the file says what is wrong
+
+    sniffed = dict(zip(rows.columns, values, strict=True))
+    types = {column["name"]: column["type"] for column in sniffed["Columns"]}
+    if len(types) < len(sniffed["Columns"]):
+        return None  # two columns have one name
+
+    signs = {
+        "delim": sniffed["Delimiter"],
+        "quote": sniffed["Quote"],
+        "escape": sniffed["Escape"],
+        "new_line": sniffed["NewLineDelimiter"],
+    }
+    formats = {
+        "dateformat": sniffed["DateFormat"],
+        "timestampformat": sniffed["TimestampFormat"],
+    }
+    return {
+        **fixed,
+        "auto_detect": "false",
+        "skip": str(sniffed["SkipRows"]),
+        "header": str(sniffed["HasHeader"]).lower(),
+        "columns": _types_in_sql(types)["types"],
+        **{k: text_in_sql("" if v == _NO_SIGN else v) for k, v in signs.items()},
+        **{k: text_in_sql(v) for k, v in formats.items() if v},
+    }
 
 
 def _encoding(files: Sequence[str]) -> str | None:
