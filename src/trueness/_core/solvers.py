@@ -52,6 +52,29 @@ def bisect(
     return np.where(holds_to_the_end, farthest, start)[()]
 
 
+def rises_above_zero(
+    function: Callable[[float], float], start: float, end: float
+) -> float:
+    """Where does a continuous function rise above zero, on the way to ``end``?
+
+    ``start`` where it is not below zero there, ``end`` where it never rises above. By
+    SciPy's ``brentq`` (Brent 1973), to the last digits.
+
+    >>> rises_above_zero(lambda x: x * x - 0.25, 0.0, 1.0)
+    0.5
+    """
+    from scipy.optimize import brentq
+
+    if not function(start) < 0:
+        return start
+    if not function(end) > 0:
+        return end
+    # the tolerance is relative: roots may be as small as a probability
+    return float(
+        brentq(function, start, end, xtol=1e-300, rtol=4 * np.finfo(float).eps)
+    )
+
+
 def smallest(
     enough: Callable[[int], bool],
     *,

@@ -25,7 +25,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.records import Estimate
-from trueness._core.solvers import bisect
+from trueness._core.solvers import rises_above_zero
 from trueness.calibration.forecasts import Forecasts
 from trueness.counts.clusters import Clusters
 from trueness.inference.estimates import estimate_from_interval
@@ -142,8 +142,8 @@ class BinnedResiduals:
             """Return the true square at which so much lies below the observed one."""
             if _probability_below(square, 0.0, moments) <= tail:
                 return 0.0
-            true_square = bisect(
-                lambda true: _probability_below(square, float(true), moments) > tail,
+            true_square = rises_above_zero(
+                lambda true: tail - _probability_below(square, true, moments),
                 0.0,
                 largest,
             )
@@ -222,12 +222,12 @@ class BinnedResiduals:
         largest_plain = max(plain, by_noise) + reach
         variance = np.array([deviation**2])
 
-        def is_too_small(error: Floats) -> bool:
-            expected_plain = folded_mean(np.array([float(error)]), variance)
-            return float(expected_plain[0]) < largest_plain
+        def excess(error: float) -> float:
+            expected_plain = folded_mean(np.array([error]), variance)
+            return float(expected_plain[0]) - largest_plain
 
         # E|X| is at least |E X|
-        return min(float(bisect(is_too_small, 0.0, largest_plain)), 1.0)
+        return min(rises_above_zero(excess, 0.0, largest_plain), 1.0)
 
     def chi_square_test(self, null_variance: Floats, parameters: int) -> TestResult:
         r"""Return Pearson's test of no residual, corrected by Rao and Scott (1981).

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats, Ints, begins_run, no_cases, threads
+from trueness._core.arrays import (
+    Array,
+    Floats,
+    Ints,
+    begins_run,
+    no_cases,
+    order_keys,
+    threads,
+)
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.words import plain
 from trueness._core.imports import lazy_import, required
@@ -286,16 +294,12 @@ def _whole_pair(labels: pa.Array) -> tuple[Any, Any, Array] | None:
     return (low, high, values == high) if high - low <= 1 else None
 
 
-def _turned(bits: Array) -> Array:
-    """Turn all but the sign of positive floats round; twice gives them back.
-
-    The bits of a positive float ascend with it, those of a negative one descend.
-    """
-    flip = bits >> (8 * bits.itemsize - 1)
-    np.invert(flip, out=flip)
-    flip &= np.iinfo(bits.dtype).max
-    flip ^= bits
-    return flip
+def _descending_keys(bits: Array) -> Array:
+    """Return unsigned keys of floats, the highest first; twice gives the bits back."""
+    keys: Array = order_keys(bits)
+    # turned over but for the sign: unsigned, they descend
+    keys ^= np.iinfo(keys.dtype).max
+    return keys
 
 
 Run = tuple[Array, Array | None]  # sorted keys; counts where these are distinct
@@ -324,8 +328,8 @@ class KeyCounter:
         """Count these cases onto a pile."""
         self._dtype = score.dtype
         unsigned, signed = _BITS[score.dtype]
-        # keys ascend as the scores descend; -0.0 is 0.0
-        keys = _turned((score + score.dtype.type(0)).view(signed)).view(unsigned)
+        without_negative_zero = score + score.dtype.type(0)
+        keys = _descending_keys(without_negative_zero.view(signed)).view(unsigned)
         while keys.size:
             if pile not in self._blocks:
                 self._blocks[pile] = np.empty(_BLOCK, dtype=keys.dtype), 0
@@ -364,7 +368,7 @@ class KeyCounter:
 
         def fill(piece: Piece, first: int, stop: int) -> None:
             keys, counts = piece
-            bits = _turned(keys.view(_BITS[self._dtype][1]))
+            bits = _descending_keys(keys.view(_BITS[self._dtype][1]))
             score[first:stop] = bits.view(self._dtype)
             for pile, count in counts.items():
                 columns[pile][first:stop] = count

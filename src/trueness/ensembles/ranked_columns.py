@@ -12,7 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats, Ints, begins_run, threads
+from trueness._core.arrays import (
+    Array,
+    Floats,
+    Ints,
+    begins_run,
+    order_keys,
+    threads,
+)
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
 from trueness.fermi.distribution import rank_scores
@@ -163,25 +170,20 @@ def _level_ranks(cases: Array) -> Floats:
 def _ascending(values: Floats) -> Ints:
     """Return the places of numbers in ascending order, without those that are missing.
 
-    The bits of a float, turned for negative ones, are in its order. Their last bits
-    make room for the place, so that keys alone are sorted, which is faster than an
-    argsort. Numbers that differ in those bits only are put right afterwards: what is
-    nearly in order is sorted in one pass.
+    The last bits of keys in the order of the numbers make room for the place, so that
+    keys alone are sorted, which is faster than an argsort. Numbers that differ in those
+    bits only are put right afterwards: what is nearly in order is sorted in one pass.
     """
     missing = int(np.isnan(values).sum())
     if missing or values.size < MANY_ROWS:
         return np.argsort(values)[: values.size - missing]  # NaN comes last
 
-    bits = values.view(np.uint64)
-    sign_bit = np.uint64(1 << 63)
-    place_bits = np.uint64((1 << (values.size - 1).bit_length()) - 1)
-    key = np.where(bits < sign_bit, bits | sign_bit, ~bits)
-    key &= ~place_bits
-    key |= np.arange(values.size, dtype=np.uint64)
-    key.sort()
-    key &= place_bits
-
-    order = key.view(np.int64)
+    keys: Ints = order_keys(values.view(np.int64))
+    place_bits = (1 << (values.size - 1).bit_length()) - 1
+    keys &= ~place_bits
+    keys |= np.arange(values.size)
+    keys.sort()
+    order = keys & place_bits
     in_order = values[order]
     if (in_order[1:] < in_order[:-1]).any():
         order = order[np.argsort(in_order, kind="stable")]

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats
+from trueness._core.arrays import Array, Floats, order_keys
 from trueness._core.checks.errors import InputError, PythonCode
 
 Tensor = Any  # an array of PyTorch or CuPy
@@ -131,15 +131,7 @@ def float_type(scores: Tensor) -> str:
 def keys_of(library: Library, scores: Tensor, kind: str) -> Tensor:
     """Return the keys of scores on their device."""
     without_negative_zero = scores + 0.0
-    return _turn_over(library.bits(without_negative_zero, KEY_TYPES[kind]), kind)
-
-
-def _turn_over(bits: Any, kind: str) -> Any:
-    """Turn over all bits but the sign of negative numbers; twice is nothing."""
-    width = int(KEY_TYPES[kind].removeprefix("int"))
-    # the sign, shifted along, is a mask of ones or of zeros
-    sign = bits >> (width - 1)
-    return bits ^ (sign & (2 ** (width - 1) - 1))
+    return order_keys(library.bits(without_negative_zero, KEY_TYPES[kind]))
 
 
 def finite_keys(kind: str) -> tuple[int, int]:
@@ -150,7 +142,7 @@ def finite_keys(kind: str) -> tuple[int, int]:
 
 def scores_on_host(keys: Array, kind: str) -> Floats:
     """Return the scores of keys on the host, as float64."""
-    bits = _turn_over(np.asarray(keys).astype(KEY_TYPES[kind]), kind)
+    bits = order_keys(np.asarray(keys).astype(KEY_TYPES[kind]))
     if kind == "bfloat16":
         # NumPy has no such type: it is the upper half of a float32
         wide = bits.astype(np.int32) << 16
@@ -160,7 +152,7 @@ def scores_on_host(keys: Array, kind: str) -> Floats:
 
 def scores_on_device(library: Library, keys: Tensor, kind: str) -> Tensor:
     """Return the scores of keys on their device, as float64."""
-    scores = library.bits(_turn_over(keys, kind), kind)
+    scores = library.bits(order_keys(keys), kind)
     return library.cast(scores, "float64")
 
 
@@ -177,4 +169,4 @@ def key_at_least(threshold: float, kind: str) -> int:
     if float(nearest[0]) < threshold:
         nearest = np.nextafter(nearest, np.array(np.inf, dtype=kind))
     without_negative_zero = nearest + np.array(0, dtype=kind)
-    return int(_turn_over(without_negative_zero.view(KEY_TYPES[kind]), kind)[0])
+    return int(order_keys(without_negative_zero.view(KEY_TYPES[kind]))[0])

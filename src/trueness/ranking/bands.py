@@ -20,7 +20,7 @@ from trueness._core.binomial import divergence
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.records import TwoAxes
-from trueness._core.solvers import bisect
+from trueness._core.solvers import rises_above_zero
 from trueness.counts.answers import of_tally, refuse, words_of
 from trueness.counts.design import AT_RANDOM
 from trueness.counts.placements import coarser, corners
@@ -335,11 +335,11 @@ def _likely_distance(n_pos: float, points: int, level: float, kind: str) -> floa
     odds = np.arange(1, number) / np.arange(number - 1, 0, -1)
     path_length = float(np.arccos(np.sqrt(odds[:-1] / odds[1:])).sum())
 
-    def too_near(distance: float) -> bool:
+    def excess_confidence(distance: float) -> float:
         tube = path_length / math.pi * math.exp(-distance * distance / 2)
-        return bool(2 * ndtr(-distance) + tube > 1 - level)
+        return 1 - level - float(2 * ndtr(-distance) + tube)
 
-    return float(bisect(too_near, 0.0, 40.0))
+    return rises_above_zero(excess_confidence, 0.0, 40.0)
 
 
 def _redrawn_alarms(

@@ -17,7 +17,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.numbers import counted, p_is
 from trueness._core.records import Estimate, Record, brief, native_frame
-from trueness._core.solvers import bisect
+from trueness._core.solvers import rises_above_zero
 from trueness.comparison.results import Pair, adjusted, asked_margin, judged
 from trueness.inference.estimates import estimate_from_interval
 from trueness.inference.intervals import interval_from_variance, interval_on_open_scale
@@ -511,12 +511,8 @@ class DifferenceOfMeans(NamedTuple):
         largest = _LARGEST_Z
         if self.standard_error > 0:
             largest = gap / self.standard_error
-        z = float(
-            bisect(
-                lambda z: self._half_width(float(z), upwards=upwards) <= gap,
-                0.0,
-                largest,
-            )
+        z = rises_above_zero(
+            lambda z: self._half_width(z, upwards=upwards) - gap, 0.0, largest
         )
         return -z if upwards else z
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import expit
 
 from trueness._core.arrays import Array, Floats, Ints
-from trueness._core.solvers import bisect
+from trueness._core.solvers import bisect, rises_above_zero
 from trueness.calibration.lines import log_odds
 from trueness.calibration.residuals import folded_mean
 from trueness.counts.values import Tally
@@ -211,12 +211,12 @@ def _intercept(t: Tally, x: Floats, slope: float) -> float:
     eta = slope * x
     cases = t.pos + t.neg
 
-    def expects_too_few(intercept: float) -> bool:
-        return bool((cases * expit(intercept + eta)).sum() < t.n_pos)
+    def too_many_expected(intercept: float) -> float:
+        return float((cases * expit(intercept + eta)).sum() - t.n_pos)
 
     start = -float(eta.max()) - _LARGEST_LOG_ODDS
     end = _LARGEST_LOG_ODDS - float(eta.min())
-    return float(bisect(expects_too_few, start, end))
+    return rises_above_zero(too_many_expected, start, end)
 
 
 def _derivative_ends(t: Tally, slope: float) -> Ends:
