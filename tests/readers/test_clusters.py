@@ -100,7 +100,7 @@ def test_wrong_clusters_are_refused():
     with pytest.raises(InputError, match="one cluster"):
         trueness.reader_study(data, cluster="reader")
     with pytest.raises(InputError, match="covariance"):
-        trueness.reader_study(data, cluster="patient", covariance="gallas")
+        trueness.reader_study(data, cluster="patient", covariance="unbiased")
     with pytest.raises(NotEnoughCases, match="two clusters"):
         trueness.reader_study(data.assign(patient=1), cluster="patient")
     with pytest.raises(InputError, match="cluster"):

@@ -59,8 +59,7 @@ def readers_command(
         typer.Option(
             "--covariance",
             metavar="NAME",
-            help="How the covariances are estimated: "
-            f"{', '.join(COVARIANCES)} (one-shot variance).",
+            help=f"How the covariances are estimated: {', '.join(COVARIANCES)}.",
         ),
     ] = "jackknife",
     pairs: Annotated[
@@ -78,16 +77,6 @@ def readers_command(
             "--margin", help="Largest loss that would not matter (for non-inferiority)."
         ),
     ] = None,
-    reference: Annotated[
-        str,
-        typer.Option(
-            "--reference",
-            metavar="NAME",
-            help="Confidence intervals and tests by student (with Hillis' degrees of "
-            "freedom), logit (tests against a margin keep their level near 1), or "
-            "behrens-fisher (keeps its level with two to four readers).",
-        ),
-    ] = "student",
     positive: options.Positive = None,
     decimal: options.Decimal = None,
     missing_scores: options.MissingScores = None,
@@ -148,7 +137,6 @@ def readers_command(
             covariance=covariance,
             pairs=pairs,
             margin=margin,
-            reference=reference,
             level=level,
         )
     cases = Tally([0.0], neg=[study.n_neg], pos=[study.n_pos])

@@ -20,14 +20,13 @@ from trueness._core.records import Estimate, Record, brief, native_frame
 from trueness._core.solvers import rises_above_zero
 from trueness.comparison.results import Pair, adjusted, asked_margin, judged
 from trueness.inference.estimates import estimate_from_interval
-from trueness.inference.intervals import interval_from_variance, interval_on_open_scale
+from trueness.inference.intervals import interval_from_variance, student_quantile
 from trueness.inference.variance import ClassSizes, VarianceEstimate
 from trueness.metrics.algebra import Metric
-from trueness.readers.covariances import COVARIANCES, one_shot_standard_error
+from trueness.readers.covariances import COVARIANCES
 from trueness.readers.design import CLUSTER, ROLES, Readings, collect_readings
 from trueness.readers.endpoints import Endpoint, choose_endpoint
 from trueness.readers.model import (
-    BEHRENS_FISHER,
     ReaderComponents,
     ReaderModel,
     ReaderVariance,
@@ -35,7 +34,6 @@ from trueness.readers.model import (
     equality_test,
     fit_model,
     known_variance,
-    quantile,
     tail_probability,
     treatment_variance,
 )
@@ -56,8 +54,7 @@ class ReaderStudy(Record):
         Mean of each treatment over the readers; differences, with p-values.
     statistic, df1, df2, p_value : float
         Test that all treatments are equal: F (chi-squared over df1 with fixed readers)
-        and degrees of freedom (by Behrens and Fisher, those of the mean square in its
-        denominator); NaN with one treatment.
+        and degrees of freedom; NaN with one treatment.
     components : ReaderComponents
         What varies; :func:`plan_readers` starts from it.
     design, assumed : str
@@ -138,7 +135,6 @@ def reader_study(
     covariance: str = "jackknife",
     pairs: str = "own",
     margin: float | None = None,
-    reference: str = "student",
     level: float = 0.95,
     **columns: Any,
 ) -> ReaderStudy:
@@ -163,20 +159,13 @@ def reader_study(
         ``"readers"`` or ``"cases"``: the result is about these alone. When None, it
         applies to readers and cases like these.
     covariance
-        ``"jackknife"``, ``"delong"``, ``"unbiased"``, or ``"gallas"``: the one-shot
-        U-statistic variance (Gallas 2006, doi:10.1016/j.acra.2005.11.030).
+        ``"jackknife"``, ``"delong"`` or ``"unbiased"``, as in MRMCaov.
     pairs
         Where some of three treatments share more cases, or have more readers, than
         others: ``"own"`` gives each pair the variance of its own cases and readers,
         ``"pooled"`` gives all pairs that of the test of all, as MRMCaov does.
     margin
         Adds tests of non-inferiority and of equivalence to every pair of treatments.
-    reference
-        ``"student"``: symmetric intervals by Student's distribution, as published.
-        ``"logit"``: symmetric on the logit scale, and never nearer than those; tests
-        against a margin then keep their level near an AUC of 1 too.
-        ``"behrens-fisher"``: for two to four readers, with whom published tests reject
-        too many true hypotheses.
     level
         Confidence level of the intervals.
     **columns
@@ -205,26 +194,19 @@ def reader_study(
         _options.choice(fixed, ("readers", "cases"), "fixed")
     _options.choice(covariance, COVARIANCES, "covariance")
     _options.choice(pairs, ("own", "pooled"), "pairs")
-    _options.choice(reference, ("student", "logit", BEHRENS_FISHER), "reference")
     own_options = [*signature(reader_study).parameters][1:-1]
     known = [*ROLES, CLUSTER, "positive", *own_options]
     _options.options(columns, known, "reader_study")
 
     readings = collect_readings(data, columns)
     endpoint = choose_endpoint(metric, threshold)
-    if covariance == "gallas" and fixed is not None:
-        raise InputError(
-            "The covariance of Gallas is for random readers and cases; leave fixed "
-            "out.",
-            option="fixed",
-        )
     _check_clusters(readings, covariance)
     model = fit_model(readings, endpoint, covariance)
     _check_enough_readers(model, fixed)
 
-    method = _method_in_words(covariance, reference)
+    method = f"obuchowski-rockette, {covariance}"
     interval_of_mean = _interval_of_mean_by(
-        endpoint, _variance_of_constant(readings, endpoint, fixed), reference
+        endpoint, _variance_of_constant(readings, endpoint, fixed)
     )
     means = tuple(
         _mean_of_treatment(
@@ -232,7 +214,6 @@ def reader_study(
             n_readers=int(model.readers_per_treatment[treatment]),
             components=components,
             fixed=fixed,
-            reference=reference,
             interval_of_mean=interval_of_mean,
             level=level,
             method=method,
@@ -256,7 +237,6 @@ def reader_study(
             second=means[second],
             standard_error=standard_error,
             variance=variance,
-            reference=reference,
             interval_of_mean=interval_of_mean,
         )
         compared.append(
@@ -270,7 +250,7 @@ def reader_study(
             )
         )
 
-    test = equality_test(model, fixed, reference)
+    test = equality_test(model, fixed)
     if len(compared) == 1:
         # two treatments have one test, that of their difference
         test = test._replace(p_value=compared[0].p_value)
@@ -294,9 +274,9 @@ def reader_study(
         method=method,
         level=level,
         notes=(
-            *_notes_on_readers(readings, model, fixed, reference),
+            *_notes_on_readers(readings, model, fixed),
             *_notes_on_cases(readings, fixed, pairs),
-            *_notes_on_intervals(model, endpoint, reference, tested_margin, compared),
+            *_notes_on_intervals(model, endpoint, tested_margin, compared),
         ),
         groups=readings.groups,
     )
@@ -332,16 +312,6 @@ def _check_enough_readers(model: ReaderModel, fixed: str | None) -> None:
         )
 
 
-def _method_in_words(covariance: str, reference: str) -> str:
-    """Name the analysis: model, covariance, and reference where it is not Student's."""
-    parts = [covariance]
-    if covariance != "gallas":
-        parts = ["obuchowski-rockette", covariance]
-    if reference != "student":
-        parts.append(reference)
-    return ", ".join(parts)
-
-
 def _assumption_in_words(fixed: str | None) -> str:
     """Say which of readers and cases are random."""
     readers = "fixed readers" if fixed == "readers" else "random readers"
@@ -373,7 +343,7 @@ IntervalOfMean = Callable[[float, float, float], tuple[float, float]]
 
 
 def _interval_of_mean_by(
-    endpoint: Endpoint, constant: VarianceEstimate, reference: str
+    endpoint: Endpoint, constant: VarianceEstimate
 ) -> IntervalOfMean:
     """Return a function that puts an interval around a mean over readers."""
     lowest, highest = endpoint.range
@@ -387,8 +357,6 @@ def _interval_of_mean_by(
             interval = interval_from_variance(value, constant, endpoint.range, level)
             return interval.low, interval.high
         half_width = z * standard_error
-        if reference == "logit":
-            return interval_on_open_scale(value, half_width, endpoint.range)
         return max(lowest, value - half_width), min(value + half_width, highest)
 
     return interval_of_mean
@@ -400,7 +368,6 @@ def _mean_of_treatment(
     n_readers: int,
     components: TreatmentComponents,
     fixed: str | None,
-    reference: str,
     interval_of_mean: IntervalOfMean,
     level: float,
     method: str,
@@ -408,7 +375,7 @@ def _mean_of_treatment(
     """Return the mean of a treatment, from its own readers and errors alone."""
     variance = _variance_of_treatment(components, n_readers, fixed)
     standard_error = math.sqrt(max(variance.value / n_readers, 0.0))
-    z = quantile(variance, level, reference)
+    z = student_quantile(variance.hillis_df, level)
     low, high = interval_of_mean(value, standard_error, z)
     return estimate_from_interval(value, low, high, level, method, standard_error)
 
@@ -457,8 +424,6 @@ def _variance_of_difference(
     variance = treatment_variance(model, fixed, n_readers_of_variance)
 
     standard_error = math.sqrt(max(2 * variance.value / n_readers, 0.0))
-    if covariance == "gallas":
-        standard_error = one_shot_standard_error(readings, endpoint, treatments)
     if standard_error == 0:
         return 0.0, known_variance(0.0)
     return standard_error, variance
@@ -475,7 +440,6 @@ class DifferenceOfMeans(NamedTuple):
     second: Estimate
     standard_error: float
     variance: ReaderVariance
-    reference: str
     interval_of_mean: IntervalOfMean
 
     @property
@@ -490,7 +454,7 @@ class DifferenceOfMeans(NamedTuple):
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the confidence interval."""
-        z = quantile(self.variance, level, self.reference)
+        z = student_quantile(self.variance.hillis_df, level)
         low = self.value - self._half_width(z, upwards=False)
         high = self.value + self._half_width(z, upwards=True)
         return low, high
@@ -498,66 +462,46 @@ class DifferenceOfMeans(NamedTuple):
     def p_value_above(self, bound: float) -> float:
         """Return the one-sided p-value: of the interval that ends at ``bound``."""
         z = -self._standard_errors_from(bound)
-        return tail_probability(self.variance, z, self.reference)
+        return tail_probability(self.variance, z)
 
     def _standard_errors_from(self, bound: float) -> float:
         """Return at how many standard errors an interval ends at ``bound``, signed."""
         gap = abs(self.value - bound)
-        if gap == 0:
-            return 0.0
-
         upwards = bound > self.value
-        # no interval is narrower than z standard errors
-        largest = _LARGEST_Z
         if self.standard_error > 0:
-            largest = gap / self.standard_error
-        z = rises_above_zero(
-            lambda z: self._half_width(z, upwards=upwards) - gap, 0.0, largest
-        )
+            z = gap / self.standard_error
+        else:
+            z = rises_above_zero(
+                lambda z: self._half_width(z, upwards=upwards) - gap, 0.0, _LARGEST_Z
+            )
         return -z if upwards else z
 
     def _half_width(self, z: float, *, upwards: bool) -> float:
         """Return how far an interval of z standard errors extends, up or down.
 
-        Symmetrically, or by the intervals of both means (MOVER; Zou and Donner 2008),
-        with the correlation that the standard errors imply; never nearer than the
-        symmetric one.
+        Where nothing varies, by the intervals of both means (MOVER; Zou and Donner
+        2008), which are those of so many cases that are all alike.
         """
-        if self.standard_error > 0 and self.reference != "logit":
+        if self.standard_error > 0:
             return z * self.standard_error
 
         # the difference is highest where the first is high and the second low
         of_first = self._distance_to_end(self.first, z, upper=upwards)
         of_second = self._distance_to_end(self.second, z, upper=not upwards)
-        correlation = self._correlation()
-        square = of_first**2 + of_second**2 + 2 * correlation * of_first * of_second
-        return max(math.sqrt(max(square, 0.0)), z * self.standard_error)
+        return math.hypot(of_first, of_second)
 
     def _distance_to_end(self, mean: Estimate, z: float, *, upper: bool) -> float:
         """Return how far the upper or lower end of a mean's interval is from it."""
-        standard_error = 0.0
-        if self.standard_error > 0:
-            # a mean that does not vary must not take the interval of n equal cases
-            standard_error = max(mean.se, 1e-300)
-        low, high = self.interval_of_mean(mean.value, standard_error, z)
+        low, high = self.interval_of_mean(mean.value, 0.0, z)
         return high - mean.value if upper else low - mean.value
 
-    def _correlation(self) -> float:
-        """Return the correlation of the means; 0 where nothing varies."""
-        first = self.first.se
-        second = self.second.se
-        if self.standard_error == 0 or first * second == 0:
-            return 0.0
-        covariance_twice = first**2 + second**2 - self.standard_error**2
-        return min(max(covariance_twice / (2 * first * second), -1.0), 1.0)
 
-
-# with fewer readers, notes recommend other methods
+# with fewer readers, notes say what to keep in mind
 _FEW_READERS = 4
 
 
 def _notes_on_readers(
-    readings: Readings, model: ReaderModel, fixed: str | None, reference: str
+    readings: Readings, model: ReaderModel, fixed: str | None
 ) -> list[str]:
     """Return what to keep in mind about the readers."""
     notes = []
@@ -572,11 +516,10 @@ def _notes_on_readers(
             f"With {fewest} readers hardly any difference can be shown to hold for "
             "other readers; plan_readers says how many are needed."
         )
-        if reference != BEHRENS_FISHER and fixed is None:
+        if fixed is None:
             notes.append(
                 "Tests of so few readers reject too often where readers differ much in "
-                "what a treatment does for them. Tests with the reference "
-                "behrens-fisher keep their level."
+                "what a treatment does for them."
             )
     if fixed == "readers":
         notes.append(
@@ -610,7 +553,6 @@ def _notes_on_cases(readings: Readings, fixed: str | None, pairs: str) -> list[s
 def _notes_on_intervals(
     model: ReaderModel,
     endpoint: Endpoint,
-    reference: str,
     margin: float,
     compared: list[Pair],
 ) -> list[str]:
@@ -622,22 +564,19 @@ def _notes_on_intervals(
             "it could be judged: its interval and p-values are those of one reader "
             "with as many independent cases for each treatment."
         )
-    if _margin_tests_err(model, endpoint, reference) and not math.isnan(margin):
+    if _margin_tests_err(model, endpoint) and not math.isnan(margin):
         notes.append(
             "With fewer than 4 readers, or above 0.9, tests against a margin reject "
-            "too often: those of 5 % erred in up to 9 % of simulated studies. Tests "
-            "with the reference logit keep their level."
+            "too often: those of 5 % erred in up to 9 % of simulated studies."
         )
     if endpoint.name == "auc" and model.means.max() < 0.5:
         notes.append("All treatments are below one half. Do high scores mean positive?")
     return notes
 
 
-def _margin_tests_err(model: ReaderModel, endpoint: Endpoint, reference: str) -> bool:
+def _margin_tests_err(model: ReaderModel, endpoint: Endpoint) -> bool:
     """Do tests against a margin reject too often: few readers, or near the end?"""
-    if reference == "logit" or endpoint.range != (0, 1):
+    if endpoint.range != (0, 1):
         return False
     few_readers = min(model.readers_per_treatment) < _FEW_READERS
-    if few_readers and reference != BEHRENS_FISHER:
-        return True
-    return bool(model.means.max() > 0.9)
+    return few_readers or bool(model.means.max() > 0.9)

@@ -7,7 +7,7 @@ has them by name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
@@ -184,38 +184,6 @@ def unbiased(readings: Readings, endpoint: Endpoint) -> Floats:
     return np.asarray(covariance * _have_common_cases(readings))
 
 
-def one_shot_standard_error(
-    readings: Readings, endpoint: Endpoint, treatments: Sequence[int]
-) -> float:
-    """Return the standard error of a difference of two treatments (Gallas 2006)."""
-    wins, was_read = _kernel_of_rows(readings, endpoint)
-    # the estimate is a mean of readers, who count alike however many cases they read
-    n_pairs = was_read.sum(axis=(1, 2), keepdims=True)
-    wins = wins / n_pairs
-    was_read = was_read / n_pairs
-
-    # by treatment, reader, positive and negative; 0 where nothing was read
-    shape = (2, len(readings.readers), *wins.shape[1:])
-    values = np.zeros(shape)
-    weights = np.zeros(shape)
-    for position, treatment in enumerate(treatments):
-        rows = readings.treatment == treatment
-        values[position, readings.reader[rows]] = wins[rows]
-        weights[position, readings.reader[rows]] = was_read[rows]
-
-    # The mean of products of entries that share nothing (no reader, no positive, no
-    # negative) is the product of the expectations; what the product of the means has
-    # beyond that is their covariance. The means are taken off before: where readings
-    # are missing, what their size adds to the products would not cancel.
-    axes = (1, 2, 3)
-    total = values.sum(axis=axes, keepdims=True)
-    means = total / weights.sum(axis=axes, keepdims=True)
-    independent = _sum_of_disjoint_products(values - means * weights)
-    covariance = -independent / _sum_of_disjoint_products(weights)
-    variance = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
-    return float(np.sqrt(max(variance, 0.0)))
-
-
 def _kernel_of_rows(readings: Readings, endpoint: Endpoint) -> tuple[Floats, Floats]:
     """Return the kernel by row, positive and negative, and which pairs were read.
 
@@ -250,5 +218,4 @@ COVARIANCES: dict[str, Callable[[Readings, Endpoint], Floats]] = {
     "jackknife": jackknife,
     "delong": delong,
     "unbiased": unbiased,
-    "gallas": unbiased,
 }

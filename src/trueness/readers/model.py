@@ -20,12 +20,9 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import listing
 from trueness._core.records import Record
-from trueness.inference.intervals import student_quantile
 from trueness.readers.covariances import COVARIANCES, row_results
 from trueness.readers.design import Readings
 from trueness.readers.endpoints import Endpoint
-
-BEHRENS_FISHER = "behrens-fisher"
 
 
 @final
@@ -355,45 +352,13 @@ def treatment_variance(
     return ReaderVariance(value, mean_square, mean_square_df)
 
 
-def standard_error_ratios(variance: ReaderVariance) -> Floats:
-    """Return equally likely ratios of the true standard error to its estimate.
-
-    Fisher (1935): the true mean square is the estimate times f / chi-squared, with f
-    degrees of freedom; the rest of the variance is known.
-    """
-    from scipy.special import chdtri
-
-    # as many that the intervals of one degree of freedom are within .01 %
-    probabilities = (np.arange(2000) + 0.5) / 2000
-    part_shown = variance.mean_square / variance.value
-    df = variance.mean_square_df
-    return np.asarray(
-        np.sqrt(part_shown * df / chdtri(df, probabilities) + 1 - part_shown)
-    )
-
-
-def quantile(variance: ReaderVariance, level: float, reference: str) -> float:
-    """Within how many standard errors of a mean lies the truth, at this level?"""
-    if reference != BEHRENS_FISHER or math.isinf(variance.hillis_df):
-        return student_quantile(variance.hillis_df, level)
-    from scipy.optimize import brentq
-    from scipy.special import ndtr, ndtri
-
-    ratios = standard_error_ratios(variance)
-    tail = (1 - level) / 2
-    farthest = -float(ndtri(tail)) * float(ratios.max())
-    return float(brentq(lambda z: ndtr(-z / ratios).mean() - tail, 0.0, farthest))
-
-
-def tail_probability(variance: ReaderVariance, z: float, reference: str) -> float:
+def tail_probability(variance: ReaderVariance, z: float) -> float:
     """How likely is a mean at least so many standard errors too low?"""
     from scipy.special import ndtr, stdtr
 
     if math.isinf(variance.hillis_df):
         return float(ndtr(z))
-    if reference != BEHRENS_FISHER:
-        return float(stdtr(variance.hillis_df, z))
-    return float(ndtr(z / standard_error_ratios(variance)).mean())
+    return float(stdtr(variance.hillis_df, z))
 
 
 class EqualityTest(NamedTuple):
@@ -405,9 +370,7 @@ class EqualityTest(NamedTuple):
     p_value: float
 
 
-def equality_test(
-    model: ReaderModel, fixed: str | None, reference: str
-) -> EqualityTest:
+def equality_test(model: ReaderModel, fixed: str | None) -> EqualityTest:
     """Return the F test that all treatments are equal; NaN with one treatment."""
     df1 = len(model.table) - 1
     if df1 == 0:
@@ -415,28 +378,20 @@ def equality_test(
 
     variance = treatment_variance(model, fixed, model.mean_number_of_readers)
     df2 = variance.hillis_df
-    if reference == BEHRENS_FISHER:
-        df2 = variance.mean_square_df
-
     ms_treatment = model.components.ms_treatment
     if not variance.value > 0:
         statistic = math.inf if ms_treatment > 0 else 0.0
         return EqualityTest(statistic, df1, df2, math.nan)
 
     statistic = ms_treatment / variance.value
-    p_value = _equality_p_value(variance, statistic, df1, reference)
+    p_value = _equality_p_value(variance, statistic, df1)
     return EqualityTest(statistic, df1, df2, p_value)
 
 
-def _equality_p_value(
-    variance: ReaderVariance, statistic: float, df1: int, reference: str
-) -> float:
-    """Return the p-value of the F statistic, by its reference distribution."""
+def _equality_p_value(variance: ReaderVariance, statistic: float, df1: int) -> float:
+    """Return the p-value of the F statistic."""
     from scipy.special import chdtrc, fdtrc
 
     if math.isinf(variance.hillis_df):
         return float(chdtrc(df1, df1 * statistic))
-    if reference != BEHRENS_FISHER:
-        return float(fdtrc(df1, variance.hillis_df, statistic))
-    ratios = standard_error_ratios(variance)
-    return float(chdtrc(df1, df1 * statistic / ratios**2).mean())
+    return float(fdtrc(df1, variance.hillis_df, statistic))
