@@ -93,6 +93,7 @@ plots.pareto(t, ["recall", "precision"])
 plots.pareto_plane(t, ["recall", "precision"], subject_to="flagged <= 1500")
 plots.cost_curve(models)
 plots.decision_curve(models)
+plots.risk_coverage(t)
 plots.zones(t, trueness.best_threshold(t, "f1"))
 plots.zones(t, trueness.best_thresholds(t, minimize="cost(fp=1, fn=20, defer=0.6)"))
 """,

@@ -160,10 +160,12 @@ def test_every_command_is_documented_and_has_the_common_options(name):
     own = ("demo", "apply", "sql", *PLANS, "check", "watch", "evals", "look", "sites")
     own += ("fermi",)  # needs no file, and never labels
     own += ("label", "verify")  # cases have no labels yet; a declaration has no columns
+    own += ("agree",)  # ratings have no labels
     if name not in own:
         usual = {"file", "label", "positive", "level"}
         # a row of readers is a reading, and the groups of judges are systems
-        usual |= {"readers": set(), "judge": {"count"}}.get(name, {"count", "by"})
+        of_one_table = {key: {"count"} for key in ("judge", "scorecard", "curve")}
+        usual |= ({"readers": set()} | of_one_table).get(name, {"count", "by"})
         assert usual <= options
     random = ("threshold", "compare", "calibrate", "combine", "nogold", "judge")
     random += ("report", "evaluate", "label")

@@ -139,8 +139,9 @@ def test_constraints_are_shaded_where_they_do_not_hold(panel):
 
 def test_sections_follow_what_there_is_and_describe_themselves(page, panel):
     several = ["comparison", "ensembles"]
-    assert keys(page) == ["threshold", *several, "calibration", "ranking"]
-    assert keys(page_about(panel["a"])) == ["threshold", "calibration", "ranking"]
+    last = ["calibration", "ranking", "by-name"]
+    assert keys(page) == ["threshold", *several, *last]
+    assert keys(page_about(panel["a"])) == ["threshold", *last]
     both = page_about(panel["a"], groups={"x": panel["a"], "y": panel["a"]})
     assert "groups" in keys(both)
     for found in page.findings:

@@ -100,6 +100,16 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "FiDEL.",
         panel=CLASSIFIER,
     ),
+    "scorecard": CommandEntry(
+        module="scorecard",
+        help="How good is the scorecard? Gini, KS, decile table, PSI, with intervals.",
+        panel=CLASSIFIER,
+    ),
+    "curve": CommandEntry(
+        module="scorecard",
+        help="What does acting on a score bring? Net benefit, or risk and coverage.",
+        panel=CLASSIFIER,
+    ),
     "sql": CommandEntry(
         module="sql",
         help="Which query counts a table where it is? Its result is read by every "
@@ -134,6 +144,12 @@ COMMANDS: Mapping[str, CommandEntry] = {
         module="label",
         help="Which cases should be labelled next? Draws them by score, with their "
         "strata.",
+        panel=NO_TRUTH,
+    ),
+    "agree": CommandEntry(
+        module="agree",
+        help="How far do raters agree? Kappa (Cohen, weighted, Fleiss, Conger), AC1, "
+        "alpha.",
         panel=NO_TRUTH,
     ),
     "judge": CommandEntry(

@@ -28,6 +28,11 @@ from trueness.cli.apply import write_scored_rows
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import COMBINERS
 from trueness.findings.diagnostic_tests import are_tests
+from trueness.findings.metric_pairs import (
+    DIFFERENCE,
+    EFFECTS,
+    better_by_metric,
+)
 from trueness.findings.records import Finding
 from trueness.findings.scores_alone import combined_alone
 from trueness.findings.subject import Subject, subject
@@ -47,10 +52,34 @@ def compare_command(
         typer.Option(
             "--metric",
             metavar="METRIC",
-            help="Of tests that say 0 or 1: what is compared, such as sensitivity. By "
-            "default sensitivity and specificity.",
+            help="What is compared at a threshold, such as sensitivity. By default "
+            "AUCs of scores, sensitivity and specificity of tests.",
         ),
     ] = None,
+    at: Annotated[
+        float | None,
+        options.number(
+            "--at", metavar="SCORE", help="Threshold of scores, for --metric."
+        ),
+    ] = None,
+    effect: Annotated[
+        str,
+        typer.Option(
+            "--effect",
+            metavar="NAME",
+            help="With --metric: difference, or ratio (relative sensitivity, relative "
+            "false positive rate, ratio of predictive values).",
+        ),
+    ] = DIFFERENCE,
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="Test for --metric: auto, mcnemar; for predictive values also "
+            "leisenring and kosinski.",
+        ),
+    ] = "auto",
     positive: options.Positive = None,
     count: options.Count = None,
     by: options.By = None,
@@ -97,7 +126,16 @@ def compare_command(
         seed=seed,
     )
     with naming_rows_without_score(data):
-        panel, finding = _ask_of_all_and_groups(data, partial(_compare, metric=metric))
+        ask = partial(_compare, metric=metric)
+        if at is not None or effect != DIFFERENCE or method != "auto":
+            ask = partial(
+                _compare_metric,
+                metric=metric,
+                threshold=at,
+                effect=choice(effect, EFFECTS, "--effect"),
+                method=method,
+            )
+        panel, finding = _ask_of_all_and_groups(data, ask)
         return shell.answered(
             finding,
             about=shell.about(data, panel),
@@ -105,13 +143,43 @@ def compare_command(
         )
 
 
+def _compare_metric(
+    asked: Subject,
+    metric: str | None,
+    threshold: float | None,
+    effect: str,
+    method: str,
+) -> Finding:
+    """Compare a metric at a threshold: differences or ratios, by a named test."""
+    if metric is None:
+        raise InputError(
+            "Threshold, effect and method are those of a metric. Name one.",
+            option="metric",
+            example="sensitivity",
+        )
+    if threshold is None and not are_tests(asked.data):
+        raise InputError(
+            f"The metric {metric} depends on a threshold, and these are scores.",
+            option="at",
+            example="0.5",
+        )
+    return better_by_metric(
+        asked,
+        metric,
+        threshold=0.5 if threshold is None else threshold,
+        effect=effect,
+        method=method,
+    )
+
+
 def _compare(asked: Subject, metric: str | None) -> Finding:
     """Compare scores over all thresholds, or tests by a metric."""
     if metric is not None and not are_tests(asked.data):
         raise InputError(
-            f"--metric {metric} depends on a threshold, and these are scores. Compare "
-            "tests, which say 0 or 1; or leave --metric out to compare AUCs.",
-            option="metric",
+            f"--metric {metric} depends on a threshold, and these are scores. Name "
+            "the threshold, or leave --metric out to compare AUCs.",
+            option="at",
+            example="0.5",
         )
     return which_is_better(asked, metric or "")
 

@@ -16,7 +16,8 @@ from trueness._core.checks.words import listing
 from trueness._core.progress import progress
 from trueness.cli import _shell as shell
 from trueness.cli import options
-from trueness.cli._source import sample_path
+from trueness.cli._horizons import column_values
+from trueness.cli._source import open_source, sample_path
 from trueness.data.eval_rows import (
     columns_of_evals,
     names_of_evals,
@@ -25,7 +26,9 @@ from trueness.data.eval_rows import (
 )
 from trueness.data.verdict_logs import SYSTEM, VerdictLog
 from trueness.evals.attempts import Attempts
+from trueness.evals.wins import head_to_head
 from trueness.findings.systems import evals_page, how_often
+from trueness.findings.verdict_tables import who_wins
 
 
 @final
@@ -133,6 +136,32 @@ def evals_command(
             help="Attempts without a verdict: drop, or fail.",
         ),
     ] = "drop",
+    winner: Annotated[
+        str | None,
+        options.column(
+            "--winner",
+            help="Head to head: column with the system that won, or the word for a "
+            "tie. --first and --second name the columns of both systems.",
+            panel="Head to head",
+        ),
+    ] = None,
+    first: Annotated[
+        str,
+        options.column("--first", help="The first system.", panel="Head to head"),
+    ] = "first",
+    second: Annotated[
+        str,
+        options.column("--second", help="The second system.", panel="Head to head"),
+    ] = "second",
+    tie: Annotated[
+        str,
+        typer.Option(
+            "--tie",
+            metavar="WORD",
+            help="The word for a tie.",
+            rich_help_panel="Head to head",
+        ),
+    ] = "tie",
     declaration: Annotated[
         Path | None,
         typer.Option(
@@ -152,9 +181,13 @@ def evals_command(
 ) -> shell.CommandAnswer:
     """How often do systems pass? pass@k, paired tests, leaderboards, from logs.
 
+    Of verdicts head to head, --winner COLUMN: win rates with ties, and the sign test.
+
     Example:
     trueness evals sample:judges --item pair --passed truth --by kind
     """
+    if winner is not None:
+        return _head_to_head(log, first, second, winner, tie, level)
     columns = AttemptColumns(
         item=item,
         passed=passed,
@@ -186,6 +219,26 @@ def evals_command(
         chart=lambda: _chart(runs, finding.numbers["systems"], level),
         about=about_attempts(log, columns, list(runs.values()), by=by),
     )
+
+
+def _head_to_head(
+    log: list[str], first: str, second: str, winner: str, tie: str, level: float
+) -> shell.CommandAnswer:
+    """Compare systems by verdicts on pairs of answers."""
+    if len(log) != 1:
+        raise InputError(
+            f"Verdicts head to head are in one file; found {listing(log)}.",
+            option="winner",
+        )
+    source = open_source(log[0])
+    columns = {"first": first, "second": second, "winner": winner}
+    values = {name: column_values(source, name, role) for role, name in columns.items()}
+    result = head_to_head(
+        values[first], values[second], values[winner], tie=tie, level=level
+    )
+    cases = len(values[winner])
+    about = shell.about_cases(source.name, columns, cases, 0, 0, cases)
+    return shell.answered(who_wins(result, level), about=about)
 
 
 def _declare(

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import trueness
+from trueness._core.checks.cases import both_classes
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.options import choice, whole_number
 from trueness._core.checks.words import listing
@@ -23,6 +24,7 @@ from trueness.cli._columns import (
     read_share,
 )
 from trueness.cli._file_data import SCORES_OR_NO_LABEL, open_data
+from trueness.cli._horizons import LABEL, WEIGHT, label_follow_up
 from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.cli._shell import CommandAnswer, about, answered
 from trueness.counts.expected_labels import PROCESS
@@ -33,9 +35,11 @@ from trueness.findings.how_good import how_good
 from trueness.findings.request import Request
 from trueness.findings.scores_alone import has_no_labels
 from trueness.findings.subject import subject
+from trueness.findings.verdict_tables import with_indeterminate_results
 from trueness.findings.what_scores_mean import calibration_as_it_is
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.intervals import METHODS, WILSON_METHOD
+from trueness.threshold.rule import Rule
 
 MOST_ROWS = 5_000_000  # of which all classes are evaluated together
 
@@ -74,6 +78,40 @@ def evaluate_command(
             "Pearson, as epiR prints them).",
         ),
     ] = WILSON_METHOD,
+    indeterminate: Annotated[
+        str | None,
+        typer.Option(
+            "--indeterminate",
+            metavar="LOW:HIGH",
+            help="Of one test: results from LOW up to HIGH are neither. They count as "
+            "positive, as negative, and are left out (3x2 table).",
+        ),
+    ] = None,
+    horizon: Annotated[
+        float | None,
+        options.number(
+            "--horizon",
+            help="Time of interest, where follow-up was censored: labels and weights "
+            "come from --time and --event.",
+            panel="Follow-up",
+        ),
+    ] = None,
+    time: Annotated[
+        str | None,
+        options.column(
+            "--time",
+            help="Column with the time to the event or to censoring.",
+            panel="Follow-up",
+        ),
+    ] = None,
+    event: Annotated[
+        str | None,
+        options.column(
+            "--event",
+            help="Column that is 1 at an event, 0 where a case was censored.",
+            panel="Follow-up",
+        ),
+    ] = None,
     positive: options.Positive = None,
     count: options.Count = None,
     by: options.By = None,
@@ -113,9 +151,15 @@ def evaluate_command(
             "Which file holds the predictions? Type trueness evaluate predictions.csv, "
             "or four counts: --tp 815 --fp 115 --fn 208 --tn 327."
         )
+    follow_up = None
+    files = [file, *(more_files or ())]
+    if horizon is not None:
+        _check_follow_up(files, label=label, weight=weight, count=count)
+        follow_up = label_follow_up(file, time=time, event=event, horizon=horizon)
+        files, label, weight = [follow_up.file], LABEL, WEIGHT
     data = open_data(
         SCORES_OR_NO_LABEL,
-        file=[file, *(more_files or ())],
+        file=files,
         label=label,
         columns=score or (),
         positive=positive,
@@ -135,7 +179,44 @@ def evaluate_command(
         seed=seed,
     )
     with naming_rows_without_score(data):
-        return _evaluate(data, threshold=at, margin=margin, method=method)
+        if indeterminate is not None:
+            return _evaluate_indeterminate(data, indeterminate)
+        answer = _evaluate(data, threshold=at, margin=margin, method=method)
+    if follow_up is None:
+        return answer
+    return replace(
+        answer,
+        parts=[follow_up.sentence, *answer.parts],
+        about=answer.about | {"file": file},
+    )
+
+
+def _check_follow_up(
+    files: list[str], *, label: str | None, weight: str | None, count: str | None
+) -> None:
+    """Stop where a horizon stands beside what it decides itself."""
+    if label or weight or count or len(files) > 1:
+        raise InputError(
+            "At a horizon labels and weights come from the follow-up of one file. "
+            "Leave out the label, the weight, the count and other files.",
+            option="horizon",
+        )
+
+
+def _evaluate_indeterminate(data: FileData, text: str) -> CommandAnswer:
+    """Show the 3x2 table of a test, and its metrics by each reading."""
+    ends = read_share(text, option="indeterminate", example="2:3")
+    if len(data.request.scores) != 1 or not isinstance(ends, tuple):
+        raise InputError(
+            "Indeterminate results are those of one test, between two values.",
+            option="indeterminate",
+            example="0.5:1",
+        )
+    lower, upper = ends
+    tally = count_tally(data, data.request.scores[0])
+    rule = Rule(upper, lower=lower)
+    finding = with_indeterminate_results(tally, rule, data.request.level)
+    return answered(finding, about=about(data, tally))
 
 
 def _evaluate_table(
@@ -183,7 +264,11 @@ def _evaluate(
     request = replace(
         data.request, at=threshold, margin=margin, classes=bool(score_of_class)
     )
-    if has_no_labels(next(iter(tallies.values()))):
+    first_tally = next(iter(tallies.values()))
+    if has_no_labels(first_tally):
+        if request.label is not None:
+            # a column of labels was named, and it is empty
+            both_classes(first_tally, "evaluate")
         return _evaluate_without_labels(data, request)
     classifiers = subject(tallies, request, groups=groups or None)
     curves = _curves_of_groups(groups) or tallies

@@ -12,6 +12,7 @@ import typer
 
 import trueness
 from trueness._core.checks import options as _options
+from trueness._core.checks.cases import both_classes
 from trueness._core.checks.errors import InputError
 from trueness._core.numbers import counted
 from trueness._core.progress import progress
@@ -192,6 +193,9 @@ def _choose_threshold(data: FileData, save: Path | None) -> shell.CommandAnswer:
         groups: dict[Any, Tally] = {}
         if request.by:
             groups = count_tally(data, request.scores[0], by=True)
+    if request.label is not None and has_no_labels(tally):
+        # a column of labels was named, and it is empty
+        both_classes(tally, "threshold")
     _say_what_flagged_counts(tally, request)
 
     with progress("Looking for the best threshold", unit=""):

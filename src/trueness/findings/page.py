@@ -22,14 +22,15 @@ from trueness._core.records import Estimate, shown
 from trueness.counts.cases import how_many
 from trueness.counts.placements import tied_proportion
 from trueness.counts.values import Panel, Tally
-from trueness.findings import subject as subjects
 from trueness.findings import (
+    scorecards,
     trust,
     what_scores_mean,
     where_to_cut,
     which_is_better,
     without_labels,
 )
+from trueness.findings import subject as subjects
 from trueness.findings.diagnostic_tests import (
     are_tests,
     test_tiles,
@@ -76,6 +77,7 @@ QUESTIONS: Mapping[str, Question] = {
     "group-cuts": where_to_cut.cuts_of_groups,
     "sites": at_the_next_site,
     "ranking": how_good,
+    "by-name": scorecards.measures_by_name,
     "scale": trust.lost_in_bins,
     "planning": trust.enough_cases,
 }

@@ -59,6 +59,7 @@ from trueness.plots.threshold import (
     operating_point,
     pareto,
     pareto_plane,
+    risk_coverage,
     zones,
 )
 from trueness.plots.trees import (
@@ -77,6 +78,6 @@ __all__ = [
     "leaf_tree", "leakage", "leakage_and_roc", "levels_by_n", "lift_curve",
     "majority_likelihood", "operating_point", "pareto", "pareto_plane", "pass_rates",
     "posterior_densities", "precision_recall", "rank_correlation", "rank_probability",
-    "reader_results", "reliability", "roc", "sample_size", "save",
+    "reader_results", "reliability", "risk_coverage", "roc", "sample_size", "save",
     "score_distributions", "site_forest", "summary_plane", "watch_history", "zones",
 ]  # fmt: skip

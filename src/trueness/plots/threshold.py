@@ -36,7 +36,14 @@ from trueness.plots._pictures import (
     picture,
     picture_of,
 )
-from trueness.ranking.figures import FPR, TPR, curve_figure, score_figure
+from trueness.ranking.figures import (
+    FPR,
+    TPR,
+    curve_figure,
+    risk_coverage_figure,
+    score_figure,
+)
+from trueness.ranking.risk_coverage import risk_coverage as risk_coverage_of
 from trueness.threshold.constraints import DEFAULT_OBJECTIVE, ConstraintLike
 from trueness.threshold.cost_figures import cost_curve_figure, decision_figure, region
 from trueness.threshold.cuts import all_cuts, values_of
@@ -275,6 +282,25 @@ def decision_curve(
     if list(tallies) == [ONE]:
         tallies = {"act on the score": tallies[ONE]}
     return decision_figure(tallies, level=level, standardised=standardised)
+
+
+@picture_of
+def risk_coverage(
+    data: Tally,
+    *,
+    threshold: float = 0.5,
+    level: float = 0.95,
+    **look: Unpack[Style],
+) -> Shown:
+    """How often is the classifier wrong on the cases that it is surest of?
+
+    Parameters
+    ----------
+    threshold
+        Where cases are cut; the surest ones are farthest from it.
+    """
+    curve = risk_coverage_of(data, threshold=threshold, level=level)
+    return risk_coverage_figure(curve)
 
 
 @picture

@@ -35,6 +35,7 @@ from trueness.ranking.curves import Curve
 from trueness.ranking.geometry import leakage
 from trueness.ranking.models import BinormalFit
 from trueness.ranking.planning import Plan, outlook
+from trueness.ranking.risk_coverage import RiskCoverage
 
 FPR = Axis("fpr", "False positive rate")
 TPR = Axis("tpr", "True positive rate (recall)")
@@ -42,6 +43,8 @@ RECALL = Axis("recall", "Recall (true positive rate)")
 PRECISION = Axis("precision", "Precision")
 LIFT = Axis("lift", "Lift")
 FLAGGED = Axis("flagged_rate", "Proportion of all cases flagged")
+COVERAGE = Axis("coverage", "Coverage: proportion of cases decided")
+RISK = Axis("risk", "Risk: error rate among these")
 SPECIFICITY = Axis("u", "Specificity u")
 MISSED = Axis("G", "Miss rate G(u)")
 Tallies = Mapping[str, Tally]
@@ -190,6 +193,26 @@ def det_figure(tallies: Tallies, *, points: int = POINTS) -> Curves:
 def _probit(rate: Floats) -> Floats:
     """Return the normal quantile of rates, which are kept off 0 and 1."""
     return np.asarray(ndtri(np.clip(rate, _LOWEST_RATE, 1 - _LOWEST_RATE)))
+
+
+def risk_coverage_figure(curve: RiskCoverage) -> Curves:
+    """Return the error rate of the surest cases by their proportion, with its band."""
+    shown = few_points(curve.coverage, curve.risk, POINTS, 0.0)
+    line = {"coverage": curve.coverage[shown], "risk": curve.risk[shown]}
+    band = {
+        "coverage": curve.coverage[shown],
+        "low": curve.low[shown],
+        "high": curve.high[shown],
+    }
+    highest = float(np.nanmax(curve.high[shown], initial=1e-3))
+    name = f"AURC {curve.aurc.value:.3f}"
+    return Curves(
+        "Risk and coverage",
+        COVERAGE,
+        replace(RISK, high=min(highest, 1.0)),
+        lines=(Line(name, line),),
+        bands=(Line(name, band),),
+    )
 
 
 def leakage_figure(tallies: Tallies) -> Curves:

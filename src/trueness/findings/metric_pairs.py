@@ -1,0 +1,60 @@
+"""Which is better at a threshold? One metric, as differences or as ratios."""
+
+from __future__ import annotations
+
+from trueness._core.numbers import MINUS, p_value
+from trueness._core.records import shown
+from trueness.comparison.at_threshold import compare_metric
+from trueness.counts.values import Panel
+from trueness.findings.how_good import cases_note
+from trueness.findings.notes import note, said
+from trueness.findings.records import Finding, finding, table
+from trueness.findings.subject import Subject
+from trueness.metrics.grammar import text_of
+
+DIFFERENCE, RATIO = "difference", "ratio"
+EFFECTS = (DIFFERENCE, RATIO)
+
+
+def better_by_metric(
+    s: Subject, metric: str, *, threshold: float, effect: str, method: str
+) -> Finding:
+    """Compare a metric of classifiers on the same cases, pair by pair."""
+    assert isinstance(s.data, Panel)  # noqa: S101 - several on the same cases
+    level = s.request.level
+    compared = compare_metric(
+        s.data,
+        metric,
+        thresholds=threshold,
+        method=method,
+        effect=effect,
+        level=level,
+    )
+    sign = MINUS if effect == DIFFERENCE else "/"
+    rows = [
+        (
+            f"{shown(pair.first)} {sign} {shown(pair.second)}",
+            pair.difference if effect == DIFFERENCE else pair.ratio,
+            p_value(pair.p_value),
+            p_value(pair.p_adjusted),
+        )
+        for pair in compared.pairs
+    ]
+    each = zip(map(shown, compared.names), compared.values, strict=True)
+    head = ("pair", effect, "p-value", "adjusted (Holm)")
+    return finding(
+        "metric pairs",
+        {
+            "metric": metric,
+            "values": dict(zip(compared.names, compared.values, strict=True)),
+            "pairs": compared.pairs,
+            "method": compared.method,
+        },
+        key="comparison",
+        answer=(cases_note(s.cases),),
+        notes=(note("intervals", level=level), *s.alike, *said(compared.notes)),
+        tables=(
+            table("Each", ("classifier", text_of(metric)), each),
+            table(f"{effect.capitalize()}s on the same cases", head, rows),
+        ),
+    )

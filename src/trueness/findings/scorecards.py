@@ -1,0 +1,208 @@
+"""How good is a scorecard? Gini, KS, decile table, stability; curves as tables.
+
+What credit and fraud teams, and readers of clinical prediction models, ask for by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from trueness._core.numbers import cut_text
+from trueness._core.records import Estimate
+from trueness.calibration.explained import nagelkerke_r2
+from trueness.calibration.proper_scores import log_loss
+from trueness.counts.values import Tally
+from trueness.findings.how_good import cases_note
+from trueness.findings.memory import could_be_probabilities
+from trueness.findings.notes import note, said
+from trueness.findings.records import Finding, Table, fields_of, finding, table
+from trueness.findings.subject import Subject, possible
+from trueness.inference.estimates import estimate_from_interval
+from trueness.monitoring.stability import StabilityIndex, psi
+from trueness.ranking.interpolated_area import precision_recall_area
+from trueness.ranking.risk_coverage import risk_coverage
+from trueness.ranking.scorecards import DecileTable, decile_table, gini, ks
+from trueness.threshold.costs import decision_curve
+
+# measures that a profession asks for by name, and how they are called
+NAMED_MEASURES: Mapping[str, str] = {
+    "gini": "Gini (2 AUC - 1)",
+    "ks": "KS",
+    "precision_recall_area": "precision-recall area, interpolated",
+    "nagelkerke_r2": "Nagelkerke's R²",
+    "log_loss": "log loss",
+    "log_loss_clipped": "log loss, clipped as scikit-learn does",
+}
+DECILE_HEAD = ("decile", "from", "cases", "positives", "rate", "gain", "lift", "KS")
+
+
+def scorecard(
+    tally: Tally,
+    *,
+    level: float,
+    groups: int = 10,
+    reference: Tally | None = None,
+) -> Finding:
+    """Return Gini, KS and its place, the decile table, and PSI beside a reference."""
+    measures = named_measures(tally, level)
+    largest = ks(tally, level=level)
+    deciles = decile_table(tally, groups=groups, level=level)
+    stability = None if reference is None else psi(reference, tally, level=level)
+    rows = [(NAMED_MEASURES[name], value) for name, value in measures.items()]
+    if stability is not None:
+        rows.append(("PSI (population stability index)", stability.psi))
+    place = note(
+        "place of KS",
+        cut=cut_text(largest.threshold),
+        tpr=largest.tpr,
+        fpr=largest.fpr,
+    )
+    return finding(
+        "scorecard",
+        {
+            "measures": measures,
+            "ks": fields_of(largest, "threshold", "tpr", "fpr"),
+            "deciles": deciles,
+            "psi": stability,
+        },
+        answer=(cases_note(tally), place),
+        notes=(
+            note("intervals", level=level),
+            *said((*largest.notes, *deciles.notes, *_notes_of(stability))),
+        ),
+        tables=(
+            table("Measures", ("measure", "value"), rows),
+            table_of_deciles(deciles, level),
+        ),
+    )
+
+
+def measures_by_name(s: Subject) -> Finding | None:
+    """Return the same of the best classifier, for readers who look for a name."""
+    best = s.best
+    if best.tally.binned or best.tally.labels_expected:
+        return None
+    level = s.request.level
+    measures = named_measures(best.tally, level)
+    deciles = possible(partial(decile_table, best.tally, level=level))
+    rows = [(NAMED_MEASURES[name], value) for name, value in measures.items()]
+    tables = [table("Measures", ("measure", "value"), rows, brief=False)]
+    if deciles is not None:
+        tables.append(replace(table_of_deciles(deciles, level), brief=False))
+    return finding(
+        "by-name",
+        {"measures": measures, "deciles": deciles},
+        answer=(note("measures of", name=best.name),),
+        tables=tuple(tables),
+    )
+
+
+def _notes_of(stability: StabilityIndex | None) -> Sequence[str]:
+    return () if stability is None else stability.notes
+
+
+def named_measures(tally: Tally, level: float) -> dict[str, Estimate]:
+    """Return the measures that these cases can tell, by their names."""
+    asked: dict[str, Callable[[], Any]] = {
+        "gini": partial(gini, tally, level=level),
+        "ks": lambda: ks(tally, level=level).ks,
+        "precision_recall_area": partial(precision_recall_area, tally, level=level),
+    }
+    if could_be_probabilities(tally):
+        asked |= {
+            "nagelkerke_r2": partial(nagelkerke_r2, tally, level=level),
+            "log_loss": partial(log_loss, tally, level=level),
+            "log_loss_clipped": partial(
+                log_loss, tally, clip="scikit-learn", level=level
+            ),
+        }
+    answers = {name: possible(ask) for name, ask in asked.items()}
+    return {name: value for name, value in answers.items() if value is not None}
+
+
+def table_of_deciles(deciles: DecileTable, level: float) -> Table:
+    """Return the decile (gains) table, highest scores first."""
+    rates = [
+        estimate_from_interval(value, low, high, level)
+        for value, low, high in zip(
+            deciles.rate.tolist(),
+            deciles.rate_low.tolist(),
+            deciles.rate_high.tolist(),
+            strict=True,
+        )
+    ]
+    columns = (
+        deciles.decile.tolist(),
+        deciles.score_low.tolist(),
+        deciles.n.tolist(),
+        deciles.n_pos.tolist(),
+        rates,
+        deciles.gain.tolist(),
+        deciles.lift.tolist(),
+        deciles.ks.tolist(),
+    )
+    return table("Decile table", DECILE_HEAD, zip(*columns, strict=True))
+
+
+def decisions(tally: Tally, thresholds: Sequence[float], level: float) -> Finding:
+    """Return net benefit and net interventions avoided at threshold probabilities."""
+    curve = decision_curve(tally, threshold=np.array(thresholds), level=level)
+    benefit = _estimates(curve.net_benefit, curve.low, curve.high, level)
+    avoided = _estimates(
+        curve.interventions_avoided, curve.avoided_low, curve.avoided_high, level
+    )
+    rows = zip(
+        curve.threshold.tolist(),
+        benefit,
+        curve.treat_all.tolist(),
+        avoided,
+        strict=True,
+    )
+    head = (
+        "threshold probability",
+        "net benefit",
+        "of treating all",
+        "net interventions avoided",
+    )
+    return finding(
+        "decisions",
+        {"curve": curve},
+        answer=(cases_note(tally),),
+        notes=(note("intervals", level=level),),
+        tables=(table("Net benefit", head, rows),),
+    )
+
+
+def risks(
+    tally: Tally, coverages: Sequence[float], threshold: float, level: float
+) -> Finding:
+    """Return the error rate of the cases that the classifier is surest of."""
+    curve = risk_coverage(
+        tally, threshold=threshold, coverage=np.array(coverages), level=level
+    )
+    risk = _estimates(curve.risk, curve.low, curve.high, level)
+    rows = zip(curve.coverage.tolist(), risk, curve.confidence.tolist(), strict=True)
+    head = ("coverage", "risk (error rate)", "distance from the threshold")
+    return finding(
+        "risks",
+        {"curve": curve},
+        answer=(cases_note(tally), note("aurc", aurc=curve.aurc)),
+        notes=(note("intervals", level=level), *said(curve.notes)),
+        tables=(table("Risk and coverage", head, rows),),
+    )
+
+
+def _estimates(
+    values: np.ndarray[Any, Any],
+    lows: np.ndarray[Any, Any],
+    highs: np.ndarray[Any, Any],
+    level: float,
+) -> list[Estimate]:
+    """Return estimates from arrays of values and ends."""
+    rows = zip(values.tolist(), lows.tolist(), highs.tolist(), strict=True)
+    return [estimate_from_interval(*row, level) for row in rows]
