@@ -5,6 +5,8 @@ import pytest
 
 import trueness
 from trueness import InputError
+from trueness._core import arrays
+from trueness._core.arrays import BLOCK
 from trueness.counts import score_keys, score_table, sorting
 
 
@@ -150,3 +152,19 @@ def test_keys_are_sorted_by_buckets(kind, max_cached, monkeypatch):
     score_keys.sort_in_place(keys)
 
     np.testing.assert_array_equal(keys, expected)
+
+
+@pytest.mark.parametrize("size", [0, 1, BLOCK, 40 * BLOCK + 7])
+def test_blocks_in_threads_answer_in_order(size, monkeypatch):
+    monkeypatch.setattr(arrays, "threads", lambda: 3)
+
+    answers = arrays.map_blocks(lambda block: (block.start, block.stop), size)
+
+    assert answers == [(block.start, block.stop) for block in arrays.blocks(size)]
+
+
+def test_an_error_in_a_thread_is_raised(monkeypatch):
+    monkeypatch.setattr(arrays, "threads", lambda: 3)
+
+    with pytest.raises(ZeroDivisionError):
+        arrays.map_blocks(lambda block: 1 // (block.start - 20 * BLOCK), 40 * BLOCK)

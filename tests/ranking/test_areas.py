@@ -12,6 +12,8 @@ from sklearn import metrics as sk
 import trueness
 from conftest import tied_cases
 from trueness import InputError, NotEnoughCases, Tally
+from trueness._core.arrays import blocks
+from trueness.ranking import areas
 
 PROC = json.loads((Path(__file__).parents[1] / "reference" / "proc.json").read_text())
 METHODS = ["bootstrap", "delong", "fermi-dirac", "hanley-mcneil", "newcombe"]
@@ -308,3 +310,38 @@ def test_errors(ask, words):
         area([1, 0], [2, 1], **ask.get("part", ask))
     with pytest.raises(NotEnoughCases, match="0 positives among 6 labelled"):
         trueness.auc(Tally([2, 1], neg=[1, 5]))
+
+
+def test_average_precision_of_many_blocks_is_that_of_scikit_learn():
+    rng = np.random.default_rng(3)
+    label = rng.random(150_000) < 0.2
+    score = np.round(rng.normal(size=label.size) + label, 5)
+
+    estimate = trueness.average_precision(label, score)
+
+    expected = sk.average_precision_score(label, score)
+    assert estimate.value == pytest.approx(expected, rel=1e-14)
+
+
+def test_influence_on_average_precision_does_not_depend_on_blocks(monkeypatch):
+    rng = np.random.default_rng(4)
+    label = rng.random(9000) < 0.2
+    tally = trueness.tally(label, rng.normal(size=label.size) + label)
+    whole = areas.average_precision_measure(tally)
+
+    monkeypatch.setattr(areas, "BLOCK", 100)
+    monkeypatch.setattr(areas, "map_blocks", walk_in_blocks_of_100)
+    in_blocks = areas.average_precision_measure(tally)
+
+    assert in_blocks.value == pytest.approx(whole.value, rel=1e-14)
+    for column in ("by_negative", "by_positive"):
+        np.testing.assert_allclose(
+            getattr(in_blocks.influence, column),
+            getattr(whole.influence, column),
+            rtol=1e-12,
+            atol=1e-18,
+        )
+
+
+def walk_in_blocks_of_100(compute, size):
+    return [compute(block) for block in blocks(size, 100)]

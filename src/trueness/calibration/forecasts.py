@@ -30,10 +30,10 @@ def check_probabilities(data: Tally, what: str) -> Tally:
     """Return the data, or stop: labels are needed, and scores from 0 to 1."""
     _cases.some_labels(data, what)
     labelled = data.labelled()
-    for score in (labelled.score, labelled.high):
-        _columns.unit_scores(
-            score, what, "Calibrate first: t.map(trueness.calibrate(other_cases))."
-        )
+    instead = "Calibrate first: t.map(trueness.calibrate(other_cases))."
+    _columns.unit_scores(labelled.score, what, instead)
+    if labelled.high is not labelled.score:
+        _columns.unit_scores(labelled.high, what, instead)
     return data
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats, blocks
+from trueness._core.arrays import Array, Floats, map_blocks
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.figures import Axis, Curves, Line, guide
@@ -142,7 +142,19 @@ def _loss_measure(name: str, t: Tally) -> MeasuredValue:
     """Return the mean loss of a name, and the influence of each case."""
     check_probabilities(t, name)
     loss = LOSSES[name]
-    return mean_measure(loss.losses(t.score), 0.0, loss.largest)(t)
+    return mean_measure(_losses_of_rows(loss, t.score), 0.0, loss.largest)(t)
+
+
+def _losses_of_rows(loss: LossFunction, score: Floats) -> Losses:
+    """Return the losses of a negative and of a positive of each row."""
+    by_negative = np.empty(score.size)
+    by_positive = np.empty(score.size)
+
+    def write_block(block: slice) -> None:
+        by_negative[block], by_positive[block] = loss.losses(score[block])
+
+    map_blocks(write_block, score.size)
+    return by_negative, by_positive
 
 
 @of_tally(measure=partial(_loss_measure, "brier"))
@@ -311,11 +323,16 @@ def _mean_loss(losses: Losses, pos: Array, neg: Array) -> float:
 
     total = 0.0
     for loss, count in zip(losses, (neg, pos), strict=True):
-        for block in blocks(loss.size):
-            # a loss that nobody suffers is no loss, even an infinite one
-            suffered = np.where(count[block] > 0, loss[block], 0.0)
-            total += float(np.einsum("i,i->", suffered, count[block]))
+        for loss_of_block in map_blocks(partial(_total_loss, loss, count), loss.size):
+            total += loss_of_block
     return float(total / cases)
+
+
+def _total_loss(loss: Floats, count: Array, block: slice) -> float:
+    """Return the sum of what the cases of a block lose."""
+    # a loss that nobody suffers is no loss, even an infinite one
+    suffered = np.where(count[block] > 0, loss[block], 0.0)
+    return float(np.einsum("i,i->", suffered, count[block]))
 
 
 def _proper_score(data: Tally, name: str, level: float) -> ProperScore:

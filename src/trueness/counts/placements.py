@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from trueness._core.arrays import Array, begins_run, blocks
+from trueness._core.arrays import Array, begins_run, map_blocks
 from trueness.counts.cases import keep_clusters
 from trueness.counts.values import Tally, tally_of_rows
 
@@ -23,22 +23,30 @@ def twice_wins(t: Tally) -> Any:
 
     Of whole cases a whole number, exact for any number of pairs. O(m).
     """
-    wins = 0
-    negatives_above = 0
     number: Any = type(t.n_neg + t.n_pos)  # float of weighted cases
-    for block in blocks(t.neg.size):
+
+    def sums_of_block(block: slice) -> tuple[Any, Any, Any]:
+        """Return positives, negatives, and what the wins of the block add."""
         pos = t.pos[block]
         neg = t.neg[block]
-        if 4 * (int(pos.sum()) + int(neg.sum())) ** 2 >= _SAFE_PRODUCT:
+        positives = pos.sum()
+        negatives = neg.sum()
+        if 4 * (int(positives) + int(negatives)) ** 2 >= _SAFE_PRODUCT:
             # products would overflow: on with Python's integers
             pos = pos.astype(object)
             neg = neg.astype(object)
 
         # twice the negatives below, ties once, counted from the top of this block
         twice_below = neg - 2 * np.cumsum(neg)
-        wins += 2 * (t.n_neg - negatives_above) * number(pos.sum())
-        wins += number((pos * twice_below).sum())
-        negatives_above += number(neg.sum())
+        within = (pos * twice_below).sum()
+        return number(positives), number(negatives), number(within)
+
+    wins = 0
+    negatives_above = 0
+    for positives, negatives, within in map_blocks(sums_of_block, t.neg.size):
+        wins += 2 * (t.n_neg - negatives_above) * positives
+        wins += within
+        negatives_above += negatives
     return wins
 
 

@@ -9,11 +9,13 @@ label takes the last one. So score and label are sorted by one keys-only ``np.so
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueness._core.arrays import Array, Floats, blocks, threads
+from trueness._core.arrays import Array, Floats, blocks, map_blocks, threads
 from trueness._core.processor import has_slow_sort
 
 # below this many keys, starting threads costs more than it saves
@@ -134,19 +136,25 @@ def _extent_of_bits(score: Array, layout: FloatLayout) -> _BitExtent:
     """Return what the bits of these scores span, in one pass."""
     magnitude_mask = layout.bits(layout.magnitude)
     one = layout.bits(1)
-    smallest = layout.magnitude
-    largest = 0
-    bits_used = 0
-    any_sign = False
-    for block in blocks(score.size):
+
+    def extent_of_block(block: slice) -> _BitExtent:
         bits = np.ascontiguousarray(score[block]).view(layout.bits)
         magnitude = bits & magnitude_mask
-        largest = max(largest, int(magnitude.max()))
-        bits_used |= int(np.bitwise_or.reduce(magnitude))
-        # zero less one wraps around to the largest number: it is never the smallest
-        smallest = min(smallest, int((magnitude - one).min()) + 1)
-        any_sign = any_sign or bool((bits > magnitude_mask).any())
-    return _BitExtent(smallest, largest, bits_used, any_sign)
+        return _BitExtent(
+            # zero less one wraps around to the largest number: it is never the smallest
+            smallest=int((magnitude - one).min()) + 1,
+            largest=int(magnitude.max()),
+            bits_used=int(np.bitwise_or.reduce(magnitude)),
+            any_sign=bool((bits > magnitude_mask).any()),
+        )
+
+    extents = map_blocks(extent_of_block, score.size)
+    return _BitExtent(
+        smallest=min((each.smallest for each in extents), default=layout.magnitude),
+        largest=max((each.largest for each in extents), default=0),
+        bits_used=reduce(or_, (each.bits_used for each in extents), 0),
+        any_sign=any(each.any_sign for each in extents),
+    )
 
 
 def sort_in_place(keys: Array, workers: int | None = None) -> None:

@@ -15,7 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness._core.arrays import Array, Floats, Ints, begins_run, blocks
+from trueness._core.arrays import (
+    Array,
+    Floats,
+    Ints,
+    begins_run,
+    blocks,
+    map_blocks,
+)
 from trueness._core.progress import stop_if_requested
 from trueness.counts.score_keys import (
     NotFinite,
@@ -78,11 +85,14 @@ def _count_sorted(score: Array, is_pos: Callable[[slice], Array]) -> ScoreCounts
     # the keys are laid into the memory that will hold the scores; narrow ones take the
     # second half: unpacking writes from the front and never overtakes what it reads
     keys: Array = buffer.view(packing.key_type)[-score.size :]
-    for block in blocks(score.size):
+
+    def write_keys(block: slice) -> None:
         keys[block] = packing.pack(score[block], is_pos(block))
+
+    map_blocks(write_keys, score.size)
     sort_in_place(keys)
 
-    rows = sum(int(_ends_of_runs(keys, block).sum()) for block in blocks(keys.size))
+    rows = sum(map_blocks(lambda block: _number_of_runs(keys, block), keys.size))
     if rows == keys.size:
         neg, pos = _read_distinct_keys(keys, buffer, packing)
         return buffer, neg, pos
@@ -103,6 +113,11 @@ def _ends_of_runs(keys: Array, block: slice) -> NDArray[np.bool_]:
     return is_last
 
 
+def _number_of_runs(keys: Array, block: slice) -> int:
+    """Return how many scores end in this block."""
+    return int(_ends_of_runs(keys, block).sum())
+
+
 def _read_distinct_keys(
     keys: Array, buffer: Floats, packing: Packing
 ) -> tuple[Ints, Ints]:
@@ -113,11 +128,18 @@ def _read_distinct_keys(
     label_bit = packing.key_type(1)
     neg = np.empty(keys.size, np.int64)
     pos = np.empty(keys.size, np.int64)
-    for block in blocks(keys.size):
+
+    def read_keys(block: slice) -> None:
         block_keys = keys[block].copy()
         pos[block] = block_keys & label_bit
         np.subtract(1, pos[block], out=neg[block])
         buffer[block] = packing.unpack(block_keys >> label_bit)
+
+    if keys.itemsize == buffer.itemsize:  # a score replaces its own key only
+        map_blocks(read_keys, keys.size)
+    else:
+        for block in blocks(keys.size):
+            read_keys(block)
     return neg, pos
 
 

@@ -445,6 +445,8 @@ def shares(values: object, what: str) -> NDArray[np.float64]:
 
 def unit_scores(values: Array, what: str, instead: str) -> Array:
     """Pass on scores that can be read as probabilities."""
+    if values.size and values.min() >= 0 and values.max() <= 1:
+        return values
     bad = (values < 0) | (values > 1)
     if bad.any():
         raise InputError(
