@@ -9,113 +9,213 @@ from trueness.calibration.folds import deal_cases
 from trueness.counts.folds import Folds
 
 
-def dealt(p, folds):
-    """Give the counts of each fold that seed 0 deals: negatives, then positives."""
+def tallies_of_folds(panel, name, folds):
+    """Return the tally of one classifier in each fold that seed 0 deals."""
     rng = np.random.default_rng(0)
-    return zip(*(deal_cases(c, folds, rng) for c in (p.neg, p.pos)), strict=True)
+    negatives = deal_cases(panel.neg, folds, rng)
+    positives = deal_cases(panel.pos, folds, rng)
+    column = panel.rows[:, panel.names.index(name)]
+    return [
+        trueness.Tally(column, neg, pos)
+        for neg, pos in zip(negatives, positives, strict=True)
+    ]
 
 
-def test_limits_over_the_folds_by_hand(rng):
+def take_first(panel):
+    """Return a combiner that nobody fits: the output of the first classifier."""
+    return lambda rows: rows[:, 0]
+
+
+@pytest.fixture(scope="module")
+def of_first():
+    """Compare the first classifier with itself, in two folds."""
+    panel = trueness.simulate_panel(200, 80, [0.7, 0.75], rng=1)
+    comparison = trueness.compare_combiners(
+        panel, combiners={"first": take_first}, against="first", folds=2
+    )
+    return panel, comparison
+
+
+def test_intervals_over_the_folds_by_hand(of_first):
     """Two folds of scores that nobody fits: means and DeLong's variances of folds."""
-    p = trueness.simulate_panel(200, 80, [0.7, 0.75], rng=1)
-    first = {"first": lambda panel: lambda rows: rows[:, 0]}
-    found = trueness.compare_combiners(p, combiners=first, against="first", folds=2)
-    column = p.rows[:, 0]
-    each = [trueness.auc(trueness.Tally(column, *fold)) for fold in dealt(p, 2)]
-    e = found.auc["first"]
-    assert e.value == pytest.approx(np.mean([x.value for x in each]))
-    assert e.se == pytest.approx(np.hypot(*(x.se for x in each)) / 2)
-    d = found.difference["first"]
-    assert (d.value, d.low, d.high) == (0, 0, 0)
-    assert found.gain["first"]["C1"].value == 0
-    assert found.gain["first"]["C1"].low < 0  # a copy on 200 cases
+    panel, comparison = of_first
+    areas = [trueness.auc(tally) for tally in tallies_of_folds(panel, "C1", 2)]
+
+    estimate = comparison.auc["first"]
+
+    standard_error = np.hypot(areas[0].se, areas[1].se) / 2
+    assert estimate.value == pytest.approx(np.mean([area.value for area in areas]))
+    assert estimate.se == pytest.approx(standard_error)
 
 
-def test_unseen_cases_decide():
-    p = trueness.simulate_panel(1500, 600, [0.6, 0.65, 0.7, 0.72], rng=2)
-    found = trueness.compare_combiners(p, rng=0)
-    assert set(found.auc) == set(trueness.COMBINERS)
-    assert found.single == trueness.auc(p) == {k: trueness.auc(p[k]) for k in p.names}
-    assert found.difference["best-single"].value == 0
-    assert found.difference["fidel"].low > 0
-    assert found.auc["fidel"].low < found.auc["fidel"].value < found.auc["fidel"].high
-    # paired: the interval of the difference is shorter than the two together
-    d, f = found.difference["fidel"], found.auc["fidel"]
-    assert d.high - d.low < 2 * (f.high - f.low)
-    again = trueness.compare_combiners(p, rng=0)
-    assert again.to_dict() == found.to_dict()
-    assert "difference to best-single" in repr(found)
-    assert list(found.to_frame("dict")["combiner"]) == list(trueness.COMBINERS)
+def test_a_combiner_does_not_differ_from_itself(of_first):
+    _, comparison = of_first
+
+    difference = comparison.difference["first"]
+
+    assert (difference.value, difference.low, difference.high) == (0, 0, 0)
+    gain = comparison.gain["first"]["C1"]
+    assert gain.value == 0
+    assert gain.low < 0  # a copy on 200 cases
 
 
-def test_like_is_compared_with_like():
-    """Where folds have different winners, "best single" is below every classifier."""
-    p = trueness.simulate_panel(24, 12, {"A": 0.7, "B": 0.7, "C": 0.7}, rng=5)
-    found = trueness.compare_combiners(p, rng=0)
-    assert found.auc["best-single"].value < min(e.value for e in found.single.values())
-    for name in found.single:
-        # within the folds: the AUC of a classifier that nobody had to choose
-        column = p.rows[:, p.names.index(name)]
-        each = [trueness.auc(trueness.Tally(column, *fold)) for fold in dealt(p, 5)]
-        gain = found.gain["fidel"][name].value
-        assert gain == pytest.approx(found.auc["fidel"].value - np.mean(each))
-    assert "Together they are better" not in found.sentence()
-    assert "the data would choose" in found.sentence()
-    assert "the best single classifier in hindsight" in found.sentence()
+FOUR = trueness.simulate_panel(1500, 600, [0.6, 0.65, 0.7, 0.72], rng=2)
+
+
+@pytest.fixture(scope="module")
+def of_four():
+    return trueness.compare_combiners(FOUR, rng=0)
+
+
+def test_all_combiners_are_compared_with_the_best_single(of_four):
+    assert set(of_four.auc) == set(trueness.COMBINERS)
+    assert of_four.difference["best-single"].value == 0
+    assert of_four.difference["fidel"].low > 0
+
+
+def test_single_classifiers_have_their_own_auc(of_four):
+    expected = {name: trueness.auc(FOUR[name]) for name in FOUR.names}
+
+    assert of_four.single == trueness.auc(FOUR) == expected
+
+
+def test_the_interval_of_a_difference_is_paired(of_four):
+    """It is shorter than those of both sides together."""
+    difference = of_four.difference["fidel"]
+    area = of_four.auc["fidel"]
+
+    assert area.low < area.value < area.high
+    assert difference.high - difference.low < 2 * (area.high - area.low)
+
+
+def test_the_same_seed_gives_the_same_comparison(of_four):
+    again = trueness.compare_combiners(FOUR, rng=0)
+
+    assert again.to_dict() == of_four.to_dict()
+
+
+def test_a_comparison_of_combiners_is_shown(of_four):
+    assert "difference to best-single" in repr(of_four)
+    table = of_four.to_frame("dict")
+    assert list(table["combiner"]) == list(trueness.COMBINERS)
+
+
+EQUAL = trueness.simulate_panel(24, 12, {"A": 0.7, "B": 0.7, "C": 0.7}, rng=5)
+
+
+@pytest.fixture(scope="module")
+def of_equal():
+    return trueness.compare_combiners(EQUAL, rng=0)
+
+
+def test_the_best_single_pays_for_having_been_chosen(of_equal):
+    """Where folds have different winners, it is below every classifier."""
+    lowest = min(area.value for area in of_equal.single.values())
+
+    assert of_equal.auc["best-single"].value < lowest
+
+
+@pytest.mark.parametrize("name", EQUAL.names)
+def test_gains_are_counted_within_the_folds(of_equal, name):
+    """From the AUC of a classifier that nobody had to choose."""
+    areas = [trueness.auc(tally).value for tally in tallies_of_folds(EQUAL, name, 5)]
+
+    gain = of_equal.gain["fidel"][name].value
+
+    assert gain == pytest.approx(of_equal.auc["fidel"].value - np.mean(areas))
+
+
+def test_the_sentence_on_equal_classifiers_claims_nothing(of_equal):
+    sentence = of_equal.sentence()
+
+    assert "Together they are better" not in sentence
+    assert "the data would choose" in sentence
+    assert "the best single classifier in hindsight" in sentence
 
 
 @pytest.mark.slow
 def test_better_together_is_seldom_said_where_it_is_not_true():
-    said = 0
+    claims = 0
     for seed in range(30):
-        p = trueness.simulate_panel(60, 20, [0.75] * 3, correlation=0.97, rng=seed)
-        found = trueness.compare_combiners(p, rng=seed)
-        said += "Together they are better" in found.sentence()
-    assert said <= 2
-    p = trueness.simulate_panel(2000, 800, [0.75] * 3, rng=1)
-    assert "Together they are better" in trueness.compare_combiners(p).sentence()
+        panel = trueness.simulate_panel(60, 20, [0.75] * 3, correlation=0.97, rng=seed)
+        comparison = trueness.compare_combiners(panel, rng=seed)
+        claims += "Together they are better" in comparison.sentence()
+
+    assert claims <= 2
+
+
+def test_better_together_is_said_where_it_is_true():
+    panel = trueness.simulate_panel(2000, 800, [0.75] * 3, rng=1)
+
+    comparison = trueness.compare_combiners(panel)
+
+    assert "Together they are better" in comparison.sentence()
 
 
 def test_perfect_ranking_is_not_beyond_doubt():
-    p = Panel(["A", "B"], [[1, 1], [2, 2], [3, 3], [4, 4]], [6, 6, 0, 0], [0, 0, 6, 6])
-    found = trueness.compare_combiners(p)
-    assert found.auc["mean-score"].value == 1
-    assert found.auc["mean-score"].low < 1
-    assert found.difference["mean-score"].value == 0
+    panel = Panel(
+        ["A", "B"], [[1, 1], [2, 2], [3, 3], [4, 4]], [6, 6, 0, 0], [0, 0, 6, 6]
+    )
+
+    comparison = trueness.compare_combiners(panel)
+
+    assert comparison.auc["mean-score"].value == 1
+    assert comparison.auc["mean-score"].low < 1
+    assert comparison.difference["mean-score"].value == 0
 
 
-def test_own_combiners_and_names():
-    p = trueness.simulate_panel(300, 100, [0.6, 0.8], rng=3)
-    mine = {
-        "first": lambda panel: lambda rows: rows[:, 0],
-        "woc": trueness.wisdom_of_crowds,
-    }
-    words = {"combiners": mine, "against": "first", "folds": 3}
-    found = trueness.compare_combiners(p, **words, rng=0)
-    assert set(found.auc) == {"first", "woc"}
-    assert found.folds == 3
-    few = trueness.compare_combiners(p, combiners=["fidel"], against="fidel", rng=0)
-    assert list(few.auc) == ["fidel"]
-    rows = p.rows.copy()
+TWO = trueness.simulate_panel(300, 100, [0.6, 0.8], rng=3)
+
+
+def test_own_combiners_are_compared():
+    own = {"first": take_first, "woc": trueness.wisdom_of_crowds}
+
+    comparison = trueness.compare_combiners(
+        TWO, combiners=own, against="first", folds=3, rng=0
+    )
+
+    assert set(comparison.auc) == {"first", "woc"}
+    assert comparison.folds == 3
+
+
+def test_combiners_are_chosen_by_name():
+    comparison = trueness.compare_combiners(
+        TWO, combiners=["fidel"], against="fidel", rng=0
+    )
+
+    assert list(comparison.auc) == ["fidel"]
+
+
+def test_missing_outputs_are_allowed():
+    rows = TWO.rows.copy()
     rows[np.random.default_rng(0).random(rows.shape) < 0.2] = np.nan
-    holes = trueness.compare_combiners(Panel(p.names, rows, p.neg, p.pos), rng=0)
-    assert all(0.5 < e.value < 1 for e in [*holes.auc.values(), *holes.single.values()])
+    with_gaps = Panel(TWO.names, rows, TWO.neg, TWO.pos)
+
+    comparison = trueness.compare_combiners(with_gaps, rng=0)
+
+    areas = [*comparison.auc.values(), *comparison.single.values()]
+    assert all(0.5 < area.value < 1 for area in areas)
+
+
+FEW_POSITIVES = trueness.simulate_panel(20, 3, [0.6, 0.8], rng=3)
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("options", "message"),
     [
         ({}, "5 folds need 5 cases of each class"),
         ({"combiners": ["fidle"]}, "combiners must be one of"),
         ({"against": "best"}, "against must be one of"),
     ],
 )
-def test_errors(words, message):
-    p = trueness.simulate_panel(20, 3, [0.6, 0.8], rng=3)
+def test_errors(options, message):
     with pytest.raises((InputError, NotEnoughCases), match=message):
-        trueness.compare_combiners(p, rng=0, **words)
+        trueness.compare_combiners(FEW_POSITIVES, rng=0, **options)
+
+
+def test_combiners_are_not_compared_without_labels():
     with pytest.raises(NotEnoughCases, match="compare_combiners needs"):
-        trueness.compare_combiners(p.without_labels(), rng=0)
+        trueness.compare_combiners(FEW_POSITIVES.without_labels(), rng=0)
 
 
 def test_a_threshold_of_folds_is_chosen_by_youdens_index_by_default():

@@ -126,116 +126,217 @@ def test_a_gate_on_bins_is_not_surer_than_their_bounds(rng, sentence):
     assert of_bins.high >= of_rows.high
 
 
+def all_outcomes(cases, law):
+    """Walk through the counts of tp, fp, fn and tn, with their probabilities."""
+    log_factorial = np.cumsum([0.0, *np.log(np.arange(1, cases + 1))])
+    for tp, fp, fn in product(range(cases + 1), repeat=3):
+        tn = cases - tp - fp - fn
+        if tn >= 0:
+            counts = np.array([tp, fp, fn, tn])
+            coefficient = log_factorial[cases] - log_factorial[counts].sum()
+            yield counts, np.exp(coefficient + counts @ np.log(law))
+
+
 def test_f1_exactly_on_its_bound_by_enumeration():
     """All outcomes of 16 cases from a law of the four counts with a known F1."""
     law = np.array([0.3, 0.1, 0.2, 0.4])
-    true = 2 * law[0] / (2 * law[0] + law[1] + law[2])
-    said, n = Counter(), 16
-    logs = np.cumsum([0.0, *np.log(np.arange(1, n + 1))])
-    for tp, fp, fn in product(range(n + 1), repeat=3):
-        if tp + fp + fn > n or tp + fp + fn == 0:
-            continue
-        k = np.array([tp, fp, fn, n - tp - fp - fn])
-        chance = np.exp(logs[n] - logs[k].sum() + k @ np.log(law))
-        said[trueness.check(cut(*k), f"f1 >= {float(true)!r} at 0.5").verdict] += chance
-    assert max(said["holds"], said["fails"]) <= 0.075
-    assert sum(said.values()) > 0.99
+    true_f1 = float(2 * law[0] / (2 * law[0] + law[1] + law[2]))
+
+    probability = Counter()
+    for counts, chance in all_outcomes(16, law):
+        if counts[:3].any():  # without a positive or a flag there is no F1
+            check = trueness.check(cut(*counts), f"f1 >= {true_f1!r} at 0.5")
+            probability[check.verdict] += chance
+
+    assert max(probability["holds"], probability["fails"]) <= 0.075
+    assert sum(probability.values()) > 0.99
+
+
+def proven_by_holm(true_positives, bound):
+    """Which of these recalls of 100 positives are proven, by Holm's steps?
+
+    The most certain claim is tried at alpha / 5, the next at alpha / 4, ...
+    """
+    proven = set()
+    remaining = sorted(true_positives, reverse=True)
+    while remaining:
+        level = 1 - 2 * 0.05 / len(remaining)
+        interval = binomtest(remaining[0], 100).proportion_ci(level, "wilson")
+        if interval.low <= bound:
+            break
+        proven.add(remaining.pop(0))
+    return proven
 
 
 def test_holm_is_that_of_the_limits():
-    """The most certain claim is tried at alpha / 5, the next at alpha / 4, ..."""
-    found = {g: cut(k, 5, 100 - k, 95) for g, k in enumerate((97, 95, 93, 96, 85))}
-    c = trueness.check(found, "recall >= 0.88 at 0.5")
-    order = sorted(found, key=lambda g: -found[g].pos[0])
-    held = set()
-    for step, g in enumerate(order):
-        level = 1 - 2 * 0.05 / (len(order) - step)
-        k = int(found[g].pos[0])
-        if binomtest(k, 100).proportion_ci(level, "wilson").low <= 0.88:
-            break
-        held.add(g)
-    assert held
-    assert {int(v.group) for v in c.verdicts if v.verdict == "holds"} == held
+    true_positives = (97, 95, 93, 96, 85)
+    groups = {k: cut(k, 5, 100 - k, 95) for k in true_positives}
+
+    check = trueness.check(groups, "recall >= 0.88 at 0.5")
+
+    expected = proven_by_holm(true_positives, 0.88)
+    assert expected
+    held = {int(v.group) for v in check.verdicts if v.verdict == "holds"}
+    assert held == expected
 
 
 def test_more_cases_do_tell():
-    c = trueness.check(cut(93, 5, 7, 95), "recall >= 0.9 at 0.5").verdicts[0]
-    times = (c.more + 100) / 100
+    [verdict] = trueness.check(cut(93, 5, 7, 95), "recall >= 0.9 at 0.5").verdicts
+    times = (verdict.more + 100) / 100
+
     grown = cut(round(93 * times), 5, round(7 * times), 95)
+
     assert trueness.check(grown, "recall >= 0.9 at 0.5").verdict == "holds"
 
 
-def test_baselines_paired_and_unpaired():
-    p = trueness.simulate_panel(
+BASELINE = {**OLD, "not_worse_than": "baseline"}
+
+
+@pytest.fixture(scope="module")
+def new_and_old():
+    """Return a panel of two classifiers that are about as good, and err together."""
+    return trueness.simulate_panel(
         3000, 1000, {"new": 0.86, "old": 0.85}, correlation=0.8, rng=1
     )
-    [paired] = trueness.check(p, [OLD]).verdicts
-    assert (paired.verdict, paired.bound) == ("holds", -0.02)
-    assert "paired: the same cases" in paired.reason
-    apart = {**OLD, "not_worse_than": "baseline"}
-    [unpaired] = trueness.check(p["new"], [apart], baseline=p["old"]).verdicts
+
+
+def test_a_baseline_on_the_same_cases_is_paired(new_and_old):
+    [verdict] = trueness.check(new_and_old, [OLD]).verdicts
+
+    assert verdict.verdict == "holds"
+    assert verdict.bound == -0.02
+    assert "paired: the same cases" in verdict.reason
+
+
+def test_a_baseline_on_other_cases_is_unpaired_and_less_certain(new_and_old):
+    [paired] = trueness.check(new_and_old, [OLD]).verdicts
+
+    [unpaired] = trueness.check(
+        new_and_old["new"], [BASELINE], baseline=new_and_old["old"]
+    ).verdicts
+
     assert unpaired.high - unpaired.low > paired.high - paired.low
     assert "unpaired" in unpaired.reason
+
+
+def test_a_metric_at_a_threshold_is_compared_with_a_baseline(new_and_old):
     recall = {**OLD, "metric": "recall", "threshold": 0.0, "margin": 0.1}
-    assert words(p, [recall]) == ["holds"]
+
+    assert words(new_and_old, [recall]) == ["holds"]
+
+
+def test_a_baseline_that_is_not_there_is_missed(new_and_old):
     with pytest.raises(InputError, match="needs a baseline"):
-        trueness.check(p["new"], [OLD])
-    good, bad = (
-        trueness.tally([0, 1] * 200, [0.5 - x, 0.5 + x] * 200) for x in (0.3, 0.1)
-    )
-    brier = {**apart, "metric": "brier"}  # lower is better
+        trueness.check(new_and_old["new"], [OLD])
+
+
+def test_a_lower_brier_score_is_better_than_the_baseline():
+    brier = {**BASELINE, "metric": "brier"}
+    good = trueness.tally([0, 1] * 200, [0.2, 0.8] * 200)
+    bad = trueness.tally([0, 1] * 200, [0.4, 0.6] * 200)
+
     assert words(good, [brier], baseline=bad) == ["holds"]
     assert words(bad, [brier], baseline=good) == ["fails"]
-    y = [1, 1, 1, 0, 0, 0, 0, 0]  # eight cases prove no equality
-    same = trueness.panel(y, {"new": y, "old": y})
+
+
+def test_eight_cases_prove_no_equality():
+    label = [1, 1, 1, 0, 0, 0, 0, 0]
+    same = trueness.panel(label, {"new": label, "old": label})
+
     assert words(same, [{**OLD, "margin": 0.1}]) == ["cannot tell yet"]
 
 
-def test_baselines_by_group():
-    """In each group, paired or not; one in which it is worse is named."""
-    good, bad = (
-        trueness.simulate_panel(2000, 500, aucs, correlation=0.8, rng=k)
-        for k, aucs in enumerate(
-            ({"new": 0.88, "old": 0.85}, {"new": 0.7, "old": 0.85})
-        )
-    )
-    rule = {**OLD, "by": "site"}
-    c = trueness.check({"a": good, "b": bad}, [rule])
-    found = {v.group: v.verdict for v in c.verdicts}
-    assert found == {"site=a": "holds", "site=b": "fails"}
-    tallies, olds = (
-        {g: p[n] for g, p in (("a", good), ("b", bad))} for n in ("new", "old")
-    )
-    apart = {**rule, "not_worse_than": "baseline"}
-    found = trueness.check(tallies, [apart], baseline=olds).verdicts
-    assert [v.verdict for v in found] == ["holds", "fails"]
-    assert "unpaired" in found[0].reason
+@pytest.fixture(scope="module")
+def two_sites():
+    """Return panels of two sites; in the second the new classifier is worse."""
+    better = {"new": 0.88, "old": 0.85}
+    worse = {"new": 0.7, "old": 0.85}
+    return {
+        "a": trueness.simulate_panel(2000, 500, better, correlation=0.8, rng=0),
+        "b": trueness.simulate_panel(2000, 500, worse, correlation=0.8, rng=1),
+    }
+
+
+def test_paired_baselines_by_group(two_sites):
+    check = trueness.check(two_sites, [{**OLD, "by": "site"}])
+
+    verdicts = {v.group: v.verdict for v in check.verdicts}
+    assert verdicts == {"site=a": "holds", "site=b": "fails"}
+
+
+def test_unpaired_baselines_by_group(two_sites):
+    candidates = {site: panel["new"] for site, panel in two_sites.items()}
+    baselines = {site: panel["old"] for site, panel in two_sites.items()}
+    by_site = {**BASELINE, "by": "site"}
+
+    first, second = trueness.check(candidates, [by_site], baseline=baselines).verdicts
+
+    assert first.verdict == "holds"
+    assert second.verdict == "fails"
+    assert "unpaired" in first.reason
+
+
+def test_a_group_without_a_baseline_is_named(two_sites):
+    candidates = {site: panel["new"] for site, panel in two_sites.items()}
+    of_first_only = {"a": two_sites["a"]["old"]}
+
     with pytest.raises(InputError, match="needs a baseline in site=b"):
-        trueness.check(tallies, [apart], baseline={"a": olds["a"]})
+        trueness.check(candidates, [{**BASELINE, "by": "site"}], baseline=of_first_only)
 
 
-def test_a_threshold_may_be_a_saved_rule(tmp_path):
-    """One cut, a zone for doubt, or cuts by group; metrics of what is decided."""
-    t = Tally([3, 2, 1], pos=[80, 30, 10], neg=[10, 30, 90])
-    two = trueness.Rule(3, lower=2)
-    two.save(tmp_path / "rule.json")
-    v = trueness.check(t, f"accuracy >= 0.8 at {tmp_path}/rule.json").verdicts[0]
-    assert (v.value, v.cases) == (170 / 190, 190)
-    assert "by the rule (flag from 3 on, defer from 2 on)" in v.requirement
-    asked = {"metric": "recall", "at_least": 0.5}
-    by_site = {**asked, "by": "site", "threshold": trueness.Rule({"a": 3, "b": 2})}
-    found = trueness.check({"a": t, "b": t}, [by_site])
-    assert [v.value for v in found.verdicts] == [80 / 120, 110 / 120]
-    one = trueness.check(t, [{**asked, "threshold": {"upper": 2}}])
-    assert one.verdicts[0].value == 110 / 120
+THREE_SCORES = Tally([3, 2, 1], pos=[80, 30, 10], neg=[10, 30, 90])
+RECALL = {"metric": "recall", "at_least": 0.5}
+
+
+def test_a_threshold_may_be_a_saved_rule_with_a_zone_for_doubt(tmp_path):
+    trueness.Rule(3, lower=2).save(tmp_path / "rule.json")
+
+    [verdict] = trueness.check(
+        THREE_SCORES, f"accuracy >= 0.8 at {tmp_path}/rule.json"
+    ).verdicts
+
+    # of the 190 cases that the rule decides
+    assert verdict.value == 170 / 190
+    assert verdict.cases == 190
+    assert "by the rule (flag from 3 on, defer from 2 on)" in verdict.requirement
+
+
+def test_a_threshold_may_be_a_rule_by_group():
+    rule = trueness.Rule({"a": 3, "b": 2})
+    by_site = {**RECALL, "by": "site", "threshold": rule}
+
+    check = trueness.check({"a": THREE_SCORES, "b": THREE_SCORES}, [by_site])
+
+    assert [v.value for v in check.verdicts] == [80 / 120, 110 / 120]
+
+
+def test_a_threshold_may_be_the_fields_of_a_rule():
+    [verdict] = trueness.check(
+        THREE_SCORES, [{**RECALL, "threshold": {"upper": 2}}]
+    ).verdicts
+
+    assert verdict.value == 110 / 120
+
+
+def test_a_rule_by_group_needs_groups():
     with pytest.raises(InputError, match="needs groups"):
-        trueness.check(t, [{**asked, "threshold": {"upper": {"a": 3}}}])
-    p = trueness.simulate_panel(300, 100, {"new": 0.8, "old": 0.8}, rng=0)
-    rule = {"metric": "recall", "not_worse_than": "old", "threshold": two}
+        trueness.check(THREE_SCORES, [{**RECALL, "threshold": {"upper": {"a": 3}}}])
+
+
+def test_a_rule_that_defers_does_not_compare_classifiers(new_and_old):
+    required = {
+        "metric": "recall",
+        "not_worse_than": "old",
+        "threshold": trueness.Rule(3, lower=2),
+    }
+
     with pytest.raises(InputError, match="defers leaves other cases"):
-        trueness.check(p, [rule])
+        trueness.check(new_and_old, [required])
+
+
+def test_true_is_no_threshold():
     with pytest.raises(InputError, match="threshold must be a finite number"):
-        requirement({**asked, "threshold": True})
+        requirement({**RECALL, "threshold": True})
 
 
 @pytest.mark.parametrize(
@@ -245,74 +346,131 @@ def test_areas_on_their_bound_with_few_positives(pos, neg, gap):
     """In at most .06 of samples on either side; 300 of them, four standard errors."""
     rng = np.random.default_rng(3)
     y = np.repeat([1, 0], [pos, neg])
-    true = norm.cdf(gap / np.sqrt(2))
-    said = Counter(
-        trueness.check(
-            trueness.tally(y, rng.normal(size=y.size) + gap * y, positive=1),
-            f"auc >= {true}",
-        ).verdict
-        for _ in range(300)
-    )
-    assert max(said["holds"], said["fails"]) <= 18 + 16
+    true_auc = norm.cdf(gap / np.sqrt(2))
+
+    verdicts = Counter()
+    for _ in range(300):
+        score = rng.normal(size=y.size) + gap * y
+        check = trueness.check(
+            trueness.tally(y, score, positive=1), f"auc >= {true_auc}"
+        )
+        verdicts[check.verdict] += 1
+
+    assert max(verdicts["holds"], verdicts["fails"]) <= 18 + 16
 
 
-def test_gaps_between_groups():
-    groups = {"a": cut(900, 50, 100, 950), "b": cut(880, 50, 120, 950)}
-    rule = {"metric": "recall", "threshold": 0.5, "by": "site", "gap_at_most": 0.1}
-    assert words(groups, [rule]) == ["holds"]
-    assert words(groups, [{**rule, "gap_at_most": 0.02}]) == ["cannot tell yet"]
-    c = trueness.check({**groups, "c": cut(600, 50, 400, 950)}, [rule])
-    assert c.verdict == "fails"
-    failed = {v.group for v in c.verdicts if v.verdict == "fails"}
+GAP = {"metric": "recall", "threshold": 0.5, "by": "site", "gap_at_most": 0.1}
+SIMILAR = {"a": cut(900, 50, 100, 950), "b": cut(880, 50, 120, 950)}
+
+
+def test_a_small_gap_between_groups_holds():
+    assert words(SIMILAR, [GAP]) == ["holds"]
+    assert words(SIMILAR, [{**GAP, "gap_at_most": 0.02}]) == ["cannot tell yet"]
+
+
+def test_pairs_of_groups_with_a_large_gap_are_named():
+    check = trueness.check({**SIMILAR, "c": cut(600, 50, 400, 950)}, [GAP])
+
+    failed = {v.group for v in check.verdicts if v.verdict == "fails"}
+    assert check.verdict == "fails"
     assert failed == {"site=a and site=c", "site=b and site=c"}
 
 
-def test_facts_have_no_doubt():
-    facts = [
+@pytest.mark.parametrize(
+    "sentence",
+    [
         "positives >= 20",
-        "cases >= 101",
         "highest_score <= 1",
         "lowest_score >= 0",
-    ]
-    found = words(cut(10, 5, 10, 75), [*facts, "flagged <= 15 at 0.5"])
-    # more cases may still come, so too few are no failure
-    assert found == ["holds", "cannot tell yet", "holds", "holds", "holds"]
-    # weights of 0.4, 0.4 and 2.9 were once cut to whole numbers, one by one
-    t = trueness.tally([1, 0, 0, 1], [0.9, 0.8, 0.7, 0.1], weight=[0.4, 0.4, 2.9, 5])
-    rule = {"metric": "flagged", "threshold": 0.5}
-    found = trueness.check(t, [{**rule, "at_least": 3.6}, {**rule, "at_most": 3.69}])
-    assert [v.verdict for v in found.verdicts] == ["holds", "fails"]
-    assert found.verdicts[0].value == pytest.approx(0.4 + 0.4 + 2.9)
+        "flagged <= 15 at 0.5",
+    ],
+)
+def test_facts_have_no_doubt(sentence):
+    assert words(cut(10, 5, 10, 75), sentence) == ["holds"]
+
+
+def test_too_few_cases_are_no_failure():
+    """More of them may still come."""
+    assert words(cut(10, 5, 10, 75), "cases >= 101") == ["cannot tell yet"]
+
+
+def test_flagged_cases_are_the_sum_of_their_weights():
+    """Weights of 0.4, 0.4 and 2.9 were once cut to whole numbers, one by one."""
+    tally = trueness.tally(
+        [1, 0, 0, 1], [0.9, 0.8, 0.7, 0.1], weight=[0.4, 0.4, 2.9, 5]
+    )
+    flagged = {"metric": "flagged", "threshold": 0.5}
+
+    enough, too_many = trueness.check(
+        tally, [{**flagged, "at_least": 3.6}, {**flagged, "at_most": 3.69}]
+    ).verdicts
+
+    assert enough.verdict == "holds"
+    assert too_many.verdict == "fails"
+    assert enough.value == pytest.approx(0.4 + 0.4 + 2.9)
 
 
 def test_a_calibration_error_is_the_debiased_one():
-    t = Tally([0.9, 0.1], neg=[5, 45], pos=[45, 5])
-    [v] = trueness.check(t, ["calibration_error <= 0.4"]).verdicts
-    e = trueness.calibration_error(t, level=0.9).debiased
-    assert (v.verdict, v.value, v.high) == ("holds", e.value, e.high)
+    tally = Tally([0.9, 0.1], neg=[5, 45], pos=[45, 5])
+    debiased = trueness.calibration_error(tally, level=0.9).debiased
+
+    [verdict] = trueness.check(tally, ["calibration_error <= 0.4"]).verdicts
+
+    assert verdict.verdict == "holds"
+    assert (verdict.value, verdict.high) == (debiased.value, debiased.high)
 
 
-def test_require_raises_what_a_test_shows():
-    t = cut(60, 5, 40, 95)
-    c = trueness.check(t, ["recall >= 0.9 at 0.5", "recall >= 0.62 at 0.5"])
+@pytest.fixture
+def failed_and_open():
+    """Return a check of which one requirement fails, and one is open."""
+    return trueness.check(
+        cut(60, 5, 40, 95), ["recall >= 0.9 at 0.5", "recall >= 0.62 at 0.5"]
+    )
+
+
+def test_require_raises_what_a_test_shows(failed_and_open):
     with pytest.raises(AssertionError, match=r"2 of 2 requirements are not met") as err:
-        c.require()
+        failed_and_open.require()
+
     assert "measured 0.6 in 100 positive cases" in str(err.value)
+
+
+def test_require_may_let_pass_what_is_open(failed_and_open):
     with pytest.raises(AssertionError, match="1 of 2"):
-        c.require(undecided="pass")
-    trueness.check(t, "recall >= 0.3 at 0.5").require()
+        failed_and_open.require(undecided="pass")
 
 
-def test_junit_and_markdown_are_safe_and_complete():
+def test_require_is_silent_where_all_holds():
+    trueness.check(cut(60, 5, 40, 95), "recall >= 0.3 at 0.5").require()
+
+
+@pytest.fixture
+def group_with_marks():
+    """Return a check of two groups, one with marks of HTML and Markdown in its name."""
     groups = {'<b>"x"|y</b>': cut(60, 5, 40, 95), "ok": cut(99, 5, 1, 95)}
-    c = trueness.check(groups, "recall >= 0.9 at 0.5")
-    suite = ElementTree.fromstring(c.to_junit()).find("testsuite")  # noqa: S314 - ours
-    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    return trueness.check(groups, "recall >= 0.9 at 0.5")
+
+
+def test_junit_is_safe_and_complete(group_with_marks):
+    xml = ElementTree.fromstring(group_with_marks.to_junit())  # noqa: S314 - ours
+
+    suite = xml.find("testsuite")
+    assert suite.get("tests") == "2"
+    assert suite.get("failures") == "1"
     assert suite.find("testcase").get("name").startswith('<b>"x"|y</b>')
-    text = c.to_markdown()
+
+
+def test_markdown_is_safe_and_complete(group_with_marks):
+    text = group_with_marks.to_markdown()
+
     assert "<b>" not in text.partition("```")[0]
     assert "[-" in text
-    assert c.to_dict()["verdicts"][0]["verdict"] in ("fails", "holds")
+
+
+def test_a_check_as_a_dictionary_has_its_verdicts(group_with_marks):
+    verdicts = group_with_marks.to_dict()["verdicts"]
+
+    assert [verdict["verdict"] for verdict in verdicts] == ["fails", "holds"]
 
 
 RATE = {"metric": "prevalence", "judges": ["a", "b", "c"], "labelled": "random"}
