@@ -22,6 +22,7 @@ from trueness._core.figures import (
     span,
 )
 from trueness._core.numbers import cut_text, percent
+from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.confusion import Confusion, sweep
@@ -47,11 +48,13 @@ from trueness.ranking.risk_coverage import risk_coverage as risk_coverage_of
 from trueness.threshold.constraints import DEFAULT_OBJECTIVE, ConstraintLike
 from trueness.threshold.cost_figures import cost_curve_figure, decision_figure, region
 from trueness.threshold.cuts import all_cuts, values_of
+from trueness.threshold.expected_constraints import THESE_CASES
 from trueness.threshold.fronts import pareto as pareto_front
 from trueness.threshold.guarantees import GuaranteedThreshold
 from trueness.threshold.operating_point import best_threshold
 from trueness.threshold.prevalences import Prevalences
 from trueness.threshold.rule import DEFERRED, Rule, rule_of
+from trueness.threshold.validation import validate_threshold
 
 ROC = "ROC curve"
 
@@ -64,6 +67,8 @@ def operating_point(
     *,
     prevalences: Prevalences = None,
     minimize: str | Metric | None = None,
+    constraints_on: str = THESE_CASES,
+    rng: Seed = 0,
     **look: Unpack[Style],
 ) -> Shown:
     """Which ROC points do the constraints allow, and where is the best threshold?
@@ -72,11 +77,23 @@ def operating_point(
     meet every constraint, at the prevalence of use; the curve is the ROC curve of the
     classifier, the point is the threshold of :func:`trueness.best_threshold`, and the
     broken line joins the pairs of rates with the same value of the objective.
-    Parameters as in :func:`trueness.best_threshold`.
+    Parameters as in :func:`trueness.best_threshold`, and ``constraints_on`` as in
+    :func:`trueness.validate_threshold`.
     """
     point = best_threshold(
         data, maximize, subject_to, minimize=minimize, prevalences=prevalences
     )
+    if constraints_on != THESE_CASES:
+        validation = validate_threshold(
+            data,
+            None if minimize is not None else maximize,
+            subject_to,
+            minimize=minimize,
+            prevalences=prevalences,
+            constraints_on=constraints_on,
+            rng=rng,
+        )
+        point = validation.choice
     _cases.both_classes(data, "operating_point")
     constraints = read_constraints(subject_to)
     objective = read_metric(maximize if minimize is None else minimize)

@@ -17,7 +17,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness.counts.design import CASE_CONTROL
 from trueness.counts.values import Tally
-from trueness.metrics.algebra import Metric, depends_on_prevalence
+from trueness.metrics.algebra import Constraint, Metric, depends_on_prevalence
 from trueness.metrics.definitions import METRICS
 from trueness.threshold.constraints import (
     DEFAULT_OBJECTIVE,
@@ -30,6 +30,7 @@ from trueness.threshold.constraints import (
     read_scoped_constraints,
 )
 from trueness.threshold.cuts import unit_of
+from trueness.threshold.expected_constraints import name_stated_constraints
 from trueness.threshold.group_cuts import group_thresholds
 from trueness.threshold.group_optimum import choose_groups_again
 from trueness.threshold.operating_point import best_threshold, choose_cut_again
@@ -104,6 +105,11 @@ class RepeatableChoice:
         """Return all that is measured, by name."""
         objective = _quantity(self.objective.shown)
         return {q.name: q for q in (*self.shown, *self.constraints, objective)}
+
+    @property
+    def plain_constraints(self) -> tuple[Constraint, ...]:
+        """Return the constraints without their scopes, which one cut has not."""
+        return tuple(scoped.constraint for scoped in self.constraints)
 
     @property
     def prevalences(self) -> list[float | None]:
@@ -194,33 +200,41 @@ def choice_of_zones(data: Tally, aim: Aim) -> RepeatableChoice:
 
 
 def choice_of_one_cut(
-    data: Tally, aim: Aim, prevalences: Prevalences
+    data: Tally,
+    aim: Aim,
+    prevalences: Prevalences,
+    required: Sequence[Constraint] | None = None,
 ) -> RepeatableChoice:
-    """Return the choice of one cut for all cases."""
+    """Return the choice of one cut for all cases.
+
+    ``required`` are tightened constraints, by which the choice is made; what is
+    measured and shown are the constraints as they were stated.
+    """
     objective = aim.objective
     constraints = read_scoped_constraints(aim.subject_to, SIDES)
     _cases.both_classes(data, "validate_threshold")
+    stated = [scoped.constraint for scoped in constraints]
+    if required is None:
+        required = stated
     choice = best_threshold(
         data,
         aim.maximize_or_default,
-        aim.subject_to,
+        required,
         minimize=aim.minimize,
         prevalences=prevalences,
     )
+    choice = name_stated_constraints(choice, stated, required)
     labelled = data.labelled()
     prevalence = prevalence_of_use(data, prevalences)
 
     metrics = [objective.shown, *(scoped.metric for scoped in constraints)]
     to_try = prevalences_to_try(prevalence, metrics)
-    plain_constraints = [scoped.constraint for scoped in constraints]
     prevalence_text, note = _describe_prevalence(labelled, prevalence)
     return RepeatableChoice(
         choice=choice,
         tallies={"": labelled},
         cut_names=("threshold",),
-        choose=partial(
-            choose_cut_again, objective.maximized, plain_constraints, to_try
-        ),
+        choose=partial(choose_cut_again, objective.maximized, required, to_try),
         objective=objective,
         shown=_metrics_of_one_cut(labelled, prevalence),
         constraints=constraints,

@@ -6,6 +6,7 @@ The command line and the report speak with the same sentences.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from trueness._core.numbers import (
     percent,
     written,
 )
+from trueness._core.records import Estimate
+from trueness.metrics.algebra import Constraint
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.grammar import (
     constraint_text,
@@ -61,24 +64,55 @@ def met(validation: Validation, below: float = math.inf) -> list[str]:
 
 def missed(validation: Validation) -> list[str]:
     """Say which constraints of one threshold new cases are expected to miss."""
+    sentences = []
+    for constraint, estimate in _expected_constraints(validation):
+        write = _writer(constraint)
+        differs_in_print = write(estimate.value) != write(constraint.bound)
+        if not constraint.decide(estimate.value) and differs_in_print:
+            sentences.append(
+                f"On new cases {constraint_text(repr(constraint))} is expected to be "
+                f"missed: expect {write(estimate.value)}."
+            )
+    return sentences
+
+
+def kept(validation: Validation) -> list[str]:
+    """Say which constraints new cases are expected to keep, and how badly at worst."""
+    sentences = []
+    for constraint, estimate in _expected_constraints(validation):
+        if not constraint.decide(estimate.value):
+            continue
+        write = _writer(constraint)
+        required = "at least" if constraint.upward else "at most"
+        worst = f"as low as {write(estimate.low)}"
+        if not constraint.upward:
+            worst = f"as high as {write(estimate.high)}"
+        sentences.append(
+            f"On new cases expect {text_of(constraint.metric.name)} "
+            f"{write(estimate.value)}; {required} {write(constraint.bound)} is "
+            f"required. It could be {worst}."
+        )
+    return sentences
+
+
+def _expected_constraints(
+    validation: Validation,
+) -> list[tuple[Constraint, Estimate]]:
+    """Return each constraint with what to expect of its metric on new cases."""
     point = validation.choice
     if point.prevalences is not None:
         # the constraints hold at the least favourable prevalence
         return []
-    sentences = []
-    for constraint in constraints(list(point.constraints)):
-        name = constraint.metric.name
-        if name not in validation.metrics:
-            continue
-        expected = validation.metrics[name].value
-        write = percent if is_proportion(name) else written
-        differs_in_print = write(expected) != write(constraint.bound)
-        if not constraint.decide(expected) and differs_in_print:
-            sentences.append(
-                f"On new cases {constraint_text(repr(constraint))} is expected to be "
-                f"missed: expect {write(expected)}."
-            )
-    return sentences
+    return [
+        (constraint, validation.metrics[constraint.metric.name])
+        for constraint in constraints(list(point.constraints))
+        if constraint.metric.name in validation.metrics
+    ]
+
+
+def _writer(constraint: Constraint) -> Callable[[float], str]:
+    """Return how values of a constrained metric are written."""
+    return percent if is_proportion(constraint.metric.name) else written
 
 
 def zone_sentences(zones: Zones) -> list[str]:

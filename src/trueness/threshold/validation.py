@@ -8,15 +8,17 @@ here its optimism is taken off, and intervals allow for it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
 
 from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import NotEnoughCases
+from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Answer, Estimate, brief
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
@@ -25,7 +27,7 @@ from trueness.inference.estimates import (
     estimate_from_replicates,
     interval_notes,
 )
-from trueness.metrics.algebra import Metric
+from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import CONSTRAINTS, one_or_more
 from trueness.threshold.constraints import (
     ConstraintLike,
@@ -33,8 +35,18 @@ from trueness.threshold.constraints import (
     asks_for_groups,
     asks_for_two_cuts,
 )
-from trueness.threshold.corrected_estimates import estimate_quantity, observe_rule
+from trueness.threshold.corrected_estimates import (
+    ObservedRule,
+    estimate_quantity,
+    observe_rule,
+)
 from trueness.threshold.cuts import thresholds_of
+from trueness.threshold.expected_constraints import (
+    NEW_CASES,
+    THESE_CASES,
+    ExpectedConstraints,
+    tighten_until_kept,
+)
 from trueness.threshold.prevalences import (
     Prevalences,
 )
@@ -108,6 +120,7 @@ def validate_threshold(
     *,
     minimize: str | Metric | None = None,
     prevalences: Prevalences = None,
+    constraints_on: str = THESE_CASES,
     replicates: int = 1000,
     level: float = 0.95,
     rng: Seed = 0,
@@ -128,6 +141,10 @@ def validate_threshold(
     maximize, minimize, subject_to, prevalences
         As in these functions. The uncertainty of an estimated prevalence goes into the
         intervals; for a range they hold whichever prevalence of it is true.
+    constraints_on
+        ``"these cases"``: the constraints hold in the sample, as in
+        :func:`best_threshold`. ``"new cases"``: they are expected to hold on new cases,
+        for one threshold only.
     replicates
         How many bootstrap samples; a fifth of that where each needs a search of its
         own, for two thresholds or groups.
@@ -138,6 +155,10 @@ def validate_threshold(
     off (Efron 1983, doi:10.2307/2288636); intervals have the variance of the rule taken
     as fixed or, where it is larger, of the repeated choices. Whole clusters are drawn.
     Beyond 1,000 distinct scores neighbours are joined before the choice is repeated.
+
+    A constraint that new cases are expected to miss is tightened by as much, until it
+    is expected to hold (Wang and Ahmed 2008, doi:10.1016/j.orl.2008.01.003). The
+    intervals take the tightened bound as fixed.
 
     Examples
     --------
@@ -150,14 +171,54 @@ def validate_threshold(
     replicates = _options.whole_number(replicates, "replicates", at_least=2)
     constraints = one_or_more(subject_to, "subject_to", CONSTRAINTS, ["recall >= 0.9"])
     aim = Aim(maximize, minimize, subject_to=constraints)
+    _options.choice(constraints_on, (THESE_CASES, NEW_CASES), "constraints_on")
+    generator = _options.generator(rng)
 
     if isinstance(data, Mapping):
         task = choice_of_groups(data, aim)
     elif asks_for_two_cuts([*constraints, maximize, minimize]):
         task = choice_of_zones(data, aim)
+    elif constraints_on == NEW_CASES:
+        choose = partial(choice_of_one_cut, data, aim, prevalences)
+        return _keep_on_new_cases(choose, replicates, level, generator)
     else:
         task = choice_of_one_cut(data, aim, prevalences)
+    if constraints_on == NEW_CASES:
+        raise InputError(
+            "Constraints on new cases are for one threshold; found an objective or a "
+            "constraint of several.",
+            option="constraints_on",
+            example=THESE_CASES,
+        )
+    validation: Validation
+    validation = _repeat_and_validate(task, replicates, level, generator).validation
+    return validation
 
+
+def _keep_on_new_cases(
+    choose: Callable[..., RepeatableChoice],
+    replicates: int,
+    level: float,
+    rng: np.random.Generator,
+) -> Validation:
+    """Return the validation of a choice that is expected to keep its constraints."""
+    stated = choose().plain_constraints
+
+    def validate_tightened(required: Sequence[Constraint]) -> ExpectedConstraints:
+        # each round draws the same samples
+        return _repeat_and_validate(choose(required), replicates, level, deepcopy(rng))
+
+    validation: Validation = tighten_until_kept(stated, validate_tightened)
+    return validation
+
+
+def _repeat_and_validate(
+    task: RepeatableChoice,
+    replicates: int,
+    level: float,
+    rng: np.random.Generator,
+) -> ExpectedConstraints:
+    """Repeat a choice, and return what to expect of it and of its constraints."""
     if task.most_rows < ROWS_OF_SWEEPS:
         replicates = max(2, replicates // 5)
     runs = repeat_choice(
@@ -165,12 +226,30 @@ def validate_threshold(
         task.choose,
         most_rows=task.most_rows,
         replicates=replicates,
-        rng=_options.generator(rng),
+        rng=rng,
     )
     failures = replicates - len(runs.places)
     if 2 * failures > replicates:
         raise _too_many_failures(task, failures, replicates)
-    return _validate(task, runs, failures / replicates, level)
+    observed = observe_rule(task, runs)
+    return ExpectedConstraints(
+        validation=_validate(task, runs, observed, failures / replicates, level),
+        observed=_least_favourable_values(task, observed.cells),
+        expected=_least_favourable_values(task, observed.corrected),
+    )
+
+
+def _least_favourable_values(task: RepeatableChoice, cells: Floats) -> list[float]:
+    """Return each constrained metric, at the prevalence that favours it least."""
+    values = []
+    for scoped in task.constraints:
+        of_prevalences = [
+            float(task.measure(scoped, prevalence)(cells))
+            for prevalence in task.prevalences
+        ]
+        least_favourable = min if scoped.constraint.upward else max
+        values.append(least_favourable(of_prevalences))
+    return values
 
 
 def _too_many_failures(
@@ -189,10 +268,13 @@ def _too_many_failures(
 
 
 def _validate(
-    task: RepeatableChoice, runs: RepeatedChoices, failed: float, level: float
+    task: RepeatableChoice,
+    runs: RepeatedChoices,
+    observed: ObservedRule,
+    failed: float,
+    level: float,
 ) -> Validation:
     """Return what the repeated choices say of the chosen rule."""
-    observed = observe_rule(task, runs)
     quantities = task.quantities
     metrics = {
         name: estimate_quantity(task, quantity, observed, runs, level)
