@@ -2,10 +2,12 @@
 
 import duckdb
 import numpy as np
+import pandas as pd
 import pytest
 
 import trueness
 from shell import answer, run
+from trueness import InputError
 
 CASES = 40
 
@@ -280,3 +282,52 @@ class TestContractsOnCounts:
         ).metrics["precision"]
         verdict = found["result"]["verdicts"][0]
         assert verdict["value"] == pytest.approx(expected.value)
+
+
+TABLE_OF_COUNTS = "test,disease,n\npos,yes,815\npos,no,115\nneg,yes,208\nneg,no,327\n"
+
+
+def test_a_table_of_counts_is_counted_by_its_counts(tmp_path):
+    """Of epiR's example: sensitivity 815 / 1023, specificity 327 / 442."""
+    path = tmp_path / "two_by_two.csv"
+    path.write_text(TABLE_OF_COUNTS)
+
+    result = run("evaluate", path)
+    with pytest.warns(trueness.CleanedWarning):
+        from_frame = trueness.evaluate(pd.read_csv(path))
+
+    assert result.exit_code == 0
+    assert "1,465 cases" in result.output
+    assert "79.7 %" in result.output
+    assert "Column 'n' says how many cases each row stands for" in result.output
+    assert "Not taken: 'n'" not in result.output
+    assert "1,465 cases" in " ".join(map(str, from_frame.sentences))
+
+
+def test_a_covariate_called_n_is_no_count(tmp_path):
+    """Single cases have scores of their own, which come with one label each."""
+    path = tmp_path / "cases.csv"
+    rows = [f"{i % 2},{0.1 + 0.031 * i:.3f},{i}" for i in range(20)]
+    path.write_text("y,p,n\n" + "\n".join(rows) + "\n")
+
+    result = run("evaluate", path)
+
+    assert "20 cases" in result.output
+    assert "Every row counts as one case." in result.output
+
+
+def test_a_verdict_of_a_judge_is_no_label(tmp_path):
+    path = tmp_path / "verdicts.csv"
+    rows = [
+        f"{item},{judge},{(item + place) % 2}"
+        for item in range(30)
+        for place, judge in enumerate("ab")
+    ]
+    path.write_text("item,judge,verdict\n" + "\n".join(rows) + "\n")
+
+    result = run("evaluate", path)
+
+    assert result.exit_code != 0
+    assert "Each row has the verdict of one judge ('judge', 'verdict')" in result.output
+    with pytest.raises(InputError, match="verdict of one judge"):
+        trueness.evaluate(pd.read_csv(path))

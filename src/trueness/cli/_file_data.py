@@ -33,6 +33,8 @@ from trueness.counts.expected_labels import PROCESS, ExpectedLabels, LabelSample
 from trueness.data.cleaning import listening, tell
 from trueness.data.column_roles import (
     Guess,
+    count_column,
+    count_remark,
     has_no_label,
     label_of_some,
     one_score,
@@ -134,7 +136,14 @@ def open_data(
                     and (label_found or not rule.answers_without)
                 ),
             )
+        if rule.rows_are_cases:
+            request = _with_counts(source, request)
         say_what_was_taken(source, request, rule.option)
+        if invert:
+            shell.say(
+                "Every score was turned round: 1 minus a fraction, else its negative. "
+                "Thresholds are those of the turned scores."
+            )
         if request.label is not None and request.positive is None:
             tell(source.as_truth(request.label))
         request = _with_strata(source, request)
@@ -143,7 +152,6 @@ def open_data(
     tell(cleaned)
 
     if rule.rows_are_cases:
-        _say_if_counted(source, request)
         refuse_long_file(source, request, compares=rule.least > 1)
     if len(request.scores) < rule.least:
         raise InputError(
@@ -210,14 +218,22 @@ def _columns_to_read(source: Source, request: Request) -> tuple[str, ...]:
     return request.columns
 
 
-def _say_if_counted(source: Source, request: Request) -> None:
-    """Mention a column that looks like numbers of cases and was not named."""
+def _with_counts(source: Source, request: Request) -> Request:
+    """Take the numbers of cases of a table of counts; mention a column that may be."""
     unused = looks_counted(source, request)
-    if unused:
-        shell.say(
-            f"Every row counts as one case. If column {unused!r} says how many cases a "
-            f"row stands for, type --count {unused}."
-        )
+    if unused is None:
+        return request
+    taken = (request.by, request.weight, request.cluster)
+    count = count_column(source.table, request.label, request.scores, taken)
+    if count is not None:
+        for remark in count_remark(count):
+            shell.say(remark)
+        return replace(request, count=count)
+    shell.say(
+        f"Every row counts as one case. If column {unused!r} says how many cases a "
+        f"row stands for, type --count {unused}."
+    )
+    return request
 
 
 def say_what_was_taken(source: Source, request: Request, option: str) -> None:

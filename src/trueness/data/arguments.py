@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from trueness.data.column_roles import (
     FoundColumns,
     FrameTable,
     Guess,
+    count_column,
     find_columns,
     has_no_label,
     label_of_some,
@@ -275,6 +277,8 @@ def _of_table(
     if not (counted and words.get("label") is None):
         found = _find(name, takes, data, known, chosen, words)
         words["label"] = found.label
+        if found.count is not None:
+            words["count"] = found.count
         if chosen is None:
             one = len(found.scores) == 1 and takes != "panel"
             chosen = found.scores[0] if one else list(found.scores)
@@ -325,6 +329,9 @@ def _find(
         raise InputError(
             f"{name}: {error.message}", option=error.option, choices=error.choices
         ) from None
+    if words.get("count") is None and not unlabelled:
+        count = count_column(table, found.label, found.scores, taken)
+        found = replace(found, count=count)
     return unused_columns(table, found, taken)
 
 

@@ -46,12 +46,16 @@ _SCORE_WORDS = frozenset(
 )
 _PREDICTION_NAMES = ("pred", "y_pred", "ypred", "predicted", "yhat", "y_hat")
 COUNT_NAMES = ("n", "count", "counts", "cases", "freq", "frequency")
+# of a table with a row for each verdict
+JUDGE_NAMES = ("judge", "rater", "annotator", "grader", "labeler", "labeller", "coder")
+VERDICT_NAMES = ("verdict", "rating", "vote", "grade", "judgement", "judgment")
 WEIGHT_NAMES = ("weight", "weights", "w", "wt", "sample_weight", "survey_weight")
 _IDENTIFIER_WORDS = frozenset(
     {
         *("id", "ids", "uuid", "guid", "index", "row", "rownum", "rowid", "nr"),
         *("fold", "split", "seed", "key", "patient", "subject", "person", "user"),
         *("customer", "account", "record", "visit", "sample", "year", "month", "day"),
+        *("item", "question", "task", "prompt", "example"),
     }
 )
 MOST_WORDS = 30  # of a text that are looked at
@@ -83,6 +87,10 @@ class DataTable(Protocol):
         """Return the columns that are empty in more than half of the rows."""
         ...
 
+    def different_rows(self, columns: Sequence[str]) -> tuple[int, int]:
+        """Return how many rows there are, and how many differ in these columns."""
+        ...
+
 
 @final
 @dataclass(frozen=True)
@@ -93,6 +101,7 @@ class FoundColumns:
     scores: tuple[str, ...]
     guessed: tuple[str, ...] = ()
     reason: str = "no other column fits"
+    count: str | None = None  # how many cases each row stands for
     unused: tuple[str, ...] = ()  # remarks on columns that may be counts or weights
 
     @property
@@ -100,7 +109,7 @@ class FoundColumns:
         """Say which columns were taken unasked."""
         if not self.guessed:
             return ()
-        return (self.taken, *self.unused)
+        return (self.taken, *count_remark(self.count), *self.unused)
 
     @property
     def taken(self) -> str:
@@ -170,6 +179,8 @@ def find_label(table: DataTable, taken: set[str | None]) -> str:
     """Return the column of the labels: by its name, or the only one of two values."""
     free = [c for c in table.kinds if c not in taken]
     by_name = [c for c in free if c.strip().lower() in LABEL_NAMES]
+    if not by_name:
+        _refuse_table_of_verdicts(table)
     if len(by_name) == 1:
         return by_name[0]
 
@@ -203,6 +214,21 @@ def _holds_classes(table: DataTable, column: str) -> bool:
     called_so = _plain_name(column) in LIKELY_LABEL_NAMES
     few = len(table.distinct(column, MOST_WORDS)) <= MOST_WORDS
     return called_so and table.kinds[column] == TEXT and few
+
+
+def _refuse_table_of_verdicts(table: DataTable) -> None:
+    """Stop at a table with a row for each verdict: a verdict is no label."""
+    named = {_plain_name(c): c for c in table.kinds}
+    judge = next((named[name] for name in JUDGE_NAMES if name in named), None)
+    verdict = next((named[name] for name in VERDICT_NAMES if name in named), None)
+    if judge is None or verdict is None:
+        return
+    raise InputError(
+        f"Each row has the verdict of one judge ({names_of([judge, verdict])}), and no "
+        "column holds labels. look says what can be asked of such a table.",
+        option="label",
+        choices=tuple(table.kinds),
+    )
 
 
 def is_binary(table: DataTable, column: str) -> bool:
@@ -465,6 +491,11 @@ class FrameTable:
         known = [self._known[c] for c in columns]
         return [(v.min(), v.max()) if v.size else (None, None) for v in known]
 
+    def different_rows(self, columns: Sequence[str]) -> tuple[int, int]:
+        """Return how many rows there are, and how many differ in these columns."""
+        rows = list(zip(*(self._columns[c].tolist() for c in columns), strict=True))
+        return len(rows), len({str(row) for row in rows})
+
     def mostly_empty(self) -> list[str]:
         """Return the columns that are empty in more than half of the rows."""
         return [
@@ -498,10 +529,45 @@ def _kind_of_objects(values: Array) -> str:
     return WHOLE if (number == np.floor(number)).all() else REAL
 
 
+def count_column(
+    table: DataTable, label: str | None, scores: Sequence[str], taken: Iterable[Any]
+) -> str | None:
+    """Return the column that says how many cases each row of a table of counts has.
+
+    Such a table has a column with the name of a count. No two of its rows agree in
+    label and scores, and at least half of the scores come with both labels.
+    """
+    taken = {label, *scores, *taken}
+    counts = [
+        c
+        for c in table.kinds
+        if c not in taken and c.lower() in COUNT_NAMES and table.kinds[c] == WHOLE
+    ]
+    if len(counts) != 1 or label is None or not scores:
+        return None
+    rows, different_cases = table.different_rows((label, *scores))
+    _, different_scores = table.different_rows(scores)
+    with_both_labels = different_cases - different_scores
+    is_table_of_counts = rows == different_cases
+    is_table_of_counts &= 2 * with_both_labels >= different_scores
+    return counts[0] if is_table_of_counts else None
+
+
+def count_remark(count: str | None) -> tuple[str, ...]:
+    """Say which column was taken for numbers of cases."""
+    if count is None:
+        return ()
+    return (
+        f"Column {names_of([count])} says how many cases each row stands for: no two "
+        "rows have the same label and scores.",
+    )
+
+
 def unused_columns(
     table: DataTable, found: FoundColumns, taken: Iterable[str | None]
 ) -> FoundColumns:
     """Remark on columns that may be numbers of cases or weights, and were not used."""
+    taken = {*taken, found.count}
     free = [c for c in table.kinds if c not in (found.label, *found.scores, *taken)]
     counts = [c for c in free if c.lower() in COUNT_NAMES and table.kinds[c] == WHOLE]
     weights = [

@@ -61,6 +61,14 @@ class RelationTable:
         (ends,) = self.rows.aggregate(", ".join(wanted)).fetchall()
         return list(zip(ends[::2], ends[1::2], strict=True))
 
+    def different_rows(self, columns: Sequence[str]) -> tuple[int, int]:
+        """Return how many rows there are, and how many differ in these columns."""
+        names = ", ".join(map(quoted, columns))
+        (total,) = self.rows.aggregate("count(*)").fetchall()[0]
+        different = self.rows.select(names).distinct()
+        (number,) = different.aggregate("count(*)").fetchall()[0]
+        return int(total), int(number)
+
     def mostly_empty(self) -> list[str]:
         """Return the columns that are empty in more than half of the rows."""
         wanted = [f"2 * count({quoted(c)}) < count(*)" for c in self.types]
