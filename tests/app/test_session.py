@@ -26,6 +26,9 @@ from trueness._core.numbers import percent
 from trueness.app import jobs, session
 from trueness.calibration.maps import map_from_json
 from trueness.cli import app
+from trueness.findings.notes import say
+from trueness.findings.page import page_about
+from trueness.findings.request import Request
 from trueness.threshold.sentences import (
     group_sentences,
     prevalence_sentences,
@@ -63,10 +66,15 @@ def test_every_distinct_score_is_a_step_and_numbers_are_the_librarys(
     for model in models(served, **DATA, **wanted):
         t = panel[model["key"]]
         assert model["size"] == len(t) + 1
-        best, cuts, c = (
-            trueness.best_threshold(t, **asked), trueness.thresholds(t),
-            trueness.sweep(t),
-        )  # fmt: skip
+        best = trueness.best_threshold(t, **asked)
+        if "subject_to" in asked and model["index"] == 0:
+            # the advised one is expected to keep the constraint on new cases
+            validation = trueness.validate_threshold(
+                t, **asked, constraints_on="new cases"
+            )
+            best = validation.choice
+        cuts = trueness.thresholds(t)
+        c = trueness.sweep(t)
         for at in {model["start"], *range(0, model["size"], 7)}:
             query = {**DATA, **wanted, "model": model["index"], "at": at}
             found = served.json("/at", **query)
@@ -671,3 +679,27 @@ def test_a_tab_that_asks_something_else_gives_up_what_it_asked_before(one_lane):
     again = one_lane.ask("old", lambda: 5, "tab", 0, topic="summary")
     assert again.finished.wait(10)
     assert again.result == 5  # what was given up is worked out anew
+
+
+def test_the_summary_says_from_the_start_what_the_report_says(served, small):
+    """No section is opened before."""
+    query = {**DATA, "by": "site", "subject_to": "recall >= 0.7"}
+    summary = served.section("summary", **query)
+    counted = trueness.panel(pd.read_csv(small), label="y", scores=["a", "b"])
+    groups = trueness.panel(pd.read_csv(small), label="y", scores=["a", "b"], by="site")
+
+    page = page_about(counted, Request(subject_to=("recall >= 0.7",)), groups=groups)
+
+    for _, notes in page.answers:
+        for note in notes:
+            assert escape(say(note, "page")) in summary
+    assert escape(say(page.headline, "page")) in summary
+
+
+def test_the_page_takes_a_guarantee(served):
+    query = {**DATA, "subject_to": "recall >= 0.7", "guarantee": 0.9}
+    summary = served.section("summary", **query)
+    taken = served.json("/check", **query)["taken"]
+    assert "With 90 % confidence the population has recall" in summary
+    assert "--guarantee 0.9" in taken["command"]
+    assert "guaranteed_threshold" in taken["python"]

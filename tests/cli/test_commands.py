@@ -189,7 +189,6 @@ def test_a_rule_is_saved_and_evaluated(small, tmp_path):
 def test_threshold_by_hand(small):
     words = ["threshold", small, "-l", "y", "-s", "p", "--maximize", "recall"]
     found = answer(*words, "--subject-to", "fpr <= 0")["result"]
-    assert found["validation"] is None
     assert found["confusion"] == {"tp": 2, "fp": 0, "fn": 1, "tn": 4}
     assert found["score_range"] == [0.5, 0.8]
     assert found["binding"] == ["fpr <= 0"]

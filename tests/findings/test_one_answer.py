@@ -234,3 +234,38 @@ def test_each_face_speaks_its_own_language(found, tmp_path):
     assert "cost={" in say(free, PYTHON)
     assert "under Costs" in say(free, PAGE)
     assert str(free) == say(free, PYTHON)
+
+
+WITH_A_CONSTRAINT = ["--maximize", "precision", "--subject-to", "recall >= 0.8"]
+
+
+@pytest.mark.parametrize("guarantee", [None, 0.9])
+def test_with_a_constraint_every_face_advises_the_same_threshold(guarantee, tmp_path):
+    """Python, both commands and the page of a report agree."""
+    frame, _, _ = SETS["plain"]
+    path = tmp_path / "data.csv"
+    frame.to_csv(path, index=False)
+    counts = trueness.tally(frame, label="y", score="p")
+    more = [] if guarantee is None else ["--guarantee", str(guarantee)]
+    line = [path, "--label", "y", "--score", "p", *WITH_A_CONSTRAINT, *more]
+
+    if guarantee is None:
+        validation = trueness.validate_threshold(
+            counts, "precision", "recall >= 0.8", constraints_on="new cases"
+        )
+        threshold = validation.choice.threshold
+        assert validation.metrics["recall"].value >= 0.8
+    else:
+        threshold = trueness.guaranteed_threshold(
+            counts, "recall >= 0.8", maximize="precision", level=guarantee
+        ).threshold
+    by_command = answer("threshold", *line)["result"]
+    answer("report", *line, "-o", tmp_path / "r.html")
+    report = (tmp_path / "r.html").read_text(encoding="utf-8")
+
+    assert by_command["threshold"] == threshold
+    assert f"gives it {cut_text(threshold, by_command['score_range'])} or" in report
+    if guarantee is None:
+        assert "is required. It could be as low as" in report
+    else:
+        assert "With 90 % confidence the population has recall" in report

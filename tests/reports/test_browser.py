@@ -163,11 +163,14 @@ def metric(name, tally, c, cut):
 def marks(page):
     """What each moved mark follows, and where it stands, in units of its axes."""
     script = """() => [...document.querySelectorAll('svg.figure [data-x]')].map((e) => {
-      const svg = e.closest('svg.figure'), h = svg.viewBox.baseVal.height;
+      const svg = e.closest('svg.figure');
       const [x0, x1, y0, y1] = svg.dataset.ranges.split(' ').map(Number);
+      const [left, top, right, bottom] = svg.dataset.plot.split(' ').map(Number);
       const at = (n) => Number(e.getAttribute(n));
-      const x = x0 + (at(e.tagName === 'circle' ? 'cx' : 'x1') - 54) / 292 * (x1 - x0);
-      const y = y0 + (h - 46 - at('cy')) / (h - 58) * (y1 - y0);
+      const across = { circle: 'cx', svg: 'x' }[e.tagName] || 'x1';
+      let x = x0 + (at(across) - left) / (right - left) * (x1 - x0);
+      if (svg.dataset.scale === 'logit') x = 1 / (1 + Math.exp(-x));
+      const y = y0 + (bottom - at('cy')) / (bottom - top) * (y1 - y0);
       const hidden = e.getAttribute('visibility') === 'hidden';
       return [[e.dataset.x, e.dataset.y || null], hidden ? null : [x, y]];
     })"""

@@ -97,7 +97,8 @@ FIELDS = {
     "rule": "Rule", "count": "Count", "weight": "Weight", "cluster": "Clusters",
     "by": "Groups", "yes": "Verdict that means positive", "verdict": "Verdicts",
     "item": "Item", "system": "System", "level": "Confidence level",
-    "prevalence": "Prevalence in use", "half-width": "Half-width",
+    "guarantee": "Guarantee", "prevalence": "Prevalence in use",
+    "half-width": "Half-width",
     "combine": "Combiner", "missing-scores": "Cases without a score",
 }  # fmt: skip
 # the same by the options of Python, which errors name
@@ -248,6 +249,7 @@ class Address:
             maximize=analysis_options.maximize,
             minimize=analysis_options.minimize,
             subject_to=analysis_options.subject_to,
+            guarantee=analysis_options.guarantee,
             cost=analysis_options.cost,
             prevalences=analysis_options.prevalences,
             calibrator=analysis_options.calibrator,
@@ -289,11 +291,14 @@ def read(query: QueryParams, file: DataFile) -> Address:
         prevalence=reader.text("prevalence", _read_prevalence),
     )
     level = reader.number("level", fraction)
+    guarantee = reader.number("guarantee", fraction)
     prevalences = goal.prevalence_or_range
     analysis_options = Request(
         maximize=objective or None if direction == "maximize" else None,
         minimize=objective or None if direction == "minimize" else None,
         subject_to=constraints,
+        # without a constraint there is nothing to guarantee
+        guarantee=guarantee if constraints else None,
         cost=goal.cost,
         prevalences=prevalences if isinstance(prevalences, tuple) else None,
         level=DEFAULT_LEVEL if level is None else level,

@@ -114,6 +114,7 @@ def query_of(address: Address) -> str:
         "goal": None if goal.direction == "maximize" else goal.direction,
         "objective": goal.objective,
         "subject_to": tuple(map(str, analysis_options.subject_to)),
+        "guarantee": analysis_options.guarantee,
         "cost_fp": goal.cost_fp,
         "cost_fn": goal.cost_fn,
         "prevalence": goal.prevalence,
@@ -404,6 +405,7 @@ def _threshold_options(address: Address) -> dict[str, Option]:
     options: dict[str, Option] = {
         goal.direction: goal.objective,
         "subject-to": tuple(map(str, analysis_options.subject_to)),
+        "guarantee": analysis_options.guarantee,
     }
     if goal.cost is not None:
         options |= {"cost-fp": goal.cost_fp, "cost-fn": goal.cost_fn}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast, final
 
@@ -47,17 +48,27 @@ from trueness.ensembles.crossfit import compare_combiners
 from trueness.findings import trust
 from trueness.findings import without_labels as nogold
 from trueness.findings.memory import Answers, Memory, Model, ScoreWithBands
-from trueness.findings.page import QUESTIONS, answers, facts_of, page_about, tiles
+from trueness.findings.page import (
+    QUESTIONS,
+    SUMMARISED,
+    answers,
+    facts_of,
+    opening,
+    page_about,
+    tiles,
+)
 from trueness.findings.records import Finding, Page
 from trueness.findings.request import REPLICATES, Request, without_column_names
 from trueness.findings.slider_steps import Steps, columns, every_step, met, short
 from trueness.findings.subject import (
     Subject,
     check_request,
+    possible,
     subject,
     tallies_of,
 )
 from trueness.findings.systems import evals_page, how_often
+from trueness.findings.where_to_cut import prevalence_meant
 from trueness.inference.verification import without_unlabelled_warning
 from trueness.nogold.rate import Rate
 from trueness.nogold.rate_comparison import RateComparison
@@ -382,18 +393,39 @@ def section(counted: Counted, address: Address, key: str) -> Finding | None:
 
 @without_unlabelled_warning()
 def summary(counted: Counted, address: Address, quick: bool) -> Page:
-    """Return the head of the report: tiles, and plain words from what is known.
+    """Return the head of the report: tiles, and the sentences of its first screen.
 
-    The sentences that other sections add are those of sections that are done.
+    A first look has the sentences of sections that are done, and waits for none.
     """
     s = findings(counted, address, quick)
-    if not quick:
-        _ = s.checked  # worked out now: the tiles show it
-    sections = counted.page_memory.sections
-    sections_done = {key: sections.get(depends(address, key)) for key in QUESTIONS}
+    known = counted.page_memory.sections
+    sections: dict[str, Finding | None] = {}
+    for key in SUMMARISED:
+        if quick:
+            sections[key] = known.get(depends(address, key))
+        else:
+            work_out = partial(_section_if_possible, counted, address, key)
+            sections[key] = known.once(depends(address, key), work_out)
+    headline, lead = opening(s, sections)
     return Page(
-        "", facts_of(counted.first, ""), tiles(s), answers(s, sections_done), ()
+        "",
+        facts_of(counted.first, ""),
+        tiles(s),
+        answers(s, sections),
+        (),
+        headline=headline,
+        lead=lead,
     )
+
+
+def _section_if_possible(
+    counted: Counted, address: Address, key: str
+) -> Finding | None:
+    """Work out a section; None where it says itself why there is none."""
+    try:
+        return possible(lambda: QUESTIONS[key](findings(counted, address)))
+    except InputError:
+        return None
 
 
 def unmet(counted: Counted, address: Address) -> dict[str, str]:
@@ -446,6 +478,7 @@ def operating(
                 "name": model.name,
                 "key": model.key,
                 "index": index,
+                "auc": f"{model.auc.value:.3f}",
                 "start": steps.at_or_above(model.point.threshold),
                 "size": len(steps.threshold),
             }
@@ -453,6 +486,7 @@ def operating(
     slider = {
         "models": models,
         "constraints": [repr(constraint) for constraint in s.request.constraints],
+        "prevalence": prevalence_meant(s),
         "now": look_up(counted, address, 0, models[0]["start"])["values"],
     }
     return answer, slider

@@ -300,6 +300,14 @@ SubjectTo = Annotated[
         help='Constraint: "recall >= 0.9", "flagged <= 500"; repeat it for several.',
     ),
 ]
+Guarantee = Annotated[
+    float | None,
+    number(
+        "--guarantee",
+        metavar="FRACTION",
+        help="Confidence with which the constraints must hold in the population.",
+    ),
+]
 Null = Annotated[
     float | None,
     number(

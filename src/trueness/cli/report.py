@@ -57,6 +57,7 @@ def report_command(
     maximize: options.Maximize = None,
     minimize: options.Minimize = None,
     subject_to: options.SubjectTo = None,
+    guarantee: options.Guarantee = None,
     cost_fp: Annotated[
         float | None, options.number("--cost-fp", help="Cost of a false positive.")
     ] = None,
@@ -141,6 +142,7 @@ def report_command(
     by: options.By = None,
     decimal: options.Decimal = None,
     missing_scores: options.MissingScores = None,
+    invert: options.Invert = False,
     strict: options.Strict = False,
     weight: options.Weight = None,
     cluster: options.Cluster = None,
@@ -175,6 +177,7 @@ def report_command(
         by=by,
         decimal=decimal,
         missing_scores=missing_scores,
+        invert=invert,
         strict=strict,
         weight=weight,
         cluster=cluster,
@@ -190,12 +193,20 @@ def report_command(
     _check_name_of_page(output)
     cost = _read_cost(cost_fp, cost_fn)
     if vote:
-        of_thresholds = (maximize, minimize, subject_to, cost, prevalence, at)
+        of_thresholds = (
+            maximize,
+            minimize,
+            subject_to,
+            guarantee,
+            cost,
+            prevalence,
+            at,
+        )
         if any(of_thresholds) or by or site:
             raise InputError(
                 "--vote is for tests without known labels, where there is no threshold "
                 "to choose. Leave out --maximize, --minimize, --subject-to, "
-                "--prevalence, --at, costs, --by and --site."
+                "--guarantee, --prevalence, --at, costs, --by and --site."
             )
         data = with_verdicts(data, yes)
 
@@ -210,6 +221,7 @@ def report_command(
                 maximize=maximize,
                 minimize=minimize,
                 subject_to=tuple(subject_to or ()),
+                guarantee=guarantee,
                 cost=cost,
                 at=read_rule(at),
                 margin=margin,

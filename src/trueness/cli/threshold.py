@@ -26,10 +26,12 @@ from trueness.counts.expected_labels import PROCESS
 from trueness.counts.values import Tally
 from trueness.findings.cut import find_cut, with_groups
 from trueness.findings.notes import when
+from trueness.findings.records import Finding
 from trueness.findings.request import SWEEP, Request
 from trueness.findings.scores_alone import has_no_labels
 from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS
 from trueness.threshold.constraints import DEFAULT_OBJECTIVE
+from trueness.threshold.expected_constraints import NEW_CASES, THESE_CASES
 from trueness.threshold.operating_point import METHODS, OperatingPoint
 from trueness.threshold.rule import Rule
 
@@ -91,14 +93,7 @@ def threshold_command(
             "--validate", help="Estimate what to expect on new cases (bootstrap)."
         ),
     ] = False,
-    guarantee: Annotated[
-        float | None,
-        options.number(
-            "--guarantee",
-            metavar="FRACTION",
-            help="Confidence with which the constraints must hold on new cases.",
-        ),
-    ] = None,
+    guarantee: options.Guarantee = None,
     save: Annotated[
         Path | None,
         typer.Option(
@@ -122,6 +117,7 @@ def threshold_command(
     by: options.By = None,
     decimal: options.Decimal = None,
     missing_scores: options.MissingScores = None,
+    invert: options.Invert = False,
     strict: options.Strict = False,
     weight: options.Weight = None,
     cluster: options.Cluster = None,
@@ -156,6 +152,7 @@ def threshold_command(
         by=by,
         decimal=decimal,
         missing_scores=missing_scores,
+        invert=invert,
         strict=strict,
         weight=weight,
         cluster=cluster,
@@ -210,7 +207,9 @@ def _choose_threshold(data: FileData, save: Path | None) -> shell.CommandAnswer:
     shell.save_fitted(choice if isinstance(choice, Rule) else choice.rule, save)
     chart: Callable[[], Any] | None = None
     if not request.for_groups and not has_no_labels(tally):
-        chart = lambda: _chart(tally, request, choice)  # noqa: E731 - drawn on demand
+        chart = lambda: _chart(  # noqa: E731 - drawn on demand
+            tally, request, choice, finding
+        )
     return shell.answered(finding, about=shell.about(data, tally), chart=chart)
 
 
@@ -226,17 +225,20 @@ def _say_what_flagged_counts(tally: Tally, request: Request) -> None:
         )
 
 
-def _chart(tally: Tally, request: Request, choice: Any) -> Any:
+def _chart(tally: Tally, request: Request, choice: Any, finding: Finding) -> Any:
     """Draw the chosen threshold, the pair of them, or what a given one does."""
     plots = trueness.plots
     if isinstance(choice, OperatingPoint):
         goal = request.goal_as_stated
+        on_new_cases = request.method == SWEEP and finding.numbers["validation"]
         return plots.operating_point.figure_data(
             tally,
             maximize=goal.maximize or DEFAULT_OBJECTIVE,
             minimize=goal.minimize,
             subject_to=goal.subject_to,
             prevalences=request.prevalences,
+            constraints_on=NEW_CASES if on_new_cases else THESE_CASES,
+            rng=request.rng,
         )
     if request.at is not None:
         return plots.roc.figure_data(tally)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.records import Estimate
 from trueness.counts.design import CASE_CONTROL
 from trueness.counts.values import Tally
+from trueness.findings.advised_threshold import guarantee_for, validate_choice
 from trueness.findings.how_good import cases_note, turned
 from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import (
@@ -32,7 +34,7 @@ from trueness.findings.records import (
 )
 from trueness.findings.request import SWEEP, Request, ThresholdGoal
 from trueness.findings.scores_alone import flagged_rate, has_no_labels
-from trueness.findings.subject import UNNAMED, best_for, cut_of
+from trueness.findings.subject import UNNAMED, best_for, cut_of, possible
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS, SHOWN
 from trueness.metrics.grammar import cases_of, is_proportion, text_of
@@ -46,11 +48,7 @@ from trueness.threshold.constraints import (
     read_objective,
 )
 from trueness.threshold.group_cuts import group_thresholds
-from trueness.threshold.guarantees import (
-    GuaranteedThreshold,
-    Proof,
-    guaranteed_threshold,
-)
+from trueness.threshold.guarantees import GuaranteedThreshold, Proof
 from trueness.threshold.operating_point import (
     BY_CAPACITY,
     OperatingPoint,
@@ -187,7 +185,10 @@ def _found(
 
 def _best(t: Tally, request: Request) -> CutFinding:
     point = best_for(t, request.goal_as_stated, request.prevalences, request.method)
-    checked = _validated(t, request)
+    checked = _validated_choice(t, request)
+    if checked is not None:
+        # with constraints another one, which is expected to keep them on new cases
+        point = checked.choice
     if request.prevalences is not None:
         # of a range the numbers are for the prevalence where the threshold is worst
         t = t.with_design(prevalence=point.prevalence)
@@ -206,7 +207,7 @@ def _best(t: Tally, request: Request) -> CutFinding:
             note("optimistic"),
             note("expect", **expect),
             note("chosen again", level=at.level, **ends),
-            *said([*sentences.missed(checked), *sentences.met(checked)]),
+            *said(_expected_constraints(checked)),
         ]
     return _found(
         point,
@@ -324,6 +325,32 @@ def _certified(point: OperatingPoint) -> list[str]:
     ]
 
 
+def _expected_constraints(checked: Validation) -> list[str]:
+    """Say what to expect of the constraints on new cases."""
+    return [
+        *sentences.missed(checked),
+        *sentences.kept(checked),
+        *sentences.met(checked),
+    ]
+
+
+def _validated_choice(t: Tally, request: Request) -> Validation | None:
+    """Choose one threshold, and validate it where that is possible.
+
+    With constraints it is always done, since they are to hold on new cases. A program
+    that is solved (``method``) is about the cases at hand.
+    """
+    goal = request.goal_as_stated
+    if request.method != SWEEP:
+        return _validated(t, request)
+    validate = partial(validate_choice, t, goal, request, request.prevalences)
+    if request.validate:
+        return validate()
+    if not goal.subject_to or not (t.n_pos and t.n_neg):
+        return None
+    return possible(validate)
+
+
 def _validated(
     data: Tally | Mapping[str, Tally], request: Request
 ) -> Validation | None:
@@ -406,12 +433,11 @@ def _promised(t: Tally, request: Request, confidence: float) -> CutFinding:
     two = asks_for_two_cuts(request.subject_to)
     maximize = None if two else request.maximize
     minimize = None if two else request.minimize
-    g = guaranteed_threshold(
+    g = guarantee_for(
         t,
+        ThresholdGoal(maximize, minimize, request.subject_to),
         request.subject_to,
-        maximize=maximize,
-        minimize=minimize,
-        level=confidence,
+        confidence=confidence,
         rng=request.rng,
     )
     known: dict[str, Any] = {
@@ -435,8 +461,8 @@ def _promised(t: Tally, request: Request, confidence: float) -> CutFinding:
         t,
         [
             note("flag a score", cut=numbers.cut_text(g.threshold)),
-            note("promise", level=g.level, constraint=g.constraint),
-            *map(_proof, g.proofs),
+            *promise_notes(g),
+            *map(proof_note, g.proofs),
         ],
         [_matrix(c), _metrics(found)],
         [note("two-sided", level=request.level), *said(g.notes)],
@@ -451,7 +477,16 @@ def _promised(t: Tally, request: Request, confidence: float) -> CutFinding:
     )
 
 
-def _proof(p: Proof) -> Note:
+def promise_notes(guaranteed: GuaranteedThreshold | None) -> tuple[Note, ...]:
+    """Say what is guaranteed; nothing where nothing is."""
+    if guaranteed is None:
+        return ()
+    level, constraint = guaranteed.level, guaranteed.constraint
+    return (note("promise", level=level, constraint=constraint),)
+
+
+def proof_note(p: Proof) -> Note:
+    """Say which evidence a guarantee rests on."""
     name, sign, _ = p.constraint.split(maxsplit=2)
     text, many = text_of(name), numbers.counted(p.cases, *cases_of(name))
     write = numbers.percent if is_proportion(name) else numbers.written

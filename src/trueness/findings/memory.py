@@ -17,6 +17,7 @@ from trueness.counts.values import Tally
 from trueness.findings.meaning import Meaning
 from trueness.findings.request import Precision, ThresholdChoice
 from trueness.findings.slider_steps import Steps
+from trueness.threshold.guarantees import GuaranteedThreshold
 from trueness.threshold.operating_point import OperatingPoint
 from trueness.threshold.rule import AtThreshold
 from trueness.threshold.validation import Validation
@@ -83,6 +84,7 @@ class ModelOrder:
     """The order of classifiers depends on what their thresholds are chosen by."""
 
     level: float
+    seed: str
     choice: ThresholdChoice
 
 
@@ -91,7 +93,9 @@ class ModelOrder:
 class ValidatedChoice:
     """The worth of a threshold depends on its choice and on the bootstrap."""
 
-    precision: Precision
+    score: str
+    level: float
+    seed: str
     choice: ThresholdChoice
 
 
@@ -143,7 +147,12 @@ class Memory:
     areas: Answers[ScoreAtLevel, Estimate] = field(default_factory=Answers)
     measures: Answers[ScoreAtLevel, Measured] = field(default_factory=Answers)
     models: Answers[ModelOrder, list[Model]] = field(default_factory=Answers)
-    validations: Answers[ValidatedChoice, Checked] = field(default_factory=Answers)
+    validations: Answers[ValidatedChoice, Validation | None] = field(
+        default_factory=Answers
+    )
+    guarantees: Answers[ValidatedChoice, GuaranteedThreshold] = field(
+        default_factory=Answers
+    )
     meanings: Answers[ScoreWithBands, Meaning | None] = field(default_factory=Answers)
     steps: Answers[ScoreAtThreshold, Steps] = field(default_factory=Answers)
     curves: Answers[CurveDrawing, Curves] = field(default_factory=Answers)

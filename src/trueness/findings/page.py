@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueness._core.checks.errors import InputError, PythonCode
-from trueness._core.numbers import level_text, number_of, percent
+from trueness._core.numbers import level_text, number_of, percent, written
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, shown
 from trueness.counts.cases import how_many
@@ -31,6 +31,7 @@ from trueness.findings import (
     without_labels,
 )
 from trueness.findings import subject as subjects
+from trueness.findings.cut import promise_notes, proof_note
 from trueness.findings.diagnostic_tests import (
     are_tests,
     test_tiles,
@@ -55,7 +56,7 @@ from trueness.inference.verification import unlabelled_notes, without_unlabelled
 from trueness.metrics.grammar import constraint_text, text_of
 from trueness.metrics.intervals import meant_by_rows
 from trueness.threshold.rule import AtThreshold
-from trueness.threshold.sentences import limiting, met, missed
+from trueness.threshold.sentences import kept, limiting, met, missed
 from trueness.threshold.validation import Validation
 
 MIND = "What should you keep in mind?"
@@ -81,6 +82,18 @@ QUESTIONS: Mapping[str, Question] = {
     "scale": trust.lost_in_bins,
     "planning": trust.enough_cases,
 }
+
+# the questions whose answers stand on the first screen, too
+SUMMARISED = (
+    "zones",
+    "prevalence",
+    "comparison",
+    "ensembles",
+    "calibration",
+    "groups",
+    "group-cuts",
+    "scale",
+)
 
 
 @without_unlabelled_warning()
@@ -144,6 +157,7 @@ def page_about(
         headline=headline,
         lead=lead,
         ranking=tuple((m.name, m.auc) for m in by_auc(s)) if several else (),
+        ties=ties_by_auc(by_auc(s), findings.get("comparison"), s.request.level),
     )
 
 
@@ -183,6 +197,32 @@ def page_about_tests(
 def by_auc(s: subjects.Subject) -> list[Model]:
     """Return the classifiers, the largest AUC first."""
     return sorted(s.models, key=lambda model: -model.auc.value)
+
+
+def ties_by_auc(
+    models: Sequence[Model], comparison: Finding | None, level: float
+) -> tuple[int, ...]:
+    """Return how many classifiers share each rank, the largest AUC first.
+
+    Those whose AUC does not differ significantly from that of the first one of a tie
+    share its rank. Without a comparison nothing is known of ties.
+    """
+    if comparison is None or "pairs" not in comparison.numbers:
+        return ()
+    differ = {
+        frozenset((pair.first, pair.second))
+        for pair in comparison.numbers["pairs"]
+        if pair.p_adjusted < 1 - level
+    }
+    ties: list[int] = []
+    first_of_tie = ""
+    for model in models:
+        if ties and frozenset((first_of_tie, model.key)) not in differ:
+            ties[-1] += 1
+        else:
+            first_of_tie = model.key
+            ties.append(1)
+    return tuple(ties)
 
 
 def _question(s: subjects.Subject) -> str:
@@ -414,8 +454,11 @@ def _advice(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Not
     new = isinstance(s.checked, Validation)
     some = best.tally.n_unknown and not meant_by_rows(best.tally)
     flagged, recall, precision = (rate.value for rate in _rates(s))
+    guaranteed = s.guaranteed(best.key, best.tally)
+    chosen_by_price = not (a.stated_goal or guaranteed) and a.at is None
     return [
         note("flag", name=best.name, cut=subjects.cut_of(point)),
+        *promise_notes(guaranteed),
         note(
             "nothing flagged" if _flags_nothing(s) else "then",
             expect="On new cases expect that this" if new else "That",
@@ -424,10 +467,16 @@ def _advice(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Not
             recall=recall,
             precision=precision,
         ),
-        *said(limiting(point)),
-        *said(missed(s.checked) if isinstance(s.checked, Validation) else ()),
-        *when(not a.stated_goal and a.at is None, "price", fn=a.costs[1]),
+        *said(_expected_constraints(s) or limiting(point)),
+        *when(chosen_by_price, "price", fn=a.costs[1]),
     ]
+
+
+def _expected_constraints(s: subjects.Subject) -> list[str]:
+    """Say what to expect of the constraints on new cases."""
+    if not isinstance(s.checked, Validation):
+        return []
+    return [*missed(s.checked), *kept(s.checked)]
 
 
 def _mind(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Note]:
@@ -455,13 +504,18 @@ def _optimism(s: subjects.Subject) -> list[Note]:
     checked = s.checked
     if s.request.at is not None:
         return [note("given beforehand")]
+    guaranteed = s.guaranteed(s.best.key, s.best.tally)
+    if guaranteed is not None:
+        return [*map(proof_note, guaranteed.proofs), *said(guaranteed.notes)]
     if _flags_nothing(s):
         return []
     if not isinstance(checked, Validation) or isnan(checked.corrected.value):
         return [note("optimistic")]
     what = text_of(checked.choice.objective.partition(" ")[2])
-    expect = {"expect": checked.corrected.value, "instead": checked.value}
-    lines = [note("optimistic by", what=what, **expect)]
+    expected, instead = checked.corrected.value, checked.value
+    lines = [note("optimistic by", what=what, expect=expected, instead=instead)]
+    if written(expected) == written(instead):
+        lines = [note("optimistic")]
     # a guarantee is given of cases that are counted one by one
     code = "rarely met" if s.best.tally.single_cases else "said"
     return lines + [note(code, text=text) for text in met(checked, SAFE)]

@@ -127,8 +127,10 @@ class Figure:
     ``order`` names the classifiers as their colours follow each other. The dot of a
     threshold is ``at`` a place and follows two quantities when the threshold moves;
     ``rule`` is the quantity that an upright line follows, ``tilt`` those at both ends
-    of a straight line. ``shaded`` are strips where a constraint is not met. A figure
-    that is ``folded`` is for who wants to know more.
+    of a straight line. ``shaded`` are strips where a constraint is not met. ``counts``
+    are the cells of a confusion matrix at the threshold, in words; ``histogram`` is
+    drawn under curves, on their axis; the scores of ``logit`` are drawn on that scale.
+    A figure that is ``folded`` is for readers who want to know more.
     """
 
     data: FigureData
@@ -146,6 +148,9 @@ class Figure:
     shaded: tuple[tuple[Array, Array, Array], ...] = ()
     band: str = "band"
     legend: bool = False
+    counts: Mapping[str, str] | None = None
+    histogram: Bars | None = None
+    logit: bool = False
     folded: bool = False
 
 
@@ -167,6 +172,9 @@ def figure(
     shaded: tuple[tuple[Array, Array, Array], ...] = (),
     band: str = "band",
     legend: bool = False,
+    counts: Mapping[str, str] | None = None,
+    histogram: Bars | None = None,
+    logit: bool = False,
     folded: bool = False,
 ) -> Figure:
     """Make a figure; what should be seen in it stands under its title.
@@ -189,6 +197,9 @@ def figure(
         shaded=shaded,
         band=band,
         legend=legend,
+        counts=counts,
+        histogram=histogram,
+        logit=logit,
         folded=folded,
     )
 
@@ -350,8 +361,8 @@ class Page:
 
     ``question`` is answered by ``headline``, with ``lead`` beside it. ``answers`` are
     the questions of a reader in a hurry with their sentences, ``facts`` what was
-    counted, ``ranking`` the AUC of each of several classifiers, ``slider`` every number
-    that moves with the threshold.
+    counted, ``ranking`` the AUC of each of several classifiers, ``ties`` how many of
+    them share each rank, ``slider`` every number that moves with the threshold.
     """
 
     title: str
@@ -364,3 +375,4 @@ class Page:
     headline: Note | None = None
     lead: tuple[Note, ...] = ()
     ranking: tuple[tuple[str, Estimate], ...] = ()
+    ties: tuple[int, ...] = ()

@@ -66,6 +66,7 @@ class ThresholdChoice:
     minimizes: bool
     constraints: tuple[str, ...]
     at: float | Rule | None  # a threshold in use
+    guarantee: float | None = None
 
 
 @final
@@ -265,6 +266,7 @@ class Request:
             minimizes=self.minimizes,
             constraints=tuple(map(repr, self.constraints)),
             at=self.at,
+            guarantee=self.guarantee,
         )
 
 

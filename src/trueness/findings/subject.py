@@ -26,6 +26,12 @@ from trueness._core.numbers import cut_text
 from trueness._core.records import Estimate
 from trueness.counts.groups import with_each_column
 from trueness.counts.values import Panel, Tally
+from trueness.findings.advised_threshold import (
+    check_guarantee,
+    guarantee_for,
+    point_of_guarantee,
+    validate_choice,
+)
 from trueness.findings.meaning import Meaning, measure_meaning
 from trueness.findings.memory import (
     Checked,
@@ -43,10 +49,11 @@ from trueness.findings.slider_steps import Steps
 from trueness.findings.slider_steps import steps as choose_steps
 from trueness.ranking.areas import auc, auc_measure
 from trueness.threshold.constraints import DEFAULT_OBJECTIVE
+from trueness.threshold.guarantees import GuaranteedThreshold
 from trueness.threshold.operating_point import OperatingPoint, best_threshold
 from trueness.threshold.prevalences import Prevalences, read_prevalence
 from trueness.threshold.rule import AtThreshold, at_threshold, confusion, rule_of
-from trueness.threshold.validation import validate_threshold
+from trueness.threshold.validation import Validation
 
 T = TypeVar("T")
 Counts = Panel | Tally | Mapping[str, Tally]  # tallies by the name of the classifier
@@ -100,7 +107,8 @@ class Subject:
     @property
     def models(self) -> list[Model]:
         """The classifiers, the best one first."""
-        order = ModelOrder(self.request.level, self.request.threshold_choice)
+        request = self.request
+        order = ModelOrder(request.level, str(request.rng), request.threshold_choice)
         return self.memory.models.once(order, lambda: _models(self))
 
     @property
@@ -143,21 +151,48 @@ class Subject:
             )
             return evaluated
 
-        if not request.replicates or not best.feasible:
-            return None
+        if self.guaranteed(best.key, best.tally):
+            # a guaranteed threshold has its proof; rates there take it as fixed
+            with_proof: AtThreshold = at_threshold(
+                best.tally, best.point.threshold, level=request.level
+            )
+            return with_proof
 
-        goal = request.single_goal
+        if not best.feasible:
+            return None
+        if not request.replicates and not request.constraints:
+            return None
+        return self.validated(best.key, best.tally)
+
+    def validated(self, score: str, tally: Tally) -> Validation | None:
+        """Validate the threshold of a classifier; None where it cannot be done."""
         validate = partial(
-            validate_threshold,
-            best.tally,
-            maximize=goal.maximize,
-            minimize=goal.minimize,
-            subject_to=goal.subject_to,
-            level=request.level,
+            validate_choice, tally, self.request.single_goal, self.request
+        )
+        return self.memory.validations.once(
+            self._validated_choice(score), lambda: possible(validate)
+        )
+
+    def guaranteed(self, score: str, tally: Tally) -> GuaranteedThreshold | None:
+        """Find the threshold with the guarantee that was asked for; None without."""
+        request = self.request
+        if request.guarantee is None or not request.constraints:
+            return None
+        find = partial(
+            guarantee_for,
+            tally,
+            request.stated_goal,
+            request.constraints,
+            confidence=request.guarantee,
             rng=request.rng,
         )
-        choice = ValidatedChoice(request.precision, request.threshold_choice)
-        return self.memory.validations.once(choice, lambda: possible(validate))
+        return self.memory.guarantees.once(self._validated_choice(score), find)
+
+    def _validated_choice(self, score: str) -> ValidatedChoice:
+        request = self.request
+        return ValidatedChoice(
+            score, request.level, str(request.rng), request.threshold_choice
+        )
 
     def area(self, score: str, tally: Tally) -> Estimate:
         """AUC of a score, which is known by its name."""
@@ -217,6 +252,8 @@ def check_request(request: Request, data: Panel | Tally) -> Request:
     prevalence = data.design.prevalence or (data.prevalence if data.n_pos else 0.5)
     request = replace(request, level=level, at=at, prevalence_in_sample=prevalence)
 
+    if request.guarantee is not None:
+        check_guarantee(request)
     chooses_a_threshold = request.maximize or request.minimize or request.pair_goal
     if at is not None and (chooses_a_threshold or request.group_constraints):
         raise InputError(
@@ -287,9 +324,28 @@ def _models(s: Subject) -> list[Model]:
         return (not model.feasible, value, -model.auc.value)
 
     models.sort(key=order)
-    if not models[0].feasible:
-        _say_what_is_infeasible(models[0], request)
-    return models
+    best = models[0]
+    if not best.feasible:
+        _say_what_is_infeasible(best, request)
+    return [replace(best, point=_advised_point(s, best)), *models[1:]]
+
+
+def _advised_point(s: Subject, best: Model) -> OperatingPoint:
+    """Return the threshold that is advised: with constraints, one to keep them.
+
+    They are guaranteed where that was asked for, and otherwise expected to hold on new
+    cases.
+    """
+    if s.request.at is not None or not s.request.constraints:
+        return best.point
+    guaranteed = s.guaranteed(best.key, best.tally)
+    if guaranteed is not None:
+        return point_of_guarantee(best.tally, guaranteed)
+    validation = s.validated(best.key, best.tally)
+    if validation is None:
+        return best.point
+    point: OperatingPoint = validation.choice
+    return point
 
 
 def _say_what_is_infeasible(best: Model, request: Request) -> None:

@@ -51,6 +51,7 @@ from trueness.findings.records import (
 )
 from trueness.findings.request import Request
 from trueness.findings.subject import Subject, possible
+from trueness.ranking.figures import score_figure
 
 POOLED_BINS = "pooled-bins"
 LEAST_P_VALUE = 0.05  # of a curve that fits
@@ -213,6 +214,7 @@ def _figure(
             follow="threshold probability",
             rule="threshold",
             band="expected",
+            histogram=score_figure({name: s.tallies[name] for name in measured}),
         )
     ]
 

@@ -15,13 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from trueness._core.arrays import Floats
+from trueness._core.arrays import Array, Floats
 from trueness._core.checks.errors import InputError
-from trueness._core.figures import Curves
-from trueness._core.numbers import percent
-from trueness.findings.cut import find_cut, rows_of
+from trueness._core.figures import Bars, Curves
+from trueness._core.numbers import cut_text, number_of, percent
+from trueness.counts.values import Tally
+from trueness.findings.advised_threshold import guarantee_for, validate_choice
+from trueness.findings.cut import find_cut, promise_notes, rows_of
 from trueness.findings.memory import CurveDrawing
-from trueness.findings.notes import note, said, when
+from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import Figure, Finding, fields_of, figure, finding, table
 from trueness.findings.slider_steps import (
     Steps,
@@ -34,25 +36,33 @@ from trueness.findings.slider_steps import (
 from trueness.findings.subject import Subject, best_for, cut_of, named_groups, possible
 from trueness.findings.what_scores_mean import meanings
 from trueness.inference.sample import apply_design
+from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import text_of
 from trueness.ranking.figures import curve_figure, score_figure
 from trueness.threshold import cost_figures, sentences
-from trueness.threshold.rule import AtThreshold
+from trueness.threshold.operating_point import OperatingPoint
+from trueness.threshold.rule import AtThreshold, confusion
+from trueness.threshold.validation import Validation
 
 PR, PRICE = "Precision and recall", "What a threshold costs"
 POINTS = 21  # of curves whose every point has limits of its own
+BINS = 40  # of scores
+LEAST_PROBABILITY = 0.001  # at the end of a logit axis
 RARE = 0.1  # where fewer cases are positive, precision and recall say more than ROC
 
 
 def slider(subject: Subject) -> dict[str, Any]:
     """Give what the script of the page needs to move every figure."""
     constraints, models = subject.request.constraints, []
-    for s, meaning in zip(subject.steps, meanings(subject), strict=True):
+    for s, meaning, model in zip(
+        subject.steps, meanings(subject), subject.models, strict=True
+    ):
         probability = meaning and meaning.probability(s.threshold)
         found = columns(s, subject.request.costs, probability)
         models.append(
             {
                 "name": s.name,
+                "auc": f"{model.auc.value:.3f}",
                 "start": s.start,
                 "size": len(s.threshold),
                 "meets": [
@@ -62,7 +72,16 @@ def slider(subject: Subject) -> dict[str, Any]:
                 "columns": {k: short(k, v) for k, v in found.items()},
             }
         )
-    return {"models": models, "constraints": [repr(c) for c in constraints]}
+    return {
+        "models": models,
+        "constraints": [repr(c) for c in constraints],
+        "prevalence": prevalence_meant(subject),
+    }
+
+
+def prevalence_meant(subject: Subject) -> float:
+    """Return the prevalence that rates are for, with few digits."""
+    return float(f"{subject.steps[0].share:.6g}")
 
 
 def readout(data: Mapping[str, Any]) -> dict[str, str]:
@@ -86,30 +105,76 @@ def at_the_cut(s: Subject) -> Finding:
     given = isinstance(checked, AtThreshold)
     c = best.point.confusion
     rows = rows_of(checked.metrics, c) if checked and c.tp + c.fp else []
-    where = "at the given threshold" if given else "on new cases, at the threshold"
+    where = "on new cases, at the threshold"
+    if given:
+        where = "at the given threshold" if a.at is not None else "at the threshold"
     caption = f"{best.name} {where}, {cut_of(best.point)}"
-    limits = " and ".join(map(repr, a.constraints))
-    chosen = note(
-        "chosen",
-        best="minimises" if a.minimizes else "maximises",
-        what=text_of(a.objective.name)
-        if a.stated_goal
-        else sentences.objective_of(" youden"),
-        limits=f", subject to {limits}" if limits else "",
-    )
     share = s.cases.design.prevalence
+    guaranteed = s.guaranteed(best.key, best.tally)
     return finding(
         "every threshold",
         fields_of(best.point, "threshold", "score_range"),
         answer=(
-            chosen if a.at is None else note("given", at=a.at),
-            *when(limits, "red"),
+            *(promise_notes(guaranteed) or (_how_chosen(s),)),
+            *_surer_threshold(s),
+            *when(a.constraints, "red"),
             *when(share is not None, "shares for", share=share),
         ),
         tables=(table(caption, ("metric", "value"), rows),) if rows else (),
         figures=tuple(_figures(s)),
         key="threshold",
         told={"how": note("as fixed" if given else "to expect")},
+    )
+
+
+def _how_chosen(s: Subject) -> Note:
+    """Say by what the threshold was chosen, and within which constraints."""
+    request = s.request
+    if request.at is not None:
+        return note("given", at=request.at)
+    objective = sentences.objective_of(" youden")
+    if request.stated_goal:
+        objective = text_of(request.objective.name)
+    constraints = " and ".join(map(repr, request.constraints))
+    limits = f", subject to {constraints}" if constraints else ""
+    kept = isinstance(s.checked, Validation) and sentences.kept(s.checked)
+    if constraints and kept:
+        limits += " on new cases"
+    best = "minimises" if request.minimizes else "maximises"
+    return note("chosen", best=best, what=objective, limits=limits)
+
+
+def _surer_threshold(s: Subject) -> tuple[Note, ...]:
+    """Say where to cut to be sure of the constraints, not only to expect them."""
+    request, best = s.request, s.best
+    if not request.constraints or not isinstance(s.checked, Validation):
+        return ()
+    find = partial(
+        guarantee_for,
+        best.tally,
+        request.stated_goal,
+        request.constraints,
+        confidence=request.level,
+        rng=request.rng,
+    )
+    try:
+        surer = possible(find)
+    except InputError:
+        # some metrics have no test, and some constraints cannot be proved
+        return ()
+    if surer is None or surer.threshold == best.point.threshold:
+        return ()
+    counts = confusion(best.tally, surer.threshold)
+    flagged_rate = METRICS["flagged_rate"]
+    return (
+        note(
+            "surer",
+            level=request.level,
+            constraint=surer.constraint,
+            cut=cut_text(surer.threshold, surer.score_range),
+            flagged=float(flagged_rate(counts)),
+            instead=float(flagged_rate(best.point.confusion)),
+        ),
     )
 
 
@@ -131,10 +196,8 @@ def _with_dot(s: Subject, picture: Figure, plane: str = "") -> Figure:
 
 def _figures(s: Subject) -> list[Figure]:
     """Draw what the slider moves; a first look has no bands, and waits for nothing."""
-    pictures = _roc_and_precision_recall(s)
-    pictures.append(_price(s))
+    pictures = [_scores(s), *_roc_and_precision_recall(s), _price(s)]
     if s.request.replicates:
-        pictures.append(_scores(s))
         pictures.append(_capacity(s))
         more = (_benefit(s), possible(partial(_any_cost, s)))
         pictures += [picture for picture in more if picture is not None]
@@ -209,15 +272,49 @@ def _price(s: Subject) -> Figure:
 
 
 def _scores(s: Subject) -> Figure:
-    """Draw the scores of negatives and of positives."""
+    """Draw the scores of both classes, and which of them the threshold flags."""
+    probabilities = all(model.is_probability for model in s.models)
+    data = s.memory.histograms.once(None, lambda: _score_bars(s.tallies, probabilities))
+    first = s.steps[0]
+    at_start = columns(first.pick(first.start), s.request.costs)
     return figure(
         "Scores",
-        s.memory.histograms.once(None, lambda: score_figure(s.tallies)),
+        data,
         order=s.names,
-        at=(s.steps[0].first, 0.0),
+        at=(first.first, 0.0),
         rule="threshold",
-        folded=True,
+        logit=probabilities,
+        counts={
+            cell: number_of(at_start[cell].item()) for cell in ("tp", "fp", "fn", "tn")
+        },
     )
+
+
+def _score_bars(tallies: Mapping[str, Tally], probabilities: bool) -> Bars:
+    """Count scores in bins; those of probabilities have equal widths in logits."""
+    if not probabilities:
+        return score_figure(tallies)
+    scores = [tally.score for tally in tallies.values()]
+    ends = np.array([min(s[-1] for s in scores), max(s[0] for s in scores)])
+    low, high = np.clip(ends, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+    if low == high:
+        return score_figure(tallies)
+    logits = np.linspace(np.log(low / (1 - low)), np.log(high / (1 - high)), BINS + 1)
+    edges = 1 / (1 + np.exp(-logits))
+    edges[0], edges[-1] = low, high
+    return Bars(
+        "Scores",
+        edges,
+        neg={name: _in_bins(t.score, t.neg, edges) for name, t in tallies.items()},
+        pos={name: _in_bins(t.score, t.pos, edges) for name, t in tallies.items()},
+    )
+
+
+def _in_bins(score: Floats, counts: Array, edges: Floats) -> Floats:
+    """Count scores between edges; those outside are in the first and the last bin."""
+    inside = np.clip(score, edges[0], edges[-1])
+    heights, _ = np.histogram(inside, edges, weights=counts + 0.0)
+    return np.asarray(heights, dtype=np.float64)
 
 
 def _capacity(s: Subject) -> Figure:
@@ -344,7 +441,7 @@ def cuts_for_prevalences(s: Subject) -> Finding | None:
     a = s.request
     if a.prevalences is None:
         return None
-    point = best_for(s.best.tally, a.single_goal, a.prevalences)
+    point = _best_for_prevalences(s)
     there = table("There", ("metric", "value"), point.metrics.items())
     return finding(
         "prevalence",
@@ -352,6 +449,20 @@ def cuts_for_prevalences(s: Subject) -> Finding | None:
         answer=said(sentences.prevalence_sentences(point)),
         tables=(there,) if point.prevalences is None else (),
     )
+
+
+def _best_for_prevalences(s: Subject) -> OperatingPoint:
+    """Choose for a range of prevalences; constraints are to hold on new cases."""
+    request, tally = s.request, s.best.tally
+    if request.constraints:
+        validate = partial(
+            validate_choice, tally, request.single_goal, request, request.prevalences
+        )
+        validation = possible(validate)
+        if validation is not None:
+            point: OperatingPoint = validation.choice
+            return point
+    return best_for(tally, request.single_goal, request.prevalences)
 
 
 def two_cuts(s: Subject) -> Finding | None:

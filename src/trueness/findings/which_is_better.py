@@ -76,7 +76,7 @@ def which_is_better(s: Subject, metric: str = "") -> Finding:
         for name, p in named.items()
     ]
     head = ("pair", "difference of AUC", "p-value", "adjusted (Holm)")
-    own = {n: p.difference for n, p in named.items() if best in (p.first, p.second)}
+    own = _differences_from_best(found, best, text)
     return finding(
         "comparison",
         {
@@ -101,6 +101,21 @@ def which_is_better(s: Subject, metric: str = "") -> Finding:
         tables=(_each(s), table("Differences of the AUC", head, rows)),
         figures=tuple(_figures(own, text, curves)),
     )
+
+
+def _differences_from_best(
+    found: Comparison, best: str, text: Mapping[str, str]
+) -> dict[str, Estimate]:
+    """Return the AUC of the best classifier minus that of each other one."""
+    differences = {}
+    for pair in found.pairs:
+        if pair.first == best:
+            differences[f"{text[best]} {MINUS} {text[pair.second]}"] = pair.difference
+        elif pair.second == best:
+            e = pair.difference
+            turned_round = replace(e, value=-e.value, low=-e.high, high=-e.low)
+            differences[f"{text[best]} {MINUS} {text[pair.first]}"] = turned_round
+    return differences
 
 
 def _panel(s: Subject) -> Panel:

@@ -68,6 +68,7 @@ def html(
     minimize: Goal = None,
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
     cost: Cost | None = None,
+    guarantee: float | None = None,
     groups: Groups = None,
     sites: Groups = None,
     level: float = 0.95,
@@ -89,6 +90,7 @@ def html(
         minimize=minimize,
         subject_to=as_constraints(subject_to),
         cost=cost,
+        guarantee=guarantee,
         level=level,
         rng=rng,
         at=at,
@@ -118,6 +120,7 @@ def report(
     minimize: Goal = None,
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
     cost: Cost | None = None,
+    guarantee: float | None = None,
     groups: Groups = None,
     sites: Groups = None,
     level: float = 0.95,
@@ -153,6 +156,10 @@ def report(
         :func:`trueness.group_thresholds` (``"recall_gap <= 0.02"``) one on groups.
     cost
         Cost of a false positive and of a false negative, ``{"fp": 1, "fn": 20}``.
+    guarantee
+        Confidence with which the constraints must hold in the population, such as 0.95,
+        as in :func:`trueness.guaranteed_threshold`. Without it they are expected to
+        hold on new cases.
     groups
         From group to panel or tally, as ``by=`` gives.
     sites
@@ -187,6 +194,7 @@ def report(
         minimize=minimize,
         subject_to=as_constraints(subject_to),
         cost=cost,
+        guarantee=guarantee,
         level=level,
         rng=rng,
         at=at,
@@ -384,6 +392,7 @@ def environment(*more: jinja2.BaseLoader, face: str = REPORT) -> jinja2.Environm
     made.filters |= {
         "draw": svg.draw,
         "flagging": first_screen.draw_flagging,
+        "icons": first_screen.draw_icons,
         "lane": first_screen.draw_lane,
         "rank": first_screen.draw_ranking,
         "say": partial(say, face=face),

@@ -71,12 +71,18 @@ def _anchor(value: float, start: float, end: float) -> str:
 
 
 class RankedRow(NamedTuple):
-    """A classifier in the ranking: its name, lane, and numbers."""
+    """A classifier in the ranking: its name, lane, and numbers.
+
+    Classifiers in a tie share a cell: the first one has the rank of all of them and
+    their number, and the others 0.
+    """
 
     name: str
     lane: Markup
     value: str
     interval: str
+    rank: str
+    in_tie: int
 
 
 class DrawnRanking(NamedTuple):
@@ -87,8 +93,13 @@ class DrawnRanking(NamedTuple):
     n_left_out: int
 
 
-def draw_ranking(areas: Sequence[tuple[str, Estimate]]) -> DrawnRanking:
-    """Draw the AUC of each classifier with its interval, best first."""
+def draw_ranking(
+    areas: Sequence[tuple[str, Estimate]], ties: Sequence[int] = ()
+) -> DrawnRanking:
+    """Draw the AUC of each classifier with its interval, best first.
+
+    ``ties`` are how many classifiers share each rank; without them there are no ranks.
+    """
     best = areas[:_MAX_RANKED]
     ends = np.array([[e.low, e.high, e.value] for _, e in best])
     ends = ends[np.isfinite(ends)]
@@ -103,13 +114,14 @@ def draw_ranking(areas: Sequence[tuple[str, Estimate]]) -> DrawnRanking:
         for place in (_percent(value, start, end) for value, _ in marks_on_axis)
     ]
     values = in_column([e.value for _, e in best], 3)
+    ranks = _rank_cells(ties, len(best))
     rows = []
-    for (name, estimate), value in zip(best, values, strict=True):
+    for (name, estimate), value, rank in zip(best, values, ranks, strict=True):
         lane = Lane(estimate.value, estimate.low, estimate.high, start, end)
         marks = [*grid, *_interval_marks(lane, _LANE_MIDDLE)]
         drawing = element("svg", None, Markup("").join(marks), aria_hidden="true")
         interval = f"{estimate.low:.3f} to {estimate.high:.3f}"
-        rows.append(RankedRow(shown(name), drawing, value, interval))
+        rows.append(RankedRow(shown(name), drawing, value, interval, *rank))
 
     labels = [
         element("text", "tick mid", text, x=_percent(value, start, end), y="14")
@@ -117,6 +129,23 @@ def draw_ranking(areas: Sequence[tuple[str, Estimate]]) -> DrawnRanking:
     ]
     axis = element("svg", None, Markup("").join(labels), aria_hidden="true")
     return DrawnRanking(rows, axis, len(areas) - len(best))
+
+
+def _rank_cells(ties: Sequence[int], size: int) -> list[tuple[str, int]]:
+    """Return the rank of each row, and over how many rows its cell goes.
+
+    >>> _rank_cells([1, 2], 3)
+    [('1', 1), ('2 to 3', 2), ('', 0)]
+    """
+    cells: list[tuple[str, int]] = []
+    first = 1
+    for tied in ties:
+        last = first + tied - 1
+        rank = str(first) if tied == 1 else f"{first} to {last}"
+        cells.append((rank, min(tied, size - len(cells))))
+        cells += [("", 0)] * (tied - 1)
+        first = last + 1
+    return [*cells[:size], *[("", 0)] * (size - len(cells))]
 
 
 def draw_flagging(slider: Mapping[str, Any]) -> Markup:
@@ -234,3 +263,83 @@ def _moving_marks(model: Mapping[str, Any]) -> list[Markup]:
             )
         )
     return marks
+
+
+ICONS = 1000
+ICONS_IN_A_COLUMN = 25
+CELLS = ("tp", "fn", "fp", "tn")
+
+
+class DrawnIcons(NamedTuple):
+    """1,000 cases as dots, and how many of them each cell of the matrix has."""
+
+    drawing: Markup
+    counts: dict[str, int]
+
+
+def draw_icons(slider: Mapping[str, Any]) -> DrawnIcons | None:
+    """Draw 1,000 cases: found, missed, false alarms, rightly passed.
+
+    None where the threshold leaves the rates undefined.
+    """
+    model = slider["models"][0]
+    if "columns" in model:
+        values = {name: model["columns"][name][model["start"]] for name in _RATES}
+    else:
+        # the workbench looks numbers up
+        values = {name: slider["now"][name] for name in _RATES}
+    if None in values.values():
+        return None
+    prevalence = slider["prevalence"]
+    counts = of_a_thousand(
+        {
+            "tp": prevalence * values["recall"],
+            "fn": prevalence * (1 - values["recall"]),
+            "fp": (1 - prevalence) * values["fpr"],
+            "tn": (1 - prevalence) * (1 - values["fpr"]),
+        }
+    )
+    marks = []
+    first = 0
+    for cell in CELLS:
+        places = range(first, first + counts[cell])
+        path = "".join(_icon_place(place) for place in places)
+        first += counts[cell]
+        marks.append(element("path", f"icon {cell}", d=path, data_cell=cell))
+        if cell == "fn":
+            # a ring: those who were missed
+            marks.append(element("path", "icon hole", d=path, data_cell=cell))
+    width = 10 * (ICONS // ICONS_IN_A_COLUMN)
+    drawing = element(
+        "svg",
+        "icons",
+        Markup("").join(marks),
+        viewBox=f"0 0 {width} {10 * ICONS_IN_A_COLUMN}",
+        role="img",
+        aria_label="1,000 cases as dots; the sentence above has the numbers.",
+        data_prevalence=repr(prevalence),
+    )
+    return DrawnIcons(drawing, counts)
+
+
+_RATES = ("recall", "fpr")
+
+
+def _icon_place(number: int) -> str:
+    """Write a dot at its place; columns are filled one after the other."""
+    column, row = divmod(number, ICONS_IN_A_COLUMN)
+    return f"M{5 + 10 * column} {5 + 10 * row}h0"
+
+
+def of_a_thousand(proportions: Mapping[str, float]) -> dict[str, int]:
+    """Return how many of 1,000 cases each proportion is, by largest remainders.
+
+    >>> of_a_thousand({"a": 0.3333, "b": 0.3333, "c": 0.3334})
+    {'a': 333, 'b': 333, 'c': 334}
+    """
+    # a product such as 1000 * 0.069 may lie just below its whole number
+    counts = {name: int(ICONS * part + 1e-9) for name, part in proportions.items()}
+    order = sorted(counts, key=lambda name: counts[name] - ICONS * proportions[name])
+    for name in order[: ICONS - sum(counts.values())]:
+        counts[name] += 1
+    return counts

@@ -12,8 +12,13 @@
     const svg = mark.closest("svg.figure");
     const [x0, x1, y0, y1] = numbers(svg.dataset.ranges);
     const [left, top, right, bottom] = numbers(svg.dataset.plot);
+    // a probability on a logit axis; those near 0 and 1 stand at its ends
+    const logit = (v) => Math.log(v / (1 - v));
+    const scaled = svg.dataset.scale === "logit" ?
+      (v) => v === null ? null : Math.min(Math.max(logit(Math.min(Math.max(v, 1e-9), 1 - 1e-9)), x0), x1) :
+      (v) => v;
     return {
-      mark,
+      mark, scaled, right,
       px: (v) => left + (v - x0) / (x1 - x0) * (right - left),
       py: (v) => bottom - (v - y0) / (y1 - y0) * (bottom - top),
       inside: (x, y) => between(x, x0, x1) && (y === undefined || between(y, y0, y1)),
@@ -48,7 +53,8 @@
       set("y2", f.py(now(want.right)));
       return;
     }
-    const x = now(want.x), y = want.y ? now(want.y) : undefined;
+    const x = f.scaled(now(want.x)), y = want.y ? now(want.y) : undefined;
+    if (f.mark.tagName === "svg") { openWindow(f, x); return; }
     const there = f.inside(x, y);
     f.mark.setAttribute("visibility", there ? "visible" : "hidden");
     if (!there) return;
@@ -59,6 +65,17 @@
       set("x1", f.px(x));
       set("x2", f.px(x));
     }
+  }
+
+  // what is flagged is seen through a window that begins at the threshold
+  function openWindow(f, x) {
+    const [, top, , height] = numbers(f.mark.getAttribute("viewBox"));
+    const start = x === null ? f.right : Math.min(Math.max(f.px(x), 0), f.right);
+    const width = (f.right - start).toFixed(2);
+    f.mark.setAttribute("x", start.toFixed(2));
+    f.mark.setAttribute("width", width);
+    f.mark.setAttribute("viewBox", [start.toFixed(2), top, width, height].join(" "));
+    f.mark.setAttribute("visibility", f.right > start ? "visible" : "hidden");
   }
 
   // a plot without a viewBox: places are per cent of its box
@@ -113,6 +130,7 @@
   function show(now, held) {
     if (flag) flag.value = String(Math.round(1000 * now("flagged_rate")));
     followers.forEach((f) => place(f, now));
+    drawIcons(now);
     all("[data-value]").forEach((e) => {
       e.textContent = written(e.dataset.kind, now(e.dataset.value));
     });
@@ -129,6 +147,40 @@
     const text = spoken + (broken.length ? "; not met: " + broken.join(", ") : "");
     slider.setAttribute("aria-valuetext", text);
     if (flag) flag.setAttribute("aria-valuetext", text);
+  }
+
+  /* 1,000 cases: 25 in a column, found, missed, false alarms, rightly passed */
+
+  function drawIcons(now) {
+    const svg = document.querySelector("svg.icons");
+    const recall = now("recall"), fpr = now("fpr");
+    if (!svg || recall === null || fpr === null) return;
+    const share = Number(svg.dataset.prevalence);
+    const parts = [share * recall, share * (1 - recall), (1 - share) * fpr,
+      (1 - share) * (1 - fpr)];
+    const counts = thousand(parts);
+    let first = 0;
+    ["tp", "fn", "fp", "tn"].forEach((cell, k) => {
+      let path = "";
+      for (let i = first; i < first + counts[k]; i += 1) {
+        path += "M" + (5 + 10 * Math.floor(i / 25)) + " " + (5 + 10 * (i % 25)) + "h0";
+      }
+      first += counts[k];
+      svg.querySelectorAll("[data-cell=" + cell + "]").forEach((e) => {
+        e.setAttribute("d", path);
+      });
+      all("[data-icons=" + cell + "]").forEach((e) => { e.textContent = counts[k]; });
+    });
+  }
+
+  // the largest remainders are rounded up, so that there are 1,000
+  function thousand(parts) {
+    const counts = parts.map((p) => Math.floor(1000 * p + 1e-9));
+    const order = parts.map((p, k) => k)
+      .sort((a, b) => (1000 * parts[b] - counts[b]) - (1000 * parts[a] - counts[a]));
+    let left = 1000 - counts.reduce((a, b) => a + b, 0);
+    for (let k = 0; left > 0; k += 1, left -= 1) counts[order[k % 4]] += 1;
+    return counts;
   }
 
   function choose(at) {

@@ -8,11 +8,14 @@ can show those of the one that is chosen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
+from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Floats
 from trueness._core.figures import Bars, Crosses, Curves, Intervals, Line, Matrix
@@ -28,6 +31,7 @@ from trueness.reports.svg_marks import (
     TOP,
     WIDTH,
     Axes,
+    Tick,
     area,
     axes_of,
     clipped,
@@ -41,15 +45,22 @@ from trueness.reports.svg_marks import (
     place,
     segment,
     text,
+    ticks,
     upright,
 )
 
 Drawn = tuple[Markup, Table]  # the drawing, and its numbers as a table
 
-ROW = 38  # height of an interval with its name above
-NAME, WIDE = 30, 52  # letters of a name that fit beside a number, and on a line
+ROW = 36  # height of an interval with two lines of words beside it
+NAME, WIDE = 15, 52  # letters of a name that fit before an interval, and on a line
+LETTER_OF_NAME = 6.4  # width of a letter of a name
+LINE_OF_NAME = 14  # height of a line of a name
 MOST_SHOWN = 20  # intervals in a figure
 ROWS_OF_A_CURVE = 7
+# probabilities nearer to 0 and 1 stand at the ends of a logit axis
+LEAST_PROBABILITY = 0.001
+LOGIT_TICKS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.99, 0.999)
+HISTOGRAM = (-0.2, -0.02)  # of the height of a plot, under its curves
 LABELLED_DOTS = 20  # more dots are drawn small
 
 
@@ -72,7 +83,12 @@ def draw(figure: Figure, most_intervals: int = MOST_SHOWN) -> Drawn:
 def _draw_curves(figure: Figure, data: Curves) -> Drawn:
     """Draw curves with their bands and guides, and what moves with the threshold."""
     axes = axes_of(data.x, data.y, figure.x, figure.y)
+    if figure.histogram is not None:
+        low, high = axes.y
+        numbers = tuple(ticks(low, high))
+        axes = replace(axes, y=(HISTOGRAM[0] * (high - low), high), y_ticks=numbers)
     marks = [
+        *_histogram_marks(axes, figure),
         *_forbidden_regions(axes, figure),
         *guide_marks(axes, data),
         *_bands(axes, figure, data),
@@ -89,6 +105,23 @@ def _draw_curves(figure: Figure, data: Curves) -> Drawn:
     )
     svg = drawing(axes, [clipped(axes, marks), *moving], description)
     return svg, curve_table(data, figure.title)
+
+
+def _histogram_marks(axes: Axes, figure: Figure) -> list[Markup]:
+    """Draw how many cases have each score, under the curves of their classifier."""
+    data = figure.histogram
+    if data is None:
+        return []
+    base, top = (HISTOGRAM[0] * axes.y[1], HISTOGRAM[1] * axes.y[1])
+    marks = []
+    for name in data.neg:
+        k = place_in(figure.order, name)
+        cases = data.neg[name] + data.pos[name]
+        heights = cases / (float(cases.max()) or 1.0)
+        up = np.concatenate([[0], np.repeat(heights, 2), [0]])
+        outline = (np.repeat(data.edges, 2), base + (top - base) * up)
+        marks.append(line(axes, *outline, f"histogram {only(k)}", str(k), "area"))
+    return marks
 
 
 def _forbidden_regions(axes: Axes, figure: Figure) -> list[Markup]:
@@ -228,40 +261,127 @@ def _threshold_text(threshold: float) -> str:
 def _draw_bars(figure: Figure, data: Bars) -> Drawn:
     """Draw histograms of two classes, with one threshold that moves or two that stay.
 
-    Each class fills the height by itself: rare positives are as easy to see as the
-    negatives, which the table counts.
+    Positives point up and negatives down; both classes have the same area, so that rare
+    positives are as easy to see. Hue is the truth and strength the decision: what is
+    flagged is solid.
     """
-    low, high = float(data.edges[0]), float(data.edges[-1])
-    axes = Axes("Score", "Cases, scaled by class", (low, high), (0.0, 1.05))
-    marks: list[Markup] = []
+    edges = _places_of_scores(figure, data.edges)
+    low, high = float(edges[0]), float(edges[-1])
+    axes = Axes(
+        "Score, logit scale" if figure.logit else "Score",
+        "",
+        (low, high),
+        (-1.05, 1.05),
+        bare=True,
+        x_ticks=_logit_ticks(low, high) if figure.logit else (),
+        names_width=8,  # the first number stands under the left end
+    )
+    pale: list[Markup] = []
+    solid: list[Markup] = []
     rows: list[tuple[Any, ...]] = []
     for k, name in enumerate(data.neg):
-        for kind, heights in zip(
-            ("negatives", "positives"), data.shares(name), strict=True
-        ):
-            outline = _histogram_outline(data.edges, heights)
-            marks.append(line(axes, *outline, f"{kind} {only(k)}", str(k), "area"))
+        outlines = _class_outlines(edges, data, name)
+        for kind, outline in zip(("negatives", "positives"), outlines, strict=True):
+            pale.append(line(axes, *outline, f"{kind} {only(k)}", str(k), "area"))
+            fill = f"{kind} flagged {only(k)}"
+            solid.append(line(axes, *outline, fill, str(k), "area"))
         rows += _histogram_rows(data, name)
 
-    thresholds = np.clip(figure.at or (), low, high)
+    # of one that moves, the second number is a height
+    scores = (figure.at or ())[:1] if figure.rule else figure.at or ()
+    thresholds = np.clip(_places_of_scores(figure, scores), low, high)
+    marks = [*pale, *_flagged_side(axes, solid, thresholds, figure.rule)]
+    marks.append(line(axes, [low, high], [0, 0], "zero"))
     if figure.rule:
         marks.append(upright(axes, float(thresholds[0]), "now rule", figure.rule))
     elif thresholds.size:
-        marks.insert(0, area(axes, thresholds, [0, 0], [1.05, 1.05], "band c2"))
+        marks.insert(0, area(axes, thresholds, [-1.05] * 2, [1.05] * 2, "band c2"))
         marks += [upright(axes, float(cut), "now rule") for cut in thresholds]
+    marks += _corner_counts(axes, figure)
     description = (
-        f"Histogram of the scores of {', '.join(data.neg)}, from {low:.3g} to "
-        f"{high:.3g}, positives and negatives separately; the table has the numbers."
+        f"Histogram of the scores of {', '.join(data.neg)}, from "
+        f"{data.edges[0]:.3g} to {data.edges[-1]:.3g}, positives above and negatives "
+        "below; the table has the numbers."
     )
     head = ("classifier", "score", "negatives", "positives")
-    return drawing(axes, marks, description), table(figure.title, head, rows)
+    scale = "logit" if figure.logit else ""
+    svg = drawing(axes, marks, description, scale=scale)
+    return svg, table(figure.title, head, rows)
 
 
-def _histogram_outline(edges: Floats, heights: Floats) -> tuple[Floats, Floats]:
-    """Return the corners of a histogram whose highest bar has the height 1."""
-    top = max(float(heights.max()), 1e-300)
-    up = np.concatenate([[0], np.repeat(heights / top, 2), [0]])
-    return np.repeat(edges, 2), up
+def _places_of_scores(figure: Figure, scores: ArrayLike) -> Floats:
+    """Return where scores lie on the axis; probabilities may have a logit axis."""
+    values = np.asarray(scores, dtype=np.float64)
+    if not figure.logit:
+        return values
+    inside = np.clip(values, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+    return np.asarray(np.log(inside / (1 - inside)))
+
+
+def _logit_ticks(low: float, high: float) -> tuple[Tick, ...]:
+    """Return probabilities that are marked on a logit axis."""
+    marked = [(float(np.log(p / (1 - p))), f"{p:g}") for p in LOGIT_TICKS]
+    return tuple(tick for tick in marked if low <= tick[0] <= high)
+
+
+def _class_outlines(
+    edges: Floats, data: Bars, name: str
+) -> list[tuple[Floats, Floats]]:
+    """Return the corners of the negatives, which point down, and of the positives."""
+    negatives, positives = data.shares(name)
+    top = max(float(negatives.max()), float(positives.max()), 1e-300)
+    across = np.repeat(edges, 2)
+    return [
+        (across, np.concatenate([[0], np.repeat(heights / top, 2), [0]]))
+        for heights in (-negatives, positives)
+    ]
+
+
+def _flagged_side(
+    axes: Axes, solid: Sequence[Markup], thresholds: Floats, rule: str
+) -> list[Markup]:
+    """Show the solid areas from the (upper) threshold on: a window that moves."""
+    if not thresholds.size:
+        return []
+    start = float(axes.px(thresholds.max()))
+    width = max(axes.right - start, 0.0)
+    height = axes.height - TOP - BOTTOM
+    window = {
+        "x": start,
+        "y": TOP,
+        "width": width,
+        "height": height,
+        "viewBox": f"{place(start)} {TOP} {place(width)} {height}",
+    }
+    return [
+        element(
+            "svg",
+            "now window" if rule else "window",
+            Markup("").join(solid),
+            **window,
+            data_x=rule or None,
+        )
+    ]
+
+
+def _corner_counts(axes: Axes, figure: Figure) -> list[Markup]:
+    """Write how many cases each of the four areas holds into its corner."""
+    top, bottom = TOP + 10, axes.height - BOTTOM - 6
+    corners = (
+        ("fn", "missed", "name", axes.left, top),
+        ("tp", "found", "name end", axes.right, top),
+        ("tn", "rightly passed", "name", axes.left, bottom),
+        ("fp", "false alarms", "name end", axes.right, bottom),
+    )
+    marks = []
+    counts = figure.counts or {}
+    for cell, meaning, kind, x, y in corners if counts else ():
+        number = element(
+            "tspan", None, counts[cell], data_value=cell, data_kind="count"
+        )
+        words = Markup("{} {}").format(number, meaning)
+        marks.append(element("text", kind, words, x=x, y=y))
+    return marks
 
 
 def _histogram_rows(data: Bars, name: str) -> list[tuple[Any, ...]]:
@@ -284,25 +404,35 @@ def _histogram_rows(data: Bars, name: str) -> list[tuple[Any, ...]]:
 def _draw_forest(figure: Figure, data: Intervals, most: int) -> Drawn:
     """Draw estimates with their intervals under one another.
 
-    Names and numbers stand above their lines, so that they need no margin. Of many the
-    first ones are drawn; the table has all of them.
+    Names stand before the lines and numbers behind them, in columns of their own; a
+    long name stands above its line. Of many the first ones are drawn; the table has all
+    of them.
     """
-    names = [_name_lines(name) for name in data.names[:most]]
-    heights = [ROW + TEXT * (len(lines) - 1) for lines in names]
-    feet = np.cumsum(heights, dtype=float)
-    bottom = float(feet[-1])
-    height = TOP + BOTTOM + int(bottom)
-    span = _forest_range(data, most)
-    axes = Axes(data.label, "", span, (bottom, 0.0), height, bare=True)
-
+    names = [_forest_name(name) for name in data.names[:most]]
     triples = list(zip(data.value, data.low, data.high, strict=True))
     numbers = in_column([estimate_from_interval(*triple) for triple in triples])
+    heights = [ROW + TEXT * len(name.above) for name in names]
+    feet = np.cumsum(heights, dtype=float)
+    bottom = float(feet[-1])
+    axes = Axes(
+        data.label,
+        "",
+        _forest_range(data, most),
+        (bottom, 0.0),
+        TOP + BOTTOM + int(bottom),
+        bare=True,
+        names_width=_column_width(line for name in names for line in name.beside),
+        numbers_width=_column_width(
+            line for number in numbers[:most] for line in _number_lines(number)
+        ),
+    )
+
     marks: list[Markup] = []
-    for k, lines in enumerate(names):
+    for k, name in enumerate(names):
         kind = colour(k) if figure.order else colour(0)
-        middle = feet[k] - 0.28 * ROW
+        middle = feet[k] - 0.5 * ROW
         marks += _forest_row(axes, data, k, middle, kind)
-        marks += _forest_words(axes, lines, numbers[k], middle)
+        marks += _forest_words(axes, name, _number_lines(numbers[k]), middle)
 
     description = f"{data.label} of each {figure.of} with its interval. {figure.note}"
     columns = (data.value, data.low, data.high, *data.marks.values())
@@ -310,6 +440,43 @@ def _draw_forest(figure: Figure, data: Intervals, most: int) -> Drawn:
     head = (figure.of, data.label, "from", "to", *data.marks)
     svg = drawing(axes, marks, description.strip())
     return svg, table(figure.title, head, rows)
+
+
+class ForestName(NamedTuple):
+    """The lines of a name that stand before its interval, and those above it."""
+
+    beside: list[str]
+    above: list[str]
+
+
+def _forest_name(name: str) -> ForestName:
+    """Break a name at its minus sign or between words; a long one stands above.
+
+    >>> _forest_name("logistic - boosting").beside
+    ['logistic -', 'boosting']
+    """
+    words = shown(name, 3 * WIDE)
+    if len(words) <= NAME:
+        return ForestName(beside=[words], above=[])
+    lines = textwrap.wrap(
+        words.replace(" \N{MINUS SIGN} ", " \N{MINUS SIGN}\xa0"), NAME
+    )
+    if len(lines) <= 2:
+        return ForestName(beside=lines, above=[])
+    above = [words[k : k + WIDE] for k in range(0, len(words), WIDE)]
+    return ForestName(beside=[], above=above)
+
+
+def _number_lines(number: str) -> list[str]:
+    """Return an estimate, and its interval on the next line."""
+    value, _, interval = number.partition(" (")
+    return [value, interval.removesuffix(")")] if interval else [value]
+
+
+def _column_width(lines: Iterable[str]) -> int:
+    """Return the width of a column of words, with the space beside it."""
+    longest = max((len(words) for words in lines), default=0)
+    return round(LETTER_OF_NAME * longest) + 10 if longest else 0
 
 
 def _forest_range(data: Intervals, most: int) -> tuple[float, float]:
@@ -332,7 +499,7 @@ def _forest_row(
     marks = []
     low, high = data.low[k], data.high[k]
     if data.zero is not None:
-        ends = [middle + 0.25 * ROW, middle - 0.22 * ROW]
+        ends = [middle + 0.5 * ROW, middle - 0.5 * ROW]
         marks.append(line(axes, [data.zero] * 2, ends, "chance"))
     if np.isfinite([low, high]).all():
         marks.append(line(axes, [low, high], [middle, middle], f"{kind} thick"))
@@ -351,30 +518,35 @@ def _diamond(axes: Axes, x: float, y: float) -> Markup:
 
 
 def _forest_words(
-    axes: Axes, lines: Sequence[str], number: str, middle: float
+    axes: Axes, name: ForestName, number: Sequence[str], middle: float
 ) -> list[Markup]:
-    """Write name and number above the interval."""
-    foot = float(axes.py(middle - 0.34 * ROW))
-    marks = [
-        text("name", axes.left, foot - TEXT * row, part)
-        for row, part in enumerate(reversed(lines))
+    """Write the name before, or above, the interval and the numbers behind it."""
+    centre = float(axes.py(middle))
+    top_of_row = float(axes.py(middle - 0.5 * ROW))
+    return [
+        *(
+            text("name", RIGHT, top_of_row - TEXT * row - 1, words)
+            for row, words in enumerate(reversed(name.above))
+        ),
+        *_lines_around(name.beside, RIGHT, centre, "name"),
+        *_lines_around(number, WIDTH - RIGHT, centre, "name end"),
     ]
-    return [*marks, text("name end", WIDTH - RIGHT, foot, number)]
 
 
-def _name_lines(name: str) -> list[str]:
-    """Break a long name, so that the last line leaves room for the number.
-
-    >>> _name_lines("short"), _name_lines("a" * 36)
-    (['short'], ['aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', ''])
-    """
-    words = shown(name, 3 * WIDE)
-    if len(words) <= NAME:
-        return [words]
-    minus = words.find(" \N{MINUS SIGN} ")
-    parts = [words] if minus < 0 else [words[: minus + 2], words[minus + 3 :]]
-    lines = [part[k : k + WIDE] for part in parts for k in range(0, len(part), WIDE)]
-    return lines if len(lines[-1]) <= NAME else [*lines, ""]
+def _lines_around(
+    lines: Sequence[str], across: float, centre: float, kind: str
+) -> list[Markup]:
+    """Write one or two lines of words whose middle is at a height."""
+    first = centre + 4 - 0.5 * LINE_OF_NAME * (len(lines) - 1)
+    return [
+        text(
+            kind if not row else f"{kind} second",
+            across,
+            first + LINE_OF_NAME * row,
+            words,
+        )
+        for row, words in enumerate(lines)
+    ]
 
 
 # points in a plane, pairs in a matrix

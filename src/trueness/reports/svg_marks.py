@@ -42,19 +42,28 @@ class Axes:
     bare: bool = False  # no numbers on the vertical axis
     x_ticks: tuple[Tick, ...] = ()
     y_ticks: tuple[Tick, ...] = ()
+    names_width: int = 0  # of a column of names before the axes
+    numbers_width: int = 0  # of a column of numbers behind them
 
     @cached_property
     def left(self) -> int:
         """Return the place of the left edge, which leaves room for the numbers."""
         if self.bare:
-            return RIGHT
+            return RIGHT + self.names_width
         longest = max((len(words) for _, words in self.numbers_of_y), default=0)
         return max(LEFT, 26 + LETTER * longest)
+
+    @property
+    def right(self) -> int:
+        """Return the place of the right edge."""
+        return WIDTH - RIGHT - self.numbers_width
 
     @cached_property
     def numbers_of_x(self) -> Sequence[Tick]:
         """Return the numbers on the horizontal axis, or the names that stand there."""
-        return _that_fit(self.x_ticks) or ticks(*self.x)
+        wide = WIDTH - LEFT - RIGHT
+        about = max(3, round(5 * (self.right - self.left) / wide))
+        return _that_fit(self.x_ticks) or ticks(*self.x, about=min(about, 5))
 
     @cached_property
     def numbers_of_y(self) -> Sequence[Tick]:
@@ -64,7 +73,7 @@ class Axes:
     def px(self, values: ArrayLike) -> Array:
         """Return horizontal places."""
         fraction = _fraction(values, *self.x)
-        return np.asarray(self.left + fraction * (WIDTH - self.left - RIGHT))
+        return np.asarray(self.left + fraction * (self.right - self.left))
 
     def py(self, values: ArrayLike) -> Array:
         """Return vertical places; up is more."""
@@ -143,11 +152,18 @@ def text(kind: str, x: float, y: float, words: str) -> Markup:
     return element("text", kind, words, x=x, y=y)
 
 
-def drawing(axes: Axes, marks: Sequence[Markup], description: str) -> Markup:
-    """Put marks on axes; the description is what a screen reader says."""
+def drawing(
+    axes: Axes, marks: Sequence[Markup], description: str, *, scale: str = ""
+) -> Markup:
+    """Put marks on axes; the description is what a screen reader says.
+
+    ``scale`` tells the script of a page that the horizontal axis is not linear.
+    """
     ranges = " ".join(f"{end:.9g}" for end in (*axes.x, *axes.y))
-    plot = f"{axes.left} {TOP} {WIDTH - RIGHT} {axes.height - BOTTOM}"
+    plot = f"{axes.left} {TOP} {axes.right} {axes.height - BOTTOM}"
     places = {"data_ranges": ranges, "data_plot": plot}
+    if scale:
+        places["data_scale"] = scale
     return picture(axes.height, description, [*_frame(axes), *marks], data=places)
 
 
@@ -167,7 +183,7 @@ def picture(
 
 def _frame(axes: Axes) -> list[Markup]:
     """Draw grid, numbers and titles of both axes."""
-    left, right = axes.left, WIDTH - RIGHT
+    left, right = axes.left, axes.right
     bottom = axes.height - BOTTOM
     marks = []
     for value, words in axes.numbers_of_x:
@@ -252,7 +268,7 @@ def _follow(names: str) -> dict[str, str]:
 
 def clipped(axes: Axes, marks: Sequence[Markup]) -> Markup:
     """Cut off what leaves the axes: an inner drawing does so by itself."""
-    left, width = axes.left, WIDTH - axes.left - RIGHT
+    left, width = axes.left, axes.right - axes.left
     height = axes.height - TOP - BOTTOM
     box = {"x": left, "y": TOP, "width": width, "height": height}
     view = " ".join(map(str, box.values()))

@@ -1,0 +1,122 @@
+"""What the first screen of a report draws: ranks, 1,000 cases, scores in four areas."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import trueness
+from trueness._core.figures import intervals
+from trueness.findings.page import page_about
+from trueness.findings.records import Figure
+from trueness.reports import html
+from trueness.reports.first_screen import draw_icons, draw_ranking, of_a_thousand
+from trueness.reports.svg import draw
+
+
+@pytest.fixture(scope="module")
+def panel():
+    rng = np.random.default_rng(5)
+    label = rng.random(600) < 0.3
+    good = rng.normal(size=600) + 2.0 * label
+    frame = pd.DataFrame(
+        {
+            "y": label.astype(int),
+            "good": good,
+            "copy": good + 0.01 * rng.normal(size=600),
+            "poor": rng.normal(size=600) + 0.3 * label,
+        }
+    )
+    return trueness.panel(frame, label="y", scores=["good", "copy", "poor"])
+
+
+def test_classifiers_that_do_not_differ_share_a_rank(panel):
+    page = page_about(panel)
+
+    ranking = draw_ranking(page.ranking, page.ties)
+
+    assert page.ties == (2, 1)
+    assert [(row.rank, row.in_tie) for row in ranking.rows] == [
+        ("1 to 2", 2),
+        ("", 0),
+        ("3", 1),
+    ]
+    assert 'class="rank tie" rowspan="2">1 to 2<' in html(panel)
+
+
+def test_icons_are_a_thousand_and_follow_the_rates(panel):
+    page = page_about(panel)
+    start = page.slider["models"][0]["start"]
+    columns = page.slider["models"][0]["columns"]
+
+    drawn = draw_icons(page.slider)
+
+    assert sum(drawn.counts.values()) == 1000
+    positives = drawn.counts["tp"] + drawn.counts["fn"]
+    assert positives == pytest.approx(1000 * panel.prevalence, abs=1)
+    assert drawn.counts["tp"] / positives == pytest.approx(
+        columns["recall"][start], abs=2 / positives
+    )
+    for cell, count in drawn.counts.items():
+        path = re.search(rf'd="([^"]*)" data-cell="{cell}"', drawn.drawing)
+        assert path[1].count("M") == count
+
+
+def test_largest_remainders_are_rounded_up():
+    assert of_a_thousand({"a": 0.0008, "b": 0.4996, "c": 0.4996}) == {
+        "a": 1,
+        "b": 500,
+        "c": 499,
+    }
+
+
+def test_numbers_of_a_forest_stand_beside_its_lines():
+    estimates = {
+        "short": trueness.Estimate(0.8, 0.7, 0.9),
+        "a name of a classifier that is far too long": trueness.Estimate(0.6, 0.5, 0.7),
+    }
+    drawing, _ = draw(Figure(intervals("AUC", "AUC", estimates), "AUC"))
+
+    right_edge = float(re.search(r'data-plot="\S+ \S+ (\S+) ', drawing)[1])
+    ends = [float(x) for x in re.findall(r'<circle[^>]* cx="([\d.]+)"', drawing)]
+    numbers = re.findall(r'class="name end[^"]*" x="([\d.]+)"[^>]*>([^<]*)<', drawing)
+
+    assert [text for _, text in numbers] == [
+        "0.80",
+        "0.70 to 0.90",
+        "0.60",
+        "0.50 to 0.70",
+    ]
+    # the longest number begins behind the right edge of the lines
+    widest = max(6.2 * len(text) for _, text in numbers)
+    assert all(float(x) - widest > right_edge for x, _ in numbers)
+    assert all(x <= right_edge for x in ends)
+
+
+def test_scores_have_four_areas_and_their_counts(panel):
+    page = page_about(panel)
+    scores = next(f for f in page.findings[0].figures if f.title == "Scores")
+    counts = trueness.confusion(panel["good"], page.findings[0].numbers["threshold"])
+
+    drawing, _ = draw(scores)
+
+    for cell in ("tp", "fp", "fn", "tn"):
+        text = rf'data-value="{cell}" data-kind="count">{int(getattr(counts, cell))}<'
+        assert re.search(text, drawing)
+    assert 'class="now window"' in drawing
+    assert "positives flagged" in drawing
+    assert "negatives flagged" in drawing
+
+
+def test_the_calibration_figure_has_a_histogram():
+    rng = np.random.default_rng(2)
+    probability = rng.random(500)
+    label = (rng.random(500) < probability).astype(int)
+    page = page_about(trueness.tally(label, probability))
+    calibration = next(f for f in page.findings if f.key == "calibration")
+
+    drawing, _ = draw(calibration.figures[0])
+
+    assert "area histogram only" in drawing
+    assert "AUC 0." in html(trueness.tally(label, probability))
