@@ -171,3 +171,16 @@ def test_a_report_has_the_measures_by_name():
     gini = trueness.gini(read("y"), read("p")).value
     assert "Gini (2 AUC - 1)" in text
     assert f"{gini:.3f}" in text
+
+
+def test_groups_at_a_threshold_have_impact_ratios():
+    rows = pd.read_csv("cases.csv")
+    rows["group"] = np.where(np.arange(N) % 2, "u", "v")
+    rows.to_csv("groups.csv", index=False)
+    words = ("--label", "y", "--score", "p", "--by", "group", "--at", "0.5")
+
+    found = answer("evaluate", "groups.csv", *words)["result"]["impact"]["p"]
+
+    flagged = (rows["p"] >= 0.5).groupby(rows["group"]).mean()
+    ratio = found["pairs"][0]["ratio"]["value"]
+    assert ratio == pytest.approx(flagged.min() / flagged.max())

@@ -154,6 +154,7 @@ def how_good(
         sizes = listed([f"{shown(c)} {t.n_pos:,}" for c, t in tallies.items()])
         counted = note("classes", n=s.cases.n, number=len(tallies), sizes=sizes)
     at = ("threshold", "confusion", "metrics")
+    impact = _impact_at_threshold(s, found)
     measured_tests = {n: test_measures(t, a.level, method) for n, t in tests.items()}
     test_tables = (table_of(measured_tests),) if tests else ()
     return finding(
@@ -163,16 +164,41 @@ def how_good(
             "groups": by_group,
             "multiclass_auc": together,
             "tests": measured_tests,
+            "impact": impact,
             "at": {n: fields_of(x, *at) for n, x in used.items()},
         },
         answer=(counted, *when(together, "all classes", auc=together)),
         notes=(
             *_notes(s, tallies, found, by_group, used),
             *when(tests, "tests and scores", names=[shown(n) for n in tests]),
+            *said(text for each in impact.values() for text in each.notes),
         ),
-        tables=(*_tables(s, found, by_group, used), *test_tables),
+        tables=(
+            *_tables(s, found, by_group, used),
+            *(
+                replace(impact_table, brief=True)
+                for each in impact.values()
+                for impact_table in _impact_table(each)
+            ),
+            *test_tables,
+        ),
         figures=_forests({shown(n): row for n, row in found.items()}),
     )
+
+
+def _impact_at_threshold(
+    s: subjects.Subject, names: Iterable[str]
+) -> dict[str, Comparison]:
+    """Return impact ratios of the groups of each score at the threshold in use."""
+    if not s.groups or not isinstance(s.request.at, float):
+        return {}
+    impact = {}
+    for name in names:
+        groups = subjects.named_groups(s, name)
+        compared = impact_of_groups(groups, s.request.at, s.request.level)
+        if compared is not None:
+            impact[name] = compared
+    return impact
 
 
 def _measures_by_group(
@@ -395,16 +421,7 @@ def in_every_group(s: subjects.Subject) -> Finding | None:
         spread |= {"could": f"{sure}statistically significant", "p": test.p_value}
     counts = headings(s.cases)
     head = ("group", *counts, "AUC", *map(text_of, _AT))
-    impact = subjects.possible(
-        lambda: compare_groups(
-            apart,
-            METRICS["flagged_rate"],
-            threshold=best.point.threshold,
-            effect="ratio",
-            reference=HIGHEST,
-            level=level,
-        )
-    )
+    impact = impact_of_groups(apart, best.point.threshold, level)
     drawn = intervals("AUC by group", "AUC", areas)
     return finding(
         "groups",
@@ -419,6 +436,24 @@ def in_every_group(s: subjects.Subject) -> Finding | None:
             *_impact_table(impact),
         ),
         figures=(Figure(drawn, "AUC by group", of="group"),),
+    )
+
+
+def impact_of_groups(
+    groups: Mapping[str, Tally], threshold: float, level: float
+) -> Comparison | None:
+    """Compare selection rates of groups with the highest one (four-fifths rule)."""
+    if len(groups) < 2:
+        return None
+    return subjects.possible(
+        lambda: compare_groups(
+            groups,
+            METRICS["flagged_rate"],
+            threshold=threshold,
+            effect="ratio",
+            reference=HIGHEST,
+            level=level,
+        )
     )
 
 
