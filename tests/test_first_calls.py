@@ -311,7 +311,7 @@ WRONG = [
     ("trueness.check(t, 'auc >= 0.5', groups='site')", "groups must be a mapping"),
     ("trueness.exact_auc(df, label='y', score='p', tolerance=-1)", "zero or more"),
     ("trueness.multiclass_auc(kind, P, classes=P)", "classes must be names"),
-    ("trueness.simulate_panel(9, 4, {})", "one AUC a classifier"),
+    ("trueness.simulate_panel(9, 4, {})", "one AUC per classifier"),
     ("trueness.sql('cases', dialect='duckdb', score=None)", "must name a column"),
     (
         "trueness.estimators.ThresholdClassifier(bayes).fit(two, y, sample_weight=[1])",

@@ -24,7 +24,7 @@ SPAN = np.timedelta64(1, "s")
 CALLS = {
     "a span as level": (lambda: trueness.auc(TALLY, level=SPAN), "level"),
     "a span as cut": (lambda: trueness.at_threshold(TALLY, SPAN), "threshold"),
-    "a series": (lambda: trueness.look(pd.Series([1, 2])), "A frame was needed"),
+    "a series": (lambda: trueness.look(pd.Series([1, 2])), "A frame is needed"),
     "too many cases": (
         lambda: trueness.simulate_tally(2**31, 5, auc=0.8),
         "up to 100,000,000",

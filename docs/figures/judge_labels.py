@@ -1,4 +1,4 @@
-"""What would more labels bring? Five reward models as judges."""
+"""How much would more labels narrow the interval? Five reward models as judges."""
 
 import pandas as pd
 

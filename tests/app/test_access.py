@@ -23,7 +23,7 @@ def test_without_the_token_there_is_no_answer(served):
         for secret in (None, "wrong", served.token):
             answer = served.ask(path, secret=secret)
             assert answer.status == 403
-            assert "the address that trueness app has printed" in answer.text
+            assert "the address that trueness app printed" in answer.text
     assert served.ask("/upload?name=x.csv", body=b"y,p\n", secret=None).status == 403
 
 
@@ -36,7 +36,7 @@ def test_the_token_opens_one_session_and_no_second_one(small):
         assert len(json.loads(first.text)["secret"]) >= 43
         assert server.token not in first.text
         assert second.status == 403
-        assert "opens one browser, once" in second.text
+        assert "works once, in one browser" in second.text
 
 
 def test_no_cookie_is_set_or_taken(served):

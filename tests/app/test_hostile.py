@@ -109,7 +109,7 @@ def strict():
         ("cut.csv.gz", CUT_OFF, "cannot be unpacked"),
         ("deep.json", b'{"a": ' + DEEP + b"}", "levels deep"),
         ("deep.jsonl", b'{"y": 1, "p": ' + DEEP + b"}\n", "levels deep"),
-        ("long.parquet", long_text(2**21), "holds a text of 2,097,152 letters"),
+        ("long.parquet", long_text(2**21), "holds a value of 2,097,152 characters"),
         ("many.eval", eval_log(*[b'{"x": "%s"}' % (b"a" * 2**20)] * 3),
          "unpacks to more than 2 MB"),
         ("values.eval", eval_log(b'{"x": [' + b"[]," * 5000 + b"1]}"),

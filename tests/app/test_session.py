@@ -249,7 +249,7 @@ def test_what_takes_no_weights_says_so(weighted, monkeypatch):
     assert 'id="weight"' in server.get("/look", **query).text  # to be taken back
     monkeypatch.setattr(session, "MOST_ROWS", 100)
     text = server.section("summary", file="given", label="y", column="a")
-    assert "are not put into bins; found 400 rows" in text
+    assert "which take no weights or clusters; found 400 rows" in text
 
 
 def test_lines_with_a_design_give_the_same(weighted, elsewhere):
@@ -278,7 +278,7 @@ def test_tests_without_labels(served):
     )
     alone = trueness.latent_class(found, rng=0, dependence="none")
     for words in (f"{alone.sensitivity['V2'].value:.3f}", "make the same errors",
-                  "not determined by votes alone", "best combination"):  # fmt: skip
+                  "not determined by the verdicts alone", "best combination"):  # fmt: skip
         assert words in hiv
     made = served.json("/check", file="sample:hiv")["taken"]
     compile(made["python"], "lines", "exec")

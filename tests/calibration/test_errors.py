@@ -145,4 +145,4 @@ def test_a_curve_that_is_no_line_has_no_interval_of_lines():
     error = trueness.calibration_error(y, p)
 
     assert (error.smooth.low, error.smooth.high) == (0, 1)
-    assert any("does not follow a line" in note for note in error.notes)
+    assert any("not linear in the log-odds" in note for note in error.notes)

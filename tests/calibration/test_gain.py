@@ -47,7 +47,9 @@ def test_the_gain_is_said_in_cases():
     assert found.error_after.value < 0.02
     assert found.order in ("ties", "kept")
     first = gain_sentences(found)[0]
-    assert first.startswith("Calibration helps. Score and share of positives differ by")
+    assert first.startswith(
+        "Calibration helps. Score and proportion of positives differ by"
+    )
     assert "30 in 100 cases" in first
 
 
@@ -129,4 +131,4 @@ def test_a_map_that_is_worse_in_places_is_said_by_its_error():
 
     assert gain.gain.low > 0
     assert gain.error_after.value > gain.error_before.value
-    assert "not every score is nearer" in gain_sentences(gain)[0]
+    assert "some scores are further" in gain_sentences(gain)[0]

@@ -101,7 +101,7 @@ def with_score(score):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": "other"}, "holds no saved map"),
+        ({"format": "other"}, "does not hold a saved map"),
         ({"version": 2}, "has format 2; this Trueness reads up to 1"),
         ({"version": "x"}, "has format x"),
         ({"type": "isotnic"}, "Did you mean 'isotonic'"),
@@ -128,7 +128,7 @@ def test_a_damaged_file_is_answered_with_a_sentence(change, message):
         (None, "There is no file"),
         (b"{", "it is not valid JSON"),
         (b"[" * 100_000, "it is not valid JSON"),
-        (b"[1]", "holds no saved map"),
+        (b"[1]", "does not hold a saved map"),
         (b'{"trueness": "rule", "upper": 0.5}', "commands threshold and sql"),
         (bytes([255, 254, 0, 216]), "not text"),
     ],

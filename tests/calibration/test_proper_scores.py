@@ -173,7 +173,7 @@ def test_clipped_log_loss_is_that_of_scikit_learn():
     clipped = trueness.log_loss(label, probability, clip="scikit-learn")
 
     assert clipped.value == pytest.approx(sklearn_log_loss(label, probability))
-    assert "count as that near" in clipped.notes[0]
+    assert "were clipped" in clipped.notes[0]
     assert trueness.log_loss(label, probability).value == np.inf
 
 

@@ -143,7 +143,7 @@ def test_a_report_with_all_figures(here):
     found = run("verdicts.csv", *GPT, *ASK, "--system", "model", "-o", "r.html")
     assert found.exit_code == 0, found.stderr
     page = Path("r.html").read_text()
-    for title in ("Raw and corrected rate", "go together?", "would more labels bring?"):
+    for title in ("Raw and corrected rate", "go together?", "would more labels narrow"):
         assert title in page
     assert page.count("Judges in the ROC plane</h3>") == 2  # one for each system
     assert "labelled=" not in page  # the page does not speak Python
@@ -164,7 +164,7 @@ WRONG = {
     "verdicts.csv GPT --label new --labelled random --labels l.csv --item id": (
         "No id of l.csv is one of verdicts.csv"
     ),
-    f"empty.csv --judge a {RANDOM}": "holds no verdict at all",
+    f"empty.csv --judge a {RANDOM}": "holds no verdicts",
     f"empty.csv --judge b {RANDOM} --system s": "is empty in 1 of 3 rows",
     f"verdicts.csv GPT {RANDOM} -o verdicts.csv": "is the input",
 }
@@ -228,7 +228,7 @@ def test_without_labels_nothing_reads_like_an_answer(here, table):
     assert "nan" not in said
     votes = ("--vote", "gpt", "--vote", "claude", "--vote", "third")
     said = shell.run("nogold", "three.csv", *votes).stdout
-    assert "prevalence is not determined by votes alone" in said
+    assert "prevalence is not determined by the verdicts alone" in said
     assert "nan" not in said
 
 

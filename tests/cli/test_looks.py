@@ -29,12 +29,12 @@ def said(result):
 
 # content of a CSV file, and what Trueness says about it
 UNUSABLE = {
-    "nothing": ("", 2, "data.csv is empty; a header and rows are needed"),
+    "nothing": ("", 2, "data.csv is empty. A header and rows are needed"),
     "only a header": ("y,p\n", 2, "data.csv has no rows, only the columns 'y', 'p'"),
     "three labels": (
         "y,p\n0,0.1\n1,0.5\n2,0.7\n", 2,
         "holds more than two classes: '0', '1', '2'. Name one column of scores per "
-        "class, each called after its class",
+        "class, each with the name of its class",
     ),
     "labels in words": (
         "y,p\nill,0.5\nbored,0.2\n", 2,
@@ -102,7 +102,9 @@ def test_folders_spreadsheets_encodings_and_names_of_files(tmp_path, monkeypatch
     for name in ("folder", "folder/*.parquet"):
         assert "4 cases" in run("evaluate", name).stdout
     Path("book.xlsx").write_bytes(b"PK")
-    assert "book.xlsx is no spreadsheet" in said(run("evaluate", "book.xlsx"))
+    assert "book.xlsx is not a readable spreadsheet" in said(
+        run("evaluate", "book.xlsx")
+    )
     Path("latin.csv").write_bytes("y,p,o\n1,0.5,Köln\n0,0.2,x\n".encode("latin-1"))
     assert "was read as Latin-1" in run("evaluate", "latin.csv").stdout
     streamed = run("evaluate", "-", text=Path("latin.csv").read_bytes())

@@ -77,7 +77,7 @@ def test_too_little_memory_is_said_in_a_sentence(error, scored_file, monkeypatch
     result = run("evaluate", scored_file, "-l", "y", "-s", "p")
 
     assert result.exit_code == 2
-    assert result.stderr.startswith("Error: This needs more memory than")
+    assert result.stderr.startswith("Error: There is not enough memory")
     assert "Out of Memory Error" not in result.stderr
 
 

@@ -70,7 +70,7 @@ def test_a_covariate_of_the_cases_has_one_value_for_each_site(predictions):
 
     assert answer(predictions, *words, "--covariate", "year")["covariate"]
     wrong = run(predictions, *words, "--covariate", "p")
-    assert "one value for each site" in wrong.stderr
+    assert "one value per site" in wrong.stderr
 
 
 def test_people_read_the_prediction_first():

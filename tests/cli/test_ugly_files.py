@@ -133,7 +133,7 @@ class TestLongFiles:
 
         result = run("compare", path, *self.COLUMNS)
 
-        assert "to a column of its own" in result.stderr
+        assert "into a column of its own" in result.stderr
 
     def test_with_a_few_rows_missing_stop_too(self, tmp_path):
         path = long_file(tmp_path / "long.csv")
@@ -243,7 +243,7 @@ def test_a_column_is_not_measured_by_itself(tmp_path, command):
     result = run(command, path, "--label", "y", "--score", "y")
 
     assert result.exit_code == 2
-    assert "Column 'y' is named as the label and as what is measured" in result.stderr
+    assert "Column 'y' is named both as the label and as a score" in result.stderr
 
 
 class TestContractsOnCounts:

@@ -137,7 +137,7 @@ def test_a_threshold_of_my_own_is_evaluated(here):
     assert "0.75" in run(*words).stdout
     wrong = run(*words, "--maximize", "f1")
     assert wrong.exit_code == 2
-    assert "A given threshold is evaluated" in wrong.stderr
+    assert "With a given threshold" in wrong.stderr
 
 
 def test_a_requirement_is_read_to_its_end(here):
@@ -190,7 +190,7 @@ ADVICE = {
     "counts": ("y,p,n\n0,0.1,30\n1,0.9,20\n", "evaluate", "says how many cases a row "
                "stands for, type --count n."),
     "flagged": (ROWS.replace("1,0.8", ",0.8"), "threshold -l y -s p --subject-to "
-                "flagged<=9", "counts cases with a label only; 4 cases have none"),
+                "flagged<=9", "counts labelled cases only; 4 cases have none"),
     "one class": ("y,p\n1,0.5\n1,0.7\n", "evaluate -l y -s p", "at least one positive"),
     "together": (ROWS, "threshold -l y -s p --subject-to recall>=1 --subject-to fpr<=0",
                  "2 constraints cannot be met together"),

@@ -74,8 +74,8 @@ def test_impact_ratios_are_relative_to_the_most_selected_group():
 def test_notes_name_small_groups_and_those_below_four_fifths():
     notes = "\n".join(impact_ratios().notes)
 
-    assert "Below four fifths of the highest rate: fewer." in notes
-    assert "also holds larger ratios: near." in notes
+    assert "Below four fifths of the highest rate (four-fifths rule): fewer." in notes
+    assert "includes larger ratios: near." in notes
     assert "less than 2 % of the cases (tiny: 4)" in notes
 
 

@@ -219,7 +219,7 @@ def test_a_class_without_a_difference_is_said(rng):
 
     found = trueness.compare_auc(y, {"a": a, "b": b})
 
-    assert "a and b differ alike on every positive case" in found.notes[0]
+    assert "a and b differ by the same amount on every positive case" in found.notes[0]
     # DeLong's interval knows of the negatives only
     delong = trueness.compare_auc(y, {"a": a, "b": b}, method="delong")
     ours, theirs = (x.pairs[0].difference for x in (found, delong))
@@ -371,7 +371,7 @@ def test_a_metric_without_a_value_is_not_judged():
     found = trueness.compare_metric(p, "precision", margin=0.1)
     pair = found.pairs[0]
     assert np.isnan([pair.p_value, found.p_value, pair.p_noninferior]).all()
-    assert "precision of 'b' is not defined" in found.notes[0]
+    assert "precision of 'b' is undefined" in found.notes[0]
     none = trueness.panel([0, 0, 0], {"a": [1, 0, 1], "b": [0, 0, 1]})
     assert np.isnan(trueness.compare_metric(none, "recall").p_value)
     for nothing in (Panel(["a", "b"], np.zeros((0, 2))), Panel(["a", "b"], [[1, 0]])):
@@ -481,7 +481,7 @@ def test_laws(ask, rng):
 GONE = {"a": [1, None, 2], "b": [1, 2, 3]}
 ERRORS = {
     "at least two classifiers": lambda x: trueness.compare_auc(x[["ndka"]]),
-    "takes a panel alone": lambda x: trueness.compare_auc(x, x["ndka"]),
+    "takes nothing besides a panel": lambda x: trueness.compare_auc(x, x["ndka"]),
     "needs a panel": lambda x: trueness.compare_auc(x["ndka"]),
     r"1 of 3 .*missing_scores=": lambda x: trueness.compare_auc([0, 1, 1], GONE),
     "0 negatives": lambda x: trueness.compare_auc([1, 1], {"a": [1, 2], "b": [1, 2]}),

@@ -79,9 +79,9 @@ def test_a_design_that_contradicts_the_map_is_refused(design, reason):
 def test_binned_counts_are_refused():
     many = Tally(np.arange(20.0), unknown=np.ones(20, int))
 
-    with pytest.raises(InputError, match="a bin holds"):
+    with pytest.raises(InputError, match="bins hold"):
         many.bin(5).with_design(unlabelled=MAP)
-    with pytest.raises(InputError, match="a bin holds"):
+    with pytest.raises(InputError, match="bins hold"):
         many.with_design(unlabelled=MAP).bin(5)
 
 
@@ -93,7 +93,7 @@ def test_other_scores_need_another_map():
 def test_a_panel_is_refused():
     panel = trueness.panel(None, {"a": [0.1, 0.9], "b": [0.2, 0.8]})
 
-    with pytest.raises(InputError, match="given one score"):
+    with pytest.raises(InputError, match="from one score"):
         panel.with_design(unlabelled=MAP)
 
 

@@ -268,7 +268,7 @@ def test_eleven_voters_take_the_general_road():
         (lambda p: p.vote({"a": 1, "b": 1, "c": 1}), "no classifier 'c'"),
         (lambda p: p.vote([1, 2, 3]), r"one for each of 'a', 'b'; found shape \(3,\)"),
         (lambda p: p.vote(float("nan")), "must be a number; found NaN"),
-        (lambda p: p.combine(lambda r: r), r"shape \(2,\); it gave shape \(2, 2\)"),
+        (lambda p: p.combine(lambda r: r), r"shape \(2,\); it returned shape \(2, 2\)"),
         (lambda p: p + p[["a"]], "hold the same classifiers; found 'a', 'b' and 'a'"),
         (lambda p: p.combine(lambda r: r[:, 1]), "score must be finite"),
     ],

@@ -152,7 +152,7 @@ def test_files_that_are_not_there_or_not_data(tmp_path, monkeypatch):
         "a.jsonl": '{"y": 1, "p": 0.5}\n{"y":',
     }.items():
         (tmp_path / name).write_text(text)
-    refused("a.xlsx is no spreadsheet that can be read", "a.xlsx")
+    refused("a.xlsx is not a readable spreadsheet", "a.xlsx")
     (tmp_path / "a.docx").write_text("x")
     refused("files of one kind.*found '.*a.docx'", "a.docx")
     (tmp_path / "long.csv").write_text("y,p\n1,0.5\n0,0.2,7\n1,0.4\n0,0.1\n")
@@ -170,7 +170,7 @@ def test_sqlite_is_refused_and_nothing_is_fetched(tmp_path, name):
     with closing(sqlite3.connect(tmp_path / name)) as connection, connection:
         connection.execute("CREATE TABLE t (y, p)")
     settings = {"extension_directory": tmp_path / "none"}
-    said = r"is a database of sqlite.* nothing is fetched .*-header -csv"
+    said = r"is a sqlite database.* not fetched .*-header -csv"
     with pytest.raises(InputError, match=said):
         trueness.scan(tmp_path / name, settings=settings)
 

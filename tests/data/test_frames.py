@@ -97,7 +97,7 @@ def test_an_empty_frame_is_an_empty_tally(engine):
     frame = engine({"y": np.array([], int), "p": np.array([], float)})
     t = trueness.tally(frame, label="y", score="p")
     assert t == trueness.Tally()
-    with pytest.raises(trueness.NotEnoughCases, match="no cases: were all rows"):
+    with pytest.raises(trueness.NotEnoughCases, match="no cases. Were all rows"):
         trueness.auc(t)
 
 
@@ -113,7 +113,7 @@ def test_an_empty_frame_is_an_empty_tally(engine):
         ({"label": "p", "score": "n"}, "look like scores"),
         (
             {"score": "site"},
-            r"score 'site' must be numbers, or the verdicts of a test; it holds 'a', "
+            r"score 'site' must be numbers, or the results of a test; it holds 'a', "
             r"'b'\. .*Type positive=\"a\" or positive=\"b\"",
         ),
         ({"label": "site", "score": "p"}, "choose which one counts as positive"),

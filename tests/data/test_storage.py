@@ -140,7 +140,7 @@ def test_a_small_file_of_huge_counts_is_not_read(tmp_path, score):
     columns = {"score": pa.DictionaryArray.from_arrays(code, pa.array([score]))}
     columns |= dict.fromkeys(("neg", "pos", "unknown"), counts)
     pq.write_table(pa.table(columns), tmp_path / "t.parquet", compression="zstd")
-    with pytest.raises(InputError, match="more than 100 times its own size"):
+    with pytest.raises(InputError, match="more than 100 times its size"):
         trueness.read_tally(tmp_path / "t.parquet")
 
 
@@ -320,7 +320,7 @@ def test_shared_weights_stand_for_as_many_cases():
     even = trueness.tally(y, s, weight=np.full(500, 0.1)).suppress_small_counts(11)
     assert len(even) == len(trueness.tally(y, s).suppress_small_counts(11))
     assert len(trueness.Tally().suppress_small_counts()) == 0
-    with pytest.raises(InputError, match="no case or at least 11"):
+    with pytest.raises(InputError, match="number 0 or at least 11"):
         trueness.Tally([1, 2], neg=[50, 50], pos=[0, 10]).suppress_small_counts()
     with pytest.raises(InputError, match="without_clusters"):
         trueness.tally(

@@ -172,9 +172,7 @@ def test_where_nothing_is_known_everything_is_possible():
 
 def test_a_given_prevalence_that_the_ranks_contradict():
     p = trueness.simulate_panel(20000, 16000, SHOWN, rng=1)
-    with pytest.warns(
-        DoubtfulAssumptionWarning, match="or the prevalence that was given"
-    ):
+    with pytest.warns(DoubtfulAssumptionWarning, match="or the stated prevalence"):
         assert if_independent(p, prevalence=0.3).misfit < 1e-9
 
 

@@ -58,7 +58,7 @@ def test_values_are_means_over_the_folds(data):
     }.items():
         known = by_fold(model, *data, score)
         assert found.values[name].value == pytest.approx(known)
-    assert "refitted on all cases are wider" in found.notes[0]
+    assert "refitted on all cases" in found.notes[0]
 
 
 def test_variance_is_that_of_independent_folds(data):

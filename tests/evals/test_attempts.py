@@ -124,7 +124,7 @@ def test_a_file_holds_them_and_a_forged_one_gets_a_sentence(tmp_path):
 
 
 WRONG = [
-    ({"a": [1]}, {}, "needs the columns of the items"),
+    ({"a": [1]}, {}, "needs a column of items"),
     ({"i": ["a", None], "p": [1, 1]}, {}, "has no value in row 2"),
     ({"i": ["a"], "p": ["maybe"]}, {}, "found 'maybe'"),
     ({"i": ["a", "a"], "p": [1, 1], "c": [1, 2]}, {"cluster": "c"}, "several clusters"),
@@ -140,7 +140,7 @@ def test_wrong_calls_are_taught(rows, more, message):
 
 
 def test_items_that_clash():
-    with pytest.raises(InputError, match="Each item must stand once"):
+    with pytest.raises(InputError, match="Each item must occur once"):
         Attempts(["a", "a"], passed=[1, 1], tried=[1, 1])
     one, other = (
         Attempts(["a", "b"], passed=[1, 1], tried=[1, 1], cluster=[c, c]) for c in "cd"

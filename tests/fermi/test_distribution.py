@@ -230,7 +230,7 @@ def test_midranks_share_ties(rng):
         ({"n": 10, "auc": 1.2, "n_pos": 3}, r"auc must lie in \[0, 1\]; found 1.2"),
         (
             {"n": 10, "auc": 0.9, "n_pos": 10},
-            "n_pos must lie between 0 and n, which is 10",
+            "n_pos must be above 0 and below n, which is 10",
         ),
         ({"n": 10, "auc": 0.9, "prevalence": 0.0}, "prevalence must lie in"),
         ({"data": Tally([1, 2], [1, 0], [0, 1]), "n": 5}, "a tally or numbers, not"),

@@ -199,10 +199,10 @@ def test_a_sqlite_file_is_named_whatever_it_is_called(tmp_path):
 def test_a_file_that_is_not_what_its_ending_says(tmp_path):
     path = tmp_path / "cases.csv"
     pd.DataFrame({"y": [0, 1]}).to_parquet(path)
-    assert "by its first bytes it is Parquet" in _refused(path, "evaluate")
+    assert "its content is Parquet" in _refused(path, "evaluate")
     path = tmp_path / "cases.parquet"
     path.write_text("y,p\n1,0.5\n")
-    assert "by its first bytes it is none" in _refused(path, "evaluate")
+    assert "its content is none" in _refused(path, "evaluate")
 
 
 def test_scores_that_are_objects_get_words_of_the_shell(tmp_path):

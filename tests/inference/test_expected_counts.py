@@ -172,7 +172,7 @@ def test_a_map_without_its_error_has_a_value_and_no_interval():
 def test_notes_say_what_is_assumed(expected):
     notes = " ".join(trueness.auc(expected).notes)
 
-    assert "cannot be seen without labels" in notes
+    assert "cannot be detected" in notes
     assert "The map was fitted on" in notes
     assert "The error of the map is" in notes
 
@@ -183,7 +183,7 @@ def test_cases_beyond_the_map_are_noted():
 
     notes = trueness.auc(today, unlabelled=reference).notes
 
-    assert any("7 of 57 unlabelled cases score outside" in note for note in notes)
+    assert any("7 of 57 unlabelled cases have scores outside" in note for note in notes)
 
 
 @pytest.mark.parametrize("target", ["process", "these cases"])

@@ -122,8 +122,8 @@ def test_a_statistic_without_a_value():
 
 
 WRONG = {
-    "must give one number": (lambda t: "high", {}),
-    "which lies outside of": (lambda t: 7.0, {}),
+    "must return one number": (lambda t: "high", {}),
+    "which lies outside": (lambda t: 7.0, {}),
     "the lower one first": (area, {"ends": (1, 0)}),
     "does not take labels that are missing at random": (
         area,

@@ -199,7 +199,7 @@ def test_baselines_that_do_not_fit(folder):
         (last.assign(id=last.id + 5000), 3, "No case of new.parquet has a baseline"),
         (last.assign(id="a" + last.id.astype(str)), 3, "No case of new.parquet has"),
         (last.assign(id=last.id.astype(str)), 0, "Every requirement holds"),
-        (last.assign(y=1 - last.y), 2, "800 of 800 cases have another 'y'"),
+        (last.assign(y=1 - last.y), 2, "800 of 800 cases have a different 'y'"),
         (gone, 0, "80 of 800 rows have no baseline score"),
     ):
         frame.to_parquet("b.parquet")

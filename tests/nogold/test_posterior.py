@@ -365,9 +365,7 @@ def test_not_converged_is_a_warning(monkeypatch):
         ("STEPS_PER_FIT", 0),
     ):
         monkeypatch.setattr(_sampling, name, value)
-    with pytest.warns(
-        trueness.NotConvergedWarning, match="effective draws of the 9,000"
-    ):
+    with pytest.warns(trueness.NotConvergedWarning, match="effective draws of 9,000"):
         post = trueness.latent_class(table("swineflu_recovered"), draws=9000, **NONE)
     assert not post.diagnostics.converged
 

@@ -205,7 +205,7 @@ def test_few_negatives_at_a_lower_prevalence_leave_average_precision_open(
     estimate = trueness.average_precision(y, s, **design)
 
     assert (estimate.low, estimate.high) == (0, 1)
-    assert any("No interval can be given" in note for note in estimate.notes)
+    assert any("No interval is available" in note for note in estimate.notes)
     by_engine = trueness.estimate(
         trueness.tally(y, s, **design), trueness.average_precision
     )
@@ -301,7 +301,7 @@ def test_cases_left_out_are_mentioned_where_they_differ(ask, rng):
         ({"part": {"tpr": (0, 90)}}, r"tpr must lie in \[0, 1\]"),
         ({"part": {"fpr": (0.0, 5e-324)}}, "at least 1e-09 wide"),
         ({"part": {"fpr": (0.9, 1), "tpr": (0.1, 0.2), "corrected": True}},
-         "as good as an ideal one"),
+         "above the diagonal"),
     ],
 )  # fmt: skip
 def test_errors(ask, words):

@@ -89,7 +89,7 @@ def test_a_rate_is_planned_exactly():
         "precision", value=0.6, recall=0.8, prevalence=0.2, half_width=0.1
     )
     assert flagged.counted == round(flagged.n * 0.2 * 0.8 / 0.6)
-    with pytest.raises(trueness.InputError, match="needs the recall"):
+    with pytest.raises(trueness.InputError, match="needs the expected recall"):
         trueness.plan_rate("precision", value=0.6, half_width=0.1)
 
 

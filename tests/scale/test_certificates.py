@@ -126,7 +126,7 @@ def test_wrong_questions():
     with pytest.raises(InputError, match="at_most must be a whole number"):
         t.bin(0)
     options = {"maximize": "recall", "subject_to": ["precision >= 0.6", "recall > 0"]}
-    with pytest.raises(trueness.Infeasible, match="thresholds between them were tried"):
+    with pytest.raises(trueness.Infeasible, match="thresholds between bins were tried"):
         trueness.best_threshold(FOUR.bin(1), **options)
 
 

@@ -207,7 +207,7 @@ def test_what_is_said_of_a_range():
         used = p.confusion.at_prevalence(share)
         assert trueness.cost(fp=1, fn=5)(used) <= p.value + 1e-9
     noted = best_threshold(TENS, "f1", prevalences=Estimate(0.1, 0.05, 0.2))
-    assert "taken at its estimate" in noted.notes[0]
+    assert "is treated as known" in noted.notes[0]
 
 
 def test_which_metrics_depend_on_the_prevalence():

@@ -22,15 +22,15 @@ NOISE = trueness.tally(np.arange(300) % 3 == 0, np.arange(300) * 7 % 299)
 Y, S = [0, 1, 1, 0], [0.1, 0.4, 0.8, 0.5]
 ASKED = {
     InputError: [
-        ("maximized or minimized, not both", lambda: best(HAND, "f1", minimize="fpr")),
+        ("either maximize or minimize, not both", lambda: best(HAND, "f1", minimize="fpr")),
         (r"prevalence must lie in \(0, 1\)", lambda: best(HAND, prevalence=1.0)),
         ("found one list", lambda: best([0.1, 0.2])),
         ("Did you mean 'sweep'", lambda: best(HAND, method="sweeep")),
         ("needs the AUC and the prevalence", lambda: best(BLIND, method="fermi-dirac")),
         ("needs the prevalence", lambda: best(BLIND, method="fermi-dirac", auc=0.8)),
-        ("An AUC is given for", lambda: best(HAND, auc=0.8)),
-        ("An AUC is given for", lambda: best(HAND, auc=0.8, prevalence=0.2)),
-        ("An AUC is given for", lambda: best(HAND, auc=0.8, prevalences=(0.1, 0.3))),
+        ("The option auc is for", lambda: best(HAND, auc=0.8)),
+        ("The option auc is for", lambda: best(HAND, auc=0.8, prevalence=0.2)),
+        ("The option auc is for", lambda: best(HAND, auc=0.8, prevalences=(0.1, 0.3))),
         ("two numbers between 0", lambda: best(HAND, prevalences=(0.1, 0.2, 0.3))),
         ("without its ends", lambda: best(HAND, prevalences=(0.0, 0.3))),
         ("an interval between 0 and 1",
@@ -66,11 +66,11 @@ ASKED = {
             TWO, subject_to="recall_gap >= 0.1")),
         ("a ratio by a number between 0 and 1", lambda: trueness.group_thresholds(
             TWO, subject_to="recall_ratio >= 2")),
-        (r"'b' weigh less than .* on one scale",
+        (r"'b' have less than .* on one scale",
          lambda: trueness.group_thresholds(SCALES)),
         (r"groups need a weighted sum .* mcc is not",
          lambda: trueness.group_thresholds(TWO, "mcc")),
-        ("no float holds", lambda: trueness.group_thresholds(
+        ("a number above 1e308", lambda: trueness.group_thresholds(
             TWO, subject_to="1e-320*recall >= 0.1")),
         ("its own prevalence",
          lambda: trueness.group_thresholds(TWO, prevalence=0.1)),
@@ -135,8 +135,7 @@ ASKED = {
         ("are 0 positives",
          lambda: guaranteed(NOISE.without_labels(), "precision above >= 0.3")),
         ("^recall >= 0.9 with a confidence of 0.95 needs at least 29 positives, even "
-         "if no error is seen among them; there are 28 positives: 1 more are "
-         "needed.$", lambda: guaranteed(
+         "without any error; there are 28 positives: 1 more are needed.$", lambda: guaranteed(
              Tally([2, 1], pos=[28, 0], neg=[0, 5]), "recall >= 0.9")),
         (r"59 negatives.* 54 more", lambda: guaranteed(
             Tally([2, 1], pos=[28, 0], neg=[0, 5]), "fpr <= 0.05")),

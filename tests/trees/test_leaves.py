@@ -159,7 +159,7 @@ def test_arrays_are_locked_and_frames_made():
         (
             lambda: leaves([1, 0], [1, 2], label="a"),
             InputError,
-            "arrays are given without them",
+            "leave them out for arrays",
         ),
         (lambda: leaves([1], [1, 2]), InputError, "y_true has 1, node has 2"),
         (lambda: leaves([f"x{p}" for p in PLAY], OUTLOOK), InputError, "s as positive"),

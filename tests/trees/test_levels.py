@@ -363,7 +363,7 @@ def test_interval_covers(n, level):
         (lambda: entropic_binomial(-5, 0.5), "n must be a whole number"),
         (lambda: plan_leaf(p=0.7), r"Type confidence=0.95"),
         (lambda: plan_leaf(p=0.7, utility=0.7), "larger class probability, 0.7"),
-        (lambda: plan_leaf(p=0.5, confidence=0.9), "when p is 1/2: there is none"),
+        (lambda: plan_leaf(p=0.5, confidence=0.9), "With p = 1/2 there is no majority"),
         (lambda: plan_leaf(p=0.5, utility=0.6), "stays below"),
         (lambda: plan_leaf(p=0.5 + 1e-13, confidence=0.9), "More than 9,007,199,254,"),
     ],

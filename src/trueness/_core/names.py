@@ -122,16 +122,16 @@ def _call_here(name: str) -> PythonCode | None:
 WORDS: dict[str, str] = {
     "level": "Confidence level of the intervals.",
     "rng": "A seed or a NumPy generator.",
-    "margin": "How much less a value may be and still count as no worse, for example\n"
-    "0.05; adds tests of non-inferiority and of equivalence to every pair.",
-    "ends": "The smallest and the largest value that the statistic can have; -inf and\n"
-    "inf where there is none.",
+    "margin": "Largest loss that still counts as no worse, for example 0.05; adds\n"
+    "tests of non-inferiority and of equivalence for every pair.",
+    "ends": "The smallest and the largest value that the statistic can have; -inf or\n"
+    "inf if it has no bound.",
     "replicates": "Number of replicates of the bootstrap.",
-    "band": '"simultaneous" or "pointwise": also draw the 95 % band.',
+    "band": '"simultaneous" or "pointwise": also draw a 95 % confidence band.',
     "title": "Shown above the figure.",
-    "points": "The largest number of points that a curve is drawn with; see\n"
+    "points": "The largest number of points used to draw a curve; see\n"
     ":func:`trueness.ranking.simplify`.",
-    "ax": "Axes of matplotlib to draw on, which are returned; when None, new axes of\n"
+    "ax": "Matplotlib axes to draw on, which are returned; None makes new axes of\n"
     "print size.",
 }
 _SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)

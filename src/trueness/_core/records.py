@@ -602,6 +602,6 @@ def native_frame(columns: Mapping[str, Any], backend: str | None = None) -> Any:
     except ModuleNotFoundError:
         raise InputError(
             f"A {backend} frame needs {backend}, which is not installed (pip install "
-            f"{backend}). Without it there are dictionaries.",
+            f"{backend}). to_dict() needs no further library.",
             example=PythonCode("to_frame('dict')"),
         ) from None

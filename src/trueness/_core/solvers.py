@@ -96,8 +96,8 @@ def smallest(
         high = 2 * high
         if high > most:
             raise InputError(
-                f"{what} found no sample size below 10^15. Choose a goal that is "
-                "easier to reach."
+                f"{what} found no sample size below 10^15. Choose a wider interval or "
+                "a smaller power."
             )
 
     while high - low > 1:

@@ -55,9 +55,9 @@ WRONG_HOST = "This server answers under its own address only.\n"
 WRONG_ORIGIN = "This request came from another page, and was refused.\n"
 STOPPING = "The server is stopping.\n"
 UNKNOWN_SESSION = (
-    "This page opens with the address that trueness app has printed. The address "
-    "opens one browser, once. For another browser stop trueness app, start it again, "
-    "and copy the new address.\n"
+    "Open this page with the address that trueness app printed. It works once, in "
+    "one browser. For another browser, restart trueness app and copy the new "
+    "address.\n"
 )
 
 

@@ -145,8 +145,8 @@ def describe_failure(error: BaseException) -> str:
     The error's own words may hold paths of this machine, so its kind must do.
     """
     return (
-        f"This could not be worked out, because of an error in Trueness "
-        f"({type(error).__name__}). Please report it with the file and what was chosen."
+        f"An error in Trueness stopped this analysis ({type(error).__name__}). Please "
+        "report it, with the file and your choices."
     )
 
 

@@ -138,9 +138,9 @@ def calibration_error(
     chance = expected_error_by_chance(forecasts, start)
     smooth, smooth_notes = _smooth_estimate(forecasts, level)
     warning = (
-        "By chance, even perfectly calibrated scores would have a plain error of "
-        f"{chance:.3g} here. The error depends on the number of cases and on the "
-        f"{start.size} bins, and says nothing about discrimination."
+        f"Even perfectly calibrated scores would show an error of about {chance:.3g} "
+        "here by chance. The error depends on the number of cases and on the "
+        f"{start.size} bins. It says nothing about discrimination."
     )
     return CalibrationError(
         plain=estimate_from_interval(
@@ -256,21 +256,20 @@ def _interval_from_lines(
 
 
 _NOTE_ON_MISSING_LINE = (
-    "These cases have no calibration line (one score, separated classes, or one case "
-    "of a class), so that errors of smooth curves have no interval."
+    "These cases have no calibration line (a single score, perfectly separated "
+    "classes, or one case in a class), so the calibration error has no interval."
 )
 _NOTE_ON_OTHER_CURVES = (
-    "An error of the smooth curve is not one that a calibration line could have; it "
-    "has no interval (0 to 1)."
+    "No calibration line has so large an error, so the interval is 0 to 1."
 )
 
 
 def _note_on_curvature(p_value: float) -> str:
     """Return why errors of smooth curves have no interval."""
     return (
-        "The proportion of positives does not follow a line in the log-odds of the "
-        f"score ({p_is(p_value)}), so that errors of smooth curves have no interval. "
-        "Look at reliability."
+        "The log-odds of being positive are not linear in the log-odds of the score "
+        f"({p_is(p_value)}), so this error has no interval. Look at the reliability "
+        "diagram."
     )
 
 
@@ -373,7 +372,7 @@ def calibration_index(
     ]
     ici, e50, e90, largest = estimates
     notes = (
-        "By chance, even perfectly calibrated scores have an index above 0; it says "
+        "Even perfectly calibrated scores have an index above 0 by chance. It says "
         "nothing about discrimination.",
         *interval.notes,
         *unlabelled_notes(data),

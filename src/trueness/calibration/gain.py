@@ -148,9 +148,8 @@ def _sum_of_groups(groups: Mapping[Any, Tally], folds: int, in_groups: bool) -> 
     _cases.cases_for_folds(total, folds)
     if total.design.prevalence is not None and in_groups:
         raise InputError(
-            "calibration_gain needs one sample for a prevalence; found groups, each "
-            "of which has its own proportion of positives. Ask for one group at a "
-            "time.",
+            "calibration_gain needs one sample for a prevalence; found groups with "
+            "different proportions of positives. Analyse one group at a time.",
             option="prevalence",
         )
     return total
@@ -276,14 +275,13 @@ def _sentences_on_errors(gain: CalibrationGain) -> list[str]:
 
     if math.isnan(gain.gain.value):
         return [
-            f"On cases not used for fitting, probability and share of positives differ "
-            f"by {after_in_cases} in {number:,} cases on average."
+            "On cases not used for fitting, probability and proportion of positives "
+            f"differ by {after_in_cases} in {number:,} cases on average."
         ]
     return [
-        f"{_does_it_help(gain)} Score and share of positives differ by "
-        f"{cases_in(before, number)} in {number:,} "
-        f"cases on average, and by {after_in_cases} after calibration, on cases not "
-        "used for fitting.",
+        f"{_does_it_help(gain)} Score and proportion of positives differ by "
+        f"{cases_in(before, number)} in {number:,} cases on average, and by "
+        f"{after_in_cases} after calibration, on cases not used for fitting.",
         f"The gain in Brier score is {written(gain.gain)}, in {gain.folds} folds.",
     ]
 
@@ -292,8 +290,8 @@ def _does_it_help(gain: CalibrationGain) -> str:
     """Return whether calibration helps, in one sentence."""
     if gain.gain.low > 0 and gain.error_after.value > gain.error_before.value:
         return (
-            "The Brier score falls, but not every score is nearer to the truth; try "
-            "another method."
+            "The Brier score improves, but some scores are further from the observed "
+            "proportion; try another method."
         )
     if gain.gain.low > 0:
         return "Calibration helps."
@@ -304,7 +302,9 @@ def _does_it_help(gain: CalibrationGain) -> str:
 
 _SENTENCES_ON_ORDER = {
     "ties": ("Some different scores get the same probability.",),
-    "reversed": ("The map reverses the order: a higher score is less probable.",),
+    "reversed": (
+        "The map reverses the order: a higher score gets a lower probability.",
+    ),
     "changed": ("The map changes the order of the scores, so that the AUC changes.",),
 }
 

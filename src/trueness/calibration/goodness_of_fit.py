@@ -120,9 +120,7 @@ def calibration_test(
     )
 
 
-_DRAWS_LABELS = (
-    "It draws labels of single cases from the scores. The method bins takes them."
-)
+_DRAWS_LABELS = "It simulates labels case by case. Use the method bins instead."
 
 
 class TestSettings(NamedTuple):
@@ -317,8 +315,9 @@ CALIBRATION_TESTS: Mapping[str, NamedTest] = MappingProxyType(
         "cox": NamedTest(
             _cox,
             (
-                "The chi-squared law needs some thirty cases of the rarer class; with "
-                "fewer the p-value is too small. The method isotonic has an exact one.",
+                "The chi-squared approximation needs about 30 cases in the rarer "
+                "class; with fewer the p-value is too small. The method isotonic has "
+                "an exact p-value.",
             ),
         ),
         "bins": NamedTest(_bins),
@@ -326,9 +325,9 @@ CALIBRATION_TESTS: Mapping[str, NamedTest] = MappingProxyType(
         "hosmer-lemeshow": NamedTest(
             _hosmer_lemeshow,
             (
-                "The result depends on the number of bins, errors within a bin are not "
-                "detected, bins should expect five cases of each class, and with very "
-                "many cases any model is rejected.",
+                "The result depends on the number of bins, and misses errors within "
+                "a bin. Each bin should expect five cases of each class. Very large "
+                "samples reject any model.",
             ),
         ),
     }

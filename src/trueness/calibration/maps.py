@@ -287,12 +287,14 @@ def map_from_json(text: str, name: str = "The text") -> Map:
         ) from None
     if isinstance(content, dict) and content.get("trueness") == "rule":
         raise InputError(
-            f"{name} holds a rule and no map. A rule decides on scores; the options "
-            "for rules of the commands threshold and sql read it.",
+            f"{name} holds a threshold rule, not a map. Rules are read by the "
+            "commands threshold and sql.",
             example=PythonCode("trueness.Rule.load(path).decide(scores)"),
         )
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
-        raise InputError(f"{name} holds no saved map, of a calibrator or a combiner.")
+        raise InputError(
+            f"{name} does not hold a saved map of a calibrator or a combiner."
+        )
     version = content.get("version")
     if not isinstance(version, int) or version > VERSION:
         raise InputError(
@@ -454,10 +456,10 @@ def _check_values(map: Map) -> None:
         score = np.concatenate([*arrays, [-1e6, 0.0, 0.5, 1.0, 1e6]], axis=None)
         numbers = map(score[np.isfinite(score)])
     if not np.isfinite(numbers).all():
-        raise InputError("it gives no number for some scores.")
+        raise InputError("it returns no number for some scores.")
     is_calibrator = type(map).__module__.startswith("trueness.calibration.")
     if is_calibrator and not ((numbers >= 0) & (numbers <= 1)).all():
-        raise InputError("it gives probabilities below 0 or above 1.")
+        raise InputError("it returns probabilities below 0 or above 1.")
 
 
 @register("at-prevalence")

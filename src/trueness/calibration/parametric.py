@@ -244,7 +244,10 @@ def _regressors(
 
     remedy = "The method platt takes scores on another scale."
     if method == "temperature":
-        remedy = "The scale identity takes log-odds, the method platt other scores."
+        remedy = (
+            "Set scale to identity for log-odds, or use the method platt for other "
+            "scores."
+        )
     _columns.unit_scores(t.score, f"The method {method!r}", remedy)
     low, high = open_ends(t.score)
     score = np.clip(t.score, low, high)

@@ -132,7 +132,7 @@ class CalibrationVerdict(Answer):
         sentences.append(self._sentence_on_error())
         if self.code == "undecided" and math.isfinite(self.cases_needed):
             sentences.append(
-                f"If they are, some {self.cases_needed:,.0f} such cases would show it."
+                f"If they are, about {self.cases_needed:,.0f} such cases would show it."
             )
         return tuple(sentences)
 
@@ -169,8 +169,8 @@ _FIRST_SENTENCE = {
     "close": "These scores are close to probabilities, but not equal{p}.",
     "calibrated": "These scores can be read as probabilities{p}.",
     "undecided": (
-        "Nothing was found against reading these scores as probabilities{p}, but there "
-        "are too few cases to be sure."
+        "The data do not contradict reading these scores as probabilities{p}, but "
+        "there are too few cases to confirm it."
     ),
 }
 

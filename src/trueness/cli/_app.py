@@ -24,10 +24,11 @@ from trueness.cli import _signals
 from trueness.cli._help import ShellGroup
 
 EXIT_CODES = (
-    "Exit codes: 0 done; 1 the output could not be written or was closed by its "
-    "reader; 2 wrong input; 3 too few cases, or no threshold meets the constraints; "
-    "4 a requirement fails, a declaration does not follow, or an alarm is raised; "
-    "5 none fails, but one cannot be decided yet; 130 interrupted; 143 terminated."
+    "Exit codes: 0 success; 1 the output could not be written; 2 wrong input; 3 too "
+    "few cases, or no threshold meets the constraints; 4 a requirement fails, a "
+    "declaration does not follow from its counts, or an alarm is raised; 5 no "
+    "requirement fails, but at least one is undecided; 130 interrupted; 143 "
+    "terminated."
 )
 
 # panels of ``trueness --help``
@@ -52,24 +53,27 @@ class CommandEntry:
 COMMANDS: Mapping[str, CommandEntry] = {
     "report": CommandEntry(
         module="report",
-        help="Write a report: one HTML file that works offline, to be sent to anyone.",
+        help=(
+            "Write a report: one HTML file that works offline and can be sent to "
+            "anyone."
+        ),
         panel=START,
     ),
     "app": CommandEntry(
         module="workbench",
-        help="Look around in the browser: choose columns, move the threshold, take "
-        "the report.",
+        help="Explore a file in the browser: choose columns, move the threshold, "
+        "save a report.",
         panel=START,
     ),
     "look": CommandEntry(
         module="look",
-        help="What is in this file, and what can be asked of it? Nothing is sent "
-        "anywhere.",
+        help="What does this file hold, and which analyses fit it? No data leave "
+        "your machine.",
         panel=START,
     ),
     "demo": CommandEntry(
         module="demo",
-        help="Evaluate the sample data, say what was found and write a report.",
+        help="Evaluate the sample data, summarise the results and write a report.",
         panel=START,
     ),
     "evaluate": CommandEntry(
@@ -80,7 +84,9 @@ COMMANDS: Mapping[str, CommandEntry] = {
     ),
     "threshold": CommandEntry(
         module="threshold",
-        help="Where should the threshold be? The exact best one under constraints.",
+        help=(
+            "Where should the threshold be? Finds the exact optimum under constraints."
+        ),
         panel=CLASSIFIER,
     ),
     "calibrate": CommandEntry(
@@ -90,14 +96,13 @@ COMMANDS: Mapping[str, CommandEntry] = {
     ),
     "apply": CommandEntry(
         module="apply",
-        help="What are the scores of new rows? Applies a map saved by calibrate or "
-        "combine.",
+        help="Score new rows with a map that calibrate or combine saved.",
         panel=CLASSIFIER,
     ),
     "fermi": CommandEntry(
         module="fermi",
-        help="What does a rank mean, when only the AUC is known? Fermi-Dirac ranks, "
-        "FiDEL.",
+        help="How probable is a positive at each rank, given only the AUC? "
+        "Fermi-Dirac, FiDEL.",
         panel=CLASSIFIER,
     ),
     "scorecard": CommandEntry(
@@ -112,8 +117,8 @@ COMMANDS: Mapping[str, CommandEntry] = {
     ),
     "sql": CommandEntry(
         module="sql",
-        help="Which query counts a table where it is? Its result is read by every "
-        "command.",
+        help="Write a query that counts a table in its database; every command reads "
+        "the result.",
         panel=CLASSIFIER,
     ),
     "compare": CommandEntry(
@@ -136,8 +141,8 @@ COMMANDS: Mapping[str, CommandEntry] = {
     ),
     "nogold": CommandEntry(
         module="nogold",
-        help="How good is each test, and how common is the condition, if the truth is "
-        "unknown?",
+        help="How good is each test, and how common is the condition, without a gold "
+        "standard?",
         panel=NO_TRUTH,
     ),
     "label": CommandEntry(
@@ -197,8 +202,8 @@ COMMANDS: Mapping[str, CommandEntry] = {
     ),
     "watch": CommandEntry(
         module="watch",
-        help="Is it still good? Monitors new batches; finds a change whenever it "
-        "begins.",
+        help="Is it still good? Monitors new batches for drift, at any number of "
+        "looks.",
         panel=PRACTICE,
     ),
 }

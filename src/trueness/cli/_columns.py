@@ -104,7 +104,7 @@ def _refuse_list(source: Source, name: str, option: str) -> None:
     if name in source.types or len(parts) < 2 or not set(parts) <= set(source.types):
         return
     raise InputError(
-        f"The option {option} takes one column, and is repeated for several.",
+        f"The option {option} takes one column; repeat it for several.",
         option=option,
         example=parts,
     )
@@ -153,9 +153,7 @@ def with_verdicts(
     if yes is None and words:
         values = [str(v) for v in data.source.distinct(words[0], 3)]
         if not values:
-            raise InputError(
-                f"Column {words[0]!r} holds no verdict at all. Leave it out."
-            )
+            raise InputError(f"Column {words[0]!r} holds no verdicts. Leave it out.")
         raise InputError(
             f"Verdicts must be 0 and 1; column {words[0]!r} holds "
             f"{names_of(values, 3)}. Which verdict means positive?",
@@ -184,7 +182,7 @@ def with_verdicts(
             )
     if not any(yes in values for values in found.values()):
         raise InputError(
-            "The positive verdict must be one of the tests', and none of them says "
+            "The positive verdict must occur in the tests; none of them says "
             f"{yes!r}; found "
             f"{names_of(dict.fromkeys(v for vs in found.values() for v in vs))}.",
             option="yes",
@@ -242,9 +240,9 @@ def classes_of(data: FileData) -> dict[Any, str]:
     if len(found) <= MOST_CLASSES and all(len(x) == 1 for x in names.values()):
         return {c: x[0] for c, x in names.items()}
     raise InputError(
-        f"Column {label!r} holds more than two classes: {names_of(names, 6)}. Name one "
-        "column of scores per class, each called after its class "
-        f"({names_of([f'p_{c}' for c in names], 3)}), or make a column that is 1 for "
+        f"Column {label!r} holds more than two classes: {names_of(names, 6)}. Name "
+        "one column of scores per class, each with the name of its class "
+        f"({names_of([f'p_{c}' for c in names], 3)}). Or make a column that is 1 for "
         "one class and 0 for the rest.",
         option="score",
     )

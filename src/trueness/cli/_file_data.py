@@ -188,8 +188,8 @@ def _with_strata(source: Source, request: Request) -> Request:
     rows = source.only(columns).fetchnumpy()
     score, stratum, probability = (np.asarray(rows[name]) for name in columns)
     shell.say(
-        "Columns stratum and probability say how the cases were drawn: they are read "
-        "as a stratified sample."
+        "The columns stratum and probability show a stratified sample; the analysis "
+        "allows for it."
     )
     sample = LabelSample.of_drawn(score, stratum, probability)
     return replace(request, unlabelled=sample)
@@ -204,7 +204,7 @@ def _read_prevalence(
         return prevalence, None
     if not takes_range:
         raise InputError(
-            "This command needs one prevalence, and found a range.",
+            "This command needs one prevalence; found a range.",
             option="prevalence",
             example=f"{prevalence[0]:g}",
         )
@@ -240,8 +240,7 @@ def say_what_was_taken(source: Source, request: Request, option: str) -> None:
     """Say which columns were taken unasked, and why the others were not."""
     if request.missing_scores not in (None, "drop", "refuse"):
         raise InputError(
-            "Cases without a score are left out or refused; found "
-            f"{request.missing_scores!r}.",
+            f"missing_scores must be drop or refuse; found {request.missing_scores!r}.",
             option="missing_scores",
             choices=("drop", "refuse"),
         )

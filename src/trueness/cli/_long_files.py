@@ -56,7 +56,7 @@ def refuse_long_file(source: Source, request: Request, compares: bool = False) -
     found = long_file_of(source, request)
     if found is None:
         return
-    apart = "To compare them, write the scores of each to a column of its own."
+    apart = "To compare them, put the scores of each into a column of its own."
     if compares:
         raise InputError(f"{found} {apart}", option="score")
     raise InputError(

@@ -67,8 +67,8 @@ DRAWN_BY_MATPLOTLIB = (".png", ".pdf")
 FIGURES = (".svg", ".html", *DRAWN_BY_MATPLOTLIB)
 ROWS = (".parquet", ".csv")
 OUT_OF_MEMORY = (
-    "This needs more memory than there is, or than is allowed. Name fewer columns, or "
-    "take fewer rows."
+    "There is not enough memory for this analysis. Name fewer columns, or use fewer "
+    "rows."
 )
 GAP = 2  # characters between the columns of a table
 

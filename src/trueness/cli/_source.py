@@ -106,7 +106,10 @@ class Source:
         for c in (c for c in columns if self.types[c] == "VARCHAR"):
             some = self.rows.select(beginning(c)).limit(100_000).fetchall()
             if odd := few_words([v for (v,) in some], rows=False):  # in no order
-                said += f" Column {c!r} has {odd}; mend or empty these."
+                said += (
+                    f" Column {c!r} has {odd}; correct these values or leave them "
+                    "empty."
+                )
         return said
 
     def only(self, columns: Iterable[str]) -> Any:
@@ -236,8 +239,8 @@ def _scan(file: str, ordered: bool, decimal: str | None, threads: int | None) ->
         )
     if path.suffix.lower() in _SHEETS:
         raise InputError(
-            f"{file} is a spreadsheet of Numbers; Trueness reads Excel and CSV, too. "
-            f"Open it in the spreadsheet program and save the sheet as CSV (UTF-8)."
+            f"{file} is an Apple Numbers file, which Trueness does not read. Export "
+            "it as Excel or CSV (UTF-8)."
         )
     if path.is_file():
         _not_empty(path, file)
@@ -263,7 +266,7 @@ def _fits_in_memory(path: Path) -> bool:
 
 def _not_empty(path: Path, name: str) -> None:
     if path.stat().st_size == 0:
-        raise InputError(f"{name} is empty; a header and rows are needed.")
+        raise InputError(f"{name} is empty. A header and rows are needed.")
 
 
 def known(source: Source, name: str | None, what: str) -> Any:
@@ -275,7 +278,8 @@ def known(source: Source, name: str | None, what: str) -> Any:
     if len(names) == 1 and name in re.split("[,;\t|]", names[0]):
         raise InputError(
             f"{option} must name a column, and this file could not be divided into "
-            f"columns. Its first line is {names[0]!r}: give every line as many values.",
+            f"columns. Its first line is {names[0]!r}. Every line must have the same "
+            "number of values.",
             option=option,
         )
     raise InputError(

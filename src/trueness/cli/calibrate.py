@@ -42,7 +42,10 @@ def calibrate_command(
         typer.Option(
             "--folds",
             metavar="NUMBER",
-            help="Folds of the cross-fitting, which checks the map on new cases.",
+            help=(
+                "Folds of the cross-fitting that tests the map on cases not used to "
+                "fit it."
+            ),
         ),
     ] = 5,
     margin: options.Margin = None,

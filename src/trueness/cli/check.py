@@ -195,8 +195,8 @@ def _baseline(data: FileData, key: str | None, file: str) -> Any:
     old, lost = with_scores(other, known(other, score, "score"))
     if lost:
         say(
-            f"{percent(lost)} of the rows of {other.name} have no score; they are left "
-            "out."
+            f"{percent(lost)} of the rows of {other.name} have no score; these rows "
+            "are left out."
         )
     if key is None:
         known(other, data.request.label, "label")
@@ -215,8 +215,8 @@ def _joined(data: FileData, key: str, other: Source) -> Any:
         if twice:  # joined, they would count as more cases
             raise InputError(
                 f"{one.name}: {twice:,} rows repeat a value of the key {key!r}, so "
-                f"that cases cannot be paired. Name a key that each case has once, or "
-                f"leave key out of the contract."
+                "cases cannot be paired. Name a key that is unique to each case, or "
+                "leave key out of the contract."
             )
     if source.types[key] != other.types[key]:  # 7 and "7" name the same case
         as_text = f"* REPLACE (CAST({name} AS VARCHAR) AS {name})"
@@ -229,9 +229,9 @@ def _joined(data: FileData, key: str, other: Source) -> Any:
     both = both.filter(both[_BASELINE].is_valid())
     if not both.num_rows:
         raise NotEnoughCases(
-            f"No case of {source.name} has a baseline score: the values of {key!r} "
-            f"in {other.name} are others. Leave key out of the contract for an "
-            f"unpaired comparison."
+            f"No case of {source.name} has a baseline score: no value of {key!r} in "
+            f"{other.name} matches. For an unpaired comparison, leave key out of the "
+            "contract."
         )
     if both.num_rows < here.num_rows:
         say(
@@ -242,7 +242,7 @@ def _joined(data: FileData, key: str, other: Source) -> Any:
     differ = sum(a != b for a, b in pairs if a is not None and b is not None)
     if differ and source.types[label] == other.types.get(label):
         raise InputError(
-            f"{differ:,} of {both.num_rows:,} cases have another {label!r} in "
+            f"{differ:,} of {both.num_rows:,} cases have a different {label!r} in "
             f"{other.name} than in {source.name}. Is {key!r} the key of the cases?"
         )
     return both
@@ -252,8 +252,8 @@ def check_command(
     contract: Annotated[
         str,
         typer.Argument(
-            help='The contract (TOML), or a requirement such as "auc >= 0.7"; with '
-            "--init, the predictions."
+            help='The contract (TOML), or a requirement such as "auc >= 0.7". With '
+            "--init: the predictions."
         ),
     ],
     file: Annotated[
@@ -268,7 +268,10 @@ def check_command(
         typer.Option(
             "--baseline",
             metavar="FILE",
-            help="Predictions of the baseline, which these must not be worse than.",
+            help=(
+                'Predictions of the baseline, for requirements such as "not worse '
+                'than".'
+            ),
         ),
     ] = None,
     undecided: Annotated[
@@ -276,7 +279,7 @@ def check_command(
         typer.Option(
             "--undecided",
             metavar="HOW",
-            help="What cannot be decided yet: report it (exit 5), pass or fail.",
+            help="If a requirement is undecided: report it (exit 5), pass or fail.",
         ),
     ] = None,
     junit: Annotated[
@@ -284,7 +287,7 @@ def check_command(
         typer.Option(
             "--junit",
             metavar="FILE",
-            help="Write the verdicts as JUnit XML, which build servers read.",
+            help="Write the verdicts as JUnit XML, for build servers.",
             rich_help_panel=options.OUTPUT,
         ),
     ] = None,

@@ -32,7 +32,7 @@ from trueness.declarations.verification import verify
 from trueness.findings.records import Table, table
 from trueness.monitoring.verdicts import FAILS, OPEN
 
-STATED = "Said by the author"
+STATED = "Stated by the author"
 
 # exit codes of verify
 _FAILED = 4
@@ -53,7 +53,7 @@ def declare_command(
         options.number(
             "--at",
             metavar="SCORE",
-            help="Threshold in use, at which bins have an edge; repeat it for several.",
+            help="Threshold in use; bins get an edge there. Repeat it for several.",
         ),
     ] = None,
     claim: Annotated[
@@ -61,8 +61,8 @@ def declare_command(
         typer.Option(
             "--claim",
             metavar="CLAIM",
-            help='Claim, as in check: "recall >= 0.9 at 0.3", "auc >= 0.8 in every '
-            'site"; repeat it for several.',
+            help='Claim, written as in check: "recall >= 0.9 at 0.3", "auc >= 0.8 in '
+            'every site". Repeat it for several.',
         ),
     ] = None,
     by: options.By = None,
@@ -87,7 +87,10 @@ def declare_command(
         typer.Option(
             "--edges",
             metavar="FILE",
-            help="Use edges of this declaration, so that counts of both can be added.",
+            help=(
+                "Use the bin edges of this declaration, so that counts of both can "
+                "be added."
+            ),
         ),
     ] = None,
     agreement: Annotated[
@@ -98,27 +101,32 @@ def declare_command(
         ),
     ] = False,
     intended_use: Annotated[
-        str, _statement("--intended-use", "What the scores are used for, by whom.")
+        str, _statement("--intended-use", "Intended use of the scores, and by whom.")
     ] = "",
     population: Annotated[
-        str, _statement("--population", "Whose cases these are, and from where.")
+        str, _statement("--population", "Population and source of the cases.")
     ] = "",
-    dates: Annotated[str, _statement("--dates", "When the data are from.")] = "",
+    dates: Annotated[
+        str, _statement("--dates", "Period in which the data were collected.")
+    ] = "",
     reference_standard: Annotated[
-        str, _statement("--reference-standard", "How the labels were made.")
+        str,
+        _statement(
+            "--reference-standard",
+            "Reference standard: how the labels were determined.",
+        ),
     ] = "",
     threshold_choice: Annotated[
         str,
         _statement(
-            "--threshold-choice", "Was the threshold prespecified, or chosen on these?"
+            "--threshold-choice",
+            "Was the threshold prespecified, or chosen on these data?",
         ),
     ] = "",
     unit: Annotated[
-        str, _statement("--unit", "What a case is: a patient, an image, a visit.")
+        str, _statement("--unit", "Unit of analysis: a patient, an image, a visit.")
     ] = "",
-    left_out: Annotated[
-        str, _statement("--left-out", "Who was left out, and why.")
-    ] = "",
+    left_out: Annotated[str, _statement("--left-out", "Excluded cases, and why.")] = "",
     title: Annotated[
         str, typer.Option("--title", metavar="TEXT", help="Title of the declaration.")
     ] = "Declaration of performance",
@@ -271,7 +279,7 @@ def verify_command(
         str,
         typer.Argument(
             metavar="FILE",
-            help="Declaration: a page (.html) or its data (.json), from anyone.",
+            help="Declaration to verify: a page (.html) or its data (.json).",
             show_default=False,
         ),
     ],
@@ -280,7 +288,7 @@ def verify_command(
         typer.Option(
             "--data",
             metavar="FILE",
-            help="File of the predictions, if you have it: its SHA-256 is compared.",
+            help="File of predictions, if you have it; its SHA-256 digest is compared.",
         ),
     ] = None,
     json: options.Json = False,

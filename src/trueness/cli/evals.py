@@ -77,32 +77,30 @@ def evals_command(
     log: Logs,
     item: Annotated[
         str | None,
-        options.column("--item", help="Column with the items; of a log it is known."),
+        options.column("--item", help="Column with the items; not needed for a log."),
     ] = None,
     passed: Annotated[
         str | None,
         options.column(
             "--passed",
-            help="Column, or scorer of a log, that says whether an attempt passed.",
+            help="Column, or scorer of a log, with the verdict on each attempt.",
         ),
     ] = None,
     system: Annotated[
         str | None,
         options.column(
-            "--system", help="Column with the systems; of a log it is known."
+            "--system", help="Column with the systems; not needed for a log."
         ),
     ] = None,
     cluster: Annotated[
         str | None,
-        options.column(
-            "--cluster", help="Column that says which items belong together."
-        ),
+        options.column("--cluster", help="Column with clusters of related items."),
     ] = None,
     by: Annotated[
         str | None,
         options.column(
             "--by",
-            help="Column with groups of items, such as task: also a rate for each.",
+            help="Column with groups of items, such as task: adds a rate for each.",
         ),
     ] = None,
     pass_at: Annotated[
@@ -110,7 +108,7 @@ def evals_command(
         typer.Option(
             "--pass-at",
             metavar="NUMBER",
-            help="Also how often one of so many attempts passes; takes several.",
+            help="Adds pass@k: at least one of k attempts passes; takes several k.",
         ),
     ] = None,
     pass_hat: Annotated[
@@ -118,14 +116,14 @@ def evals_command(
         typer.Option(
             "--pass-hat",
             metavar="NUMBER",
-            help="Also how often all of so many attempts pass; takes several.",
+            help="Adds pass^k: all of k attempts pass; takes several k.",
         ),
     ] = None,
     threshold: Annotated[
         float | None,
         options.number(
             "--threshold",
-            help="Grade from which on an attempt passes, if verdicts are grades.",
+            help="Lowest grade that counts as passed, if verdicts are grades.",
         ),
     ] = None,
     missing_scores: Annotated[
@@ -133,7 +131,9 @@ def evals_command(
         typer.Option(
             "--missing-scores",
             metavar="HOW",
-            help="Attempts without a verdict: drop, or fail.",
+            help=(
+                "Attempts without a verdict: drop them, or count them as failed (fail)."
+            ),
         ),
     ] = "drop",
     winner: Annotated[

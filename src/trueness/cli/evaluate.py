@@ -61,7 +61,7 @@ def evaluate_command(
     at: Annotated[
         float | None,
         options.number(
-            "--at", metavar="SCORE", help="Threshold in use: also every metric there."
+            "--at", metavar="SCORE", help="Threshold in use: adds every metric there."
         ),
     ] = None,
     margin: options.Margin = None,
@@ -74,8 +74,8 @@ def evaluate_command(
         typer.Option(
             "--method",
             metavar="NAME",
-            help="Intervals of proportions of a test: wilson, or exact (Clopper and "
-            "Pearson, as epiR prints them).",
+            help="Confidence intervals of a test's proportions: wilson, or exact "
+            "(Clopper-Pearson, as in epiR).",
         ),
     ] = WILSON_METHOD,
     indeterminate: Annotated[

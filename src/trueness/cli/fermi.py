@@ -54,7 +54,7 @@ def fermi_command(
         typer.Option(
             "--rank",
             metavar="NUMBER",
-            help="A rank to show; 1 is the highest score. Repeat it for several.",
+            help="Rank to show; 1 is the highest score. Repeat it for several.",
         ),
     ] = None,
     file: Annotated[
@@ -155,8 +155,8 @@ def _sentences(law: FermiDirac) -> list[str]:
         f"Inverse temperature beta {law.beta:.6g}, chemical potential mu {law.mu:.6g}.",
         f"Ranks up to r* = {law.rank_threshold:.6g} are evidence for a positive.",
         f"The standard error of the AUC is {law.auc_se:.4g} (Kim et al. 2021, eq. 18).",
-        "These are probabilities of greatest entropy, given prevalence and AUC only; a "
-        "classifier may differ.",
+        "These are maximum-entropy probabilities given only prevalence and AUC; "
+        "those of a real classifier may differ.",
     ]
 
 

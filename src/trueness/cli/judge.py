@@ -185,7 +185,7 @@ def _verdicts(question: str, option: str, least: int) -> Guess:
     return guess
 
 
-guess_judges = _verdicts("Which columns hold the verdicts of judges?", "judge", 1)
+guess_judges = _verdicts("Which columns hold the judges' verdicts?", "judge", 1)
 guess_votes = _verdicts("Which columns hold the verdicts?", "vote", 2)
 
 
@@ -209,8 +209,8 @@ def widened(
         differ = source.rows.aggregate(counts, by).filter("trueness_n > 1").limit(1)
         for item_, *_ in differ.fetchall():
             raise InputError(
-                f"Item {item_!r} has different labels in column {label!r} in rows of "
-                f"different judges. A label belongs to the answer, not to the verdict."
+                f"Item {item_!r} has different labels in column {label!r}. All "
+                "verdicts on one answer must have the same label."
             )
     clash = [n for n in names if n in (*keys, label)]
     if clash:
@@ -253,9 +253,9 @@ def _once(source: Source, keys: Sequence[str], what: str) -> None:
         *case, number = found
         where = ", ".join(f"{k} {v!r}" for k, v in zip(keys, case, strict=True))
         raise InputError(
-            f"There are {number} rows for {where} in {source.name}; one {what} was "
-            "expected. If rows are different answers, name the column of their items "
-            "or systems.",
+            f"There are {number} rows for {where} in {source.name}; expected one "
+            f"{what}. If the rows are different answers, name the column of items or "
+            "systems.",
             option="item",
         )
 
@@ -285,8 +285,8 @@ def with_labels(
     with reading():
         if not right.join(left, on, how="semi").limit(1).fetchall():
             raise InputError(
-                f"No {item} of {file} is one of {source.name}. Do both files use the "
-                "same names for items?"
+                f"No {item} of {file} is one of {source.name}. Do both files name "
+                "their items in the same way?"
             )
         columns = ", ".join(quoted(c) for c in (*source.types, label))
         rows = left.join(right, on, how="left").project(columns)
@@ -325,14 +325,15 @@ def judge_command(
         str | None,
         options.column(
             "--cluster",
-            help="Column that says which answers are repeats of one item (epochs, "
-            "attempts); of a log it is known.",
+            help="Column with the item of repeated answers (epochs, attempts); not "
+            "needed for a log.",
         ),
     ] = None,
     verdict: Annotated[
         str | None,
         options.column(
-            "--verdict", help="Of a table with a row per verdict: its column."
+            "--verdict",
+            help="Column with the verdicts, in a table with one row per verdict.",
         ),
     ] = None,
     yes: options.Yes = None,
@@ -356,7 +357,7 @@ def judge_command(
         typer.Option(
             "--next",
             metavar="NUMBER",
-            help="Number of cases to label next; answers which.",
+            help="Number of cases to label next; lists them.",
         ),
     ] = 0,
     half_width: Annotated[
@@ -364,7 +365,9 @@ def judge_command(
         options.number(
             "--half-width",
             metavar="WIDTH",
-            help="Wanted half-width of the interval; answers how many labels it takes.",
+            help=(
+                "Wanted half-width of the interval; answers how many labels are needed."
+            ),
         ),
     ] = None,
     output: options.ReportFile = None,
@@ -511,7 +514,7 @@ def _paired(data: FileData, item: str) -> bool:
     if first_twice(data.source, (item, str(request.by))) is not None:
         shell.say(
             f"Some items of column {item!r} occur several times in a system, so the "
-            f"systems are not compared item by item."
+            "comparison is unpaired."
         )
         return False
     return True

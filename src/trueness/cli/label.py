@@ -73,8 +73,8 @@ def label_command(
     """
     if unlabelled is None or not unlabelled.endswith(".json"):
         raise InputError(
-            "To draw cases by score, a map must say how probable each label is. "
-            "trueness calibrate saves one from labelled cases.",
+            "Drawing cases by score needs a calibration map. trueness calibrate fits "
+            "one from labelled cases and saves it.",
             option="unlabelled",
             example="map.json",
         )

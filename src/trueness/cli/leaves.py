@@ -50,21 +50,21 @@ def leaves_command(
     ] = None,
     rule: Annotated[
         str | None,
-        options.column("--rule", help="Column with the rule of each leaf, in words."),
+        options.column("--rule", help="Column with the rule of each leaf, as text."),
     ] = None,
     confidence: Annotated[
         float,
         options.number(
             "--confidence",
             metavar="FRACTION",
-            help="Probability P(C) from which a leaf is trusted.",
+            help="Confidence P(C) that a leaf needs to be trusted.",
         ),
     ] = 0.95,
     grown: Annotated[
         bool,
         typer.Option(
             "--grown",
-            help="The tree was grown on these cases. No leaf is then called trusted.",
+            help="The tree was grown on these cases; no leaf is then called trusted.",
         ),
     ] = False,
     splits: Annotated[

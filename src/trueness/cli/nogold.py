@@ -75,8 +75,9 @@ def nogold_command(
         typer.Option(
             "--criterion",
             metavar="NAME",
-            help="Criterion of the best combination: product, squares, sum or min of "
-            'sensitivity and specificity, or a metric such as "cost(fp=1, fn=5)".',
+            help="Criterion for the best combination: product, squares, sum or min "
+            'of sensitivity and specificity, or a metric such as "cost(fp=1, '
+            'fn=5)".',
         ),
     ] = "product",
     method: Annotated[
@@ -84,8 +85,8 @@ def nogold_command(
         typer.Option(
             "--method",
             metavar="NAME",
-            help='The best combination is best on average ("expected"), or in most '
-            'draws ("most often", Keith et al. 2012).',
+            help='Choose the combination that is best on average ("expected"), or in '
+            'most draws ("most often", Keith et al. 2012).',
         ),
     ] = "expected",
     combinations: Annotated[
@@ -100,8 +101,8 @@ def nogold_command(
         typer.Option(
             "--prior",
             metavar="NAME=A,B",
-            help="Beta distribution known beforehand: prevalence=2,8 or "
-            "sensitivity.TEST=9,1. Repeat it for several.",
+            help="Beta prior: prevalence=2,8 or sensitivity.TEST=9,1. Repeat it for "
+            "several.",
         ),
     ] = None,
     output: options.RowsFile = None,
@@ -119,8 +120,9 @@ def nogold_command(
         typer.Option(
             "--dependence",
             metavar="HOW",
-            help='May tests make the same errors ("shared")? Then verdicts alone give '
-            'wide intervals. "none" assumes that they do not.',
+            help='May tests make the same errors? "shared" allows it, with wide '
+            'credible intervals; "none" assumes independent errors given the '
+            "truth.",
         ),
     ] = "shared",
     labelled: Annotated[
@@ -128,8 +130,8 @@ def nogold_command(
         typer.Option(
             "--labelled",
             metavar="HOW",
-            help="If some cases have a label, how they were chosen: random or "
-            '"by verdict". Labels then answer, with the same rate as trueness judge.',
+            help='If some cases have a label, how they were chosen: random or "by '
+            'verdict". The labels then determine the rate, as in trueness judge.',
         ),
     ] = "random",
     draws: Annotated[
@@ -137,7 +139,7 @@ def nogold_command(
         typer.Option(
             "--draws",
             metavar="NUMBER",
-            help="Effective number of posterior draws.",
+            help="Effective sample size of the posterior draws.",
         ),
     ] = 10_000,
     positive: options.Positive = None,

@@ -94,8 +94,7 @@ OptionalFile = Annotated[str | None, _FILE]
 MoreFiles = Annotated[
     list[str] | None,
     typer.Argument(
-        help="More files of the same kind: their cases, or the counts of declarations, "
-        "are added.",
+        help="More files of the same kind; their cases or counts are added.",
         metavar="FILES",
         show_default=False,
     ),
@@ -152,13 +151,13 @@ Count = Annotated[
     str | None,
     column(
         "--count",
-        help="Column with the number of cases that a row stands for.",
+        help="Column with the number of cases that each row represents.",
         panel=DATA,
     ),
 ]
 By = Annotated[
     str | None,
-    column("--by", help="Column with groups; answers for each group too.", panel=DATA),
+    column("--by", help="Column with groups; adds an answer for each.", panel=DATA),
 ]
 Decimal = Annotated[
     str | None,
@@ -182,7 +181,7 @@ Strict = Annotated[
     bool,
     typer.Option(
         "--strict",
-        help="Refuse values that would have to be cleaned to be understood.",
+        help="Stop with an error instead of cleaning values.",
         rich_help_panel=DATA,
     ),
 ]
@@ -202,7 +201,7 @@ Cluster = Annotated[
     str | None,
     column(
         "--cluster",
-        help="Column that says which cases belong together (patients, sites).",
+        help="Column with clusters of related cases (patients, sites).",
         panel=DESIGN,
     ),
 ]
@@ -211,9 +210,9 @@ Sampling = Annotated[
     typer.Option(
         "--sampling",
         metavar="HOW",
-        help='How cases were sampled: "cohort", or "case-control" when the number of '
-        "cases in each class was fixed. Whatever depends on the proportion of "
-        "positives then needs --prevalence.",
+        help='Sampling design: "cohort", or "case-control" if the number of cases in '
+        "each class was fixed. Metrics that depend on the prevalence then need "
+        "--prevalence.",
         rich_help_panel=DESIGN,
     ),
 ]
@@ -222,8 +221,8 @@ Prevalence = Annotated[
     typer.Option(
         "--prevalence",
         metavar="FRACTION",
-        help="Proportion of positives where the score will be used, if it differs; "
-        "threshold and report take a range, 0.01:0.05.",
+        help="Prevalence where the score will be used, if it differs from the "
+        "sample; threshold and report take a range, 0.01:0.05.",
         rich_help_panel=DESIGN,
     ),
 ]
@@ -232,8 +231,8 @@ Unlabelled = Annotated[
     typer.Option(
         "--unlabelled",
         metavar="HOW",
-        help='Cases without a label are "left out", "missing at random" given the '
-        "score, or have expected labels by a map that calibrate saved (map.json).",
+        help='Cases without a label: "left out", "missing at random" given the '
+        "score, or expected labels from a map that calibrate saved (map.json).",
         rich_help_panel=DESIGN,
     ),
 ]
@@ -255,7 +254,7 @@ Invert = Annotated[
     bool,
     typer.Option(
         "--invert",
-        help="Low scores mean positive: turn every score round.",
+        help="Low scores mean positive: reverse the sign of every score.",
         rich_help_panel=DATA,
     ),
 ]
@@ -272,8 +271,8 @@ Margin = Annotated[
     float | None,
     number(
         "--margin",
-        help="Also say whether scores are calibrated: probabilities with a mean error "
-        "of at most this.",
+        help="Also test whether scores are calibrated: a mean calibration error of "
+        "at most this.",
     ),
 ]
 Maximize = Annotated[
@@ -313,7 +312,7 @@ Null = Annotated[
     number(
         "--null",
         metavar="VALUE",
-        help="Value from which it should be shown to differ (null hypothesis).",
+        help="Value under the null hypothesis.",
     ),
 ]
 Power = Annotated[
@@ -321,7 +320,7 @@ Power = Annotated[
     number(
         "--power",
         metavar="FRACTION",
-        help="Wanted power of that test (0.9 by default).",
+        help="Wanted power of the test (0.9 by default).",
     ),
 ]
 

@@ -33,7 +33,7 @@ Prevalence = Annotated[
 
 @plan_command.command(name="auc", cls=ShellCommand)
 def plan_auc_command(
-    auc: Annotated[float, options.number("--auc", help="The AUC that you expect.")],
+    auc: Annotated[float, options.number("--auc", help="Expected AUC.")],
     prevalence: Prevalence = 0.5,
     half_width: Annotated[
         float | None,
@@ -58,7 +58,9 @@ def plan_auc_command(
         typer.Option(
             "--sampling",
             metavar="HOW",
-            help="case-control: the number of positives is fixed; cohort: random.",
+            help=(
+                "case-control fixes the number of positives; in a cohort it is random."
+            ),
         ),
     ] = "case-control",
     level: options.Level = 0.95,
@@ -97,9 +99,14 @@ def plan_auc_command(
 
 @plan_command.command(name="difference", cls=ShellCommand)
 def plan_difference_command(
-    first: Annotated[float, options.number("--first", help="One AUC that you expect.")],
+    first: Annotated[
+        float, options.number("--first", help="Expected AUC of one classifier.")
+    ],
     second: Annotated[
-        float, options.number("--second", help="The other, on the same cases.")
+        float,
+        options.number(
+            "--second", help="Expected AUC of the other, on the same cases."
+        ),
     ],
     correlation: Annotated[
         float,
@@ -149,13 +156,11 @@ def plan_rate_command(
             help="Which rate: recall, specificity or precision.",
         ),
     ],
-    value: Annotated[
-        float, options.number("--value", help="The rate that you expect.")
-    ],
+    value: Annotated[float, options.number("--value", help="Expected rate.")],
     prevalence: Prevalence = 0.5,
     recall: Annotated[
         float | None,
-        options.number("--recall", help="For precision: the recall that you expect."),
+        options.number("--recall", help="For precision: the expected recall."),
     ] = None,
     half_width: Annotated[
         float | None,
@@ -203,20 +208,26 @@ def plan_labels_command(
         options.number(
             "--prevalence",
             metavar="FRACTION",
-            help="The pass rate that you expect.",
+            help="Expected pass rate.",
         ),
     ] = None,
     judges: Annotated[
         int,
-        typer.Option("--judges", metavar="NUMBER", help="How many judges there are."),
+        typer.Option("--judges", metavar="NUMBER", help="Number of judges."),
     ] = 1,
     sensitivity: Annotated[
         float,
-        options.number("--sensitivity", help="How often a judge passes what is right."),
+        options.number(
+            "--sensitivity",
+            help="Sensitivity of a judge: proportion of right answers that it passes.",
+        ),
     ] = 0.85,
     specificity: Annotated[
         float,
-        options.number("--specificity", help="How often a judge fails what is wrong."),
+        options.number(
+            "--specificity",
+            help="Specificity of a judge: proportion of wrong answers that it fails.",
+        ),
     ] = 0.85,
     correlation: Annotated[
         float,
@@ -226,7 +237,7 @@ def plan_labels_command(
     ] = 0.0,
     cases: Annotated[
         int,
-        typer.Option("--cases", metavar="NUMBER", help="How many cases there will be."),
+        typer.Option("--cases", metavar="NUMBER", help="Number of cases."),
     ] = 2000,
     level: options.Level = 0.95,
     json: options.Json = False,

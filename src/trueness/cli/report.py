@@ -79,8 +79,8 @@ def report_command(
         float | None,
         options.number(
             "--margin",
-            help="Mean error up to which scores count as calibrated (0.05 by default, "
-            "less for rare classes).",
+            help="Largest mean calibration error of calibrated scores (0.05 by "
+            "default, less for rare classes).",
         ),
     ] = None,
     calibrate: Annotated[
@@ -88,7 +88,7 @@ def report_command(
         typer.Option(
             "--calibrate",
             metavar="METHOD",
-            help="Add what calibration by this method would change: "
+            help="Add the effect of calibration by this method: "
             f"{', '.join(CALIBRATORS)}.",
         ),
     ] = "",
@@ -97,8 +97,8 @@ def report_command(
         options.number(
             "--half-width",
             metavar="WIDTH",
-            help="Add how many cases an interval of the AUC of plus or minus this "
-            "width needs.",
+            help="Add the sample size for a confidence interval of the AUC with this "
+            "half-width.",
         ),
     ] = None,
     classifier: Annotated[
@@ -114,16 +114,16 @@ def report_command(
         typer.Option(
             "--combine",
             metavar="METHOD",
-            help="Way to combine several scores that the report describes, by default "
-            f"the best one: {', '.join(COMBINERS)}.",
+            help="How to combine several scores; by default the best way: "
+            f"{', '.join(COMBINERS)}.",
         ),
     ] = "",
     site: Annotated[
         str | None,
         options.column(
             "--site",
-            help="Column with sites that are a sample of sites: adds what the next one "
-            "will do.",
+            help="Column with sites, as a sample of all sites: adds a prediction "
+            "interval for the next site.",
         ),
     ] = None,
     evidence: Annotated[
@@ -131,7 +131,7 @@ def report_command(
         typer.Option(
             "--evidence",
             help="Put the counts of the score into the report, in bins that hide "
-            "single cases; every command reads them.",
+            "single cases; every command can read them.",
         ),
     ] = False,
     title: Annotated[

@@ -48,8 +48,8 @@ def sites_command(
             "--metric",
             metavar="METRIC",
             help=f"{', '.join(STATISTICS)}, or a metric at a threshold: recall, "
-            "precision, ... Of 2x2 tables (columns tp, fp, fn, tn) sensitivity and "
-            "specificity together.",
+            "precision, ... For 2x2 tables (columns tp, fp, fn, tn): "
+            "sensitivity and specificity, jointly.",
         ),
     ] = None,
     label: options.Label = None,
@@ -63,7 +63,7 @@ def sites_command(
         str | None,
         options.column(
             "--covariate",
-            help="Column that may explain the differences between sites.",
+            help="Covariate of the sites, for a meta-regression.",
         ),
     ] = None,
     prediction: Annotated[
@@ -213,7 +213,7 @@ def _site_covariate(source: Source, site: str, covariate: str) -> dict[str, obje
         before = entries.setdefault(str(name), entry)
         if before != entry:
             raise InputError(
-                f"A covariate has one value for each site; {covariate!r} has "
+                f"A covariate must have one value per site; {covariate!r} has "
                 f"{before!r} and {entry!r} at {str(name)!r}.",
                 option="covariate",
             )

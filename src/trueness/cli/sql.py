@@ -35,7 +35,7 @@ def sql_command(
             "--positive",
             metavar="VALUE",
             help="Label that counts as positive; all others are negative. A number, "
-            "true for a column of booleans, or a text; '1' between quotes is a text.",
+            "true for a boolean column, or text; '1' in quotes is text.",
         ),
     ] = None,
     count: options.Count = None,
@@ -49,7 +49,7 @@ def sql_command(
         typer.Option(
             "--bins",
             metavar="NUMBER",
-            help="Bins of about equal size in place of distinct scores.",
+            help="Count bins of about equal size instead of distinct scores.",
         ),
     ] = None,
     map: Annotated[
@@ -57,7 +57,7 @@ def sql_command(
         typer.Option(
             "--map",
             metavar="FILE",
-            help="Do not count; apply this map, saved by calibrate, to every row.",
+            help="Instead of counting, apply this map that calibrate saved.",
         ),
     ] = None,
     rule: Annotated[
@@ -65,7 +65,7 @@ def sql_command(
         typer.Option(
             "--rule",
             metavar="FILE",
-            help="Do not count; apply this rule, a threshold that was saved.",
+            help="Instead of counting, apply this rule that threshold saved.",
         ),
     ] = None,
     json: options.Json = False,

@@ -67,7 +67,10 @@ def threshold_command(
         typer.Option(
             "--at",
             metavar="RULE",
-            help="Evaluate this threshold, or a rule saved by --save, and choose none.",
+            help=(
+                "Evaluate this threshold, or a rule that --save wrote, instead of "
+                "choosing one."
+            ),
         ),
     ] = None,
     method: Annotated[
@@ -75,8 +78,8 @@ def threshold_command(
         typer.Option(
             "--method",
             metavar="NAME",
-            help=f"How to search: {', '.join(METHODS)}. milp is a 0-1 integer linear "
-            "program with the certificate of its solver.",
+            help=f"How to search: {', '.join(METHODS)}. milp solves a 0-1 integer "
+            "linear program and reports the solver's proof.",
         ),
     ] = SWEEP,
     auc: Annotated[
@@ -90,7 +93,7 @@ def threshold_command(
     validate: Annotated[
         bool,
         typer.Option(
-            "--validate", help="Estimate what to expect on new cases (bootstrap)."
+            "--validate", help="Estimate the performance on new cases (bootstrap)."
         ),
     ] = False,
     guarantee: options.Guarantee = None,
@@ -107,7 +110,7 @@ def threshold_command(
         bool,
         typer.Option(
             "--list-metrics",
-            help="Show every metric and count that can be named, and end.",
+            help="List every metric and count, and exit.",
             is_eager=True,
             callback=_list_metrics,
         ),
@@ -220,7 +223,7 @@ def _say_what_flagged_counts(tally: Tally, request: Request) -> None:
     some_count = bool(tally.n_unknown) and not has_no_labels(tally)
     if some_count and names_flagged and not tally.labels_expected:
         shell.say(
-            "The constraint on flagged cases counts cases with a label only; "
+            "The constraint on flagged cases counts labelled cases only; "
             f"{counted(tally.n_unknown, 'case has', 'cases have')} none."
         )
 

@@ -94,7 +94,8 @@ def watch_command(
     state: Annotated[
         Path,
         typer.Argument(
-            help="The state of the watch: a .json or .parquet file.", metavar="STATE"
+            help="File that keeps the state of the watch (.json or .parquet).",
+            metavar="STATE",
         ),
     ],
     file: Annotated[str, typer.Argument(help="The new batch.", metavar="FILE")],
@@ -112,20 +113,20 @@ def watch_command(
         float | None,
         options.number(
             "--threshold",
-            help="For a new watch: a case is flagged from this score on.",
+            help=(
+                "For a new watch: threshold; cases with this score or more are flagged."
+            ),
         ),
     ] = None,
     at_least: Annotated[
         float | None,
         options.number(
-            "--at-least", help="For a new watch: the metric must be this or more."
+            "--at-least", help="For a new watch: lower bound of the metric."
         ),
     ] = None,
     at_most: Annotated[
         float | None,
-        options.number(
-            "--at-most", help="For a new watch: the metric must be this or less."
-        ),
+        options.number("--at-most", help="For a new watch: upper bound of the metric."),
     ] = None,
     baseline: Annotated[
         str | None,
@@ -160,14 +161,14 @@ def watch_command(
         typer.Option(
             "--false-alarms",
             metavar="RATE",
-            help='For a new watch: how rare they are ("one in 20 years").',
+            help='For a new watch: rate of false alarms ("one in 20 years").',
         ),
     ] = None,
     restart: Annotated[
         bool,
         typer.Option(
             "--restart",
-            help="After a repair: forget the alarm before this batch is counted.",
+            help="After a repair: reset the alarm before this batch is counted.",
         ),
     ] = False,
     name: Annotated[

@@ -41,7 +41,7 @@ def app_command(
         bool,
         typer.Option(
             "--browser/--no-browser",
-            help="Open the page in a browser, or only print its address.",
+            help="Open the page in a browser; otherwise only print its address.",
         ),
     ] = True,
     limit: Annotated[

@@ -123,12 +123,12 @@ def compare_metric(
     if method == "mcnemar":
         if not shared:
             raise InputError(
-                "McNemar's test compares proportions of the same cases (accuracy, "
+                "McNemar's test compares proportions on the same cases (accuracy, "
                 f"recall, specificity); found {chosen.name}.",
                 option="method",
                 example="auto",
             )
-        why = "It counts single cases on which two differ."
+        why = "It counts the discordant cases, one by one."
         refuse(votes, "McNemar's test", {"weight": why, "cluster": why})
     if method in PREDICTIVE_VALUE_TESTS:
         _check_predictive_value(chosen, sample, votes, method)
@@ -171,8 +171,8 @@ def _notes_on_verification(votes: Panel) -> tuple[str, ...]:
     if verified or not unverified:
         return ()
     return (
-        "Only flagged cases are verified: values and differences are among these. "
-        'Ratios of recall and of fpr (effect="ratio") hold for all cases.',
+        "Only flagged cases were verified, so values and differences describe these "
+        'cases. Ratios of recall and fpr (effect="ratio") hold for all cases.',
     )
 
 
@@ -187,12 +187,12 @@ def _check_predictive_value(
             option="method",
             example="auto",
         )
-    why = "It counts single cases of a cohort."
+    why = "It counts the cases of a cohort, one by one."
     refuse(votes, f"{method.capitalize()}'s test", {"weight": why, "cluster": why})
     if sample.reweighted:
         raise InputError(
-            f"{method.capitalize()}'s test counts the cases of the sample, at its own "
-            "prevalence; found a given prevalence.",
+            f"{method.capitalize()}'s test uses the prevalence of the sample; found "
+            "another prevalence.",
             option="method",
             example="auto",
         )

@@ -286,8 +286,8 @@ def _notes_on_small_groups(small: Mapping[str, float]) -> list[str]:
         return []
     named = "; ".join(f"{name}: {number_of(size)}" for name, size in small.items())
     return [
-        f"Groups with less than 2 % of the cases ({named}) are no reference, and their "
-        "ratios say little."
+        f"Groups with less than 2 % of the cases ({named}) are not used as the "
+        "reference, and their ratios are imprecise."
     ]
 
 
@@ -302,10 +302,13 @@ def _notes_on_four_fifths(pairs: Sequence[Pair]) -> list[str]:
     ]
     notes = []
     if surely:
-        notes.append(f"Below four fifths of the highest rate: {'; '.join(surely)}.")
+        notes.append(
+            "Below four fifths of the highest rate (four-fifths rule): "
+            f"{'; '.join(surely)}."
+        )
     if perhaps:
         notes.append(
             "Below four fifths of the highest rate in this sample, but the interval "
-            f"also holds larger ratios: {'; '.join(perhaps)}."
+            f"includes larger ratios: {'; '.join(perhaps)}."
         )
     return notes

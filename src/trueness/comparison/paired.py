@@ -92,7 +92,9 @@ def compare_auc(
     _options.choice(method, ("student", "delong"), "method")
     if isinstance(data, Panel):
         if other is not None:
-            raise InputError("compare_auc takes a panel alone; leave the rest out.")
+            raise InputError(
+                "compare_auc takes nothing besides a panel; leave the other data out."
+            )
         return _compare_auc_on_same_cases(data, method, margin, level)
 
     tallies = _unpaired_tallies(data, other)
@@ -308,9 +310,9 @@ def _notes_on_constant_classes(
         # two that agree on all cases are copies, or as good as that
         if len(constant) == 1:
             notes.append(
-                f"{panel.names[i]} and {panel.names[j]} differ alike on every "
-                f"{constant[0]} case: the interval allows for cases of a kind that "
-                "this sample does not contain."
+                f"{panel.names[i]} and {panel.names[j]} differ by the same amount on "
+                f"every {constant[0]} case, so the variance within that class is "
+                "unknown. The interval is wide on purpose; collect more cases."
             )
     return notes
 

@@ -287,8 +287,8 @@ def _notes_on_undefined_values(values: Mapping[str, Estimate]) -> list[str]:
         return []
     statistic = next(iter(values.values())).name or "The number"
     return [
-        f"{statistic} of {listing(undefined)} is not defined by these cases (its "
-        "denominator is 0), so that its differences cannot be judged."
+        f"{statistic} of {listing(undefined)} is undefined here (its denominator is "
+        "0), and so are its differences."
     ]
 
 

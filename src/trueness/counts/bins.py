@@ -15,9 +15,8 @@ from trueness._core.checks.errors import InputError
 from trueness.counts.rows import ROUNDING, has_cases
 
 BINS_FORGOTTEN = (
-    "The bins of this binned tally are lost, and answers will have no bounds, "
-    "because the function may rise and fall within a bin. If it never does, declare "
-    "it as monotone."
+    "Answers will have no bounds, because the function may rise and fall within a "
+    "bin. If it is monotone, declare it as monotone."
 )
 
 
@@ -90,9 +89,9 @@ def starts_without_small_counts(counts: Sequence[Array], at_least: int) -> Ints:
 
     if rows_are_left and not starts:
         raise InputError(
-            "Each kind of cases, negative, positive or unknown, must have no case or "
-            f"at least {at_least}; one of them has fewer. Choose a smaller number, or "
-            "leave these cases out.",
+            "Negative, positive and unlabelled cases must each number 0 or at least "
+            f"{at_least}; one kind has fewer. Choose a smaller minimum, or leave "
+            "these cases out.",
             option="at_least",
         )
     return np.array(starts, np.int64)
@@ -142,8 +141,8 @@ def map_bins(low: Floats, high: Floats, counts: Sequence[Array]) -> Bins:
     steps = np.diff(from_top)
     if (steps > 0).any() and (steps < 0).any():
         raise InputError(
-            "A function that is said to be monotone rises and falls: the ends of the "
-            "bins are no longer in order. Leave monotone out.",
+            "A function declared as monotone rises and falls here: the bin edges are "
+            "out of order. Leave monotone out.",
             option="monotone",
         )
     return merge_bins(np.minimum(low, high), np.maximum(low, high), counts)

@@ -367,10 +367,10 @@ def _sentence_about_no_part(
         place = f"at {number} scores, first {outputs[0]:.6g}"
         lowest, highest = part._outputs
         if (lowest[stray] != highest[stray]).any():
-            place += " (or its bins are wider than those it is taken from)"
+            place += " (or its bins are wider than those of a)"
     return (
-        f"a - b takes out cases that + put in; b has more cases than a {place}. Is b "
-        "the part and a the whole?"
+        "a - b removes cases that were added before; b has more cases than a "
+        f"{place}. Is b the part and a the whole?"
     )
 
 
@@ -508,10 +508,9 @@ def weighted_counts_note(x: Cases) -> tuple[str, ...]:
     if not x.weighted:
         return ()
     return (
-        "Cases are weighted: the confusion matrix, and counts such as flagged in "
-        "objective and constraints, are sums of weights. With weights that add up to "
-        "the population, flagged <= 500 means 500 of the population and not of the "
-        "sample.",
+        "Cases are weighted, so counts such as flagged are sums of weights. If the "
+        "weights add up to the population, flagged <= 500 means 500 people of the "
+        "population.",
     )
 
 
@@ -570,7 +569,7 @@ def _both_clustered(first: Cases, second: Cases) -> bool:
     if first.clusters is second.clusters:
         return False
     raise InputError(
-        "Counts with clusters can be added only to counts with clusters, since each "
-        "case belongs to one. Count both by cluster.",
+        "Counts with clusters cannot be added to counts without clusters. Count both "
+        "by cluster.",
         option="cluster",
     )

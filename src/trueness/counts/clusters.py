@@ -213,7 +213,7 @@ def subtract_clusters(
     remaining = subtract_counts(whole_counts, cell[~stray], taken)
     if stray.any() or any((column < 0).any() for column in remaining):
         raise InputError(
-            "a - b takes out cases that + put in; b has cases in clusters that have "
-            "fewer of them in a. Is b the part and a the whole?"
+            "a - b removes cases that were added before; some clusters have more "
+            "cases in b than in a. Is b the part and a the whole?"
         )
     return canonical_clusters(common.names, whole.row, common.first_code, remaining)

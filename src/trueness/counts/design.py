@@ -118,9 +118,9 @@ def _read_unlabelled(unlabelled: object) -> str | ExpectedLabels | LabelSample:
         # labelled reference cases in place of a map: the default map is fitted to them
         return ExpectedLabels(FIT_LABEL_MAP.load()(unlabelled))
     raise InputError(
-        f'unlabelled must be "{LEFT_OUT}", "{AT_RANDOM}" or a calibration map that was '
-        f"fitted on labelled reference cases; found {described(unlabelled)}. Without "
-        "such cases it is not known whether a score is a probability.",
+        f'unlabelled must be "{LEFT_OUT}", "{AT_RANDOM}" or a calibration map that '
+        f"was fitted on labelled reference cases; found {described(unlabelled)}. "
+        "Without such cases nothing shows whether a score is a probability.",
         option="unlabelled",
     )
 
@@ -129,9 +129,8 @@ def _check_map_alone(design: Design) -> None:
     """Stop where another word contradicts the probabilities of a map."""
     if design.prevalence is not None:
         raise InputError(
-            "A prevalence cannot be combined with a map of expected labels: the map "
-            "says which proportion of these cases is positive. The map can be carried "
-            "to another prevalence.",
+            "A prevalence cannot be combined with a map of expected labels, which "
+            "already determines the prevalence. Leave one of them out.",
             example=PythonCode("trueness.at_prevalence(map, old, new)"),
         )
     if design.sampling == CASE_CONTROL:
@@ -147,23 +146,24 @@ PLAIN = Design()
 WORDS = tuple(f.name for f in fields(Design))
 
 
-_LIKELIHOOD = "Its likelihood is that of independent cases that count alike."
-_RANKS = "It is fitted to the ranks of single cases."
+_LIKELIHOOD = "Its likelihood assumes independent cases of equal weight."
+_RANKS = "It is fitted to the ranks of individual cases."
 _EXACT = "Its bound is exact for a number of independent cases."
-_FOLDS = "It deals whole cases into folds."
-_ONE_BY_ONE = "Its evidence is a product over single cases, one after another."
-_MOMENTS = "Its moments are those of independent cases."
+_FOLDS = "It divides whole cases into folds."
+_ONE_BY_ONE = "Its evidence is a product over individual cases in sequence."
+_MOMENTS = "Its moments assume independent cases."
 _COUNTED = "It counts, or draws, cases whose label is known."
-_TOTALS = "It adds up the cases of groups, each with its own prevalence."
-_ESTIMATED = "It estimates the prevalence of the cases as they came."
-_STUDY = "Readers and cases are what a study draws, whatever their shares."
-_ITEMS = "It counts items, and pairs of ratings, each as one."
-_RATED = "It compares ratings with one another; the labels play no part."
-_WHOLE = (
-    "It counts whole cases. The best threshold is found by a sweep, which takes them."
+_TOTALS = "It adds up groups, each with its own prevalence."
+_ESTIMATED = "It estimates the prevalence of the cases as they were sampled."
+_STUDY = "It treats readers and cases as a sample, whatever the prevalence."
+_ITEMS = "It counts items and pairs of ratings, each once."
+_RATED = "It compares ratings with each other and uses no labels."
+_WHOLE = "It counts whole cases. Find the best threshold with the method sweep."
+_CIRCULAR = (
+    "Labels expected from a map always agree with that map: the answer would be "
+    "circular."
 )
-_CIRCULAR = "Labels that a map expects agree with that map: the answer is circular."
-_VOTES = "A panel has no single score that could say why a label is missing."
+_VOTES = "A panel has no single score on which missing labels could depend."
 
 _REFUSED = (
     ("fermi_dirac midranks fidel wisdom_of_crowds", "weight cluster", _RANKS),
@@ -172,7 +172,7 @@ _REFUSED = (
     ("latent_class plan_labels", "weight cluster", _LIKELIHOOD),
     ("prevalence compare_prevalence", "weight", _LIKELIHOOD),
     ("fit_binormal binormal_fit", "weight cluster unlabelled", _LIKELIHOOD),
-    ("kl_divergence", "unlabelled", "Its histogram is of labelled cases."),
+    ("kl_divergence", "unlabelled", "Its histogram shows labelled cases."),
     ("fermi_dirac", "unlabelled", _RANKS),
     ("latent_class plan_labels prevalence compare_prevalence agreement leaves",
      "sampling prevalence", _ESTIMATED),

@@ -106,9 +106,9 @@ def _check_clusters_apart(parts: tuple[Any, ...]) -> None:
             other = fold_of_cluster.setdefault(name, number)
             if other != number:
                 raise InputError(
-                    f"Folds {other} and {number} share cluster {name!r}: a model was "
-                    "tested on cases like those it was trained on. Keep clusters "
-                    "together.",
+                    f"Folds {other} and {number} share cluster {name!r}, so a model "
+                    "was tested on a cluster that it was trained on. Keep each "
+                    "cluster in one fold.",
                     option="cv",
                     example=PythonCode("StratifiedGroupKFold(5), cluster=..."),
                 )

@@ -101,7 +101,7 @@ def count_arguments(
     number = 1 if one else _leading_columns(rest)
     if "label" in words or "score" in words or "scores" in words:
         raise InputError(
-            "label and score name columns of a frame; arrays are given without them.",
+            "label and score name columns of a frame; leave them out for arrays.",
             example=PythonCode(f"trueness.{name}(y_true, y_score)"),
         )
     scores, remarks = _scores(data, rest[:number], name, takes, words)
@@ -220,8 +220,8 @@ def _scores(
     table = np.asarray(only)
     if table.ndim != 2:
         raise InputError(
-            f"{name} needs arrays with a number in each place; found "
-            f"{described(only)}. Turn a sparse matrix into an array.",
+            f"{name} needs dense arrays of numbers; found {described(only)}. Turn a "
+            "sparse matrix into an array.",
             example=PythonCode("y_score.toarray()"),
         )
     if takes != "panel" and shape[1] == 1:
@@ -246,8 +246,8 @@ def _probability_of_positive(
         at = known.index(str(chosen)) if str(chosen) in known else 1
         if len(known) != 2:
             raise InputError(
-                "y_score has two columns that add up to 1, and the labels have "
-                f"{len(known)} values. The column of the positive class is needed.",
+                "y_score has two columns that add up to 1, but the labels have "
+                f"{len(known)} values. Pass the column of the positive class.",
                 example=PythonCode("y_score[:, 1]"),
             )
     elif chosen in (0, False, -1):

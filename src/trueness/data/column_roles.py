@@ -363,7 +363,7 @@ def _two_words(table: DataTable, taken: set[str | None]) -> str:
         if table.kinds[column] == TEXT and len(table.distinct(column, 2)) == 2:
             words = " and ".join(repr(v) for v in table.distinct(column, 2))
             return (
-                f" If column {column!r} holds the verdicts of a test, say which of "
+                f" If column {column!r} holds the results of a test, name which of "
                 f"{words} counts as positive."
             )
     return ""

@@ -83,7 +83,7 @@ def attempts(
         item, passed, system, data = _of_log(data, item, passed, system)
     if item is None or passed is None:
         raise InputError(
-            "attempts needs the columns of the items and of the verdicts.",
+            "attempts needs a column of items and a column of verdicts.",
             example=PythonCode(
                 'trueness.attempts(frame, item="task", passed="correct")'
             ),
@@ -133,8 +133,8 @@ def _refuse_pooled_systems(items: Array, names: Array, column: str) -> None:
     if len(several) < 2 or len(pairs) == len({item for item, _ in pairs}):
         return
     raise InputError(
-        f"Column {column!r} names {len(several)} systems ({listing(several, 4)}), "
-        "whose attempts would be counted as those of one.",
+        f"Column {column!r} names {len(several)} systems ({listing(several, 4)}); "
+        "their attempts would be counted as one system.",
         option="system",
         example=column,
     )
@@ -201,7 +201,7 @@ def _verdicts(values: Array, name: str, threshold: float | None) -> Array:
     if graded.any():
         raise InputError(
             f"Column {name!r} holds grades, such as {verdict[graded][0]:g}, and not "
-            "only 0 and 1. From which grade on does an attempt pass?",
+            "only 0 and 1. What is the lowest grade that passes?",
             option="threshold",
             example=0.5,
         )

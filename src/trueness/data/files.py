@@ -226,10 +226,10 @@ def _load(connection: DuckDBPyConnection, name: str, place: str) -> None:
             csv = f"{os.path.splitext(os.path.basename(place))[0]}_table.csv"
             query = "'SELECT * FROM table'"
             raise InputError(
-                f"{place} is a database of {name}; DuckDB's extension that reads these "
-                f"is not installed here, and nothing is fetched without being asked. "
-                f"Write the table to a CSV file: sqlite3 -header -csv {place} {query} "
-                f"> {csv}. Or fetch the extension once: duckdb -c 'INSTALL {name}'."
+                f"{place} is a {name} database; reading it needs a DuckDB extension, "
+                "which is not installed and is not fetched unasked. Write the table "
+                f"to a CSV file: sqlite3 -header -csv {place} {query} > {csv}. Or "
+                f"fetch the extension once: duckdb -c 'INSTALL {name}'."
             ) from None
     try:  # an address was given: DuckDB may fetch what it needs
         connection.install_extension(name)
@@ -268,14 +268,14 @@ def _opened(
         head, named = _begins(file), kind == "parquet"
         if head and head.startswith(b"PAR") != named:
             raise InputError(
-                f"{file} has the ending of {'Parquet' if named else 'text'}, and "
-                f"by its first bytes it is {'none' if named else 'Parquet'}. Is "
-                f"it the right file, and whole? Rename it after what it is."
+                f"{file} has the ending of {'Parquet' if named else 'text'}, but its "
+                f"content is {'none' if named else 'Parquet'}. Is the file complete? "
+                "Rename it to match its content."
             )
     files = [_literal(_without_bzip2(f)) for f in files]
     if types is not None and kind != "csv":
         raise InputError(
-            f"Types of columns are for CSV files; {files[0]} brings its own types.",
+            f"Types of columns are for CSV files; {files[0]} has its own types.",
             option="types",
         )
     if len(files) > 1 and not union_by_name:
@@ -308,7 +308,7 @@ def _same_columns(connection: DuckDBPyConnection, files: list[str], kind: str) -
         raise InputError(
             f"All files must have the same columns; {len(odd)} of {len(columns)} "
             f"differ, first {odd[0]}, in {listing(sorted(columns[odd[0]] ^ usual))}. "
-            "They can be united by name, with common types.",
+            "They can be combined by column name, with common types.",
             example=PythonCode("trueness.scan(..., union_by_name=True)"),
         )
 

@@ -70,7 +70,7 @@ def at_horizon(time: ArrayLike, event: ArrayLike, horizon: float) -> HorizonLabe
     Censoring must not depend on the score or on the time of the event. At equal times
     an event comes before censoring. Weighted AUC and Brier score are those of R's
     riskRegression; intervals take the weights as fixed. Competing events are not
-    allowed for.
+    supported.
 
     References
     ----------
@@ -138,7 +138,7 @@ def _read_events(event: ArrayLike, n_cases: int) -> Array:
     if unusable.size:
         raise InputError(
             f"event must be 0 (censored) or 1; found {events[unusable[0]]!r} at "
-            f"position {unusable[0]}. Competing events are not allowed for.",
+            f"position {unusable[0]}. Competing events are not supported.",
             option="event",
         )
     return np.asarray(events, dtype=bool)

@@ -177,7 +177,7 @@ def multiclass_auc(
         few = [n for n, k in zip(names, size, strict=True) if k < 2]
         raise NotEnoughCases(
             f"multiclass_auc needs at least two cases of each class; {listing(few)} "
-            f"has fewer. Leave it out, or join it with another class."
+            "has fewer. Leave it out, or merge it with another class."
         )
     value, influence = multiclass_auc_and_influence(code, matrix, average)
     found = multiclass_auc_estimate(code, value, influence, level)

@@ -37,9 +37,7 @@ def sheet_as_csv(path: str, sheet: str | None) -> str:
     try:
         book = calamine.CalamineWorkbook.from_path(path)
     except (calamine.CalamineError, OSError) as error:
-        raise InputError(
-            f"{path} is no spreadsheet that can be read: {error}."
-        ) from None
+        raise InputError(f"{path} is not a readable spreadsheet: {error}.") from None
     names = list(book.sheet_names)
     if sheet is not None and sheet not in names:
         raise InputError(
@@ -52,7 +50,14 @@ def sheet_as_csv(path: str, sheet: str | None) -> str:
     if sheet is None and len(names) > 1:
         others = [name for name in names if name != chosen]
         file = os.path.basename(path)
-        tell([f"Sheet {chosen!r} was read; {file}::{others[0]} is another."])
+        tell(
+            [
+                (
+                    f"Sheet {chosen!r} was read. To read another, name it: "
+                    f"{file}::{others[0]} is another."
+                )
+            ]
+        )
     rows = _rows_of(book, chosen)
     target = temporary_folder() / f"sheet-{uuid4().hex}.csv"
     with target.open("w", newline="", encoding="utf-8") as stream:

@@ -51,6 +51,6 @@ def _says_total(row: Mapping[Any, Any], label: object) -> bool:
     """Does a word of a row, outside the labels, say that it is a total?"""
     for name, cell in row.items():
         if name != label and isinstance(cell, str) and folded(cell) in TOTALS:
-            tell([f"The last row was left out: {described(cell)} is no case."])
+            tell([f"The last row was left out: {described(cell)} is a total."])
             return True
     return False

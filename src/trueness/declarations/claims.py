@@ -35,7 +35,7 @@ def read_claim(text: str) -> Requirement:
         )
     if ".json" in text:
         raise InputError(
-            f"A claim is about a threshold that is a number; {text!r} names a file.",
+            f"A claim needs a threshold that is a number; {text!r} names a file.",
             option="claims",
             example="recall >= 0.9 at 0.3",
         )

@@ -229,7 +229,8 @@ def _statements(statements: Mapping[str, str] | None) -> dict[str, str]:
     for name in texts:
         if name not in STATEMENTS:
             raise InputError(
-                f"An author states {listing(STATEMENTS, 10)}; found {name!r}.",
+                f"The statements of an author are {listing(STATEMENTS, 10)}; "
+                f"found {name!r}.",
                 option="statements",
                 choices=tuple(STATEMENTS),
             )

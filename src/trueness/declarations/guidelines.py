@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-SAID = "1 Said by the author"
+SAID = "1 Stated by the author"
 COUNTED = "2 Counted"
 MEASURED = "3 Measured"
 NOT_MEASURED = "4 Not measured"
@@ -47,7 +47,7 @@ GUIDELINE_ITEMS = (
     GuidelineItem(_STARD, "23", "cross tabulation", COUNTED),
     GuidelineItem(_STARD, "24", "estimates and their precision", MEASURED),
     GuidelineItem(_STARD, "25-30", "harms, limitations, protocol, funding", AUTHOR),
-    GuidelineItem(_STARD_AI, "data", "source, partitions, who was left out", SAID),
+    GuidelineItem(_STARD_AI, "data", "source, partitions, exclusions", SAID),
     GuidelineItem(_STARD_AI, "index test", "model, version, training data", AUTHOR),
     GuidelineItem(_STARD_AI, "subgroups", "performance in groups", MEASURED),
     GuidelineItem(_STARD_AI, "availability", "data and code for checking", EVIDENCE),

@@ -213,7 +213,7 @@ class _Member:
         """Say what was needed at this place."""
         where = self.path or "The file"
         return InputError(
-            f"This is no declaration: {where} must be {needed}; found "
+            f"This is not a declaration: {where} must be {needed}; found "
             f"{described(self.content)}."
         )
 

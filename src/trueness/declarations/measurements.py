@@ -60,7 +60,7 @@ class Measurement:
         The published method of the interval.
     bounds
         Between which numbers the exact value lies for certain; None where the counts
-        tell the value itself.
+        determine the value.
     """
 
     measure: str

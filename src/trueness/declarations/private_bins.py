@@ -161,23 +161,23 @@ def _refuse_few_cases(whole: Tally, rows: _Rows) -> None:
     """Stop where not even all cases together may be published."""
     if whole.clusters is not None:
         raise InputError(
-            "Bins of single clusters would be small, and without clusters the "
-            "intervals would not follow from the counts. Publish exact counts with "
-            "private 1, or leave the clusters out.",
+            "Clusters cannot be published in bins: bins of single clusters are too "
+            "small to be private. Publish exact counts with private 1, or leave the "
+            "clusters out.",
             option="private",
             example=1,
         )
     if whole.n_unknown and whole.design.unlabelled == AT_RANDOM:
         raise InputError(
-            "Labels that are missing at random given the score need exact scores, and "
-            "bins hide these. Publish exact counts.",
+            "Labels that are missing at random given the score need exact scores, "
+            "which bins hide. Publish exact counts.",
             option="private",
             example=1,
         )
     if not rows.is_safe(0, len(whole)):
         raise NotEnoughCases(
             f"At least {rows.at_least} negatives and {rows.at_least} positives are "
-            f"needed, and no or {rows.at_least} cases without a label; found "
+            f"needed, and 0 or {rows.at_least} cases without a label; found "
             f"{whole.n_neg:,}, {whole.n_pos:,} and {whole.n_unknown:,}. Choose a "
             "smaller number for private.",
             option="private",
@@ -442,8 +442,8 @@ def _refuse_overlap(column: str, rest: Sequence[Array]) -> None:
     """Stop where groups have more cases than there are."""
     if any((values < -1e-9 * max(values.size, 1)).any() for values in rest):
         raise InputError(
-            f"The groups of {column!r} must be parts of all cases, each case in one; "
-            "together they have more cases than there are.",
+            f"The groups of {column!r} must not overlap; together they have more "
+            "cases than the whole.",
             option="groups",
         )
 

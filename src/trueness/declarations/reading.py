@@ -87,8 +87,8 @@ def data_of(text: str, place: Path) -> str:
     if len(finder.blocks) != 1:
         raise InputError(
             f"A page with its counts has one block of data; {place} has "
-            f"{len(finder.blocks)}. Ask its author for a declaration, or for a report "
-            "with its evidence."
+            f"{len(finder.blocks)}. Ask the author for a declaration, or for a report "
+            "that includes its counts."
         )
     return finder.blocks[0]
 
@@ -157,7 +157,7 @@ def _check_depth(text: str) -> None:
 def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise InputError("A declaration has each member once; one stands twice.")
+        raise InputError("A declaration has each member once; one occurs twice.")
     return members
 
 

@@ -148,7 +148,7 @@ def _check_numbers(declaration: Declaration) -> Iterator[StatementCheck]:
             continue
         stated_keys.add(stated.key)
         if stated.key not in by_key:
-            reason = "no such number follows from the counts"
+            reason = "this number does not follow from the counts"
             yield StatementCheck(name, DOES_NOT, value_text(stated), reason)
             continue
         yield from _compare_numbers(name, stated, by_key[stated.key])
@@ -157,7 +157,7 @@ def _check_numbers(declaration: Declaration) -> Iterator[StatementCheck]:
         if key not in stated_keys:
             name = measurement_name(measurement, declaration.agreement)
             reason = f"the counts say {value_text(measurement)}"
-            yield StatementCheck(name, DOES_NOT, "a number that is left out", reason)
+            yield StatementCheck(name, DOES_NOT, "a number that is missing", reason)
 
 
 def _compare_numbers(
@@ -174,9 +174,9 @@ def _compare_numbers(
 
     if (stated.bounds is None) != (recomputed.bounds is None):
         reason = (
-            "the counts leave the value open"
+            "the counts do not determine the value"
             if recomputed.bounds
-            else ("the counts tell the value itself")
+            else ("the counts determine the value")
         )
         yield StatementCheck(f"{name}, bounds", DOES_NOT, bounds_text(stated), reason)
     elif stated.bounds is not None and recomputed.bounds is not None:
@@ -229,7 +229,7 @@ def _check_tables(declaration: Declaration) -> Iterator[StatementCheck]:
     stated_tables: dict[object, CrossTable] = {}
     for table in declaration.tables:
         if table.key in stated_tables or table.key not in recomputed:
-            reason = "no such table follows from the counts"
+            reason = "this table does not follow from the counts"
             yield StatementCheck(table_name(table), DOES_NOT, "a table", reason)
             continue
         stated_tables[table.key] = table
@@ -265,7 +265,7 @@ def _check_claims(declaration: Declaration) -> Iterator[StatementCheck]:
         yield from _compare_claims(stated, by_text[stated.claim])
     if len(by_text) < len(texts):
         yield StatementCheck(
-            "claims", DOES_NOT, "a claim that stands twice", "each stands once"
+            "claims", DOES_NOT, "a claim that occurs twice", "each stands once"
         )
 
 

@@ -194,9 +194,9 @@ def fidel(
     if aucs is not None or labels == "none":
         if method != "independent":
             raise InputError(
-                f"The method {method!r} needs labelled cases, to see how the "
+                f"The method {method!r} needs labelled cases to estimate how the "
                 "classifiers depend on each other. Without labels, or with published "
-                "AUCs, only one method is possible.",
+                "AUCs, use the method fidel.",
                 option="method",
                 example="independent",
             )
@@ -241,10 +241,10 @@ def _warn_if_best_alone_is_better(combined: FiDEL) -> None:
     if several and independent_loses(combined.auc, combined.correlation):
         best = combined.names[int(np.argmax(np.abs(combined.auc - 0.5)))]
         warnings.warn(
-            f"The ranks of these classifiers correlate by "
+            "The ranks of these classifiers correlate by "
             f"{combined.mean_correlation:.2f} within the classes. Above about "
             f"{crossing(combined.auc):.2f} FiDEL is expected to rank worse than "
-            f"{best!r} alone. The method correlated allows for this.",
+            f"{best!r} alone. The method correlated allows for this correlation.",
             DoubtfulAssumptionWarning,
             stacklevel=3,
         )

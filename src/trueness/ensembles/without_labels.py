@@ -238,16 +238,18 @@ def _notes_on_shared_errors(independent: Agreement) -> tuple[str, ...]:
         "start), or set dependence to 'none' if errors are known to be independent."
     ]
     if math.isnan(independent.misfit):
-        notes.append("Three classifiers cannot contradict independent errors.")
+        notes.append(
+            "Three classifiers cannot show whether errors are independent; four could."
+        )
     elif independent.misfit < DOUBTFUL_MISFIT:
         notes.append(
-            "The ranks contradict independent errors, or the prevalence that was given "
+            "The ranks contradict independent errors, or the stated prevalence "
             f"({p_is(independent.misfit)})."
         )
     else:
         notes.append(
             "The ranks do not contradict independent errors "
-            f"({p_is(independent.misfit)}), but they would not show an error that all "
+            f"({p_is(independent.misfit)}), but they cannot show an error that all "
             "classifiers share."
         )
     return tuple(notes)
@@ -274,9 +276,8 @@ def _check_common_cases(ranked: RankedPanel) -> None:
         first = ranked.names[i]
         second = ranked.names[j]
         raise NotEnoughCases(
-            "agreement needs cases with an output of both, for every pair of "
-            f"classifiers; {first!r} and {second!r} have none in common. Leave one of "
-            "them out."
+            "agreement needs cases scored by both classifiers of every pair; "
+            f"{first!r} and {second!r} have none in common. Leave one of them out."
         )
 
 
@@ -501,18 +502,16 @@ def _warn(misfit: float, converged: bool) -> None:
     """Warn of doubtful independence, and of a likelihood that was not maximised."""
     if misfit < DOUBTFUL_MISFIT:
         warnings.warn(
-            "The errors of these classifiers do not look independent within the "
-            "classes, or the prevalence that was given is wrong (so large a "
-            f"deviation has probability {misfit:.1g}), so estimates from agreement "
-            "alone are doubtful. Leave out classifiers that are alike, or label some "
-            "cases.",
+            "The data contradict independent errors, or the stated prevalence "
+            f"(p-value {misfit:.1g}), so estimates from agreement alone are doubtful. "
+            "Leave out classifiers that are alike, or label some cases.",
             DoubtfulAssumptionWarning,
             stacklevel=3,
         )
     if not converged:
         warnings.warn(
-            "The likelihood of the agreement was not maximised in 50 steps. The method "
-            "covariance needs no iteration.",
+            "The likelihood did not converge in 50 steps. Use the method covariance, "
+            "which needs no iteration.",
             NotConvergedWarning,
             stacklevel=3,
         )
@@ -526,10 +525,10 @@ def _notes(
 ) -> tuple[str, ...]:
     """Say what is assumed, and what these cases hardly determine."""
     notes = [
-        "Errors are assumed to be independent within the classes; an error that all "
-        "classifiers share looks like truth, and unlabelled cases cannot show it.",
-        "Most classifiers are assumed to be better than chance; this assumption, and "
-        "nothing in the data, decides which class is the positive one.",
+        "Errors are assumed to be independent within each class. Unlabelled cases "
+        "cannot show an error that all classifiers share.",
+        "Most classifiers are assumed to be better than chance. Only this assumption "
+        "determines which class is the positive one.",
     ]
     if misfit < DOUBTFUL_MISFIT:
         notes.append(
@@ -539,8 +538,8 @@ def _notes(
     if method == "likelihood":
         notes.append(
             "Ranks are assumed to follow the Fermi-Dirac form, which biases the "
-            "estimates where the prevalence is far from one half; the intervals "
-            "contain those of the method covariance, which needs no form."
+            "estimates if the prevalence is far from one half. The intervals contain "
+            "those of the method covariance, which does not assume it."
         )
     return tuple(notes)
 
@@ -556,10 +555,9 @@ def _notes_on_wide_intervals(
     if min(widths.values()) >= 1:
         return [
             "The classifiers agree no more than expected by chance, so these cases "
-            "say nothing about AUCs or prevalence. Label some of them, or count more "
-            "cases."
+            "do not determine AUCs or prevalence. Label some cases, or collect more."
         ]
     return [
-        f"The AUC of {listing(wide)} is hardly determined: the agreement rests on "
+        f"The AUC of {listing(wide)} is poorly determined: the agreement rests on "
         f"about {cases_of_rarer_class:,.0f} cases of the rarer class."
     ]

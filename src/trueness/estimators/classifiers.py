@@ -76,7 +76,7 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
         if not np.array_equal(np.sort(tested), np.arange(len(tested))):
             raise InputError(
                 "cv must score each case once; some cases are in no test fold, or in "
-                "several. KFold and the like do so.",
+                "several. Use KFold or StratifiedKFold.",
                 option="cv",
                 example=5,
             )

@@ -54,13 +54,14 @@ _ONLY_MODEL = ""
 # below so many cases a feature, models depend on single cases
 _ENOUGH_CASES_PER_FEATURE = 50
 _NOT_REFITTED = (
-    "These intervals are about the models trained on the folds. Those of the model "
-    "refitted on all cases are wider: 10 repeats give them."
+    "These intervals describe the models trained on the folds. For the model "
+    "refitted on all cases, set repeats=10; its intervals are wider."
 )
 _ERRORS_CORRELATE = (
-    "With few cases for each feature the errors of folds are correlated, and these "
-    "intervals are too short. With 5 cases a feature they held the truth in .82 to "
-    ".91 of samples, with 20 in .93 to .95. Those of 10 repeats held it in .93 to .97."
+    "With few cases per feature the errors of folds are correlated, and these "
+    "intervals are too short. With 5 cases per feature they covered the truth in 82 "
+    "to 91 % of simulated samples, with 20 in 93 to 95 %. With 10 repeats the "
+    "coverage was 93 to 97 %."
 )
 
 
@@ -135,8 +136,8 @@ class CrossValidation(Record):
         difference = measured.contrast(0, 1)
         if not difference.value or not difference.standard_error:
             raise InputError(
-                f"The two models do not differ in {named.title} on these folds: no "
-                "number of cases is enough."
+                f"The two models do not differ in {named.title} on these folds, so no "
+                "sample size can show a difference."
             )
 
         labelled = [fold.labelled() for fold in self.folds]
@@ -441,7 +442,7 @@ def _read_measure(name: str, threshold: float) -> NamedMeasure:
         metric = read_metric(name)
     except InputError:
         raise InputError(
-            f"metrics takes some measures by name, and metrics at a threshold; found "
+            "metrics must be names of measures, or metrics at a threshold; found "
             f"{described(name)}.{nearest(name, MEASURES)}",
             option="metrics",
             choices=MEASURES,

@@ -93,8 +93,8 @@ class TrainingData:
         each_case_once = np.array_equal(tested, np.arange(len(self.labels)))
         if len(splits) < 2 or not each_case_once:
             raise InputError(
-                "cross_validate needs folds that hold each case once, as KFold and "
-                "StratifiedGroupKFold make them. The option repeats repeats them.",
+                "cross_validate needs folds that hold each case once, such as KFold "
+                "or StratifiedGroupKFold. For repeated cross-validation, set repeats.",
                 option="cv",
                 example=5,
             )

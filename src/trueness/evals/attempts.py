@@ -38,8 +38,8 @@ P = ParamSpec("P")
 ValueOfItem = Callable[[int, int], Fraction]
 # what the docstrings of the rates say about their data
 _DATA_PARAMETER = {
-    "data": "Attempts of one system; or a mapping from system to attempts, for a\n"
-    "dict of estimates."
+    "data": "Attempts of one system, or a mapping from system to attempts, which\n"
+    "returns a dict of estimates."
 }
 
 SCHEMA = "trueness/attempts/1"
@@ -175,7 +175,7 @@ def _check_different(sorted_names: Array) -> None:
     repeated = np.flatnonzero(sorted_names[1:] == sorted_names[:-1])
     if repeated.size:
         raise InputError(
-            f"Each item must stand once; {shown(sorted_names[repeated[0]])!r} stands "
+            f"Each item must occur once; {shown(sorted_names[repeated[0]])!r} occurs "
             "several times. Add attempts with +, or count the rows.",
             example=PythonCode("trueness.attempts(frame, item=..., passed=...)"),
         )
@@ -565,8 +565,8 @@ def _rate_notes(attempts: Attempts, n_units: float) -> tuple[str, ...]:
     if n_units < FEW_CLUSTERS:
         units = "items" if attempts.cluster is None else "clusters of items"
         notes.append(
-            f"There are only {int(n_units)} {units}: intervals of fewer than "
-            f"{FEW_CLUSTERS} are uncertain themselves."
+            f"There are only {int(n_units)} {units}: with fewer than {FEW_CLUSTERS} "
+            "the confidence interval itself is uncertain."
         )
     return tuple(notes)
 

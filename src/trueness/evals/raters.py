@@ -30,8 +30,8 @@ from trueness.inference.variance import Influence, estimate_variance
 CHANCE_CORRECTED: Ends = (-1.0, 1.0)
 
 ONE_CATEGORY = (
-    "All ratings are of one category, so that nothing shows what chance would give. "
-    "Gwet's coefficient (method gwet) is 1 then."
+    "All ratings are in one category, so agreement by chance cannot be estimated. "
+    "Gwet's coefficient (method gwet) is then 1."
 )
 
 # how far apart two categories are, by the difference of their places in the order
@@ -123,8 +123,8 @@ def _check_two_raters(data: Panel) -> None:
     if len(data.names) == 2:
         return
     raise NotEnoughCases(
-        f"Cohen's kappa is of two raters; found {len(data.names)}. Choose two of them, "
-        "or another method.",
+        f"Cohen's kappa needs two raters; found {len(data.names)}. Choose two of "
+        "them, or another method.",
         option="method",
         choices=("conger", "gwet"),
     )
@@ -137,7 +137,7 @@ def _read_weights(weights: str | None, method: str) -> Callable[[Array], Array] 
     _options.choice(weights, DISTANCES, "weights")
     if method != "cohen":
         raise InputError(
-            f"Weighted agreement is Cohen's kappa; found the method {method!r}.",
+            f"Weighted agreement needs the method cohen; found the method {method!r}.",
             option="method",
             example="cohen",
         )

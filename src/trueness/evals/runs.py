@@ -120,7 +120,7 @@ def same_items(
     if not shared:
         raise NotEnoughCases(
             "No item was tried by all runs, so they cannot be compared item by item. "
-            "Do the runs name their items alike?"
+            "Do the runs use the same item names?"
         )
 
     n_left_out = len(every) - len(shared)
@@ -217,11 +217,11 @@ class ItemPlan(Record):
         """Say it in words."""
         if math.isnan(self.half_width):
             goal = (
-                f"see a difference of {percent(self.difference)} with a power of "
+                f"detect a difference of {percent(self.difference)} with a power of "
                 f"{percent(self.power)}"
             )
         else:
-            goal = f"know the pass rate to within {percent(self.half_width)}"
+            goal = f"estimate the pass rate to within {percent(self.half_width)}"
         text = (
             f"It takes {counted(self.items, 'item')} to {goal}, with "
             f"{counted(self.attempts, 'attempt')} at each."
@@ -302,7 +302,7 @@ def plan_items(
     if not variances.separable and n_attempts != usual_attempts:
         raise NotEnoughCases(
             "A pilot with one attempt per item does not show how much attempts at an "
-            "item differ. Try its items twice or more, or say how often.",
+            "item vary. Try its items twice or more, or set attempts.",
             option="attempts",
             example=usual_attempts,
         )
@@ -366,8 +366,8 @@ def _items_for(goal: float, z: float, variances: ItemVariances, attempts: int) -
     items = z * z * variance / goal / goal
     if not items < MAX_ITEMS:
         raise InputError(
-            f"So small a goal, {goal:g}, would take more than {MAX_ITEMS:,} items. "
-            "Choose a larger difference or half width.",
+            f"The goal {goal:g} would need more than {MAX_ITEMS:,} items. Choose a "
+            "larger difference or half-width.",
             option="difference",
         )
     return max(2, math.ceil(items - 1e-9))
@@ -398,7 +398,7 @@ def _pilot_notes(n_items: int) -> tuple[str, ...]:
     """Return a note where the pilot is small."""
     if n_items >= FEW_PILOT_ITEMS:
         return ()
-    return (f"The pilot has {counted(n_items, 'item')}: the plan is a rough one.",)
+    return (f"The pilot has {counted(n_items, 'item')}, so this plan is rough.",)
 
 
 @final

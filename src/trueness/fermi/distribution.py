@@ -242,8 +242,8 @@ def _check_numbers(
     positives = _options.real_number(n_pos, "n_pos")
     if not 0 < positives < size:
         raise InputError(
-            f"n_pos must lie between 0 and n, which is {size:,}, both classes being "
-            f"present; found {positives:g}.",
+            f"n_pos must be above 0 and below n, which is {size:,}; found "
+            f"{positives:g}.",
             option="n_pos",
         )
     if positives.is_integer():
@@ -269,7 +269,7 @@ def _check_flagged_numbers(values: ArrayLike | None, n: int, what: str) -> Any:
     """Return how many of n ranked cases are flagged, as whole numbers."""
     if values is None:
         raise InputError(
-            f"The expected {what} needs a rank: how many cases are flagged.",
+            f"The expected {what} needs a rank, the number of cases that are flagged.",
             example=PythonCode(f"expected({what!r}, {max(1, n // 10)})"),
         )
     rank = np.asarray(values)

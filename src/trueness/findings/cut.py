@@ -120,13 +120,13 @@ def _fits(request: Request) -> None:
     )
     if request.at is not None and any(chosen):
         raise InputError(
-            "A given threshold is evaluated, so there is nothing to choose. Leave out "
-            "objective, constraints, validation and guarantee.",
+            "With a given threshold there is nothing to choose. Leave out objective, "
+            "constraints, validation and guarantee.",
             option="at",
         )
     if request.at is not None and isinstance(request.prevalences, tuple):
         raise InputError(
-            "A given threshold needs one prevalence, and found a range.",
+            "A given threshold needs one prevalence; found a range.",
             option="prevalence",
             example=request.prevalences[0],
         )
@@ -146,13 +146,13 @@ def _fits(request: Request) -> None:
         )
     if request.guarantee is not None and not request.subject_to:
         raise InputError(
-            "A guarantee needs a constraint, and found none.",
+            "A guarantee needs a constraint; found none.",
             option="subject_to",
             example="recall >= 0.9",
         )
     if request.guarantee is not None and request.validate:
         raise InputError(
-            "A guarantee comes with its own proof. Leave validation out, or the "
+            "A guarantee includes its own validation. Leave out validation, or the "
             "guarantee."
         )
 
@@ -320,8 +320,8 @@ def _certified(point: OperatingPoint) -> list[str]:
     if proof is None:
         return []
     return [
-        f"{proof.solver} solved a 0-1 program with {proof.binaries:,} binary variables "
-        f"and proves that no threshold reaches more than {proof.bound:.6g}."
+        f"{proof.solver} solved a 0-1 program with {proof.binaries:,} binary "
+        f"variables and proved that no threshold exceeds {proof.bound:.6g}."
     ]
 
 
@@ -547,7 +547,7 @@ def _of_groups(t: Tally, groups: Mapping[str, Tally], request: Request) -> CutFi
         rows = [(text_of(n), checked.metrics[n]) for n in names]
         tables.append(table("On new cases", NEW, rows))
         notes += said([sentences.zone_check(checked)])
-    how = "proved optimal" if g.proved else "best found within the time limit"
+    how = "proved optimal" if g.proved else "best threshold found within the time limit"
     alone: dict[str, Any] = {
         "threshold": g.thresholds,
         "score_range": g.score_ranges,

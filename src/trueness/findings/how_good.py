@@ -467,6 +467,6 @@ def _impact_table(impact: Comparison | None) -> tuple[Table, ...]:
         for pair in impact.pairs
     ]
     reference = impact.pairs[0].second
-    caption = f"Selection rate beside the highest, {reference} (impact ratio)"
+    caption = f"Selection rate relative to the highest, {reference} (impact ratio)"
     head = ("group", "selection rate", "difference", "ratio")
     return (table(caption, head, rows, brief=False),)

@@ -230,7 +230,7 @@ def _question(s: subjects.Subject) -> str:
     request = s.request
     which = "Which classifier is best" if s.several else "How good is this classifier"
     if not request.wants_a_threshold:
-        return f"{which}, and how sure is that?"
+        return f"{which}, and how certain is that?"
     constraints = " and ".join(
         constraint_text(repr(constraint)) for constraint in request.constraints
     )
@@ -260,8 +260,8 @@ def _against_the_rest(data: Mapping[str, Tally]) -> dict[str, Tally]:
     sizes = {t.n if isinstance(t, Tally) else None for t in data.values()}
     if len(sizes) != 1 or None in sizes:
         raise InputError(
-            "A report on several tallies needs classes of the same cases. Groups "
-            "stand beside all cases, under their own name.",
+            "A report on several tallies needs the same cases in each. For groups, "
+            "name the column of the groups.",
             example=PythonCode(
                 "trueness.report(trueness.one_vs_rest(y_true, scores), path)"
             ),

@@ -257,8 +257,8 @@ def check_request(request: Request, data: Panel | Tally) -> Request:
     chooses_a_threshold = request.maximize or request.minimize or request.pair_goal
     if at is not None and (chooses_a_threshold or request.group_constraints):
         raise InputError(
-            "A given threshold is evaluated, so there is nothing to choose. Leave out "
-            "maximize, minimize and constraints on two thresholds or on groups.",
+            "With a given threshold there is nothing to choose. Leave out maximize, "
+            "minimize and constraints on two thresholds or on groups.",
             option="at",
         )
     read_prevalence(request.prevalences)

@@ -489,8 +489,8 @@ def cuts_of_groups(s: Subject) -> Finding | None:
     groups = {g: t for g, t in parts.items() if t.n_pos and t.n_neg}
     if len(groups) < 2:
         raise InputError(
-            "Limits on differences between groups need two groups with positives and "
-            "negatives."
+            "Constraints on differences between groups need two groups with "
+            "positives and negatives."
         )
     goal = request.single_goal
     of_groups = replace(

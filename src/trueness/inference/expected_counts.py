@@ -191,9 +191,9 @@ def check_headline(tally: Tally) -> None:
     """Stop where there are intervals only, and a curve or a choice needs values."""
     if not shows_values(tally):
         raise InputError(
-            "Without labels, classifiers that make the same errors look good, so that "
-            "there is no curve and no threshold. Label some cases, or say "
-            "that their errors are independent, if they are.",
+            "Without labels, classifiers that make the same errors look good, so no "
+            "curve or threshold can be estimated. Label some cases, or set "
+            "dependence to 'none' if errors are independent.",
             option="dependence",
             example="none",
         )
@@ -213,20 +213,20 @@ def notes_on_expected_labels(tally: Tally) -> list[str]:
         number = unlabelled_words(tally)
         return [
             f"{number} have no label; each counts as positive with the probability "
-            "that the outputs of all classifiers give it.",
+            "that the scores of all classifiers give it.",
             *labels.map.notes,
         ]
     notes = [
         f"{unlabelled_words(tally)} have no label; each counts as positive with the "
         f"probability that a calibration map assigns to its score. The answer is about "
         f"{about}.",
-        "A change of P(label | score) since the map was fitted cannot be seen without "
-        "labels; tipping_point says how large a change would matter.",
+        "Without labels, a change of P(label | score) since the map was fitted "
+        "cannot be detected; tipping_point shows how large a change would matter.",
     ]
     if reference is None or not math.isfinite(_error_of_mean(tally, labels)):
         notes.append(
-            "The map does not know its own error, so there is no interval. "
-            "The method pooled-bins fits one that does."
+            "This map has no standard error, so there is no interval. Fit a map with "
+            "the method pooled-bins."
         )
     if reference is not None:
         notes.append(_note_on_reference(reference))
@@ -253,7 +253,7 @@ def _notes_on_range(tally: Tally, reference: Reference) -> list[str]:
     if not number:
         return []
     return [
-        f"{number_of(number)} of {number_of(tally.n_unknown)} unlabelled cases score "
-        f"outside of the range of the map ({reference.lowest:.4g} to "
-        f"{reference.highest:.4g}); there it extrapolates."
+        f"{number_of(number)} of {number_of(tally.n_unknown)} unlabelled cases have "
+        f"scores outside the range of the map ({reference.lowest:.4g} to "
+        f"{reference.highest:.4g}), where it extrapolates."
     ]

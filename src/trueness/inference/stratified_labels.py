@@ -168,6 +168,6 @@ def _notes_on_surprise(counts: StratifiedCounts) -> list[str]:
         return []
     return [
         f"The labels contradict the map: {observed_total:,.0f} positives were found, "
-        f"where it expects {expected:,.0f}. P(label | score) has changed; fit the map "
+        f"but it expects {expected:,.0f}. P(label | score) has changed; fit the map "
         "anew."
     ]

@@ -293,9 +293,8 @@ def _quotient(numerator: Metric, denominator: Metric) -> Metric:
     under = count_weights(denominator)
     if over is None or under is None or not any(under):
         raise InputError(
-            f"Only weighted sums of counts can be divided by each other (tp / (tp + "
-            f"fp)), so that values stay exact; found ({numerator.name}) / "
-            f"({denominator.name})."
+            "Only weighted sums of counts can be divided by each other, as in tp / "
+            f"(tp + fp); found ({numerator.name}) / ({denominator.name})."
         )
 
     return Metric(
@@ -316,9 +315,8 @@ def _in_brackets(metric: Metric) -> str:
 def _real(value: object, sign: str) -> float:
     if isinstance(value, Metric):
         raise InputError(
-            f"Metrics can be added and scaled by numbers; a metric after {sign!r} "
-            f"is not possible ({value.name}): a product of two has no exact order. "
-            f"Counts can be divided: tp / (tp + fp)."
+            f"Metrics can be added and scaled by numbers; a metric after {sign!r} is "
+            f"not possible ({value.name}). Counts can be divided: tp / (tp + fp)."
         )
     return _options.real_number(value, f"the number after {sign!r}")
 
@@ -499,7 +497,7 @@ class Constraint:
     def __bool__(self) -> bool:
         """Refuse ``0.1 <= fpr <= 0.2``, of which Python would keep one half only."""
         raise InputError(
-            f"'{self!r}' is a constraint, neither true nor false. Two bounds are two "
+            f"'{self!r}' is a constraint, not a truth value. Write two bounds as two "
             "constraints.",
             example=PythonCode("[recall >= 0.8, recall <= 0.9]"),
         )

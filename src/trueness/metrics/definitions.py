@@ -63,7 +63,7 @@ _DEEKS = "Deeks, Altman 2004, BMJ 329:168, doi:10.1136/bmj.329.7458.168"
 
 # a table, read row by row: name, question, formula; what else is known of it
 # fmt: off
-accuracy = _ratio("accuracy", "Which share of all cases is classified right?",
+accuracy = _ratio("accuracy", "What proportion of all cases is classified correctly?",
     (1, 0, 0, 1), _ALL, reference=_FAWCETT, aliases=("acc",), shown=True)
 balanced_accuracy = _quotient("balanced_accuracy",
     "What is the mean of recall and specificity?",
@@ -71,31 +71,32 @@ balanced_accuracy = _quotient("balanced_accuracy",
     reference="Brodersen et al. 2010, Proc. ICPR 20:3121, doi:10.1109/ICPR.2010.764",
     aliases=("bac", "bacc"))
 recall = _ratio("recall",
-    "Which share of the positives is found? (sensitivity, true positive rate)",
+    "What proportion of the positives is flagged? (sensitivity, true positive rate)",
     (1, 0, 0, 0), (1, 0, 1, 0), reference=_YERUSHALMY,
     aliases=("sensitivity", "sens", "tpr", "hit_rate"), words="recall (sensitivity)",
     shown=True)
 specificity = _ratio("specificity",
-    "Which share of the negatives is not flagged? (true negative rate)", (0, 0, 0, 1),
+    "What proportion of the negatives is not flagged? (true negative rate)",
+    (0, 0, 0, 1),
     (0, 1, 0, 1), reference=_YERUSHALMY, aliases=("spec", "tnr", "selectivity"),
     shown=True)
 fpr = _ratio("fpr",
-    "Which share of the negatives is flagged? (false positive rate, fall-out)",
+    "What proportion of the negatives is flagged? (false positive rate, fall-out)",
     (0, 1, 0, 0), (0, 1, 0, 1), direction="lower", reference=_FAWCETT,
     aliases=("fall_out",), words="false positive rate")
 fnr = _ratio("fnr",
-    "Which share of the positives is missed? (false negative rate, miss rate)",
+    "What proportion of the positives is missed? (false negative rate, miss rate)",
     (0, 0, 1, 0), (1, 0, 1, 0), direction="lower", reference=_FAWCETT,
     aliases=("miss_rate",), words="false negative rate")
 precision = _ratio("precision",
-    "Which share of the flagged cases is positive? (positive predictive value)",
+    "What proportion of the flagged cases is positive? (positive predictive value)",
     (1, 0, 0, 0), (1, 1, 0, 0), reference=_FAWCETT, aliases=("ppv",),
     words="precision (PPV)", shown=True)
 npv = _ratio("npv",
-    "Which share of the cases not flagged is negative? (negative predictive value)",
+    "What proportion of the cases not flagged is negative? (negative predictive value)",
     (0, 0, 0, 1), (0, 0, 1, 1), reference=_FAWCETT, words="negative predictive value",
     shown=True)
-f1 = _ratio("f1", "How good are precision and recall together? (Dice)",
+f1 = _ratio("f1", "What is the harmonic mean of precision and recall? (Dice)",
     (2, 0, 0, 0), (2, 1, 1, 0), reference=_RIJSBERGEN, aliases=("f1_score", "dice"),
     words="F1", shown=True)
 youden = _quotient("youden",
@@ -112,7 +113,8 @@ mcc = _quotient("mcc", "How strongly do prediction and truth correlate? (phi)",
     reference="Matthews 1975, Biochim. Biophys. Acta 405:442, "
     "doi:10.1016/0005-2795(75)90109-9",
     aliases=("phi", "matthews"), words="Matthews correlation", shown=True)
-kappa = _quotient("kappa", "How far do prediction and truth agree beyond chance?",
+kappa = _quotient("kappa",
+    "How far do prediction and truth agree, corrected for chance?",
     lambda tp, fp, fn, tn: (2 * (tp * tn - fp * fn),
         (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)),
     range=(-1.0, 1.0),
@@ -128,7 +130,7 @@ jaccard = _ratio("jaccard",
     reference="Jaccard 1912, New Phytol. 11:37, doi:10.1111/j.1469-8137.1912.tb05611.x",
     aliases=("csi", "threat_score", "iou"), words="Jaccard index")
 markedness = _quotient("markedness",
-    "How far is precision above what the cases not flagged would give?",
+    "How far is precision above the proportion of positives among cases not flagged?",
     lambda tp, fp, fn, tn: (tp * tn - fp * fn, (tp + fp) * (fn + tn)), shape="bent",
     range=(-1.0, 1.0), reference="Powers 2011, J. Mach. Learn. Technol. 2:37")
 lift = _quotient("lift",
@@ -137,16 +139,16 @@ lift = _quotient("lift",
     range=(0.0, np.inf),
     reference="Brin et al. 1997, Proc. SIGMOD:255, doi:10.1145/253260.253325")
 lr_positive = _quotient("lr_positive",
-    "By which factor do the odds rise when a case is flagged?",
+    "By what factor does a flag raise the odds of being positive?",
     lambda tp, fp, fn, tn: (tp * (fp + tn), (tp + fn) * fp), range=(0.0, np.inf),
     reference=_DEEKS, aliases=("plr",), words="positive likelihood ratio")
 lr_negative = _quotient("lr_negative",
-    "By which factor do the odds change when a case is not flagged?",
+    "By what factor does the absence of a flag change the odds of being positive?",
     lambda tp, fp, fn, tn: (fn * (fp + tn), (tp + fn) * tn), direction="lower",
     range=(0.0, np.inf), reference=_DEEKS, aliases=("nlr",),
     words="negative likelihood ratio")
 diagnostic_odds_ratio = _quotient("diagnostic_odds_ratio",
-    "How many times larger are the odds of a flag for positives?",
+    "How many times larger are the odds of a flag for positives than for negatives?",
     lambda tp, fp, fn, tn: (tp * tn, fp * fn), range=(0.0, np.inf),
     reference="Glas et al. 2003, J. Clin. Epidemiol. 56:1129, "
     "doi:10.1016/S0895-4356(03)00177-X",
@@ -154,7 +156,8 @@ diagnostic_odds_ratio = _quotient("diagnostic_odds_ratio",
 flagged = _ratio("flagged", "How many cases are predicted positive?",
     (1, 1, 0, 0), None, direction="none", range=(0.0, np.inf),
     aliases=("predicted_positive",), words="cases flagged")
-flagged_rate = _ratio("flagged_rate", "Which share of all cases is predicted positive?",
+flagged_rate = _ratio("flagged_rate",
+    "What proportion of all cases is predicted positive?",
     (1, 1, 0, 0), _ALL, direction="none", aliases=("alert_rate", "selection_rate"),
     words="share flagged")
 # fmt: on
@@ -166,8 +169,8 @@ def _count(name: str, question: str, weights: Coefficients) -> Metric:
 
 def _two_cuts_only(c: Confusion) -> Any:
     raise InputError(
-        "defer and deferred count cases between two thresholds, and a single "
-        "threshold has none.",
+        "defer and deferred count cases between two thresholds; a single threshold "
+        "has none.",
         example=PythonCode(
             'trueness.best_thresholds(t, minimize="cost(fp=1, fn=10, defer=0.3)")'
         ),
@@ -187,13 +190,13 @@ COUNTS: dict[str, Metric] = {m.name: m for m in (
     Metric("deferred", _two_cuts_only, "lower", (0.0, np.inf),
         question="How many cases between two thresholds are left to a person?"),
     Metric("defer", _two_cuts_only, "lower",
-        question="Which share of all cases lies between two thresholds?"),
+        question="What proportion of all cases lies between two thresholds?"),
 )}
 # fmt: on
 
 
 def f_beta(beta: float) -> Metric:
-    r"""How good are precision and recall together, recall counting beta times?
+    r"""What is the harmonic mean of precision and recall, if recall counts beta times?
 
     .. math:: F_\beta = \frac{(1+\beta^2)\,TP}{(1+\beta^2)\,TP + \beta^2 FN + FP}
 
@@ -209,7 +212,8 @@ def f_beta(beta: float) -> Metric:
     b2 = times(beta, beta)
     return _ratio(
         f"f_beta({write_number(beta)})",
-        "How good are precision and recall together, recall counting beta times?",
+        "What is the harmonic mean of precision and recall, if recall counts "
+        "beta times?",
         (plus(1, b2), 0, 0, 0),
         (plus(1, b2), 1, b2, 0),
         reference=_RIJSBERGEN,
@@ -244,7 +248,7 @@ def cost(
     text = ", ".join(f"{kind}={write_number(v)}" for kind, v in arguments.items())
     total = _ratio(
         f"cost({text})",
-        "What do the errors cost in all?",
+        "What is the total cost of the errors?",
         (tp, fp_cost, fn_cost, tn),
         None,
         direction="lower",
@@ -271,7 +275,7 @@ def cost_rate(*, fp: float, fn: float) -> Metric:
     fp_cost, fn_cost = _prices(fp, fn, "cost_rate")
     return _ratio(
         f"cost_rate(fp={write_number(fp)}, fn={write_number(fn)})",
-        "Which share of the largest possible cost of errors arises?",
+        "What proportion of the largest possible cost do the errors reach?",
         (0, fp_cost, fn_cost, 0),
         (fn_cost, fp_cost, fn_cost, fp_cost),
         direction="lower",
@@ -313,7 +317,8 @@ def net_benefit(odds: float) -> Metric:
         raise InputError(f"odds must be zero or more; found {odds:g}.")
     return _ratio(
         f"net_benefit({write_number(odds)})",
-        "How many true positives per case remain after the weighted false ones?",
+        "How many true positives per case remain after subtracting the weighted "
+        "false positives?",
         (1, -odds, 0, 0),
         _ALL,
         range=(-odds, 1.0),

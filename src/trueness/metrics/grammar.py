@@ -220,7 +220,9 @@ class _Reader:
     def end(self) -> None:
         """Stop unless everything was read."""
         if self.here.kind != "end":
-            self.fail("nothing more was expected here; give each constraint by itself")
+            self.fail(
+                "nothing more was expected here; write each constraint separately"
+            )
 
     def sum(self) -> Any:
         """Read terms with plus and minus between them."""
@@ -268,7 +270,7 @@ class _Reader:
         """Read a number, a metric, or what stands in brackets or behind a minus."""
         self.depth += 1
         if self.depth > _MAX_DEPTH:
-            self.fail(f"more than {_MAX_DEPTH} levels of brackets or signs")
+            self.fail(f"more than {_MAX_DEPTH} nested brackets or signs")
         value = self._factor()
         self.depth -= 1
         return value

@@ -77,8 +77,8 @@ def grow(about: About, state: State, gains: Floats) -> tuple[Floats, float]:
         before = np.array(state["log_m"])
     if before.shape != gains.shape[1:]:
         raise InputError(
-            "The state of this watch has other bets than this Trueness makes. "
-            "Continue it with the Trueness that wrote it, or begin a new watch."
+            "Another version of Trueness wrote this watch, with a different test. "
+            "Continue it with that version, or begin a new watch."
         )
 
     n_bets = gains.shape[2]

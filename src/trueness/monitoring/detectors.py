@@ -484,10 +484,10 @@ def kind_of(watched: str) -> Kind:
     """Find what is watched by its name: a kind, or a metric that is a proportion."""
     if isinstance(watched, str) and watched in KINDS:
         return KINDS[watched]
-    known = known_metric(watched, KINDS, "There is nothing called {} to watch.")
+    known = known_metric(watched, KINDS, "There is no metric {} to monitor.")
     if not known.is_proportion and watched != "f1":
         raise InputError(
-            f"{watched} is not a proportion of cases, so that no look tells it by "
-            f"itself. Watch recall, precision, npv, accuracy, f1, auc or brier."
+            f"{watched} is not a proportion of cases and cannot be monitored. Watch "
+            "recall, precision, npv, accuracy, f1, auc or brier."
         )
     return Kind(_look_at_proportion, proportion=True)

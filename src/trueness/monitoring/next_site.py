@@ -24,7 +24,7 @@ def next_site_limits(
     """Return the function from alpha to the one-sided limits at the next site."""
     if isinstance(requirement.threshold, Rule):
         raise InputError(
-            f"{requirement}: sites are cut at one threshold; found a rule. Give a "
+            f"{requirement}: sites need one common threshold; found a rule. Set a "
             "number.",
             option="threshold",
         )
@@ -42,8 +42,8 @@ def next_site_limits(
         if in_bins:
             return _undecided(
                 len(counts_by_site),
-                "the scores were counted in bins, which leave the values of sites open "
-                f"({listing(in_bins, 3)}). Count the scores themselves.",
+                "the scores were counted in bins, which do not determine the values "
+                f"of sites ({listing(in_bins, 3)}). Count the scores themselves.",
             )
         answer = _across(requirement.metric, counts_by_site, threshold, 1 - 2 * alpha)
         prediction = answer.prediction
@@ -51,8 +51,8 @@ def next_site_limits(
         if prediction is None:
             return _undecided(
                 number,
-                f"the next site cannot be known from fewer than {FEWEST_SITES} sites "
-                "with a value.",
+                f"predicting the next site needs at least {FEWEST_SITES} sites with a "
+                "value.",
             )
         return Interval(
             prediction.value, prediction.low, prediction.high, number, SITES

@@ -23,7 +23,7 @@ from trueness.ranking.scorecards import rank_groups
 
 _METHOD = "noncentral chi-squared"
 _INDEPENDENT_CASES = dict.fromkeys(
-    ("weight", "cluster"), "Its interval is that of independent cases."
+    ("weight", "cluster"), "Its interval assumes independent cases."
 )
 
 

@@ -239,8 +239,8 @@ def _criterion_of_metric(m: Metric) -> Criterion:
     """Return a metric as a criterion, with what is known of its shape."""
     if m.direction not in ("higher", "lower"):
         raise InputError(
-            f"A criterion needs a direction; {m.name!r} is neither better when high "
-            f"nor when low."
+            f"A criterion needs a direction; for {m.name!r} neither high nor low "
+            "values are better."
         )
     sign = 1.0 if m.direction == "higher" else -1.0
 

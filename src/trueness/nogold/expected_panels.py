@@ -278,13 +278,13 @@ def _notes_on_errors(dependence: str) -> tuple[str, ...]:
         return ("Labels of some cases decide how probable each label is.",)
     if dependence == "none":
         return (
-            "The errors of the classifiers are assumed to be independent within each "
-            "class; without labels this cannot be seen.",
+            "Errors of the classifiers are assumed to be independent within each "
+            "class; without labels this cannot be tested.",
         )
     return (
-        "Without labels, classifiers that make the same errors look good: there is an "
-        'interval and no value. Label some cases, or type dependence="none" if errors '
-        "are independent.",
+        "Without labels, classifiers that make the same errors look good, so there "
+        "is an interval but no point estimate. Label some cases, or set dependence "
+        'to "none" if errors are independent.',
     )
 
 

@@ -57,8 +57,8 @@ def judges_figure(rate: Rate) -> Crosses:
     """How good is each judge? Its place in the ROC plane, with intervals."""
     if not rate.identified:
         raise NotEnoughCases(
-            "Without labels verdicts do not determine how good the judges are, so they "
-            "have no place in the ROC plane. Label some cases."
+            "Verdicts without labels do not determine the accuracy of the judges, so "
+            "no ROC plane can be drawn. Label some cases."
         )
     judges = {n: judge for n, judge in rate.judges.items() if not _gives_grades(judge)}
     if not judges:

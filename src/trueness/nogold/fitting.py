@@ -118,10 +118,9 @@ def latent_class(
     cases = int(patterns.total.sum())
     if cases > MAX_CASES:
         raise InputError(
-            f"latent_class takes up to {MAX_CASES:,} cases; found {cases:,}. So many "
-            "cases leave no sampling error, only that of the model: divide all "
-            f"counts by {10 ** len(str(cases // MAX_CASES)):,}, and the answer is "
-            "the same."
+            f"latent_class takes up to {MAX_CASES:,} cases; found {cases:,}. With so "
+            "many cases sampling error is negligible: divide all counts by "
+            f"{10 ** len(str(cases // MAX_CASES)):,}; the answer stays the same."
         )
     _options.choice(dependence, DEPENDENCE, "dependence")
     _options.choice(labelled, LABELLED[:2], "labelled")
@@ -201,8 +200,8 @@ def _summarize(
             notes.append(
                 f"Not identified: {table.parameters} parameters, but the data have "
                 f"{table.degrees_of_freedom} degrees of freedom and determine "
-                f"{table.rank} combinations of them. However many cases there are, the "
-                "rest of the answer comes from the prior."
+                f"{table.rank} combinations of them. The prior determines the rest, "
+                "however many cases there are."
             )
     notes += _notes_on_constant_votes(model.patterns)
     parameters = model.natural(coordinates)
@@ -227,9 +226,8 @@ def _notes_on_swapped_classes(parameters: Mapping[str, Floats]) -> list[str]:
         return []
     return [
         f"The two classes are interchanged in {100 * swapped:.0f} % of the draws "
-        "(label switching): there the classifiers, taken together, are worse than "
-        "chance, and 'positive' means 'negative'. Means over all draws are "
-        "meaningless; an order constraint or an informative prior prevents this."
+        "(label switching), so means over all draws are meaningless. Set an order "
+        "constraint or an informative prior."
     ]
 
 
@@ -240,8 +238,8 @@ def _notes_on_constant_votes(patterns: Patterns) -> list[str]:
         vote = only_value(column)
         if np.isfinite(vote):
             notes.append(
-                f"{name} votes {vote:.0f} in every case, so its estimates rest on the "
-                "prior and on the other classifiers."
+                f"{name} votes {vote:.0f} in every case, so its estimates depend on "
+                "the prior and on the other classifiers."
             )
     return notes
 
@@ -471,13 +469,13 @@ def _evidence(log_bayes_factor: float) -> str:
         )
     if log_bayes_factor < -STRONG_EVIDENCE:
         return (
-            f"The votes are {more} as probable if errors are independent, but they "
-            "agree with some that are shared."
+            f"The votes are {more} as probable if errors are independent, but some "
+            "shared errors are compatible with them."
         )
     likelier = "may be shared" if log_bayes_factor > 0 else "are independent"
     return (
-        "The votes do not clearly tell shared from independent errors: they are "
-        f"{more} as probable if errors {likelier}."
+        "The votes do not clearly distinguish shared from independent errors: they "
+        f"are {more} as probable if errors {likelier}."
     )
 
 

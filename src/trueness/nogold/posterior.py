@@ -426,8 +426,8 @@ def vote_rows(rows: ArrayLike, names: Sequence[str]) -> Floats:
         )
     if other_votes(votes).size:
         raise InputError(
-            f"Votes must be 0, 1 or NaN; found {listing(other_votes(votes))}. Make 0 "
-            "and 1 of scores first, with a threshold for each.",
+            f"Votes must be 0, 1 or NaN; found {listing(other_votes(votes))}. Turn "
+            "scores into 0 and 1 first, with a threshold for each classifier.",
             example=PythonCode("panel.vote(...)"),
         )
     return votes

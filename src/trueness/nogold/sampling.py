@@ -153,7 +153,7 @@ def sample(
     )
     return polished.rows, Diagnostics(
         converged=polished.effective >= enough,
-        message=f"{polished.effective:,.0f} effective draws of the {draws:,} asked for",
+        message=f"{polished.effective:,.0f} effective draws of {draws:,} requested",
         effective=polished.effective,
         parameter=np.array(model.labels),
         mcse=polished.mcse,

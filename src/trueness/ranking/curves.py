@@ -449,9 +449,8 @@ def _on_mcclish_scale(part: _PartOfPlane) -> _PartOfPlane:
     chance = float(_area_inside(diagonal, diagonal, part.fpr, part.tpr).area[0])
     if part.area - chance <= _MIN_WIDTH * part.area:
         raise InputError(
-            "The corrected area compares with a random classifier, which in this part "
-            "of the ROC plane is as good as an ideal one. Leave corrected out, or "
-            "choose a part that reaches above the diagonal.",
+            "The corrected area needs a part of the ROC plane above the diagonal. "
+            "Choose such a part, or leave corrected out.",
             option="corrected",
         )
     factor = 0.5 / (part.area - chance)

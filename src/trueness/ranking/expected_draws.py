@@ -43,8 +43,8 @@ class ExpectedDraws:
     def __init__(self, tally: Tally, replicates: int, rng: Seed) -> None:
         if tally.design.stratified:
             raise UnsupportedDesign(
-                "A band needs all labels, a map, or labels missing at random; labels "
-                "of cases that were drawn by score have intervals at single thresholds."
+                "A band needs all labels, a map, or labels missing at random. Cases "
+                "drawn by score have intervals at single thresholds only."
             )
         number = _options.whole_number(replicates, "replicates", at_least=100)
         few = _with_few_rows(tally)

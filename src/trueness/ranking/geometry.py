@@ -257,9 +257,8 @@ def _divergences_if_separated(t: Tally, level: float) -> _Divergences:
 
 
 _INFINITE = (
-    "One threshold separates the classes perfectly, so the divergence of these cases "
-    "is infinite; the lower end of the interval is what this number of cases can "
-    "show.",
+    "One threshold separates the classes perfectly, so the estimated divergence is "
+    "infinite; the lower end of the interval shows what this sample size supports.",
 )
 
 

@@ -251,14 +251,14 @@ def fit_binormal(data: Tally, *, level: float = 0.95) -> BinormalFit:
         maximum = _maximize_likelihood(neg, pos)
     except np.linalg.LinAlgError:
         raise NotEnoughCases(
-            f"The binormal fit found no best curve: with {labelled.n_pos:,} positives "
+            f"The binormal fit did not converge: with {labelled.n_pos:,} positives "
             f"and {labelled.n_neg:,} negatives in this order the likelihood increases "
             "without bound. The empirical AUC needs no model."
         ) from None
     if not maximum.converged:
         warnings.warn(
             f"fit_binormal stopped after {maximum.steps} steps; the classes may "
-            f"hardly overlap. Its field converged says so too.",
+            "hardly overlap. See its field converged.",
             NotConvergedWarning,
             stacklevel=2,
         )
@@ -513,7 +513,7 @@ def _scoring_step(
         cut_score,
     )
     if not all(np.isfinite(part).all() for part in parts):
-        raise np.linalg.LinAlgError("very many cases where there should be none")
+        raise np.linalg.LinAlgError("very many cases where none are expected")
 
     solved = solveh_banded(
         cut_information, np.column_stack([cross_information.T, cut_score])

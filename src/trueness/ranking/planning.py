@@ -367,8 +367,8 @@ def _read_goal(
     wanted_power = 0.9 if power is None else _options.fraction(power, "power")
     if wanted_power <= 1 - level:
         raise InputError(
-            f"The power {wanted_power:g} is below the level of the test; any sample "
-            "has more.",
+            f"The power {wanted_power:g} is below the level of the test. Choose a "
+            "larger power.",
             option="power",
         )
     return null_value, _powerful_enough(wanted_power)
@@ -385,7 +385,7 @@ def _part_of_cases(
 
     if recall is None:
         raise InputError(
-            "A plan for precision needs the recall that is expected, which says how "
+            "A plan for precision needs the expected recall, which determines how "
             "many cases will be flagged.",
             option="recall",
             example=0.8,

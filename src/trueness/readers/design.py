@@ -284,9 +284,9 @@ def _label_of_each_case(cases: Array, case: Array, label: Array) -> Array:
     if contradicted.any():
         first = cases[case[contradicted][0]]
         raise InputError(
-            f"Every case has one label; case {first} has both. Is the column of cases "
-            f"the right one, and are names such as 1.1 and 1.10 read as numbers? Read "
-            f"them as text."
+            f"Every case has one label; case {first} has both. Is it the right column "
+            "of cases? If names such as 1.1 and 1.10 were read as numbers, read them "
+            "as text."
         )
     return positive
 
@@ -305,7 +305,7 @@ def _cluster_of_each_case(
         first = cases[case[contradicted][0]]
         raise InputError(
             f"Every case belongs to one cluster; case {first} has readings in two. "
-            "Name the cases so that no two clusters share a name of a case.",
+            "Use different case names in different clusters.",
             option="cluster",
         )
     return of_case
@@ -325,8 +325,8 @@ def _refuse_repeated_reading(
     raise InputError(
         f"Each reader may read a case once per treatment; reader {reader} has read "
         f"case {case} more often with treatment {treatment}{like_that}. Keep one of "
-        "these readings. Are names such as 1.1 and 1.10 read as numbers? Read them as "
-        "text."
+        "these readings. If names such as 1.1 and 1.10 were read as numbers, read "
+        "them as text."
     )
 
 

@@ -156,7 +156,7 @@ def _detectable_difference(difference: float | None, margin: float | None) -> fl
     """Return how far the truth is from what is to be excluded."""
     if difference is None and margin is None:
         raise InputError(
-            "A plan needs the difference to be detected, or a margin for a test of "
+            "A plan needs the difference to detect, or a margin for a test of "
             "non-inferiority.",
             option="difference",
             example=0.05,
@@ -336,9 +336,9 @@ def _group_number(study: ReaderStudy, groups: int | None, n_readers: int) -> int
         )
     if no_common_cases and number < n_readers:
         raise InputError(
-            "No two readers of this study share a case, so it does not show how alike "
-            "their errors on the same cases are. Leave groups out: each reader then "
-            "has cases of their own.",
+            "No two readers of this study share a case, so the correlation of their "
+            "errors cannot be estimated. Leave groups out; each reader then has "
+            "separate cases.",
             option="groups",
         )
     return number
@@ -354,20 +354,20 @@ def _notes(
     n_cases = study.n_pos + study.n_neg
     notes = [
         f"The variance components are those of {len(study.readers)} readers and "
-        f"{n_cases} cases ({percent(study.n_pos / n_cases)} positive), so they are "
-        "uncertain if these are few. The assurance is the power to be expected when "
-        "that is counted."
+        f"{n_cases} cases ({percent(study.n_pos / n_cases)} positive), and are "
+        "uncertain if these are few. The assurance is the expected power, allowing "
+        "for this uncertainty."
     ]
     notes += _notes_on_design(study, reader_numbers, group_numbers)
     if study.assumed != "random readers, random cases":
         notes.append(
-            "The plan takes readers and cases as random; the analysis of that study "
-            f"took them as: {study.assumed}."
+            "The plan treats readers and cases as random; that study was analysed "
+            f"with: {study.assumed}."
         )
     if 0 in case_numbers:
         notes.append(
-            "With so few readers no number of cases is enough where 0 is shown: the "
-            "readers differ too much in what a treatment does for them."
+            "A 0 means that no number of cases is enough: with so few readers the "
+            "treatment effect varies too much between them."
         )
     return tuple(notes)
 

@@ -79,10 +79,10 @@ from trueness.threshold.operating_point import OperatingPoint, best_threshold, o
 from trueness.threshold.prevalences import prevalence_of_use
 
 _ONLY_BETWEEN = (
-    "The scores were counted in bins, and thresholds between them were tried; "
+    "The scores were counted in bins, so only thresholds between bins were tried; "
     "exact_threshold tries all."
 )
-NOT_KNOWN = "not known: each bin was taken at its lowest score"
+NOT_KNOWN = "unknown: each bin was treated as its lowest score"
 
 
 @final
@@ -419,8 +419,8 @@ def bounds(statistic: Any, data: Tally, **options: Any) -> Any:
         return _metric_bounds(data, read_metric(statistic), **options)
     if not is_name or name not in BOUNDED:
         raise InputError(
-            f"bounds takes some statistics by name, and any metric at a threshold; "
-            f"found {described(name)}.{nearest(name, list(BOUNDED))}",
+            "bounds needs the name of a statistic, or a metric at a threshold; found "
+            f"{described(name)}.{nearest(name, list(BOUNDED))}",
             option="statistic",
             choices=BOUNDED,
         )

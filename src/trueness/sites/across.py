@@ -425,8 +425,8 @@ def _without_variation(
             option="site",
         )
     note = (
-        f"Only {counted(usable, 'site')} with a value: how far sites differ cannot be "
-        f"known from fewer than {FEWEST_SITES}, and neither can the next site."
+        f"Only {counted(usable, 'site')} with a value: at least {FEWEST_SITES} are "
+        "needed to estimate the variance between sites and to predict the next site."
     )
     return AcrossSites(
         measure=measure.name,
@@ -452,14 +452,14 @@ def _notes_on_sites(values: Mapping[str, SiteValue]) -> list[str]:
     left_out = [name for name, value in values.items() if not value.usable]
     if left_out:
         notes.append(
-            f"Left out, because the measure or its variance is not defined there: "
+            "Left out, because the measure or its variance is undefined: "
             f"{listing(left_out)}."
         )
     corrected = [name for name, value in values.items() if value.corrected]
     if corrected:
         notes.append(
-            "Nothing varied there, as where every case is right, so half a case was "
-            f"added on both sides: {listing(corrected)}."
+            "Half a case was added to each outcome where the sample variance is 0: "
+            f"{listing(corrected)}."
         )
     small = [name for name, value in values.items() if value.cases < FEW_CASES]
     if small:
@@ -480,15 +480,12 @@ def _notes_on_mean(model: RandomEffects, level: float) -> list[str]:
     if high - low >= 2 * normal_quantile(level) * common_error:
         return []
     return [
-        "The sites differ less than chance makes equal sites differ, so Hartung and "
-        "Knapp's interval of the mean is too narrow."
+        "The sites differ less than expected by chance, so Hartung and Knapp's "
+        "interval of the mean is too narrow."
     ]
 
 
 def _notes_on_outliers(stand_out: Sequence[str]) -> list[str]:
     if not stand_out:
         return []
-    return [
-        f"Differs from the other sites, with allowance for their number: "
-        f"{listing(stand_out)}."
-    ]
+    return [f"Outlying sites, adjusted for multiple comparisons: {listing(stand_out)}."]

@@ -187,7 +187,7 @@ def read_covariate(
     if isinstance(first_entry, Mapping):
         if others:
             raise InputError(
-                "One covariate is explained at a time; found "
+                "Only one covariate is possible; found "
                 f"{listing([str(key) for key in covariate])}.",
                 option="covariate",
             )

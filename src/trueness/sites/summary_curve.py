@@ -370,21 +370,19 @@ def _notes(
     notes = []
     left_out = [name for name in names if name not in usable]
     if left_out:
-        notes.append(
-            f"Left out, because a class has no case there: {listing(left_out)}."
-        )
+        notes.append(f"Left out, because a class has no cases: {listing(left_out)}.")
     if method == "normal" and counts.has_zero_cell:
         notes.append("A cell is empty, so half a case was added to each cell.")
     if not fit.converged:
-        notes.append("The likelihood did not reach its maximum: do not rely on this.")
+        notes.append("The likelihood did not converge: do not use these results.")
     if not abs(fit.correlation) < _BOUNDARY:
         notes.append(
-            "The correlation between sites lies at its boundary: these sites cannot "
-            "show how sensitivity and specificity vary together."
+            "The estimated correlation between sites is at its boundary: these sites "
+            "do not show how sensitivity and specificity vary together."
         )
     if len(usable) < _FEW_STUDIES:
         notes.append(
             f"Fewer than {_FEW_STUDIES} sites: normal intervals of the summary point "
-            "may hold the true value less often than their level says."
+            "may contain the true value less often than their level says."
         )
     return tuple(notes)

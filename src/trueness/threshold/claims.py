@@ -241,8 +241,8 @@ def read_claim(
         raise InputError(
             "A guarantee needs a bound on a mean or a quotient of means; found "
             f"{constraint!r}. Examples are proportions of cases (recall, fpr, "
-            "precision, accuracy, f1) and a cost per case. For other metrics a "
-            "threshold is validated.",
+            "precision, accuracy, f1) and a cost per case. For other metrics, "
+            "validate the threshold instead.",
             option="subject_to",
         )
     # two cuts let all four counts vary; those below the lower one are the rest
@@ -251,9 +251,9 @@ def read_claim(
         return _claim_at_prevalence(values, prevalence, alpha)
     if not min(values) < 0 < max(values):
         raise InputError(
-            f"A guarantee needs a bound that can be met and missed, such as one "
-            f"between 0 and 1 for a share; found {constraint!r}. No number of cases "
-            f"can prove that a share is 0 or 1.",
+            "A guarantee needs a bound that can be met and missed, such as one "
+            f"between 0 and 1 for a proportion; found {constraint!r}. No sample size "
+            "can prove that a proportion is 0 or 1.",
             option="subject_to",
         )
     return MeanClaim(values)

@@ -288,8 +288,8 @@ def read_objective(
     is_default = isinstance(maximize, str) and maximize == DEFAULT_OBJECTIVE
     if maximize is not None and not is_default:
         raise InputError(
-            f"An objective is maximized or minimized, not both; found {maximize!r} and "
-            f"{minimize!r}. Two objectives have a Pareto front.",
+            f"Set either maximize or minimize, not both; found {maximize!r} and "
+            f"{minimize!r}. For two objectives, use a Pareto front.",
             option="maximize",
         )
     shown = read_metric(minimize)

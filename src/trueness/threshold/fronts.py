@@ -182,8 +182,8 @@ def _with_direction(metric: Metric, option: str) -> _DirectedMetric:
         return _DirectedMetric(metric, higher_is_better=option == "maximize")
     if metric.direction == "none":
         raise InputError(
-            f"It is not known whether more or less of {metric.name} is better. "
-            "Maximize or minimize it.",
+            f"It is not known whether a high or a low value of {metric.name} is "
+            "better. Maximize or minimize it.",
             option="maximize",
             example=[metric.name],
         )

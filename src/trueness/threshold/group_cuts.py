@@ -261,8 +261,7 @@ _UNPROVED = (
 )
 _DIFFERENT_TREATMENT = (
     "Thresholds that differ between groups treat cases with the same score "
-    "differently; whether this is wanted, or allowed, is a question that no "
-    "statistic answers."
+    "differently; check that this is intended and lawful."
 )
 _TUNED = (
     "The thresholds were tuned on the same data, so the results are optimistic: "
@@ -307,9 +306,9 @@ def _count_cuts(tallies: Mapping[str, Tally]) -> tuple[list[Cuts], Cuts]:
         if not (of_group.n_pos and of_group.n_neg):
             # the weights of the group are so small that no unit is left of them
             raise InputError(
-                f"The cases of {name!r} weigh less than 10^-12 of those of all groups, "
-                "which no search can tell from nothing. Are the weights of all groups "
-                "on one scale?",
+                f"The cases of {name!r} have less than 10^-12 of the total weight, "
+                "too little for the search. Are the weights of all groups on one "
+                "scale?",
                 option="weight",
             )
         cuts.append(of_group)

@@ -238,8 +238,8 @@ def float_weights(weights: Sequence[object]) -> Floats:
         return np.array(weights, dtype=np.float64)
     except OverflowError:
         raise InputError(
-            "A metric or a constraint of groups multiplies counts by a number that no "
-            "float holds, beyond 1e308. Choose smaller numbers."
+            "A metric or constraint multiplies counts by a number above 1e308. "
+            "Choose smaller numbers."
         ) from None
 
 

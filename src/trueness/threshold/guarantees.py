@@ -301,14 +301,15 @@ def _asks_for_two_cuts(
         return False
     if plain:
         raise InputError(
-            f"A guarantee for two thresholds is about one side; found {plain[0]}.",
+            "A guarantee for two thresholds needs constraints above or below; "
+            f"found {plain[0]}.",
             option="subject_to",
             choices=("precision above >= 0.9", "npv below >= 0.99"),
         )
     if has_choice:
         raise InputError(
-            "Two guaranteed thresholds are those with the fewest cases between them. "
-            "Leave maximize, minimize and thresholds out.",
+            "Two guaranteed thresholds always defer the fewest cases. Leave "
+            "maximize, minimize and thresholds out.",
             option="maximize",
         )
     return True
@@ -507,8 +508,8 @@ def _check_enough_cases(
         in_half = f" in the half that tests, so {needed_in_all:,} {counted}"
     raise NotEnoughCases(
         f"{constraint!r} with a confidence of {1 - alpha:.10g} needs at least "
-        f"{needed:,} {name}{in_half}, even if no error is seen among them; there are "
-        f"{available:,} {counted}: {needed_in_all - available:,} more are needed."
+        f"{needed:,} {name}{in_half}, even without any error; there are {available:,} "
+        f"{counted}: {needed_in_all - available:,} more are needed."
     )
 
 

@@ -138,9 +138,9 @@ def per_case(cuts: Cuts) -> Program:
     n = int(pos.sum() + neg.sum())
     if n > MOST_CASES:
         raise InputError(
-            "A program with two binary variables per case is for small data; found "
-            f"{n:,} cases, at most {MOST_CASES:,} are tried. The method milp has a "
-            "binary variable per distinct score.",
+            "A program with two binary variables per case takes at most "
+            f"{MOST_CASES:,} cases; found {n:,}. Use the method milp, with one binary "
+            "variable per distinct score.",
             option="method",
             choices=("milp", "sweep"),
         )

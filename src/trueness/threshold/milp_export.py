@@ -139,9 +139,9 @@ def milp_program(
     quotient = quotient_in_whole_numbers(objective.maximized, cuts)
     if not quotient.is_linear:
         raise InputError(
-            f"A 0-1 program needs an objective that is linear in the counts; "
-            f"{objective} is a quotient. The method milp of a best threshold solves a "
-            "sequence of programs.",
+            "A 0-1 program needs an objective that is linear in the counts; "
+            f"{objective} is a quotient. Use best_threshold with the method milp, "
+            "which solves a sequence of programs.",
             option="maximize",
             choices=("accuracy", "recall", "cost(fp=1, fn=5)"),
         )

@@ -219,7 +219,7 @@ def best_threshold(
     _options.choice(method, METHODS, "method")
     if auc is not None and method != "fermi-dirac":
         raise InputError(
-            "An AUC is given for the method fermi-dirac, which needs no labels; "
+            "The option auc is for the method fermi-dirac, which needs no labels; "
             f"{method} counts labelled cases.",
             option="auc",
         )
@@ -383,8 +383,8 @@ def _prevalence_notes(prevalence: UsePrevalence | None) -> list[str]:
             f"{prevalence.high:g}."
         ]
     return [
-        f"The prevalence {prevalence.describe()} is taken at its estimate; the "
-        "intervals of validate_threshold allow for its uncertainty."
+        f"The prevalence {prevalence.describe()} is treated as known; the intervals "
+        "of validate_threshold allow for its uncertainty."
     ]
 
 

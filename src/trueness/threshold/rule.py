@@ -556,8 +556,7 @@ def _notes(tally: Tally, values: dict[str, Estimate]) -> list[str]:
     undefined = [name for name, e in values.items() if math.isnan(e.value)]
     if undefined:
         notes.append(
-            f"{', '.join(undefined)}: undefined here, since the cases that they are a "
-            "share of are none."
+            f"{', '.join(undefined)}: undefined here, because their denominator is 0."
         )
     return notes
 

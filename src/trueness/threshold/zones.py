@@ -185,7 +185,8 @@ def best_thresholds(
     """
     if maximize is None and minimize is None:
         raise InputError(
-            "A pair of thresholds needs an objective: what a deferred case costs.",
+            "A pair of thresholds needs an objective that includes the cost of a "
+            "deferred case.",
             option="minimize",
             example="cost(fp=1, fn=10, defer=0.3)",
         )

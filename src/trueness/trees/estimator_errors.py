@@ -108,8 +108,8 @@ def estimator_error(
     _options.choice(quantity, QUANTITIES, "quantity")
     if n < 2:
         raise NotEnoughCases(
-            f"Bias and error need a leaf with at least two cases; found {n}. A "
-            "single case is a majority whatever the truth is.",
+            f"Bias and error need a leaf with at least two cases; found {n}. A single "
+            "case is always its own majority.",
             option="n",
             example=2,
         )

@@ -49,7 +49,7 @@ class LeafMap(Map):
             )
         numbers = np.array([*self.score, *self.confidence, self.default])
         if not ((numbers >= 0) & (numbers <= 1)).all():
-            raise InputError("it gives probabilities below 0 or above 1.")
+            raise InputError("it returns probabilities below 0 or above 1.")
 
     @property
     def reads_names(self) -> bool:

@@ -443,19 +443,17 @@ def leaf_sentences(report: LeafReport) -> list[str]:
         f"{counted(report.node.size, 'leaf', 'leaves')} can be trusted.",
         "In a trusted leaf the majority seen is the true majority with a probability "
         f"P(C) of {report.wanted:g} or more.",
-        "Of all leaves called trusted, at most "
-        f"{100 * (1 - report.wanted):.3g} % are expected to be coin tosses (Benjamini "
-        "and Hochberg 1995).",
+        f"Of all leaves called trusted, at most {100 * (1 - report.wanted):.3g} % are "
+        "expected to have no true majority (Benjamini and Hochberg 1995).",
         "P(U) is the probability that a new case has the label of the majority.",
     ]
     if _number_trusted(report):
         sentences.append(
-            "Intervals of trusted leaves allow for their having been picked out "
-            "(Benjamini and Yekutieli 2005)."
+            "Intervals of trusted leaves are adjusted for the selection (Benjamini "
+            "and Yekutieli 2005)."
         )
     sentences += [
-        "A leaf is 'thin' when it has too few cases; 'cases needed' is how many more "
-        "it needs.",
+        "A 'thin' leaf has too few cases; 'cases needed' is the number still missing.",
         f"The whole tree: P(C) {chance(report.tree.confidence, 4)}, "
         f"P(U) {chance(report.tree.utility, 4)}.",
         *_few_cases(report),

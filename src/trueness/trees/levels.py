@@ -284,8 +284,8 @@ def _excess_for_utility(p: float, utility: float, rounding: float) -> float:
     if gain >= d and d < 1:
         top = max(p, 1 - p)
         raise NotEnoughCases(
-            f"No number of cases reaches a utility of {utility:g}: it stays below "
-            f"the larger class probability, {top:g}. Ask for less than {top:g}."
+            f"No number of cases reaches a utility of {utility:g}: it stays below the "
+            f"larger class probability, {top:g}. Choose less than {top:g}."
         )
     return gain / d
 
@@ -294,13 +294,14 @@ def _cases_for_excess(d: float, excess: float) -> int:
     """Return the smallest odd number of cases with this 2 P(C) - 1."""
     if d == 0:
         raise NotEnoughCases(
-            "No number of cases finds the majority when p is 1/2: there is none. "
-            "Give a p that differs from 1/2."
+            "With p = 1/2 there is no majority to find. Choose a p that differs from "
+            "1/2."
         )
     if betainc(0.5, MAX_PAIRS, d * d) < excess:
         raise NotEnoughCases(
-            f"More than {2 * MAX_PAIRS:,} cases would be needed: p is within {d / 2:g} "
-            f"of 1/2. Give a p that differs more from 1/2, or a lower target."
+            f"More than {2 * MAX_PAIRS:,} cases would be needed: p is within "
+            f"{d / 2:g} of 1/2. Choose a p that differs more from 1/2, or a lower "
+            "target."
         )
     pairs = smallest(
         lambda number: bool(betainc(0.5, number, d * d) >= excess), most=MAX_PAIRS
