@@ -278,7 +278,7 @@ def test_tests_without_labels(served):
     )
     alone = trueness.latent_class(found, rng=0, dependence="none")
     for words in (f"{alone.sensitivity['V2'].value:.3f}", "make the same errors",
-                  "not determined by the verdicts alone", "best combination"):  # fmt: skip
+                  "not determined by the verdicts", "best combination"):  # fmt: skip
         assert words in hiv
     made = served.json("/check", file="sample:hiv")["taken"]
     compile(made["python"], "lines", "exec")

@@ -188,5 +188,5 @@ def test_a_word_that_cannot_be_used_is_refused_in_one_sentence(name, rows):
 def test_calibrate_says_why_a_map_is_not_cross_fitted(words, rows):
     found = run("calibrate", rows[0], "-l y -s p --method beta", WORDS[words][0])
     assert found.exit_code == 0, found.stderr
-    assert "not known how well the map does on new cases" in found.stdout
+    assert "performance of the map on new cases is not known" in found.stdout
     assert f"Leave the {words}s out" in found.stdout

@@ -126,7 +126,7 @@ class TestSeveralSystems:
 
         result = run(path, *COLUMNS, "--system", "system")
 
-        assert "A tie: a and b have the same pass rate, 80 %" in result.stdout
+        assert "A tie: a and b share the highest pass rate, 80 %" in result.stdout
         assert "highest pass rate" not in result.stdout
 
     def test_lose_no_attempt_unsaid(self, tmp_path):

@@ -179,7 +179,7 @@ ADVICE = {
     "no labels": (VOTES, "judge --judge a --judge b --judge c", "These verdicts alone "
                   "do not determine|not:Not identified|not:There are no labels"),
     "labels to plan": ("", "plan labels --half-width 5% --judges 3",
-                       "labels at random in all give the rate to within|3 judges"),
+                       "random labels estimates the rate to within|3 judges"),
     "some labels": (VOTES, "nogold --draws 300 --label human", "of 60 it is known"),
     "labels of a few": (VOTES, "judge", "type --label human|not:--dependence"),
     "votes": (VOTES, "nogold --draws 300", "type --label human|set dependence"),

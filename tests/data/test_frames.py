@@ -97,7 +97,7 @@ def test_an_empty_frame_is_an_empty_tally(engine):
     frame = engine({"y": np.array([], int), "p": np.array([], float)})
     t = trueness.tally(frame, label="y", score="p")
     assert t == trueness.Tally()
-    with pytest.raises(trueness.NotEnoughCases, match="no cases. Were all rows"):
+    with pytest.raises(trueness.NotEnoughCases, match=r"no cases\. Were all rows"):
         trueness.auc(t)
 
 

@@ -55,7 +55,7 @@ def test_few_sites_have_values_and_no_promise(sites, whole):
 
     found = section(page_about(whole, sites=few))
 
-    assert "too few to say how far sites differ" in str(found.answer[0])
+    assert "too few to estimate the variance between sites" in str(found.answer[0])
     assert found.numbers["prediction"] is None
 
 

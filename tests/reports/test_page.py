@@ -95,7 +95,9 @@ def test_prices_choose_the_cut(panel):
         page_about(panel["a"], cost={"fp": 1, "fn": 30}),
         page_about(panel["a"]),
     )
-    assert "The table says what to expect on new cases" in section(page).method
+    assert (
+        "The table shows the expected performance on new cases" in section(page).method
+    )
     assert "The chosen threshold minimises cost(fp=1, fn=30)." in said(page)
     best = trueness.best_threshold(panel["a"], minimize=trueness.cost(fp=1, fn=30))
     assert at_start(page)["threshold"] == best.threshold
@@ -360,7 +362,7 @@ def test_scores_without_labels_have_no_headline():
     assert page.tiles[0][1] == "0 % to 100 %"
     assert "Scores alone determine neither prevalence nor AUCs" in words(page)
     assert f"would rank best, with an AUC of {area:.3f}" in words(page)
-    assert f"would have a probability of {alone.misfit:.2g}" in words(page)
+    assert f"(goodness of fit, p-value {alone.misfit:.2g})" in words(page)
 
 
 def test_three_scores_cannot_contradict_independence():
@@ -490,7 +492,7 @@ def test_a_threshold_that_is_given_is_shown_and_not_chosen(panel):
     assert value == f"{100 * c.tp / (c.tp + c.fn):.1f} %"
     assert f"{100 * wilson.low:.1f} %" in detail
     assert "The threshold 0.4 was given." in said(page)
-    assert "take the given threshold as fixed" in section(page).method
+    assert "treat the given threshold as fixed" in section(page).method
     assert "tuned" not in words(page)
 
 
@@ -574,7 +576,7 @@ def test_a_score_that_ranks_the_wrong_way_round_is_told(panel):
     y = np.repeat([0, 1], 60)
     scores = {"up": np.arange(120.0), "down": -np.arange(120.0)}
     page = page_about(trueness.panel(y, scores))
-    told = "down ranks the wrong way round: its AUC is below 0.5."
+    told = "down ranks positives below negatives: its AUC is below 0.5."
     assert told in words(page)
     assert told in said(page, "comparison")
 
@@ -583,7 +585,7 @@ def test_a_rule_that_flags_nothing_is_not_given_a_precision():
     page = page_about(trueness.tally(np.repeat([1, 0], 60), np.arange(120.0)))
     given = page_about(trueness.tally([0, 1] * 30, np.arange(60.0)), at=60.0)
     for some in (page, given):
-        assert words(some).count("nothing is flagged: no positive is found") == 1
+        assert words(some).count("nothing is flagged: recall is 0") == 1
         assert "f the flagged cases" not in words(some)
     assert [t.value for t in page.tiles[1:]] == ["0 %", "undefined", "flag nothing"]
     assert section(page).tables == ()

@@ -22,7 +22,7 @@ NOISE = trueness.tally(np.arange(300) % 3 == 0, np.arange(300) * 7 % 299)
 Y, S = [0, 1, 1, 0], [0.1, 0.4, 0.8, 0.5]
 ASKED = {
     InputError: [
-        ("either maximize or minimize, not both", lambda: best(HAND, "f1", minimize="fpr")),
+        ("maximize or minimize, not both", lambda: best(HAND, "f1", minimize="fpr")),
         (r"prevalence must lie in \(0, 1\)", lambda: best(HAND, prevalence=1.0)),
         ("found one list", lambda: best([0.1, 0.2])),
         ("Did you mean 'sweep'", lambda: best(HAND, method="sweeep")),
@@ -135,7 +135,8 @@ ASKED = {
         ("are 0 positives",
          lambda: guaranteed(NOISE.without_labels(), "precision above >= 0.3")),
         ("^recall >= 0.9 with a confidence of 0.95 needs at least 29 positives, even "
-         "without any error; there are 28 positives: 1 more are needed.$", lambda: guaranteed(
+         "without any error; there are 28 positives: 1 more are needed.$",
+         lambda: guaranteed(
              Tally([2, 1], pos=[28, 0], neg=[0, 5]), "recall >= 0.9")),
         (r"59 negatives.* 54 more", lambda: guaranteed(
             Tally([2, 1], pos=[28, 0], neg=[0, 5]), "fpr <= 0.05")),

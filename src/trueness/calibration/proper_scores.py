@@ -503,7 +503,7 @@ def _uncertainty(
     prevalence = forecasts.prevalence
     value = loss_at(prevalence) if 0 < prevalence < 1 else 0.0
     if forecasts.sample.class_sizes_fixed:
-        return estimate_from_interval(value, value, value, level, "share given")
+        return estimate_from_interval(value, value, value, level, "fixed proportion")
 
     zeros = np.zeros(forecasts.score.size)
     proportion = mean_measure((zeros, zeros + 1), 0.0, 1.0)

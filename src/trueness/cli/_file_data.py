@@ -254,7 +254,7 @@ def say_what_was_taken(source: Source, request: Request, option: str) -> None:
     ]
     if others:
         more = ", ..." if len(others) > MOST_NAMED else ""
-        shell.say(f"Not taken: {', '.join(others[:MOST_NAMED])}{more}.")
+        shell.say(f"Not used: {', '.join(others[:MOST_NAMED])}{more}.")
 
     label = label_of_some(source.table) if option in ("vote", "judge") else None
     if label and label not in request.columns:

@@ -170,4 +170,4 @@ def _table_of_bands(plan: ScoreLabelPlan) -> Any:
         plan.labels.tolist(),
         strict=True,
     )
-    return table("Bands of scores", ["from", "to", "cases", "labels"], list(rows))
+    return table("Strata by score", ["from", "to", "cases", "labels"], list(rows))

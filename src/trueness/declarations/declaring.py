@@ -224,7 +224,7 @@ def _thresholds(
 
 
 def _statements(statements: Mapping[str, str] | None) -> dict[str, str]:
-    """Return what the author says, in the order in which it is shown."""
+    """Return what the author states, in the order in which it is shown."""
     texts = {str(name): str(text) for name, text in (statements or {}).items()}
     for name in texts:
         if name not in STATEMENTS:

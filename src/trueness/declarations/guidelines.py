@@ -14,7 +14,7 @@ MEASURED = "3 Measured"
 NOT_MEASURED = "4 Not measured"
 CLAIMS = "5 Claims"
 EVIDENCE = "7 Evidence"
-AUTHOR = "the author writes this"
+AUTHOR = "stated by the author"
 
 
 class GuidelineItem(NamedTuple):

@@ -39,8 +39,8 @@ STATEMENTS = {
     "dates": "Dates of the data",
     "reference_standard": "Reference standard",
     "threshold_choice": "How the threshold was chosen",
-    "unit": "Unit of a case",
-    "left_out": "Who was left out",
+    "unit": "Unit of analysis",
+    "left_out": "Exclusions",
 }
 
 FOLLOWS = "follows"
@@ -145,7 +145,7 @@ class Declaration(Record):
     ----------
     title : str
     statements : dict
-        What the author says: intended use, population, reference standard, ...
+        What the author states: intended use, population, reference standard, ...
     agreement : bool
         The comparator is no reference standard: agreement is measured, not accuracy.
     counts : Tally or Attempts

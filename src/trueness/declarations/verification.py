@@ -144,7 +144,7 @@ def _check_numbers(declaration: Declaration) -> Iterator[StatementCheck]:
     for stated in declaration.measured:
         name = measurement_name(stated, declaration.agreement)
         if stated.key in stated_keys:
-            yield StatementCheck(name, DOES_NOT, value_text(stated), "it stands twice")
+            yield StatementCheck(name, DOES_NOT, value_text(stated), "it occurs twice")
             continue
         stated_keys.add(stated.key)
         if stated.key not in by_key:
@@ -246,7 +246,7 @@ def _check_tables(declaration: Declaration) -> Iterator[StatementCheck]:
         if key not in stated_tables:
             reason = "the counts have one"
             yield StatementCheck(
-                table_name(table), DOES_NOT, "a table left out", reason
+                table_name(table), DOES_NOT, "a table is missing", reason
             )
 
 
@@ -265,7 +265,7 @@ def _check_claims(declaration: Declaration) -> Iterator[StatementCheck]:
         yield from _compare_claims(stated, by_text[stated.claim])
     if len(by_text) < len(texts):
         yield StatementCheck(
-            "claims", DOES_NOT, "a claim that occurs twice", "each stands once"
+            "claims", DOES_NOT, "a claim that occurs twice", "each occurs once"
         )
 
 

@@ -36,7 +36,9 @@ from trueness.metrics.intervals import WILSON_METHOD, estimates
 from trueness.threshold.rule import confusion
 
 _PREVALENCE = Metric(
-    "prevalence", ratio=Ratio((1, 0, 1, 0), (1, 1, 1, 1)), question="How many are sick?"
+    "prevalence",
+    ratio=Ratio((1, 0, 1, 0), (1, 1, 1, 1)),
+    question="What proportion of cases has the condition?",
 )
 # every measure of a test: the metric, and what tables call it; in the order of epiR
 MEASURES: Mapping[str, tuple[Metric, str]] = {

@@ -518,7 +518,9 @@ def _figures(r: Rate, panel: Panel) -> tuple[Figure, ...]:
 
     def errors() -> Figure:
         told = {"labels": counted(r.labels, "labelled case")}
-        return figure("Which errors go together?", figures.errors_figure(panel), told)
+        return figure(
+            "Which judges make the same errors?", figures.errors_figure(panel), told
+        )
 
     def by_labels() -> Figure:
         data = figures.labels_figure(r, panel)

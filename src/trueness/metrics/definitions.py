@@ -159,7 +159,7 @@ flagged = _ratio("flagged", "How many cases are predicted positive?",
 flagged_rate = _ratio("flagged_rate",
     "What proportion of all cases is predicted positive?",
     (1, 1, 0, 0), _ALL, direction="none", aliases=("alert_rate", "selection_rate"),
-    words="share flagged")
+    words="proportion flagged")
 # fmt: on
 
 

@@ -289,7 +289,7 @@ def _estimate_of_one_bin(value: float, farthest: float, level: float) -> Estimat
         not_negative,
         max(0.0, value, farthest),
         level,
-        "unseen cases for histogram",
+        "held-out cases for histogram",
     )
 
 

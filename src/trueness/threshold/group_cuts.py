@@ -62,8 +62,8 @@ class GroupThresholds(Record):
     value, bound : float
         The objective over all groups together; no choice is better than ``bound``.
     proved : bool
-        Whether ``value`` is proved to be the best there is (of weighted cases: to nine
-        digits of all their weight).
+        Whether ``value`` is proved optimal (of weighted cases: to nine digits of all
+        their weight).
     gaps : dict of str to Estimate
         Each bounded difference (or ratio) between the groups, with a confidence
         interval of what it is in the population.
@@ -97,7 +97,7 @@ class GroupThresholds(Record):
         return Rule(self.thresholds)
 
     def __repr__(self) -> str:
-        proof = "the best there is" if self.proved else f"at most {self.bound:.6g}"
+        proof = "proved optimal" if self.proved else f"at most {self.bound:.6g}"
         lines = [f"GroupThresholds: {self.objective} = {self.value:.6g} ({proof})"]
         lines += [self._line_of_group(name) for name in self.thresholds]
         lines += [f"  {name}: {gap!r}" for name, gap in self.gaps.items()]

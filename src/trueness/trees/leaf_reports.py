@@ -347,7 +347,7 @@ LEAF_HEAD = (
     "leaf",
     "cases",
     "majority",
-    "share of majority",
+    "proportion",
     "P(C)",
     "P(U)",
     "verdict",
@@ -464,8 +464,8 @@ def leaf_sentences(report: LeafReport) -> list[str]:
 def leaf_figure(report: LeafReport) -> Intervals:
     """How large is the majority of each leaf, and how sure is it?"""
     return Intervals(
-        "Share of the majority",
-        "share of the majority",
+        "Proportion of the majority",
+        "proportion of the majority",
         tuple(shown(node, 30) for node in report.node.tolist()),
         getattr(report, report.method),
         report.low,

@@ -2,9 +2,9 @@
 
 A leaf holds n cases and predicts the majority of them; a tie is decided by a coin. Two
 events are wanted: C, *confidence*: the majority of the n cases is the true majority; U,
-*utility*: the next case is predicted right. The share of the majority overstates p, the
-likelihood of max(Y, n - Y) alone, the *entropic* binomial, errs the other way; a blend
-lies between. Zhang (2024), doi:10.3390/stats7040071; ``docs/maths/trees.md``.
+*utility*: the next case is predicted right. The proportion of the majority overstates
+p, the likelihood of max(Y, n - Y) alone, the *entropic* binomial, errs the other way; a
+blend lies between. Zhang (2024), doi:10.3390/stats7040071; ``docs/maths/trees.md``.
 """
 
 from __future__ import annotations
