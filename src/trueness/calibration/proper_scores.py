@@ -106,8 +106,13 @@ class ProperScore(Answer):
 
     mcb = property(lambda self: self.parts.mcb, doc="Loss by miscalibration.")
     dsc = property(lambda self: self.parts.dsc, doc="Gain by discrimination.")
-    unc = property(lambda self: self.parts.unc, doc="Loss of saying the prevalence.")
-    skill = property(lambda self: self.parts.skill, doc="Share of UNC that is gained.")
+    unc = property(
+        lambda self: self.parts.unc,
+        doc="Loss of predicting the prevalence for every case.",
+    )
+    skill = property(
+        lambda self: self.parts.skill, doc="Proportion of UNC explained by the scores."
+    )
 
     def __float__(self) -> float:
         """Return the value alone."""
@@ -226,7 +231,9 @@ _CLIP_OF_SCIKIT_LEARN = float(np.finfo(np.float64).eps)
 
 def note_on_clipping(distance: float) -> str:
     """Return what a reader of a clipped log loss must know."""
-    return f"Probabilities nearer to 0 or 1 than {distance:.3g} count as that near."
+    return (
+        f"Probabilities within {distance:.3g} of 0 or 1 were clipped to that distance."
+    )
 
 
 def clip_distance(clip: float | str) -> float:
@@ -375,9 +382,9 @@ def notes_on_infinity(t: Tally) -> tuple[str, ...]:
         )
     cases = (t.pos + t.neg)[certain].sum()
     return (
-        f"Cases with a score of exactly 0 or 1 ({number_of(cases)}) are all right; a "
-        "single wrong one would make the loss infinite, so the interval has no upper "
-        f"end. {remedy}",
+        f"Cases with a score of exactly 0 or 1 ({number_of(cases)}) were all correct; "
+        "one error would make the loss infinite, so the interval has no upper end. "
+        f"{remedy}",
     )
 
 

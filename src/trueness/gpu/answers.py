@@ -363,7 +363,7 @@ def answer_on_device(
         return answer_with_limits(analysis, (data.bin(CURVE_BINS), *rest), options)
     gigabytes = 8 * data.n / 1e9
     raise InputError(
-        f"{name} needs the tally on the host: {data.n:,} cases, up to "
-        f"{gigabytes:.1f} GB. Bins have bounds of the exact answer.",
+        f"{name} needs the tally on the host: {data.n:,} cases, up to {gigabytes:.1f} "
+        "GB. Bins give bounds on the exact answer.",
         example=PythonCode("at_most=100_000 for bins, or tally(y, s).to_host()"),
     )

@@ -206,8 +206,8 @@ def _notes_on_half_width(
     flagged = float(unknown[expected.observed.score >= measured.threshold].sum())
     if measured.metric is None or flagged >= _FEW_FLAGGED:
         return (
-            f"Draw the cases at random within each band; {percent(assurance)} of such "
-            "samples keep the half width if the map is right.",
+            f"Draw the cases at random within each stratum; {percent(assurance)} of "
+            "such samples reach this half-width if the map is right.",
         )
     # the interval of a proportion of few cases depends on the positives among them
     return (
@@ -223,8 +223,8 @@ def _expected_labels(tally: Tally) -> ExpectedCounts:
     labels = tally.design.unlabelled
     if not tally.labels_expected or not isinstance(labels, ExpectedLabels):
         raise InputError(
-            "A plan by score needs cases without labels and a calibration map that "
-            "tells how probable each label is.",
+            "A plan by score needs cases without labels, and a calibration map that "
+            "gives the probability of each label.",
             option="unlabelled",
             example=PythonCode("map"),
         )
