@@ -44,7 +44,8 @@ _MORE = """
   metrics, inference, counts and ranking. Of 70 such mutants the tests of their own room
   noticed 52. By reading, seven others change no answer, such as the size of a block.
   Tests were written for the last eleven; eight are confirmed to notice their mutant.
-- [How sure are we](maths/inference.md) measures by simulation how often intervals hold.
+- [Confidence intervals](maths/inference.md) shows by simulation how often intervals
+  cover the truth.
 - `tests/test_laws.py` holds the laws that every answer obeys, such as merging counts.
 
 ## Check it yourself

@@ -67,7 +67,7 @@ def test_a_contract_that_is_nested_too_deep_is_told(tmp_path):
     path = tmp_path / "contract.toml"
     path.write_text(f"a = {'[' * 3000}{']' * 3000}")
 
-    with pytest.raises(InputError, match="nested deeper"):
+    with pytest.raises(InputError, match="nested too deeply"):
         read_contract(path)
 
 

@@ -216,7 +216,7 @@ def test_a_cut_can_be_guaranteed(tmp_path):
         t, ["recall >= 0.8", "fpr <= 0.5"], maximize="f1", level=0.95, rng=0
     )
     assert both["result"]["threshold"] == best.threshold
-    assert "comes with its own proof" in run(*words, *asked, "--validate").stderr
+    assert "includes its own validation" in run(*words, *asked, "--validate").stderr
 
 
 def test_calibrate_writes_rows_in_order_and_a_map_that_can_be_loaded(small, tmp_path):

@@ -127,7 +127,7 @@ class TestSeveralSystems:
         result = run(path, *COLUMNS, "--system", "system")
 
         assert "A tie: a and b share the highest pass rate, 80 %" in result.stdout
-        assert "highest pass rate" not in result.stdout
+        assert "has the highest pass rate" not in result.stdout
 
     def test_lose_no_attempt_unsaid(self, tmp_path):
         path = attempts_file(

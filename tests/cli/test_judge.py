@@ -143,7 +143,11 @@ def test_a_report_with_all_figures(here):
     found = run("verdicts.csv", *GPT, *ASK, "--system", "model", "-o", "r.html")
     assert found.exit_code == 0, found.stderr
     page = Path("r.html").read_text()
-    for title in ("Raw and corrected rate", "go together?", "would more labels narrow"):
+    for title in (
+        "Raw and corrected rate",
+        "make the same errors?",
+        "would more labels narrow",
+    ):
         assert title in page
     assert page.count("Judges in the ROC plane</h3>") == 2  # one for each system
     assert "labelled=" not in page  # the page does not speak Python

@@ -61,8 +61,8 @@ def test_a_report_takes_the_margin(scored_file, tmp_path):
     run(*columns, "--margin", "0.001", "-o", strict)
     run(*columns, "--margin", "0.2", "-o", lenient)
 
-    assert "there are too few cases to be sure" in strict.read_text()
-    assert "there are too few cases to be sure" not in lenient.read_text()
+    assert "there are too few cases to confirm it" in strict.read_text()
+    assert "there are too few cases to confirm it" not in lenient.read_text()
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def test_few_tables_have_values_and_no_promise(tmp_path):
     result = run(path)
 
     assert result.exit_code == 0, result.stderr
-    assert "too few to say how far sites differ" in result.stdout
+    assert "too few to estimate the variance between sites" in result.stdout
     assert "prediction" not in result.stdout
 
 

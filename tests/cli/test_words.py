@@ -180,7 +180,7 @@ ADVICE = {
                   "do not determine|not:Not identified|not:There are no labels"),
     "labels to plan": ("", "plan labels --half-width 5% --judges 3",
                        "random labels estimates the rate to within|3 judges"),
-    "some labels": (VOTES, "nogold --draws 300 --label human", "of 60 it is known"),
+    "some labels": (VOTES, "nogold --draws 300 --label human", "for 60 it is known"),
     "labels of a few": (VOTES, "judge", "type --label human|not:--dependence"),
     "votes": (VOTES, "nogold --draws 300", "type --label human|set dependence"),
     "few": (ROWS[:56], "combine -l y -s p -s q", "need 5 cases|not:--folds"),

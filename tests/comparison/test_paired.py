@@ -359,7 +359,7 @@ def test_a_metric_follows_how_the_cases_came(rng):
                        p[name].map(lambda v: v >= 0.5).neg[0] / 50)  # fmt: skip
         by_hand = 0.05 * recall / (0.05 * recall + 0.95 * fpr)
         assert found.value == pytest.approx(by_hand)
-    with pytest.raises(trueness.InputError, match="proportions of the same cases"):
+    with pytest.raises(trueness.InputError, match="proportions on the same cases"):
         trueness.compare_metric(p, "f1", method="mcnemar")
     with pytest.raises(trueness.InputError, match="does not take weights"):
         trueness.compare_metric(y, {"a": y, "b": y}, "recall", method="mcnemar",
@@ -397,7 +397,7 @@ def test_a_number_of_ones_own_has_the_limits_of_the_formula(rng):
         assert own.difference.se == pytest.approx(formula.difference.se, rel=0.03)
     far = trueness.compare(p, lambda t: 10 * area(t), ends=(0, 10)).pairs[0]
     assert far.difference.value == pytest.approx(10 * own.difference.value)
-    with pytest.raises(trueness.InputError, match="outside of its ends"):
+    with pytest.raises(trueness.InputError, match="outside its ends"):
         trueness.compare(p, lambda t: 10 * area(t))
     with pytest.raises(trueness.InputError, match="at least two classifiers"):
         trueness.compare(p[["a"]], trueness.auc)

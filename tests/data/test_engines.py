@@ -292,7 +292,7 @@ def test_scores_with_parts_are_refused_in_words(tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_text('{"y": 1, "p": {"a": 0.5}}\n{"y": 0, "p": {"a": 0.1}}\n')
     for options in ({"score": "p"}, {"score": "y", "label": "p"}):
-        with pytest.raises(InputError, match="holds lists or objects with parts"):
+        with pytest.raises(InputError, match="holds lists or objects"):
             trueness.tally(trueness.scan(path), **options)
     with pytest.raises(InputError, match=r"found 'dict' such as \{'a': 0.5\}"):
         trueness.tally([1, 0], [{"a": 0.5}, {"a": 0.1}])

@@ -117,7 +117,7 @@ class TestExcel:
         path = tmp_path / "broken.xlsx"
         path.write_text("y,p\n1,0.5\n")
 
-        with pytest.raises(InputError, match="no spreadsheet"):
+        with pytest.raises(InputError, match="not a readable spreadsheet"):
             trueness.evaluate(path)
 
 

@@ -66,7 +66,7 @@ def test_exit_codes(folder):
     said(HEAD + AUC.replace("0.7", "0.97"), code=4)
     near = f"{trueness.auc(folder.y, folder.p).value - 0.002:.4f}"
     open_ = HEAD + AUC.replace("0.7", near)
-    assert "more such cases would be enough to decide" in said(open_, code=5)
+    assert "more such cases would decide it" in said(open_, code=5)
     for word, code in (("pass", 0), ("fail", 4), ("maybe", 2)):
         said(open_, "--undecided", word, code=code)
     pd.DataFrame({"y": [1, 1], "p": [0.1, 0.2]}).to_csv("few.csv", index=False)
@@ -107,7 +107,7 @@ MISTAKES = {
         "gap_at_most does not go with positives, which is counted"
     ),
     HEAD + AUC.replace("[[require]]", "[require]"): r"line 4: write \[\[require\]\]",
-    HEAD: "requires nothing",
+    HEAD: "holds no requirement",
     HEAD + "[[require]\n": "is not TOML",
 }
 

@@ -111,7 +111,7 @@ def test_one_tally_has_no_sites():
 
 
 def test_a_watch_has_no_next_site():
-    with pytest.raises(trueness.InputError, match="not at the next site"):
+    with pytest.raises(trueness.InputError, match="not the next site"):
         trueness.watch("recall >= 0.8 at 0.3 at the next site")
 
 

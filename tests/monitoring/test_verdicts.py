@@ -660,7 +660,7 @@ def test_clusters_widen_the_limits_of_a_prevalence(images):
     [
         ("", "precision", "depends on the prevalence"),
         ("prevalence = 2\n", "precision", "must be a share of positives"),
-        ("", "prevalence", "says it beforehand"),
+        ("", "prevalence", "do not estimate the prevalence"),
     ],
 )
 def test_a_contract_says_how_the_cases_came(

@@ -185,7 +185,7 @@ def test_no_interval_is_empty_or_leaves_its_range(corner):
 
 def test_notes():
     a = trueness.auc(CORNERS["perfect"])
-    assert "Nothing varied" in a.notes[0]
+    assert "no variation" in a.notes[0]
     assert trueness.auc(CORNERS["perfect"], method="delong").low == a.low
     t = Tally([2, 1], pos=[10, 90], neg=[90, 10])
     assert trueness.auc(t).high < 0.5

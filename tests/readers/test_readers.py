@@ -209,10 +209,10 @@ def test_perfect_readers():
     alone = trueness.auc(trueness.Tally([2, 1], pos=[5, 0], neg=[0, 5]))
     assert one.ci == pytest.approx(alone.ci)
     assert 0 <= found.pairs[0].p_noninferior < 0.05
-    # readers that all gain the same show no spread
+    # readers that all gain the same show variance between readers is 0
     found = trueness.reader_study(few_faults(lambda r, c: c == 5 + r))
     assert found.statistic == np.inf
-    assert "no spread" in found.notes[-1]
+    assert "variance between readers is 0" in found.notes[-1]
     gap = found.pairs[0].difference
     assert gap.low < 0 < gap.value < gap.high  # as of one reader, 5 + 5 cases
     assert 0.05 < found.p_value < 1
@@ -254,7 +254,7 @@ def test_frames_labels_and_columns(vandyke):
     assert "1 reading without a score" in some.notes[0]
     less, fixed = ask(vandyke.drop(index=7)), ask(vandyke, fixed="readers")
     assert some.p_value == less.p_value
-    assert "says nothing about others" in fixed.notes[0]
+    assert "applies to these readers only" in fixed.notes[0]
     for study, said in ((less, "partly crossed"), (fixed, "fixed readers")):
         assert said in trueness.plan_readers(study, difference=0.1).notes[1]
 

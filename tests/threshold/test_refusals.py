@@ -43,7 +43,7 @@ ASKED = {
          lambda: best(HAND, "f1", sampling="case-control")),
         *(("The method sweep", lambda name=name: best(HAND, name, method="milp"))
           for name in ("mcc", "g_mean", "precision + recall", "markedness")),
-        (r"found 30,000 cases, at most 20,000", lambda: best(
+        (r"at most 20,000 cases; found 30,000", lambda: best(
             Tally([2, 1], pos=[15_000, 0], neg=[0, 15_000]), method="milp-cases")),
         ("Weighted cases need", lambda: best(SCALES["a"], method="milp")),
         ("count cases between two thresholds", lambda: best(HAND, minimize="defer")),
@@ -74,7 +74,7 @@ ASKED = {
             TWO, subject_to="1e-320*recall >= 0.1")),
         ("its own prevalence",
          lambda: trueness.group_thresholds(TWO, prevalence=0.1)),
-        ("is about one side", lambda: guaranteed(
+        ("needs constraints above or below", lambda: guaranteed(
             HAND, ["precision >= 0.9", "npv below >= 0.9"])),
         ("needs a constraint; found none", lambda: guaranteed(HAND, [])),
         # mcc is no quotient; a number of cases depends on how many there are

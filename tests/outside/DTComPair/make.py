@@ -71,6 +71,6 @@ vectors.write(
     "tests, ratios",
     differs=(
         "Its interval of a ratio takes the normal quantile, ours Student's.",
-        "Its default interval is Wald's, which may leave 0 and 1; ours is Wilson's.",
+        "Its default interval is Wald's, which may exceed 0 and 1; ours is Wilson's.",
     ),
 )

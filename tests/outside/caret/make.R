@@ -15,4 +15,4 @@ for (cells in list(c(670, 202, 74, 640), c(9, 3, 2, 14), c(45, 310, 5, 2140))) {
 write_vectors(
   "caret", "Kuhn (2008), doi:10.18637/jss.v028.i05; confusionMatrix",
   "Nine metrics of three 2x2 tables", setNames(list(), character()),
-  c("caret takes predictive values at its prevalence argument; ours is said once, when cases are counted."))
+  c("caret takes predictive values at its prevalence argument; ours is stated once, when cases are counted."))

@@ -67,6 +67,6 @@ vectors.write(
     differs=(
         "Log loss of a certain, wrong probability is infinite; scikit-learn's is "
         'clip="scikit-learn".',
-        "An undefined ratio is NaN; scikit-learn says 0 and warns.",
+        "An undefined ratio is NaN; scikit-learn returns 0 and warns.",
     ),
 )
