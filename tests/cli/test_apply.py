@@ -68,7 +68,7 @@ def test_a_combiner_knows_its_columns(folder):
     assert "1 score of 'p' lies outside" in told
     wrong = run(*line, "--score", "p")
     assert wrong.exit_code == 2
-    assert "leave out --score" in wrong.stderr
+    assert "leave the score out" in wrong.stderr
 
 
 def test_what_cannot_be_applied(folder):
@@ -80,7 +80,7 @@ def test_what_cannot_be_applied(folder):
         (("-o", folder / "x.parquet", "--score", "r"), "has no column 'r'"),
         (("-o", folder / "new.parquet", "--score", "p"), "is the input file"),
         (("-o", folder / "x.xlsx", "--score", "p"), "the ending of --output"),
-        (("-o", folder / "x.json", "--score", "p"), "keep what was fitted by --save"),
+        (("-o", folder / "x.json", "--score", "p"), "To keep what was fitted"),
     ):
         done = run(*line, *more)
         assert done.exit_code == 2, more

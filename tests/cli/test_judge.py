@@ -53,8 +53,8 @@ def test_the_sentences_of_the_issue(here, table):
     raw = 100 * np.mean(table[["gpt", "claude"]].to_numpy())
     assert (
         f"The raw pass rate is {raw:.0f} %. Corrected for the judges' errors it is "
-        f"{ends[0]} % (95 % interval {ends[1]} to {ends[2]}). The two judges tell as "
-        f"much as {r.effective_judges.value:.1f} independent ones." in found.stdout
+        f"{ends[0]} % (95 % interval {ends[1]} to {ends[2]}). The two judges are worth "
+        f"{r.effective_judges.value:.1f} independent ones." in found.stdout
     )
     assert "600 answers, 2 judges; 100 labels, chosen at random." in found.stdout
     assert "trueness nogold gives the same rate" in found.stdout
@@ -161,9 +161,9 @@ WRONG = {
     "verdicts.csv GPT --label human --labelled any": "by verdict",
     f"verdicts.csv --judge gtp {RANDOM}": "Did you mean 'gpt'",
     f"verdicts.csv GPT {RANDOM} --system modell": "'model'",
-    f"verdicts.csv GPT {RANDOM} --verdict gpt": "needs --item COLUMN",
+    f"verdicts.csv GPT {RANDOM} --verdict gpt": "Type --item COLUMN",
     f"long.csv {LONG}": "2 rows for id 1, who 'a'",
-    f"verdicts.csv GPT {RANDOM} --labels l.csv": "needs --item",
+    f"verdicts.csv GPT {RANDOM} --labels l.csv": "Type --item",
     f"both.csv {LONG} {RANDOM}": "Item 1 has different labels",
     "verdicts.csv GPT --label new --labelled random --labels l.csv --item id": (
         "No id of l.csv is one of verdicts.csv"

@@ -94,7 +94,7 @@ def test_few_tables_have_values_and_no_promise(tmp_path):
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (("sample:studies", "--site", "study"), "Leave --site out"),
+        (("sample:studies", "--site", "study"), "Leave the column of sites out"),
         (("sample:west_nile",), "Which column names the sites?"),
         (("sample:studies", "--covariate", "device"), "no column 'device'"),
         (("sample:studies", "--prediction", "bayes"), "prediction"),

@@ -404,14 +404,18 @@ def check_rows(output: Path | None, source: Source, column: str) -> None:
         return
     if output.suffix.lower() == ".json":
         raise InputError(
-            f"--output takes the rows with their new column; found {output}. Type -o "
-            f"rows.csv; calibrate and combine keep what was fitted by --save {output}."
+            "The output holds the rows with their new column, as CSV or Parquet; "
+            f"found {output}. To keep what was fitted, name that file as save.",
+            option="output",
+            example="rows.csv",
         )
     _options.choice(output.suffix.lower(), ROWS, "the ending of --output")
     if column in source.types:
         raise InputError(
-            f"--column must be a new name, but this file already has a column "
-            f"{column!r}. Type --column another_name."
+            "The new column needs a name of its own, but this file already has a "
+            f"column {column!r}.",
+            option="column",
+            example="another_name",
         )
 
 

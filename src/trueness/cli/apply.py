@@ -98,7 +98,7 @@ def _apply_rule(
     """Write all rows with what a rule decides: 1 is flagged, 0 is not."""
     if rule.groups:
         raise InputError(
-            "A rule for groups needs the group of each row. Type trueness sql --rule.",
+            "A rule for groups needs the group of each row. Use the command sql.",
             option="map",
         )
     if score is None:
@@ -139,7 +139,7 @@ def _columns_of_map(
     if several is not None:
         if score is not None:
             raise InputError(
-                f"This map reads the columns {listing(several)}; leave out --score.",
+                f"This map reads the columns {listing(several)}; leave the score out.",
                 option="score",
             )
         what = f"This map of {listing(several)}"

@@ -177,8 +177,10 @@ def _stop_without(contract: Contract, source: Source) -> None:
         if r.not_worse_than and r.not_worse_than not in source.types:
             near = nearest(r.not_worse_than, list(source.types))
             raise InputError(
-                f"{r} needs a baseline. Type --baseline last_release.parquet, or "
-                f"name a column of {source.name} with its scores.{near}"
+                f"{r} needs a baseline: another file, or a column of {source.name} "
+                f"with its scores.{near}",
+                option="baseline",
+                example="last_release.parquet",
             )
 
 
@@ -359,7 +361,9 @@ def check_command(
     if sentences:
         if init:
             raise InputError(
-                "--init writes requirements from the data; leave them out."
+                "The first contract gets its requirements from the data; leave yours "
+                "out.",
+                option="init",
             )
         file = _one_file(words, sentences)
         contract = "; ".join(sentences)

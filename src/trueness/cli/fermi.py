@@ -113,8 +113,7 @@ def _single_auc(texts: list[str]) -> float | None:
         return None
     if len(texts) > 1 or "=" in texts[0]:
         raise InputError(
-            "Without --file there is one AUC. Type --auc 0.9; with --file type "
-            "--auc NAME=0.9 for each score.",
+            "Without a file there is one AUC, without a name.",
             option="auc",
             example="0.9",
         )
@@ -182,8 +181,7 @@ def _combine_by_known_aucs(
     names = [known(source, name, "--auc") for name in aucs]
     if prevalence is None:
         raise InputError(
-            "FiDEL with known AUCs needs the proportion of positives. Type "
-            "--prevalence 0.1.",
+            "FiDEL with known AUCs needs the prevalence.",
             option="prevalence",
             example="0.1",
         )
@@ -227,16 +225,16 @@ def _named_aucs(texts: list[str]) -> dict[str, float]:
         name, sign, number = text.rpartition("=")
         if not sign or not name:
             raise InputError(
-                f"With --file each AUC has the name of its score. Type --auc "
-                f"NAME=0.85; found {text!r}.",
+                f"With a file, each AUC needs the name of its score; found {text!r}.",
                 option="auc",
                 example="NAME=0.85",
             )
         aucs[name] = read_number(number)
     if len(aucs) < LEAST_CLASSIFIERS:
         raise InputError(
-            f"FiDEL combines at least two classifiers; found {len(aucs)}. Type --auc "
-            "NAME=0.85 for each.",
+            "FiDEL combines at least two classifiers, each with its AUC; found "
+            f"{len(aucs)}.",
             option="auc",
+            example="NAME=0.85",
         )
     return aucs

@@ -94,8 +94,10 @@ def as_wide(
         known(source, verdict, "--verdict")
         if len(named) != 1 or item is None:
             raise InputError(
-                "--verdict is for a table with a row per verdict, which needs --item "
-                "COLUMN and one --judge COLUMN with the names of the judges."
+                "A table with one row per verdict needs a column of items and one "
+                "column with the names of the judges.",
+                option="item" if item is None else "judge",
+                example="COLUMN",
             )
         source, named = widened(
             source,
@@ -107,7 +109,11 @@ def as_wide(
         )
     if labels is not None:
         if item is None or label is None:
-            raise InputError("--labels needs --item COLUMN and --label COLUMN.")
+            raise InputError(
+                "A file of labels needs the column of the items and of the labels.",
+                option="item" if item is None else "label",
+                example="COLUMN",
+            )
         source = with_labels(source, labels, item=item, system=system, label=label)
     return source, named, item, system
 

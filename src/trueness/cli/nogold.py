@@ -228,8 +228,8 @@ def read_priors(texts: list[str]) -> dict[str, Any] | None:
             first, second = (float(number) for number in numbers.split(","))
         except ValueError:
             raise InputError(
-                "--prior needs a parameter and the two numbers of a Beta "
-                f"distribution, such as prevalence=2,8; found {text!r}.",
+                "A prior needs a parameter and the two numbers of a Beta "
+                f"distribution; found {text!r}.",
                 option="prior",
                 example="prevalence=2,8",
             ) from None

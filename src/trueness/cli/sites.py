@@ -97,7 +97,10 @@ def sites_command(
     of_tables = has_study_tables(source.types)
     if of_tables:
         if site is not None:
-            raise InputError("2x2 tables have a row for each site. Leave --site out.")
+            raise InputError(
+                "2x2 tables have one row per site. Leave the column of sites out.",
+                option="site",
+            )
         studies = study_tables(source.rows)
     else:
         studies = _count_sites(source, site, label, score, positive, covariate)

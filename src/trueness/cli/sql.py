@@ -100,10 +100,12 @@ def sql_command(
 def _required(value: str | None, option: str) -> str:
     if value is None:
         raise InputError(
-            f"Type --{option} NAME. A query needs the dialect, the table and the "
-            "column of the scores: trueness sql --dialect "
-            f"{next(iter(DIALECTS))} --table preds --label y --score p.",
+            "A query needs the dialect, the table and the column of the scores; "
+            f"found no {option}.",
             option=option,
+            example={"dialect": next(iter(DIALECTS)), "table": "preds"}.get(
+                option, "p"
+            ),
         )
     return value
 
@@ -111,7 +113,9 @@ def _required(value: str | None, option: str) -> str:
 def _read_saved(map_file: str | None, rule_file: str | None) -> Map | Rule | None:
     """Read the map or the rule that the query applies, where one was named."""
     if map_file is not None and rule_file is not None:
-        raise InputError("--map and --rule make a query each. Type one of them.")
+        raise InputError(
+            "A query applies a map or a rule; found both. Leave one of them out."
+        )
     if map_file is not None:
         return trueness.load_map(map_file)
     if rule_file is not None:

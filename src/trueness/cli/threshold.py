@@ -260,9 +260,10 @@ def read_rule(text: str | None) -> float | Rule | None:
         pass
     if not Path(text).is_file():
         raise InputError(
-            "--at must be a threshold, or a file with a rule that --save of threshold "
-            f"has written; found {text!r}.",
+            "The threshold must be a number, or the file of a saved rule; found "
+            f"{text!r}.",
             option="at",
+            example=0.5,
         )
     rule = Rule.load(text)
     if rule.groups or rule.defers:

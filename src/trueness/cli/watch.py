@@ -275,8 +275,9 @@ def _continue(state: Path, asked: NewWatch, restart: bool) -> Watch:
     """Go on with the watch of a file, which asks nothing new."""
     if asked.is_asked_for:
         raise InputError(
-            f"{state} holds a watch already; leave out --metric and its bound, or "
-            "name another file."
+            f"{state} already holds a watch. Leave out the metric and its bound, or "
+            "name another file.",
+            option="metric",
         )
     watch = load_watch(state)
     return watch.restart() if restart else watch

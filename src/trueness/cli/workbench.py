@@ -72,13 +72,16 @@ def app_command(
     """
     if host not in LOOPBACK and not i_know:
         raise InputError(
-            f"--host {host} would let other machines reach the workbench and what it "
-            "shows of your files. Leave --host out, or type --i-know as well if that "
-            "is meant.",
+            f"The host {host} would let other machines reach the workbench and your "
+            "files. Leave it out, or type --i-know as well if this is intended.",
             option="host",
         )
     if not 0 <= port <= MOST_PORT or limit < 1:
-        raise InputError(f"--port must be 0 to {MOST_PORT}, and --limit 1 or more.")
+        raise InputError(
+            f"The port must be 0 to {MOST_PORT}, and the upload limit 1 or more; found "
+            f"{port} and {limit}.",
+            option="limit" if limit < 1 else "port",
+        )
     for library in ("uvicorn", "starlette"):
         required(library, "app")
     if file is not None and "::" not in file and not tables_of(file):
