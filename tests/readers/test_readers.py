@@ -368,7 +368,7 @@ def test_groups_that_cannot_be_planned(rng):
     own = trueness.reader_study(data | {"case": data["case"] + 999 * data["reader"]})
     crossed = trueness.reader_study(simulated(rng, 6, (40, 40)))
 
-    with pytest.raises(trueness.InputError, match="how alike their errors"):
+    with pytest.raises(trueness.InputError, match="correlation of their errors"):
         trueness.plan_readers(own, difference=0.06, readers=6, groups=2)
     with pytest.raises(trueness.InputError, match="cannot be divided"):
         trueness.plan_readers(crossed, difference=0.06, readers=3, groups=4)
@@ -427,7 +427,7 @@ def test_errors_of_plans(vandyke):
     for few in ([3, "x"], 3.5, []):
         with pytest.raises(trueness.InputError, match="readers must be"):
             trueness.plan_readers(study, difference=0.1, readers=few)
-    with pytest.raises(trueness.InputError, match="difference to be detected"):
+    with pytest.raises(trueness.InputError, match="difference to detect"):
         trueness.plan_readers(study)
 
 

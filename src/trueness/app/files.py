@@ -102,7 +102,7 @@ class DataFile:
             except KeyboardInterrupt:  # in a thread: somebody stopped the engine
                 stop_if_requested()
                 raise InputError(
-                    f"The reading of {self.typed} was stopped. Ask for it again."
+                    f"Reading {self.typed} was stopped. Open the file again."
                 ) from None
             finally:
                 self._readers.pop()
@@ -208,9 +208,9 @@ class DataFile:
             longest, total = rows.fetchall()[0]
         if longest is not None and longest > MAX_LETTERS:
             raise InputError(
-                f"Column {shown(column, 40)!r} of {self.typed} holds a text of "
-                f"{longest:,} letters; {MAX_LETTERS:,} is the limit for uploads. "
-                f"Leave the column out, or shorten the text."
+                f"Column {shown(column, 40)!r} of {self.typed} holds a value of "
+                f"{longest:,} characters; {MAX_LETTERS:,} is the limit for uploads. "
+                "Leave the column out, or shorten its values."
             )
         return int(total or 0)
 
@@ -319,7 +319,7 @@ def _read(word: str, typed: str, path: Path, limit: int) -> DataFile:
     if views := tables_of(str(place), ("view",)):
         raise InputError(  # a view is a program, which may never end
             f"{typed} holds the view {shown(views[0], 40)!r}; uploads are read from "
-            f"tables. Write what it gives as a table: CREATE TABLE rows AS FROM view."
+            "tables. Store its rows in a table: CREATE TABLE rows AS FROM view."
         )
     file = DataFile(word, typed, str(place))
     file.check_size(limit)
@@ -341,7 +341,7 @@ def too_many_columns(typed: str, columns: int) -> str:
     """Say what to do with a file that is too wide to be uploaded."""
     return (
         f"{typed} has {columns:,} columns; {MAX_COLUMNS:,} is the limit for uploads. "
-        f"Keep the labels, the scores and what else is asked about."
+        "Keep only the columns that you need, such as labels and scores."
     )
 
 

@@ -178,10 +178,9 @@ def _refuse_design_in_bins(file: DataFile, chosen: Request) -> None:
     for name, column in design.items():
         if column is not None:
             raise InputError(
-                f"Of more than {MOST_ROWS:,} rows scores are counted in bins, and "
-                "cases with weights or clusters are not put into bins; found "
-                f"{file.rows:,} rows. Choose {WITHOUT[name]!r} under {FIELDS[name]}, "
-                "or open fewer rows."
+                f"Files above {MOST_ROWS:,} rows are counted in bins, which take no "
+                f"weights or clusters; found {file.rows:,} rows. Choose "
+                f"{WITHOUT[name]!r} under {FIELDS[name]}, or open fewer rows."
             )
 
 

@@ -271,12 +271,12 @@ WHOLE = "all cases"
 # what help says of the parameters that every analysis has
 _DATA = {
     "data": "A tally or a panel; labels and scores; or a frame, with ``label=`` and\n"
-    "``score=``. Of several classifiers or groups each has its own answer, in a\n"
-    "dict, unless the analysis compares them.",
-    "y_score, label, score, scores, positive, count, by": "The scores, when ``data`` "
-    "are labels; columns, the positive label and groups\nof data that are not yet "
-    "counted, as in :func:`tally` and :func:`panel`.",
-    "weight, cluster, sampling, prevalence, unlabelled": "How the cases came, as in "
+    "``score=``. Several classifiers or groups get one answer each, in a dict, unless\n"
+    "the analysis compares them.",
+    "y_score, label, score, scores, positive, count, by": "The scores, if ``data`` "
+    "are labels; otherwise columns, the positive label and\ngroups, as in "
+    ":func:`tally` and :func:`panel`.",
+    "weight, cluster, sampling, prevalence, unlabelled": "Sampling design, as in "
     ":func:`tally`.",
 }
 _DOCUMENTED_WORDS = [word for line in [*_DATA][1:] for word in line.split(", ")]
@@ -296,7 +296,7 @@ _WORDS = frozenset(
 _IN_WORDS = {
     "weight": (
         "weights",
-        "Leave the weights out, or, where a row stands for several cases, name the "
+        "Leave the weights out. If each row represents several cases, name the "
         "column of their number as count.",
     ),
     "cluster": (
@@ -305,19 +305,19 @@ _IN_WORDS = {
     ),
     "sampling": (
         "case-control sampling",
-        "Leave it out if the answer may be about the sampled cases.",
+        "Leave it out for an answer about the sampled cases.",
     ),
     "prevalence": (
         "a prevalence",
-        "Leave it out to take the proportion of positives among the cases.",
+        "Leave it out to use the proportion of positives in the sample.",
     ),
     "unlabelled": (
         "labels that are missing at random",
-        "Leave it out to leave the unlabelled cases out.",
+        "Leave this option out to use labelled cases only.",
     ),
     "expected": (
         "expected labels (unlabelled set to a calibration map)",
-        "Ask it of labelled cases.",
+        "Use labelled cases.",
     ),
 }
 
@@ -694,7 +694,7 @@ def _add_design(
     if data_words:
         word = next(iter(data_words))
         raise InputError(
-            f"The option {word} is for arrays and frames; {name} was given counts, "
+            f"The option {word} is for arrays and frames; {name} received counts, "
             "which already hold labels and scores. Leave it out.",
             option=word,
         )
@@ -710,7 +710,7 @@ def _add_design(
     if hasattr(x, "with_design"):  # counts, on the host or on a device
         return x.with_design(**design)
     raise InputError(
-        f"The option {stated[0]} is for data and counts; {name} was given an answer.",
+        f"The option {stated[0]} is for data and counts; {name} received a result.",
         option=stated[0],
     )
 

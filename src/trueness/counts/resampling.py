@@ -552,7 +552,7 @@ def simulate_panel(
         names = [f"C{k + 1}" for k in range(len(areas))]
     if not areas or is_several(areas[0]):
         raise InputError(
-            f"aucs must be one AUC a classifier; found {described(aucs)}.",
+            f"aucs must hold one AUC per classifier; found {described(aucs)}.",
             option="aucs",
             example=[0.7, 0.8],
         )
@@ -593,9 +593,9 @@ def _root_of_correlations(spearman: Floats) -> Floats:
     smallest = eigenvalues.min()
     if smallest < -1e-12:
         raise InputError(
-            "correlation must be possible for all classifiers at once (a positive "
-            f"semi-definite matrix); the smallest eigenvalue is {smallest:.3g}. "
-            "Equal correlations of all pairs cannot be below -1 / (K - 1).",
+            "correlation must be a positive semi-definite matrix; its smallest "
+            f"eigenvalue is {smallest:.3g}. Equal correlations of all pairs cannot be "
+            "below -1 / (K - 1).",
             option="correlation",
         )
     return np.asarray((eigenvectors * np.sqrt(np.maximum(eigenvalues, 0))).T)

@@ -85,13 +85,13 @@ class CombinerComparison(Record):
         to_closest = gains[closest]
         differences = (
             f"its AUC differs by {_signed(self.difference[name])} from that of the "
-            f"single classifier that the data would choose, and by "
+            "classifier that cross-validation would choose, and by "
             f"{_signed(to_closest)} from that of {shown(closest)}, the best single "
-            "classifier in hindsight"
+            "classifier"
         )
         level = self.auc[name].level
         if self.p_value[name] <= (1 - level) / 2:
-            return f"Together they are better ({name}): {differences}."
+            return f"Combining them is better ({name}): {differences}."
         if to_closest.high < 0:
             return f"{name} ranks worse than {shown(closest)} alone: {differences}."
         return (

@@ -56,8 +56,8 @@ def answer_folds(
     """Ask an analysis about folds, which are no groups and are not pooled."""
     if name not in OF_FOLDS:
         raise InputError(
-            f"{name} does not take folds, since each was scored by another model; "
-            f"{', '.join(sorted(OF_FOLDS))} do. Ask it of every fold.",
+            f"{name} does not take folds, since each fold was scored by a different "
+            f"model; {', '.join(sorted(OF_FOLDS))} do. Call it for every fold.",
             example=PythonCode(f"[trueness.{name}(part, ...) for part in found.folds]"),
         )
     return OF_FOLDS[name](folds, *others, **options)
@@ -69,8 +69,8 @@ def _mean_over_folds(statistic: Any, name: str) -> Callable[..., Any]:
     def mean(data: Folds, *, level: float = 0.95, **others: Any) -> Any:
         if others:
             raise InputError(
-                f"Of folds {statistic.__name__} takes only the level; found "
-                f"{listing(others)}. Ask for them of every fold.",
+                f"For folds {statistic.__name__} takes only the level; found "
+                f"{listing(others)}. Call it for every fold.",
                 example=PythonCode(
                     f"[trueness.{statistic.__name__}(part, ...) for part in folds]"
                 ),
@@ -197,7 +197,12 @@ def _validate_threshold(
         metrics={m.name: _fold_estimate(tested, m, level) for m in METRICS.values()},
         holds=_proportions_met(read_constraints(subject_to), confusions),
         failed=1 - len(votes) / len(data),
-        notes=("Chosen on all folds but one and tested on that one, in turn.",),
+        notes=(
+            (
+                "The threshold was chosen on all folds except one, and tested on that "
+                "one."
+            ),
+        ),
     )
 
 

@@ -65,9 +65,9 @@ class RankReference:
         if lacks_class.any():
             lacking = [panel.names[k] for k in np.flatnonzero(lacks_class)]
             raise NotEnoughCases(
-                f"{function} needs, of every classifier, outputs for a positive and a "
-                f"negative case; {listing(lacking)} has none for one class. Leave it "
-                "out."
+                f"{function} needs scores of a positive and a negative case from "
+                f"every classifier; {listing(lacking)} has none for one class. Leave "
+                "it out."
             )
         self.n = self.n_pos + n_neg
         self.auc = (neg_mean - pos_mean) / self.n + 0.5  # eq. (31)
@@ -156,7 +156,10 @@ def _pool_neighbours(tally: Tally) -> Tally:
 
 def rank_correlation_figure(combiner: RankMap) -> Matrix:
     """How alike do the classifiers err? Spearman's correlation within the classes."""
-    title = "Spearman's rank correlation within the classes, mean of both, by pair"
+    title = (
+        "Spearman's rank correlation within classes, averaged over both classes, by "
+        "pair"
+    )
     return Matrix(title, "rank correlation", combiner.names, combiner.correlation)
 
 

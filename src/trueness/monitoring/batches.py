@@ -80,8 +80,8 @@ def _check_groups(counts: object, by: str | None) -> None:
     has_groups = isinstance(counts, Mapping)
     if has_groups and by is None:
         raise InputError(
-            "A batch of this watch has no groups; found some. Begin another watch for "
-            "the groups.",
+            "This watch has no groups, but the batch does. Begin another watch for "
+            "groups.",
             option="by",
             example="COLUMN",
         )
@@ -122,8 +122,8 @@ def new_cases(counted: Mapping[str, Any], counts: Counts, name: str) -> Counts |
         if labelled is not None:
             return labelled
     raise InputError(
-        f"Batch {name!r} was counted before, with other cases or other labels. Only "
-        f"labels that were unknown may be added; give a new batch a new name."
+        f"Batch {name!r} was counted before, with different cases or labels. Only "
+        "missing labels may be added; name a new batch differently."
     )
 
 

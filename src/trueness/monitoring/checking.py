@@ -56,9 +56,9 @@ def check(
     r"""Verdicts on requirements (a quality gate), by one-sided confidence limits.
 
     Do these predictions meet the requirements, allowing for chance? A requirement
-    :math:`\theta \ge b` *holds* when the one-sided 95 % lower limit of :math:`\theta`
-    is above :math:`b`, *fails* when the upper limit is below it, and otherwise it
-    cannot be decided yet.
+    :math:`\theta \ge b` *holds* when the one-sided 95 % lower confidence bound of
+    :math:`\theta` is above :math:`b`, *fails* when the upper bound is below it, and
+    otherwise it cannot be decided yet.
 
     Parameters
     ----------
@@ -180,8 +180,7 @@ def check_all(
     """
     if _options.fraction(level, "level") <= 0.5:
         raise InputError(
-            "level must be above 0.5, since a verdict that is wrong more often than "
-            f"not is none; found {level:g}.",
+            f"level must be above 0.5; found {level:g}.",
             option="level",
             example=0.95,
         )
@@ -280,13 +279,13 @@ def _notes_on_assumptions(
 
     if any(r.judges and r.labelled is None for r in requirements):
         yield (
-            "Judges may make the same errors, so that without labels their verdicts "
-            "do not determine a rate, and nothing is decided. With labels, state how "
-            'these were chosen: labelled = "random".'
+            "Judges may make the same errors, so verdicts without labels do not "
+            "determine a rate, and nothing is decided. Label some cases, and state "
+            'how they were chosen: labelled = "random".'
         )
     if adjust == "none" and len(requirements) > 1:
         yield (
-            "Each requirement is tested on its own, so among many some verdicts are "
+            "Each requirement is tested separately, so among many some verdicts are "
             "wrong by chance."
         )
 
@@ -296,12 +295,12 @@ def _notes_on_limits(claims: int, level: float, adjust: str) -> Iterator[str]:
     if not claims:
         return
     if adjust == "none" or claims == 1:
-        yield f"Limits are one-sided, at a level of {level_text(level)}."
+        yield f"Confidence intervals are one-sided, at a level of {level_text(level)}."
         return
     yield (
-        f"Limits are one-sided and allow for {claims} decisions at once (Holm): in "
-        f"{level_text(level)} of samples nothing is wrongly said to hold, and in "
-        "as many nothing is wrongly said to fail."
+        f"Confidence intervals are one-sided and adjusted for {claims} decisions "
+        f"(Holm). In {level_text(level)} of samples no requirement is wrongly said to "
+        "hold, and in as many none is wrongly said to fail."
     )
 
 

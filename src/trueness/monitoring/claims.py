@@ -166,8 +166,8 @@ def _claim_against_baseline(
         threshold = evidence.threshold(r)
         if isinstance(threshold, Rule):
             raise InputError(
-                f"{r}: classifiers are compared on the same cases, and a rule that "
-                "defers leaves other cases to each. Give one threshold."
+                f"{r}: a rule that defers cases cannot be compared with a baseline. "
+                "Set one threshold."
             )
         limits = paired_limits(r.metric, evidence.panels[name], threshold)
         design = "paired: the same cases"
@@ -179,7 +179,7 @@ def _claim_against_baseline(
     elif isinstance(evidence.baseline, Tally):
         of_baseline = evidence.limits_of_baseline(r, evidence.baseline)
         limits = difference_limits(evidence.limits(r), of_baseline)
-        design = "unpaired: other cases than the baseline's"
+        design = "unpaired: not the cases of the baseline"
     else:
         where = f" in {group}" if group else ""
         raise InputError(
@@ -215,7 +215,7 @@ def _limits_by_judges(r: Requirement, evidence: Evidence) -> tuple[Limits, str]:
     def limits(alpha: float) -> Interval:
         if not rate().identified:  # verdicts that fit other rates, too, decide nothing
             reason = (
-                f"the verdicts of {votes.n:,} cases alone do not determine the rate. "
+                f"the verdicts on {votes.n:,} cases alone do not determine the rate. "
                 "Label some cases, and state how they were chosen."
             )
             return Interval(rate().value, 0.0, 1.0, votes.n, "judged", reason)
@@ -380,7 +380,7 @@ def _reason(claim: Claim, verdict: str, interval: Interval, more: int | None) ->
     measured = f"measured {interval.value:.4g} in {interval.n:,} {kind}cases"
     advice = ""
     if more is not None:
-        advice = f"; about {more:,} more such cases would be enough to decide"
+        advice = f"; about {more:,} more such cases would decide it"
     elif verdict == OPEN:
-        advice = "; the value is on the bound, so perhaps no number of cases is enough"
+        advice = "; the value is at the bound, so more cases may not decide it"
     return f"{head}{measured}, {limit}{advice}."

@@ -89,7 +89,7 @@ def _parse_toml(text: str, path: str | Path) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as err:
         raise InputError(f"{path} is not TOML: {err}.") from None
     except RecursionError:
-        raise InputError(f"{path} is nested deeper than can be read.") from None
+        raise InputError(f"{path} is nested too deeply.") from None
 
 
 def _check_key(key: str, value: Any) -> None:
@@ -119,8 +119,8 @@ def _read_requirements(
     """Read the tables of requirements; a mistake is named with its line."""
     if not isinstance(tables, list) or not tables:
         raise InputError(
-            f"{file} requires nothing. Add a table:\n"
-            f'[[require]]\nmetric = "auc"\nat_least = 0.8'
+            f"{file} holds no requirement. Add a table:\n[[require]]\nmetric = "
+            '"auc"\nat_least = 0.8'
         )
     first_lines = [
         number
@@ -186,7 +186,7 @@ def first_contract(
     ``missing`` is the proportion of the rows of the file without a score.
     """
     lines = [
-        "# What these predictions must keep, written from the data. The bounds leave",
+        "# Requirements for these predictions, written from the data. The bounds leave",
         "# room: 19 of 20 new samples of as many cases from the same model prove all",
         "# of them. Change them to what you need.",
         f"label = {_toml(label)}",

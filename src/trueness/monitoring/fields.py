@@ -120,7 +120,7 @@ _WORD = FieldKind('text in quotes, such as "auc"', _text)
 _NAMES = FieldKind('a list of columns, such as ["a", "b"]', _list_of_names)
 _COLUMN = FieldKind('the name of a column in quotes, such as "y"', _text)
 _PREVALENCE = FieldKind(
-    "a share of positives between 0 and 1, such as 0.01", _between(0.0, 1.0)
+    "a proportion of positives between 0 and 1, such as 0.01", _between(0.0, 1.0)
 )
 _LEVEL = FieldKind("between 0.5 and 1, such as 0.95", _between(0.5, 1.0))
 _SWITCH = FieldKind("true or false", _true_or_false)

@@ -53,9 +53,8 @@ def _prevalence(tally: Tally, *, level: float) -> Estimate:
         raise NotEnoughCases("prevalence needs labelled cases; found none.")
     if tally.design.fixed_classes:
         raise InputError(
-            "prevalence is what these cases show of the share of positives; a "
-            "case-control sample, or another prevalence, says it beforehand. Leave "
-            "this requirement out."
+            "these cases do not estimate the prevalence: the sample is case-control, "
+            "or another prevalence was stated. Leave this requirement out."
         )
     return estimate_measure(tally, _prevalence_measure, level=level, name="prevalence")
 

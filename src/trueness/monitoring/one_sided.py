@@ -86,13 +86,13 @@ def _check_kind_of_data(name: str, data: Counted) -> None:
     """Refuse a measure of attempts for scores, and the other way round."""
     if isinstance(data, Attempts) and not of_attempts(name):
         raise InputError(
-            f"{name} needs labels and scores; these are attempts at items, of which "
-            "pass_rate, pass_at_k(k=5) and pass_hat_k(k=3) may be required."
+            f"{name} needs labels and scores; found attempts at items. Require "
+            "pass_rate, pass_at_k(k=5) or pass_hat_k(k=3)."
         )
     if of_attempts(name) and not isinstance(data, Attempts):
         raise InputError(
-            f"{name} needs attempts at items, as the log of an evaluation has "
-            "them; these are labels and scores."
+            f"{name} needs attempts at items, as in an evaluation log; found labels "
+            "and scores."
         )
 
 
@@ -130,8 +130,8 @@ def allow_for_bins(
         return interval
     if not isinstance(bounds, tuple):
         reason = (
-            "the scores were counted in bins, and how far these move the value is not "
-            "known. Count the scores themselves."
+            "the scores were counted in bins, and their effect on the value is "
+            "unknown. Count the scores themselves."
         )
         return interval._replace(undecided=reason, low=-inf, high=inf)
 
@@ -151,7 +151,7 @@ def _interval_of_metric(
     if estimate is None:
         raise InputError(
             f"{name} depends on the prevalence, which a case-control sample does not "
-            "show. State the prevalence that is meant.",
+            "show. State the prevalence.",
             option="prevalence",
             example=0.01,
         )
@@ -201,7 +201,7 @@ def _as_interval(estimate: Estimate, data: Tally | Panel | Attempts) -> Interval
         what=kind,
     )
     if isnan(estimate.low) and not isnan(estimate.value):
-        reason = "the map of expected labels does not know its own error."
+        reason = "the map of expected labels has no standard error."
         return interval._replace(undecided=reason, low=-inf, high=inf)
     return interval
 
@@ -239,9 +239,8 @@ def _limits_of_pair(ask: Callable[..., Any], data: Panel | Attempts) -> Limits:
 
 def _not_compared_in_pairs(name: str) -> InputError:
     return InputError(
-        f"{name} is not compared case by case; auc, brier, metrics at a threshold "
-        "and, of attempts, pass_rate are. A baseline in a file of its own is "
-        "compared unpaired."
+        f"{name} cannot be compared case by case. Use auc, brier, a metric at a "
+        "threshold, pass_rate for attempts, or a baseline in its own file."
     )
 
 

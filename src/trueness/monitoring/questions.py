@@ -164,8 +164,8 @@ def _read_sentence(sentence: str) -> Requirement:
     required = requirement(sentence)
     if required.next_site:
         raise InputError(
-            "A watch looks at the cases that come, and not at the next site; "
-            f"found {required}. A check looks at sites."
+            f"A watch monitors incoming cases, not the next site; found {required}. "
+            "Use a check for sites."
         )
     return required
 
@@ -278,7 +278,7 @@ def _check_question(watch: Watch) -> Watch:
             example=0.5,
         )
     if metric == "scores" and about["by"] is not None:
-        raise InputError("Watch scores of each group with a baseline of its own.")
+        raise InputError("Begin a watch for each group, with its own baseline.")
     if metric == "scores" and state["baseline"] is None:
         raise InputError("A watch on scores needs a baseline to compare with.")
 

@@ -208,8 +208,8 @@ def _fields_of_sentence(text: str) -> dict[str, Any]:
     match = _SENTENCE.fullmatch(text)
     if not match:
         raise InputError(
-            f"Cannot read the requirement {described(text)}: a metric, >= or <=, and a "
-            "number were needed, and after at a number or a .json file. Examples: "
+            f"Cannot read the requirement {described(text)}. It needs a metric, >= or "
+            "<=, and a number; at is followed by a number or a .json file. Examples: "
             "'auc >= 0.8', 'recall >= 0.9 at 0.3'."
         )
     metric = match["metric"]
@@ -220,8 +220,8 @@ def _fields_of_sentence(text: str) -> dict[str, Any]:
         )
     if len(sign) == 1 and Requirement(metric).is_fact:
         raise InputError(
-            f"{described(text)} is counted and not estimated: does the bound itself "
-            f"belong to it? Write {sign}= and a number."
+            f"{described(text)} is ambiguous: does it include the bound itself? Write "
+            f"{sign}= and a number."
         )
 
     side = "at_least" if sign.startswith(">") else "at_most"
@@ -291,8 +291,8 @@ def _mistakes_about_judges(r: Requirement) -> Iterator[_Mistake]:
     if r.judges and (r.by or r.gap_at_most is not None or r.not_worse_than):
         yield _Mistake(
             "judges",
-            "A rate from judges is required with at_least or at_most, of all cases; "
-            "leave out by, gap_at_most and not_worse_than.",
+            "A requirement for a rate from judges needs at_least or at_most; leave "
+            "out by, gap_at_most and not_worse_than.",
         )
     if r.labelled is not None and not r.judges:
         yield _Mistake(
@@ -316,8 +316,8 @@ def _mistakes_about_whole_files(r: Requirement) -> Iterator[_Mistake]:
         if getattr(r, name) is not None:
             yield _Mistake(
                 name,
-                f"{name} does not go with {r.metric}, which is counted in the whole "
-                "file; give at_least or at_most.",
+                f"{name} does not apply to {r.metric}, which is counted in the whole "
+                "file; set at_least or at_most.",
             )
 
 
@@ -332,7 +332,7 @@ def _mistakes_about_thresholds(r: Requirement) -> Iterator[_Mistake]:
     if r.threshold is None and depends_on_threshold and not r.next_site:
         yield _Mistake(
             "threshold",
-            f"{r.metric} needs a threshold: which scores are flagged? Give threshold, "
+            f"{r.metric} needs a threshold: which scores are flagged? Set threshold, "
             f'or write "{r.metric} >= 0.9 at 0.5".',
         )
 
@@ -360,11 +360,11 @@ def _mistakes_about_margins(r: Requirement) -> Iterator[_Mistake]:
     """Say what a gap between groups or a margin lacks."""
     if r.gap_at_most is not None and not r.by:
         yield _Mistake(
-            "gap_at_most", f"gap_at_most of {r.metric} needs groups. Give by as well."
+            "gap_at_most", f"gap_at_most of {r.metric} needs groups. Set by as well."
         )
     if r.margin and r.not_worse_than is None:
         yield _Mistake(
-            "margin", "margin goes with not_worse_than; leave it out, or give both."
+            "margin", "margin goes with not_worse_than; leave it out, or set both."
         )
 
     low, high, _ = _range(r.metric)
@@ -402,8 +402,8 @@ def _mistakes_about_next_site(r: Requirement) -> Iterator[_Mistake]:
     if r.gap_at_most is not None or r.not_worse_than is not None:
         yield _Mistake(
             "next_site",
-            "The next site is required with at_least or at_most; leave out gap_at_most "
-            "and not_worse_than.",
+            "A requirement for the next site needs at_least or at_most; leave out "
+            "gap_at_most and not_worse_than.",
         )
 
 

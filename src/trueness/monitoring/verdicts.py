@@ -183,7 +183,7 @@ class Check(Record):
         lines = [
             f"## Quality: {self.verdict}",
             "",
-            "| | requirement | measured | limits | why |",
+            "| | requirement | measured | interval | why |",
             "| --- | --- | --- | --- | --- |",
         ]
         for verdict in self.ordered():

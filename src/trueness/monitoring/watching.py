@@ -237,8 +237,8 @@ class Watch:
             return self._sentence_on_groups()
         if self.judges and not self._state["labels"]:
             return (
-                "no alarm, and none can come without labels: verdicts alone do not "
-                "determine the rate. Label some cases at random."
+                "no alarm, and none is possible without labels: verdicts alone do "
+                "not determine the rate. Label some cases at random."
             )
         evidence = (
             f"evidence {_amount(self.evidence)}, alarm at {_amount(self.alarm_at)}."
@@ -345,8 +345,8 @@ class Watch:
         named = self._about["named"]
         if named is not None and group not in named:
             raise InputError(
-                f"This watch was begun for the groups {', '.join(named)}; found "
-                f"{group!r}. Begin a new one, or without naming groups."
+                f"This watch covers the groups {', '.join(named)}; found {group!r}. "
+                "Begin a new watch with this group, or without named groups."
             )
         # equal parts, or 1 / (k (k + 1)), which add up to one however many will come
         k = len(self.groups) + 1
@@ -426,7 +426,7 @@ class Watch:
         """
         watches = self.groups or {"": self}
         verdicts = [watch._verdict(group) for group, watch in watches.items()]
-        note = f"A false alarm comes once in {self.alarm_at:,.0f} looks at most."
+        note = f"False alarms occur at most once in {self.alarm_at:,.0f} looks."
         return Check.of(verdicts, self._about["level"], "none", [note])
 
     def _verdict(self, group: str) -> Verdict:

@@ -83,7 +83,10 @@ def errors_figure(panel: Panel) -> Matrix:
         for k in range(size):
             correlation[j, k] = _correlation_of_errors(panel, j, k)
     return Matrix(
-        "Which errors go together", "Correlation of errors", panel.names, correlation
+        "Which judges make the same errors",
+        "Correlation of errors",
+        panel.names,
+        correlation,
     )
 
 

@@ -318,8 +318,8 @@ def _plan_of_scores(
         )
     if (half_width is None) == (labels is None):
         raise InputError(
-            "A plan for a metric needs the half width of the interval or the number "
-            f"of labels, one of them; found {'neither' if labels is None else 'both'}.",
+            "A plan for a metric needs either the half-width of the interval or the "
+            f"number of labels; found {'neither' if labels is None else 'both'}.",
             option="half_width",
             example=0.05,
         )
@@ -344,7 +344,7 @@ def _checked_half_width(half_width: float | None) -> float:
     if checked >= 0.5:
         raise InputError(
             "half_width must lie below 0.5, as a rate lies between 0 and 1; found "
-            f"{checked:g}. It is 0.05 for plus or minus 5 points.",
+            f"{checked:g}. For plus or minus 5 percentage points it is 0.05.",
             option="half_width",
             example=0.05,
         )
@@ -386,8 +386,8 @@ def _refuse_expected_judges(
     ):
         if value is not None and _options.real_number(value, name) != default:
             raise InputError(
-                f"{name} is for a plan before there are data: the judges and "
-                f"cases come from the panel here. Leave out {name}.",
+                f"{name} is for a plan without data; this panel already has judges "
+                f"and cases. Leave out {name}.",
                 option=name,
             )
 
@@ -398,9 +398,9 @@ def _observed_population(panel: Panel) -> _Population:
     labels = int((verdicts.pos + verdicts.neg).sum())
     if not labels:
         raise NotEnoughCases(
-            "plan_labels needs a few labels to know how good these judges are; "
-            "found none. Label some, or give prevalence, sensitivity and "
-            "specificity without data."
+            "plan_labels needs a few labels to estimate the accuracy of the judges; "
+            "found none. Label some cases, or plan without data from prevalence, "
+            "sensitivity and specificity."
         )
 
     note = (
@@ -467,8 +467,8 @@ def _centered(values: Floats, proportion: Floats) -> Floats:
 def _as_one_verdict(population: _Population, judges: int) -> _Population:
     """Take the number of yes for one verdict, and say so."""
     note = (
-        f"The plan takes the number of yes of all {judges:,} judges for one "
-        "verdict. With few labels, fitting each judge makes the interval wider."
+        f"The plan treats the number of positive verdicts of all {judges:,} judges as "
+        "one test. With few labels, fitting each judge widens the interval."
     )
     return population._replace(
         proportion=population.proportion / population.proportion.sum(),

@@ -191,8 +191,8 @@ def _check_panel(panel: Any, where: str) -> None:
     if len(panel.names) < 2:
         raise InputError(
             "latent_class needs at least 2 classifiers on the same cases; found "
-            f"{listing(panel.names)}{where}. One classifier cannot be evaluated "
-            "without labels or a second classifier."
+            f"{listing(panel.names)}{where}. One classifier alone cannot be evaluated "
+            "without labels."
         )
     if panel.n == 0:
         raise NotEnoughCases(f"latent_class needs cases; the panel{where} is empty.")
@@ -201,8 +201,8 @@ def _check_panel(panel: Any, where: str) -> None:
         if other_votes(column).size:
             raise InputError(
                 f"A latent class model needs votes of 0 and 1; {name!r} has "
-                f"{listing(other_votes(column))}{where}. Make 0 and 1 of scores "
-                "first, with a threshold for each.",
+                f"{listing(other_votes(column))}{where}. Turn scores into 0 and 1 "
+                "first, with a threshold for each classifier.",
                 example=PythonCode(f"panel.vote({{{name!r}: 0.5, ...}})"),
             )
         if np.isnan(column).all():

@@ -50,8 +50,8 @@ ASSUMPTIONS = {
     ),
     "by truth": (
         "The labelled positives and negatives are assumed to be random samples of "
-        "all positives and negatives; how many there are says nothing about the "
-        "rate, which comes from the cases without a label."
+        "all positives and negatives. The rate is estimated from the cases without a "
+        "label."
     ),
     "none": (
         "There are no labels, and judges may make the same errors: verdicts alone "
@@ -128,7 +128,7 @@ class Rate(Record):
             f"{self.cases:,} cases"
         ]
         raw = ", ".join(f"{name} {percent(yes)}" for name, yes in self.naive.items())
-        lines.append(f"  raw share of yes: {raw}")
+        lines.append(f"  raw proportion of positive verdicts: {raw}")
         if self.identified:
             for name, judge in self.judges.items():
                 lines.append(
@@ -345,17 +345,17 @@ def _notes_on_labels(panel: Panel, labelled: str) -> list[str]:
         if p_value < DOUBTFUL_P_VALUE:
             return [
                 "The labelled cases do not look like a random sample: their verdicts "
-                f"differ from those of the other cases ({p_is(p_value)}). If they were "
-                "chosen by what the judges said, set labelled to 'by verdict'."
+                f"differ from those of the other cases ({p_is(p_value)}). If they "
+                "were chosen by their verdicts, set labelled to 'by verdict'."
             ]
     if labelled == "by truth":
         p_value = _verdicts.outside_by_truth(verdicts)
         if p_value < DOUBTFUL_P_VALUE:
             return [
-                "No rate explains these verdicts: among cases without a label a yes is "
-                "more common than among labelled positives, or less common than among "
-                f"labelled negatives ({p_is(p_value)}). Do the labelled cases come "
-                "from another population?"
+                "No rate explains these verdicts: positive verdicts are more common "
+                "among unlabelled cases than among labelled positives, or rarer than "
+                f"among labelled negatives ({p_is(p_value)}). Do the labelled cases "
+                "come from another population?"
             ]
     return []
 
@@ -380,8 +380,8 @@ def _notes_on_judges(panel: Panel, judges: Mapping[str, Judge]) -> list[str]:
     for name, judge in judges.items():
         if judge.sensitivity.high + judge.specificity.high < 1:
             notes.append(
-                f"{name} is worse than chance: it says yes more often to negative "
-                "cases than to positive ones. Is its yes coded as no?"
+                f"{name} is worse than chance: it calls negatives positive more often "
+                "than positives. Are its verdicts reversed?"
             )
     return notes
 
@@ -425,10 +425,9 @@ def _rate_without_labels(panel: Panel, level: float, rng: Rng) -> Rate:
     if number_of_judges < LEAST_JUDGES_WITHOUT_LABELS:
         raise NotEnoughCases(
             f"Without labels, the rate cannot be determined from {number_of_judges} "
-            f"judge{'s' if number_of_judges > 1 else ''}: any rate is possible with "
-            "suitable accuracies. Label some cases at random (50 are a good start), or "
-            "add judges that do not share their errors. A latent class model can have "
-            "a prior.",
+            f"judge{'s' if number_of_judges > 1 else ''}: any rate is possible. Label "
+            "some cases at random (50 are a good start), or add judges with "
+            "independent errors. A latent class model can use a prior.",
             example=PythonCode("trueness.latent_class(panel, prior=...)"),
         )
     design_effect = _verdicts.design_effect(panel, None, level)

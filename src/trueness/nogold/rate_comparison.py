@@ -169,9 +169,8 @@ def _read_items(system: str, panel: Panel, item: str) -> _Items:
     """Read the column of items of one system; each may occur once."""
     if item not in panel.names:
         raise InputError(
-            "item names the column of each panel that says which item a case is "
-            f"about; {system!r} has only {listing(panel.names)}, not "
-            f"{item!r}.{nearest(item, panel.names)}",
+            f"item must name a column of each panel; {system!r} has "
+            f"{listing(panel.names)}, not {item!r}.{nearest(item, panel.names)}",
             option="item",
         )
     judges = [name for name in panel.names if name != item]
@@ -250,8 +249,8 @@ def _correlation_of_rates(
     without_labels = any(p.n_pos + p.n_neg == 0 for p in panels.values())
     if labelled is None or without_labels:
         raise InputError(
-            "Pairing by item needs labels in every system; without labels it is not "
-            "known which answers are right. Leave item out, or label some cases.",
+            "Pairing by item needs labels in every system. Leave item out, or label "
+            "some cases.",
             option="item",
         )
     all_items = _items_of_any(items)

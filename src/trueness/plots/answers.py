@@ -122,7 +122,7 @@ def combiner_lines(
     return Curves(
         f"AUC by {x_title}",
         span("x", x_title, places),
-        span("auc", "AUC on unseen cases", *heights, *ends_of_bands),
+        span("auc", "AUC on new cases", *heights, *ends_of_bands),
         tuple(lines),
         tuple(bands),
     )

@@ -427,7 +427,7 @@ def identity(
         Line(str(name), {"x": first[names == name], "y": second[names == name]})
         for name in dict.fromkeys(names.tolist())
     )
-    what = f"{y_title} against {x_title}; on the dashed line both are equal"
+    what = f"{y_title} against {x_title}; the dashed line marks equality"
     equal = guide(x_axis, y_axis, ends, ends)
     return Curves(what, x_axis, y_axis, guides=(equal,), dots=dots)
 

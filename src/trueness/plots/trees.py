@@ -254,7 +254,7 @@ def leaf_shares(report: LeafReport, **look: Unpack[Style]) -> Shown:
     """
     trusted = int((report.verdict == "trust").sum())
     about = (
-        f"Share of the majority in each of {report.node.size} leaves with its "
+        f"Proportion of the majority in each of {report.node.size} leaves with its "
         f"{level_text(report.level)} interval; {trusted} can be trusted."
     )
     return TitledFigure(leaf_figure(report), description=about)

@@ -170,7 +170,7 @@ def choice_of_groups(data: Mapping[Any, Tally], aim: Aim) -> RepeatableChoice:
         shown=[_quantity(metric) for metric in METRICS.values()],
         constraints=constraints,
         prevalence_text="that of the sample",
-        note="Each group was drawn by itself, with as many cases as it has.",
+        note="Groups were resampled separately, each with its own number of cases.",
     )
 
 
@@ -194,7 +194,7 @@ def choice_of_zones(data: Tally, aim: Aim) -> RepeatableChoice:
         shown=read_scoped_constraints([f"{q} >= 0" for q in _SHOWN_OF_ZONES], SIDES),
         constraints=constraints,
         prevalence_text=f"{choice.prevalence:.4g}",
-        note="What a person decides about the deferred cases is not included.",
+        note="Decisions by people on deferred cases are not included.",
         prevalence=prevalence_of_use(data),
     )
 
@@ -252,8 +252,7 @@ def _describe_prevalence(
     if prevalence is None:
         return (
             f"{labelled.prevalence:.4g}, that of the sample",
-            "The prevalence is that of the sample; if it differs in use, state that "
-            "of use.",
+            "The prevalence is that of the sample; if it differs in use, state it.",
         )
     if prevalence.is_range:
         worst = "Values are the worst over the range of prevalences."

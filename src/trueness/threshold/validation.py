@@ -284,8 +284,8 @@ def _validate(
     objective_name = task.objective.shown.name
     if objective_name not in metrics:
         raise NotEnoughCases(
-            f"validate_threshold needs cases on which {objective_name} is defined; the "
-            "cases that samples left out are too few."
+            f"validate_threshold needs cases on which {objective_name} is defined; "
+            "too few cases were left out of the bootstrap samples."
         )
 
     objective = quantities[objective_name]
@@ -322,11 +322,11 @@ def _how_often_met(
 
 def _notes(task: RepeatableChoice) -> tuple[str, ...]:
     first_tally = next(iter(task.tallies.values()))
-    assumption = "The cases are assumed to be like those in use"
+    assumption = "The cases are assumed to represent future cases"
     if first_tally.clusters is None:
         assumption += (
-            ", and independent; if some are of one person or one site, declare the "
-            "clusters"
+            ", and to be independent; if several come from one person or site, "
+            "declare clusters"
         )
     notes = [f"{assumption}."]
     if task.note:
