@@ -7,9 +7,10 @@ Inspect finds this module by its entry point. In a task:
 
     Task(dataset, solver, scorer=match(), metrics=[pass_rate(cluster="passage")])
 
-The metric is a value with both of its limits; the item is the unit, however many epochs
-there are, and items with the same metadata ``cluster`` belong together. Inspect takes
-means over epochs before its metrics see them; ``trueness evals LOG`` counts attempts.
+The metric is a value with its confidence interval; the item is the sampling unit,
+however many epochs there are, and items with the same metadata ``cluster`` belong
+together. Inspect takes means over epochs before its metrics see them; ``trueness evals
+LOG`` counts attempts.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from inspect_ai.scorer import (  # noqa: E402
 
 @metric  # type: ignore[untyped-decorator]  # Inspect is not installed everywhere
 def pass_rate(level: float = 0.95, cluster: str | None = None) -> Metric:
-    """How often does a system pass, with the limits that the items leave?
+    """Pass rate of a system, with a confidence interval over items.
 
     Parameters
     ----------

@@ -348,7 +348,7 @@ def test_one_wrong_field_is_told_once_and_there(browser, served, tmp_path):
         assert "choose which one counts as positive" in page.inner_text("#main, #state")
         assert page.locator(".problem:visible").count() == 1
         assert page.get_attribute("#positive", "aria-invalid") == "true"
-        assert page.locator("h2:visible").all_inner_texts()[-1] == "Take away"
+        assert page.locator("h2:visible").all_inner_texts()[-1] == "Download"
         submit(page, lambda: page.select_option("#positive", "red"), "positive=red")
         settled(page)
         assert page.locator(".problem:visible").count() == 0

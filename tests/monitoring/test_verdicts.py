@@ -659,7 +659,7 @@ def test_clusters_widen_the_limits_of_a_prevalence(images):
     ("head", "metric", "message"),
     [
         ("", "precision", "depends on the prevalence"),
-        ("prevalence = 2\n", "precision", "must be a share of positives"),
+        ("prevalence = 2\n", "precision", "must be a proportion of positives"),
         ("", "prevalence", "do not estimate the prevalence"),
     ],
 )

@@ -77,7 +77,7 @@ class Isotonic(Map):
 
 @register("histogram")
 class Histogram(Map):
-    """The share of positives in each bin; a score at an edge is in the upper bin."""
+    """Proportion of positives in each bin; a score at an edge is in the upper bin."""
 
     edges: Floats
     probability: Floats

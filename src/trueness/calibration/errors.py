@@ -67,8 +67,8 @@ class CalibrationError(Answer):
     Attributes
     ----------
     plain, debiased : Estimate
-        Mean absolute difference of score and share of positives over the bins; the same
-        less the part that noise in the bins adds on average.
+        Mean absolute difference of score and proportion of positives over the bins; the
+        same less the part that noise in the bins adds on average.
     rms, smooth : Estimate
         Root mean square difference over the bins, its square being unbiased; smooth
         calibration error: no bins, a kernel that chooses its own width.
@@ -118,7 +118,7 @@ def calibration_error(
 
     Examples
     --------
-    At score 0.2 the share of positives is 0.3, at score 0.8 it is 0.9.
+    At score 0.2 the proportion of positives is 0.3, at score 0.8 it is 0.9.
 
     >>> e = calibration_error(Tally([0.2, 0.8], neg=[7, 1], pos=[3, 9]))
     >>> round(e.plain.value, 12), e.bins

@@ -115,7 +115,7 @@ def _tally_of(rows: Any, words: dict[str, Any]) -> Any:
 
 
 def with_scores(source: Source, score: str) -> tuple[Any, float]:
-    """Give the rows that have a score, and the share of those that have none."""
+    """Give the rows that have a score, and the proportion of those that have none."""
     name = quoted(score)
     gone = f"{name} IS NULL"
     if source.types[score] in ("DOUBLE", "FLOAT"):

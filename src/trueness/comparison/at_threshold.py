@@ -289,7 +289,7 @@ def _metric_columns(
 
 
 def _same_cases(m: Metric, sample: Sample[Panel]) -> bool:
-    """Is it a share of cases that do not depend on who is flagged?"""
+    """Is it a proportion of cases that do not depend on who is flagged?"""
     if not m.is_proportion or m.ratio is None or m.ratio.under is None:
         return False
     if sample.reweighted and depends_on_prevalence(m):

@@ -490,8 +490,8 @@ def rank_frequencies(
     """How often is the case at each rank positive, over many simulated test sets?
 
     The (N, N1)-ensemble of Kim et al. (2021), Fig. 1: entry r - 1 of the answer is the
-    share of ``replicates`` test sets in which rank r is held by a positive. Parameters
-    as in :func:`simulate_tally`.
+    proportion of ``replicates`` test sets in which rank r is held by a positive.
+    Parameters as in :func:`simulate_tally`.
 
     Examples
     --------

@@ -155,8 +155,8 @@ def tally(
         ``"cohort"`` (the default): cases as they came. ``"case-control"``: a fixed
         number of each class; what depends on their share then needs ``prevalence``.
     prevalence
-        The share of positives in the population that is meant; that of the cases when
-        None.
+        The proportion of positives in the population that is meant; that of the cases
+        when None.
     unlabelled
         Cases without a label are ``"left out"`` (the default), or ``"missing at
         random"`` given the score (Begg and Greenes), or have expected labels: a

@@ -139,7 +139,7 @@ def multiclass_auc(
     average
         "hand-till" (the formula above; how common the classes are does not matter),
         "macro" (the mean of the AUCs of each class against the rest) or "weighted" (by
-        the shares of the classes).
+        the proportions of the classes).
     level
         Confidence level of the interval.
 

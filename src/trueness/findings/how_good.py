@@ -338,7 +338,7 @@ def _like_labels(
 
 
 def no_share(t: Panel | Tally) -> bool:
-    """Is the share of positives fixed by the design, and no other one known?"""
+    """Is the proportion of positives fixed by the design, and no other one known?"""
     return t.design.sampling == CASE_CONTROL and t.design.prevalence is None
 
 

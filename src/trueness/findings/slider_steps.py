@@ -74,7 +74,7 @@ class Steps:
 
     @property
     def share(self) -> float:
-        """Which share of the cases that are meant is positive?"""
+        """What proportion of the cases that are meant is positive?"""
         n = self.n_pos + self.n_neg
         return self.n_pos / n if self.prevalence is None else self.prevalence
 
@@ -139,7 +139,7 @@ def _spread(c: Confusion, n_pos: float, n_neg: float, most: int) -> Ints:
 
 
 def weight_of(prevalence: float, costs: tuple[float, float]) -> float:
-    """Which share of the largest possible cost do missed positives make up?"""
+    """What proportion of the largest possible cost do missed positives make up?"""
     alarm, miss = (1 - prevalence) * costs[0], prevalence * costs[1]
     return miss / (alarm + miss) if alarm + miss else 0.5
 

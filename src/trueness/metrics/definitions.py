@@ -261,7 +261,7 @@ def cost(
 
 
 def cost_rate(*, fp: float, fn: float) -> Metric:
-    r"""Which share of the largest possible cost of errors is paid?
+    r"""What proportion of the largest possible cost of errors is paid?
 
     .. math:: \frac{c_{fp} FP + c_{fn} FN}{c_{fp} (FP + TN) + c_{fn} (TP + FN)}
 

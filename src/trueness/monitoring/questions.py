@@ -88,7 +88,7 @@ def watch(
         weekly looks"``, ``"one in 1000 looks"``, or the mean number of looks between
         two of them.
     level
-        The confidence level of limits, and of the interval for a change.
+        The confidence level of the intervals, and of the interval for a change.
     rng
         Seed for ties among ranks, and for how cases are dealt out.
 

@@ -38,7 +38,7 @@ class Verdict(Record):
         The requirement in words; the group, or empty.
     verdict : {"holds", "fails", "cannot tell yet"}
     value, low, high : float
-        What was measured, with one-sided limits at the level of the decision, after
+        What was measured, with a one-sided interval at the level of the decision, after
         adjustment for the number of requirements.
     bound : float
         What the value was compared with.

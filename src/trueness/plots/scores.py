@@ -183,7 +183,7 @@ def det(data: Source, *, points: int = POINTS, **look: Unpack[Style]) -> Shown:
 
 @picture_of
 def gain_curve(data: Source, *, points: int = POINTS, **look: Unpack[Style]) -> Shown:
-    """Which share of the positives is among the cases with the highest scores?"""
+    """What proportion of the positives is among the cases with the highest scores?"""
     return figures.curve_figure("gain", named(data), points=points)
 
 
@@ -441,7 +441,7 @@ def reliability(
     rng: Seed = 0,
     **look: Unpack[Style],
 ) -> Shown:
-    """Which share of the cases with a score of p is positive? A chart.
+    """What proportion of the cases with a score of p is positive? A chart.
 
     The curve is the isotonic regression of the labels on the scores (CORP), with its
     confidence band in colour. For one classifier, a grey consistency band is added:
@@ -501,8 +501,8 @@ def calibration_maps(
     maps
         Fitted maps by name, for example of several methods.
     t
-        Labelled cases on the same scale; their shares of positives in bins of equally
-        many cases are drawn as dots.
+        Labelled cases on the same scale; dots show their proportions of positives in
+        bins of equally many cases.
     bins
         Number of dots.
     """

@@ -2,8 +2,8 @@ r"""What do ROC, precision, accuracy and F-beta have in common? The leakage func
 
 .. math:: G(u) = F_p(F_n^{-1}(u)), \qquad 0 \le u \le 1, \qquad (10)
 
-the share of positives that is missed where a share u of the negatives is left alone.
-Sameni (2025), "On the geometry of receiver operating characteristic and
+the proportion of positives that is missed where a share u of the negatives is left
+alone. Sameni (2025), "On the geometry of receiver operating characteristic and
 precision-recall curves"; equation numbers are its own. Where a score is tied between
 classes G is straight; where positives stand alone it jumps, and takes the lower value.
 """

@@ -172,8 +172,8 @@ def report(
     at
         A threshold that is used already, in place of the best one.
     prevalences
-        A range, or an estimate, of the share of positives where the classifier will be
-        used: adds a section on the best threshold there.
+        A range, or an estimate, of the proportion of positives where the classifier
+        will be used: adds a section on the best threshold there.
     margin
         Mean error up to which scores count as calibrated, as in
         :func:`trueness.calibration_verdict`.

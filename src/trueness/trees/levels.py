@@ -114,7 +114,7 @@ class TreeLevels(Record):
         The most that each level can differ because only the central part of the
         binomial distribution was summed.
     weights, p, node_confidence, node_utility : array (J,)
-        Of each leaf: its share of the cases, larger class probability, P(C) and P(U).
+        Proportion of the cases, larger class probability, P(C) and P(U) of each leaf.
     """
 
     confidence: float
