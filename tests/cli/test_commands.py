@@ -167,7 +167,7 @@ def test_a_cut_for_each_group_two_cuts_and_a_range(small, tmp_path):
     assert listed.exit_code == 0
     assert "deferred" in listed.stdout
     told = json.loads(run("threshold", "--list-metrics", "--json").stdout)["result"]
-    assert told["metrics"]["recall"].startswith("Which share of the positives")
+    assert told["metrics"]["recall"].startswith("What proportion of the positives")
 
 
 def test_a_rule_is_saved_and_evaluated(small, tmp_path):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import trueness
 from trueness import Confusion, InputError
 from trueness.metrics.definitions import METRICS
-from trueness.metrics.grammar import constraints
+from trueness.metrics.grammar import constraint_text, constraints
 
 C = Confusion(tp=3, fp=1, fn=2, tn=4)
 
@@ -168,3 +168,16 @@ def test_money_as_people_write_it():
     assert repr(trueness.cost(fp=1, fn=10, defer=0.3)) == (
         "cost(fp=1, fn=10) + 0.3*deferred"
     )
+
+
+@pytest.mark.parametrize(
+    ("constraint", "words"),
+    [
+        ("recall >= 0.8", "recall (sensitivity) at least 80 %"),
+        ("fpr <= 0.005", "false positive rate at most 0.5 %"),
+        ("recall >= 0.999", "recall (sensitivity) at least 99.9 %"),
+        ("flagged <= 1500", "at most 1,500 flagged"),
+    ],
+)
+def test_a_bound_is_written_with_the_digits_that_were_typed(constraint, words):
+    assert constraint_text(constraint) == words

@@ -104,7 +104,7 @@ MISTAKES = {
         r"line 7\): margin must be between 0 and 1"
     ),
     HEAD + AUC.replace("auc", "positives").replace("at_least", "gap_at_most"): (
-        "gap_at_most does not go with positives, which is counted"
+        "gap_at_most does not apply to positives, which is counted"
     ),
     HEAD + AUC.replace("[[require]]", "[require]"): r"line 4: write \[\[require\]\]",
     HEAD: "holds no requirement",

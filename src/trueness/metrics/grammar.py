@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_several, nearest
-from trueness._core.numbers import percent
+from trueness._core.numbers import level_text
 from trueness.metrics.algebra import Constraint, Metric, constraint_of, count_weights
 from trueness.metrics.definitions import (
     COUNTS,
@@ -384,5 +384,6 @@ def constraint_text(constraint: str) -> str:
     comparison = "at most" if sign == "<" else "at least"
     if name == "flagged":
         return f"{comparison} {bound:,.10g} flagged"
-    bound_text = percent(bound) if is_proportion(name) else f"{bound:g}"
+    # a bound was typed, so no digit is added to it
+    bound_text = level_text(bound) if is_proportion(name) else f"{bound:g}"
     return f"{text_of(name)} {comparison} {bound_text}"
