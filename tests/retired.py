@@ -44,4 +44,12 @@ RETIRED = {
     "hang together": "how covariances are estimated",
     "(of|like) those of use": "those in use",
     "speaks? (for|against)": "is evidence for",
+    "[Ss]hares? of\\b(?! (?:their|its) errors)": "proportion of",
+    "[Hh]ow the cases came|[Ff]ive words": "sampling design, design arguments",
+    "confidence limits?|(one-sided|upper|lower) limits?": "interval, bound",
+    "(?:the|both|wide|symmetric|Wilson's|Student's) limits\\b": "interval",
+    "[Nn]othing varied|no spread": "the sample variance is 0",
+    "say how sure|how sure is it": "confidence interval",
+    "[Ii]t is no (?:case|declaration|spreadsheet)|is no spreadsheet": "is not a",
+    "[Ff]or who ": "for readers who",
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 import trueness
 
 FDR = """
-fdr = _ratio("fdr", "Which share of the flagged cases is negative?", (0, 1, 0, 0),
+fdr = _ratio("fdr", "What proportion of flagged cases is negative?", (0, 1, 0, 0),
     (1, 1, 0, 0), direction="lower", aliases=("false_discovery_rate",),
     words="false discovery rate", shown=True)
 """

@@ -318,7 +318,7 @@ class CalibrationIndex(Answer):
     ici, e50, e90, largest : Estimate
         Mean (integrated calibration index), median, 90th percentile and maximum.
     span : float
-        Share of the cases that each local fit uses.
+        Proportion of the cases that each local fit uses.
     """
 
     ici: Estimate
@@ -346,7 +346,7 @@ def calibration_index(
     Parameters
     ----------
     span
-        Share of the cases in each local fit; R and the paper use 0.75.
+        Proportion of the cases in each local fit; R and the paper use 0.75.
 
     Examples
     --------

@@ -442,8 +442,8 @@ def ask_for_positive(values: Array, what: str) -> None:
     if len(spelt) != 2 or numeric:
         return
     raise InputError(
-        f"{what} must be numbers, or the verdicts of a test; it holds "
-        f"{listing(sorted(words), 4)}. Of verdicts, which one is positive?",
+        f"{what} must be numbers, or the results of a test; it holds "
+        f"{listing(sorted(words), 4)}. Which result counts as positive?",
         option="positive",
         choices=sorted(words),
     )

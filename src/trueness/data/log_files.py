@@ -32,8 +32,8 @@ def parse_json(text: str | bytes) -> Any:
     values = raw.count(b"[") + raw.count(b"{") + raw.count(b",")
     if values > MAX_JSON_VALUES:
         raise InputError(
-            f"This JSON holds more than {MAX_JSON_VALUES:,} values, which no log of an "
-            "evaluation does. A table is read from JSON lines, Parquet or CSV."
+            f"This JSON holds more than {MAX_JSON_VALUES:,} values, too many for an "
+            "evaluation log. Save tables as JSON lines, Parquet or CSV."
         )
     try:
         return json.loads(text)
@@ -41,8 +41,8 @@ def parse_json(text: str | bytes) -> Any:
         return None
     except RecursionError:
         raise InputError(
-            "This JSON is nested thousands of levels deep, which no log of an "
-            "evaluation is. Is it the right file?"
+            "This JSON is nested thousands of levels deep, unlike an evaluation log. "
+            "Is it the right file?"
         ) from None
 
 
@@ -129,7 +129,7 @@ def _entries(archive: zipfile.ZipFile, names: Iterable[str]) -> Iterator[Any]:
         if stated_size > bytes_left:
             raise InputError(
                 f"{archive.filename} unpacks to more than "
-                f"{MAX_UNPACKED_BYTES >> 20:,} MB, which no log of an evaluation does "
+                f"{MAX_UNPACKED_BYTES >> 20:,} MB, too large for an evaluation log "
                 f"({name}). Is it the right file?"
             )
         bytes_left -= stated_size

@@ -77,9 +77,8 @@ def tally_of_counts(columns: Mapping[str, Array]) -> Tally:
     if lost := int(_whole(refused, "refused").sum()):
         raise InputError(
             f"The query could not count {lost:,} rows: labels are neither 0 nor 1, or "
-            f"weights or counts are missing or negative. For other labels than 0 and 1 "
-            f"say which is positive when you write the query; leave the other rows out "
-            f"by a view."
+            "weights or counts are missing or negative. Name the positive label when "
+            "you write the query, or exclude these rows in a view."
         )
     counts = counts_in(columns)
     low, high = _ends(columns, np.add.reduce(counts[:3]))
@@ -104,8 +103,8 @@ def counts_in(columns: Mapping[str, Array]) -> list[Array]:
             more = squares > sums**2 * (1 + 1e-6)  # as no weights have; but rounding
         if more.any():
             raise InputError(
-                f"The squares of weights add up to no more than the square of their "
-                f"sum; in {int(more.sum()):,} rows {kind}_squares are more."
+                "Sums of squared weights must not exceed the squared sum of weights; "
+                f"in {int(more.sum()):,} rows {kind}_squares are more."
             )
     return counts
 
@@ -380,7 +379,7 @@ def read_panel(path: str | os.PathLike[str]) -> Panel:
             ]
         )
         if len(names) != len(outputs):
-            raise ValueError("it has not one name for each output")
+            raise ValueError("the number of names differs from the number of outputs")
 
         counts = counts_in(columns)
         panel = panel_of_rows(tuple(names), *merge_rows(rows, counts))
@@ -465,8 +464,8 @@ def _not_swollen(path: Path, size: int) -> None:
     """Stop before a small file takes all memory: the same value may stand often."""
     if size > max(_LARGE, _SWOLLEN * path.stat().st_size):
         raise InputError(
-            f"{path} unpacks to {size >> 20:,} MB, more than {_SWOLLEN} times its own "
-            f"size, which no file of counts does. Is it the right file?"
+            f"{path} unpacks to {size >> 20:,} MB, more than {_SWOLLEN} times its "
+            "size, which is implausible for counts. Is it the right file?"
         )
 
 

@@ -75,9 +75,9 @@ def read_csv(
             raise
         _stop_at_odd_line(files, err)
         raise InputError(
-            f"{listing(files)} cannot be read as CSV: the lines have different numbers "
-            f"of fields, or a name or a text holds a line break or a lone quotation "
-            f"mark. Mend those lines, rename the column, or save the table as Parquet."
+            f"{listing(files)} cannot be read as CSV: lines differ in their number of "
+            "fields, or a value holds a line break or a lone quotation mark. Correct "
+            "those lines, or save the table as Parquet."
         ) from err
     return rows
 
@@ -120,7 +120,9 @@ def _open_with_decimal(
     settings["null_padding"] = "true"
     padded = read(**settings)
     if len(padded.columns) == only_name.count(separator[0]) + 1:
-        tell(["Lines with fewer fields than the first were filled up."])
+        tell(
+            ["Lines with fewer fields than the header were padded with missing values."]
+        )
         return padded
     _stop_at_odd_line(files)
     return rows
@@ -262,7 +264,7 @@ def _encoding_of(head: bytes, file: str) -> str:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
         called = "Latin-1 (Windows-1252)"
-        tell([f"{os.path.basename(file)} was read as {called}, since it is no UTF-8."])
+        tell([f"{os.path.basename(file)} was read as {called}, since it is not UTF-8."])
         return "cp1252"
     return "utf-8"
 
@@ -339,8 +341,8 @@ def _stop_at_odd_line(files: Sequence[str], cause: Exception | None = None) -> N
         odd = _longer_line(text, separator[0])
         if odd is not None:
             raise InputError(
-                f"Line {odd.number:,} of {file} has {odd.fields} fields, and the first "
-                f"has {odd.usual_fields}. Mend that line."
+                f"Line {odd.number:,} of {file} has {odd.fields} fields, and the "
+                f"first has {odd.usual_fields}. Correct that line."
             ) from cause
 
 
@@ -411,7 +413,7 @@ def _without_last_lines(text: str, separator: str) -> str:
         return text
     first, *more = note.splitlines()
     lines = f"the last {len(more) + 1} lines" if more else "the last line"
-    tell([f"Left out {lines}, which are no rows: {first[:60]!r}."])
+    tell([f"Left out {lines}, which are not rows of data: {first[:60]!r}."])
     return text[:end]
 
 

@@ -122,7 +122,7 @@ def _note(report: LeafReport, grown: bool) -> str:
             "the class that the tree predicts."
         )
     if 2 * contradicted > int((report.majority != "tie").sum()):
-        note += " Are the labels the wrong way round?"
+        note += " Are the labels swapped?"
     return note
 
 

@@ -138,7 +138,7 @@ def how_good_tests(
     some = panel.n_pos + panel.n_neg
     unknown = f"{counts}; it is not known which cases have the condition."
     if some:
-        known = f"of {number_of(some)} it is known whether they have the condition"
+        known = f"for {number_of(some)} it is known whether they have the condition"
         unknown = f"{counts}; {known}."
     other = found.independent
     return finding(
@@ -210,7 +210,7 @@ def _cell(e: Estimate | Rate) -> Any:
 def _tile(name: str, e: Estimate) -> Tile:
     span = f"{percent(e.low)} to {percent(e.high)}"
     if np.isnan(e.value):
-        return Tile(name, span, "not determined by votes alone")
+        return Tile(name, span, "not determined by the verdicts alone")
     return Tile(name, percent(e.value), span)
 
 
@@ -526,7 +526,9 @@ def _figures(r: Rate, panel: Panel) -> tuple[Figure, ...]:
         data = figures.labels_figure(r, panel)
         told = {"level": r.level, "labels": counted(r.labels, "label")}
         order = tuple(line.name for line in data.lines)
-        return figure("What would more labels bring?", data, told, order=order)
+        return figure(
+            "How much would more labels narrow the interval?", data, told, order=order
+        )
 
     made: list[Callable[[], Figure]] = [judges]
     made += [errors] if r.labels and len(panel.names) > 1 else []

@@ -53,7 +53,7 @@ def check(
     level: float = 0.95,
     adjust: str = "holm",
 ) -> Check:
-    r"""Verdicts on requirements (a quality gate), by one-sided confidence limits.
+    r"""Verdicts on requirements (a quality gate), by one-sided confidence intervals.
 
     Do these predictions meet the requirements, allowing for chance? A requirement
     :math:`\theta \ge b` *holds* when the one-sided 95 % lower confidence bound of

@@ -370,9 +370,9 @@ def _reason(claim: Claim, verdict: str, interval: Interval, more: int | None) ->
 
     # the limit that decided, or did not reach the bound
     is_lower = (claim.side > 0) == (verdict != FAILS)
-    limit = f"upper limit {interval.high:.4g}"
+    limit = f"upper bound {interval.high:.4g}"
     if is_lower:
-        limit = f"lower limit {interval.low:.4g}"
+        limit = f"lower bound {interval.low:.4g}"
     if interval.what == SITES:
         return f"{head}mean {interval.value:.4g} over {interval.n:,} sites, {limit}."
 

@@ -295,7 +295,7 @@ def _table(lazy: nw.LazyFrame[Any], columns: dict[str, Floats]) -> Any:
     if hasattr(type(native), "sparkSession"):
         return nw.from_native(native.sparkSession.createDataFrame(table))
     raise InputError(
-        f"apply cannot bring a table of {len(table):,} rows to {kind.name.title()}; "
-        "collect the frame first, or use a map with fewer than "
-        f"{_LONGEST_EXPRESSION} steps."
+        f"A map with {len(table):,} steps is too long for {kind.name.title()}. "
+        f"Collect the frame first, or use a map with fewer than {_LONGEST_EXPRESSION} "
+        "steps."
     )

@@ -481,7 +481,7 @@ def _applied(what: object, names: Names, aliases: _Aliases, to: str) -> _Query:
     if isinstance(what, Rule):
         new_column = "decision"
         expression = _rule(what, score, names.get("by"))
-        comment = "What is decided? 1 flagged, 0 not flagged, NULL deferred."
+        comment = "Decision of the rule: 1 flagged, 0 not flagged, NULL deferred."
     elif isinstance(what, Map):
         new_column = "calibrated"
         expression = _map(what, score)
@@ -530,8 +530,7 @@ def _map(map: Map, score: str) -> str:
     if formula is None or formula_length(formula) > _LONGEST_MAP:
         raise InputError(
             f"A query needs a map of one score with at most {_LONGEST_MAP:,} steps; a "
-            f"{type(map).__name__} is none. Fit another one, or apply it where the "
-            "rows can be read.",
+            f"{type(map).__name__} is not one. Fit another map, or apply it in Python.",
             example=PythonCode(
                 'trueness.calibrate(t, method="beta"), or trueness.apply(frame, map)'
             ),

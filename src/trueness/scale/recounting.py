@@ -62,9 +62,7 @@ def open_source(
     """Count into bins; few rows of a lazy frame are counted score by score at once."""
     start = perf_counter()
     at_most = _options.whole_number(at_most, "at_most", at_least=1)
-    reason = (
-        "It halves bins of counts. A tally that is not binned is exact, and takes them."
-    )
+    reason = "It refines bins of counts. Use a tally without bins, which is exact."
     refuse(
         data,
         "An exact answer",
@@ -151,8 +149,8 @@ def _check_unchanged(before: Tally, again: Tally) -> None:
     if (before.n_neg, before.n_pos) != (again.n_neg, again.n_pos):
         raise InputError(
             f"The data changed while they were counted: {before.n:,} labelled cases "
-            f"became {again.n:,}. Make a copy, or stop what writes to them, and ask "
-            f"again."
+            f"became {again.n:,}. Copy the data, or stop the process that writes to "
+            "them, and try again."
         )
 
 

@@ -219,7 +219,7 @@ class Stream:
             raise InputError(
                 f"The label {self.label!r} must have two values over all batches; "
                 f"earlier ones had {listing(known)}, this one has {listing(values)}. "
-                f"Nothing of it was counted."
+                "This batch was not counted."
             )
         return labels
 
@@ -275,8 +275,8 @@ def _join_tables(tables: list[dict[str, Array]]) -> dict[str, Array]:
     names_with_rows = {frozenset(table) for table in tables if len(table["score"])}
     if len(names_with_rows) > 1:
         raise InputError(
-            "All batches of a stream must have clusters, or none, since each case "
-            "belongs to one. Nothing of this batch was counted."
+            "All batches of a stream must have clusters, or none. This batch was not "
+            "counted."
         )
     if not tables:
         return {}
