@@ -181,9 +181,9 @@ class Tally(Cases):
         at_least = _options.whole_number(at_least, "at_least", at_least=1)
         if self.grouped is not None:
             raise InputError(
-                "Counts by cluster tell the cases of single clusters, however they "
-                "are put together. Intervals without clusters are too narrow, since "
-                "they take cases as independent.",
+                "Counts by cluster would reveal the cases of single clusters. "
+                "Without clusters the intervals would be too narrow, since they "
+                "assume independent cases.",
                 example=PythonCode("t.without_clusters().suppress_small_counts(...)"),
             )
         starts = starts_without_small_counts(self.counts, at_least)
@@ -340,9 +340,9 @@ class Panel(Cases):
 
     def _check_one_score(self) -> None:
         raise InputError(
-            "A calibration map says how probable a label is given one score; here are "
-            f"the scores of {listing(self.names)}. Labels that are expected from one "
-            "score favour it in a comparison. Choose one score.",
+            "A calibration map gives the probability of a label from one score; "
+            f"found the scores of {listing(self.names)}. Labels expected from one "
+            "score would favour that score in a comparison. Choose one score.",
             example=PythonCode(f"panel[{self.names[0]!r}].with_design(unlabelled=map)"),
         )
 
@@ -441,7 +441,7 @@ class Panel(Cases):
         lacking = [name for name in self.names if name not in thresholds]
         if lacking:
             raise InputError(
-                f"panel.vote needs a threshold for every classifier; none for "
+                "panel.vote needs a threshold for every classifier; found none for "
                 f"{listing(lacking)}."
             )
         return [thresholds[name] for name in self.names]
@@ -451,8 +451,8 @@ class Panel(Cases):
         score = _options.array_of(f, self.rows, "panel.combine")
         if score.shape != (len(self),):
             raise InputError(
-                f"The function of panel.combine must give one score per row, shape "
-                f"({len(self)},); it gave shape {score.shape}."
+                "The function of panel.combine must return one score per row, shape "
+                f"({len(self)},); it returned shape {score.shape}."
             )
         return rescored(self, score)
 
@@ -512,8 +512,8 @@ class Panel(Cases):
 
 
 _MAP_NEEDS_SCORES = (
-    "A map of expected labels needs the score of each case, and a bin holds cases of "
-    "several scores. Leave at_most or unlabelled out."
+    "A map of expected labels needs the score of each case, but bins hold several "
+    "scores. Leave at_most or unlabelled out."
 )
 
 
@@ -553,8 +553,8 @@ def _check_scores_kept(x: Tally | Panel) -> None:
     """Stop where a map of expected labels needs the scores as they are."""
     if x.labels_expected and isinstance(x, Tally):
         raise InputError(
-            "The map of expected labels is one of the scores as they are. Replace the "
-            "scores first, and then set unlabelled to a map of the new ones.",
+            "The map of expected labels belongs to the original scores. Replace the "
+            "scores first, then set unlabelled to a map of the new scores.",
             option="unlabelled",
         )
 
@@ -564,8 +564,8 @@ def _map_scores(f: Callable[[Floats], ArrayLike], score: Floats) -> Array:
     new_score: Array = _options.array_of(f, score, "tally.map")
     if new_score.shape != score.shape:
         raise InputError(
-            f"The function of tally.map must give one score per score, shape "
-            f"{score.shape}; it gave shape {new_score.shape}."
+            "The function of tally.map must return one score per score, shape "
+            f"{score.shape}; it returned shape {new_score.shape}."
         )
     return new_score
 

@@ -47,7 +47,7 @@ def _why_lacking(tally: ClassCounts, lacking: str) -> str:
         return f"All {unknown:,} cases lack a label."
     if weighted:
         return "All cases have weight 0. Is the column of weights the right one?"
-    return "There are no cases: were all rows filtered out?"
+    return "There are no cases. Were all rows filtered out?"
 
 
 def one_classifier(tally: object, what: str) -> None:
@@ -111,8 +111,9 @@ def complete_outputs(panel: Any, what: str) -> None:
     if gone.any():
         cases = int((panel.neg + panel.pos + panel.unknown)[gone].sum())
         raise InputError(
-            f"{what} needs every classifier's output for every case; {cases:,} of "
-            f"{panel.n:,} labelled cases lack one. Such cases can be left out.",
+            f"{what} needs a score from every classifier for every case; {cases:,} of "
+            f"{panel.n:,} labelled cases lack one. Leave these cases out, or complete "
+            "their scores.",
             option="missing_scores",
             example="drop",
         )

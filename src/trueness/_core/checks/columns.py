@@ -218,8 +218,8 @@ def apart_from_label(names: Iterable[object], label: object) -> None:
     """Stop where a column is the label and is to be judged by the label, too."""
     if isinstance(label, str) and label in [n for n in names if isinstance(n, str)]:
         raise InputError(
-            f"Column {label!r} is named as the label and as what is measured by it. "
-            "Name another column for one of them.",
+            f"Column {label!r} is named both as the label and as a score. Name "
+            "another column for one of them.",
             option="score",
         )
 
@@ -355,8 +355,8 @@ def weighable(largest: float, what: str = "weight") -> None:
     if largest and not low <= largest <= high:
         raise InputError(
             f"The largest {what} must lie between {low:g} and {high:g}; found "
-            f"{largest:g}. Divide all weights by a common number: what is estimated "
-            f"depends on their ratios."
+            f"{largest:g}. Divide all weights by the same number: estimates depend "
+            "only on their ratios."
         )
 
 
@@ -421,8 +421,8 @@ def probabilities(values: object, what: str) -> NDArray[np.float64]:
     if bad.any():
         outside = listing(np.atleast_1d(numbers)[np.atleast_1d(bad)])
         raise InputError(
-            f"{what} must lie in [0, 1]; found {outside} at {places(bad)}. "
-            f"Percentages are divided by 100.",
+            f"{what} must lie in [0, 1]; found {outside} at {places(bad)}. Divide "
+            "percentages by 100.",
             option=option_named(what),
         )
     return numbers

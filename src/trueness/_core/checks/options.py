@@ -172,8 +172,8 @@ def fraction(value: object, what: str, *, ends: str = "()") -> float:
     finest = _FINEST.get(what, 0.0)
     if 0 < number < finest or 1 - finest < number < 1:
         raise InputError(
-            f"{what} must not be as close to 0 or to 1 as {number!r}; rounding "
-            "decides there.",
+            f"{what} must not be so close to 0 or 1, where rounding errors dominate; "
+            f"found {number!r}.",
             option=option_named(what),
             example=0.95 if what == "level" else 0.01,
         )
@@ -277,8 +277,8 @@ def array_of(f: Any, given: Any, what: str) -> Any:
             return np.asarray(f(given))
     except (TypeError, AttributeError) as err:
         raise InputError(
-            f"The function of {what} must take an array of scores; given one, it "
-            f"stopped with {type(err).__name__}: {err}."
+            f"The function of {what} must accept an array of scores; it failed with "
+            f"{type(err).__name__}: {err}."
         ) from err
 
 
