@@ -376,7 +376,7 @@ def test_verdicts_without_labels_raise_no_alarm_and_say_so():
 
     watch.update(trueness.panel([np.nan] * 4, {"a": [0.0, 1, 1, 1]}))
 
-    assert "none can come without labels" in watch.sentence()
+    assert "none is possible without labels" in watch.sentence()
 
 
 def test_one_judge_and_no_unlabelled_cases_by_hand():
@@ -497,7 +497,7 @@ def test_named_groups_have_equal_parts_of_the_false_alarms():
     watch.update(SITES, name="monday")
 
     assert [group.alarm_at for group in watch.groups.values()] == [14600, 14600]
-    with pytest.raises(InputError, match="begun for the groups a, b"):
+    with pytest.raises(InputError, match="covers the groups a, b"):
         watch.update({"c": GOOD})
 
 
@@ -707,7 +707,7 @@ def test_three_cases_may_well_be_equal(watched_monday):
         ({"metric": "prevalence", "at_least": 0.5}, "needs judges"),
         ({"metric": "auc", "at_least": 0.5, "judges": ["a"]}, "needs judges"),
         ({"metric": "prevalence", "judges": "ab", "at_least": 0.5}, "list of columns"),
-        ({"metric": "scores", "by": "g"}, "baseline of its own"),
+        ({"metric": "scores", "by": "g"}, "its own baseline"),
     ],
 )
 def test_what_cannot_be_watched(options, message):

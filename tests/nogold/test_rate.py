@@ -257,7 +257,7 @@ def test_a_copied_judge_counts_once(rng):
     assert rate.effective_judges.value == pytest.approx(
         once.effective_judges.value, abs=0.1
     )
-    assert has_note(rate, "not counted a second time")
+    assert has_note(rate, "are counted once")
 
 
 def test_a_judge_that_always_says_yes(rng):

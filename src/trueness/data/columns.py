@@ -45,8 +45,8 @@ def is_frame(data: object) -> bool:
     library = type(data).__module__.partition(".")[0]
     if library in _FOREIGN:
         raise InputError(
-            f"Frames of {library} are not counted where they are. Count its parts and "
-            "add the tallies, or convert it.",
+            f"Frames of {library} are not read in place. Count parts of it and add "
+            "the tallies, or convert it.",
             example=PythonCode(_FOREIGN[library]),
         )
     # asked of the type: naming the columns of a lazy frame can cost a query
@@ -332,8 +332,9 @@ def _refuse_or_drop(is_missing: Array, cases: _Cases, missing_scores: str) -> No
     """Refuse cases without a score, or say how many are left out."""
     if missing_scores == "refuse":
         raise InputError(
-            f"scores must not be missing; found some in {int(is_missing.sum()):,} of "
-            f"{is_missing.size:,} rows. These cases can be left out.",
+            "scores must not be missing; found missing scores in "
+            f"{int(is_missing.sum()):,} of {is_missing.size:,} rows. Complete them, "
+            "or leave these cases out.",
             option="missing_scores",
             example="drop",
         )
@@ -360,8 +361,8 @@ def beside(values: object, name: str, like: Array) -> Array:
     """Read a column with a value for each score."""
     if isinstance(values, str):
         raise InputError(
-            f"{name} {values!r} names a column of a frame; with arrays {name} is an "
-            "array too.",
+            f"{name} {values!r} names a column of a frame; for arrays {name} must be "
+            "an array too.",
             option=name,
         )
     read = column(values, name)

@@ -67,8 +67,8 @@ def open_frame(frame: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
     """Return the Narwhals frame, eager or lazy, with names that differ."""
     if not is_frame(frame):
         raise InputError(
-            "A frame was needed, of pandas, Polars, Arrow, DuckDB, Spark or another "
-            f"library that Narwhals reads; found {described(frame)}.",
+            "A frame is needed (pandas, Polars, Arrow, DuckDB, Spark or another that "
+            f"Narwhals reads); found {described(frame)}.",
             example=PythonCode('trueness.scan("cases.parquet")'),
         )
     names = column_names(frame)
@@ -321,15 +321,15 @@ def _collect_counts(
 
 def _too_many_rows(*, can_bin: bool) -> InputError:
     """Make the error of counts that are too many to be sent here."""
-    remedy = "Round the scores, or count some of the rows."
+    remedy = "Round the scores, or use fewer rows."
     if can_bin:
         remedy = (
-            "The engine can count bins of scores; every answer then has bounds, "
-            "between which the exact one lies."
+            "Count bins of scores instead; every answer then has bounds on the exact "
+            "value."
         )
     return InputError(
-        f"The counts of these data have more than {MOST_ROWS:,} rows, which would "
-        f"all be sent here: nearly every case has a score of its own. {remedy}",
+        f"These data have more than {MOST_ROWS:,} distinct scores, which would all be "
+        f"sent here. {remedy}",
         option="at_most" if can_bin else None,
         example=10_000 if can_bin else None,
     )

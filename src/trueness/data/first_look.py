@@ -295,9 +295,7 @@ def _looked(name: str, values: Array) -> LookedColumn:
             distinct=0,
             missing=int(_columns.missing(values).sum()),
             could_be=(),
-            remarks=(
-                "It holds lists or objects with parts: extract the part that you mean.",
-            ),
+            remarks=("It holds lists or objects: extract the part that you need.",),
         )
 
     remarks += _remarks(name, known, distinct, meaning)

@@ -385,7 +385,7 @@ def _columns_of_leaves(
 
 def _only_arrays(arguments: str) -> str:
     """Say that arrays have no names of columns."""
-    return f"{arguments} name columns of a frame; arrays are given without them."
+    return f"{arguments} name columns of a frame; leave them out for arrays."
 
 
 def _unnamed(kind: str, data: object) -> str:
@@ -686,9 +686,8 @@ def _count_by_engine(
     if request.at_most is not None and "cluster" not in wanted:
         if {"weight", "count"} <= wanted.keys():
             raise InputError(
-                "The engine of a lazy frame puts counted or weighted cases into bins, "
-                "not both. Leave at_most out: it adds up weights by score where the "
-                "rows are. Or let the weight be that of a row times its count.",
+                "Bins of a lazy frame take counts or weights, not both. Leave "
+                "at_most out, or multiply each weight by its count.",
                 option="at_most",
             )
         rows = engines.by_role(lazy, wanted)
