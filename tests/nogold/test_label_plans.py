@@ -127,7 +127,7 @@ def test_an_unknown_option_of_a_plan_is_refused():
 
 
 def test_expected_judges_are_refused_where_there_are_real_ones():
-    with pytest.raises(InputError, match="judges and cases come from the pan"):
+    with pytest.raises(InputError, match="this panel already has"):
         trueness.plan_labels(LABELS, VERDICTS, half_width=0.1, judges=3)
 
 

@@ -217,7 +217,7 @@ def test_swine_flu_as_summed_exactly(swine_flu):
 
 def test_two_tests_are_not_identified(swine_flu):
     assert not swine_flu.identified
-    assert "comes from the prior" in swine_flu.notes[0]
+    assert "prior determines the rest" in swine_flu.notes[0]
 
 
 def test_a_posterior_is_shown_in_every_form(swine_flu):

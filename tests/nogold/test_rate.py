@@ -231,7 +231,7 @@ def test_systems_are_not_compared_by_verdicts_alone(repeating_judges):
 
     assert not comparison.identified
     assert np.isnan(comparison.difference).all()
-    assert "do not determine the rates" in difference_sentences(comparison)[0]
+    assert "determine neither the rates" in difference_sentences(comparison)[0]
 
 
 def test_a_few_labels_correct_the_rate(repeating_judges):

@@ -348,7 +348,7 @@ class _Chain:
 
         publishable = {name: counts[name] for name in large}
         if small and large:
-            name = _free_name(f"{len(small)} small groups together", publishable)
+            name = _free_name(f"{len(small)} small groups combined", publishable)
             publishable[name] = pool
         return publishable, tuple(sorted(small))
 

@@ -40,21 +40,21 @@ from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN
 Row = tuple[str, ...]
 
 _SAMPLING = {
-    "cohort": "Cases are counted as they came (cohort).",
+    "cohort": "The cases are a cohort.",
     "case-control": "The number of cases in each class was fixed (case-control).",
 }
 
 _VERIFICATION = (
     "Verification shows that every number and claim follows from these counts.",
-    "It does not show that the counts are true. For that, compare the digests, and ask "
-    "who signed this file.",
-    "A page can be changed together with its script. To trust nothing here, run "
-    "trueness verify on a machine of your own.",
+    "It does not show that the counts are true. Compare the digests, and ask who "
+    "signed this file.",
+    "A page can be changed together with its script. For an independent check, run "
+    "trueness verify on your own machine.",
 )
 
 _DIFFERENTIAL = (
-    "Bins are not differential privacy. A reader who knows every case of a bin but one "
-    "learns about that one."
+    "Bins are not differential privacy. A reader who knows all cases of a bin except "
+    "one can infer that one."
 )
 
 
@@ -247,17 +247,17 @@ def sections(declaration: Declaration) -> tuple[Section, ...]:
 def _said(declaration: Declaration) -> Section:
     """Show what only the author can say."""
     rows = tuple(
-        (name, declaration.statements.get(key, "not said"))
+        (name, declaration.statements.get(key, "not stated"))
         for key, name in STATEMENTS.items()
     )
-    sentences = ["The author says this. No count can confirm it."]
+    sentences = ["The author states this. The counts cannot confirm it."]
     if declaration.agreement:
         sentences.append(
-            "The comparator is no reference standard, so agreement is measured and not "
-            "accuracy (FDA 2007)."
+            "The comparator is not a reference standard, so the table measures "
+            "agreement, not accuracy (FDA 2007)."
         )
-    table = ShownTable("Statements", ("about", "the author says"), rows)
-    return Section("said", "1 Said by the author", tuple(sentences), (table,))
+    table = ShownTable("Statements", ("about", "stated"), rows)
+    return Section("said", "1 Stated by the author", tuple(sentences), (table,))
 
 
 def _counted(declaration: Declaration) -> Section:
@@ -442,7 +442,7 @@ def _measured(declaration: Declaration) -> Section:
     if any(m.bounds is not None for m in declaration.measured):
         sentences.append(
             "Where bins hide the order of scores, the counts prove bounds. The value "
-            "is then that of the rows, and the interval allows for the bins."
+            "is then that of the original rows, and the interval allows for the bins."
         )
     worst_group = _worst_group(declaration)
     if worst_group:
@@ -506,12 +506,12 @@ def _claims(declaration: Declaration) -> Section:
         return Section("claims", "5 Claims", ("Nothing is claimed.",))
 
     rows = [row for claim in declaration.claims for row in _rows_of_claim(claim)]
-    head = ("claim", "group", "verdict", "measured", "one-sided limits")
+    head = ("claim", "group", "verdict", "measured", "one-sided interval")
     sentences = (
         "A claim holds if its whole one-sided interval is on the good side of its "
         "bound, and fails if it is on the bad side.",
-        f"The level of {_level(declaration)} is that of all claims together (Holm "
-        "1979). Limits allow for the bins.",
+        f"The level of {_level(declaration)} holds for all claims jointly (Holm "
+        "1979). Intervals allow for the bins.",
     )
     table = ShownTable("Claims and verdicts", head, tuple(rows))
     return Section("claims", "5 Claims", sentences, (table,))
@@ -546,7 +546,7 @@ def _guidelines() -> Section:
         folded=True,
     )
     sentence = (
-        "This table says where a declaration answers what a guideline or law asks for."
+        "This table shows where a declaration answers each item of a guideline or law."
     )
     return Section("map", "6 Map to guidelines and law", (sentence,), (table,))
 
@@ -584,12 +584,12 @@ def privacy_sentences(declaration: Declaration) -> Iterator[str]:
         return
     privacy = declaration.privacy
     if privacy.at_least <= 1:
-        yield "The counts are exact: a rare score shows the label of its case."
+        yield "The counts are exact: a rare score can reveal the label of its case."
         return
     k = privacy.at_least
     yield (
-        f"Every bin has at least {k} positives and {k} negatives, so it tells nobody's "
-        "label. This holds for differences of tables, too."
+        f"Every bin has at least {k} positives and {k} negatives, so it does not "
+        "reveal any person's label. This also holds for differences between tables."
     )
     yield (
         "Ends of bins are rounded, and are not scores of cases unless many cases share "
