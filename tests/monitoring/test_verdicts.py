@@ -330,7 +330,7 @@ def test_a_rule_that_defers_does_not_compare_classifiers(new_and_old):
         "threshold": trueness.Rule(3, lower=2),
     }
 
-    with pytest.raises(InputError, match="defers leaves other cases"):
+    with pytest.raises(InputError, match="rule that defers cases"):
         trueness.check(new_and_old, [required])
 
 

@@ -51,7 +51,7 @@ def readers_command(
         typer.Option(
             "--fixed",
             metavar="WHAT",
-            help="What is taken as fixed, not as a sample: readers, or cases.",
+            help="Fixed factor, not a random sample: readers, or cases.",
         ),
     ] = None,
     covariance: Annotated[
@@ -67,8 +67,8 @@ def readers_command(
         typer.Option(
             "--pairs",
             metavar="NAME",
-            help="Where some treatments share more cases or have more readers than "
-            "others: own variance of each pair, or pooled as in MRMCaov.",
+            help="For unbalanced designs: a variance for each pair of treatments, or "
+            "one pooled variance as in MRMCaov.",
         ),
     ] = "own",
     margin: Annotated[

@@ -306,7 +306,7 @@ def _check_enough_readers(model: ReaderModel, fixed: str | None) -> None:
     if fixed != "readers" and fewest < 2:
         raise NotEnoughCases(
             "Random readers need at least two readers with each treatment; found "
-            f"{fewest}. With fixed readers the result is about these readers alone.",
+            f"{fewest}. With fixed readers the result applies to these readers only.",
             option="fixed",
             example="readers",
         )
@@ -513,8 +513,8 @@ def _notes_on_readers(
     compares = len(readings.treatments) > 1
     if compares and fixed != "readers" and fewest < _FEW_READERS:
         notes.append(
-            f"With {fewest} readers hardly any difference can be shown to hold for "
-            "other readers; plan_readers says how many are needed."
+            f"{fewest} readers are too few to generalise to other readers; "
+            "plan_readers says how many are needed."
         )
         if fixed is None:
             notes.append(
@@ -523,8 +523,7 @@ def _notes_on_readers(
             )
     if fixed == "readers":
         notes.append(
-            "Readers are taken as fixed: the result is about these readers, and says "
-            "nothing about others."
+            "Readers are treated as fixed: the result applies to these readers only."
         )
     return notes
 
@@ -533,19 +532,21 @@ def _notes_on_cases(readings: Readings, fixed: str | None, pairs: str) -> list[s
     """Return what to keep in mind about the cases."""
     notes = []
     if fixed == "cases":
-        notes.append("Cases are taken as fixed: the result is about these cases alone.")
+        notes.append(
+            "Cases are treated as fixed: the result applies to these cases only."
+        )
     if readings.shares_evenly:
         return notes
 
     if pairs == "own":
         notes.append(
-            "Some treatments share more cases than others: each difference is analysed "
-            "by itself, and the test of all is an approximation."
+            "Some treatments share more cases than others, so each difference is "
+            "analysed separately and the overall test is approximate."
         )
     else:
         notes.append(
-            "Some treatments share more cases than others, but all differences have "
-            "one standard error: too small for those that share few cases."
+            "Some treatments share more cases than others. The pooled standard error "
+            "is too small for treatments that share few cases."
         )
     return notes
 
@@ -560,9 +561,9 @@ def _notes_on_intervals(
     notes = []
     if any(pair.difference.se == 0 for pair in compared):
         notes.append(
-            "All readers show the same difference, so there is no spread by which "
-            "it could be judged: its interval and p-values are those of one reader "
-            "with as many independent cases for each treatment."
+            "All readers show the same difference, so its variance between readers "
+            "is 0. Interval and p-values are those of one reader, with independent "
+            "cases for each treatment."
         )
     if _margin_tests_err(model, endpoint) and not math.isnan(margin):
         notes.append(
@@ -570,7 +571,9 @@ def _notes_on_intervals(
             "too often: those of 5 % erred in up to 9 % of simulated studies."
         )
     if endpoint.name == "auc" and model.means.max() < 0.5:
-        notes.append("All treatments are below one half. Do high scores mean positive?")
+        notes.append(
+            "All treatments have an AUC below 0.5. Do high scores mean positive?"
+        )
     return notes
 
 
