@@ -88,7 +88,7 @@ def check_guarantee(request: Request) -> None:
     _options.fraction(request.guarantee, "guarantee")
     if not request.subject_to:
         raise InputError(
-            "A guarantee needs a constraint, and found none.",
+            "A guarantee needs a constraint; found none.",
             option="subject_to",
             example="recall >= 0.9",
         )
