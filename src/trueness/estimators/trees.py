@@ -341,8 +341,8 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Level of confidence that the last splits must reach; 0 merges by utility alone.
         How class probabilities are estimated; see :func:`trueness.top_probability`.
     holdout : float
-        Proportion of the cases that decide on merging. With 0 those that the tree is grown
-        on decide, on which nearly every split looks useful.
+        Proportion of the cases that decide on merging. With 0 the training cases
+        decide, on which nearly every split looks useful.
     random_state : int, RandomState or None
         Decides which cases are held out, and seeds the tree.
 
