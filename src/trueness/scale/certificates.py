@@ -158,6 +158,7 @@ def answer_with_limits(
 
 
 def _attach_nothing(answer: Any, t: Tally, options: Options) -> Any:
+    """Say that nothing is known of an answer beyond its bins."""
     if not isinstance(answer, Answer):
         return answer
     return replace(answer, bounds=NOT_KNOWN)
@@ -263,6 +264,7 @@ _CALIBRATION_ERRORS = ("plain", "debiased", "rms", "smooth")
 
 
 def _attach_to_errors(answer: Any, t: Tally, options: Options) -> Any:
+    """Bound the calibration errors of groups of equally many cases."""
     if options["binning"] != "equal mass":
         # bins of scores may lie across the edges of those bins
         return _attach_nothing(answer, t, options)
@@ -279,6 +281,7 @@ def _attach_to_errors(answer: Any, t: Tally, options: Options) -> Any:
 
 
 def _attach_to_line(answer: Any, t: Tally, options: Options) -> Any:
+    """Bound the slope and the intercept of a calibration line."""
     in_use = _at_prevalence_of_use(t)
     slope = answer.slope
     intercept = answer.intercept
@@ -324,6 +327,7 @@ def _attach_reweighted_curve(bounds_of: Callable[[Tally], CurveBounds]) -> Attac
 def _attach_to_threshold(
     point: OperatingPoint, t: Tally, options: Options
 ) -> OperatingPoint:
+    """Bound the value of the best threshold, and where it lies."""
     point = on_bins(point, t)
     # one expects cases instead of counting them, the other has no one best cut
     if options["method"] == "fermi-dirac" or point.prevalences is not None:

@@ -429,15 +429,11 @@ def _binned(sums: Names, keys: Names, aliases: _Aliases, bins: int) -> str:
     back with the smallest and the largest score in it.
     """
     a = aliases
-    beside = "".join(f", {k}" for k in keys)
-    inner = ", ".join(f"{how} AS {a.cell_sum}_{name}" for name, how in sums.items())
-    weighted = any(name.endswith("squares") for name in sums)
-    outer = ", ".join(
-        f"SUM({a.cell_sum}_{name}) AS {name}"
-        if weighted and name != "refused"
-        else f"CAST(SUM({a.cell_sum}_{name}) AS BIGINT) AS {name}"
-        for name in sums
+    other_keys = "".join(f", {key}" for key in keys)
+    sums_of_cells = _select_list(
+        {f"{a.cell_sum}_{name}": expression for name, expression in sums.items()}
     )
+    sums_of_bins = _select_list(_sums_of_cells(sums, a.cell_sum))
     finite = f"{a.score} BETWEEN -{_LARGEST} AND {_LARGEST}"
     width = f"NULLIF({a.highest} - {a.lowest}, 0)"
     place = f"({a.score} - {a.lowest}) / {width} * {bins * _CELLS_PER_BIN}"
@@ -454,10 +450,10 @@ def _binned(sums: Names, keys: Names, aliases: _Aliases, bins: int) -> str:
       FROM {a.cases} CROSS JOIN {a.score_range}
     ),
     {a.cells} AS (
-      SELECT {a.cell}{beside},
+      SELECT {a.cell}{other_keys},
         MIN({a.score}) AS {a.cell_low}, MAX({a.score}) AS {a.cell_high},
-        COUNT(*) AS {a.cell_cases}, {inner}
-      FROM {a.numbered_cases} GROUP BY {a.cell}{beside}
+        COUNT(*) AS {a.cell_cases}, {sums_of_cells}
+      FROM {a.numbered_cases} GROUP BY {a.cell}{other_keys}
     ),
     {a.bins} AS (
       /* neighbouring cells together, with about as many cases in each bin */
@@ -466,9 +462,21 @@ def _binned(sums: Names, keys: Names, aliases: _Aliases, bins: int) -> str:
         / SUM({a.cell_cases}) OVER () AS BIGINT) END AS {a.bin}
       FROM {a.cells}
     )
-    SELECT {_shown(keys)}MIN({a.cell_low}) AS score, MAX({a.cell_high}) AS high, {outer}
-    FROM {a.bins} GROUP BY {a.bin}{beside}
+    SELECT {_shown(keys)}MIN({a.cell_low}) AS score, MAX({a.cell_high}) AS high,
+      {sums_of_bins}
+    FROM {a.bins} GROUP BY {a.bin}{other_keys}
     """  # noqa: S608
+
+
+def _sums_of_cells(sums: Names, prefix: str) -> dict[str, str]:
+    """Write the sums over the cells of a bin; those of counts are whole numbers."""
+    are_weights = any(name.endswith("squares") for name in sums)
+    expressions = {}
+    for name in sums:
+        total = f"SUM({prefix}_{name})"
+        is_count = name == "refused" or not are_weights
+        expressions[name] = f"CAST({total} AS BIGINT)" if is_count else total
+    return expressions
 
 
 def _shown(keys: Names) -> str:

@@ -158,18 +158,18 @@ def _put_in_place(
     t: Tally, runs: list[_Run], counted: Tally, shorten: Callable[[Tally], Tally]
 ) -> Tally:
     """Return the tally with what was counted again in the place of its runs."""
-    # run by run: what is shortened across a gap would swallow the bins in the gap
-    lowest_scores = [-t.score[run.stop - 1] for run in runs]
-    ends = np.searchsorted(-counted.score, lowest_scores, "right").tolist()
     pieces = []
-    row_of_tally = 0
-    row_of_counted = 0
-    for run, end in zip(runs, ends, strict=True):
-        pieces.append(_take_rows(t, _Run(row_of_tally, run.first)))
-        pieces.append(shorten(_take_rows(counted, _Run(row_of_counted, end))))
-        row_of_tally = run.stop
-        row_of_counted = end
-    pieces.append(_take_rows(t, _Run(row_of_tally, len(t))))
+    row = 0
+    row_counted = 0
+    # run by run: what is shortened across a gap would swallow the bins in the gap
+    for run in runs:
+        pieces.append(_take_rows(t, _Run(row, run.first)))
+        lowest_score = t.score[run.stop - 1]
+        stop = int(np.searchsorted(-counted.score, -lowest_score, "right"))
+        pieces.append(shorten(_take_rows(counted, _Run(row_counted, stop))))
+        row = run.stop
+        row_counted = stop
+    pieces.append(_take_rows(t, _Run(row, len(t))))
     return _end_to_end(pieces)
 
 
