@@ -13,7 +13,7 @@ order within the bins (for numbers), ``calibration_bounds`` what calibration can
 ``certificates`` attaches its bounds to each analysis. ``refinement`` counts again only
 the bins that can change the answer, by ``recounting``. ``streams`` adds batches once
 each, ``application`` writes a fitted map as an expression of the engine, ``queries``
-counts as a text of SQL.
+counts as a text of SQL (``counting_query``).
 
 Read ``arrangements`` first, then ``inner_cuts``, ``envelopes``, ``certificates``,
 ``refinement``. Maths: ``docs/maths/scale.md``.
