@@ -150,10 +150,10 @@ def _extent_of_bits(score: Array, layout: FloatLayout) -> _BitExtent:
 
     extents = map_blocks(extent_of_block, score.size)
     return _BitExtent(
-        smallest=min((each.smallest for each in extents), default=layout.magnitude),
-        largest=max((each.largest for each in extents), default=0),
-        bits_used=reduce(or_, (each.bits_used for each in extents), 0),
-        any_sign=any(each.any_sign for each in extents),
+        smallest=min((extent.smallest for extent in extents), default=layout.magnitude),
+        largest=max((extent.largest for extent in extents), default=0),
+        bits_used=reduce(or_, (extent.bits_used for extent in extents), 0),
+        any_sign=any(extent.any_sign for extent in extents),
     )
 
 

@@ -89,8 +89,8 @@ def decide_by_cost(
     cost_of_case = costs[truth, decided[is_labelled]]
 
     # what each case would cost if all were decided alike
-    alike = int(np.argmin(costs[truth].mean(axis=0)))
-    saving_of_case = costs[truth, alike] - cost_of_case
+    cheapest_for_all = int(np.argmin(costs[truth].mean(axis=0)))
+    saving_of_case = costs[truth, cheapest_for_all] - cost_of_case
 
     counts = np.zeros(costs.shape, dtype=np.int64)
     np.add.at(counts, (truth, decided[is_labelled]), 1)
@@ -102,7 +102,7 @@ def decide_by_cost(
         saving=_estimate_mean(
             saving_of_case, (-largest_gap, largest_gap), level, "saving"
         ),
-        alike=classes[alike],
+        alike=classes[cheapest_for_all],
         decision=np.array(classes, dtype=object)[decided],
         classes=classes,
         counts=counts,
