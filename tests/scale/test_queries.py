@@ -428,7 +428,7 @@ def plain(result):
 def test_the_command_says_what_is_missing_and_writes_json():
     made = run("sql", "--dialect", "duckdb", "--score", "p")
     assert made.exit_code == 2
-    assert "Type --table NAME." in made.output
+    assert "Type --table preds." in made.output
     words = ["--dialect", "mysql", "--table", "preds", "--score", "p", "--json"]
     found = json.loads(run("sql", *words, "--positive", "'1'", "--label", "y").stdout)
     wanted = {"dialect": "mysql", "score": "p", "label": "y", "positive": "1"}
