@@ -407,3 +407,33 @@ def test_help_says_each_shared_word_once():
         named = [word for line in lines for word in line.split(", ")]
         for word in inspect.signature(analysis).parameters.keys() & WORDS.keys():
             assert named.count(word) == 1, (name, word)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [(y, s), (pd.DataFrame({"y": y, "s": s}),), (trueness.tally(y, s),)],
+    ids=["arrays", "frame", "counts"],
+)
+def test_a_requirement_may_come_first(data):
+    expected = trueness.check(*data, "auc >= 0.6")
+
+    swapped = trueness.check("auc >= 0.6", *data)
+
+    assert swapped.passed == expected.passed
+    assert repr(swapped) == repr(expected)
+
+
+def test_verdicts_without_labels_name_what_answers():
+    frame = pd.DataFrame({"first": hat, "second": (b >= 0.5).astype(int)})
+    with pytest.raises(InputError, match="ask latent_class or agreement"):
+        trueness.evaluate(frame)
+
+
+def test_a_report_says_which_columns_it_took_and_names_the_score(tmp_path):
+    path = tmp_path / "report.html"
+
+    trueness.report(pd.DataFrame({"y": y, "risk": s}), path)
+
+    page = path.read_text(encoding="utf-8")
+    assert "Using label &#39;y&#39; and score &#39;risk&#39;" in page
+    assert "AUC of risk" in page

@@ -32,7 +32,7 @@ from trueness.counts.values import Panel, Tally
 from trueness.data.cleaning import listening, tell
 from trueness.data.column_roles import several_scores
 from trueness.ensembles.combiners import COMBINERS
-from trueness.findings.page import page_about, with_cleaned
+from trueness.findings.page import page_about, with_cleaned, with_remarks
 from trueness.findings.records import Page
 
 VERDICTS = ColumnRule("vote", several_scores, needs_label=False)
@@ -243,7 +243,7 @@ def report_command(
     if evidence:
         published = _evidence(counts, threshold=read_rule(at), title=page.title)
     tell(cleaned)
-    page = with_cleaned(page, cleaned)
+    page = with_remarks(with_cleaned(page, cleaned), data.request.remarks)
     return CommandAnswer(
         result=report_result(page, output, write_report(page, output, published)),
         # a page that goes to a device such as /dev/stdout goes there alone

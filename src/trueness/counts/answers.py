@@ -618,6 +618,10 @@ def _count_and_ask(
     )
     if name_of_score and "name" in question.parameters:
         options.setdefault("name", name_of_score)
+    if remarks and "remarks" in question.parameters:
+        # a page says itself which columns it is about
+        options.setdefault("remarks", remarks)
+        remarks = ()
 
     if data_words.get("by") is None or question.takes == "counts":
         answer = _ask(question, counts, rest, options)

@@ -86,6 +86,11 @@ def count_arguments(
         args, words = _in_our_words(args, words, name)
     if not args:
         raise _needs(name, takes, "nothing")
+    if name == "check" and _is_requirement(args[0]) and len(args) > 1:
+        # the requirement came first, as in a sentence
+        args = (*args[1:], args[0])
+        if type(args[0]).__module__.startswith("trueness."):
+            return CountedArguments(args[0], args[1:])
     data, rest = args[0], list(args[1:])
     if _is_model(data) and len(rest) >= 2:
         return _of_model(name, data, rest, words)
@@ -108,6 +113,11 @@ def count_arguments(
     count = panel if isinstance(scores, Mapping) else tally_in_place
     counts = count(data, scores, **words)
     return CountedArguments(counts, tuple(rest[number:]), remarks)
+
+
+def _is_requirement(argument: object) -> bool:
+    """Is this a sentence such as "auc >= 0.8", and no file?"""
+    return isinstance(argument, str) and any(sign in argument for sign in "<>")
 
 
 def _open_file(path: str | os.PathLike[str], name: str, takes: str) -> Any:
@@ -326,9 +336,8 @@ def _find(
         )
     except InputError as error:
         # which function was called, where several are in a script
-        raise InputError(
-            f"{name}: {error.message}", option=error.option, choices=error.choices
-        ) from None
+        message = f"{name}: {error.message}{_advice_without_labels(table, error)}"
+        raise InputError(message, option=error.option, choices=error.choices) from None
     if words.get("count") is None and not unlabelled:
         count = count_column(table, found.label, found.scores, taken)
         found = replace(found, count=count)
@@ -340,6 +349,13 @@ def _does_without(name: str, words: Words) -> bool:
     unlabelled = words.get("unlabelled")
     labels_expected = unlabelled is not None and not isinstance(unlabelled, str)
     return name in _ANSWERS_WITHOUT or labels_expected
+
+
+def _advice_without_labels(table: DataTable, error: InputError) -> str:
+    """Name the functions that need no labels, where several columns are verdicts."""
+    if error.option != "label" or len(tests_among(table, set())) < 2:
+        return ""
+    return " Where there are none, ask latent_class or agreement."
 
 
 def table_of(data: object) -> DataTable:

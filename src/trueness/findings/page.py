@@ -269,6 +269,15 @@ def _against_the_rest(data: Mapping[str, Tally]) -> dict[str, Tally]:
     return {f"{c} against the rest": t for c, t in data.items()}
 
 
+def with_remarks(page: Page, remarks: Sequence[str]) -> Page:
+    """Say under what was measured which columns were taken."""
+    if not remarks or not page.answers:
+        return page
+    *others, (question, notes) = page.answers
+    measured_notes = (*notes, *said(remarks))
+    return replace(page, answers=(*others, (question, measured_notes)))
+
+
 def with_cleaned(page: Page, cleaned: Sequence[str]) -> Page:
     """Say among what to keep in mind, in one line, what was cleaned in the file."""
     if not cleaned:

@@ -16,7 +16,7 @@ import base64
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from html import escape
@@ -37,7 +37,7 @@ from trueness.declarations.declaring import declare
 from trueness.declarations.records import Declaration
 from trueness.findings import subject as subjects
 from trueness.findings.notes import REPORT, say
-from trueness.findings.page import page_about
+from trueness.findings.page import page_about, with_remarks
 from trueness.findings.records import Page
 from trueness.findings.request import Cost, Goal, Request, as_constraints
 from trueness.findings.slider_steps import EVERY, READOUT
@@ -64,6 +64,8 @@ def html(
     *,
     title: str = "",
     source: str = "",
+    name: str = "",
+    remarks: Sequence[str] = (),
     maximize: Goal = None,
     minimize: Goal = None,
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
@@ -103,8 +105,14 @@ def html(
         classes=isinstance(data, Mapping),
     )
     page = page_about(
-        data, request, title=title, source=source, groups=groups, sites=sites
+        {name: data} if name and isinstance(data, Tally) else data,
+        request,
+        title=title,
+        source=source,
+        groups=groups,
+        sites=sites,
     )
+    page = with_remarks(page, remarks)
     return render(page)
 
 
@@ -116,6 +124,8 @@ def report(
     evidence: bool = False,
     title: str = "",
     source: str = "",
+    name: str = "",
+    remarks: Sequence[str] = (),
     maximize: Goal = None,
     minimize: Goal = None,
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
@@ -148,6 +158,10 @@ def report(
         :func:`trueness.declare`.
     title, source
         Words for the head of the page: what it is about, and where the data are from.
+    name
+        What one score is called; by default its column.
+    remarks
+        Sentences about the data; by default which columns were found in a frame.
     maximize, minimize, subject_to
         Objective and constraints of the threshold, as in
         :func:`trueness.best_threshold`; by default Youden's index is maximised. Those
@@ -207,8 +221,14 @@ def report(
         classes=isinstance(data, Mapping),
     )
     page = page_about(
-        data, request, title=title, source=source, groups=groups, sites=sites
+        {name: data} if name and isinstance(data, Tally) else data,
+        request,
+        title=title,
+        source=source,
+        groups=groups,
+        sites=sites,
     )
+    page = with_remarks(page, remarks)
     declaration = None
     if evidence:
         declaration = evidence_of(data, at, title=page.title)
