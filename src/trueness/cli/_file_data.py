@@ -275,6 +275,17 @@ def _why_not_a_score(source: Source, name: str) -> str:
     return "whole numbers" if kind in WHOLE_TYPES else "not asked for"
 
 
+def refuse_without_labels(**typed: object) -> None:
+    """Stop at an option that would be left out silently where no case has a label."""
+    for option, value in typed.items():
+        if value:
+            raise InputError(
+                f"Without labels {option} has no answer. Leave it out, or name the "
+                "labels.",
+                option=option,
+            )
+
+
 def refuse_design(command: str, analysis: str, **typed: str | None) -> None:
     """Stop at a part of the sampling design that an analysis cannot use, and say why.
 

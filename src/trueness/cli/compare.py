@@ -22,6 +22,7 @@ from trueness.cli._file_data import (
     TWO_SCORES_OR_NO_LABEL,
     open_data,
     refuse_design,
+    refuse_without_labels,
 )
 from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.cli.apply import write_scored_rows
@@ -279,6 +280,7 @@ def _combine_without_labels(
     data: FileData, method: str, output: Path | None, column: str, save: Path | None
 ) -> shell.CommandAnswer:
     """Combine scores of which no case has a label, and write what was asked for."""
+    refuse_without_labels(by=data.request.by, prevalence=data.request.prevalence)
     with progress("Counting", unit=""):
         panel = count_panel(data)
     finding, combiner = combined_alone(panel, method, data.request.level)

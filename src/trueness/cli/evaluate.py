@@ -23,7 +23,11 @@ from trueness.cli._columns import (
     count_tally,
     read_share,
 )
-from trueness.cli._file_data import SCORES_OR_NO_LABEL, open_data
+from trueness.cli._file_data import (
+    SCORES_OR_NO_LABEL,
+    open_data,
+    refuse_without_labels,
+)
 from trueness.cli._horizons import LABEL, WEIGHT, label_follow_up
 from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.cli._shell import CommandAnswer, about, answered
@@ -269,6 +273,7 @@ def _evaluate(
         if request.label is not None:
             # a column of labels was named, and it is empty
             both_classes(first_tally, "evaluate")
+        refuse_without_labels(by=request.by, margin=margin)
         return _evaluate_without_labels(data, request)
     classifiers = subject(tallies, request, groups=groups or None)
     curves = _curves_of_groups(groups) or tallies

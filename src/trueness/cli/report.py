@@ -22,7 +22,12 @@ from trueness.cli._columns import (
     count_tally,
     with_verdicts,
 )
-from trueness.cli._file_data import SCORES_OR_NO_LABEL, ColumnRule, open_data
+from trueness.cli._file_data import (
+    SCORES_OR_NO_LABEL,
+    ColumnRule,
+    open_data,
+    refuse_without_labels,
+)
 from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.cli._shell import CommandAnswer, about, spoken, write_report
 from trueness.cli._source import known
@@ -34,6 +39,7 @@ from trueness.data.column_roles import several_scores
 from trueness.ensembles.combiners import COMBINERS
 from trueness.findings.page import page_about, with_cleaned, with_remarks
 from trueness.findings.records import Page
+from trueness.findings.scores_alone import has_no_labels
 
 VERDICTS = ColumnRule("vote", several_scores, needs_label=False)
 
@@ -214,6 +220,15 @@ def report_command(
         with progress("Counting", unit=""), listening() as cleaned:
             score_of_class = {} if vote else classes_of(data)
             counts, groups = _count(data, score_of_class)
+            if not vote and has_no_labels(_first_counts(counts)):
+                refuse_without_labels(
+                    maximize=maximize,
+                    minimize=minimize,
+                    subject_to=subject_to,
+                    at=at,
+                    by=by,
+                    site=site,
+                )
             sites = None if site is None else _count_by_site(data, site)
         with progress("Making the report", unit=""):
             request = replace(

@@ -20,7 +20,11 @@ from trueness.cli import _shell as shell
 from trueness.cli import options
 from trueness.cli._columns import FileData, count_tally
 from trueness.cli._command import TYPED_WORDS
-from trueness.cli._file_data import ONE_SCORE_OR_NO_LABEL, open_data
+from trueness.cli._file_data import (
+    ONE_SCORE_OR_NO_LABEL,
+    open_data,
+    refuse_without_labels,
+)
 from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.counts.expected_labels import PROCESS
 from trueness.counts.values import Tally
@@ -196,6 +200,10 @@ def _choose_threshold(data: FileData, save: Path | None) -> shell.CommandAnswer:
     if request.label is not None and has_no_labels(tally):
         # a column of labels was named, and it is empty
         both_classes(tally, "threshold")
+    if has_no_labels(tally):
+        refuse_without_labels(
+            by=request.by, validate=request.validate, guarantee=request.guarantee
+        )
     _say_what_flagged_counts(tally, request)
 
     with progress("Looking for the best threshold", unit=""):
