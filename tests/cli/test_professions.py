@@ -162,6 +162,14 @@ def test_indeterminate_results_are_read_three_ways():
     assert found["indeterminate"] == [10, 15]
 
 
+def test_indeterminate_results_need_two_ends():
+    words = ("--label", "y", "--score", "p", "--indeterminate", "0.5")
+    result = run("evaluate", "cases.csv", *words)
+
+    assert result.exit_code == 2
+    assert "--indeterminate 0.5:1" in result.output
+
+
 def test_a_report_has_the_measures_by_name():
     result = run("report", "cases.csv", "--label", "y", "--score", "p", "-o", "r.html")
 

@@ -322,9 +322,7 @@ def read_number(text: str) -> float:
     return float(number[:-1]) / 100 if number.endswith("%") else float(number)
 
 
-def read_share(
-    text: str | None, *, option: str = "prevalence", example: str = "0.01:0.05"
-) -> float | tuple[float, float] | None:
+def read_share(text: str | None) -> float | tuple[float, float] | None:
     """Read 0.01, or 0.01:0.05 for a range."""
     if text is None:
         return None
@@ -334,8 +332,8 @@ def read_share(
         numbers = []
     if len(numbers) not in (1, 2):
         raise InputError(
-            f"{option} must be a number such as 0.01, or a range such as {example}; "
-            f"found {text!r}.",
-            option=option,
+            "prevalence must be a proportion such as 0.01, or a range such as "
+            f"0.01:0.05; found {text!r}.",
+            option="prevalence",
         )
     return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -21,6 +22,7 @@ from trueness.cli._columns import (
     count_classes,
     count_panel,
     count_tally,
+    read_number,
     read_share,
 )
 from trueness.cli._file_data import (
@@ -209,14 +211,17 @@ def _check_follow_up(
 
 def _evaluate_indeterminate(data: FileData, text: str) -> CommandAnswer:
     """Show the 3x2 table of a test, and its metrics by each reading."""
-    ends = read_share(text, option="indeterminate", example="2:3")
-    if len(data.request.scores) != 1 or not isinstance(ends, tuple):
+    try:
+        lower, upper = map(read_number, text.split(":"))
+    except ValueError:
+        lower = upper = math.nan
+    if len(data.request.scores) != 1 or not lower < upper:
         raise InputError(
-            "Indeterminate results are those of one test, between two values.",
+            "Indeterminate results are those of one test, from a lower value up to a "
+            f"higher one; found {text!r}.",
             option="indeterminate",
             example="0.5:1",
         )
-    lower, upper = ends
     tally = count_tally(data, data.request.scores[0])
     rule = Rule(upper, lower=lower)
     finding = with_indeterminate_results(tally, rule, data.request.level)
