@@ -170,8 +170,9 @@ def report_command(
     """
     if vote and score:
         raise InputError(
-            "--vote is for tests without labels, --score for scores with labels. Type "
-            "one of them."
+            "Votes are for tests without labels, scores for cases with labels. Name "
+            "one of them.",
+            option="vote",
         )
     data = open_data(
         VERDICTS if vote else SCORES_OR_NO_LABEL,
@@ -210,9 +211,10 @@ def report_command(
         )
         if any(of_thresholds) or by or site:
             raise InputError(
-                "--vote is for tests without known labels, where there is no threshold "
-                "to choose. Leave out --maximize, --minimize, --subject-to, "
-                "--guarantee, --prevalence, --at, costs, --by and --site."
+                "Tests without labels have no threshold to choose. Leave out the "
+                "objective, constraints, guarantee, prevalence, threshold, costs, "
+                "groups and sites.",
+                option="vote",
             )
         data = with_verdicts(data, yes)
 
