@@ -87,5 +87,5 @@ def threads() -> int:
 
 
 def no_cases(size: int) -> Ints:
-    """Give a column of zeros that takes no memory, for counts that are all zero."""
+    """Return a column of zeros that takes no memory, for counts that are all zero."""
     return np.broadcast_to(np.int64(0), size)

@@ -96,7 +96,7 @@ def not_here(
 
 
 def not_a_function(name: str) -> InputError:
-    """Make the error of a module that was called.
+    """Return the error of a module that was called.
 
     >>> str(not_a_function("threshold"))
     'trueness.threshold is a module. Type trueness.best_threshold(y_true, y_score).'

@@ -138,7 +138,7 @@ def visible() -> bool:
 
 
 def _display() -> Any:
-    """Make the display, where there is a terminal that can show it."""
+    """Return the display, where there is a terminal that can show it."""
     if not visible():
         return None
     try:

@@ -177,7 +177,7 @@ class Cases:
         return other
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Give a frame: the outputs, then neg, pos and unknown.
+        """Return a frame: the outputs, then neg, pos and unknown.
 
         A binned tally also has ``high``, weighted cases have the sums of squared
         weights, and of clustered ones there is a row for each output and cluster.

@@ -156,6 +156,7 @@ class _CommonNames(NamedTuple):
 
 
 def _common_names(first: Clusters, second: Clusters) -> _CommonNames:
+    """Return the names of both sets of clusters, each name once."""
     first_names = first.names
     second_names = second.names
     if first_names.dtype.kind != second_names.dtype.kind:

@@ -62,8 +62,8 @@ class Design:
                 example=PythonCode("best_threshold(..., prevalences=(0.01, 0.05))"),
             )
         if self.prevalence is not None:
-            share = _options.fraction(self.prevalence, "prevalence")
-            object.__setattr__(self, "prevalence", share)
+            prevalence = _options.fraction(self.prevalence, "prevalence")
+            object.__setattr__(self, "prevalence", prevalence)
         if self.expects_labels:
             _check_map_alone(self)
 

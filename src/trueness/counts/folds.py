@@ -55,11 +55,11 @@ class Folds(Record):
         return len(self.parts)
 
     def __iter__(self) -> Iterator[Any]:
-        """Give the folds."""
+        """Return the folds."""
         return iter(self.parts)
 
     def __getitem__(self, name: str) -> Folds:
-        """Give the folds of one model alone."""
+        """Return the folds of one model alone."""
         return Folds(tuple(p[name] for p in self.parts))
 
     def __repr__(self) -> str:

@@ -198,6 +198,7 @@ class Tally(Cases):
         return self.score, self.high
 
     def _merged(self, other: Tally, columns: Sequence[Sequence[Array]]) -> Tally:
+        """Return the counts of both; ``columns`` are those of each, of one kind."""
         own_counts, other_counts = columns
         if not (self.binned or other.binned):
             parts = [(self.score, *own_counts), (other.score, *other_counts)]
@@ -209,6 +210,7 @@ class Tally(Cases):
         return tally_of_bins(*merge_bins(low, high, counts))
 
     def _find(self, other: Tally) -> tuple[Ints, Array]:
+        """Return the row that holds each row of another, and whether there is one."""
         position = rows_of(self, other.score)
         row = np.minimum(position, max(len(self) - 1, 0))
         if not len(self):
@@ -321,8 +323,9 @@ class Panel(Cases):
                 f"found shape {value.shape}."
             )
         value = np.column_stack(
-            [read_output(value[:, k], n, gone=True) for k, n in enumerate(names)]
+            [read_output(value[:, k], name, gone=True) for k, name in enumerate(names)]
         )
+
         columns = count_columns(len(value), neg=neg, pos=pos, unknown=unknown)
         merged = merge_rows(value, columns)
         set_fields(self, ("names", "rows", *COUNTS), (names, *merged))
@@ -339,6 +342,7 @@ class Panel(Cases):
         return (self.rows,)
 
     def _check_one_score(self) -> None:
+        """Stop where labels are to be expected from one score of several."""
         raise InputError(
             "A calibration map gives the probability of a label from one score; "
             f"found the scores of {listing(self.names)}. Labels expected from one "
@@ -347,6 +351,7 @@ class Panel(Cases):
         )
 
     def _aligned(self, other: Panel, done: str) -> Panel:
+        """Return the other panel with its columns in the order of this one."""
         if set(self.names) != set(other.names):
             raise InputError(
                 f"Panels can be {done} when they hold the same classifiers; found "
@@ -357,11 +362,13 @@ class Panel(Cases):
         return other if self.names == other.names else other[list(self.names)]
 
     def _merged(self, other: Panel, columns: Sequence[Sequence[Array]]) -> Panel:
+        """Return the counts of both; ``columns`` are those of each, of one kind."""
         rows = np.concatenate([self.rows, other.rows])
         counts = [np.concatenate(pair) for pair in zip(*columns, strict=True)]
         return panel_of_rows(self.names, *merge_rows(rows, counts))
 
     def _find(self, other: Panel) -> tuple[Ints, Array]:
+        """Return the row that holds each row of another, and whether there is one."""
         row = find_rows(other.rows, self.rows)
         return row, row >= 0
 
@@ -395,6 +402,7 @@ class Panel(Cases):
         return iter(self.names)
 
     def _column(self, name: str) -> int:
+        """Return the position of a classifier among the columns."""
         if isinstance(name, str) and name in self.names:
             return self.names.index(name)
         raise InputError(
@@ -578,19 +586,19 @@ def read_output(values: Array, name: str = "score", *, gone: bool = False) -> Fl
 
 
 def tally_of_rows(*columns: Array) -> Tally:
-    """Make a tally of columns in canonical form: score, then 3 or 6."""
+    """Return a tally of columns in canonical form: score, then 3 or 6."""
     tally = object.__new__(Tally)
     set_fields(tally, ("score", *COUNTS), columns)
     return tally
 
 
 def tally_of_sums(score: Floats, columns: Sequence[Array]) -> Tally:
-    """Make a tally of rows in any order; scores are finite, without -0.0."""
+    """Return a tally of rows in any order; scores are finite, without -0.0."""
     return tally_of_rows(*merge_counts([(score, *columns)]))
 
 
 def tally_of_bins(low: Floats, high: Floats, counts: Sequence[Ints]) -> Tally:
-    """Make a tally of bins that are in order and do not overlap."""
+    """Return a tally of bins that are in order and do not overlap."""
     tally = tally_of_rows(low, *counts)
     if low is not high and not np.array_equal(low, high):
         set_fields(tally, ("_high",), (high,))
@@ -598,7 +606,7 @@ def tally_of_bins(low: Floats, high: Floats, counts: Sequence[Ints]) -> Tally:
 
 
 def panel_of_rows(names: tuple[str, ...], *columns: Array) -> Panel:
-    """Make a panel of columns in canonical form: rows, then 3 or 6."""
+    """Return a panel of columns in canonical form: rows, then 3 or 6."""
     panel = object.__new__(Panel)
     set_fields(panel, ("names", "rows", *COUNTS), (names, *columns))
     return panel

@@ -111,6 +111,7 @@ def number_to_json(value: float) -> float | str | None:
 
 
 def _measurement_to_json(measurement: Measurement) -> dict[str, Any]:
+    """Write a number of a declaration; a group only where there is one."""
     content: dict[str, Any] = {"measure": measurement.measure}
     if measurement.threshold is not None:
         content["threshold"] = measurement.threshold
@@ -127,6 +128,7 @@ def _measurement_to_json(measurement: Measurement) -> dict[str, Any]:
 
 
 def _table_to_json(table: CrossTable) -> dict[str, Any]:
+    """Write a 2x2 table; a cell that bins leave open is a list of two numbers."""
     content: dict[str, Any] = {"threshold": table.threshold}
     if table.column:
         content["column"] = table.column
@@ -137,6 +139,7 @@ def _table_to_json(table: CrossTable) -> dict[str, Any]:
 
 
 def _claim_to_json(claim: StatedClaim) -> dict[str, Any]:
+    """Write a claim with its verdict on each group."""
     verdicts = [
         {
             "group": verdict.group,
@@ -152,6 +155,7 @@ def _claim_to_json(claim: StatedClaim) -> dict[str, Any]:
 
 
 def _evidence_to_json(declaration: Declaration) -> dict[str, Any]:
+    """Write the counts of all cases and of each group."""
     counts = declaration.counts
     if isinstance(counts, Attempts):
         return {"attempts": attempts_to_json(counts)}
@@ -328,91 +332,102 @@ def declaration_from_json(content: object) -> Declaration:
 
 
 def _read_statements(member: _Member) -> dict[str, str]:
+    """Read what the author says, in the order in which it is shown."""
     statements = member.members(_Member.text)
     return {name: statements[name] for name in STATEMENTS if name in statements}
 
 
 def _read_flow(member: _Member) -> Flow:
+    """Read the way from rows to cases."""
     rows = member.get("rows")
     counts = member.get("without_score")
     unlabelled = member.get("without_label")
     return Flow(
-        rows.whole() if rows.is_there else None,
-        counts.members(_Member.whole) if counts.is_there else None,
-        unlabelled.whole() if unlabelled.is_there else None,
+        rows=rows.whole() if rows.is_there else None,
+        without_score=counts.members(_Member.whole) if counts.is_there else None,
+        without_label=unlabelled.whole() if unlabelled.is_there else None,
     )
 
 
 def _read_privacy(member: _Member) -> Privacy:
+    """Read what the bins hide."""
     return Privacy(
-        member.get("at_least").whole(1, 1_000_000),
-        member.get("hidden").each(_Member.number),
-        member.get("exposed").each(_Member.number),
-        member.get("pooled").members(lambda m: m.each(_Member.text)),
+        at_least=member.get("at_least").whole(1, 1_000_000),
+        hidden=member.get("hidden").each(_Member.number),
+        exposed=member.get("exposed").each(_Member.number),
+        pooled=member.get("pooled").members(lambda names: names.each(_Member.text)),
     )
 
 
 def _read_provenance(member: _Member) -> Provenance:
+    """Read where the counts are from."""
     return Provenance(
-        member.get("software").text_or_empty(200),
-        member.get("date").text_or_empty(40),
-        member.get("source").text_or_empty(),
-        member.get("digest").text_or_empty(200),
+        software=member.get("software").text_or_empty(200),
+        date=member.get("date").text_or_empty(40),
+        source=member.get("source").text_or_empty(),
+        digest=member.get("digest").text_or_empty(200),
     )
 
 
 def _read_measurement(member: _Member) -> Measurement:
+    """Read a number with its interval and bounds."""
     threshold = member.get("threshold")
-    ends = member.get("bounds")
+    bounds = member.get("bounds")
     return Measurement(
-        member.get("measure").text(100),
-        threshold.number() if threshold.is_there else None,
-        member.get("column").text_or_empty(),
-        member.get("group").text_or_empty(),
-        member.get("value").number_or_none(),
-        member.get("low").number_or_none(),
-        member.get("high").number_or_none(),
-        member.get("method").text(100),
-        ends.pair(_Member.number_or_none) if ends.is_there else None,
+        measure=member.get("measure").text(100),
+        threshold=threshold.number() if threshold.is_there else None,
+        column=member.get("column").text_or_empty(),
+        group=member.get("group").text_or_empty(),
+        value=member.get("value").number_or_none(),
+        low=member.get("low").number_or_none(),
+        high=member.get("high").number_or_none(),
+        method=member.get("method").text(100),
+        bounds=bounds.pair(_Member.number_or_none) if bounds.is_there else None,
     )
 
 
 def _read_table(member: _Member) -> CrossTable:
+    """Read a 2x2 table; a cell is a number, or two where bins leave it open."""
     cells = {}
     for name in CELLS:
         cell = member.get(name)
         if isinstance(cell.content, list):
             cells[name] = cell.pair(_read_entry)
         else:
-            cells[name] = (_read_entry(cell), _read_entry(cell))
+            number = _read_entry(cell)
+            cells[name] = (number, number)
     return CrossTable(
-        member.get("threshold").number(),
-        member.get("column").text_or_empty(),
-        member.get("group").text_or_empty(),
-        cells,
+        threshold=member.get("threshold").number(),
+        column=member.get("column").text_or_empty(),
+        group=member.get("group").text_or_empty(),
+        cells=cells,
     )
 
 
 def _read_claim(member: _Member) -> StatedClaim:
+    """Read a claim."""
     return StatedClaim(
-        member.get("claim").text(300), member.get("verdicts").each(_read_verdict)
+        claim=member.get("claim").text(300),
+        verdicts=member.get("verdicts").each(_read_verdict),
     )
 
 
 def _read_verdict(member: _Member) -> StatedVerdict:
+    """Read the verdict on a claim in one group."""
     return StatedVerdict(
-        member.get("group").text_or_empty(),
-        member.get("verdict").choice((HOLDS, FAILS, OPEN)),
-        member.get("value").number_or_none(),
-        member.get("low").number_or_none(),
-        member.get("high").number_or_none(),
-        member.get("bound").number_or_none(),
+        group=member.get("group").text_or_empty(),
+        verdict=member.get("verdict").choice((HOLDS, FAILS, OPEN)),
+        value=member.get("value").number_or_none(),
+        low=member.get("low").number_or_none(),
+        high=member.get("high").number_or_none(),
+        bound=member.get("bound").number_or_none(),
     )
 
 
 def _read_evidence(
     member: _Member,
 ) -> tuple[Tally | Attempts, dict[str, dict[str, Tally]]]:
+    """Read the counts of all cases, and those of groups by column."""
     attempts = member.get("attempts")
     if attempts.is_there:
         return _read_attempts(attempts), {}
@@ -429,6 +444,7 @@ def _read_evidence(
 
 
 def _read_design(member: _Member) -> dict[str, Any]:
+    """Read the words of a sampling design."""
     if not member.is_there:
         return {}
     design: dict[str, Any] = {}
@@ -441,6 +457,7 @@ def _read_design(member: _Member) -> dict[str, Any]:
 
 
 def _read_tally(member: _Member, design: dict[str, Any]) -> Tally:
+    """Read the counts of one classifier, in columns of equal length."""
     columns = member.get("columns")
     lists = columns.members(lambda column: column.each(_read_entry))
     if not are_counts(lists):
@@ -448,36 +465,42 @@ def _read_tally(member: _Member, design: dict[str, Any]) -> Tally:
     lengths = {len(values) for values in lists.values()}
     if len(lengths) != 1 or lengths == {0}:
         raise columns.error("columns with the same number of entries")
+
     arrays = {name: np.array(values) for name, values in lists.items()}
     tally = tally_of_columns(arrays, {})
     return tally.with_design(**design)
 
 
 def _read_entry(member: _Member) -> float | int:
+    """Read an entry of a column; a whole number stays whole."""
     number = member.number()
     content = member.content
     return content if isinstance(content, int) and abs(content) < 2**53 else number
 
 
 def _read_attempts(member: _Member) -> Attempts:
+    """Read attempts at items, which are numbered and not named."""
     passed = member.get("passed").each(_Member.whole)
     tried = member.get("tried").each(lambda m: m.whole(1))
     items = member.get("items").each(lambda m: m.whole(1))
     clusters = member.get("cluster")
-    names = clusters.each(_Member.whole) if clusters.is_there else None
-    if not len(passed) == len(tried) == len(items) or not passed:
+    codes = clusters.each(_Member.whole) if clusters.is_there else None
+    columns = [passed, tried, items] if codes is None else [passed, tried, items, codes]
+    lengths = {len(column) for column in columns}
+    if len(lengths) > 1 or lengths == {0}:
         raise member.error("columns with the same number of entries")
-    if names is not None and len(names) != len(passed):
-        raise member.error("columns with the same number of entries")
-    if sum(items) > _MOST_ITEMS:
+    number = sum(items)
+    if number > _MOST_ITEMS:
         raise member.error(f"at most {_MOST_ITEMS:,} items")
 
-    number = sum(items)
+    # a row stands for several items, which had as many attempts and passes
     width = len(str(number))
+    names = [f"item {place:0{width}}" for place in range(number)]
+    cluster = None if codes is None else np.repeat(np.array(codes).astype(str), items)
     return Attempts(
-        np.array([f"item {place:0{width}}" for place in range(number)], object),
-        np.repeat(passed, items),
-        np.repeat(tried, items),
-        None if names is None else np.repeat(np.array(names).astype(str), items),
-        member.get("missing").whole(),
+        item=np.array(names, object),
+        passed=np.repeat(passed, items),
+        tried=np.repeat(tried, items),
+        cluster=cluster,
+        missing=member.get("missing").whole(),
     )

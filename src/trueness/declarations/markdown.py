@@ -44,6 +44,7 @@ def _plain(text: str) -> str:
 
 
 def _section(section: Section) -> Iterator[str]:
+    """Write the sentences and tables of a section; counts are in the data."""
     yield ""
     yield f"## {section.title}"
     yield ""
@@ -55,6 +56,7 @@ def _section(section: Section) -> Iterator[str]:
 
 
 def _table(table: ShownTable) -> Iterator[str]:
+    """Write a table with its caption."""
     yield ""
     yield f"**{_plain(table.caption)}**"
     yield ""
@@ -82,7 +84,7 @@ def _model_index(declaration: Declaration) -> Iterator[str]:
         yield f"    - type: {json.dumps(measurement.measure)}"
         yield f"      name: {json.dumps(name)}"
         yield f"      value: {json.dumps(number_to_json(measurement.value))}"
-        ends = [measurement.low, measurement.high]
-        if not any(math.isnan(end) for end in ends):
-            low, high = (number_to_json(end) for end in ends)
+        if not math.isnan(measurement.low) and not math.isnan(measurement.high):
+            low = number_to_json(measurement.low)
+            high = number_to_json(measurement.high)
             yield f"      confidence_interval: {json.dumps([low, high])}"

@@ -176,12 +176,12 @@ def _at_threshold(
     group: str = "",
     name: str = "",
 ) -> Measurement:
+    """Measure a metric at a threshold; bins may leave it between two bounds."""
     estimate = estimates(counts, threshold, [metric], level=level)[metric.name]
     certain = None
     if counts.binned:
-        both = bounds(metric, counts, threshold=threshold)
-        if both.low < both.high:
-            certain = (both.low, both.high)
+        exact = bounds(metric, counts, threshold=threshold)
+        certain = _certain((exact.low, exact.high))
     return _measurement(
         name or metric.name, threshold, column, group, estimate, certain
     )
@@ -216,6 +216,7 @@ def _of_measure(
     column: str = "",
     group: str = "",
 ) -> Measurement:
+    """Measure the scores by a function that returns an estimate."""
     estimate = ask(counts, level=level)
     certain = _certain(estimate.bounds)
     return _measurement(name, None, column, group, estimate, certain)
@@ -237,19 +238,21 @@ def _measurement(
     estimate: Any,
     certain: tuple[float, float] | None,
 ) -> Measurement:
+    """Return an estimate as a number of a declaration; its interval allows for bins."""
     interval = Interval(estimate.value, estimate.low, estimate.high, 0, "")
     interval = allow_for_bins(interval, certain, range_of(name))
+    # of a threshold inside a bin no value is known, only bounds
+    value_hidden = certain is not None and threshold is not None
     return Measurement(
-        name,
-        threshold,
-        column,
-        group,
-        # of a threshold inside a bin no value is known, only bounds
-        math.nan if certain and threshold is not None else float(interval.value),
-        float(interval.low),
-        float(interval.high),
-        estimate.method,
-        certain,
+        measure=name,
+        threshold=threshold,
+        column=column,
+        group=group,
+        value=math.nan if value_hidden else float(interval.value),
+        low=float(interval.low),
+        high=float(interval.high),
+        method=estimate.method,
+        bounds=certain,
     )
 
 

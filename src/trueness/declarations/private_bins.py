@@ -400,7 +400,7 @@ class _Chain:
 
 
 def _tally_with_cases(bins: Bins, whole: Tally) -> Tally:
-    """Make a tally of bins; those without a case are none."""
+    """Return a tally of bins; those without a case are none."""
     occupied = sum(bins.counts[:3]) > 0
     columns = [column[occupied] for column in bins.counts]
     published = tally_of_bins(bins.low[occupied], bins.high[occupied], columns)

@@ -147,6 +147,7 @@ def _summary_at(declaration: Declaration, threshold: float) -> Iterator[str]:
 
 
 def _summary_of_ranking(declaration: Declaration) -> Iterator[str]:
+    """Say how large the AUC is."""
     area = _find(declaration, "auc")
     if area is not None:
         yield (
@@ -184,6 +185,7 @@ def _worst_group(declaration: Declaration) -> str:
 
 
 def _summary_of_attempts(declaration: Declaration) -> Iterator[str]:
+    """Say how many items were tried, and how often attempts passed."""
     attempts = declaration.counts
     assert isinstance(attempts, Attempts)  # noqa: S101 - its caller has looked
     number = int(attempts.tried.sum())
@@ -414,6 +416,7 @@ def _cells(table: CrossTable, *names: str) -> Row:
 
 
 def _group_tables(declaration: Declaration, threshold: float) -> ShownTable:
+    """Return the cells of all groups at a threshold, a row for each group."""
     rows = [
         (f"{table.column} {table.group}", *_cells(table, "tp", "fn", "fp", "tn"))
         for table in declaration.tables
@@ -453,14 +456,16 @@ def _measured(declaration: Declaration) -> Section:
 def _rows(
     declaration: Declaration, measurements: Sequence[Measurement]
 ) -> Iterator[Row]:
-    for m in measurements:
-        only_bounds = math.isnan(m.value) and m.bounds is not None
+    """Return a row for each number: name, value, interval, bounds, method."""
+    for measurement in measurements:
+        has_bounds = measurement.bounds is not None
+        only_bounds = has_bounds and math.isnan(measurement.value)
         yield (
-            measurement_name(m, declaration.agreement),
-            "hidden" if only_bounds else value_text(m),
-            interval_text(m),
-            "this value" if m.bounds is None else bounds_text(m),
-            m.method,
+            measurement_name(measurement, declaration.agreement),
+            "hidden" if only_bounds else value_text(measurement),
+            interval_text(measurement),
+            bounds_text(measurement) if has_bounds else "this value",
+            measurement.method,
         )
 
 
@@ -518,6 +523,7 @@ def _claims(declaration: Declaration) -> Section:
 
 
 def _rows_of_claim(claim: StatedClaim) -> Iterator[Row]:
+    """Return a row for each group in which a claim was judged."""
     for verdict in claim.verdicts:
         yield (
             claim.claim,
@@ -529,6 +535,7 @@ def _rows_of_claim(claim: StatedClaim) -> Iterator[Row]:
 
 
 def _limits(verdict: StatedVerdict) -> str:
+    """Write the one-sided confidence limits behind a verdict."""
     if math.isnan(verdict.low):
         return "not known"
     if verdict.low == verdict.high:

@@ -272,6 +272,7 @@ def _check_claims(declaration: Declaration) -> Iterator[StatementCheck]:
 def _compare_claims(
     stated: StatedClaim, judged: StatedClaim
 ) -> Iterator[StatementCheck]:
+    """Compare the verdicts and numbers of a claim, group by group."""
     name = f"claim {stated.claim!r}"
     by_group = {verdict.group: verdict for verdict in judged.verdicts}
     groups = [verdict.group for verdict in stated.verdicts]
@@ -280,22 +281,26 @@ def _compare_claims(
         stated_groups = f"verdicts on {listing(groups, 20) or 'no group'}"
         yield StatementCheck(name, DOES_NOT, stated_groups, reason)
         return
-    for one in stated.verdicts:
-        other = by_group[one.group]
-        where = f"{name}{f' in {one.group}' if one.group else ''}"
-        yield _compared(where, one.verdict, other.verdict, one.verdict == other.verdict)
-        same = all(
-            is_shown_as(getattr(other, end), getattr(one, end))
-            for end in ("value", "low", "high", "bound")
+
+    for verdict in stated.verdicts:
+        recomputed = by_group[verdict.group]
+        where = f"{name} in {verdict.group}" if verdict.group else name
+        same_verdict = verdict.verdict == recomputed.verdict
+        same_numbers = all(
+            is_shown_as(getattr(recomputed, number), getattr(verdict, number))
+            for number in ("value", "low", "high", "bound")
         )
-        yield _compared(f"{where}, numbers", _numbers(one), _numbers(other), same)
+        yield _compared(where, verdict.verdict, recomputed.verdict, same_verdict)
+        yield _compared(
+            f"{where}, numbers", _numbers(verdict), _numbers(recomputed), same_numbers
+        )
 
 
 def _numbers(verdict: StatedVerdict) -> str:
-    limits = f"{number_text(verdict.low)} to {number_text(verdict.high)}"
-    return (
-        f"{number_text(verdict.value)} ({limits}) against {number_text(verdict.bound)}"
-    )
+    """Write the value of a verdict, its interval and the bound."""
+    interval = f"{number_text(verdict.low)} to {number_text(verdict.high)}"
+    value = number_text(verdict.value)
+    return f"{value} ({interval}) against {number_text(verdict.bound)}"
 
 
 def _check_flow(declaration: Declaration) -> Iterator[StatementCheck]:
@@ -345,6 +350,7 @@ def _compare_sums(
 
 
 def _count_from(tally: Tally, index: int, edge: float) -> float:
+    """Return how many cases of a kind have a score at or above an edge."""
     column = tally.counts[index]
     total: float = column[tally.score >= edge].sum().item()
     return total
@@ -356,6 +362,7 @@ def _check_privacy(declaration: Declaration) -> Iterator[StatementCheck]:
     counts = declaration.counts
     if not isinstance(counts, Tally):
         return
+
     stated = declaration.privacy.hidden
     hidden = tuple(cut for cut in declaration.thresholds if _is_inside(counts, cut))
     yield _compared(
@@ -366,6 +373,7 @@ def _check_privacy(declaration: Declaration) -> Iterator[StatementCheck]:
     )
     if at_least <= 1 or counts.weighted:
         return
+
     exposed = declaration.privacy.exposed
     smallest = min(
         _smallest_cell(tally, exposed, at_least)
@@ -386,15 +394,16 @@ def _is_inside(counts: Tally, threshold: float) -> bool:
 
 def _smallest_cell(counts: Tally, exposed: Sequence[float], at_least: int) -> float:
     """Return the smallest count of a class, except beside a table that is exposed."""
-    beside = np.zeros(len(counts), bool)
+    is_exposed = np.zeros(len(counts), bool)
     for threshold in exposed:
         flagged = int((counts.score >= threshold).sum())
-        beside[max(flagged - 1, 0) : flagged + 1] = True
+        # the bins on both sides of the threshold
+        is_exposed[max(flagged - 1, 0) : flagged + 1] = True
 
     smallest = float(at_least)
     for column in (counts.neg, counts.pos):
-        smallest = min(smallest, column[~beside].min(initial=at_least).item())
-    unlabelled = counts.unknown[~beside & (counts.unknown > 0)]
+        smallest = min(smallest, column[~is_exposed].min(initial=at_least).item())
+    unlabelled = counts.unknown[~is_exposed & (counts.unknown > 0)]
     smallest = min(smallest, unlabelled.min(initial=at_least).item())
     return float(smallest)
 
@@ -423,25 +432,29 @@ def _check_page(declaration: Declaration, place: Path) -> list[StatementCheck]:
     if is_report(text):
         name = "text of the report, which is not that of a declaration"
         return [StatementCheck(name, UNCHECKED, "", "")]
+
     shown = _Shown.of(text)
     expected = _Shown.of(DECLARATION_PAGE.load()(declaration))
     if shown == expected:
         return [StatementCheck("text of the page", FOLLOWS, "all of it", "")]
-    place_of_change = next(
-        (
-            k
-            for k, (one, other) in enumerate(zip(shown, expected, strict=False))
-            if one != other
-        ),
-        min(len(shown), len(expected)),
-    )
-    one = _excerpt(shown, place_of_change)
-    other = _excerpt(expected, place_of_change)
-    reason = f"the data of the page give {other!r}"
-    return [StatementCheck("text of the page", DOES_NOT, repr(one), reason)]
+
+    place_of_change = _first_difference(shown, expected)
+    shown_there = _excerpt(shown, place_of_change)
+    expected_there = _excerpt(expected, place_of_change)
+    reason = f"the data of the page give {expected_there!r}"
+    return [StatementCheck("text of the page", DOES_NOT, repr(shown_there), reason)]
+
+
+def _first_difference(first: Sequence[str], second: Sequence[str]) -> int:
+    """Return the first place at which two sequences differ, or the shorter ends."""
+    for place, (entry, other_entry) in enumerate(zip(first, second, strict=False)):
+        if entry != other_entry:
+            return place
+    return min(len(first), len(second))
 
 
 def _excerpt(parts: Sequence[str], place: int) -> str:
+    """Return what stands at a place of a page, not too long."""
     return parts[place][:80] if place < len(parts) else "nothing more"
 
 

@@ -124,25 +124,30 @@ def numeric_scores(values: Array, what: str) -> Array:
     if values.dtype in (np.float32, np.float64):
         return values
     if values.dtype.kind in "iu":
-        converted = values.astype(np.float64)
-        # float64 holds integers exactly up to 2**53 only: beyond it ties would appear
-        with np.errstate(invalid="ignore"):  # 2**63 - 1 rounds to 2**63, which is none
-            back = converted.astype(values.dtype)
-        if values.size and not np.array_equal(back, values):
-            raise InputError(_BEYOND.format(what=what))
-        return converted
+        return _exact_floats(values, what)
     if values.dtype.kind in "bf":
         return values.astype(np.float64)
     if values.dtype.kind == "O":
         return _numbers_from_objects(values, what)
+
     kind = _KINDS.get(values.dtype.kind, "others")
-    is_score = values.size and what not in ("weight", "count")
+    hint = "Convert the column to numbers first"
+    if values.size and what not in ("weight", "count"):
+        hint += ", and check which column holds the labels"
     raise InputError(
-        f"{what} must be numbers; found {kind} such as "
-        f"{listing(values[:3])}. Convert the column to numbers first"
-        + (", and check which column holds the labels" if is_score else "")
-        + "."
+        f"{what} must be numbers; found {kind} such as {listing(values[:3])}. {hint}."
     )
+
+
+def _exact_floats(values: Array, what: str) -> NDArray[np.float64]:
+    """Return whole numbers as float64; stop where it cannot hold them."""
+    floats = values.astype(np.float64)
+    # float64 holds integers exactly up to 2**53 only: beyond it ties would appear
+    with np.errstate(invalid="ignore"):  # 2**63 - 1 rounds to 2**63, which is none
+        back = floats.astype(values.dtype)
+    if values.size and not np.array_equal(back, values):
+        raise InputError(_BEYOND.format(what=what))
+    return floats
 
 
 _KINDS = {"U": "text", "S": "text", "M": "dates", "m": "spans of time", "c": "complex"}
@@ -242,7 +247,7 @@ def _where(bad: Array, cases: Array | None) -> str:
 
 
 def not_finite(what: str, where: str, *, only_infinite: bool) -> InputError:
-    """Give the error that says where scores are missing or infinite."""
+    """Return the error that says where scores are missing or infinite."""
     if only_infinite:
         return InputError(
             f"{what} must be finite; found infinite scores {where}. Replace each by a "
@@ -268,7 +273,7 @@ def named_groups(groups: Array, cases: Array | None = None, what: str = "by=") -
 
 
 def group_members(groups: Array, what: str = "by=") -> tuple[Array, Array]:
-    """Give the groups in their order, and the number of each case's group."""
+    """Return the groups in their order, and the number of each case's group."""
     named_groups(groups, what=what)
     try:
         names, member = np.unique(groups, return_inverse=True)
@@ -530,7 +535,7 @@ def _not_two_labels(
 
 
 def _too_many_labels(found: Sequence[Any], what: str) -> InputError:
-    """Make the error of labels with more than two values."""
+    """Return the error of labels with more than two values."""
     message = f"{what} must have two values; found {len(found)}: {listing(found)}."
     fractions = [
         v for v in found if isinstance(v, (float, np.floating)) and not v.is_integer()

@@ -57,7 +57,7 @@ class _OptionError(ValueError):
         self.example = example
 
     def __str__(self) -> str:
-        """Give the message and what to type in Python."""
+        """Return the message and what to type in Python."""
         return f"{self.message} {python_advice(self)}".strip()
 
     @property

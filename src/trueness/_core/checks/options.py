@@ -269,12 +269,12 @@ def statistic(value: Any, what: str) -> Any:
     )
 
 
-def array_of(f: Any, given: Any, what: str) -> Any:
-    """Give what a function makes of an array; say so if it cannot take one."""
+def array_of(f: Any, argument: Any, what: str) -> Any:
+    """Return the values of a function of an array; say so if it cannot take one."""
     function(f, what)
     try:
-        with np.errstate(all="ignore"):  # what is no number is told in our own words
-            return np.asarray(f(given))
+        with np.errstate(all="ignore"):  # our own error says what is no number
+            return np.asarray(f(argument))
     except (TypeError, AttributeError) as err:
         raise InputError(
             f"The function of {what} must accept an array of scores; it failed with "
