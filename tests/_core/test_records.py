@@ -80,25 +80,46 @@ def test_notes_are_shown_where_there_are_any() -> None:
     assert said.to_frame()["notes"][0] == "Labels depend on the score."
 
 
-def test_an_estimate_behaves_as_its_number():
-    e = Estimate(0.85179, 0.83561, 0.86682, 0.95, "score", name="AUC")
-    assert str(e) == "AUC 0.852 (95 % CI 0.836 to 0.867)"
-    assert f"{e:.3f}" == "0.852"
-    assert f"{e}" == str(e)
-    assert (round(e, 2), round(e)) == (0.85, 1.0)
-    assert e > 0.8
-    assert not e > 0.9
-    assert 0.9 >= e >= 0.8
-    assert e < Estimate(0.9, 0.8, 1)
-    assert (1 - e, e + e, 2 * e, e / 2, -e, abs(e)) == (
-        *(1 - 0.85179, 2 * 0.85179, 2 * 0.85179, 0.85179 / 2, -0.85179, 0.85179),
-    )
-    assert e == 0.85179
-    assert e == Estimate(0.85179, 0.83561, 0.86682, 0.95, "score", name="AUC")
-    assert e != Estimate(0.85179, 0.8, 0.9)
-    assert hash(e) == hash(0.85179)
-    assert max([e, Estimate(0.9, 0.8, 1)]).value == 0.9
-    assert np.mean([e, e]) == pytest.approx(0.85179)
+@pytest.fixture
+def estimate():
+    """An AUC of 0.85179 with its interval."""
+    return Estimate(0.85179, 0.83561, 0.86682, 0.95, "score", name="AUC")
+
+
+def test_an_estimate_is_written_and_rounded_as_its_number(estimate):
+    assert str(estimate) == "AUC 0.852 (95 % CI 0.836 to 0.867)"
+    assert f"{estimate}" == str(estimate)
+    assert f"{estimate:.3f}" == "0.852"
+    assert round(estimate, 2) == 0.85
+    assert round(estimate) == 1.0
+
+
+def test_an_estimate_is_compared_as_its_number(estimate):
+    larger = Estimate(0.9, 0.8, 1)
+
+    assert estimate > 0.8
+    assert not estimate > 0.9
+    assert 0.9 >= estimate >= 0.8
+    assert estimate < larger
+    assert max([estimate, larger]).value == 0.9
+
+
+def test_an_estimate_computes_as_its_number(estimate):
+    value = 0.85179
+
+    assert (1 - estimate, estimate + estimate) == (1 - value, 2 * value)
+    assert (2 * estimate, estimate / 2) == (2 * value, value / 2)
+    assert (-estimate, abs(estimate)) == (-value, value)
+    assert np.mean([estimate, estimate]) == pytest.approx(value)
+
+
+def test_estimates_are_equal_with_their_intervals(estimate):
+    same = Estimate(0.85179, 0.83561, 0.86682, 0.95, "score", name="AUC")
+
+    assert estimate == same
+    assert estimate == 0.85179
+    assert estimate != Estimate(0.85179, 0.8, 0.9)
+    assert hash(estimate) == hash(0.85179)
 
 
 def test_tables_hold_numbers():

@@ -51,15 +51,20 @@ def test_large_arrays_take_the_fast_ways(kind, distinct):
     """Hashed, and sorted by keys that hold the place, beside a plain argsort."""
     rng = np.random.default_rng(1)
     n = 200_000
-    s = (rng.integers(0, distinct, n) / distinct - 0.3).astype(kind)
-    y, w = rng.integers(0, 2, n), rng.exponential(size=n)
-    t = trueness.tally(y, s, weight=w)
-    value, row = np.unique(s.astype(np.float64), return_inverse=True)
+    score = (rng.integers(0, distinct, n) / distinct - 0.3).astype(kind)
+    label = rng.integers(0, 2, n)
+    weight = rng.exponential(size=n)
+
+    t = trueness.tally(label, score, weight=weight)
+
+    value, row = np.unique(score.astype(np.float64), return_inverse=True)
     assert np.array_equal(t.score, value[::-1])
     for k, column in enumerate((t.neg, t.pos)):
-        for power, got in ((1, column), (2, t.squares[k])):
-            want = np.bincount(row, (w * (y == k)) ** power)[::-1]
-            np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-15)
+        class_weight = weight * (label == k)
+        sums = np.bincount(row, class_weight)[::-1]
+        squares = np.bincount(row, class_weight**2)[::-1]
+        np.testing.assert_allclose(column, sums, rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(t.squares[k], squares, rtol=1e-12, atol=1e-15)
 
 
 def test_weights_of_one_are_cases():
@@ -94,23 +99,52 @@ def test_a_case_weighs_one_beside_weights():
     assert both.squares[1].tolist() == [7.25, 0, 0]
 
 
-def test_panel_and_what_is_made_of_it():
+@pytest.fixture
+def weighted_panel():
+    """Two classifiers on 200 weighted cases, and the tally of the first."""
     y, s, w = sample(200)
-    p = trueness.panel(y, {"a": s, "b": np.round(s)}, weight=w)
-    one = trueness.tally(y, s, weight=w)
-    for a, b in zip(p["a"].counts, one.counts, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-13)
-    votes = p.vote(0.0)
+    panel = trueness.panel(y, {"a": s, "b": np.round(s)}, weight=w)
+    return panel, trueness.tally(y, s, weight=w)
+
+
+def test_a_column_of_a_weighted_panel_is_its_tally(weighted_panel):
+    panel, tally = weighted_panel
+
+    column = panel["a"]
+
+    for of_column, of_tally in zip(column.counts, tally.counts, strict=True):
+        np.testing.assert_allclose(of_column, of_tally, rtol=1e-13)
+    combined = panel.combine(lambda rows: rows[:, 0])
+    assert combined.score.tolist() == tally.score.tolist()
+
+
+def test_what_is_made_of_a_weighted_panel_is_weighted(weighted_panel):
+    panel, tally = weighted_panel
+
+    votes = panel.vote(0.0)
+
     assert votes.weighted
-    assert votes.n == pytest.approx(w.sum())
-    assert p.combine(lambda rows: rows[:, 0]).score.tolist() == one.score.tolist()
-    assert p.without_labels().n_unknown == pytest.approx(w.sum())
-    assert (p + p) - p == p
-    assert p[["b", "a"]].observed().weighted
-    assert p.labelled().n_unknown == 0
-    assert one.map(lambda v: 2 * v).squares[1].tolist() == one.squares[1].tolist()
-    assert one.bin(10).binned
-    assert one.bin(10).n == pytest.approx(w.sum())
+    assert votes.n == pytest.approx(tally.n)
+    assert panel[["b", "a"]].observed().weighted
+    assert panel.without_labels().n_unknown == pytest.approx(tally.n)
+    assert panel.labelled().n_unknown == 0
+
+
+def test_a_weighted_panel_less_itself_is_itself(weighted_panel):
+    panel, _ = weighted_panel
+
+    assert (panel + panel) - panel == panel
+
+
+def test_maps_and_bins_keep_weights(weighted_panel):
+    _, tally = weighted_panel
+
+    mapped = tally.map(lambda score: 2 * score)
+    binned = tally.bin(10)
+
+    assert mapped.squares[1].tolist() == tally.squares[1].tolist()
+    assert binned.binned
+    assert binned.n == pytest.approx(tally.n)
 
 
 def test_count_times_weight():

@@ -42,34 +42,71 @@ def three(e):
 @pytest.mark.parametrize("digits", [1, 12])
 def test_weighted_values_are_those_of_scikit_learn(digits):
     y, s, w = sample(400, digits=digits)
-    t, words = trueness.tally(y, s, weight=w), {"sample_weight": w}
-    close = {"rel": 1e-12, "abs": 1e-12}
-    want = sk.roc_auc_score(y, s, **words)
-    assert trueness.auc(t).value == pytest.approx(want, **close)
-    want = sk.average_precision_score(y, s, **words)
-    assert trueness.average_precision(t).value == pytest.approx(want, **close)
-    want = sk.roc_auc_score(y, s, max_fpr=0.2, **words)
-    found = trueness.partial_auc(t, fpr=(0, 0.2), corrected=True).value
-    assert found == pytest.approx(want, **close)
+    t = trueness.tally(y, s, weight=w)
+    area = sk.roc_auc_score(y, s, sample_weight=w)
+    precision = sk.average_precision_score(y, s, sample_weight=w)
+    partial = sk.roc_auc_score(y, s, max_fpr=0.2, sample_weight=w)
+
+    partial_estimate = trueness.partial_auc(t, fpr=(0, 0.2), corrected=True)
+
+    assert trueness.auc(t).value == pytest.approx(area, rel=1e-12)
+    assert trueness.average_precision(t).value == pytest.approx(precision, rel=1e-12)
+    assert partial_estimate.value == pytest.approx(partial, rel=1e-12)
 
 
-def test_long_columns_are_walked_in_blocks(rng):
-    """Several blocks of rows, weighted or not, and a billion cases in a row."""
-    y, s = rng.random(50_000) < 0.3, rng.normal(size=50_000)
-    s += y
-    w, rank, n = rng.exponential(size=y.size), stats.rankdata(s), (y.sum(), (~y).sum())
-    won = int(2 * rank[y].sum()) - int(n[0] * (n[0] + 1))
-    found = trueness.auc(y, s)
-    assert found.value == float(Fraction(won, int(2 * n[0] * n[1])))
-    below, above = rank[y] - stats.rankdata(s[y]), rank[~y] - stats.rankdata(s[~y])
-    spread = np.var(below / n[1], ddof=1) / n[0] + np.var(above / n[0], ddof=1) / n[1]
-    assert found.se == pytest.approx(np.sqrt(spread), rel=1e-12)
-    weighed = trueness.auc(y, s, weight=w).value
-    assert weighed == pytest.approx(sk.roc_auc_score(y, s, sample_weight=w), rel=1e-12)
-    big = Tally([3, 2, 1], pos=[10**9, 5, 0], neg=[1, 0, 10**9])
-    won = 10**9 * (2 * 10**9 + 1) + 5 * 2 * 10**9
-    exact = Fraction(won, 2 * (10**9 + 5) * (10**9 + 1))
-    assert trueness.auc(big).value == float(exact)
+@pytest.fixture
+def long_columns(rng):
+    """More rows than a block holds: labels, scores without ties, weights."""
+    is_positive = rng.random(50_000) < 0.3
+    score = rng.normal(size=50_000) + is_positive
+    return is_positive, score, rng.exponential(size=50_000)
+
+
+def test_the_auc_of_long_columns_is_that_of_their_ranks(long_columns):
+    is_positive, score, _ = long_columns
+    n_pos = int(is_positive.sum())
+    n_neg = int((~is_positive).sum())
+    rank_sum = stats.rankdata(score)[is_positive].sum()
+    twice_won = int(2 * rank_sum) - n_pos * (n_pos + 1)
+
+    estimate = trueness.auc(is_positive, score)
+
+    assert estimate.value == float(Fraction(twice_won, 2 * n_pos * n_neg))
+
+
+def test_the_error_of_long_columns_is_delongs(long_columns):
+    is_positive, score, _ = long_columns
+    rank = stats.rankdata(score)
+    pos, neg = score[is_positive], score[~is_positive]
+    # how many of the other class lie below each case
+    below_positives = rank[is_positive] - stats.rankdata(pos)
+    below_negatives = rank[~is_positive] - stats.rankdata(neg)
+    variance = np.var(below_positives / neg.size, ddof=1) / pos.size
+    variance += np.var(below_negatives / pos.size, ddof=1) / neg.size
+
+    estimate = trueness.auc(is_positive, score)
+
+    assert estimate.se == pytest.approx(np.sqrt(variance), rel=1e-12)
+
+
+def test_the_weighted_auc_of_long_columns_is_that_of_scikit_learn(long_columns):
+    is_positive, score, weight = long_columns
+    expected = sk.roc_auc_score(is_positive, score, sample_weight=weight)
+
+    estimate = trueness.auc(is_positive, score, weight=weight)
+
+    assert estimate.value == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_billion_cases_in_a_row_are_counted_exactly():
+    billion = 10**9
+    tally = Tally([3, 2, 1], pos=[billion, 5, 0], neg=[1, 0, billion])
+    twice_won = billion * (2 * billion + 1) + 5 * 2 * billion
+
+    estimate = trueness.auc(tally)
+
+    exact = Fraction(twice_won, 2 * (billion + 5) * (billion + 1))
+    assert estimate.value == float(exact)
 
 
 @pytest.mark.parametrize("name", ["ndka", "s100b", "wfns"])
@@ -91,25 +128,49 @@ def test_proc_agrees(name):
         assert ours == pytest.approx(theirs) if theirs is not None else ours < 0.5
 
 
-def test_partial_areas_against_the_curve(rng):
+@pytest.mark.parametrize("corrected", [False, True])
+@pytest.mark.parametrize(
+    "part", [{"fpr": (0, 1)}, {"tpr": (0, 1)}, {"fpr": (0, 1), "tpr": (0, 1)}]
+)
+def test_a_part_that_is_the_whole_plane_has_the_whole_area(rng, part, corrected):
     t = trueness.tally(*tied_cases(rng, 70))
-    whole = trueness.auc(t).value
-    for part in ({"fpr": (0, 1)}, {"tpr": (0, 1)}, {"fpr": (0, 1), "tpr": (0, 1)}):
-        for corrected in (False, True):
-            found = trueness.partial_auc(t, **part, corrected=corrected)
-            assert found.value == pytest.approx(whole)
-    ranges = (0, 0.2), (0.2, 0.7), (0.7, 1)
-    parts = sum(trueness.partial_auc(t, fpr=r).value for r in ranges)
-    assert parts == pytest.approx(whole)
-    curve, f = trueness.roc(t), np.linspace(0.1, 0.6, 400_001)
-    height = np.clip(np.interp(f, curve.fpr, curve.tpr), 0.4, 0.9) - 0.4
-    found = trueness.partial_auc(t, fpr=(0.1, 0.6), tpr=(0.4, 0.9)).value
-    assert found == pytest.approx(np.trapezoid(height, f), abs=1e-5)
-    chance, ideal = Tally([1], [5], [5]), Tally([2, 1], [0, 5], [5, 0])
-    for part in ({"fpr": (0, 0.1)}, {"tpr": (0.8, 1)}):
-        for x, want in ((chance, 0.5), (ideal, 1)):
-            found = trueness.partial_auc(x, **part, corrected=True).value
-            assert found == pytest.approx(want)
+
+    area = trueness.partial_auc(t, **part, corrected=corrected)
+
+    assert area.value == pytest.approx(trueness.auc(t).value)
+
+
+def test_neighbouring_parts_add_up_to_the_whole_area(rng):
+    t = trueness.tally(*tied_cases(rng, 70))
+
+    low = trueness.partial_auc(t, fpr=(0, 0.2)).value
+    middle = trueness.partial_auc(t, fpr=(0.2, 0.7)).value
+    high = trueness.partial_auc(t, fpr=(0.7, 1)).value
+
+    assert low + middle + high == pytest.approx(trueness.auc(t).value)
+
+
+def test_the_area_in_a_rectangle_is_that_of_the_clipped_curve(rng):
+    t = trueness.tally(*tied_cases(rng, 70))
+    curve = trueness.roc(t)
+    fpr = np.linspace(0.1, 0.6, 400_001)
+    height = np.clip(np.interp(fpr, curve.fpr, curve.tpr), 0.4, 0.9) - 0.4
+
+    area = trueness.partial_auc(t, fpr=(0.1, 0.6), tpr=(0.4, 0.9))
+
+    assert area.value == pytest.approx(np.trapezoid(height, fpr), abs=1e-5)
+
+
+@pytest.mark.parametrize("part", [{"fpr": (0, 0.1)}, {"tpr": (0.8, 1)}])
+def test_on_mcclishs_scale_chance_is_a_half_and_an_ideal_classifier_one(part):
+    chance = Tally([1], neg=[5], pos=[5])
+    ideal = Tally([2, 1], neg=[0, 5], pos=[5, 0])
+
+    area_of_chance = trueness.partial_auc(chance, **part, corrected=True)
+    area_of_ideal = trueness.partial_auc(ideal, **part, corrected=True)
+
+    assert area_of_chance.value == pytest.approx(0.5)
+    assert area_of_ideal.value == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -121,34 +182,49 @@ def test_errors_follow_from_derivatives(part):
     """By a little more and less weight of each case, which is then left out."""
     y, s, w = sample(60, digits=12)
 
-    def ask(w):
-        if not part:
-            f = trueness.auc if part is None else trueness.average_precision
-            return f(y, s, weight=w)
-        return trueness.partial_auc(y, s, weight=w, **part)
+    def estimate(weight):
+        if part is None:
+            return trueness.auc(y, s, weight=weight)
+        if part == {}:
+            return trueness.average_precision(y, s, weight=weight)
+        return trueness.partial_auc(y, s, weight=weight, **part)
 
-    step = 1e-6 * np.eye(60)
-    u = np.array([(ask(w + e).value - ask(w - e).value) / 2e-6 for e in step])
+    steps = 1e-6 * np.eye(60)
+    slopes = np.array(
+        [(estimate(w + e).value - estimate(w - e).value) / 2e-6 for e in steps]
+    )
+    # an area is one of two samples, a precision one of a single sample
+    strata = [y >= 0] if part == {} else [y == 0, y == 1]
     variance = 0.0
-    for own in [y >= 0] if part == {} else [y == 0, y == 1]:
-        total = w[own].sum()
-        n = total**2 / (w[own] @ w[own])
-        variance += (n - 1) / n * np.sum((w[own] * u[own] / (1 - w[own] / total)) ** 2)
-    assert ask(w).se == pytest.approx(np.sqrt(variance), rel=1e-5)
+    for stratum in strata:
+        weight = w[stratum]
+        n = weight.sum() ** 2 / (weight @ weight)
+        left_out = weight * slopes[stratum] / (1 - weight / weight.sum())
+        variance += (n - 1) / n * np.sum(left_out**2)
+
+    assert estimate(w).se == pytest.approx(np.sqrt(variance), rel=1e-5)
 
 
-def test_older_papers_by_hand(rng):
+def test_hanley_and_mcneil_by_hand():
     t = Tally([3, 2, 1], pos=[4, 3, 1], neg=[1, 3, 5])
-    a = trueness.auc(t, method="hanley-mcneil")
     area = Fraction(4 * (16 + 1) + 3 * (10 + 3) + 1 * 5, 2 * 8 * 9)
-    q1, q2 = area / (2 - area), 2 * area**2 / (1 + area)
+    q1 = area / (2 - area)
+    q2 = 2 * area**2 / (1 + area)
     square = area * (1 - area) + 7 * (q1 - area**2) + 8 * (q2 - area**2)
-    assert a.value == float(area)
-    assert a.se == pytest.approx(float(square / 72) ** 0.5)
+
+    estimate = trueness.auc(t, method="hanley-mcneil")
+
+    assert estimate.value == float(area)
+    assert estimate.se == pytest.approx(float(square / 72) ** 0.5)
+
+
+def test_the_error_by_fermi_dirac_is_that_of_the_distribution(rng):
     t = trueness.tally(*tied_cases(rng, 200))
-    a = trueness.auc(t, method="fermi-dirac")
-    assert a.se == pytest.approx(trueness.fermi_dirac(t).auc_se)
-    assert a.high - a.low == pytest.approx(2 * Z * a.se)
+
+    estimate = trueness.auc(t, method="fermi-dirac")
+
+    assert estimate.se == pytest.approx(trueness.fermi_dirac(t).auc_se)
+    assert estimate.high - estimate.low == pytest.approx(2 * Z * estimate.se)
 
 
 CORNERS = {

@@ -42,37 +42,68 @@ def designs(rng, n):
 def test_every_design_has_a_band_around_its_curve(curve, kind, rng):
     y, s = normal_cases(rng, 60, 140, 0.8)
     hidden = np.where(rng.random(200) < special.expit(s), y, np.nan)
-    for words in designs(rng, 200):
-        label = hidden if "unlabelled" in words else y
-        ask = {"band": kind, "points": 11, "replicates": 100, **words}
-        band = BANDS[curve](label, s, **ask)
+    for design in designs(rng, 200):
+        label = hidden if "unlabelled" in design else y
+
+        band = BANDS[curve](label, s, band=kind, points=11, replicates=100, **design)
+
         value = curve_of(band)
         assert (band.low <= value).all()
         assert (value <= band.high).all()
         assert (band.low >= 0).all()
         assert (band.high <= 1).all()
         assert (band.high - band.low)[:-1].max() < 1
-        if curve == "roc":
-            found = trueness.roc(label, s, **words)
-            beside = np.interp(band.fpr + 1e-12, found.fpr, found.tpr)
-            assert value == pytest.approx(beside, abs=1e-9)
-        else:
-            p = trueness.precision_recall(label, s, **words)
-            assert value[-1] >= p.prevalence - 1e-9
-            assert band.prevalence == pytest.approx(p.prevalence)
+
+
+def test_every_design_has_the_band_of_its_roc_curve(rng):
+    y, s = normal_cases(rng, 60, 140, 0.8)
+    hidden = np.where(rng.random(200) < special.expit(s), y, np.nan)
+    for design in designs(rng, 200):
+        label = hidden if "unlabelled" in design else y
+        curve = trueness.roc(label, s, **design)
+
+        band = trueness.roc_band(label, s, points=11, replicates=100, **design)
+
+        height = np.interp(band.fpr + 1e-12, curve.fpr, curve.tpr)
+        assert band.tpr == pytest.approx(height, abs=1e-9)
+
+
+def test_every_design_has_the_prevalence_of_its_precision_recall_curve(rng):
+    y, s = normal_cases(rng, 60, 140, 0.8)
+    hidden = np.where(rng.random(200) < special.expit(s), y, np.nan)
+    for design in designs(rng, 200):
+        label = hidden if "unlabelled" in design else y
+        curve = trueness.precision_recall(label, s, **design)
+
+        band = trueness.precision_recall_band(
+            label, s, points=11, replicates=100, **design
+        )
+
+        assert band.precision[-1] >= curve.prevalence - 1e-9
+        assert band.prevalence == pytest.approx(curve.prevalence)
+
+
+def holds(band, truth):
+    """Does a band hold the whole of a curve?"""
+    return (band.low <= truth + 1e-9).all() and (truth <= band.high + 1e-9).all()
 
 
 def test_the_band_of_a_cohort_holds_the_whole_curve(rng):
-    n, share, area = 200, 0.3, 0.8
-    curve, held = trueness.ranking.binormal(1, np.sqrt(2) * stats.norm.ppf(area)), []
-    for k in range(60):
-        n_pos = rng.binomial(n, share)
+    n, prevalence, area, samples = 200, 0.3, 0.8, 60
+    truth = trueness.ranking.binormal(1, np.sqrt(2) * stats.norm.ppf(area))
+    held_roc = 0
+    held_precision = 0
+    for seed in range(samples):
+        n_pos = rng.binomial(n, prevalence)
         t = trueness.tally(*normal_cases(rng, n_pos, n - n_pos, area))
-        drawn = {"points": 25, "replicates": 200, "rng": k}
-        roc, pr = (make(t, **drawn) for make in BANDS.values())
-        found = ((pr, curve.precision(pr.recall, share)), (roc, curve.tpr(roc.fpr)))
-        held.append([(b.low <= v + 1e-9) & (v <= b.high + 1e-9) for b, v in found])
-    assert (np.mean(np.all(held, axis=2), axis=0) >= 0.9).all()
+
+        roc = trueness.roc_band(t, points=25, replicates=200, rng=seed)
+        pr = trueness.precision_recall_band(t, points=25, replicates=200, rng=seed)
+
+        held_roc += holds(roc, truth.tpr(roc.fpr))
+        held_precision += holds(pr, truth.precision(pr.recall, prevalence))
+    assert held_roc >= 0.9 * samples
+    assert held_precision >= 0.9 * samples
 
 
 def rarely_seen(seen, n, share):
@@ -115,37 +146,60 @@ def test_the_likelihood_band_is_narrower_than_the_bootstrap(rng):
     assert width[0] < width[1] < 0.9 * width[2]
 
 
-@pytest.mark.parametrize("curve", BANDS)
-def test_bands_of_labels_missing_at_random(curve):
-    """The curve is that of expected counts, and the band holds where the other did not.
+@pytest.fixture
+def high_scores_labelled():
+    """Cases of which high scores are labelled far more often.
 
-    High scores are labelled far more often, so that precision among labelled cases is
-    too high.
+    So precision among labelled cases is too high.
     """
     rng = np.random.default_rng(3)
     y = rng.random(500) < 0.25
     s = rng.normal(size=500) + 1.2 * y
-    seen = rng.random(500) < special.expit(2 * s - 1)
-    t = trueness.tally(np.where(seen, y, np.nan), s)
-    drawn, make = {"replicates": 100, "rng": 1}, BANDS[curve]
-    band = make(t, unlabelled="missing at random", **drawn)
+    is_labelled = rng.random(500) < special.expit(2 * s - 1)
+    return trueness.tally(np.where(is_labelled, y, np.nan), s)
+
+
+@pytest.mark.parametrize("curve", BANDS)
+def test_bands_of_labels_missing_at_random_say_so(curve, high_scores_labelled):
+    t = high_scores_labelled
+
+    band = BANDS[curve](t, unlabelled="missing at random", replicates=100, rng=1)
+
     assert band.method == "bootstrap"
     assert "missing at random given the score" in band.notes[0]
-    x = impute_labels(t).expected
-    if curve == "roc":
-        truth = stats.norm.sf(stats.norm.isf(band.fpr) - 1.2)
-        alarms, hits = np.cumsum(x.neg) / x.n_neg, np.cumsum(x.pos) / x.n_pos
-        beside = np.interp(band.fpr, np.append(0, alarms), np.append(0, hits))
-    else:
-        r = band.recall
-        truth = 0.25 * r / (0.25 * r + 0.75 * stats.norm.sf(stats.norm.isf(r) + 1.2))
-        false = np.interp(r * x.n_pos, np.cumsum(x.pos), np.cumsum(x.neg))
-        beside = r * x.n_pos / (r * x.n_pos + false)
-        with pytest.warns(trueness.DoubtfulAssumptionWarning):
-            assert (make(t, **drawn).low > truth).any()
-    assert curve_of(band) == pytest.approx(beside, abs=0.03)
-    assert (band.low <= truth + 1e-9).all()
-    assert (truth <= band.high + 1e-9).all()
+
+
+def test_the_roc_band_of_labels_missing_at_random(high_scores_labelled):
+    t = high_scores_labelled
+    expected = impute_labels(t).expected
+    alarms = np.append(0, np.cumsum(expected.neg) / expected.n_neg)
+    hits = np.append(0, np.cumsum(expected.pos) / expected.n_pos)
+
+    band = trueness.roc_band(t, unlabelled="missing at random", replicates=100, rng=1)
+
+    truth = stats.norm.sf(stats.norm.isf(band.fpr) - 1.2)
+    assert band.tpr == pytest.approx(np.interp(band.fpr, alarms, hits), abs=0.03)
+    assert holds(band, truth)
+
+
+def test_the_precision_band_of_labels_missing_at_random(high_scores_labelled):
+    t = high_scores_labelled
+    expected = impute_labels(t).expected
+
+    band = trueness.precision_recall_band(
+        t, unlabelled="missing at random", replicates=100, rng=1
+    )
+    with pytest.warns(trueness.DoubtfulAssumptionWarning):
+        of_labelled = trueness.precision_recall_band(t, replicates=100, rng=1)
+
+    recall = band.recall
+    fpr = stats.norm.sf(stats.norm.isf(recall) + 1.2)
+    truth = 0.25 * recall / (0.25 * recall + 0.75 * fpr)
+    hits = recall * expected.n_pos
+    alarms = np.interp(hits, np.cumsum(expected.pos), np.cumsum(expected.neg))
+    assert band.precision == pytest.approx(hits / (hits + alarms), abs=0.03)
+    assert holds(band, truth)
+    assert (of_labelled.low > truth).any()
 
 
 @pytest.mark.parametrize("curve", BANDS)

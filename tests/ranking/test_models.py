@@ -12,27 +12,66 @@ CURVES = [(1.0, 0.0), (1.0, 1.0), (0.5, 0.8), (2.0, 0.8), (1.5, -0.4)]
 
 
 @pytest.mark.parametrize(("alpha", "b"), CURVES)
-def test_closed_forms_against_integrals(alpha, b):
+def test_the_area_is_the_integral_of_the_leakage_function(alpha, b):
     G = trueness.ranking.binormal(alpha, b)
+
     area = integrate.quad(lambda u: float(G(u)), 0, 1)[0]
+
     assert G.area == pytest.approx(area, abs=1e-9)
     assert G.auc == pytest.approx(1 - area, abs=1e-9)
+
+
+def divergence_by_integral(p, q):
+    """Return the divergence of two normal laws in nats."""
+
+    def integrand(x):
+        return p.pdf(x) * (p.logpdf(x) - q.logpdf(x))
+
+    return integrate.quad(integrand, -30, 30, limit=300)[0]
+
+
+@pytest.mark.parametrize(("alpha", "b"), CURVES)
+def test_divergences_are_integrals_over_normal_scores(alpha, b):
     # eq. (49): integral of g log g, taken over the normal scores of the negatives
-    neg, pos = stats.norm(0, 1), stats.norm(b / alpha, 1 / alpha)
+    neg = stats.norm(0, 1)
+    pos = stats.norm(b / alpha, 1 / alpha)
 
-    def nats(p, q):
-        part = lambda x: p.pdf(x) * (p.logpdf(x) - q.logpdf(x))  # noqa: E731
-        return integrate.quad(part, -30, 30, limit=300)[0]
+    G = trueness.ranking.binormal(alpha, b)
 
-    assert G.kl_pos_to_neg == pytest.approx(nats(pos, neg), abs=1e-7)
-    assert G.kl_neg_to_pos == pytest.approx(nats(neg, pos), abs=1e-7)
+    pos_to_neg = divergence_by_integral(pos, neg)
+    neg_to_pos = divergence_by_integral(neg, pos)
+    assert G.kl_pos_to_neg == pytest.approx(pos_to_neg, abs=1e-7)
+    assert G.kl_neg_to_pos == pytest.approx(neg_to_pos, abs=1e-7)
+
+
+@pytest.mark.parametrize(("alpha", "b"), CURVES)
+def test_the_curve_is_that_of_two_normal_laws(alpha, b):
+    neg = stats.norm(0, 1)
+    pos = stats.norm(b / alpha, 1 / alpha)
     u = np.linspace(0.01, 0.99, 25)
-    assert G.inverse(G(u)) == pytest.approx(u)
-    step = 1e-6
-    slope = (G(u + step) - G(u - step)) / (2 * step)
-    assert G.density(u) == pytest.approx(slope, rel=1e-5)
+
+    G = trueness.ranking.binormal(alpha, b)
+
     assert G(u) == pytest.approx(pos.cdf(neg.ppf(u)))
     assert G.tpr(u) == pytest.approx(1 - pos.cdf(neg.ppf(1 - u)))
+    assert G.inverse(G(u)) == pytest.approx(u)
+
+
+@pytest.mark.parametrize(("alpha", "b"), CURVES)
+def test_the_density_is_the_slope_of_the_curve(alpha, b):
+    G = trueness.ranking.binormal(alpha, b)
+    u = np.linspace(0.01, 0.99, 25)
+    step = 1e-6
+
+    slope = (G(u + step) - G(u - step)) / (2 * step)
+
+    assert G.density(u) == pytest.approx(slope, rel=1e-5)
+
+
+def log_likelihood(counts, edges):
+    """Return the log likelihood of counts between edges of a normal law."""
+    probability = np.diff(stats.norm.cdf(edges))
+    return counts @ np.log(np.maximum(probability, 1e-99))
 
 
 def test_fit_maximizes_the_likelihood(rng):
@@ -40,18 +79,21 @@ def test_fit_maximizes_the_likelihood(rng):
     s = np.round(np.where(y, rng.normal(1.5, 1.5, 200), rng.normal(size=200)))
     s = np.clip(s, -1, 2)  # both classes in every bin: none is joined to another
     t = trueness.tally(y, s)
-    neg, pos = t.neg[::-1], t.pos[::-1]
+    neg = t.neg[::-1]
+    pos = t.pos[::-1]
 
-    def negative(x):
-        z = np.r_[-np.inf, np.cumsum(np.r_[x[2], np.exp(x[3:])]), np.inf]
-        bins = [(neg, z), (pos, np.exp(x[0]) * z - x[1])]
-        each = (n @ np.log(np.maximum(np.diff(stats.norm.cdf(v)), 1e-99))
-                for n, v in bins)  # fmt: skip
-        return -sum(each)
+    def minus_log_likelihood(x):
+        log_alpha, b, first_cut, *log_gaps = x
+        cuts = np.cumsum([first_cut, *np.exp(log_gaps)])
+        edges = np.array([-np.inf, *cuts, np.inf])
+        of_positives = log_likelihood(pos, np.exp(log_alpha) * edges - b)
+        return -log_likelihood(neg, edges) - of_positives
 
-    start = np.r_[0, 1, -1.5, np.full(neg.size - 2, -1.0)]
-    best = optimize.minimize(negative, start, method="BFGS")
+    start = [0, 1, -1.5, *[-1.0] * (neg.size - 2)]
+    best = optimize.minimize(minus_log_likelihood, start, method="BFGS")
+
     fit = fit_binormal(t)
+
     assert fit.converged
     assert fit.log_likelihood == pytest.approx(-best.fun, abs=1e-6)
     assert fit.alpha.value == pytest.approx(np.exp(best.x[0]), abs=1e-3)
