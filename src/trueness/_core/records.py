@@ -371,7 +371,9 @@ def _asks(operation: Callable[[Any, Any], Any], kind: type | None = None) -> Any
 @final
 @dataclass(frozen=True, repr=False, eq=False)
 class Estimate(Answer):
-    """How large is it, and how sure are we?
+    """An estimate: a value with its interval.
+
+    How large is it, and how sure are we?
 
     Attributes
     ----------

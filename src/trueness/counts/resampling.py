@@ -434,7 +434,9 @@ _MAX_SIMULATED_CASES = 10**8  # each is held in memory
 def simulate_tally(
     n: int, n_pos: int, auc: float, *, sd_ratio: float = 1.0, rng: Seed = 0
 ) -> Tally:
-    r"""What could n test cases of a Gaussian classifier with this AUC look like?
+    r"""Simulated cases of a Gaussian classifier with a given AUC.
+
+    What could n test cases of a Gaussian classifier with this AUC look like?
 
     Negatives are N(0, 1), positives N(d, s^2) with s = ``sd_ratio`` and
 
@@ -519,7 +521,9 @@ def simulate_panel(
     correlation: ArrayLike = 0.0,
     rng: Seed = 0,
 ) -> Panel:
-    r"""What could classifiers look like whose ranks correlate within each class?
+    r"""Simulated cases of several Gaussian classifiers whose ranks correlate.
+
+    What could classifiers look like whose ranks correlate within each class?
 
     Gaussian scores as in :func:`simulate_tally`, with common noise so that Spearman's
     rank correlation, within each class, is r for every pair:

@@ -87,7 +87,9 @@ def roc_band(
     rng: Seed = 0,
     replicates: int = 1000,
 ) -> Band:
-    r"""Where does the true ROC curve lie?
+    r"""Confidence band of an ROC curve.
+
+    Where does the true ROC curve lie?
 
     .. math:: \widehat{\mathrm{tpr}}(f) \pm c\,\hat\sigma(f), \qquad
               P\Big(\max_f |\mathrm{tpr}^*(f) - \widehat{\mathrm{tpr}}(f)|
@@ -155,7 +157,9 @@ def precision_recall_band(
     rng: Seed = 0,
     replicates: int = 1000,
 ) -> Band:
-    """Where does the true precision-recall curve lie?
+    """Confidence band of a precision-recall curve.
+
+    Where does the true precision-recall curve lie?
 
     With ``prevalence=`` precision (PPV) is that of another prevalence, taken as known;
     otherwise the prevalence is uncertain too.

@@ -119,7 +119,9 @@ def _curve(tally: Tally, name: str, across: str, up: str) -> Curve:
 
 @of_tally
 def roc(data: Tally) -> Curve:
-    """Which true positive rate costs which false positive rate?
+    """ROC curve: true positive rate by false positive rate, at every threshold.
+
+    Which true positive rate costs which false positive rate?
 
     Tied scores are one diagonal step. Sameni (2025), eqs. (4), (6), (9).
 
@@ -134,7 +136,9 @@ def roc(data: Tally) -> Curve:
 
 @of_tally
 def precision_recall(data: Tally) -> Curve:
-    r"""Which precision is left at which recall?
+    r"""Precision-recall curve: precision (PPV) by recall, at every threshold.
+
+    Which precision is left at which recall?
 
     .. math:: \mathrm{ppv} =
               \frac{\pi\,\mathrm{tpr}}{\pi\,\mathrm{tpr} + (1-\pi)\,\mathrm{fpr}}
@@ -160,7 +164,9 @@ def precision_at(fpr: Floats, tpr: Floats, prevalence: float) -> Any:
 
 @of_tally
 def det(data: Tally) -> Curve:
-    """Which miss rate is traded for which false alarm rate?
+    """DET curve (detection error tradeoff): miss rate by false positive rate.
+
+    Which miss rate is traded for which false alarm rate?
 
     Drawn on probit axes, on which the curve of a binormal classifier is a straight line
     (Martin et al. 1997, Proc. Eurospeech, 1895).
@@ -175,7 +181,9 @@ def det(data: Tally) -> Curve:
 
 @of_tally
 def gain_curve(data: Tally) -> Curve:
-    """Which proportion of the positives is found among the cases scored highest?
+    """Cumulative gain curve: recall by the proportion of cases flagged.
+
+    Which proportion of the positives is found among the cases scored highest?
 
     Examples
     --------
@@ -187,7 +195,9 @@ def gain_curve(data: Tally) -> Curve:
 
 @of_tally
 def lift_curve(data: Tally) -> Curve:
-    """How many times more frequent are positives among the cases flagged?
+    """Lift curve: precision over prevalence, by the proportion of cases flagged.
+
+    How many times more frequent are positives among the cases flagged?
 
     Examples
     --------
@@ -198,7 +208,9 @@ def lift_curve(data: Tally) -> Curve:
 
 
 def hull(curve: Curve) -> Curve:
-    """What can be reached by one threshold, or by a random choice between two?
+    """Convex hull of an ROC curve.
+
+    What can be reached by one threshold, or by a random choice between two?
 
     The smallest concave curve on or above the ROC ``curve``; its points are the
     thresholds that are best for some costs of the errors (Fawcett and Niculescu-Mizil
@@ -229,7 +241,9 @@ def hull(curve: Curve) -> Curve:
 def simplify(
     curve: Curve, *, points: int | None = None, tolerance: float | None = None
 ) -> Curve:
-    """Which few points draw nearly the same curve, and by how much do they move it?
+    """A curve with fewer points, and the largest distance from the original.
+
+    Which few points draw nearly the same curve, and by how much do they move it?
 
     The first and the last point stay; ``moved`` is the largest distance in the plane of
     the curve between the old and the new one, both drawn with straight lines (Douglas
@@ -305,7 +319,9 @@ def partial_auc(
     rng: Seed = 0,
     replicates: int = 2000,
 ) -> Estimate:
-    r"""How good is a classifier over the part of the ROC curve that matters?
+    r"""Partial area under the ROC curve, with a confidence interval.
+
+    How good is a classifier over the part of the ROC curve that matters?
 
     .. math:: \int_{f_0}^{f_1} \mathrm{tpr}\,d\mathrm{fpr}, \qquad
               \int_{t_0}^{t_1} (1 - \mathrm{fpr})\,d\mathrm{tpr}, \qquad

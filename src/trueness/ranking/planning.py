@@ -100,7 +100,9 @@ def plan_auc(
     model: str = "binormal",
     sampling: str = "case-control",
 ) -> Plan:
-    """How many cases are needed to estimate an AUC well enough?
+    """Sample size for an AUC: for the width of its interval, or the power of a test.
+
+    How many cases are needed to estimate an AUC well enough?
 
     The smallest n, to a percent, for which the interval of :func:`auc` is on average at
     most 2 ``half_width`` wide, or excludes ``null`` with a probability of at least
@@ -152,7 +154,9 @@ def plan_auc_difference(
     power: float | None = None,
     level: float = 0.95,
 ) -> Plan:
-    """How many cases are needed to show that two AUCs on the same cases differ?
+    """Sample size for a difference of two AUCs on the same cases.
+
+    How many cases are needed to show that two AUCs on the same cases differ?
 
     Of bivariate normal scores with equal standard deviations; the test is that of
     :func:`compare_auc`. The ``value`` of the plan is the difference.
@@ -213,7 +217,9 @@ def plan_rate(
     level: float = 0.95,
     sampling: str = "cohort",
 ) -> Plan:
-    """How many cases are needed to estimate recall, specificity or precision?
+    """Sample size for a rate: recall, specificity, precision and others.
+
+    How many cases are needed to estimate recall, specificity or precision?
 
     The half width is that of Wilson's interval if the rate is as expected; the power is
     an exact sum over the binomial distribution.
