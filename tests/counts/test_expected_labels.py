@@ -67,7 +67,7 @@ def test_groups_have_a_map_each():
     [
         ({"unlabelled": lambda s: s}, "found a function"),
         ({"unlabelled": "calibrated"}, "unlabelled must be"),
-        ({"unlabelled": MAP, "prevalence": 0.1}, "another prevalence"),
+        ({"unlabelled": MAP, "prevalence": 0.1}, "already determines the prevalence"),
         ({"unlabelled": MAP, "sampling": "case-control"}, "drawn by their label"),
     ],
 )
@@ -86,7 +86,7 @@ def test_binned_counts_are_refused():
 
 
 def test_other_scores_need_another_map():
-    with pytest.raises(InputError, match="scores as they are"):
+    with pytest.raises(InputError, match="belongs to the original scores"):
         EXPECTED.map(lambda s: 2 * s)
 
 

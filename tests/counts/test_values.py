@@ -128,9 +128,7 @@ def test_monotone_maps_keep_the_bins():
 
 def test_other_maps_forget_the_cells_and_say_so():
     t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).bin(2)
-    with pytest.warns(
-        trueness.DoubtfulAssumptionWarning, match="bins .* will have no bounds"
-    ):
+    with pytest.warns(trueness.DoubtfulAssumptionWarning, match="will have no bounds"):
         assert not t.map(np.square).binned
     with pytest.raises(InputError, match="rises and falls"):
         t.map(lambda s: (s - 2.5) ** 2 + s, monotone=True)
