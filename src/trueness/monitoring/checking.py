@@ -189,12 +189,16 @@ def check_all(
 
     facts: list[Verdict] = []
     claims: list[Claim] = []
-    for r in _split_once(requirements):
-        evidence = {"": whole} if r.judges else _evidence_for(r, whole, groups)
-        if r.is_fact:
-            facts += [verdict_on_fact(r, group, e) for group, e in evidence.items()]
+    for required in _split_once(requirements):
+        evidence = (
+            {"": whole} if required.judges else _evidence_for(required, whole, groups)
+        )
+        if required.is_fact:
+            facts += [
+                verdict_on_fact(required, group, e) for group, e in evidence.items()
+            ]
         else:
-            claims += claims_about_groups(r, evidence)
+            claims += claims_about_groups(required, evidence)
 
     verdicts = [*facts, *decide(claims, 1 - level, adjust)]
     notes = [
@@ -233,23 +237,23 @@ def _split_once(requirements: Sequence[Requirement]) -> list[Requirement]:
 
 
 def _evidence_for(
-    r: Requirement, whole: Evidence, groups: Groups
+    required: Requirement, whole: Evidence, groups: Groups
 ) -> Mapping[str, Evidence]:
     """Return the evidence of all cases, or of each group that is required."""
     of_all_groups = groups.get("")
-    column = r.by
-    if r.next_site and column is None and of_all_groups is None:
+    column = required.by
+    if required.next_site and column is None and of_all_groups is None:
         column = _column_of_sites(groups)
     if column is None:
         if of_all_groups is not None:
             return of_all_groups
-        has_groups = isinstance(r.threshold, Rule) and r.threshold.groups
+        has_groups = isinstance(required.threshold, Rule) and required.threshold.groups
         if not has_groups:
             return {"": whole}
 
     of_column = groups.get(column or "", of_all_groups)
     if of_column is None:
-        required = replace(r, by=column)
+        required = replace(required, by=column)
         raise InputError(
             f"{required} needs groups, a mapping from group to tally.",
             option="by",
@@ -277,7 +281,7 @@ def _notes_on_assumptions(
         units = "Cases" if data.grouped is None else "Clusters"
     yield f"{units} are assumed to be independent, and like future cases."
 
-    if any(r.judges and r.labelled is None for r in requirements):
+    if any(required.judges and required.labelled is None for required in requirements):
         yield (
             "Judges may make the same errors, so verdicts without labels do not "
             "determine a rate, and nothing is decided. Label some cases, and state "
@@ -306,7 +310,7 @@ def _notes_on_limits(claims: int, level: float, adjust: str) -> Iterator[str]:
 
 def _notes_on_repeats(requirements: Sequence[Requirement]) -> Iterator[str]:
     """Name what was required several times."""
-    for text, times in Counter(str(r) for r in requirements).items():
+    for text, times in Counter(str(required) for required in requirements).items():
         if times > 1:
             yield f"{text} was required {times} times; it counts once."
 
@@ -319,7 +323,11 @@ def _notes_on_thresholds(
         return
     lowest = data.score[-1]
     highest = data.score[0]
-    thresholds = [r.threshold for r in requirements if isinstance(r.threshold, float)]
+    thresholds = [
+        required.threshold
+        for required in requirements
+        if isinstance(required.threshold, float)
+    ]
     for threshold in dict.fromkeys(thresholds):
         if lowest <= threshold <= highest:
             continue

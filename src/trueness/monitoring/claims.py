@@ -74,20 +74,24 @@ class Evidence:
         panels[""] = data
         return cls(data[candidate], panels, baseline, group)
 
-    def threshold(self, r: Requirement) -> float | Rule | None:
+    def threshold(self, required: Requirement) -> float | Rule | None:
         """Where are the scores of this group cut? A rule only where it defers some."""
-        if not isinstance(r.threshold, Rule):
-            return r.threshold
-        lower, upper = r.threshold.cuts(self.group)
+        if not isinstance(required.threshold, Rule):
+            return required.threshold
+        lower, upper = required.threshold.cuts(self.group)
         return upper if lower == upper else Rule(upper, lower)
 
-    def limits(self, r: Requirement) -> Limits:
+    def limits(self, required: Requirement) -> Limits:
         """Return the limits of what is required of these cases."""
-        return limits_of(r.metric, self.tally, self.threshold(r), r.fpr)
+        return limits_of(
+            required.metric, self.tally, self.threshold(required), required.fpr
+        )
 
-    def limits_of_baseline(self, r: Requirement, baseline: Counted) -> Limits:
+    def limits_of_baseline(self, required: Requirement, baseline: Counted) -> Limits:
         """Return the limits of the same measure of a baseline."""
-        return limits_of(r.metric, baseline, self.threshold(r), r.fpr)
+        return limits_of(
+            required.metric, baseline, self.threshold(required), required.fpr
+        )
 
 
 class Claim(NamedTuple):
@@ -102,140 +106,150 @@ class Claim(NamedTuple):
 
 
 def claims_about_groups(
-    r: Requirement, groups: Mapping[str, Evidence]
+    required: Requirement, groups: Mapping[str, Evidence]
 ) -> Iterator[Claim]:
     """Return what a requirement claims about these groups."""
-    if r.next_site:
-        yield from _claims_about_next_site(r, groups)
-    elif r.gap_at_most is not None:
-        yield from _claims_about_gaps(r, r.gap_at_most, groups)
+    if required.next_site:
+        yield from _claims_about_next_site(required, groups)
+    elif required.gap_at_most is not None:
+        yield from _claims_about_gaps(required, required.gap_at_most, groups)
     else:
         for group, evidence in groups.items():
-            yield from _claims_about_group(r, group, evidence)
+            yield from _claims_about_group(required, group, evidence)
 
 
 def _claims_about_group(
-    r: Requirement, group: str, evidence: Evidence
+    required: Requirement, group: str, evidence: Evidence
 ) -> Iterator[Claim]:
     """Return what a requirement claims about one group, a claim for each bound."""
-    if r.not_worse_than is not None:
-        yield _claim_against_baseline(r, r.not_worse_than, group, evidence)
+    if required.not_worse_than is not None:
+        yield _claim_against_baseline(
+            required, required.not_worse_than, group, evidence
+        )
         return
     subject = ""
-    if r.judges:
-        limits, subject = _limits_by_judges(r, evidence)
+    if required.judges:
+        limits, subject = _limits_by_judges(required, evidence)
     else:
-        limits = evidence.limits(r)
-    for text, bound, side in r.bounds():
+        limits = evidence.limits(required)
+    for text, bound, side in required.bounds():
         yield Claim(text, group, bound, side, limits, subject)
 
 
 def _claims_about_next_site(
-    r: Requirement, groups: Mapping[str, Evidence]
+    required: Requirement, groups: Mapping[str, Evidence]
 ) -> Iterator[Claim]:
     """Return what a requirement claims about a site that was not seen."""
     if "" in groups:
         raise InputError(
-            f"{r} needs data of several sites; found no column that distinguishes "
-            "them.",
+            f"{required} needs data of several sites; found no column that "
+            "distinguishes them.",
             option="by",
         )
     counts_by_site = {name: evidence.tally for name, evidence in groups.items()}
-    limits = next_site_limits(r, counts_by_site)
-    for text, bound, side in r.bounds():
+    limits = next_site_limits(required, counts_by_site)
+    for text, bound, side in required.bounds():
         yield Claim(text, "", bound, side, limits, "prediction interval")
 
 
 def _claims_about_gaps(
-    r: Requirement, largest_gap: float, groups: Mapping[str, Evidence]
+    required: Requirement, largest_gap: float, groups: Mapping[str, Evidence]
 ) -> Iterator[Claim]:
     """Return the claims that no two groups differ by more than this."""
     if len(groups) < 2:
-        raise NotEnoughCases(f"{r} needs two groups or more; found {len(groups)}.")
-    limits = {group: evidence.limits(r) for group, evidence in groups.items()}
+        raise NotEnoughCases(
+            f"{required} needs two groups or more; found {len(groups)}."
+        )
+    limits = {group: evidence.limits(required) for group, evidence in groups.items()}
     for first, second in combinations(limits, 2):
         gap = gap_limits(limits[first], limits[second])
-        yield Claim(str(r), f"{first} and {second}", largest_gap, -1, gap)
+        yield Claim(str(required), f"{first} and {second}", largest_gap, -1, gap)
 
 
 def _claim_against_baseline(
-    r: Requirement, name: str, group: str, evidence: Evidence
+    required: Requirement, name: str, group: str, evidence: Evidence
 ) -> Claim:
     """Return the claim that the candidate is not worse than a baseline."""
     if name in evidence.panels:
-        threshold = evidence.threshold(r)
+        threshold = evidence.threshold(required)
         if isinstance(threshold, Rule):
             raise InputError(
-                f"{r}: a rule that defers cases cannot be compared with a baseline. "
-                "Set one threshold."
+                f"{required}: a rule that defers cases cannot be compared with a "
+                "baseline. Set one threshold."
             )
-        limits = paired_limits(r.metric, evidence.panels[name], threshold)
+        limits = paired_limits(required.metric, evidence.panels[name], threshold)
         design = "paired: the same cases"
     elif isinstance(evidence.baseline, Attempts) and isinstance(
         evidence.tally, Attempts
     ):
-        limits = paired_limits_of_attempts(r.metric, evidence.tally, evidence.baseline)
+        limits = paired_limits_of_attempts(
+            required.metric, evidence.tally, evidence.baseline
+        )
         design = "paired: the same items"
     elif isinstance(evidence.baseline, Tally):
-        of_baseline = evidence.limits_of_baseline(r, evidence.baseline)
-        limits = difference_limits(evidence.limits(r), of_baseline)
+        of_baseline = evidence.limits_of_baseline(required, evidence.baseline)
+        limits = difference_limits(evidence.limits(required), of_baseline)
         design = "unpaired: not the cases of the baseline"
     else:
         where = f" in {group}" if group else ""
         raise InputError(
-            f"{r} needs a baseline{where}: a tally of other cases, or the scores of "
-            f"{name!r} on the same cases, in a panel or as a column of the file."
+            f"{required} needs a baseline{where}: a tally of other cases, or the "
+            f"scores of {name!r} on the same cases, in a panel or as a column of the "
+            "file."
         )
-    side = -1 if r.lower_is_better else 1
+    side = -1 if required.lower_is_better else 1
     return Claim(
-        text=str(r),
+        text=str(required),
         group=group,
-        bound=-side * r.margin,
+        bound=-side * required.margin,
         side=side,
         limits=limits,
         subject=f"difference, {design}",
     )
 
 
-def _limits_by_judges(r: Requirement, evidence: Evidence) -> tuple[Limits, str]:
+def _limits_by_judges(required: Requirement, evidence: Evidence) -> tuple[Limits, str]:
     """Return the limits of a rate from judges that err and the labels there are."""
-    panel = evidence.panels.get(",".join(r.judges), evidence.panels.get(""))
+    panel = evidence.panels.get(",".join(required.judges), evidence.panels.get(""))
     if panel is None:
         raise InputError("A rate from judges needs a panel of their verdicts, 0 or 1.")
     refuse(panel, "prevalence")
-    votes = panel[list(r.judges)]
-    if not r.labelled:
+    votes = panel[list(required.judges)]
+    if not required.labelled:
         votes = votes.without_labels()
 
     @cache
     def rate() -> Rate:
-        answer: Rate = prevalence(votes, labelled=r.labelled, rng=0)
+        """Return the rate, which takes its time, once for all alphas."""
+        answer: Rate = prevalence(votes, labelled=required.labelled, rng=0)
         return answer
 
-    def limits(alpha: float) -> Interval:
-        if not rate().identified:  # verdicts that fit other rates, too, decide nothing
-            reason = (
-                f"the verdicts on {votes.n:,} cases alone do not determine the rate. "
-                "Label some cases, and state how they were chosen."
-            )
-            return Interval(rate().value, 0.0, 1.0, votes.n, "judged", reason)
-        draws = rate().draws
-        low, high = np.quantile(draws, [alpha, 1 - alpha])
-        mean = float(np.mean(draws))
-        return Interval(mean, float(low), float(high), votes.n, "judged")
-
     labels = votes.n_pos + votes.n_neg
-    return limits, f"from {len(r.judges)} judges, {labels:,} labels"
+    subject = f"from {len(required.judges)} judges, {labels:,} labels"
+    return lambda alpha: _interval_of_rate(rate(), alpha), subject
 
 
-def verdict_on_fact(r: Requirement, group: str, evidence: Evidence) -> Verdict:
+def _interval_of_rate(rate: Rate, alpha: float) -> Interval:
+    """Return the limits of a rate from judges, by its draws."""
+    if not rate.identified:  # verdicts that fit other rates, too, decide nothing
+        reason = (
+            f"the verdicts on {rate.cases:,} cases alone do not determine the rate. "
+            "Label some cases, and state how they were chosen."
+        )
+        return Interval(rate.value, 0.0, 1.0, rate.cases, "judged", reason)
+    low, high = np.quantile(rate.draws, [alpha, 1 - alpha])
+    mean = float(np.mean(rate.draws))
+    return Interval(mean, float(low), float(high), rate.cases, "judged")
+
+
+def verdict_on_fact(required: Requirement, group: str, evidence: Evidence) -> Verdict:
     """Judge what was counted: it is so, or it is not."""
-    value = _count_fact(r, evidence)
-    low = -math.inf if r.at_least is None else r.at_least
-    high = math.inf if r.at_most is None else r.at_most
-    reason = f"{prefix(group)}{r}: {value:,.6g} in this file."
+    value = _count_fact(required, evidence)
+    low = -math.inf if required.at_least is None else required.at_least
+    high = math.inf if required.at_most is None else required.at_most
+    reason = f"{prefix(group)}{required}: {value:,.6g} in this file."
     more = None
-    if r.metric in NUMBERS_OF_CASES and value < low:
+    if required.metric in NUMBERS_OF_CASES and value < low:
         # too few cases are no fault of the predictions: more of them will tell
         verdict = OPEN
         more = math.ceil(low - value)
@@ -245,26 +259,26 @@ def verdict_on_fact(r: Requirement, group: str, evidence: Evidence) -> Verdict:
     else:
         verdict = FAILS
     return Verdict(
-        requirement=str(r),
+        requirement=str(required),
         group=group,
         verdict=verdict,
         value=value,
         low=value,
         high=value,
-        bound=r.bounds()[0].value,
+        bound=required.bounds()[0].value,
         cases=round(evidence.tally.n),
         more=more,
         reason=reason,
     )
 
 
-def _count_fact(r: Requirement, evidence: Evidence) -> float:
+def _count_fact(required: Requirement, evidence: Evidence) -> float:
     """Return a fact about the file."""
-    if r.metric == "flagged":
-        cells = confusion(evidence.tally, evidence.threshold(r))
+    if required.metric == "flagged":
+        cells = confusion(evidence.tally, evidence.threshold(required))
         return float(cells.tp + cells.fp)
-    if r.metric in FACTS:
-        return float(FACTS[r.metric](evidence.tally))
+    if required.metric in FACTS:
+        return float(FACTS[required.metric](evidence.tally))
     return evidence.missing
 
 

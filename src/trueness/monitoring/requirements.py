@@ -174,16 +174,22 @@ def requirement_of_test(source: object) -> Requirement:
         raise
 
 
-def split_requirement(r: Requirement) -> list[Requirement]:
+def split_requirement(required: Requirement) -> list[Requirement]:
     """Return the bounds, the gap and the comparison of a requirement, each alone."""
-    subject = r.without_bounds()
+    subject = required.without_bounds()
     parts = []
-    if r.at_least is not None or r.at_most is not None:
-        parts.append(replace(subject, at_least=r.at_least, at_most=r.at_most))
-    if r.gap_at_most is not None:
-        parts.append(replace(subject, gap_at_most=r.gap_at_most))
-    if r.not_worse_than is not None:
-        parts.append(replace(subject, not_worse_than=r.not_worse_than, margin=r.margin))
+    if required.at_least is not None or required.at_most is not None:
+        parts.append(
+            replace(subject, at_least=required.at_least, at_most=required.at_most)
+        )
+    if required.gap_at_most is not None:
+        parts.append(replace(subject, gap_at_most=required.gap_at_most))
+    if required.not_worse_than is not None:
+        parts.append(
+            replace(
+                subject, not_worse_than=required.not_worse_than, margin=required.margin
+            )
+        )
     return parts
 
 
@@ -282,124 +288,135 @@ def _mistakes(requirement: Requirement) -> Iterator[_Mistake]:
     yield from _mistakes_about_partial_areas(requirement)
 
 
-def _mistakes_about_judges(r: Requirement) -> Iterator[_Mistake]:
+def _mistakes_about_judges(required: Requirement) -> Iterator[_Mistake]:
     """Say what a rate from judges cannot go with."""
-    if r.judges and r.metric != "prevalence":
+    if required.judges and required.metric != "prevalence":
         yield _Mistake(
-            "judges", f"judges are for prevalence; found metric {described(r.metric)}."
+            "judges",
+            f"judges are for prevalence; found metric {described(required.metric)}.",
         )
-    if r.judges and (r.by or r.gap_at_most is not None or r.not_worse_than):
+    if required.judges and (
+        required.by or required.gap_at_most is not None or required.not_worse_than
+    ):
         yield _Mistake(
             "judges",
             "A requirement for a rate from judges needs at_least or at_most; leave "
             "out by, gap_at_most and not_worse_than.",
         )
-    if r.labelled is not None and not r.judges:
+    if required.labelled is not None and not required.judges:
         yield _Mistake(
             "labelled", 'labelled goes with judges = ["a", "b"]; leave it out.'
         )
-    if r.labelled not in (None, *_LABELLED):
+    if required.labelled not in (None, *_LABELLED):
         known = ", ".join(f'"{word}"' for word in _LABELLED)
         yield _Mistake(
             "labelled",
-            f"labelled must be one of {known}; found {described(r.labelled)}.",
+            f"labelled must be one of {known}; found {described(required.labelled)}.",
         )
 
 
-def _mistakes_about_whole_files(r: Requirement) -> Iterator[_Mistake]:
+def _mistakes_about_whole_files(required: Requirement) -> Iterator[_Mistake]:
     """Say which words do not go with a number that is counted in the whole file."""
-    refused = ("gap_at_most", "not_worse_than") if r.is_fact else ()
-    if r.metric == "missing_scores":
+    refused = ("gap_at_most", "not_worse_than") if required.is_fact else ()
+    if required.metric == "missing_scores":
         refused = (*refused, "by")
 
     for name in refused:
-        if getattr(r, name) is not None:
+        if getattr(required, name) is not None:
             yield _Mistake(
                 name,
-                f"{name} does not apply to {r.metric}, which is counted in the whole "
-                "file; set at_least or at_most.",
+                f"{name} does not apply to {required.metric}, which is counted in the "
+                "whole file; set at_least or at_most.",
             )
 
 
-def _mistakes_about_thresholds(r: Requirement) -> Iterator[_Mistake]:
+def _mistakes_about_thresholds(required: Requirement) -> Iterator[_Mistake]:
     """Say where a threshold is missing, or where there is none to give."""
-    _, _, depends_on_threshold = _range(r.metric)
-    if r.threshold is not None and not depends_on_threshold:
+    _, _, depends_on_threshold = _range(required.metric)
+    if required.threshold is not None and not depends_on_threshold:
         yield _Mistake(
             "threshold",
-            f"{r.metric} does not depend on a threshold; leave out {r.threshold}.",
+            f"{required.metric} does not depend on a threshold; leave out "
+            f"{required.threshold}.",
         )
-    if r.threshold is None and depends_on_threshold and not r.next_site:
+    if required.threshold is None and depends_on_threshold and not required.next_site:
         yield _Mistake(
             "threshold",
-            f"{r.metric} needs a threshold: which scores are flagged? Set threshold, "
-            f'or write "{r.metric} >= 0.9 at 0.5".',
+            f"{required.metric} needs a threshold: which scores are flagged? Set "
+            f'threshold, or write "{required.metric} >= 0.9 at 0.5".',
         )
 
 
-def _mistakes_about_bounds(r: Requirement) -> Iterator[_Mistake]:
+def _mistakes_about_bounds(required: Requirement) -> Iterator[_Mistake]:
     """Say which bounds are outside of the metric's range, or exclude each other."""
-    low, high, _ = _range(r.metric)
-    for _, bound, side in r.bounds():
+    low, high, _ = _range(required.metric)
+    for _, bound, side in required.bounds():
         if not low <= bound <= high:
             yield _Mistake(
                 "at_least" if side > 0 else "at_most",
-                f"{r.metric} lies between {low:g} and {high:g}; the bound {bound:g} "
-                f"is outside that range.{percent_hint(bound, high)}",
+                f"{required.metric} lies between {low:g} and {high:g}; the bound "
+                f"{bound:g} is outside that range.{percent_hint(bound, high)}",
             )
 
-    lower = r.at_least
-    upper = r.at_most
+    lower = required.at_least
+    upper = required.at_most
     if lower is not None and upper is not None and lower > upper:
         yield _Mistake(
-            "at_most", f"{r.metric} cannot be at_least {lower:g} and at_most {upper:g}."
+            "at_most",
+            f"{required.metric} cannot be at_least {lower:g} and at_most {upper:g}.",
         )
 
 
-def _mistakes_about_margins(r: Requirement) -> Iterator[_Mistake]:
+def _mistakes_about_margins(required: Requirement) -> Iterator[_Mistake]:
     """Say what a gap between groups or a margin lacks."""
-    if r.gap_at_most is not None and not r.by:
+    if required.gap_at_most is not None and not required.by:
         yield _Mistake(
-            "gap_at_most", f"gap_at_most of {r.metric} needs groups. Set by as well."
+            "gap_at_most",
+            f"gap_at_most of {required.metric} needs groups. Set by as well.",
         )
-    if r.margin and r.not_worse_than is None:
+    if required.margin and required.not_worse_than is None:
         yield _Mistake(
             "margin", "margin goes with not_worse_than; leave it out, or set both."
         )
 
-    low, high, _ = _range(r.metric)
+    low, high, _ = _range(required.metric)
     width = high - low
-    for name, size in (("margin", r.margin), ("gap_at_most", r.gap_at_most)):
+    for name, size in (
+        ("margin", required.margin),
+        ("gap_at_most", required.gap_at_most),
+    ):
         if size is not None and not 0 <= size <= width:
             yield _Mistake(
                 name,
                 f"{name} must be between 0 and {width:g}, the range of "
-                f"{r.metric}; found {size:g}.{percent_hint(size, width)}",
+                f"{required.metric}; found {size:g}.{percent_hint(size, width)}",
             )
 
 
-def _mistakes_about_partial_areas(r: Requirement) -> Iterator[_Mistake]:
+def _mistakes_about_partial_areas(required: Requirement) -> Iterator[_Mistake]:
     """Say what is wrong with the false positive rates of a partial AUC."""
-    if r.fpr is None:
+    if required.fpr is None:
         return
-    if r.metric != "partial_auc":
-        yield _Mistake("fpr", f"fpr goes with partial_auc; {r.metric} has none.")
-    if not 0 <= r.fpr[0] < r.fpr[1] <= 1:
+    if required.metric != "partial_auc":
+        yield _Mistake("fpr", f"fpr goes with partial_auc; {required.metric} has none.")
+    if not 0 <= required.fpr[0] < required.fpr[1] <= 1:
         yield _Mistake(
-            "fpr", f"fpr must rise, from 0 to 1; found {list(r.fpr)}. Write [0, 0.1]."
+            "fpr",
+            f"fpr must rise, from 0 to 1; found {list(required.fpr)}. Write [0, 0.1].",
         )
 
 
-def _mistakes_about_next_site(r: Requirement) -> Iterator[_Mistake]:
+def _mistakes_about_next_site(required: Requirement) -> Iterator[_Mistake]:
     """Say what cannot be required of a site that was not seen."""
-    if not r.next_site:
+    if not required.next_site:
         return
-    if r.is_fact or r.judges:
+    if required.is_fact or required.judges:
         yield _Mistake(
             "next_site",
-            f"{r.metric} is not predicted for the next site; leave next_site out.",
+            f"{required.metric} is not predicted for the next site; leave next_site "
+            "out.",
         )
-    if r.gap_at_most is not None or r.not_worse_than is not None:
+    if required.gap_at_most is not None or required.not_worse_than is not None:
         yield _Mistake(
             "next_site",
             "A requirement for the next site needs at_least or at_most; leave out "
