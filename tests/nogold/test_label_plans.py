@@ -96,7 +96,7 @@ def test_many_judges_are_planned_as_one_verdict():
     plan = trueness.plan_labels(half_width=0.05, prevalence=0.5, judges=100)
 
     assert plan.labels > 20
-    assert "for one verdict" in plan.notes[1]
+    assert "as one test" in plan.notes[1]
 
 
 def test_labels_without_judges_are_those_of_wilsons_interval():

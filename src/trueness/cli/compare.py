@@ -177,8 +177,8 @@ def _compare(asked: Subject, metric: str | None) -> Finding:
     """Compare scores over all thresholds, or tests by a metric."""
     if metric is not None and not are_tests(asked.data):
         raise InputError(
-            f"--metric {metric} depends on a threshold, and these are scores. Name "
-            "the threshold, or leave --metric out to compare AUCs.",
+            f"The metric {metric} needs a threshold, but these columns are scores. "
+            "Name the threshold, or leave the metric out to compare AUCs.",
             option="at",
             example="0.5",
         )

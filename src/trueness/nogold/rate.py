@@ -368,7 +368,7 @@ def _notes_on_judges(panel: Panel, judges: Mapping[str, Judge]) -> list[str]:
     if copies:
         notes.append(
             f"The verdicts of {', '.join(copies)} are those of another judge in every "
-            "case, and are not counted a second time."
+            "case, and are counted once."
         )
     for name, column in zip(panel.names, panel.rows.T, strict=True):
         verdict = only_value(column)
