@@ -291,7 +291,7 @@ def test_groups_that_overlap_are_refused():
     whole, groups = random_groups(8)
     twice = {"a": whole, "b": groups["site 0"]}
 
-    with pytest.raises(trueness.InputError, match="more cases than there are"):
+    with pytest.raises(trueness.InputError, match="must not overlap"):
         private_counts(whole, {"site": twice}, at_least=5, thresholds=[])
 
 
