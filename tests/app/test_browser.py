@@ -264,8 +264,8 @@ def test_between_a_change_and_its_answer_no_section_poses_as_one(
             route.continue_()
         page.unroute("**/check?**")
         settled(page)
-        assert page.locator("details:not([open]) > .stale").count() == 7
-        assert page.locator(".stale").count() == 7  # what nobody has opened
+        assert page.locator("details:not([open]) > .stale").count() == 8
+        assert page.locator(".stale").count() == 8  # what nobody has opened
         assert page.locator("#threshold-section").inner_text() != old
         is_chosen(page, panel["a"], maximize="mcc", prevalence=0.1)
         assert "isotonic" in page.inner_text("#calibrated-section")
