@@ -266,7 +266,13 @@ def test_a_design_that_is_refused_says_why(name, folder):
 def test_version_and_help():
     assert run("--version").stdout == f"trueness {trueness.__version__}\n"
     text = " ".join(run("--help").stdout.split())
-    for code in ("0 done", "1 the output", "2 wrong input", "3 too few", "130 inter"):
+    for code in (
+        "0 success",
+        "1 the output",
+        "2 wrong input",
+        "3 too few",
+        "130 inter",
+    ):
         assert code in text
     result = run("evaluatee")
     assert result.exit_code == 2

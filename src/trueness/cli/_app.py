@@ -118,7 +118,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     "sql": CommandEntry(
         module="sql",
         help="Write a query that counts a table in its database; every command reads "
-        "the result.",
+        "it.",
         panel=CLASSIFIER,
     ),
     "compare": CommandEntry(

@@ -45,7 +45,7 @@ def apply_command(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> shell.CommandAnswer:
-    r"""What are the scores of new rows? Applies a map saved by calibrate or combine.
+    r"""Score new rows with a map that calibrate or combine saved.
 
     Example:
     trueness apply map.json sample:west_nile --score adaboost \

@@ -1,4 +1,4 @@
-"""Evaluate the sample data, say what was found and write a report."""
+"""Evaluate the sample data, summarise the results and write a report."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def demo_command(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> CommandAnswer:
-    """Evaluate the sample data, say what was found and write a report.
+    """Evaluate the sample data, summarise the results and write a report.
 
     Example:
     trueness demo

@@ -82,7 +82,7 @@ def fermi_command(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> shell.CommandAnswer:
-    """What does a rank mean, when only the AUC is known? Fermi-Dirac ranks, FiDEL.
+    """How probable is a positive at each rank, given only the AUC? Fermi-Dirac, FiDEL.
 
     With --file the scores of several classifiers, whose AUCs are known, are
     combined without labels: --auc NAME=0.85 for each, and --prevalence.

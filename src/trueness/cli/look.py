@@ -25,7 +25,7 @@ def look_command(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> CommandAnswer:
-    """What is in this file, and what can be asked of it? Nothing is sent anywhere.
+    """What does this file hold, and which analyses fit it? No data leave your machine.
 
     Example:
     trueness look sample:west_nile

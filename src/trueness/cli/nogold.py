@@ -1,4 +1,4 @@
-"""How good is each test, and how common is the condition, if the truth is unknown?"""
+"""How good is each test, and how common is the condition, without a gold standard?"""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def nogold_command(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> shell.CommandAnswer:
-    r"""How good is each test, and how common is the condition, if the truth is unknown?
+    r"""How good is each test, and how common is the condition, without a gold standard?
 
     Tests are columns of verdicts (--vote), or scores with a threshold each: --score a
     --score b --score c --at 0.5.

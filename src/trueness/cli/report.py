@@ -163,7 +163,7 @@ def report_command(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> CommandAnswer:
-    """Write a report: one HTML file that works offline, to be sent to anyone.
+    """Write a report: one HTML file that works offline and can be sent to anyone.
 
     Example:
     trueness report sample:west_nile --label virus -o report.html

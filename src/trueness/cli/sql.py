@@ -73,7 +73,7 @@ def sql_command(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> CommandAnswer:
-    """Which query counts a table where it is? Its result is read by every command.
+    """Write a query that counts a table in its database; every command reads it.
 
     Save the result as CSV or Parquet. Then trueness evaluate counts.csv, and
     all other commands about one score, recognise it by its columns.

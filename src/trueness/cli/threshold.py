@@ -139,7 +139,7 @@ def threshold_command(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> shell.CommandAnswer:
-    r"""Where should the threshold be? The exact best one under constraints.
+    r"""Where should the threshold be? Finds the exact optimum under constraints.
 
     A cost of deferred cases, --minimize "cost(fp=1, fn=10, defer=0.3)", asks
     for two thresholds. A constraint on groups, --by site with --subject-to

@@ -188,7 +188,7 @@ def watch_command(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> CommandAnswer:
-    r"""Is it still good? Monitors new batches; finds a change whenever it begins.
+    r"""Is it still good? Monitors new batches for drift, at any number of looks.
 
     The answer names the cases that count, those that the metric is about: for
     recall the positives, for precision the flagged cases, for auc blocks of

@@ -65,7 +65,7 @@ def app_command(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> CommandAnswer:
-    """Look around in the browser: choose columns, move the threshold, take the report.
+    """Explore a file in the browser: choose columns, move the threshold, save a report.
 
     Example:
     trueness app sample:west_nile
