@@ -270,7 +270,7 @@ def test_late_labels_are_welcome(monday):
 
 
 def test_other_cases_under_the_same_name_are_refused(monday):
-    with pytest.raises(InputError, match="other labels"):
+    with pytest.raises(InputError, match="different cases or labels"):
         monday.update(cells(1, 1, 1, 1), name="monday")
 
 

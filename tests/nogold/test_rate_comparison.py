@@ -98,7 +98,7 @@ def two_systems(rng):
 
 
 def test_a_column_of_another_name_does_not_pair(two_systems):
-    with pytest.raises(ValueError, match="names the column"):
+    with pytest.raises(ValueError, match="must name a column"):
         trueness.compare_prevalence(two_systems, labelled="random", item="items")
 
 
