@@ -342,7 +342,7 @@ def test_a_report_says_which_model_its_results_come_from():
     ends = (post.prevalence.low, post.prevalence.high)
     low, high = (f"{100 * v:.1f} %" for v in ends)
     assert f"{low} to {high}" in page
-    assert "not determined by votes alone" in page
+    assert "not determined by the verdicts alone" in page
     assert "if errors were independent" in page
     assert "All results assume that" not in page
     assert ">nan" not in page
@@ -370,7 +370,7 @@ def test_three_scores_cannot_contradict_independence():
 
     page = page_about(seen.without_labels())
 
-    assert "cannot contradict independent errors" in words(page)
+    assert "cannot show whether errors are independent" in words(page)
 
 
 def test_independence_that_scores_refute_is_not_drawn():
