@@ -516,7 +516,7 @@ def test_values_and_their_limits_are_both_of_new_cases(panel):
     share = [f"{100 * found[k].value:.1f} %" for k in ("recall", "precision")]
     assert [t[1] for t in page.tiles[1:3]] == share
     assert all(t[0].endswith("on new cases") for t in page.tiles[1:3])
-    assert f"finds {share[0]} of the positives" in words(page)
+    assert f"detects {share[0]} of the positives" in words(page)
     (table,) = section(page).tables
     assert "on new cases" in table.caption
     recall = found["recall"]
