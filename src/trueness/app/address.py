@@ -69,7 +69,7 @@ SYSTEMS = ("system", "model", "run", "agent")
 
 @final
 @dataclass(frozen=True)
-class Kind:
+class DataKind:
     """What columns can be: how a shell and the page call it, and how it is guessed."""
 
     option: str
@@ -78,12 +78,14 @@ class Kind:
     guess: Guess
 
 
-KINDS: Mapping[str, Kind] = {
-    "scores": Kind("score", "report", "Scores, with labels", several_scores),
-    "tests": Kind("vote", "report", "Tests or judges, without labels", guess_votes),
-    "leaves": Kind("node", "leaves", "Leaves of a tree", guess_node),
-    "judges": Kind("judge", "judge", "Judges, and labels of some cases", guess_judges),
-    "systems": Kind(
+KINDS: Mapping[str, DataKind] = {
+    "scores": DataKind("score", "report", "Scores, with labels", several_scores),
+    "tests": DataKind("vote", "report", "Tests or judges, without labels", guess_votes),
+    "leaves": DataKind("node", "leaves", "Leaves of a tree", guess_node),
+    "judges": DataKind(
+        "judge", "judge", "Judges, and labels of some cases", guess_judges
+    ),
+    "systems": DataKind(
         "passed",
         "evals",
         "Attempts of systems at items",

@@ -353,7 +353,7 @@ def _files_of(address: Address) -> list[str]:
     return files
 
 
-def _figure_contents(section: Section, index: int, kind: str) -> bytes:
+def _figure_contents(section: PageSection, index: int, kind: str) -> bytes:
     """Write one figure of a section as a file of its own."""
     finding = section.finding
     if finding is None or index >= len(finding.figures):
@@ -377,7 +377,7 @@ def _why(job: Job) -> str:
 
 @final
 @dataclass(frozen=True)
-class Section:
+class PageSection:
     """A section of the page, what it was made of, and whom its figures name."""
 
     html: str
@@ -401,15 +401,15 @@ def _job_key(address: Address, key: str, quick: bool = False) -> JobKey:
     return JobKey(key, quick, address.data, answers.depends(address, key))
 
 
-def _section(counted: Counted, address: Address, key: str, quick: bool) -> Section:
+def _section(counted: Counted, address: Address, key: str, quick: bool) -> PageSection:
     """Make a section."""
     if key == "leaves":
         leaves = answers.trusted_leaves(counted, address)
-        return Section(pages.section(leaves, key, address), leaves)
+        return PageSection(pages.section(leaves, key, address), leaves)
     if key == "threshold":
         operating, slider = answers.operating(counted, address, quick)
         names = tuple(model["name"] for model in slider["models"])
-        return Section(pages.operating(operating, slider), operating, names)
+        return PageSection(pages.operating(operating, slider), operating, names)
     if key not in ("summary", "systems", "judges", "nogold"):
         finding = answers.section(counted, address, key)
         html = pages.section(
@@ -419,7 +419,7 @@ def _section(counted: Counted, address: Address, key: str, quick: bool) -> Secti
             width=answers.findings(counted, address).request.half_width,
             prevalence=float(counted.first.prevalence),
         )
-        return Section(html, finding)
+        return PageSection(html, finding)
     return _section_of_whole_page(counted, address, key, quick)
 
 
@@ -430,7 +430,7 @@ def _has_labels(counts: Panel | Tally) -> bool:
 
 def _section_of_whole_page(
     counted: Counted, address: Address, key: str, quick: bool
-) -> Section:
+) -> PageSection:
     """Make the head of a report, or the whole answer about cases without labels."""
     if key == "summary" and _has_labels(counted.first):
         page = answers.summary(counted, address, quick)
@@ -443,7 +443,7 @@ def _section_of_whole_page(
         finding = replace(page.findings[0], figures=figures)
     if key == "systems":
         page = replace(page, answers=())  # they are said below
-    return Section(pages.head(page, counted.cleaned), finding)
+    return PageSection(pages.head(page, counted.cleaned), finding)
 
 
 def _problem(words: str, code: int) -> Response:

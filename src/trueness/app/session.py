@@ -47,7 +47,7 @@ from trueness.ensembles.combiners import COMBINERS
 from trueness.ensembles.crossfit import compare_combiners
 from trueness.findings import trust
 from trueness.findings import without_labels as nogold
-from trueness.findings.memory import Answers, Memory, Model, ScoreWithBands
+from trueness.findings.memory import Memory, Model, RememberedAnswers, ScoreWithBands
 from trueness.findings.page import (
     QUESTIONS,
     SUMMARISED,
@@ -123,11 +123,19 @@ class SubjectKey:
 class PageMemory:
     """What only the page asks of the counts, each worked out once."""
 
-    subjects: Answers[SubjectKey, Subject] = field(default_factory=Answers)
-    half_width: Answers[None, float] = field(default_factory=Answers)
-    every_step: Answers[str, Steps] = field(default_factory=Answers)
-    sections: Answers[SectionKey, Finding | None] = field(default_factory=Answers)
-    at_prevalence: Answers[float, Counted] = field(default_factory=Answers)
+    subjects: RememberedAnswers[SubjectKey, Subject] = field(
+        default_factory=RememberedAnswers
+    )
+    half_width: RememberedAnswers[None, float] = field(
+        default_factory=RememberedAnswers
+    )
+    every_step: RememberedAnswers[str, Steps] = field(default_factory=RememberedAnswers)
+    sections: RememberedAnswers[SectionKey, Finding | None] = field(
+        default_factory=RememberedAnswers
+    )
+    at_prevalence: RememberedAnswers[float, Counted] = field(
+        default_factory=RememberedAnswers
+    )
 
 
 @final

@@ -235,7 +235,7 @@ def count_columns(
 
 @final
 @dataclass(frozen=True)
-class _Cases:
+class _CountedColumns:
     """Columns that were read, a value for each row; None where one was not given."""
 
     scores: Mapping[str, Array]
@@ -249,12 +249,12 @@ class _Cases:
         """A column of scores."""
         return next(iter(self.scores.values()))
 
-    def at(self, rows: Ints) -> _Cases:
+    def at(self, rows: Ints) -> _CountedColumns:
         """Return some of the rows."""
         labels = self.labels
         if labels is not None:
             labels = Labels(labels.values, labels.positive, labels.codes()[rows])
-        return _Cases(
+        return _CountedColumns(
             scores={name: values[rows] for name, values in self.scores.items()},
             labels=labels,
             count=None if self.count is None else self.count[rows],
@@ -265,7 +265,7 @@ class _Cases:
 
 def _read_cases(
     y_true: object, columns: Mapping[str, Array], request: CountRequest
-) -> _Cases:
+) -> _CountedColumns:
     """Read labels, counts, weights and clusters, as many as there are scores."""
     first = next(iter(columns.values()))
     labels = read_label_values(y_true, request.positive, request.labels_called, columns)
@@ -279,10 +279,12 @@ def _read_cases(
     cluster = None
     if request.cluster is not None:
         cluster = beside(request.cluster, "cluster", first)
-    return _Cases(columns, labels, count, weight, cluster)
+    return _CountedColumns(columns, labels, count, weight, cluster)
 
 
-def _count_rows(cases: _Cases, request: CountRequest, rows: Ints | None) -> Any:
+def _count_rows(
+    cases: _CountedColumns, request: CountRequest, rows: Ints | None
+) -> Any:
     """Count some rows, or all, into a tally or a panel."""
     stop_if_requested()
     if rows is not None:
@@ -304,7 +306,7 @@ def _count_rows(cases: _Cases, request: CountRequest, rows: Ints | None) -> Any:
     return tally if request.at_most is None else tally.bin(request.at_most)
 
 
-def _cases_to_count(cases: _Cases, missing_scores: str) -> Array | None:
+def _cases_to_count(cases: _CountedColumns, missing_scores: str) -> Array | None:
     """Which rows are cases to be counted? None where all of them are."""
     is_counted = None
     if cases.labels is not None and cases.labels.code is not None:
@@ -328,7 +330,9 @@ def _cases_to_count(cases: _Cases, missing_scores: str) -> Array | None:
     return is_counted
 
 
-def _refuse_or_drop(is_missing: Array, cases: _Cases, missing_scores: str) -> None:
+def _refuse_or_drop(
+    is_missing: Array, cases: _CountedColumns, missing_scores: str
+) -> None:
     """Refuse cases without a score, or say how many are left out."""
     if missing_scores == "refuse":
         raise InputError(

@@ -281,7 +281,7 @@ def _check_common_cases(ranked: RankedPanel) -> None:
         )
 
 
-class _Parameters(NamedTuple):
+class _BlindParameters(NamedTuple):
     """Prevalence first, then the AUC of each classifier: arrays (K + 1,)."""
 
     value: Floats
@@ -290,7 +290,9 @@ class _Parameters(NamedTuple):
     high: Floats
 
 
-def _as_estimates(parameters: _Parameters, level: float, method: str) -> list[Estimate]:
+def _as_estimates(
+    parameters: _BlindParameters, level: float, method: str
+) -> list[Estimate]:
     """Return an estimate of the prevalence, and of each AUC."""
     columns = (column.tolist() for column in parameters)
     return [
@@ -299,7 +301,9 @@ def _as_estimates(parameters: _Parameters, level: float, method: str) -> list[Es
     ]
 
 
-def _with_known_prevalence(parameters: _Parameters, prevalence: float) -> _Parameters:
+def _with_known_prevalence(
+    parameters: _BlindParameters, prevalence: float
+) -> _BlindParameters:
     """Put the prevalence that is known in the place of its estimate."""
     return parameters._replace(
         value=np.append(prevalence, parameters.value[1:]),
@@ -308,7 +312,7 @@ def _with_known_prevalence(parameters: _Parameters, prevalence: float) -> _Param
     )
 
 
-def _estimates_from_moments(moments: RankMoments, level: float) -> _Parameters:
+def _estimates_from_moments(moments: RankMoments, level: float) -> _BlindParameters:
     """Return estimates and intervals by the distance of the moments."""
     quantile = NormalDist().inv_cdf((1 + level) / 2) ** 2
     ends = np.array([moments.interval(k, quantile) for k in range(moments.value.size)])
@@ -320,7 +324,7 @@ def _estimates_from_moments(moments: RankMoments, level: float) -> _Parameters:
     prevalence = float(expit(moments.value[0]))
     standard_error = moments.standard_errors()
     standard_error[0] *= prevalence * (1 - prevalence)
-    return _Parameters(
+    return _BlindParameters(
         value=np.append(prevalence, moments.value[1:] + 0.5),
         standard_error=standard_error,
         low=_on_natural_scale(ends[:, 0]),
@@ -335,11 +339,11 @@ def _on_natural_scale(ends: Floats) -> Floats:
 
 def _estimates_from_likelihood(
     ranked: RankedPanel,
-    from_moments: _Parameters,
+    from_moments: _BlindParameters,
     level: float,
     *,
     prevalence_known: bool,
-) -> tuple[_Parameters, bool]:
+) -> tuple[_BlindParameters, bool]:
     """Maximise the likelihood; unite its intervals with those of the moments."""
     mixture = _RankMixture(ranked, prevalence_known)
     maximum = _maximise(mixture, from_moments.value)
@@ -358,7 +362,7 @@ def _estimates_from_likelihood(
     high = np.maximum(high, from_moments.high)
     if prevalence_known:
         low[0] = high[0] = value[0]
-    return _Parameters(value, standard_error, low, high), maximum.converged
+    return _BlindParameters(value, standard_error, low, high), maximum.converged
 
 
 def _interval_of_prevalence(

@@ -38,7 +38,7 @@ CURVE = "curve"
 _MOST_THRESHOLDS = 100
 
 
-class _Curve(NamedTuple):
+class _DrawnCurve(NamedTuple):
     """Both coordinates of a curve, and of its band: where, and from low to high."""
 
     across: Floats
@@ -87,7 +87,7 @@ class _Display:
         if self._number is not None:
             data = Folds(tuple(parts)) if len(parts) > 1 else parts[0]
             self.estimate = self._number.analysis(data, level=level)
-        self.curves: list[_Curve] = [self._curve(t, level) for t in parts]
+        self.curves: list[_DrawnCurve] = [self._curve(t, level) for t in parts]
 
     _curve: Any  # of a tally and a level
 
@@ -306,10 +306,10 @@ class RocDisplay(_Display):
     _y = ("tpr", "True positive rate")
     _number = _Number("roc_auc", "AUC", auc)
 
-    def _curve(self, t: Tally, level: float) -> _Curve:
+    def _curve(self, t: Tally, level: float) -> _DrawnCurve:
         curve = roc(t)
         band = roc_band(t, level=level)
-        return _Curve(curve.fpr, curve.tpr, band.fpr, band.low, band.high)
+        return _DrawnCurve(curve.fpr, curve.tpr, band.fpr, band.low, band.high)
 
     def _chance(self) -> Any:
         return [0, 1]
@@ -324,10 +324,12 @@ class PrecisionRecallDisplay(_Display):
     _number = _Number("average_precision", "AP", average_precision)
     _steps = True
 
-    def _curve(self, t: Tally, level: float) -> _Curve:
+    def _curve(self, t: Tally, level: float) -> _DrawnCurve:
         curve = precision_recall(t)
         band = precision_recall_band(t, level=level)
-        return _Curve(curve.recall, curve.precision, band.recall, band.low, band.high)
+        return _DrawnCurve(
+            curve.recall, curve.precision, band.recall, band.low, band.high
+        )
 
     def _chance(self) -> Any:
         return [self.prevalence_pos_label] * 2
@@ -340,11 +342,11 @@ class CalibrationDisplay(_Display):
     _x = ("prob_pred", "Score")
     _y = ("prob_true", "Proportion of positives")
 
-    def _curve(self, t: Tally, level: float) -> _Curve:
+    def _curve(self, t: Tally, level: float) -> _DrawnCurve:
         diagram = reliability(t, level=level)
         ascending = np.argsort(diagram.score)
         score = diagram.score[ascending]
-        return _Curve(
+        return _DrawnCurve(
             across=score,
             up=diagram.probability[ascending],
             band_across=score,
@@ -363,7 +365,7 @@ class ThresholdDisplay(_Display):
     _x = ("thresholds", "Threshold")
     _y = ("values", "Youden's J")
 
-    def _curve(self, t: Tally, level: float) -> _Curve:
+    def _curve(self, t: Tally, level: float) -> _DrawnCurve:
         youden = METRICS["youden"]
         number = min(len(t), _MOST_THRESHOLDS)
         rows = np.linspace(0, len(t) - 1, number).astype(int)
@@ -372,7 +374,7 @@ class ThresholdDisplay(_Display):
             estimates(t, float(cut), [youden], level=level)[youden.name]
             for cut in thresholds
         ]
-        return _Curve(
+        return _DrawnCurve(
             across=thresholds,
             up=np.array([estimate.value for estimate in values]),
             band_across=thresholds,

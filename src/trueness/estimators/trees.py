@@ -143,7 +143,7 @@ def _last_step(tree: BaseEstimator, X: object) -> tuple[Any, Any, Any]:  # noqa:
     return last_step, rows, names
 
 
-class _Interval(NamedTuple):
+class _LeafInterval(NamedTuple):
     """The values of a feature that lead to a node: above low, up to high."""
 
     low: float = -np.inf
@@ -161,7 +161,7 @@ def _rules(low: Tree, names: Sequence[str] | None = None) -> Array:
     """Which cases fall into each node of a tree, such as ``0.5 < age <= 2``?"""
     rules = np.full(low.node_count, "all cases", dtype=object)
     # of each node, the interval of each feature that was asked for on the way
-    conditions: dict[int, dict[int, _Interval]] = {0: {}}
+    conditions: dict[int, dict[int, _LeafInterval]] = {0: {}}
     for node in range(low.node_count):  # a child has a larger number than its parent
         of_node = conditions[node]
         parts = [
@@ -176,9 +176,9 @@ def _rules(low: Tree, names: Sequence[str] | None = None) -> Array:
             continue
         feature = int(low.feature[node])
         cut = float(low.threshold[node])
-        interval = of_node.get(feature, _Interval())
-        below = _Interval(interval.low, min(interval.high, cut))
-        above = _Interval(max(interval.low, cut), interval.high)
+        interval = of_node.get(feature, _LeafInterval())
+        below = _LeafInterval(interval.low, min(interval.high, cut))
+        above = _LeafInterval(max(interval.low, cut), interval.high)
         conditions[left] = of_node | {feature: below}
         conditions[right] = of_node | {feature: above}
     return rules

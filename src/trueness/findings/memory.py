@@ -111,7 +111,7 @@ class CurveDrawing:
 
 
 @final
-class Answers(Generic[Key, Answer]):
+class RememberedAnswers(Generic[Key, Answer]):
     """Answers to one question, by what they depend on."""
 
     def __init__(self) -> None:
@@ -141,21 +141,35 @@ class Memory:
     """All that was worked out about the same counts."""
 
     # of the counts alone: there is one of each
-    tallies: Answers[None, Mapping[str, Tally]] = field(default_factory=Answers)
-    histograms: Answers[None, Bars] = field(default_factory=Answers)
+    tallies: RememberedAnswers[None, Mapping[str, Tally]] = field(
+        default_factory=RememberedAnswers
+    )
+    histograms: RememberedAnswers[None, Bars] = field(default_factory=RememberedAnswers)
 
-    areas: Answers[ScoreAtLevel, Estimate] = field(default_factory=Answers)
-    measures: Answers[ScoreAtLevel, Measured] = field(default_factory=Answers)
-    models: Answers[ModelOrder, list[Model]] = field(default_factory=Answers)
-    validations: Answers[ValidatedChoice, Validation | None] = field(
-        default_factory=Answers
+    areas: RememberedAnswers[ScoreAtLevel, Estimate] = field(
+        default_factory=RememberedAnswers
     )
-    guarantees: Answers[ValidatedChoice, GuaranteedThreshold] = field(
-        default_factory=Answers
+    measures: RememberedAnswers[ScoreAtLevel, Measured] = field(
+        default_factory=RememberedAnswers
     )
-    meanings: Answers[ScoreWithBands, Meaning | None] = field(default_factory=Answers)
-    steps: Answers[ScoreAtThreshold, Steps] = field(default_factory=Answers)
-    curves: Answers[CurveDrawing, Curves] = field(default_factory=Answers)
+    models: RememberedAnswers[ModelOrder, list[Model]] = field(
+        default_factory=RememberedAnswers
+    )
+    validations: RememberedAnswers[ValidatedChoice, Validation | None] = field(
+        default_factory=RememberedAnswers
+    )
+    guarantees: RememberedAnswers[ValidatedChoice, GuaranteedThreshold] = field(
+        default_factory=RememberedAnswers
+    )
+    meanings: RememberedAnswers[ScoreWithBands, Meaning | None] = field(
+        default_factory=RememberedAnswers
+    )
+    steps: RememberedAnswers[ScoreAtThreshold, Steps] = field(
+        default_factory=RememberedAnswers
+    )
+    curves: RememberedAnswers[CurveDrawing, Curves] = field(
+        default_factory=RememberedAnswers
+    )
 
     def reuse_bands(
         self,

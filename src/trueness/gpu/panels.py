@@ -26,8 +26,8 @@ from trueness.gpu.keys import (
 from trueness.gpu.sums import placement_sums, twice_below
 from trueness.gpu.tallies import (
     ANSWER_ON_DEVICE,
+    DeviceLabels,
     DeviceTally,
-    Labels,
     count_cases,
     read_labels,
 )
@@ -71,7 +71,7 @@ class DevicePanel:
     @cached_property
     def tallies(self) -> list[DeviceTally]:
         """The counts of each classifier."""
-        labels = Labels(positive=self.positive, known=None)
+        labels = DeviceLabels(positive=self.positive, known=None)
         counted = [count_cases(self.library, scores, labels) for scores in self.scores]
         return [replace(counts, design=self.design) for counts in counted]
 

@@ -47,7 +47,7 @@ ANSWER_ON_DEVICE: HigherFunction[Callable[..., Any]] = HigherFunction(
 )
 
 
-class Labels(NamedTuple):
+class DeviceLabels(NamedTuple):
     """Which cases are positive, and which have a label (None: all)."""
 
     positive: Tensor
@@ -338,7 +338,7 @@ def device_tally(
     return counted if at_most is None else counted.bin(at_most)
 
 
-def count_cases(library: Library, scores: Tensor, labels: Labels) -> DeviceTally:
+def count_cases(library: Library, scores: Tensor, labels: DeviceLabels) -> DeviceTally:
     """Count the cases of each class at each distinct score."""
     total = _count_block(library, scores, labels, 0)
     for start in range(SORTED_AT_ONCE, library.size(scores), SORTED_AT_ONCE):
@@ -347,12 +347,12 @@ def count_cases(library: Library, scores: Tensor, labels: Labels) -> DeviceTally
 
 
 def _count_block(
-    library: Library, scores: Tensor, labels: Labels, start: int
+    library: Library, scores: Tensor, labels: DeviceLabels, start: int
 ) -> DeviceTally:
     """Count the cases from a place on that are sorted at once."""
     block = slice(start, start + SORTED_AT_ONCE)
     scores = scores[block]
-    labels = Labels(
+    labels = DeviceLabels(
         positive=labels.positive[block],
         known=None if labels.known is None else labels.known[block],
     )
@@ -406,7 +406,7 @@ class SortedCases(NamedTuple):
 
 
 def _sort_cases(
-    library: Library, scores: Tensor, labels: Labels, kind: str
+    library: Library, scores: Tensor, labels: DeviceLabels, kind: str
 ) -> SortedCases:
     """Return the cases in order, by one sort."""
     keys = keys_of(library, scores, kind)
@@ -451,14 +451,14 @@ def _check_finite(keys: Tensor, lowest: int, highest: int, kind: str) -> None:
 
 def read_labels(
     library: Library, labels: Tensor | None, scores: Tensor, positive: object
-) -> Labels:
+) -> DeviceLabels:
     """Return which cases are positive, and which have a label; NaN is none."""
     xp = library.xp
     if labels is None:
         nobody = xp.zeros(
             library.size(scores), dtype=library.dtype("bool"), device=scores.device
         )
-        return Labels(positive=nobody, known=nobody)
+        return DeviceLabels(positive=nobody, known=nobody)
 
     check_same_device(labels, scores)
     labels = labels.reshape(-1)
@@ -469,7 +469,7 @@ def read_labels(
         )
     if str(labels.dtype).endswith("bool"):
         ones = labels if positive in (None, True, 1) else ~labels
-        return Labels(positive=ones, known=None)
+        return DeviceLabels(positive=ones, known=None)
 
     known = None
     missing = labels != labels  # only NaN differs from itself
@@ -477,18 +477,18 @@ def read_labels(
         known = ~missing
     ones = labels == 1
     if positive in (None, 1) and bool(xp.all(ones | (labels == 0) | missing)):
-        return Labels(positive=ones, known=known)
+        return DeviceLabels(positive=ones, known=known)
     return _read_other_labels(library, labels, known, positive)
 
 
 def _read_other_labels(
     library: Library, labels: Tensor, known: Tensor | None, positive: object
-) -> Labels:
+) -> DeviceLabels:
     """Return which cases are positive where the labels are not 0 and 1."""
     labelled = labels if known is None else labels[known]
     if not library.size(labelled):
         nobody = labels == labels  # all are NaN, which differs from itself
-        return Labels(positive=nobody, known=known)
+        return DeviceLabels(positive=nobody, known=known)
 
     values = sorted({float(labelled.min()), float(labelled.max())})
     others = (labelled != values[0]) & (labelled != values[-1])
@@ -496,4 +496,4 @@ def _read_other_labels(
         values.append(float(labelled[others][0]))
     plain = [int(value) if value == int(value) else value for value in sorted(values)]
     _, chosen = label_pair(plain, positive, "y_true")
-    return Labels(positive=labels == chosen, known=known)
+    return DeviceLabels(positive=labels == chosen, known=known)

@@ -73,8 +73,8 @@ def _read_text(path: str | Path) -> str:
     file = Path(path)
     if not file.is_file():
         raise InputError(
-            f"There is no contract {path}. The command trueness check --init "
-            "predictions.parquet writes a first one from data."
+            f"There is no contract {path}. The command trueness check, with its option "
+            "init, writes a first one from predictions."
         )
     try:
         return file.read_text(encoding="utf-8-sig")  # some editors put a mark first

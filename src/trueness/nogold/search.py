@@ -56,7 +56,7 @@ class Relaxed(NamedTuple):
     in_negatives: Floats
 
 
-class Bound(NamedTuple):
+class SearchBound(NamedTuple):
     """A linear function above the criterion: its largest value, and its slopes."""
 
     upper: float
@@ -442,7 +442,9 @@ def _gain_bounds(
     return lowest_gain / number, highest_gain / number
 
 
-def _bound(criterion: Criterion, draws: Draws, ends: Ends, rates: Floats) -> Bound:
+def _bound(
+    criterion: Criterion, draws: Draws, ends: Ends, rates: Floats
+) -> SearchBound:
     """Bound the criterion by a function that is linear in the open patterns.
 
     ``ends`` are the rates with none of them and with all, (2, draws) each.
@@ -463,7 +465,7 @@ def _bound(criterion: Criterion, draws: Draws, ends: Ends, rates: Floats) -> Bou
     slope = (convex(high) - convex(low)) / np.maximum(high - low, TINY)
     cost = slope / len(start) @ changes
     upper = _mean(convex(low) + slope * (start - low))
-    return Bound(upper + float(np.maximum(cost, 0).sum()), cost)
+    return SearchBound(upper + float(np.maximum(cost, 0).sum()), cost)
 
 
 def _convex_bound(
@@ -489,7 +491,7 @@ def _convex_bound(
     return plane, lambda height: quotient + np.maximum(height / low, height / high)
 
 
-def _bound_of_minimum(draws: Draws, with_none: Floats, rates: Floats) -> Bound:
+def _bound_of_minimum(draws: Draws, with_none: Floats, rates: Floats) -> SearchBound:
     """Weigh both rates of each draw: the lower one, or both where they are close."""
     sens, spec = rates
     difference = spec - sens
@@ -499,5 +501,5 @@ def _bound_of_minimum(draws: Draws, with_none: Floats, rates: Floats) -> Bound:
         gain = weight @ draws.in_positives - (1 - weight) @ draws.in_negatives
         cost = gain / len(weight)
         upper = _mean(weight * with_none[0] + (1 - weight) * with_none[1])
-        bounds.append(Bound(upper + float(np.maximum(cost, 0).sum()), cost))
+        bounds.append(SearchBound(upper + float(np.maximum(cost, 0).sum()), cost))
     return min(bounds, key=lambda bound: bound.upper)

@@ -50,7 +50,7 @@ def draw_diagram(ax: Axes, figure: Diagram) -> None:
         )
 
 
-class _Extent(NamedTuple):
+class _DrawnExtent(NamedTuple):
     """The outermost places of a diagram; its vertical axis points down."""
 
     left: float
@@ -59,14 +59,14 @@ class _Extent(NamedTuple):
     bottom: float
 
 
-def _extent(figure: Diagram) -> _Extent:
+def _extent(figure: Diagram) -> _DrawnExtent:
     """Return the outermost places of nodes, and of plates less their margin."""
     across = [node.x for node in figure.nodes]
     down = [node.y for node in figure.nodes]
     for plate in figure.plates:
         across += [plate.left + 0.5, plate.right - 0.5]
         down += [plate.top + 0.4, plate.bottom - 0.4]
-    return _Extent(min(across), max(across), min(down), max(down))
+    return _DrawnExtent(min(across), max(across), min(down), max(down))
 
 
 def _draw_edges(ax: Axes, figure: Diagram) -> None:

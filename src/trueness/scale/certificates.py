@@ -220,8 +220,8 @@ def _attach_to_score(
 ) -> ProperScore:
     """Bound a proper score; its parts are bounded when they are asked for."""
     in_use = _at_prevalence_of_use(t)
-    best = _Decomposition(*decomposition(sharpest(in_use), name))
-    worst = _Decomposition(*decomposition(dullest(in_use), name))
+    best = _BoundedDecomposition(*decomposition(sharpest(in_use), name))
+    worst = _BoundedDecomposition(*decomposition(dullest(in_use), name))
     ends = rounded_out(best.loss, worst.loss)
     return replace(
         answer,
@@ -230,7 +230,7 @@ def _attach_to_score(
     )
 
 
-class _Decomposition(NamedTuple):
+class _BoundedDecomposition(NamedTuple):
     """A mean loss with its miscalibration, discrimination and uncertainty."""
 
     loss: float
@@ -240,7 +240,7 @@ class _Decomposition(NamedTuple):
 
 
 def _parts_with_bounds(
-    answer: ProperScore, best: _Decomposition, worst: _Decomposition
+    answer: ProperScore, best: _BoundedDecomposition, worst: _BoundedDecomposition
 ) -> Any:
     """Decompose a loss between its best and its worst arrangement within bins."""
     parts = answer.parts

@@ -117,14 +117,14 @@ def is_nan(number: str, to: str) -> str:
     return f"ISNAN({number})"
 
 
-class _Kind(NamedTuple):
+class _ColumnKind(NamedTuple):
     """Whether cases may be refused, and the expression of which kind a case is."""
 
     is_case_refused: bool
     expression: str
 
 
-def _kind(names: Names, positive: object, to: str) -> _Kind:
+def _kind(names: Names, positive: object, to: str) -> _ColumnKind:
     """Write which kind a case is of: pos, neg, unknown or refused."""
     unusable = []
     if "weight" in names:
@@ -143,8 +143,8 @@ def _kind(names: Names, positive: object, to: str) -> _Kind:
                 example="COLUMN",
             )
         if not refusals:
-            return _Kind(False, "'unknown'")
-        return _Kind(True, " ".join(["CASE", *refusals, "ELSE 'unknown' END"]))
+            return _ColumnKind(False, "'unknown'")
+        return _ColumnKind(True, " ".join(["CASE", *refusals, "ELSE 'unknown' END"]))
 
     is_missing = f"{label} IS NULL"
     if not isinstance(positive, (bool, str)) and to not in WITHOUT_NAN:
@@ -160,7 +160,7 @@ def _kind(names: Names, positive: object, to: str) -> _Kind:
             f"WHEN {label} = {_value(positive)} THEN 'pos'",
             f"WHEN {is_missing} THEN 'unknown' ELSE 'neg'",
         ]
-    return _Kind(
+    return _ColumnKind(
         is_case_refused=positive is None or bool(refusals),
         expression=" ".join(["CASE", *refusals, *kinds, "END"]),
     )

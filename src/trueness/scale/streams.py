@@ -115,7 +115,7 @@ class Stream:
                 if self.at_most is not None:
                     total = total.bin(self.at_most)
                 windows[window] = total
-            self._write(_State(windows, {*state.batches, name}, labels))
+            self._write(_StreamState(windows, {*state.batches, name}, labels))
         return True
 
     def fold(self, pattern: str) -> Folded:
@@ -223,10 +223,10 @@ class Stream:
             )
         return labels
 
-    def _read(self) -> _State:
+    def _read(self) -> _StreamState:
         """Read the file; nothing has come in where there is none."""
         if not Path(self.path).exists():
-            return _State({}, set(), [])
+            return _StreamState({}, set(), [])
         windows = {}
         with as_written(self.path, "a stream"):
             columns, about = read_columns(self.path, "stream")
@@ -234,9 +234,9 @@ class Stream:
                 rows = columns["window"] == number
                 of_window = {key: column[rows] for key, column in columns.items()}
                 windows[name] = tally_of_columns(of_window, about)
-            return _State(windows, set(about["batches"]), about.get("labels", []))
+            return _StreamState(windows, set(about["batches"]), about.get("labels", []))
 
-    def _write(self, state: _State) -> None:
+    def _write(self, state: _StreamState) -> None:
         """Replace the file by these counts, batches and labels together."""
         tallies = list(state.windows.values())
         tables = [
@@ -256,7 +256,7 @@ class Stream:
         write_columns(columns, about, self.path)
 
 
-class _State(NamedTuple):
+class _StreamState(NamedTuple):
     """What has come in: a tally by window, names of batches, and labels seen."""
 
     windows: dict[str, Tally]
