@@ -157,7 +157,7 @@ def _fits(request: Request) -> None:
         )
 
 
-def _found(
+def _answer_about_cut(
     choice: object,
     t: Tally,
     answer: Iterable[Note],
@@ -169,21 +169,22 @@ def _found(
     **known: Any,
 ) -> CutFinding:
     """Put an answer about a threshold together, with every key of its numbers."""
-    numbers = dict.fromkeys(KEYS) | {"groups": {}} | known
-    if numbers["estimates"] is not None:
-        numbers["metrics"] = {k: e.value for k, e in numbers["estimates"].items()}
-    made = finding(
+    values = dict.fromkeys(KEYS) | {"groups": {}} | known
+    if values["estimates"] is not None:
+        values["metrics"] = {k: e.value for k, e in values["estimates"].items()}
+    answered = finding(
         key,
-        numbers,
+        values,
         answer=(cases_note(t), *answer),
         notes=tuple(mind),
         tables=tuple(tables),
         figures=figures,
     )
-    return made, choice
+    return answered, choice
 
 
 def _best(t: Tally, request: Request) -> CutFinding:
+    """Choose one threshold for all cases."""
     point = best_for(t, request.goal_as_stated, request.prevalences, request.method)
     checked = _validated_choice(t, request)
     if checked is not None:
@@ -192,28 +193,22 @@ def _best(t: Tally, request: Request) -> CutFinding:
     if request.prevalences is not None:
         # of a range the numbers are for the prevalence where the threshold is worst
         t = t.with_design(prevalence=point.prevalence)
-    found = at_threshold(t, point.threshold, level=request.level).metrics
-    mind, shown = list[Note](), [_metrics(found)]
-    if not point.confusion.tp + point.confusion.fp:
-        mind, shown = [note("nothing flagged")], []
+    estimates = at_threshold(t, point.threshold, level=request.level).metrics
+    tables = [_matrix(point.confusion)]
+    flags_nothing = not point.confusion.tp + point.confusion.fp
+    if flags_nothing:
+        mind = [note("nothing flagged")]
     elif checked is None:
+        tables.append(_metrics(estimates))
         mind = [note("intervals", level=request.level), note("optimistic")]
     else:
-        shown = [_metrics(checked.metrics, point.confusion)]
-        e, at = checked.corrected, checked.threshold
-        expect = {**fields_of(e, "value", "low", "high"), "instead": checked.value}
-        ends = {"low": numbers.cut_text(at.low), "high": numbers.cut_text(at.high)}
-        mind = [
-            note("optimistic"),
-            note("expect", **expect),
-            note("chosen again", level=at.level, **ends),
-            *said(_expected_constraints(checked)),
-        ]
-    return _found(
+        tables.append(_metrics(checked.metrics, point.confusion))
+        mind = _notes_of_validation(checked)
+    return _answer_about_cut(
         point,
         t,
         _sentences(point),
-        [_matrix(point.confusion), *shown],
+        tables,
         [
             *mind,
             *said(_certified(point)),
@@ -221,11 +216,34 @@ def _best(t: Tally, request: Request) -> CutFinding:
             *_for_prevalence(t),
         ],
         confusion=point.confusion,
-        estimates=found,
+        estimates=estimates,
         validation=checked and fields_of(checked, *VALIDATION),
         certificate=point.certificate,
         **fields_of(point, *POINT),
     )
+
+
+def _notes_of_validation(checked: Validation) -> list[Note]:
+    """Say what to expect of the threshold on new cases, and where it would lie."""
+    corrected = checked.corrected
+    threshold = checked.threshold
+    return [
+        note("optimistic"),
+        note(
+            "expect",
+            value=corrected.value,
+            low=corrected.low,
+            high=corrected.high,
+            instead=checked.value,
+        ),
+        note(
+            "chosen again",
+            level=threshold.level,
+            low=numbers.cut_text(threshold.low),
+            high=numbers.cut_text(threshold.high),
+        ),
+        *said(_expected_constraints(checked)),
+    ]
 
 
 def _without_labels(t: Tally, request: Request) -> CutFinding:
@@ -265,13 +283,13 @@ def _without_labels(t: Tally, request: Request) -> CutFinding:
             note("flagged of all", cut=cut, flagged=flagged, n=t.n),
             *when(goal.maximize == "flagged", "as many as allowed"),
         ]
-        return _found(
+        return _answer_about_cut(
             point, t, lines, [], [note("flagged alone")], **fields_of(point, *POINT)
         )
     metrics = {m: float(METRICS[m](point.confusion)) for m in SHOWN}
     rows = [(text_of(name), value) for name, value in metrics.items()]
     known = note("known auc", auc=request.auc, prevalence=t.design.prevalence)
-    return _found(
+    return _answer_about_cut(
         point,
         t,
         _sentences(point),
@@ -298,7 +316,7 @@ def _flagged_at(t: Tally, request: Request) -> CutFinding:
     proportion = flagged_rate(t, threshold, request.level)
     flagged = float(t.unknown[t.score >= threshold].sum())
     cut = numbers.cut_text(threshold)
-    return _found(
+    return _answer_about_cut(
         rule_of(request.at),
         t,
         [note("flagged of all", cut=cut, flagged=flagged, n=t.n)],
@@ -371,6 +389,7 @@ def _validated(
 
 
 def _sentences(point: OperatingPoint) -> list[Note]:
+    """Say where the threshold is, what is reached there, and what limits it."""
     lines = [note("flag nothing")]
     if not np.isposinf(point.threshold):
         _, low, high = numbers.cut_texts(point.threshold, point.score_range)
@@ -378,7 +397,8 @@ def _sentences(point: OperatingPoint) -> list[Note]:
             note("flag a score", cut=cut_of(point)),
             note("same cases", low=low, high=high),
         ]
-    what, share = sentences.objective_of(point.objective), ""
+    what = sentences.objective_of(point.objective)
+    share = ""
     if point.sampling != CASE_CONTROL:
         share = f", at a prevalence of {numbers.percent(point.prevalence)}"
     more = len(point.score_ranges) - 1
@@ -392,8 +412,14 @@ def _sentences(point: OperatingPoint) -> list[Note]:
 
 
 def _for_prevalence(t: Tally) -> tuple[Note, ...]:
-    share = {"wanted": t.design.prevalence, "share": t.prevalence}
-    return when(share["wanted"] is not None, "metrics for prevalence", **share)
+    """Say for which prevalence metrics are, where it is not that of the cases."""
+    wanted = t.design.prevalence
+    return when(
+        wanted is not None,
+        "metrics for prevalence",
+        wanted=wanted,
+        share=t.prevalence,
+    )
 
 
 def _given(t: Tally, request: Request, groups: Mapping[str, Tally]) -> CutFinding:
@@ -401,30 +427,30 @@ def _given(t: Tally, request: Request, groups: Mapping[str, Tally]) -> CutFindin
     both_classes(t, "threshold")
     rule = rule_of(request.at)
     data = {g: groups[g] for g in groups if g in rule.groups} if rule.groups else t
-    found: Any = at_threshold(data, rule, level=request.level)
+    evaluated: Any = at_threshold(data, rule, level=request.level)
     share = t.design.prevalence
     code = "flagging" if isinstance(request.at, float) else "by rule"
-    tables = [_matrix(found.confusion), _metrics(found.metrics)]
+    tables = [_matrix(evaluated.confusion), _metrics(evaluated.metrics)]
     if rule.groups:
         rows = [(g, numbers.cut_text(rule.cuts(g)[1])) for g in rule.groups]
         tables.insert(0, table("Thresholds", ("group", "threshold"), rows))
-    return _found(
-        found,
+    return _answer_about_cut(
+        evaluated,
         t,
-        [note(code, cut=numbers.cut_text(found.threshold), rule=repr(rule))],
+        [note(code, cut=numbers.cut_text(evaluated.threshold), rule=repr(rule))],
         tables,
         [
             note("intervals", level=request.level),
             note("given beforehand"),
-            *when(rule.defers, "decided", share=found.metrics.get("defer")),
+            *when(rule.defers, "decided", share=evaluated.metrics.get("defer")),
             *_for_prevalence(t),
-            *said(found.notes),
+            *said(evaluated.notes),
         ],
-        threshold=found.threshold,
+        threshold=evaluated.threshold,
         prevalence=t.prevalence if share is None else share,
         method="given",
-        estimates=found.metrics,
-        **fields_of(found, "notes", "confusion"),
+        estimates=evaluated.metrics,
+        **fields_of(evaluated, "notes", "confusion"),
     )
 
 
@@ -448,15 +474,17 @@ def _promised(t: Tally, request: Request, confidence: float) -> CutFinding:
     if two:
         known |= {"constraints": {p.constraint: p.value for p in g.proofs}}
         known |= {"method": "guaranteed pair of thresholds", "zones": g.to_dict()}
-        words = said([sentences.guaranteed_zone_sentence(g)])
-        return _found(g, t, words, [_zones(g)], **known)
+        sentence = said([sentences.guaranteed_zone_sentence(g)])
+        return _answer_about_cut(g, t, sentence, [_zones(g)], **known)
+
     # a guarantee speaks of the cases as they came
-    found = at_threshold(t.without_design(), g.threshold, level=request.level).metrics
+    as_drawn = t.without_design()
+    estimates = at_threshold(as_drawn, g.threshold, level=request.level).metrics
     objective = f"maximize {maximize}" if maximize is not None else None
     if minimize is not None:
         objective = f"minimize {minimize}"
     c = confusion(t, g.threshold)
-    return _found(
+    return _answer_about_cut(
         g,
         t,
         [
@@ -464,7 +492,7 @@ def _promised(t: Tally, request: Request, confidence: float) -> CutFinding:
             *promise_notes(g),
             *map(proof_note, g.proofs),
         ],
-        [_matrix(c), _metrics(found)],
+        [_matrix(c), _metrics(estimates)],
         [note("two-sided", level=request.level), *said(g.notes)],
         **fields_of(g, "threshold", "score_range", "method"),
         objective=objective,
@@ -472,7 +500,7 @@ def _promised(t: Tally, request: Request, confidence: float) -> CutFinding:
         binding=[],
         score_ranges=[g.score_range],
         confusion=c,
-        estimates=found,
+        estimates=estimates,
         **known,
     )
 
@@ -481,14 +509,14 @@ def promise_notes(guaranteed: GuaranteedThreshold | None) -> tuple[Note, ...]:
     """Say what is guaranteed; nothing where nothing is."""
     if guaranteed is None:
         return ()
-    level, constraint = guaranteed.level, guaranteed.constraint
-    return (note("promise", level=level, constraint=constraint),)
+    return (note("promise", level=guaranteed.level, constraint=guaranteed.constraint),)
 
 
 def proof_note(p: Proof) -> Note:
     """Say which evidence a guarantee rests on."""
     name, sign, _ = p.constraint.split(maxsplit=2)
-    text, many = text_of(name), numbers.counted(p.cases, *cases_of(name))
+    text = text_of(name)
+    many = numbers.counted(p.cases, *cases_of(name))
     write = numbers.percent if is_proportion(name) else numbers.written
     return note(
         "proof",
@@ -502,6 +530,7 @@ def proof_note(p: Proof) -> Note:
 
 
 def _two(t: Tally, request: Request, name: str) -> CutFinding:
+    """Choose two thresholds; cases between them are deferred."""
     goal = request.goal_as_stated
     z = best_thresholds(
         t,
@@ -510,19 +539,25 @@ def _two(t: Tally, request: Request, name: str) -> CutFinding:
         subject_to=goal.subject_to,
     )
     checked = _validated(t, request)
-    tables, notes = [_zones(z)], list[Note]()
+    tables = [_zones(z)]
+    notes: list[Note] = []
     if checked is not None:
         tables.append(table("On new cases", NEW, checked.metrics.items()))
         notes = [*said([sentences.zone_check(checked)]), note("above and below")]
-    data, at = score_figure({name: t.labelled()}), (z.lower, z.upper)
-    return _found(
+    drawn = figure(
+        "Scores and deferred cases",
+        score_figure({name: t.labelled()}),
+        order=(name,),
+        at=(z.lower, z.upper),
+    )
+    return _answer_about_cut(
         z,
         t,
         said(sentences.zone_sentences(z)),
         tables,
         notes,
         key="zones",
-        figures=(figure("Scores and deferred cases", data, order=(name,), at=at),),
+        figures=(drawn,),
         method="pair of thresholds, exact",
         zones=z.to_dict() | {"validation": checked and checked.to_dict()},
         **fields_of(z, "objective", "value", "constraints", "prevalence", "notes"),
@@ -548,13 +583,16 @@ def _of_groups(t: Tally, groups: Mapping[str, Tally], request: Request) -> CutFi
         tables.append(table("On new cases", NEW, rows))
         notes += said([sentences.zone_check(checked)])
     how = "proved optimal" if g.proved else "best threshold found within the time limit"
-    alone: dict[str, Any] = {
-        "threshold": g.thresholds,
-        "score_range": g.score_ranges,
-        "confusion": g.confusions,
+    numbers_of_groups = {
+        group: {
+            **dict.fromkeys(KEYS[:-1]),
+            "threshold": g.thresholds[group],
+            "score_range": g.score_ranges[group],
+            "confusion": g.confusions[group],
+        }
+        for group in groups
     }
-    each = {n: {k: v[n] for k, v in alone.items()} for n in groups}
-    return _found(
+    return _answer_about_cut(
         g,
         t,
         said(sentences.group_sentences(g)),
@@ -564,7 +602,7 @@ def _of_groups(t: Tally, groups: Mapping[str, Tally], request: Request) -> CutFi
         method=f"a threshold for each group, {how}",
         group_cuts=g.to_dict(),
         validation=checked and fields_of(checked, *VALIDATION),
-        groups={n: dict.fromkeys(KEYS[:-1]) | own for n, own in each.items()},
+        groups=numbers_of_groups,
         **fields_of(g, "objective", "value", "constraints", "notes"),
     )
 
@@ -575,28 +613,40 @@ def with_groups(
     """Add where each group would be cut if it were alone."""
     if not parts:
         return whole
-    rows: list[tuple[Any, ...]] = []
-    for name, f in parts.items():
-        n = f.numbers if f else {}
-        if (c := n.get("confusion")) is None:
-            rows.append((name, *(None,) * 5))
-            continue
-        rates = (n["metrics"].get(k) for k in ("recall", "precision"))
-        cut = "flag nothing"
-        if c.tp + c.fp:
-            cut = numbers.cut_text(n["threshold"], n["score_range"])
-        rows.append((name, cut, n["value"], *rates, int(c.tp + c.fp)))
+    rows = [_row_of_group(name, part) for name, part in parts.items()]
     flagged = "flagged" if whole.answer[0].code == "cases" else "weight flagged"
     head = (by, "threshold", "objective", "recall", "precision", flagged)
-    made = table(f"The best threshold for each {by} alone", head, rows)
-    each = {
-        name: f and {k: v for k, v in f.numbers.items() if k != "groups"}
-        for name, f in parts.items()
+    by_group = table(f"The best threshold for each {by} alone", head, rows)
+    numbers_of_groups = {
+        name: part and {k: v for k, v in part.numbers.items() if k != "groups"}
+        for name, part in parts.items()
     }
-    return in_groups(whole, each, made)
+    return in_groups(whole, numbers_of_groups, by_group)
+
+
+def _row_of_group(name: str, part: Finding | None) -> tuple[Any, ...]:
+    """Return the threshold of a group, and what it does there; None if unknown."""
+    values = part.numbers if part else {}
+    counts = values.get("confusion")
+    if counts is None:
+        return name, None, None, None, None, None
+    flagged = counts.tp + counts.fp
+    cut = "flag nothing"
+    if flagged:
+        cut = numbers.cut_text(values["threshold"], values["score_range"])
+    metrics = values["metrics"]
+    return (
+        name,
+        cut,
+        values["value"],
+        metrics.get("recall"),
+        metrics.get("precision"),
+        int(flagged),
+    )
 
 
 def _matrix(c: Confusion) -> Table:
+    """Return the confusion matrix."""
     counts = {"positive": (c.tp, c.fn), "negative": (c.fp, c.tn)}
     rows = [
         (kind, *(numbers.number_of(float(n)) for n in two))
@@ -626,4 +676,5 @@ def rows_of(
 
 
 def _zones(z: Zones | GuaranteedThreshold) -> Table:
+    """Return how many cases lie above, between and below two thresholds."""
     return table("Cases", ("cases", "positive", "negative"), sentences.zone_rows(z))

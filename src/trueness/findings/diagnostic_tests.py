@@ -276,7 +276,7 @@ def which_test_is_better(
         for measure, comparison in compared.items()
         for pair in comparison.pairs
     ]
-    each = [
+    rows_of_tests = [
         (name, *(_estimate_of(comparison, name) for comparison in compared.values()))
         for name in panel.names
     ]
@@ -298,7 +298,7 @@ def which_test_is_better(
             *said(text for c in compared.values() for text in c.notes),
         ),
         tables=(
-            table("Each test", ("test", *compared), each),
+            table("Each test", ("test", *compared), rows_of_tests),
             table("Differences on the same cases", head, rows),
         ),
         figures=_difference_figures(compared),
@@ -306,6 +306,7 @@ def which_test_is_better(
 
 
 def _estimate_of(comparison: Comparison, name: str) -> Estimate:
+    """Return the estimate of one test."""
     return dict(zip(comparison.names, comparison.values, strict=True))[name]
 
 

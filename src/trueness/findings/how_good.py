@@ -133,57 +133,97 @@ def how_good(
         return how_good_alone(s)
     if are_tests(s.data) and not s.request.classes:
         return how_good_are_tests(s, method=method, cases_note=cases_note(s.cases))
-    a, every = s.request, s.tallies_by_key
-    tests = {n: t for n, t in every.items() if holds_tests(t) and not a.classes}
-    tallies = {n: t for n, t in every.items() if n not in tests}
-    first = next(iter(tallies.values()))
-    both_classes(first, "evaluate")
-    found: dict[str, Measured] = {}
-    for n in steps(tallies, "Measuring", len(tallies)):
-        ask = partial(measures, s, n, tallies[n])
-        found[n] = s.memory.measures.once(ScoreAtLevel(n, a.level), ask)
-    if not a.classes:  # the best one first
-        worth = {n: x["auc"].value if x["auc"] else -1.0 for n, x in found.items()}
-        found = {n: found[n] for n in sorted(found, key=lambda n: -worth[n])}
-    by_group = _measures_by_group(s, found) if s.groups else {}
-    used = {}
-    if a.at is not None:
-        used = {n: at_threshold(tallies[n], a.at, level=a.level) for n in found}
-    counted = cases_note(s.cases)
-    if a.classes:
-        sizes = listed([f"{shown(c)} {t.n_pos:,}" for c, t in tallies.items()])
-        counted = note("classes", n=s.cases.n, number=len(tallies), sizes=sizes)
-    at = ("threshold", "confusion", "metrics")
-    impact = _impact_at_threshold(s, found)
-    measured_tests = {n: test_measures(t, a.level, method) for n, t in tests.items()}
-    test_tables = (table_of(measured_tests),) if tests else ()
+
+    level = s.request.level
+    tests = {}
+    if not s.request.classes:
+        tests = {name: t for name, t in s.tallies_by_key.items() if holds_tests(t)}
+    tallies = {name: t for name, t in s.tallies_by_key.items() if name not in tests}
+    both_classes(next(iter(tallies.values())), "evaluate")
+
+    measured = _measure_each(s, tallies)
+    by_group = _measures_by_group(s, measured) if s.groups else {}
+    at_cut = _measures_at_cut(s, {name: tallies[name] for name in measured})
+    measured_tests = {
+        name: test_measures(t, level, method) for name, t in tests.items()
+    }
+    impact = _impact_at_threshold(s, measured)
     return finding(
         "ranking",
         {
-            "scores": found,
+            "scores": measured,
             "groups": by_group,
             "multiclass_auc": together,
             "tests": measured_tests,
             "impact": impact,
-            "at": {n: fields_of(x, *at) for n, x in used.items()},
+            "at": {
+                name: fields_of(evaluated, "threshold", "confusion", "metrics")
+                for name, evaluated in at_cut.items()
+            },
         },
-        answer=(counted, *when(together, "all classes", auc=together)),
+        answer=(
+            _note_on_cases(s, tallies),
+            *when(together, "all classes", auc=together),
+        ),
         notes=(
-            *_notes(s, tallies, found, by_group, used),
-            *when(tests, "tests and scores", names=[shown(n) for n in tests]),
-            *said(text for each in impact.values() for text in each.notes),
+            *_notes(s, tallies, measured, by_group, at_cut),
+            *when(tests, "tests and scores", names=[shown(name) for name in tests]),
+            *said(text for compared in impact.values() for text in compared.notes),
         ),
         tables=(
-            *_tables(s, found, by_group, used),
+            *_tables(s, measured, by_group, at_cut),
             *(
                 replace(impact_table, brief=True)
-                for each in impact.values()
-                for impact_table in _impact_table(each)
+                for compared in impact.values()
+                for impact_table in _impact_table(compared)
             ),
-            *test_tables,
+            *((table_of(measured_tests),) if tests else ()),
         ),
-        figures=_forests({shown(n): row for n, row in found.items()}),
+        figures=_forests({shown(name): row for name, row in measured.items()}),
     )
+
+
+def _measure_each(
+    s: subjects.Subject, tallies: Mapping[str, Tally]
+) -> dict[str, Measured]:
+    """Measure each score, the best one first; classes stay in their order."""
+    measured: dict[str, Measured] = {}
+    for name in steps(tallies, "Measuring", len(tallies)):
+        measured[name] = s.memory.measures.once(
+            ScoreAtLevel(name, s.request.level),
+            partial(measures, s, name, tallies[name]),
+        )
+    if s.request.classes:
+        return measured
+
+    def area_of(name: str) -> float:
+        area = measured[name]["auc"]
+        return area.value if area else -1.0
+
+    best_first = sorted(measured, key=area_of, reverse=True)
+    return {name: measured[name] for name in best_first}
+
+
+def _measures_at_cut(
+    s: subjects.Subject, tallies: Mapping[str, Tally]
+) -> dict[str, AtThreshold]:
+    """Measure each score at the threshold in use, if one was named."""
+    threshold = s.request.at
+    if threshold is None:
+        return {}
+    level = s.request.level
+    return {
+        name: at_threshold(tally, threshold, level=level)
+        for name, tally in tallies.items()
+    }
+
+
+def _note_on_cases(s: subjects.Subject, tallies: Mapping[str, Tally]) -> Note:
+    """Say how many cases there are, of two classes or of several."""
+    if not s.request.classes:
+        return cases_note(s.cases)
+    sizes = [f"{shown(name)} {t.n_pos:,}" for name, t in tallies.items()]
+    return note("classes", n=s.cases.n, number=len(tallies), sizes=listed(sizes))
 
 
 def _impact_at_threshold(
@@ -219,63 +259,85 @@ def _measures_by_group(
 def _notes(
     s: subjects.Subject,
     tallies: Mapping[str, Tally],
-    found: Mapping[str, Measured],
+    measured: Mapping[str, Measured],
     by_group: Mapping[str, Mapping[str, Measured]],
-    used: Mapping[str, AtThreshold],
+    at_cut: Mapping[str, AtThreshold],
 ) -> tuple[Note, ...]:
     """Say what to keep in mind, warn of a reversed score, and repeat the warnings."""
     first = next(iter(tallies.values()))
-    cuts, unknown = {write_number(x.threshold) for x in used.values()}, no_share(first)
-    each = listed([f"{shown(n)} {number_of(t.n)}" for n, t in tallies.items()])
-    readings = _are_readings(s, found)
-    no_brier = any(x["brier"] is None for x in found.values())
-    one_class = any(r["auc"] is None for x in by_group.values() for r in x.values())
-    share = {"wanted": first.design.prevalence, "share": first.prevalence}
-    brought: dict[str, dict[str, None]] = {}  # of which scores each is said
-    for name, row in found.items():
-        for text in (n for e in row.values() for n in getattr(e, "notes", ())):
-            brought.setdefault(text, {})[shown(name)] = None
-    brought.pop(REVERSED, None)
-    own = said(
-        text if len(of) == len(found) else f"{listed([*of])}: {text}"
-        for text, of in brought.items()
+    prevalence = first.design.prevalence
+    prevalence_unknown = no_share(first)
+    cuts = {write_number(evaluated.threshold) for evaluated in at_cut.values()}
+    copies = _like_labels(tallies, measured)
+    sizes = [f"{shown(name)} {number_of(t.n)}" for name, t in tallies.items()]
+    sizes_differ = len({t.n for t in tallies.values()}) > 1
+    are_readings = _are_readings(s, measured)
+    lacks_brier = any(row["brier"] is None for row in measured.values())
+    lacks_a_class = any(
+        row["auc"] is None for rows in by_group.values() for row in rows.values()
     )
     return (
-        *when(used, "at", cut=" ".join(cuts)),
+        *when(at_cut, "at", cut=" ".join(cuts)),
         note("intervals", level=s.request.level),
-        *exact_within(found),
-        *when(copies := _like_labels(tallies, found), "like labels", names=copies),
-        *when(len({t.n for t in tallies.values()}) > 1, "scored cases", each=each),
-        *when(no_brier and not unknown and not readings, "no brier"),
-        *when(readings, "readings"),
-        *when(one_class, "one class"),
+        *exact_within(measured),
+        *when(copies, "like labels", names=copies),
+        *when(sizes_differ, "scored cases", each=listed(sizes)),
+        *when(lacks_brier and not prevalence_unknown and not are_readings, "no brier"),
+        *when(are_readings, "readings"),
+        *when(lacks_a_class, "one class"),
         *s.alike,
-        *own,
-        *(n for name, row in found.items() for n in doubt(name, row["auc"])),
-        *when(share["wanted"] is not None, "for prevalence", **share),
-        *when(unknown, "case-control"),
+        *_notes_of_estimates(measured),
+        *(n for name, row in measured.items() for n in doubt(name, row["auc"])),
+        *when(
+            prevalence is not None,
+            "for prevalence",
+            wanted=prevalence,
+            share=first.prevalence,
+        ),
+        *when(prevalence_unknown, "case-control"),
+    )
+
+
+def _notes_of_estimates(measured: Mapping[str, Measured]) -> tuple[Note, ...]:
+    """Repeat what estimates say, each once, with the scores of which it is said."""
+    scores_of_text: dict[str, list[str]] = {}
+    for name, row in measured.items():
+        texts = [text for e in row.values() for text in getattr(e, "notes", ())]
+        for text in dict.fromkeys(texts):
+            scores_of_text.setdefault(text, []).append(shown(name))
+    scores_of_text.pop(REVERSED, None)  # it has a note of its own
+    return said(
+        text if len(names) == len(measured) else f"{listed(names)}: {text}"
+        for text, names in scores_of_text.items()
     )
 
 
 def _tables(
     s: subjects.Subject,
-    found: Mapping[str, Measured],
+    measured: Mapping[str, Measured],
     by_group: Mapping[str, Mapping[str, Measured]],
-    used: Mapping[str, AtThreshold],
+    at_cut: Mapping[str, AtThreshold],
 ) -> tuple[Table, ...]:
+    """Return the measures of all cases, of each group, and at the threshold in use."""
     kind = "class" if s.request.classes else "score"
-    keys = _measures_shown(s, found)
+    keys = _measures_shown(s, measured)
     head = [MEASURES[key] for key in keys]
-    rows = [[n, *(row[key] for key in keys)] for n, row in found.items()]
+    rows = [[name, *(row[key] for key in keys)] for name, row in measured.items()]
     tables = [table("How good is each?", [kind, *head], rows)]
     if by_group:
-        every = [(g, n, r) for n, x in by_group.items() for g, r in x.items()]
-        rows = [[g, n, *(r[key] for key in keys)] for g, n, r in every]
-        tables.append(table(f"In each {s.by}", [s.by, "score", *head], rows))
-    if used:
-        values = [[n, *(x.metrics.get(m) for m in SHOWN)] for n, x in used.items()]
+        rows_of_groups = [
+            [group, name, *(row[key] for key in keys)]
+            for name, groups in by_group.items()
+            for group, row in groups.items()
+        ]
+        tables.append(table(f"In each {s.by}", [s.by, "score", *head], rows_of_groups))
+    if at_cut:
+        metrics_at_cut = [
+            [name, *(evaluated.metrics.get(metric) for metric in SHOWN)]
+            for name, evaluated in at_cut.items()
+        ]
         names = [kind, *map(text_of, SHOWN)]
-        tables.append(table("At the threshold in use", names, values))
+        tables.append(table("At the threshold in use", names, metrics_at_cut))
     return tuple(tables)
 
 
@@ -291,35 +353,38 @@ def _are_readings(s: subjects.Subject, found: Mapping[str, Measured]) -> bool:
     return all(holds_readings(s.tallies_by_key[name]) for name in found)
 
 
-def measures(s: subjects.Subject, name: str, t: Tally) -> Measured:
-    """Give the numbers of one score; None for what these cases cannot tell."""
-    found: Measured = dict.fromkeys(MEASURES)
-    if not (t.n_pos and t.n_neg) and not t.labels_expected:
-        return found
+def measures(s: subjects.Subject, name: str, tally: Tally) -> Measured:
+    """Return the numbers of one score; None for what these cases cannot tell."""
+    measured: Measured = dict.fromkeys(MEASURES)
+    has_both_classes = tally.n_pos and tally.n_neg
+    if not has_both_classes and not tally.labels_expected:
+        return measured
+
+    measured["auc"] = s.area(name, tally)
+    if no_share(tally):  # the others depend on the prevalence
+        return measured
+
     level = s.request.level
-    found["auc"] = s.area(name, t)
-    if no_share(t):
-        return found
-    found["average_precision"] = average_precision(t, level=level)
-    if could_be_probabilities(t):
-        b = brier(t, level=level)
+    measured["average_precision"] = average_precision(tally, level=level)
+    if could_be_probabilities(tally):
+        score = brier(tally, level=level)
         estimate = estimate_from_interval(
-            b.value, b.low, b.high, b.level, b.method, b.se
+            score.value, score.low, score.high, score.level, score.method, score.se
         )
-        found["brier"] = replace(estimate, bounds=b.bounds)
-    return found
+        measured["brier"] = replace(estimate, bounds=score.bounds)
+    return measured
 
 
-def exact_within(found: Mapping[str, Measured]) -> tuple[Note, ...]:
+def exact_within(measured: Mapping[str, Measured]) -> tuple[Note, ...]:
     """Say of scores in bins between which numbers the exact values lie."""
     notes: list[Note] = []
-    for name, row in found.items():
-        each = [
-            f"{MEASURES[key]}{within(e).replace(';', ',')}"
-            for key, e in row.items()
-            if e is not None and e.bounds is not None
+    for name, row in measured.items():
+        texts = [
+            f"{MEASURES[key]}{within(estimate).replace(';', ',')}"
+            for key, estimate in row.items()
+            if estimate is not None and estimate.bounds is not None
         ]
-        notes += when(each, "exact within", name=shown(name), each="; ".join(each))
+        notes += when(texts, "exact within", name=shown(name), each="; ".join(texts))
     return tuple(notes)
 
 
@@ -374,59 +439,62 @@ def doubt(name: str, area: Estimate | None) -> tuple[Note, ...]:
     return (*turned(name, area), *when(unsure, "guessing", name=shown(name)))
 
 
-def few_cases(t: Tally) -> tuple[Note, ...]:
+def few_cases(tally: Tally) -> tuple[Note, ...]:
     """Say where there are few cases of a kind; heavy ones count for less."""
-    if t.labels_expected:
+    if tally.labels_expected:
         # their classes are not known; the map says how many cases it was fitted on
         return ()
-    both = zip(t.equal_cases, ("negative", "positive"), strict=True)
-    few, kind = min((round(n), name) for n, name in both)
-    what = f"{number_of(few)} {kind} case{'' if few == 1 else 's'}"
-    return when(few < FEW, "few", are="is" if few == 1 else "are", few=what)
+    effective = zip(tally.equal_cases, ("negative", "positive"), strict=True)
+    number, kind = min((round(n), name) for n, name in effective)
+    if number == 1:
+        return when(number < FEW, "few", are="is", few=f"{number_of(1)} {kind} case")
+    cases = f"{number_of(number)} {kind} cases"
+    return when(number < FEW, "few", are="are", few=cases)
 
 
-def _forests(found: dict[str, Measured]) -> tuple[Figure, ...]:
+def _forests(measured: dict[str, Measured]) -> tuple[Figure, ...]:
     """Draw the areas of several classifiers under one another."""
-    made = []
+    pictures = []
     for key in ("auc", "average_precision"):
-        known = {n: row[key] for n, row in found.items() if row[key] is not None}
-        if len(known) > 1:
-            data, more = intervals(MEASURES[key], MEASURES[key], known), key != "auc"
-            made.append(Figure(data, MEASURES[key], order=tuple(found), folded=more))
-    return tuple(made)
+        title = MEASURES[key]
+        estimates = {n: row[key] for n, row in measured.items() if row[key] is not None}
+        if len(estimates) > 1:
+            pictures.append(
+                Figure(
+                    intervals(title, title, estimates),
+                    title,
+                    order=tuple(measured),
+                    folded=key != "auc",
+                )
+            )
+    return tuple(pictures)
 
 
 def in_every_group(s: subjects.Subject) -> Finding | None:
     """Does it hold in every group? The best classifier at one threshold."""
-    best, level = s.best, s.request.level
+    best = s.best
+    level = s.request.level
     tallies = subjects.named_groups(s, best.key, each_column=True)
     # groups that share no case with another: those can be compared
-    apart = subjects.named_groups(s, best.key)
-    both = {g: t for g, t in apart.items() if t.n_pos and t.n_neg}
-    if len(both) < 2:
+    disjoint = subjects.named_groups(s, best.key)
+    comparable = {g: t for g, t in disjoint.items() if t.n_pos and t.n_neg}
+    if len(comparable) < 2:
         return None
+
     measurable = {g: t for g, t in tallies.items() if t.n_pos and t.n_neg}
-    areas = {g: auc(t, level=level) for g, t in measurable.items()}
-    rows = []
-    for g, t in tallies.items():
-        c = confusion(t, best.point.threshold).at_prevalence(t.design.prevalence)
-        rates = [float(METRICS[name](c)) for name in _AT]
-        rows.append((g, t.n, t.n_pos, areas.get(g), *rates))
-    low, high = (f(areas, key=lambda g: areas[g].value) for f in (min, max))
-    spread: dict[str, Any] = {"name": best.name, "lowest": low, "highest": high}
-    spread |= {"low": areas[low].value, "high": areas[high].value}
-    test = subjects.possible(lambda: compare_auc(both, level=level))
-    if test is not None:
-        sure = "" if test.p_value < 1 - level else "not "
-        spread |= {"could": f"{sure}statistically significant", "p": test.p_value}
-    counts = headings(s.cases)
-    head = ("group", *counts, "AUC", *map(text_of, _AT))
-    impact = impact_of_groups(apart, best.point.threshold, level)
+    areas = {group: auc(tally, level=level) for group, tally in measurable.items()}
+    test = subjects.possible(lambda: compare_auc(comparable, level=level))
+    impact = impact_of_groups(disjoint, best.point.threshold, level)
+    head = ("group", *headings(s.cases), "AUC", *map(text_of, _AT))
+    rows = [
+        (group, t.n, t.n_pos, areas.get(group), *_rates_at(t, best.point.threshold))
+        for group, t in tallies.items()
+    ]
     drawn = intervals("AUC by group", "AUC", areas)
     return finding(
         "groups",
         {"auc": areas, "test": test, "impact": impact},
-        answer=(note("groups untested" if test is None else "groups", **spread),),
+        answer=(_note_on_groups(best.name, areas, test, level),),
         notes=(
             note("groups cut", cut=subjects.cut_of(best.point)),
             *said(impact.notes if impact else ()),
@@ -437,6 +505,34 @@ def in_every_group(s: subjects.Subject) -> Finding | None:
         ),
         figures=(Figure(drawn, "AUC by group", of="group"),),
     )
+
+
+def _rates_at(tally: Tally, threshold: float) -> list[float]:
+    """Return the rates of ``_AT`` at a threshold, for the prevalence of the design."""
+    counts = confusion(tally, threshold).at_prevalence(tally.design.prevalence)
+    return [float(METRICS[name](counts)) for name in _AT]
+
+
+def _note_on_groups(
+    name: str, areas: Mapping[str, Estimate], test: Comparison | None, level: float
+) -> Note:
+    """Say in which group the AUC is lowest and highest, and whether they differ."""
+    lowest = min(areas, key=lambda group: areas[group].value)
+    highest = max(areas, key=lambda group: areas[group].value)
+    values: dict[str, Any] = {
+        "name": name,
+        "lowest": lowest,
+        "highest": highest,
+        "low": areas[lowest].value,
+        "high": areas[highest].value,
+    }
+    if test is None:
+        return note("groups untested", **values)
+    is_significant = test.p_value < 1 - level
+    could = "not statistically significant"
+    if is_significant:
+        could = "statistically significant"
+    return note("groups", **values, could=could, p=test.p_value)
 
 
 def impact_of_groups(

@@ -55,12 +55,13 @@ def at_the_next_site(s: Subject) -> Finding | None:
     """Answer for the sites of a report: the AUC, and both rates at the threshold."""
     if not s.sites:
         return None
-    best, level = s.best, s.request.level
+    best = s.best
+    level = s.request.level
     tallies = named_sites(s, best.key)
-    found = next_site(across_sites(tallies, "auc", level=level))
+    of_areas = next_site(across_sites(tallies, "auc", level=level))
     threshold = best.point.threshold
     if math.isinf(threshold):
-        return found
+        return of_areas
 
     by_metric = {
         name: across_sites(tallies, name, threshold=threshold, level=level)
@@ -72,13 +73,13 @@ def at_the_next_site(s: Subject) -> Finding | None:
         if answer.mean is not None
     ]
     if not rows:
-        return found
+        return of_areas
     head = ("", "mean over sites", "next site (prediction interval)")
     at_cut = table(f"At a threshold of {cut_of(best.point)}", head, rows)
     return replace(
-        found,
-        numbers=found.numbers | {"at_threshold": by_metric},
-        tables=(*found.tables, at_cut),
+        of_areas,
+        numbers=of_areas.numbers | {"at_threshold": by_metric},
+        tables=(*of_areas.tables, at_cut),
     )
 
 

@@ -25,14 +25,14 @@ PYTHON, SHELL, REPORT, PAGE = "python", "shell", "report", "page"
 
 def _read() -> dict[str, dict[str, str]]:
     """Read the sentences, section by section."""
-    found: dict[str, dict[str, str]] = {}
+    sections: dict[str, dict[str, str]] = {}
     for line in (get_data(__package__, "sentences.txt") or b"").decode().splitlines():
         if line.startswith("["):
-            section = found.setdefault(line.strip("[]"), {})
+            section = sections.setdefault(line.strip("[]"), {})
         elif line and not line.startswith("#"):
             code, _, text = line.partition(": ")
             section[code] = text
-    return found
+    return sections
 
 
 SENTENCES = _read()

@@ -285,19 +285,22 @@ def with_cleaned(page: Page, cleaned: Sequence[str]) -> Page:
     # the column is named, and not the option
     named = re.compile(r"\bscores?(?:\[\d+\])?='([^']*)'")
     line = note("cleaned", what=named.sub(r"\1", " ".join(cleaned)))
-    found = [(q, (*notes, line) if q == MIND else notes) for q, notes in page.answers]
-    return replace(page, answers=tuple(found))
+    extended = [
+        (question, (*notes, line) if question == MIND else notes)
+        for question, notes in page.answers
+    ]
+    return replace(page, answers=tuple(extended))
 
 
 def facts_of(
     data: Panel | Tally, source: str, classes: Mapping[str, Tally] | None = None
 ) -> tuple[tuple[str, str], ...]:
     """Say what was counted, for the head of the page."""
-    facts, labelled = [(data.unit, number_of(data.n))], data.n_pos + data.n_neg
-    parts = {"positive": data} if classes is None else classes
-    for name, t in parts.items() if classes or labelled else ():
-        facts.append((shown(name), f"{number_of(t.n_pos)} ({percent(t.prevalence)})"))
-    if classes is None and labelled:
+    facts = [(data.unit, number_of(data.n))]
+    if classes is not None:
+        facts += [(shown(name), _positives(tally)) for name, tally in classes.items()]
+    elif data.n_pos + data.n_neg:
+        facts.append(("positive", _positives(data)))
         facts.append(("negative", number_of(data.n_neg)))
     if data.n_unknown:
         facts.append(("without a label", number_of(data.n_unknown)))
@@ -310,8 +313,13 @@ def facts_of(
     return tuple(facts)
 
 
+def _positives(data: Panel | Tally) -> str:
+    """Write how many cases are positive, and which proportion that is."""
+    return f"{number_of(data.n_pos)} ({percent(data.prevalence)})"
+
+
 def tiles(s: subjects.Subject) -> tuple[Tile, ...]:
-    """Give the few numbers that are seen first."""
+    """Return the few numbers that are seen first."""
     area = s.best.auc
     where, cases = {
         AtThreshold: ("there", "the cases"),
@@ -410,31 +418,53 @@ def _rates(
 
 def answers(s: subjects.Subject, made: Mapping[str, Finding | None]) -> Answers:
     """Answer the questions of a reader in a hurry, from what was found."""
-    found = {key: made.get(key) for key in ("comparison", "ensembles", "groups")}
-    better = [n for f in found.values() if f for n in f.answer]
-    first = [n for n in better if n.code not in ("best", *COUNTED)]
-    bins, best, others, checked = made.get("scale"), s.best, s.models[1:], s.checked
-    texts = ", ".join(f"{m.name} {m.auc.value:.3f}" for m in others[:5])
-    more = f" and {len(others) - 5} more" if len(others) > 5 else ""
-    good = (
-        auc_note(best),
-        *when(others, "auc of others", others=texts, more=more),
-    )
-    sure = [note("auc between", name=best.name, auc=best.auc, level=s.request.level)]
-    sure += doubt(best.name, best.auc)
-    sure += [n for m in others for n in turned(m.name, m.auc)]
-    if checked is not None and {"recall", "precision"} <= checked.metrics.keys():
-        r, p = checked.metrics["recall"], checked.metrics["precision"]
-        new = "on new cases, " if isinstance(checked, Validation) else ""
-        some = not _flags_nothing(s)
-        sure += when(some, "between", new=new, recall=r, precision=p)
     return (
         ("What should you do?", tuple(_advice(s, made))),
-        ("How good is it?", (*good, *first)),
-        ("How sure are we?", (*sure, *(bins.answer if bins else ()))),
+        ("How good is it?", _how_good(s, made)),
+        ("How sure are we?", _how_sure(s, made)),
         (MIND, tuple(_mind(s, made))),
         ("What was measured?", (measured(s),)),
     )
+
+
+def _how_good(
+    s: subjects.Subject, made: Mapping[str, Finding | None]
+) -> tuple[Note, ...]:
+    """Say how good the best classifier is, and what other sections answered."""
+    others = s.models[1:]
+    texts = ", ".join(f"{m.name} {m.auc.value:.3f}" for m in others[:5])
+    more = f" and {len(others) - 5} more" if len(others) > 5 else ""
+    sections = [made.get(key) for key in ("comparison", "ensembles", "groups")]
+    answers_of_sections = [n for section in sections if section for n in section.answer]
+    return (
+        auc_note(s.best),
+        *when(others, "auc of others", others=texts, more=more),
+        *(n for n in answers_of_sections if n.code not in ("best", *COUNTED)),
+    )
+
+
+def _how_sure(
+    s: subjects.Subject, made: Mapping[str, Finding | None]
+) -> tuple[Note, ...]:
+    """Say between which values AUC, recall and precision lie."""
+    best = s.best
+    checked = s.checked
+    notes = [note("auc between", name=best.name, auc=best.auc, level=s.request.level)]
+    notes += doubt(best.name, best.auc)
+    for model in s.models[1:]:
+        notes += turned(model.name, model.auc)
+    if checked is not None and {"recall", "precision"} <= checked.metrics.keys():
+        notes += when(
+            not _flags_nothing(s),
+            "between",
+            new="on new cases, " if isinstance(checked, Validation) else "",
+            recall=checked.metrics["recall"],
+            precision=checked.metrics["precision"],
+        )
+    bins = made.get("scale")
+    if bins:
+        notes += bins.answer
+    return tuple(notes)
 
 
 def auc_note(m: Model) -> Note:
@@ -452,32 +482,35 @@ def auc_note(m: Model) -> Note:
 
 
 def _advice(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Note]:
-    """Give one advice: two thresholds or groups where they were asked for, else one."""
+    """Advise two thresholds, or those of groups, where that was asked; else one."""
     for key in ("zones", "group-cuts", "prevalence"):
         special = made.get(key)
         if special is not None:
             return [n for n in special.answer if n.code not in COUNTED]
-    best, point, a = s.best, s.best.point, s.request
-    if np.isposinf(point.threshold):
+
+    best = s.best
+    request = s.request
+    if np.isposinf(best.point.threshold):
         return [note("flag nothing"), note("nothing flagged")]
-    new = isinstance(s.checked, Validation)
-    some = best.tally.n_unknown and not meant_by_rows(best.tally)
-    flagged, recall, precision = (rate.value for rate in _rates(s))
+
+    of_new_cases = isinstance(s.checked, Validation)
+    of_labelled_ones = best.tally.n_unknown and not meant_by_rows(best.tally)
+    flagged, recall, precision = _rates(s)
     guaranteed = s.guaranteed(best.key, best.tally)
-    chosen_by_price = not (a.stated_goal or guaranteed) and a.at is None
+    chosen_by_price = not (request.stated_goal or guaranteed) and request.at is None
     return [
-        note("flag", name=best.name, cut=subjects.cut_of(point)),
+        note("flag", name=best.name, cut=subjects.cut_of(best.point)),
         *promise_notes(guaranteed),
         note(
             "nothing flagged" if _flags_nothing(s) else "then",
-            expect="On new cases expect that this" if new else "That",
-            flagged=flagged,
-            seen="labelled " if some and not new else "",
-            recall=recall,
-            precision=precision,
+            expect="On new cases expect that this" if of_new_cases else "That",
+            flagged=flagged.value,
+            seen="labelled " if of_labelled_ones and not of_new_cases else "",
+            recall=recall.value,
+            precision=precision.value,
         ),
-        *said(_expected_constraints(s) or limiting(point)),
-        *when(chosen_by_price, "price", fn=a.costs[1]),
+        *said(_expected_constraints(s) or limiting(best.point)),
+        *when(chosen_by_price, "price", fn=request.costs[1]),
     ]
 
 
@@ -489,20 +522,29 @@ def _expected_constraints(s: subjects.Subject) -> list[str]:
 
 
 def _mind(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Note]:
+    """Say what to keep in mind of the cases, the scores and the threshold."""
     data = s.best.tally
     calibration = made.get("calibration")
-    both = (*calibration.answer, *calibration.notes) if calibration else ()
-    cannot = [m.name for m in s.models if not m.feasible]
-    share = s.cases.design.prevalence
-    where = "this prevalence" if share is None else f"a prevalence of {percent(share)}"
+    on_calibration: tuple[Note, ...] = ()
+    if calibration:
+        on_calibration = (*calibration.answer, *calibration.notes)
+    infeasible = [model.name for model in s.models if not model.feasible]
+    prevalence = s.cases.design.prevalence
+    where = "this prevalence"
+    if prevalence is not None:
+        where = f"a prevalence of {percent(prevalence)}"
     return [
         *said(interval_notes(data)),
         *few_cases(data),
         *said(unlabelled_notes(data)),
         *when(meant_by_rows(data) and not data.labels_expected, "labelled alone"),
         *when(s.several and not s.cases.single_cases, "not combined"),
-        *(n for n in both if n.code in ("miscalibrated", "not probabilities")),
-        *when(cannot, "infeasible", names=cannot),
+        *(
+            n
+            for n in on_calibration
+            if n.code in ("miscalibrated", "not probabilities")
+        ),
+        *when(infeasible, "infeasible", names=infeasible),
         *_optimism(s),
         note("cases like these", where=where),
     ]
@@ -532,20 +574,27 @@ def _optimism(s: subjects.Subject) -> list[Note]:
 
 def measured(s: subjects.Subject) -> Note:
     """Say what was measured, for who knows nothing of it."""
-    data, many, name = s.best.tally, len(s.models) > 1, s.best.name
+    data = s.best.tally
     if s.request.classes:
         return note("measured classes", number=len(s.models), n=data.n)
-    who = "One classifier" if name == subjects.UNNAMED else f"The classifier {name}"
+    who = f"The classifier {s.best.name}"
+    if s.best.name == subjects.UNNAMED:
+        who = "One classifier"
     if data.labels_expected:
         return note("measured expected", who=who, n=data.n, unknown=data.n_unknown)
-    labelled = data.n_pos + data.n_neg
-    some = how_many(data)
-    known = f"; of the {number_of(labelled)} with a label" if data.n_unknown else ""
+
+    cases = how_many(data)
+    if len(s.models) > 1:
+        who = f"{len(s.models)} classifiers"
+        cases = f"the same {cases}"
+    known = ", of which"
+    if data.n_unknown:
+        known = f"; of the {number_of(data.n_pos + data.n_neg)} with a label"
     return note(
         "measured",
-        who=f"{len(s.models)} classifiers" if many else who,
-        cases=f"the same {some}" if many else some,
-        known=known or ", of which",
+        who=who,
+        cases=cases,
+        known=known,
         pos=data.n_pos,
         are="is" if data.n_pos == 1 else "are",
         share=data.prevalence,

@@ -101,15 +101,16 @@ class Table:
 
     @property
     def columns(self) -> dict[str, list[Any]]:
-        """Give numbers as numbers, an estimate as three columns."""
-        found: dict[str, list[Any]] = {}
+        """Numbers as numbers, an estimate as three columns."""
+        columns: dict[str, list[Any]] = {}
         for name, values in zip(self.head, zip(*self.rows, strict=True), strict=True):
             if any(map(is_estimate, values)):
-                for end, word in (("", "value"), (" low", "low"), (" high", "high")):
-                    found[name + end] = [getattr(v, word, None) for v in values]
+                columns[name] = [getattr(v, "value", None) for v in values]
+                columns[f"{name} low"] = [getattr(v, "low", None) for v in values]
+                columns[f"{name} high"] = [getattr(v, "high", None) for v in values]
             else:
-                found[name] = list(values)
-        return found
+                columns[name] = list(values)
+        return columns
 
 
 def table(
@@ -277,7 +278,7 @@ class Finding(Record):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Give the answer and what to keep in mind, as Python says it."""
+        """The answer and what to keep in mind, as Python says it."""
         return tuple(map(str, (*self.answer, *self.notes)))
 
     def __repr__(self) -> str:
@@ -292,13 +293,15 @@ class Finding(Record):
         return replace(self, notes=(*said(remarks), *self.notes))
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the numbers and the sentences as ``json.dumps`` takes them."""
-        said = {"question": self.question, "sentences": list(self.sentences)}
-        numbers: dict[str, Any] = json_value(self.numbers)
-        return said | {"numbers": numbers}
+        """Return the numbers and the sentences as ``json.dumps`` takes them."""
+        return {
+            "question": self.question,
+            "sentences": list(self.sentences),
+            "numbers": json_value(self.numbers),
+        }
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Give the first table as a frame: numbers as numbers, intervals as columns."""
+        """Return the first table as a frame: numbers as numbers, intervals apart."""
         first = self.tables[0].columns if self.tables else {}
         return native_frame(first, backend)
 
@@ -323,13 +326,34 @@ def finding(
     *,
     key: str = "",
     told: Mapping[str, Any] | None = None,
-    **more: Any,
+    answer: tuple[Note, ...] = (),
+    notes: tuple[Note, ...] = (),
+    tables: tuple[Table, ...] = (),
+    figures: tuple[Figure, ...] = (),
+    method: str | None = None,
+    caveat: str | None = None,
 ) -> Finding:
-    """Answer a question; its title, method and caveat stand under its code or key."""
-    told, key = told or {}, key or code
-    parts = ("method", "caveat")
-    text = {part: words(part, code, told) or words(part, key, told) for part in parts}
-    return Finding(words("title", code, told), dict(numbers), key=key, **text | more)
+    """Answer a question; its title, method and caveat stand under its code or key.
+
+    ``told`` are the values in them.
+    """
+    values = told or {}
+    key = key or code
+    if method is None:
+        method = words("method", code, values) or words("method", key, values)
+    if caveat is None:
+        caveat = words("caveat", code, values) or words("caveat", key, values)
+    return Finding(
+        question=words("title", code, values),
+        numbers=dict(numbers),
+        answer=answer,
+        notes=notes,
+        tables=tables,
+        figures=figures,
+        method=method,
+        caveat=caveat,
+        key=key,
+    )
 
 
 def _in_columns(t: Table) -> list[str]:
@@ -345,7 +369,8 @@ def _in_columns(t: Table) -> list[str]:
 
 def in_groups(whole: Finding, groups: Mapping[str, Any], more: Table) -> Finding:
     """Add what was found in each group: its numbers, and a table."""
-    numbers, tables = whole.numbers | {"groups": groups}, (*whole.tables, more)
+    numbers = whole.numbers | {"groups": groups}
+    tables = (*whole.tables, more)
     return replace(whole, numbers=numbers, tables=tables)
 
 

@@ -192,7 +192,8 @@ class Request:
     @property
     def goal_as_stated(self) -> ThresholdGoal:
         """Objective and constraints as they were stated, or the usual objective."""
-        maximize, minimize = self.maximize, self.minimize
+        maximize = self.maximize
+        minimize = self.minimize
         nothing_stated = maximize is None and minimize is None
         if nothing_stated and self.guarantee is None:
             if self.pair_goal is None:

@@ -150,7 +150,7 @@ def combined_alone(panel: Panel, method: str, level: float) -> tuple[Finding, Ma
         tables = about_each.tables
         notes = about_each.notes
     answer = (note("unlabelled only", n=panel.n), note("combined blind", method=name))
-    made = finding(
+    combined = finding(
         "ensembles",
         numbers,
         answer=answer,
@@ -158,7 +158,7 @@ def combined_alone(panel: Panel, method: str, level: float) -> tuple[Finding, Ma
         tables=tables,
         told={"folds": 0},
     )
-    return made, combiner
+    return combined, combiner
 
 
 def _usual_combiner(agreed: Agreement | None) -> str:

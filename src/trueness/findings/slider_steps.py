@@ -64,12 +64,12 @@ class Steps:
 
     @property
     def counted(self) -> Confusion:
-        """Give the four counts of the cases at every step."""
+        """The four counts of the cases at every step."""
         return Confusion(self.tp, self.fp, self.n_pos - self.tp, self.n_neg - self.fp)
 
     @property
     def confusion(self) -> Confusion:
-        """Give the four counts that are meant, of as many cases, at every step."""
+        """The four counts for the prevalence of the design, of as many cases."""
         return self.counted.at_prevalence(self.prevalence)
 
     @property
@@ -80,92 +80,130 @@ class Steps:
 
     @property
     def first(self) -> float:
-        """Give the threshold at which the slider starts."""
+        """The threshold at which the slider starts."""
         return float(self.threshold[self.start])
 
     def at_or_above(self, threshold: float) -> int:
-        """Give the step whose counts are those of this threshold."""
-        found = np.searchsorted(-self.threshold, -threshold, side="right")
-        return max(int(found) - 1, 0)
+        """Return the step whose counts are those of this threshold."""
+        steps_above = np.searchsorted(-self.threshold, -threshold, side="right")
+        return max(int(steps_above) - 1, 0)
 
     def pick(self, at: int, threshold: float | None = None) -> Steps:
-        """Give one step alone; ``threshold`` is another place of the same cut."""
-        cut = self.threshold[at] if threshold is None else threshold
-        one = slice(at, at + 1)
-        tp, fp = self.tp[one], self.fp[one]
-        return replace(self, threshold=np.array([cut]), tp=tp, fp=fp, start=0)
+        """Return one step alone; ``threshold`` is another place of the same cut."""
+        if threshold is None:
+            threshold = self.threshold[at]
+        return replace(
+            self,
+            threshold=np.array([threshold]),
+            tp=self.tp[at : at + 1],
+            fp=self.fp[at : at + 1],
+            start=0,
+        )
 
     def at_start(self, name: str) -> float:
-        """Give a metric where the slider starts."""
+        """Return a metric where the slider starts."""
         return float(METRICS[name](self.confusion[self.start]))
 
 
 def steps(t: Tally, name: str, start: float, models: int = 1) -> Steps:
     """Choose the steps of a slider; one of them is exactly the threshold ``start``."""
     every = every_step(t, name)
-    c, cut = every.counted, every.threshold
-    most = max(20, min(MOST_STEPS, _ALL_STEPS // models))
+    cut = every.threshold
     # the chosen threshold may lie between two scores: the counts decide
     chosen = int(np.searchsorted(-cut, -start, side="right")) - 1
-    spread = _spread(c, every.n_pos, every.n_neg, most)
-    at = np.union1d(spread, [0, chosen, cut.size - 1])
-    below = np.append(cut[1:], -np.inf)[at]
+    number = max(20, min(MOST_STEPS, _ALL_STEPS // models))
+    at = np.union1d(_evenly(every, number), [0, chosen, cut.size - 1])
+
     # as few digits as flag the same cases: what is shown is what was counted
-    ends = zip(below.tolist(), cut[at].tolist(), strict=True)
-    threshold = np.array([float(cut_text(high, (low, high))) for low, high in ends])
+    next_lower = np.append(cut[1:], -np.inf)
+    threshold = np.array(
+        [
+            float(cut_text(high, (low, high)))
+            for low, high in zip(next_lower[at].tolist(), cut[at].tolist(), strict=True)
+        ]
+    )
     place = int(np.searchsorted(at, chosen))
     threshold[place] = start
-    return replace(every, threshold=threshold, tp=c.tp[at], fp=c.fp[at], start=place)
+    return replace(
+        every, threshold=threshold, tp=every.tp[at], fp=every.fp[at], start=place
+    )
 
 
 def every_step(t: Tally, name: str) -> Steps:
     """Make every distinct score a step, where numbers are looked up and not sent."""
-    share = t.design.prevalence
-    t = counts_to_show(t)
-    c = sweep(t)
-    return Steps(name, thresholds(t), c.tp, c.fp, t.n_pos, t.n_neg, 0, share)
+    shown = counts_to_show(t)
+    counts = sweep(shown)
+    return Steps(
+        name=name,
+        threshold=thresholds(shown),
+        tp=counts.tp,
+        fp=counts.fp,
+        n_pos=shown.n_pos,
+        n_neg=shown.n_neg,
+        start=0,
+        prevalence=t.design.prevalence,
+    )
 
 
-def _spread(c: Confusion, n_pos: float, n_neg: float, most: int) -> Ints:
-    """Spread steps evenly along the ROC curve, and along the share flagged."""
-    if c.tp.size <= most:
-        return np.arange(c.tp.size)
-    along = np.asarray(c.tp / n_pos + c.fp / n_neg)
-    flagged = np.asarray((c.tp + c.fp) / (n_pos + n_neg))
-    wanted = [
-        np.searchsorted(v, np.linspace(0, v[-1], most // 2)) for v in (along, flagged)
+def _evenly(every: Steps, number: int) -> Ints:
+    """Choose steps evenly along the ROC curve, and along the proportion flagged."""
+    size = every.tp.size
+    if size <= number:
+        return np.arange(size)
+    along_roc = np.asarray(every.tp / every.n_pos + every.fp / every.n_neg)
+    flagged = np.asarray((every.tp + every.fp) / (every.n_pos + every.n_neg))
+    places = [
+        np.searchsorted(values, np.linspace(0, values[-1], number // 2))
+        for values in (along_roc, flagged)
     ]
-    return np.unique(np.concatenate(wanted)).clip(0, c.tp.size - 1)
+    return np.unique(np.concatenate(places)).clip(0, size - 1)
 
 
 def weight_of(prevalence: float, costs: tuple[float, float]) -> float:
     """What proportion of the largest possible cost do missed positives make up?"""
-    alarm, miss = (1 - prevalence) * costs[0], prevalence * costs[1]
-    return miss / (alarm + miss) if alarm + miss else 0.5
+    cost_fp, cost_fn = costs
+    of_false_alarms = (1 - prevalence) * cost_fp
+    of_missed_positives = prevalence * cost_fn
+    total = of_false_alarms + of_missed_positives
+    return of_missed_positives / total if total else 0.5
 
 
 def columns(
     s: Steps, costs: tuple[float, float], probability: Array | None = None
 ) -> dict[str, Array]:
-    """Give every quantity of the page at every step, NaN where it is undefined.
+    """Return every quantity of the page at every step, NaN where it is undefined.
 
     Scores that are not probabilities have neither a probability nor a net benefit.
     """
-    c, n, k = s.confusion, s.n_pos + s.n_neg, s.counted
-    found: dict[str, Array] = {name: m(c) for name, m in METRICS.items()}
-    found |= {"tp": k.tp, "fp": k.fp, "fn": k.fn, "tn": k.tn}
-    found |= {"flagged": k.tp + k.fp, "passed": k.fn + k.tn}
-    found["cost"] = (costs[0] * c.fp + costs[1] * c.fn) / n
+    cases = s.n_pos + s.n_neg
+    counted = s.counted
+    target = s.confusion  # for the prevalence of the design
+    cost_fp, cost_fn = costs
     weight = weight_of(s.share, costs)
-    found["weight"] = np.full(c.tp.size, weight)
-    found["weighted_cost"] = weight * found["fnr"] + (1 - weight) * found["fpr"]
-    found["threshold"] = s.threshold
+    quantities: dict[str, Array] = {
+        name: metric(target) for name, metric in METRICS.items()
+    }
+    quantities |= {
+        "tp": counted.tp,
+        "fp": counted.fp,
+        "fn": counted.fn,
+        "tn": counted.tn,
+        "flagged": counted.tp + counted.fp,
+        "passed": counted.fn + counted.tn,
+        "cost": (cost_fp * target.fp + cost_fn * target.fn) / cases,
+        "weight": np.full(target.tp.size, weight),
+        "weighted_cost": (
+            weight * quantities["fnr"] + (1 - weight) * quantities["fpr"]
+        ),
+        "threshold": s.threshold,
+    }
     if probability is not None:
-        found["probability"] = np.where(np.isinf(s.threshold), np.nan, probability)
+        flags_nobody = np.isinf(s.threshold)
+        quantities["probability"] = np.where(flags_nobody, np.nan, probability)
         with np.errstate(divide="ignore", invalid="ignore"):
             odds = np.where(s.threshold < 1, s.threshold / (1 - s.threshold), np.nan)
-        found["net_benefit"] = (c.tp - c.fp * odds) / n
-    return found
+        quantities["net_benefit"] = (target.tp - target.fp * odds) / cases
+    return quantities
 
 
 def short(name: str, values: ArrayLike) -> list[Any]:
@@ -173,13 +211,18 @@ def short(name: str, values: ArrayLike) -> list[Any]:
 
     A share is rounded as it is shown: rounded again, its last digit could be another.
     """
-    given = np.asarray(values).tolist()
+    exact = np.asarray(values).tolist()
     if name in (*COUNTS, "threshold"):
-        return [None if v == np.inf else v for v in given]
+        return [None if value == np.inf else value for value in exact]
     if name in METRICS and is_proportion(name):
-        texts = [percent(v) if np.isfinite(v) else "" for v in given]
-        return [float(f"{float(x[:-2]) / 100:.9g}") if x else None for x in texts]
-    return [float(f"{v:.4g}") if np.isfinite(v) else None for v in given]
+        return [_as_shown(value) if np.isfinite(value) else None for value in exact]
+    return [float(f"{value:.4g}") if np.isfinite(value) else None for value in exact]
+
+
+def _as_shown(proportion: float) -> float:
+    """Round a proportion as it is shown in per cent."""
+    without_sign = percent(proportion)[:-2]
+    return float(f"{float(without_sign) / 100:.9g}")
 
 
 def met(constraint: Constraint, c: Confusion) -> Array:

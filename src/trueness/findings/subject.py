@@ -83,7 +83,7 @@ class Subject:
 
     @property
     def cases(self) -> Panel | Tally:
-        """Give something that knows how many cases there are."""
+        """Something that knows how many cases there are."""
         if isinstance(self.data, Mapping):
             return next(iter(self.data.values()))
         return self.data
@@ -286,7 +286,7 @@ def subject(
 
 
 def tallies_of(data: Counts) -> Mapping[str, Tally]:
-    """Give each classifier by its name; a tally, which has none, is given one."""
+    """Return each classifier by its name; a tally, which has none, is given one."""
     if isinstance(data, Tally):
         return {UNNAMED: data}
     if isinstance(data, Panel):
@@ -387,7 +387,7 @@ def _threshold_of(tally: Tally, request: Request) -> tuple[OperatingPoint, bool]
     # nothing is to be chosen
     _, threshold = rule_of(request.at).cuts()
     counts = confusion(tally, threshold)
-    given = OperatingPoint(
+    in_use = OperatingPoint(
         threshold=threshold,
         score_range=(threshold, threshold),
         value=math.nan,
@@ -399,7 +399,7 @@ def _threshold_of(tally: Tally, request: Request) -> tuple[OperatingPoint, bool]
         constraints={repr(c): float(c.metric(counts)) for c in request.constraints},
         prevalence=tally.prevalence,
     )
-    return given, True
+    return in_use, True
 
 
 def strongest(data: Counts, wanted: str) -> tuple[Counts, str]:
@@ -412,22 +412,22 @@ def strongest(data: Counts, wanted: str) -> tuple[Counts, str]:
         return data, ""
     if len(data.names) <= MOST_MODELS:
         return data, ""
-    area = {n: auc_measure(data[n].labelled()).value for n in data.names}
-    order = sorted(area, key=lambda n: (n != wanted, -area[n]))
-    kept = [n for n in data.names if n in order[:MOST_MODELS]]
-    whole, left = len(data.names), len(data.names) - len(kept)
-    what = f"the {len(kept)} of {whole} scores with the highest AUC"
-    return data[kept], f"{what}; {left} were left out"
+    area_of = {name: auc_measure(data[name].labelled()).value for name in data.names}
+    best_first = sorted(area_of, key=lambda name: (name != wanted, -area_of[name]))
+    kept = [name for name in data.names if name in best_first[:MOST_MODELS]]
+    remark = f"the {len(kept)} of {len(data.names)} scores with the highest AUC"
+    return data[kept], f"{remark}; {len(data.names) - len(kept)} were left out"
 
 
 def largest(groups: Groups) -> tuple[Groups, str]:
     """Keep the largest groups, and say how many were left out."""
     if groups is None or len(groups) <= MOST_GROUPS:
         return groups, ""
-    order = sorted(groups, key=lambda g: -groups[g].n)[:MOST_GROUPS]
-    kept = {g: x for g, x in groups.items() if g in set(order)}
-    left = len(groups) - len(kept)
-    return kept, f"the {len(kept)} largest of {len(groups)}; {left} were left out"
+    largest_first = sorted(groups, key=lambda group: -groups[group].n)
+    chosen = set(largest_first[:MOST_GROUPS])
+    kept = {group: counts for group, counts in groups.items() if group in chosen}
+    left_out = len(groups) - len(kept)
+    return kept, f"the {len(kept)} largest of {len(groups)}; {left_out} were left out"
 
 
 def cut_of(point: OperatingPoint) -> str:

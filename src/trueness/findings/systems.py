@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -30,7 +31,6 @@ from trueness.nogold.rate_comparison import RateComparison
 from trueness.readers.analysis import ReaderStudy
 
 Runs = Mapping[str, Attempts]
-_PAIR = ("first", "second", "value", "low", "high", "level", "p", "many")
 MOST_PAIRS = 10  # differences that are said in words; a table has all
 
 
@@ -44,30 +44,26 @@ def how_often(
     level: float = 0.95,
 ) -> Finding:
     """How often does each system pass, on all items and on those of every group?"""
-    asked: dict[str, Callable[..., Any]] = {"pass rate": pass_rate}
-    asked |= {f"pass@{k}": partial(pass_at_k, k=k) for k in pass_at}
-    asked |= {f"pass^{k}": partial(pass_hat_k, k=k) for k in pass_hat}
-    rows = {
-        s: {name: ask(a, level=level) for name, ask in asked.items()}
-        for s, a in runs.items()
-    }
     board = leaderboard(runs, level=level) if len(runs) > 1 else None
-    for name, e in zip(board.names, board.rates, strict=True) if board else ():
-        rows[name]["pass rate"] = e  # of the items that every system tried
+    rows = _rates_of_systems(runs, board, pass_at, pass_hat, level)
     by_group = {
-        g: {s: pass_rate(a, level=level) for s, a in part.items()}
-        for g, part in (groups or {}).items()
+        group: {
+            system: pass_rate(attempts, level=level)
+            for system, attempts in part.items()
+        }
+        for group, part in (groups or {}).items()
     }
-    each = ([g, s or "all", e] for g, x in by_group.items() for s, e in x.items())
-    tables = [
-        _rates_table(rows, board),
-        *([table(f"By {by}", [by, "system", "pass rate"], each)] if by_group else []),
-        *([_differences(board)] if board else []),
-    ]
-    notes = [n for each in rows.values() for e in each.values() for n in e.notes]
-    if board:  # which says of each system how many of its attempts were left out
-        unnamed = {n for a in runs.values() for n in pass_rate(a).notes if a.missing}
-        notes = [n for n in notes if n not in unnamed] + list(board.notes)
+    tables = [_rates_table(rows, board)]
+    if by_group:
+        rows_of_groups = [
+            [group, system or "all", rate]
+            for group, rates in by_group.items()
+            for system, rate in rates.items()
+        ]
+        tables.append(table(f"By {by}", [by, "system", "pass rate"], rows_of_groups))
+    if board:
+        tables.append(_differences(board))
+    notes = _notes_of_rates(runs, rows, board)
     drawn = rates_figure(board or next(iter(rows.values())))
     return finding(
         "evals" if board is None else "systems",
@@ -87,19 +83,66 @@ def how_often(
     )
 
 
+def _rates_of_systems(
+    runs: Runs,
+    board: Leaderboard | None,
+    pass_at: Sequence[int],
+    pass_hat: Sequence[int],
+    level: float,
+) -> dict[str, dict[str, Estimate]]:
+    """Return the pass rate of each system, and its pass@k and pass^k."""
+    measures: dict[str, Callable[..., Any]] = {"pass rate": pass_rate}
+    measures |= {f"pass@{k}": partial(pass_at_k, k=k) for k in pass_at}
+    measures |= {f"pass^{k}": partial(pass_hat_k, k=k) for k in pass_hat}
+    rows = {
+        system: {
+            name: measure(attempts, level=level) for name, measure in measures.items()
+        }
+        for system, attempts in runs.items()
+    }
+    if board:
+        for system, rate in zip(board.names, board.rates, strict=True):
+            rows[system]["pass rate"] = rate  # of the items that every system tried
+    return rows
+
+
+def _notes_of_rates(
+    runs: Runs,
+    rows: Mapping[str, Mapping[str, Estimate]],
+    board: Leaderboard | None,
+) -> list[str]:
+    """Repeat what the estimates and the leaderboard say."""
+    notes = [
+        text for rates in rows.values() for e in rates.values() for text in e.notes
+    ]
+    if board is None:
+        return notes
+    # the board says of each system how many of its attempts were left out
+    unnamed = {
+        text
+        for attempts in runs.values()
+        if attempts.missing
+        for text in pass_rate(attempts).notes
+    }
+    return [text for text in notes if text not in unnamed] + list(board.notes)
+
+
 def _counts(runs: Runs) -> str:
     """Say how many items and attempts there are, of each system where they differ."""
-    tried = {s: int(a.tried.sum()) for s, a in runs.items()}
-    both = {(len(a), tried[s]) for s, a in runs.items()}
-    if len(both) > 1:
-        each = ", ".join(f"{shown(s)} {n:,}" for s, n in tried.items())
-        return f"{len(runs)} systems; attempts: {each}."
-    of = f"{len(runs)} systems, each with " if len(runs) > 1 else ""
-    ((items, attempts),) = both
-    return f"{of}{counted(items, 'item')} and {counted(attempts, 'attempt')}."
+    tried = {system: int(attempts.tried.sum()) for system, attempts in runs.items()}
+    sizes = {(len(attempts), tried[system]) for system, attempts in runs.items()}
+    if len(sizes) > 1:
+        numbers = ", ".join(f"{shown(system)} {n:,}" for system, n in tried.items())
+        return f"{len(runs)} systems; attempts: {numbers}."
+    ((items, attempts_of_each),) = sizes
+    size = f"{counted(items, 'item')} and {counted(attempts_of_each, 'attempt')}"
+    if len(runs) == 1:
+        return f"{size}."
+    return f"{len(runs)} systems, each with {size}."
 
 
 def _differences(board: Leaderboard) -> Table:
+    """Return the differences of the pass rates of all pairs."""
     rows = []
     for p in board.comparison.pairs:
         d = p.difference
@@ -110,6 +153,7 @@ def _differences(board: Leaderboard) -> Table:
 
 
 def _written(e: Estimate) -> str:
+    """Write a rate in per cent, with as many digits as its interval allows."""
     width = e.high - e.low
     return (
         f"{points(e.value, width)} % ({points(e.low, width)} to "
@@ -120,46 +164,59 @@ def _written(e: Estimate) -> str:
 def _answer(
     rows: Mapping[str, Mapping[str, Estimate]], board: Leaderboard | None, level: float
 ) -> Note:
+    """Say which system passes most often, and whether that is sure."""
     if board is None:
-        (rate,) = (each["pass rate"] for each in rows.values())
-        return note("pass rate", rate=_written(rate), level=level)
-    first = {"first": shown(board.names[0]), "rate": _written(board.rates[0])}
+        (rates,) = rows.values()
+        return note("pass rate", rate=_written(rates["pass rate"]), level=level)
+
+    first = shown(board.names[0])
+    rate = _written(board.rates[0])
     if board.worst_rank[0] == 1:
-        return note("first alone", **first)
-    rates = zip(board.names, board.rates, strict=True)
-    tied = [shown(n) for n, rate in rates if rate.value == board.rates[0].value]
+        return note("first alone", first=first, rate=rate)
+    tied = [
+        shown(name)
+        for name, other in zip(board.names, board.rates, strict=True)
+        if other.value == board.rates[0].value
+    ]
     if len(tied) > 1:
-        return note("first tied", tied=tied, rate=first["rate"])
-    same = [set(letters.split()) for letters in board.groups]
-    both = zip(board.names[1:], same[1:], strict=True)
-    others = [shown(n) for n, letters in both if letters & same[0]]
-    return note("first with", **first, others=others)
+        return note("first tied", tied=tied, rate=rate)
+
+    # systems that share a letter are not significantly different
+    letters = [set(group.split()) for group in board.groups]
+    others = [
+        shown(name)
+        for name, own in zip(board.names[1:], letters[1:], strict=True)
+        if own & letters[0]
+    ]
+    return note("first with", first=first, rate=rate, others=others)
 
 
 def _rates_table(
     rows: Mapping[str, Mapping[str, Estimate]], board: Leaderboard | None
 ) -> Table:
+    """Return the rates of each system, with its rank where there are several."""
     names = list(next(iter(rows.values())))
     if board is None:
-        every = [[s or "all", *each.values()] for s, each in rows.items()]
-        return table("Pass rates", ["system", *names], every)
-    at = {s: k for k, s in enumerate(board.names)}
-    made = [
-        [board.ranks(at[s]), s, *rows[s].values(), board.groups[at[s]]]
-        for s in board.names
+        of_each = [[system or "all", *rates.values()] for system, rates in rows.items()]
+        return table("Pass rates", ["system", *names], of_each)
+    ranked = [
+        [board.ranks(place), system, *rows[system].values(), board.groups[place]]
+        for place, system in enumerate(board.names)
     ]
-    return table("Pass rates", ["rank", "system", *names, "not different"], made)
+    return table("Pass rates", ["rank", "system", *names, "not different"], ranked)
 
 
 def evals_page(found: Finding, source: str = "") -> Page:
     """Put the finding on a page of its own."""
     systems: Mapping[str, Mapping[str, Estimate]] = found.numbers["systems"]
     tiles = []
-    for s, each in list(systems.items())[:6]:
-        text, _, detail = _written(each["pass rate"]).partition(" (")
-        tiles.append(Tile(shown(s or "pass rate"), text, detail.removesuffix(")")))
+    for system, rates in list(systems.items())[:6]:
+        text, _, detail = _written(rates["pass rate"]).partition(" (")
+        name = shown(system or "pass rate")
+        tiles.append(Tile(name, text, detail.removesuffix(")")))
     facts = [("systems", f"{len(systems):,}")]
-    facts += [("file", shown(source, 120))] if source else []
+    if source:
+        facts.append(("file", shown(source, 120)))
     answers = ((found.question, found.answer),)
     return Page(TITLES["evals"], tuple(facts), tuple(tiles), answers, (found,))
 
@@ -168,23 +225,32 @@ def compared_by_readers(found: ReaderStudy) -> Finding:
     """Say whether readers do better with one treatment than with another."""
     name = "AUC" if found.metric == "auc" else found.metric
     rows = [
-        (f"{shown(p.first, 30)} - {shown(p.second, 30)}", p.difference,
-         p_value(p.p_value), p_value(p.p_adjusted))
+        (
+            f"{shown(p.first, 30)} - {shown(p.second, 30)}",
+            p.difference,
+            p_value(p.p_value),
+            p_value(p.p_adjusted),
+        )
         for p in found.pairs
-    ]  # fmt: skip
+    ]
     means = dict(zip(found.treatments, found.means, strict=True))
     tables = [table("Treatments", ("treatment", f"mean {name}"), means.items())]
     if rows:
         tables.append(table("Differences", ("difference", name, "p", "p (Holm)"), rows))
     fields = ("metric", "pairs", "components", "design", "assumed", "method", "notes")
-    every = zip(found.treatments, found.results, strict=True)
-    each = {t: zip(found.readers, map(float, x), strict=True) for t, x in every}
+    results = {
+        treatment: {
+            reader: value
+            for reader, value in zip(found.readers, map(float, values), strict=True)
+            if not math.isnan(value)  # a nested reader has one treatment only
+        }
+        for treatment, values in zip(found.treatments, found.results, strict=True)
+    }
     return finding(
         "readers",
         {
             "means": means,
-            # a nested reader has one treatment only
-            "readers": {t: {r: v for r, v in x if v == v} for t, x in each.items()},
+            "readers": results,
             "equality": fields_of(found, "statistic", "df1", "df2", "p_value"),
             **fields_of(found, *fields),
         },
@@ -207,23 +273,35 @@ def compared_by_readers(found: ReaderStudy) -> Finding:
 
 
 def _pair_notes(p: Pair, level: float) -> list[Note]:
-    first, second = shown(p.first), shown(p.second)
-    order = (first, second) if p.difference.value >= 0 else (second, first)
-    both = dict(zip(("first", "second"), order, strict=True))
-    sure = p.p_adjusted < 1 - level
-    lines = [note("readers better" if sure else "readers alike", **both)]
+    """Say which of two treatments is better, and whether one is not inferior."""
+    first = shown(p.first)
+    second = shown(p.second)
+    better, worse = (first, second) if p.difference.value >= 0 else (second, first)
+    is_significant = p.p_adjusted < 1 - level
+    code = "readers better" if is_significant else "readers alike"
+    lines = [note(code, first=better, second=worse)]
     if p.margin > 0:
-        for one, other, worse in (
-            (first, second, p.p_noninferior),
-            (second, first, p.p_noninferior_second),
-        ):
-            code = "not worse" if worse < (1 - level) / 2 else "perhaps worse"
-            told = {"first": one, "second": other, "margin": p.margin, "p": worse}
-            lines.append(note(code, **told))
-        if p.p_equivalent < 1 - level:
-            told = {"margin": p.margin, "p": p.p_equivalent}
-            lines.append(note("equivalent", first=first, second=second, **told))
+        lines.append(_noninferiority(first, second, p.margin, p.p_noninferior, level))
+        lines.append(
+            _noninferiority(second, first, p.margin, p.p_noninferior_second, level)
+        )
+        lines += when(
+            p.p_equivalent < 1 - level,
+            "equivalent",
+            first=first,
+            second=second,
+            margin=p.margin,
+            p=p.p_equivalent,
+        )
     return lines
+
+
+def _noninferiority(
+    first: str, second: str, margin: float, p: float, level: float
+) -> Note:
+    """Say whether a treatment is worse than another by no more than a margin."""
+    code = "not worse" if p < (1 - level) / 2 else "perhaps worse"
+    return note(code, first=first, second=second, margin=margin, p=p)
 
 
 def rate_sentences(r: Rate, system: str = "") -> list[str]:
@@ -231,51 +309,79 @@ def rate_sentences(r: Rate, system: str = "") -> list[str]:
 
     ``system`` is whose rate it is, where there are several.
     """
-    raw, several, alone = raw_rate(r), len(r.naive) > 1, r.independent
-    graded = not np.isfinite(raw)  # grades are calibrated by the labels, not cut
-    told: dict[str, Any] = {
-        **{k: points(getattr(r, k), r.high - r.low) for k in ("value", "low", "high")},
-        "raw": points(raw, r.high - r.low),
+    raw = raw_rate(r)
+    width = r.high - r.low
+    several = len(r.naive) > 1
+    has_grades = not np.isfinite(raw)  # they are calibrated by the labels, not cut
+    values: dict[str, Any] = {
+        "value": points(r.value, width),
+        "low": points(r.low, width),
+        "high": points(r.high, width),
+        "raw": points(raw, width),
         "means": listed([f"{v:.3g} by {shown(n)}" for n, v in r.naive.items()]),
         "whose": f"{shown(system)}: the" if system else "The",
         "judges": "judges'" if several else "judge's",
-        "it": "the pass rate" if graded else "it",
+        "it": "the pass rate" if has_grades else "it",
         "level": r.level,
-        "beside": "",
+        "beside": _if_independent(r),
     }
-    if alone is not None:
-        rate = points(alone.value, alone.high - alone.low)
-        ends = [points(v, r.high - r.low) for v in (alone.low, alone.high)]
-        beside = note("rate if independent", rate=rate, ends=" to ".join(ends))
-        told["beside"] = f"; {beside}"
-    codes = ["mean grade" if graded else "raw rate"]
-    codes.append("corrected" if r.identified else "not corrected")
+    codes = [
+        "mean grade" if has_grades else "raw rate",
+        "corrected" if r.identified else "not corrected",
+    ]
     if several and np.isfinite(r.effective_judges.value):
-        worth = f"{r.effective_judges.value:.1f}"
-        told |= {"n": spelt(len(r.naive)), "worth": worth}
-        codes.append("worth one" if worth == "1.0" else "worth")
-    return [str(note(code, **told)) for code in codes]
+        effective = f"{r.effective_judges.value:.1f}"
+        values |= {"n": spelt(len(r.naive)), "worth": effective}
+        codes.append("worth one" if effective == "1.0" else "worth")
+    return [str(note(code, **values)) for code in codes]
+
+
+def _if_independent(r: Rate) -> str:
+    """Say what the rate would be if errors were independent, where that differs."""
+    alone = r.independent
+    if alone is None:
+        return ""
+    width = r.high - r.low
+    beside = note(
+        "rate if independent",
+        rate=points(alone.value, alone.high - alone.low),
+        ends=f"{points(alone.low, width)} to {points(alone.high, width)}",
+    )
+    return f"; {beside}"
 
 
 def difference_sentences(c: RateComparison) -> list[str]:
     """Say which systems differ, the clearest differences first."""
     if not c.identified:
         return [str(note("no better system"))]
-    order, level = (
-        np.argsort(c.adjusted_p_value, kind="stable"),
-        next(iter(c.rates.values())).level,
-    )
-    many = ", adjusted for all pairs" if len(c.first) > 1 else ""
-    lines = []
-    for k in order[:MOST_PAIRS]:
-        names = [shown(str(c.first[k])), shown(str(c.second[k]))]
-        ends = np.array([c.difference[k], c.low[k], c.high[k]])
-        if ends[0] < 0:
-            names, ends = names[::-1], -ends[[0, 2, 1]]
-        said_ends = [points(float(v), float(ends[2] - ends[1])) for v in ends]
-        p = float(c.adjusted_p_value[k])
-        told = dict(zip(_PAIR, (*names, *said_ends, level, p, many), strict=True))
-        code = "system better" if p < 1 - level else "systems alike"
-        lines.append(str(note(code, **told)))
-    left = order.size - MOST_PAIRS
+    clearest_first = np.argsort(c.adjusted_p_value, kind="stable")
+    lines = [_difference_sentence(c, k) for k in clearest_first[:MOST_PAIRS]]
+    left = clearest_first.size - MOST_PAIRS
     return [*lines, *map(str, when(left > 0, "other pairs", n=counted(left, "pair")))]
+
+
+def _difference_sentence(c: RateComparison, k: int) -> str:
+    """Say by how much one system passes more often, and whether that is sure."""
+    level = next(iter(c.rates.values())).level
+    first = shown(str(c.first[k]))
+    second = shown(str(c.second[k]))
+    value = float(c.difference[k])
+    low = float(c.low[k])
+    high = float(c.high[k])
+    if value < 0:  # the better one is named first
+        first, second = second, first
+        value = -value
+        low, high = -high, -low
+    p = float(c.adjusted_p_value[k])
+    sentence = note(
+        "system better" if p < 1 - level else "systems alike",
+        first=first,
+        second=second,
+        value=points(value, high - low),
+        low=points(low, high - low),
+        high=points(high, high - low),
+        level=level,
+        p=p,
+        many=", adjusted for all pairs" if len(c.first) > 1 else "",
+    )
+    return str(sentence)

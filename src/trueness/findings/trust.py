@@ -12,6 +12,7 @@ from trueness._core.figures import Axis, Curves, Line
 from trueness._core.numbers import written
 from trueness._core.records import Answer, apart
 from trueness.calibration.proper_scores import brier, log_loss
+from trueness.findings.memory import Model
 from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import Figure, Finding, fields_of, figure, finding, table
 from trueness.findings.subject import Subject, best_for
@@ -36,67 +37,94 @@ STEPS = (1.0, 0.75, 0.5)  # of the wanted half-width: what more would cost
 
 def enough_cases(s: Subject) -> Finding | None:
     """Say how many cases an interval of a wanted width needs."""
-    m, aim = s.chosen, s.request.half_width
-    area = m.auc.value
-    if aim is None or not 0.5 <= area < 1:  # new cases must be able to have the AUC
+    model = s.chosen
+    level = s.request.level
+    wanted = s.request.half_width
+    # new cases must be able to have the AUC
+    if wanted is None or not 0.5 <= model.auc.value < 1:
         return None
-    share = m.tally.design.prevalence or m.tally.prevalence
+
     plans = {
-        w: plan_auc(auc=area, prevalence=share, half_width=w, level=s.request.level)
-        for w in (aim * step for step in STEPS)
+        half_width: plan_auc(
+            auc=model.auc.value,
+            prevalence=model.tally.design.prevalence or model.tally.prevalence,
+            half_width=half_width,
+            level=level,
+        )
+        for half_width in (wanted * step for step in STEPS)
     }
-    labelled = m.tally.n_pos + m.tally.n_neg
-    rows = [
-        (f"±{w:.3g}", p.n, p.n_pos, max(p.n - labelled, 0)) for w, p in plans.items()
-    ]
-    head = ("half-width", "cases", "of them positive", "more than now")
-    now, more = (m.auc.high - m.auc.low) / 2, plans[aim].n - labelled
-    then = note("narrow already", aim=aim)
+    plan = plans[wanted]
+    labelled = model.tally.n_pos + model.tally.n_neg
+    more = plan.n - labelled
+    needed = note("narrow already", aim=wanted)
     if more > 0:
-        sizes = {"n": plans[aim].n, "pos": plans[aim].n_pos, "more": more}
-        then = note("cases needed", aim=aim, **sizes)
-    have = {"n": labelled, "level": s.request.level, "name": m.name, "half": now}
+        needed = note("cases needed", aim=wanted, n=plan.n, pos=plan.n_pos, more=more)
+    now = note(
+        "width now",
+        n=labelled,
+        level=level,
+        name=model.name,
+        half=(model.auc.high - model.auc.low) / 2,
+    )
+    caption = f"Cases for an interval of the AUC of {model.name}"
+    head = ("half-width", "cases", "of them positive", "more than now")
+    rows = [
+        (f"±{half_width:.3g}", p.n, p.n_pos, max(p.n - labelled, 0))
+        for half_width, p in plans.items()
+    ]
     return finding(
         "planning",
-        {"plan": plans[aim]},
-        answer=(note("width now", **have), then),
-        tables=(table(f"Cases for an interval of the AUC of {m.name}", head, rows),),
+        {"plan": plan},
+        answer=(now, needed),
+        tables=(table(caption, head, rows),),
     )
 
 
 def lost_in_bins(s: Subject) -> Finding | None:
     """Say between which numbers the exact answers lie, when the tally is binned."""
-    m, a = s.best, s.request
-    if not m.tally.binned:
+    model = s.best
+    tally = model.tally
+    if not tally.binned:
         return None
-    t, level = m.tally, a.level
-    found: dict[str, Any] = {
-        "AUC": auc(t, level=level),
-        "average precision": average_precision(t, level=level),
-        f"best {a.objective.name}": best_for(t, a.single_goal),
+
+    level = s.request.level
+    bounded: dict[str, Any] = {
+        "AUC": auc(tally, level=level),
+        "average precision": average_precision(tally, level=level),
+        f"best {s.request.objective.name}": best_for(tally, s.request.single_goal),
     }
-    if m.is_probability:
-        found |= {"Brier score": brier(t, level=level)}
-        found |= {"log loss": log_loss(t, level=level)}
-    rows = [(what, x.value, _between(x)) for what, x in found.items()]
+    if model.is_probability:
+        bounded["Brier score"] = brier(tally, level=level)
+        bounded["log loss"] = log_loss(tally, level=level)
     head = ("what", "from the bins", "exact value between")
-    exact = roc(t).bounds
-    middle = (np.asarray(exact.low) + np.asarray(exact.high)) / 2
-    line = Line(m.name, {"fpr": exact.x, "tpr": middle})
-    band = Line(m.name, {"fpr": exact.x, "low": exact.low, "high": exact.high})
-    x, y = Axis("fpr", FPR.title), Axis("tpr", TPR.title)
-    data = Curves("ROC curve, exactly", x, y, (line,), (band,))
-    drawn = figure(data.what, data, order=(m.name,), folded=True)
+    rows = [(name, answer.value, _between(answer)) for name, answer in bounded.items()]
+    curve = _bounds_of_roc(model)
     return finding(
         "scale",
-        found,
-        answer=(note("bins", bins=len(t.score), between=_between(found["AUC"])),),
-        figures=(drawn,),
+        bounded,
+        answer=(note("bins", bins=len(tally.score), between=_between(bounded["AUC"])),),
+        figures=(figure(curve.what, curve, order=(model.name,), folded=True),),
         tables=(table("Exact values", head, rows),),
     )
 
 
+def _bounds_of_roc(model: Model) -> Curves:
+    """Return the band in which the exact ROC curve lies, and its middle."""
+    exact = roc(model.tally).bounds
+    middle = (np.asarray(exact.low) + np.asarray(exact.high)) / 2
+    line = Line(model.name, {"fpr": exact.x, "tpr": middle})
+    band = Line(model.name, {"fpr": exact.x, "low": exact.low, "high": exact.high})
+    return Curves(
+        "ROC curve, exactly",
+        Axis("fpr", FPR.title),
+        Axis("tpr", TPR.title),
+        (line,),
+        (band,),
+    )
+
+
 def _between(x: Answer) -> str:
+    """Write between which numbers the exact value lies."""
     if not isinstance(x.bounds, tuple):
         return str(x.bounds)
     low, high = x.bounds
@@ -161,9 +189,10 @@ def planned_leaf(n: int, p: float, **wanted: float | None) -> Finding:
 
 def planned_labels(p: LabelNumber) -> Finding:
     """Say how many labels an interval needs."""
-    told = {"n": p.labels, "half": 50 * p.width, "without": p.without_judges}
-    needed = (note("labels needed", **told), *said(p.notes))
-    return finding("planning", {"plan": p}, answer=needed)
+    needed = note(
+        "labels needed", n=p.labels, half=50 * p.width, without=p.without_judges
+    )
+    return finding("planning", {"plan": p}, answer=(needed, *said(p.notes)))
 
 
 def requirements(found: Check, counted: Note, undecided: str = "report") -> Finding:
@@ -197,28 +226,36 @@ def requirements(found: Check, counted: Note, undecided: str = "report") -> Find
 
 def still_good(held: Watch, counted: Note, new: bool) -> Finding:
     """Say whether a watch raises its alarm."""
-    words, ends = ("alarm", "since", "evidence"), ("value", "low", "high")
+    of_alarm = ("alarm", "since", "evidence")
+    of_estimate = ("value", "low", "high", "change")
     rows = [
-        (g, "alarm" if w.alarm else "no alarm", w.value, w.low, w.high)
-        for g, w in held.groups.items()
+        (
+            group,
+            "alarm" if watch.alarm else "no alarm",
+            watch.value,
+            watch.low,
+            watch.high,
+        )
+        for group, watch in held.groups.items()
     ]
     head = ("group", "", "value", "from", "to")
-    found = held.sentence()
+    sentence = held.sentence()
     return finding(
         "watch",
         {
-            **fields_of(held, *words, "looks", *ends, "change"),
+            **fields_of(held, *of_alarm, "looks", *of_estimate),
             "groups": {
-                g: fields_of(w, *words, *ends, "change") for g, w in held.groups.items()
+                group: fields_of(watch, *of_alarm, *of_estimate)
+                for group, watch in held.groups.items()
             },
             "watching": held.what,
             "counted": new,
-            "sentence": found,
+            "sentence": sentence,
         },
         answer=(
             counted,
             *when(not new, "counted before"),
-            note("watched", what=held.what, found=found),
+            note("watched", what=held.what, found=sentence),
         ),
         tables=(table("Groups", head, rows),) if rows else (),
     )

@@ -221,11 +221,14 @@ def _figure(
 
 def calibrated(s: Subject) -> Finding | None:
     """Calibrate the classifier that was named by the method that was asked for."""
-    a, m = s.request, s.chosen
-    if not a.calibrator:
+    request = s.request
+    model = s.chosen
+    if not request.calibrator:
         return None
-    found = calibration_gain(m.tally, method=a.calibrator, level=a.level, rng=a.rng)
-    return what_calibration_changes(m.tally, found, m.name, a.calibrator)
+    gain = calibration_gain(
+        model.tally, method=request.calibrator, level=request.level, rng=request.rng
+    )
+    return what_calibration_changes(model.tally, gain, model.name, request.calibrator)
 
 
 def what_calibration_changes(
@@ -302,42 +305,52 @@ def what_a_map_changes(
     The counts with calibrated scores come with it, cross-fitted where that can be.
     ``sure`` are the level, the seed and the folds.
     """
-    shares = np.linspace(0, 1, 6)
-    picked = t.score[np.unique(((len(t) - 1) * shares).round().astype(int))]
-    columns_shown = ["score", "probability"]
-    columns = [picked, fitted(picked)]
-    logistic = _logistic_beside(t, picked) if method == POOLED_BINS else None
-    if logistic is not None:
-        columns_shown.append("logistic curve (Platt)")
-        columns.append(logistic.probabilities)
-    rows = [tuple(map(float, row)) for row in zip(*columns, strict=True)]
-    how = f"auto, which chose {type(fitted).__name__}" if method == "auto" else method
-    meant = finding(
-        "calibration",
-        {},
-        answer=(cases_note(t), note("fitted", method=how)),
-        notes=() if logistic is None else (logistic.verdict,),
-        tables=(table("What a score means", columns_shown, rows),),
-    )
+    meaning = _meaning_of_map(t, fitted, method)
+    gain_of_group: Any = {}
     try:
         gain = calibration_gain(t, fitted=fitted, method=method, **sure)
-        each: Any = {}
         if groups:
-            each = calibration_gain(groups, fitted=fitted, method=method, **sure)
+            gain_of_group = calibration_gain(
+                groups, fitted=fitted, method=method, **sure
+            )
     except (NotEnoughCases, UnsupportedDesign) as err:
         why = "There are too few cases for cross-fitting."
-        why = err.message if isinstance(err, UnsupportedDesign) else why
+        if isinstance(err, UnsupportedDesign):
+            why = err.message
         unknown = gain_numbers(None) | {"groups": {}}
         later = Finding("", unknown, (note("unknown gain", why=why),))
-        return [meant, later], t.map(fitted)
-    each_row = [
-        (str(g), x.tally.n, x.before, x.cross_fitted, x.gain) for g, x in each.items()
+        return [meaning, later], t.map(fitted)
+
+    rows = [
+        (str(group), g.tally.n, g.before, g.cross_fitted, g.gain)
+        for group, g in gain_of_group.items()
     ]
     many, _ = headings(t)
     head = (by, many, "Brier before", "cross-fitted", "gain")
     changed = in_groups(
         what_calibration_changes(t, gain, name, method),
-        {str(g): gain_numbers(x) for g, x in each.items()},
-        table(f"The map in each {by}", head, each_row),
+        {str(group): gain_numbers(g) for group, g in gain_of_group.items()},
+        table(f"The map in each {by}", head, rows),
     )
-    return [meant, changed], gain.tally
+    return [meaning, changed], gain.tally
+
+
+def _meaning_of_map(t: Tally, fitted: Callable[[Any], Any], method: str) -> Finding:
+    """Show the probabilities of some scores, from the highest to the lowest."""
+    places = np.linspace(0, 1, 6)
+    picked = t.score[np.unique(((len(t) - 1) * places).round().astype(int))]
+    head = ["score", "probability"]
+    columns = [picked, fitted(picked)]
+    logistic = _logistic_beside(t, picked) if method == POOLED_BINS else None
+    if logistic is not None:
+        head.append("logistic curve (Platt)")
+        columns.append(logistic.probabilities)
+    rows = [tuple(map(float, row)) for row in zip(*columns, strict=True)]
+    how = f"auto, which chose {type(fitted).__name__}" if method == "auto" else method
+    return finding(
+        "calibration",
+        {},
+        answer=(cases_note(t), note("fitted", method=how)),
+        notes=() if logistic is None else (logistic.verdict,),
+        tables=(table("What a score means", head, rows),),
+    )

@@ -52,24 +52,22 @@ RARE = 0.1  # where fewer cases are positive, precision and recall say more than
 
 
 def slider(subject: Subject) -> dict[str, Any]:
-    """Give what the script of the page needs to move every figure."""
-    constraints, models = subject.request.constraints, []
+    """Return what the script of the page needs to move every figure."""
+    constraints = subject.request.constraints
+    models = []
     for s, meaning, model in zip(
         subject.steps, meanings(subject), subject.models, strict=True
     ):
         probability = meaning and meaning.probability(s.threshold)
-        found = columns(s, subject.request.costs, probability)
+        quantities = columns(s, subject.request.costs, probability)
         models.append(
             {
                 "name": s.name,
                 "auc": f"{model.auc.value:.3f}",
                 "start": s.start,
                 "size": len(s.threshold),
-                "meets": [
-                    "".join("01"[v] for v in met(c, s.confusion).astype(int))
-                    for c in constraints
-                ],
-                "columns": {k: short(k, v) for k, v in found.items()},
+                "meets": [_zeros_and_ones(met(c, s.confusion)) for c in constraints],
+                "columns": {k: short(k, values) for k, values in quantities.items()},
             }
         )
     return {
@@ -84,6 +82,11 @@ def prevalence_meant(subject: Subject) -> float:
     return float(f"{subject.steps[0].share:.6g}")
 
 
+def _zeros_and_ones(holds: Array) -> str:
+    """Write at which steps a constraint holds, a digit for each."""
+    return "".join("1" if value else "0" for value in holds)
+
+
 def readout(data: Mapping[str, Any]) -> dict[str, str]:
     """Write the numbers at the first step, for readers whose scripts are blocked."""
     if not data:
@@ -91,25 +94,31 @@ def readout(data: Mapping[str, Any]) -> dict[str, str]:
     model = data["models"][0]
     now = {k: v[model["start"]] for k, v in model["columns"].items()}
     write = {"count": lambda v: f"{int(v):,}", "share": percent}
-    told = {
-        k: "undefined" if v is None else write.get(quantity(k)[2], "{:.4g}".format)(v)
-        for k, v in now.items()
-    }
+    texts = {}
+    for name, value in now.items():
+        write_value = write.get(quantity(name)[2], "{:.4g}".format)
+        texts[name] = "undefined" if value is None else write_value(value)
     cut = now["threshold"]
-    return told | {"threshold": "above all scores" if cut is None else repr(cut)}
+    texts["threshold"] = "above all scores" if cut is None else repr(cut)
+    return texts
 
 
 def at_the_cut(s: Subject) -> Finding:
     """Show what every threshold does, and the chosen one."""
-    a, best, checked = s.request, s.best, s.checked
-    given = isinstance(checked, AtThreshold)
-    c = best.point.confusion
-    rows = rows_of(checked.metrics, c) if checked and c.tp + c.fp else []
+    request = s.request
+    best = s.best
+    checked = s.checked
+    is_given = isinstance(checked, AtThreshold)
+    counts = best.point.confusion
+    flags_some = bool(counts.tp + counts.fp)
+    rows = rows_of(checked.metrics, counts) if checked and flags_some else []
     where = "on new cases, at the threshold"
-    if given:
-        where = "at the given threshold" if a.at is not None else "at the threshold"
+    if is_given:
+        where = "at the threshold"
+        if request.at is not None:
+            where = "at the given threshold"
     caption = f"{best.name} {where}, {cut_of(best.point)}"
-    share = s.cases.design.prevalence
+    prevalence = s.cases.design.prevalence
     guaranteed = s.guaranteed(best.key, best.tally)
     return finding(
         "every threshold",
@@ -117,13 +126,13 @@ def at_the_cut(s: Subject) -> Finding:
         answer=(
             *(promise_notes(guaranteed) or (_how_chosen(s),)),
             *_surer_threshold(s),
-            *when(a.constraints, "red"),
-            *when(share is not None, "shares for", share=share),
+            *when(request.constraints, "red"),
+            *when(prevalence is not None, "shares for", share=prevalence),
         ),
         tables=(table(caption, ("metric", "value"), rows),) if rows else (),
         figures=tuple(_figures(s)),
         key="threshold",
-        told={"how": note("as fixed" if given else "to expect")},
+        told={"how": note("as fixed" if is_given else "to expect")},
     )
 
 
@@ -438,16 +447,16 @@ def _last_probability(data: Curves, prevalence: float) -> float:
 
 def cuts_for_prevalences(s: Subject) -> Finding | None:
     """Say where to cut if the prevalence of use lies in a range."""
-    a = s.request
-    if a.prevalences is None:
+    request = s.request
+    if request.prevalences is None:
         return None
     point = _best_for_prevalences(s)
-    there = table("There", ("metric", "value"), point.metrics.items())
+    metrics = table("There", ("metric", "value"), point.metrics.items())
     return finding(
         "prevalence",
         {"point": point},
         answer=said(sentences.prevalence_sentences(point)),
-        tables=(there,) if point.prevalences is None else (),
+        tables=(metrics,) if point.prevalences is None else (),
     )
 
 

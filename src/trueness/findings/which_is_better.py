@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -57,58 +57,55 @@ def which_is_better(s: Subject, metric: str = "") -> Finding:
     if are_tests(s.data):
         counted = cases_note(_panel(s))
         return which_test_is_better(s, cases_note=counted, metric=metric)
-    panel, level = _panel(s), s.request.level
-    best, text = s.best.key, {m.key: m.name for m in s.models}
-    keys = [n for n in panel.names if n in text]
-    found = compare_auc(panel[keys], level=level)
-    few, drawn = fewer(panel, s.request.rng)
-    curves: Pairs = {}
-    if len(few.rows) <= MOST_ROWS:  # fewer() draws from independent cases only
-        pairs = list(combinations(keys, 2))
-        if len(pairs) > MOST_PAIRS:  # of many, those of the best one
-            pairs = [pair for pair in pairs if best in pair]
-        curves = dominance.dominance_of_pairs(
-            few, pairs, level=level, rng=s.request.rng
-        )
-    named = {f"{text[p.first]} {MINUS} {text[p.second]}": p for p in found.pairs}
+
+    panel = _panel(s)
+    best = s.best.key
+    shown_names = {model.key: model.name for model in s.models}
+    keys = [name for name in panel.names if name in shown_names]
+    areas = compare_auc(panel[keys], level=s.request.level)
+    curves, drawn = _compare_curves(s, panel, keys)
+    pairs = {
+        f"{shown_names[pair.first]} {MINUS} {shown_names[pair.second]}": pair
+        for pair in areas.pairs
+    }
     rows = [
-        (name, p.shown, p_value(p.p_value), p_value(p.p_adjusted))
-        for name, p in named.items()
+        (name, pair.shown, p_value(pair.p_value), p_value(pair.p_adjusted))
+        for name, pair in pairs.items()
     ]
     head = ("pair", "difference of AUC", "p-value", "adjusted (Holm)")
-    own = _differences_from_best(found, best, text)
+    differences_of_best = _differences_from_best(areas, best, shown_names)
     return finding(
         "comparison",
         {
-            "auc": dict(zip(found.names, found.values, strict=True)),
-            "pairs": found.pairs,
-            "all_equal": fields_of(found, "p_value"),
-            "method": found.method,
+            "auc": dict(zip(areas.names, areas.values, strict=True)),
+            "pairs": areas.pairs,
+            "all_equal": fields_of(areas, "p_value"),
+            "method": areas.method,
             "dominance": [
                 {"first": a, "second": b, **fields_of(d, *DOMINANCE)}
                 for (a, b), d in curves.items()
             ],
         },
-        answer=(cases_note(panel), *_verdict(s, found)),
+        answer=(cases_note(panel), *_verdict(s, areas)),
         notes=(
             *s.alike,
             *(n for m in s.models for n in turned(m.name, m.auc)),
-            *_curve_notes(text, curves, best),
+            *_curve_notes(shown_names, curves, best),
             *when(not curves, "no curves", most=MOST_ROWS),
             *when(curves and drawn, "drawn", what="Curves were compared", drawn=drawn),
-            *said(found.notes),
+            *said(areas.notes),
         ),
         tables=(_each(s), table("Differences of the AUC", head, rows)),
-        figures=tuple(_figures(own, text, curves)),
+        figures=tuple(_figures(differences_of_best, shown_names, curves)),
     )
 
 
 def _differences_from_best(
-    found: Comparison, best: str, text: Mapping[str, str]
+    areas: Comparison, best: str, text: Mapping[str, str]
 ) -> dict[str, Estimate]:
     """Return the AUC of the best classifier minus that of each other one."""
     differences = {}
-    for pair in found.pairs:
+    for pair in areas.pairs:
         if pair.first == best:
             differences[f"{text[best]} {MINUS} {text[pair.second]}"] = pair.difference
         elif pair.second == best:
@@ -118,8 +115,25 @@ def _differences_from_best(
     return differences
 
 
+def _compare_curves(s: Subject, panel: Panel, keys: Sequence[str]) -> tuple[Pairs, str]:
+    """Compare the ROC curves of pairs; also the words that say which cases were drawn.
+
+    Of many pairs those of the best classifier; none of very many dependent cases.
+    """
+    few, drawn = fewer(panel, s.request.rng)
+    if len(few.rows) > MOST_ROWS:  # fewer() draws from independent cases only
+        return {}, drawn
+    pairs = list(combinations(keys, 2))
+    if len(pairs) > MOST_PAIRS:
+        pairs = [pair for pair in pairs if s.best.key in pair]
+    curves = dominance.dominance_of_pairs(
+        few, pairs, level=s.request.level, rng=s.request.rng
+    )
+    return curves, drawn
+
+
 def _panel(s: Subject) -> Panel:
-    """Give the classifiers on the same cases."""
+    """Return the classifiers on the same cases."""
     several_classifiers(s.data, "compare_auc")
     refuse(s.data, "compare")  # labelled cases alone would have other AUCs
     assert isinstance(s.data, Panel)  # noqa: S101 - several are
@@ -128,76 +142,114 @@ def _panel(s: Subject) -> Panel:
 
 def fewer(panel: Panel, rng: Seed, most: int = 0) -> tuple[Panel, str]:
     """Draw cases from a panel with very many rows; also the words that say so."""
-    labelled, most = panel.labelled(), most or MOST_ROWS
-    if not labelled.single_cases or len(labelled.rows) <= most:
+    labelled = panel.labelled()
+    number = most or MOST_ROWS
+    if not labelled.single_cases or len(labelled.rows) <= number:
         return labelled, ""
+
+    generator = np.random.default_rng(rng)
     counts = np.concatenate([labelled.neg, labelled.pos])
-    generator, n = np.random.default_rng(rng), int(counts.sum())
-    if n < 10**9:  # as far as NumPy draws without putting back
-        some = generator.multivariate_hypergeometric(counts, most)
+    total = int(counts.sum())
+    if total < 10**9:  # as far as NumPy draws without putting back
+        counts_drawn = generator.multivariate_hypergeometric(counts, number)
     else:
-        some = generator.multinomial(most, counts / n)
-    neg, pos = some.reshape(2, -1)
+        counts_drawn = generator.multinomial(number, counts / total)
+    neg, pos = counts_drawn.reshape(2, -1)
     kept = neg + pos > 0
     drawn = Panel(labelled.names, labelled.rows[kept], neg=neg[kept], pos=pos[kept])
     drawn = with_fields(drawn, design=labelled.design)
-    return drawn, f"{most:,} of the {n:,} cases, drawn at random"
+    return drawn, f"{number:,} of the {total:,} cases, drawn at random"
 
 
-def _verdict(s: Subject, found: Comparison) -> tuple[Note, Note]:
+def _verdict(s: Subject, areas: Comparison) -> tuple[Note, Note]:
     """Say who is best, by what, and whether that is sure."""
     best, second, *_ = s.models
-    pair = next(p for p in found.pairs if {p.first, p.second} == {best.key, second.key})
-    better = pair.difference.value * (1 if pair.first == best.key else -1)
-    code, several = "not better", len(found.pairs)
-    if pair.p_adjusted < 1 - s.request.level and better:
-        code = "better" if better > 0 else "better in use"
-    sure = note(
+    by_goal = s.request.stated_goal and s.request.at is None
+    what = "the objective" if by_goal else "AUC"
+    same_area = [m.name for m in s.models if m.auc.value == best.auc.value]
+    who = note("best", name=best.name, what=what)
+    if len(same_area) > 1 and not by_goal:
+        who = note("best alike", names=same_area, what=what)
+
+    both = {best.key, second.key}
+    pair = next(p for p in areas.pairs if {p.first, p.second} == both)
+    gain = pair.difference.value
+    if pair.first != best.key:
+        gain = -gain
+    code = "not better"
+    if pair.p_adjusted < 1 - s.request.level and gain:
+        code = "better" if gain > 0 else "better in use"
+    several = len(areas.pairs)
+    how_sure = note(
         code,
         best=best.name,
         second=second.name,
         p=pair.p_adjusted,
         adjusted=f", allowing for {several} comparisons" if several > 1 else "",
     )
-    by_goal = s.request.stated_goal and s.request.at is None
-    what = "the objective" if by_goal else "AUC"
-    alike = [m.name for m in s.models if m.auc.value == best.auc.value]
-    if len(alike) > 1 and not by_goal:
-        return note("best alike", names=alike, what=what), sure
-    return note("best", name=best.name, what=what), sure
+    return who, how_sure
 
 
 def _each(s: Subject) -> Table:
-    """Give the AUC of each, and its best threshold with what it is worth there."""
+    """Return the AUC of each, and its best threshold with the objective there."""
     if s.request.at is not None:
         rows = [(m.name, m.auc) for m in s.models]
         return table("Each classifier", ("classifier", "AUC"), rows)
-    more = [(m.name, m.auc, m.point.value, cut_of(m.point)) for m in s.models]
+
     goal = f"{text_of(s.request.objective.name)} at its best"
-    limits = " and ".join(map(repr, s.request.constraints))
     caption = "Each classifier, and its own best threshold"
-    caption += f", subject to {limits}" if limits else ""
-    return table(caption, ("classifier", "AUC", goal, "threshold"), more)
+    constraints = " and ".join(map(repr, s.request.constraints))
+    if constraints:
+        caption += f", subject to {constraints}"
+    rows_at_best = [(m.name, m.auc, m.point.value, cut_of(m.point)) for m in s.models]
+    return table(caption, ("classifier", "AUC", goal, "threshold"), rows_at_best)
 
 
 def _curve_notes(text: Mapping[str, str], curves: Pairs, best: str) -> list[Note]:
     """Say how the curve of the best one lies to the others."""
-    found: dict[str, list[str]] = {}
-    for (a, b), d in curves.items():
-        if best in (a, b):
-            first = "dominates" if a == best else "is dominated"
-            code = {"equal": "curves equal", "crosses": "curves cross"}.get(
-                d.verdict, "curve above" if d.verdict == first else "curve below"
-            )
-            found.setdefault(code, []).append(text[b if a == best else a])
-    lines = [note(c, best=text[best], others=names) for c, names in found.items()]
+    others_of_code: dict[str, list[str]] = {}
+    for (first, second), difference in curves.items():
+        if best == first:
+            code = _code_of_curves(difference.verdict, above="dominates")
+            others_of_code.setdefault(code, []).append(text[second])
+        elif best == second:
+            code = _code_of_curves(difference.verdict, above="is dominated")
+            others_of_code.setdefault(code, []).append(text[first])
+    lines = [
+        note(code, best=text[best], others=names)
+        for code, names in others_of_code.items()
+    ]
     if len(curves) == 1:
-        ((a, b), d), *_ = curves.items()
-        most, other = (d.margin, b) if a == best else (d.margin_first, a)
-        if most >= LEAST and d.verdict != "equal":
-            excluded = {"level": d.level, "other": text[other], "most": most}
-            lines.append(note("nowhere better", **excluded))
+        lines += _note_on_margin(text, curves, best)
     return lines
+
+
+def _code_of_curves(verdict: str, *, above: str) -> str:
+    """Return the note on two curves; ``above`` is the verdict if the best one wins."""
+    if verdict == "equal":
+        return "curves equal"
+    if verdict == "crosses":
+        return "curves cross"
+    return "curve above" if verdict == above else "curve below"
+
+
+def _note_on_margin(
+    text: Mapping[str, str], curves: Pairs, best: str
+) -> tuple[Note, ...]:
+    """Say by how much the other one of two curves could be better anywhere."""
+    ((first, second), difference), *_ = curves.items()
+    margin = difference.margin
+    other = second
+    if best != first:
+        margin = difference.margin_first
+        other = first
+    return when(
+        margin >= LEAST and difference.verdict != "equal",
+        "nowhere better",
+        level=difference.level,
+        other=text[other],
+        most=margin,
+    )
 
 
 def _figures(
@@ -230,10 +282,15 @@ def in_each_group(
     """Add what was found in each group."""
     if not parts:
         return replace(whole, numbers=whole.numbers | {"groups": {}})
-    rows = [(g, *row) for g, f in parts.items() if f for row in f.tables[-1].rows]
-    groups = {g: f and f.numbers for g, f in parts.items()}
-    made = table(f"In each {by}", (by, *whole.tables[-1].head), rows)
-    return in_groups(whole, groups, made)
+    rows = [
+        (group, *row)
+        for group, part in parts.items()
+        if part
+        for row in part.tables[-1].rows
+    ]
+    numbers = {group: part and part.numbers for group, part in parts.items()}
+    by_group = table(f"In each {by}", (by, *whole.tables[-1].head), rows)
+    return in_groups(whole, numbers, by_group)
 
 
 def better_together(s: Subject) -> Finding:
@@ -243,9 +300,10 @@ def better_together(s: Subject) -> Finding:
         choice(s.request.combiner, list(COMBINERS), "combiner")
     few, drawn = fewer(panel, s.request.rng)
     # in the order of the data, so that the same cases share a fold as elsewhere
-    kept = few[[n for n in few.names if n in {m.key for m in s.models}]]
-    found = compare_combiners(kept, level=s.request.level, rng=s.request.rng)
-    return combined(s, found, s.request.combiner, drawn)
+    keys = {model.key for model in s.models}
+    kept = few[[name for name in few.names if name in keys]]
+    comparison = compare_combiners(kept, level=s.request.level, rng=s.request.rng)
+    return combined(s, comparison, s.request.combiner, drawn)
 
 
 def combined(

@@ -57,7 +57,6 @@ HOW = {
     "by truth": "by their true label",
 }
 _RULE = ("criterion", "formula", "sensitivity", "specificity", "probability_best")
-_COUNTED = ("cases", "labels")
 _RATE = ("effective_judges", "labelled", "labels", "cases", "identified", "independent")
 IF_INDEPENDENT = "if errors were independent"
 JUDGE_HEAD = ("judge", "raw", "sensitivity", "specificity")
@@ -109,37 +108,10 @@ def how_good_tests(
 ) -> Finding:
     """Say how good each test is, how common the condition, and which rule is best."""
     texts = told_apart(list(panel.names), NAME)
-    alone = found.independent if found.open else None
-    several = len(found.populations) > 1
-    head, columns = ["test"], [list[Any](texts)]
-    # two tests of one population do not determine it even then: that is the prior
-    beside = alone if alone is not None and alone.identified else None
-    for post, more in ((found, ""), (beside, ", if independent")):
-        for word in _BOTH if post is not None else ():
-            head.append(f"{word}{more}")
-            columns.append([_cell(getattr(post, word)[n]) for n in panel.names])
-    tables = [table("Tests", head, zip(*columns, strict=True))]
-    common = ["The first table has the prevalence of each population."]
-    if several:
+    tables = [_table_of_tests(panel, found, texts)]
+    if len(found.populations) > 1:
         rows = [(g, _cell(found.prevalence[g])) for g in found.populations]
         tables.insert(0, table("Prevalence", (by, "prevalence"), rows))
-    else:
-        common = [_credible(found.prevalence)]
-    if alone is not None and not several:
-        code = "if independent" if alone.identified else "from the prior"
-        tests = counted(len(texts), "test")
-        common.append(str(note(code, share=alone.prevalence, tests=tests)))
-    told = {"rule": shown(rule.formula, 300), **fields_of(rule, *_BOTH)}
-    best = [str(note("best rule of votes" if found.open else "best rule", **told))]
-    if rule.criterion in _CRITERIA:
-        what = f"{_CRITERIA[rule.criterion]} of sensitivity and specificity"
-        best.append(f"It has the highest {what}.")
-    counts = f"{counted(panel.n, 'case')}, {counted(len(texts), 'test')}"
-    some = panel.n_pos + panel.n_neg
-    unknown = f"{counts}; it is not known which cases have the condition."
-    if some:
-        known = f"for {number_of(some)} it is known whether they have the condition"
-        unknown = f"{counts}; {known}."
     other = found.independent
     return finding(
         "nogold",
@@ -149,11 +121,72 @@ def how_good_tests(
             "independent": other and _posterior_numbers(other),
             "combination": _rule_numbers(rule, found.open),
         },
-        answer=said([unknown, " ".join(common), *best]),
+        answer=said(
+            [
+                _sentence_on_cases(panel, len(texts)),
+                _sentence_on_prevalence(found, len(texts)),
+                *_sentences_on_rule(rule, found.open),
+            ]
+        ),
         notes=said(found.notes),
         tables=tuple(tables),
         figures=_accuracy_figures(found, texts),
     )
+
+
+def _table_of_tests(
+    panel: Panel, found: LatentPosterior, texts: Sequence[str]
+) -> Table:
+    """Return sensitivity and specificity; where votes leave them open, both answers."""
+    posteriors = {"": found}
+    alone = found.independent if found.open else None
+    # two tests of one population do not determine it even then: that is the prior
+    if alone is not None and alone.identified:
+        posteriors[", if independent"] = alone
+    columns: dict[str, list[Any]] = {"test": list(texts)}
+    for assumption, posterior in posteriors.items():
+        for word in _BOTH:
+            accuracies = getattr(posterior, word)
+            columns[f"{word}{assumption}"] = [_cell(accuracies[n]) for n in panel.names]
+    return table("Tests", list(columns), zip(*columns.values(), strict=True))
+
+
+def _sentence_on_cases(panel: Panel, tests: int) -> str:
+    """Say how many cases and tests there are, and of how many the truth is known."""
+    counts = f"{counted(panel.n, 'case')}, {counted(tests, 'test')}"
+    labelled = panel.n_pos + panel.n_neg
+    if not labelled:
+        return f"{counts}; it is not known which cases have the condition."
+    return (
+        f"{counts}; for {number_of(labelled)} it is known whether they have the "
+        "condition."
+    )
+
+
+def _sentence_on_prevalence(found: LatentPosterior, tests: int) -> str:
+    """Say how common the condition is, also if errors were independent."""
+    if len(found.populations) > 1:
+        return "The first table has the prevalence of each population."
+    sentence = _credible(found.prevalence)
+    alone = found.independent if found.open else None
+    if alone is None:
+        return sentence
+    code = "if independent" if alone.identified else "from the prior"
+    beside = note(code, share=alone.prevalence, tests=counted(tests, "test"))
+    return f"{sentence} {beside}"
+
+
+def _sentences_on_rule(rule: Combination, is_open: bool) -> list[str]:
+    """Say which rule is best, and by what."""
+    best = note(
+        "best rule of votes" if is_open else "best rule",
+        rule=shown(rule.formula, 300),
+        **fields_of(rule, *_BOTH),
+    )
+    if rule.criterion not in _CRITERIA:
+        return [str(best)]
+    criterion = f"{_CRITERIA[rule.criterion]} of sensitivity and specificity"
+    return [str(best), f"It has the highest {criterion}."]
 
 
 def _accuracy_figures(
@@ -178,6 +211,7 @@ def _accuracy_figures(
 
 
 def _posterior_numbers(found: LatentPosterior) -> dict[str, Any]:
+    """Return prevalence, sensitivities and specificities."""
     several = len(found.populations) > 1
     groups = found.populations if several else ()
     tests = {n: {k: getattr(found, k)[n] for k in _BOTH} for n in found.names}
@@ -189,10 +223,12 @@ def _posterior_numbers(found: LatentPosterior) -> dict[str, Any]:
 
 
 def _rule_numbers(rule: Combination, unknown: bool) -> dict[str, Any]:
-    found = fields_of(rule, *_RULE, "gap")
-    if unknown:  # an interval is all that there is
-        found |= {word: replace(found[word], value=np.nan) for word in _BOTH}
-    return found
+    """Return the numbers of a rule; of votes alone an interval is all there is."""
+    numbers = fields_of(rule, *_RULE, "gap")
+    if unknown:
+        for word in _BOTH:
+            numbers[word] = replace(numbers[word], value=np.nan)
+    return numbers
 
 
 def _credible(e: Estimate) -> str:
@@ -208,6 +244,7 @@ def _cell(e: Estimate | Rate) -> Any:
 
 
 def _tile(name: str, e: Estimate) -> Tile:
+    """Show an estimate, or the interval of what votes alone do not determine."""
     span = f"{percent(e.low)} to {percent(e.high)}"
     if np.isnan(e.value):
         return Tile(name, span, "not determined by the verdicts alone")
@@ -299,67 +336,91 @@ def pass_rates(
 
     ``plans`` holds, for each system, the labels to get ``next`` and those ``needed``.
     """
-    several, plans, first = len(rates) > 1, plans or {}, next(iter(rates.values()))
+    several = len(rates) > 1
+    plans = plans or {}
     texts = dict(zip(rates, told_apart(list(rates), NAME), strict=True))
-    words = {
-        s: rate_sentences(r, texts[s] if several else "") for s, r in rates.items()
+    named = {texts[system]: rate for system, rate in rates.items()}
+    sentences = {
+        system: rate_sentences(rate, texts[system] if several else "")
+        for system, rate in rates.items()
     }
-    named = {texts[s]: r for s, r in rates.items()}
-    pairs = range(len(compared.first)) if compared else ()
-    between = difference_sentences(compared) if compared else []
-    more = compared.notes if compared else ()
-    cases, labels = (sum(getattr(r, k) for r in rates.values()) for k in _COUNTED)
-    counts = (
-        f"{counted(cases, 'answer')}, {counted(len(first.naive), 'judge')}; "
-        f"{counted(labels, 'label')}"
-        f"{f', chosen {HOW[first.labelled]}' if labels else ''}."
-    )
-    chosen = {r.labelled for r in rates.values()}
-    also = chosen & {"random", "by verdict"}
-    how = ' --labelled "by verdict"' if "by verdict" in chosen else ""
+    differences: list[dict[str, Any]] = []
+    sentences_of_differences: list[str] = []
+    notes_of_comparison: Sequence[str] = ()
+    if compared:
+        differences = [
+            {name: getattr(compared, name)[k] for name in PER_PAIR}
+            for k in range(len(compared.first))
+        ]
+        sentences_of_differences = difference_sentences(compared)
+        notes_of_comparison = compared.notes
+
     planned, to_label = _planned(plans)
     data = figures.rates_figure(named)
-    mind = _rate_notes(named, more)
-    if not labels:  # the answer says it
+    mind = _rate_notes(named, notes_of_comparison)
+    if not sum(rate.labels for rate in rates.values()):  # the answer says it
         mind = [n for n in mind if not n.startswith(("There are no", "Not identified"))]
+    choices = {rate.labelled for rate in rates.values()}
+    how = ' --labelled "by verdict"' if "by verdict" in choices else ""
     return finding(
         "judged" if several else "judges",
         {
             "systems": {
-                s: _rate_numbers(r, words[s], plans.get(s, {}))
-                for s, r in rates.items()
+                system: _rate_numbers(rate, sentences[system], plans.get(system, {}))
+                for system, rate in rates.items()
             },
-            "differences": [
-                {name: getattr(compared, name)[k] for name in PER_PAIR} for k in pairs
-            ],
-            "notes": list(more),
-            "sentences": between,
+            "differences": differences,
+            "notes": list(notes_of_comparison),
+            "sentences": sentences_of_differences,
         },
         key="systems",
-        answer=said([counts, *map(" ".join, words.values()), *between, *planned]),
-        notes=(*said(mind), *when(also, "also", how=how)),
+        answer=said(
+            [
+                _sentence_on_answers(rates),
+                *map(" ".join, sentences.values()),
+                *sentences_of_differences,
+                *planned,
+            ]
+        ),
+        notes=(
+            *said(mind),
+            *when(choices & {"random", "by verdict"}, "also", how=how),
+        ),
         tables=(*_rate_tables(named, compared), *to_label),
         figures=(figure(data.what, data, of="system"),) if several else (),
     )
 
 
+def _sentence_on_answers(rates: Mapping[str, Rate]) -> str:
+    """Say how many answers, judges and labels there are, and how they were chosen."""
+    first = next(iter(rates.values()))
+    answers = sum(rate.cases for rate in rates.values())
+    labels = sum(rate.labels for rate in rates.values())
+    chosen = f", chosen {HOW[first.labelled]}" if labels else ""
+    return (
+        f"{counted(answers, 'answer')}, {counted(len(first.naive), 'judge')}; "
+        f"{counted(labels, 'label')}{chosen}."
+    )
+
+
 def _rate_notes(named: Mapping[str, Rate], more: Sequence[str]) -> list[str]:
-    """Give what must be known, once; what is true of one system only with its name."""
-    every = [set(r.notes) for r in named.values()]
-    common, known = set.intersection(*every), set.union(*every)
-    first = [n for r in named.values() for n in r.notes if n in common]
-    own = [
-        f"{shown(s)}: {n[:1].lower()}{n[1:]}"
-        for s, r in named.items()
-        for n in r.notes
+    """Return what must be known, once; what is true of one system with its name."""
+    notes_of_each = [set(rate.notes) for rate in named.values()]
+    common = set.intersection(*notes_of_each)
+    known = set.union(*notes_of_each)
+    of_all = [n for rate in named.values() for n in rate.notes if n in common]
+    of_one = [
+        f"{shown(system)}: {n[:1].lower()}{n[1:]}"
+        for system, rate in named.items()
+        for n in rate.notes
         if n not in common
     ]
-    new = (n for n in more if n not in known)
-    return list(dict.fromkeys([*first, *own, *new]))
+    of_comparison = [n for n in more if n not in known]
+    return list(dict.fromkeys([*of_all, *of_one, *of_comparison]))
 
 
 def _judge_rows(r: Rate) -> list[list[Any]]:
-    """Give what each judge says, and how good it is."""
+    """Return what each judge says, and how good it is."""
     return [
         [n, r.naive[n], *map(_cell, (j.sensitivity, j.specificity))]
         for n, j in r.judges.items()
@@ -384,51 +445,78 @@ def _rate_numbers(
 def _rate_tables(
     named: Mapping[str, Rate], compared: RateComparison | None
 ) -> list[Table]:
-    """Give the rate of each system where there are several, judges, and differences."""
-    several, (first, *_) = len(named) > 1, named.values()
-    own = [[s, *row] for s, r in named.items() for row in _judge_rows(r)]
-    head = ["system", *JUDGE_HEAD]
-    if not several:
-        head, own = head[1:], [row[1:] for row in own]
-    tables = [table("Judges", head, own)]
-    if several:
-        rows = [[s, raw_rate(r), _cell(r), r.labels, r.cases] for s, r in named.items()]
+    """Return the rates of several systems, the judges, and the differences."""
+    if len(named) == 1:
+        (rate,) = named.values()
+        tables = [table("Judges", JUDGE_HEAD, _judge_rows(rate))]
+    else:
+        systems = [
+            [system, raw_rate(rate), _cell(rate), rate.labels, rate.cases]
+            for system, rate in named.items()
+        ]
+        judges = [
+            [system, *row]
+            for system, rate in named.items()
+            for row in _judge_rows(rate)
+        ]
         head = ["system", "raw", "corrected", "labels", "answers"]
-        tables.insert(0, table("Systems", head, rows))
-    if (c := compared) is not None:
-        pairs = [
+        tables = [
+            table("Systems", head, systems),
+            table("Judges", ["system", *JUDGE_HEAD], judges),
+        ]
+    if compared is not None:
+        level = next(iter(named.values())).level
+        tables.append(_table_of_differences(compared, level))
+    return tables
+
+
+def _table_of_differences(c: RateComparison, level: float) -> Table:
+    """Return the differences of the corrected rates of all pairs."""
+    rows = []
+    for k in range(len(c.first)):
+        first = shown(str(c.first[k]), NAME)
+        second = shown(str(c.second[k]), NAME)
+        rows.append(
             (
-                f" {MINUS} ".join(shown(str(x[k]), NAME) for x in (c.first, c.second)),
-                estimate_from_interval(
-                    c.difference[k], c.low[k], c.high[k], first.level
-                ),
+                f"{first} {MINUS} {second}",
+                estimate_from_interval(c.difference[k], c.low[k], c.high[k], level),
                 float(c.probability[k]),
                 float(c.adjusted_p_value[k]),
             )
-            for k in range(len(c.first))
-        ]
-        of = ("pair", "difference", "P(first is better)", "p (adjusted)")
-        title = "Differences of the corrected rates"
-        tables.append(table(title, of, pairs, brief=False))
-    return tables
+        )
+    head = ("pair", "difference", "P(first is better)", "p (adjusted)")
+    return table("Differences of the corrected rates", head, rows, brief=False)
 
 
 def _planned(plans: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[Table]]:
     """Say how many labels are needed, and which cases to label next."""
-    lines, tables = [], []
-    for s, plan in plans.items():
-        whose = "" if s == ALL else f"{shown(s)}: "
-        if n := plan.get("needed"):
-            told = {"n": n.labels, "half": 50 * n.width, "without": n.without_judges}
-            lines.append(f"{whose}{note('labels needed', **told)}")
-        if p := plan.get("next"):
-            to_label = p.labels.tolist()
-            now, then = (points(w, p.width_now) for w in (p.width_now, p.width_then))
-            told = {"n": counted(sum(to_label), "more label"), "now": now, "then": then}
-            lines.append(f"{whose}{note('more labels', **told)}")
-            each = zip(map(str, p.pattern), to_label, strict=True)
+    lines = []
+    tables = []
+    for system, plan in plans.items():
+        whose = "" if system == ALL else f"{shown(system)}: "
+        needed = plan.get("needed")
+        if needed:
+            sentence = note(
+                "labels needed",
+                n=needed.labels,
+                half=50 * needed.width,
+                without=needed.without_judges,
+            )
+            lines.append(f"{whose}{sentence}")
+        next_labels = plan.get("next")
+        if next_labels:
+            numbers = next_labels.labels.tolist()
+            width_now = next_labels.width_now
+            sentence = note(
+                "more labels",
+                n=counted(sum(numbers), "more label"),
+                now=points(width_now, width_now),
+                then=points(next_labels.width_then, width_now),
+            )
+            lines.append(f"{whose}{sentence}")
+            rows = zip(map(str, next_labels.pattern), numbers, strict=True)
             head = ("verdicts in this order", "to label")
-            tables.append(table("To label", head, each))
+            tables.append(table("To label", head, rows))
     return lines, tables
 
 
@@ -444,7 +532,8 @@ def judged(
 
     Parameters as in :func:`trueness.reports.write_judges`.
     """
-    several, found = len(rates) > 1, pass_rates(rates, compared)
+    several = len(rates) > 1
+    answered = pass_rates(rates, compared)
     texts = dict(zip(rates, told_apart(list(rates), NAME), strict=True))
     first = next(iter(rates.values()))
     facts = [
@@ -453,45 +542,58 @@ def judged(
         ("labels", f"{sum(r.labels for r in rates.values()):,} ({first.labelled})"),
         *([("file", shown(source, 120))] if source else []),
     ]
-    sections = [replace(found, answer=(), notes=())] if several else []
-    for s, r in rates.items():
-        whose = texts[s] if several else ""
-        sections.append(_judges(r, panels[s], whose, len(sections)))
-    split = len(found.answer) - len(found.numbers["sentences"])
-    mind = tuple(n for n in found.notes if n.code != "also")
+    # the first screen has the sentences
+    sections = [replace(answered, answer=(), notes=())] if several else []
+    for system, rate in rates.items():
+        whose = texts[system] if several else ""
+        sections.append(_judges(rate, panels[system], whose, len(sections)))
+    split = len(answered.answer) - len(answered.numbers["sentences"])
+    mind = tuple(n for n in answered.notes if n.code != "also")
     answers = (
-        (TITLES["judges"], found.answer[1:split]),
-        ("Which is better?", found.answer[split:]),
+        (TITLES["judges"], answered.answer[1:split]),
+        ("Which is better?", answered.answer[split:]),
         ("What should you keep in mind?", mind),
     )
-    title, tiles = title or TITLES["judges"], _tiles(rates, texts)
-    return Page(title, tuple(facts), tiles, answers, tuple(sections))
+    return Page(
+        title or TITLES["judges"],
+        tuple(facts),
+        _tiles(rates, texts),
+        answers,
+        tuple(sections),
+    )
 
 
 def _tiles(rates: Mapping[str, Rate], texts: Mapping[str, str]) -> tuple[Tile, ...]:
+    """Return the rates of several systems, or the rates and the judges of one."""
     if len(rates) > 1:
         return tuple(_rate_tile(texts[s], r) for s, r in list(rates.items())[:6])
-    (r,) = rates.values()
-    worth, raw, tiles = r.effective_judges, raw_rate(r), []
+
+    (rate,) = rates.values()
+    raw = raw_rate(rate)
+    effective = rate.effective_judges
+    tiles = []
     if np.isfinite(raw):
-        text = f"{points(raw, r.high - r.low)} %"
+        text = f"{points(raw, rate.high - rate.low)} %"
         tiles.append(Tile("raw pass rate", text, "what judges say"))
-    tiles.append(_rate_tile("corrected", r))
-    if np.isfinite(worth.value) and len(r.naive) > 1:
-        detail = f"independent judges ({worth.low:.1f} to {worth.high:.1f})"
-        name = f"{spelt(len(r.naive))} judges are worth"
-        tiles.append(Tile(name, f"{worth.value:.1f}", detail))
+    tiles.append(_rate_tile("corrected", rate))
+    if np.isfinite(effective.value) and len(rate.naive) > 1:
+        detail = f"independent judges ({effective.low:.1f} to {effective.high:.1f})"
+        name = f"{spelt(len(rate.naive))} judges are worth"
+        tiles.append(Tile(name, f"{effective.value:.1f}", detail))
     return tuple(tiles)
 
 
 def _rate_tile(name: str, r: Rate) -> Tile:
-    value, low, high = (points(v, r.high - r.low) for v in (r.value, r.low, r.high))
+    """Show a corrected rate; without labels only its interval."""
+    width = r.high - r.low
+    interval = f"{points(r.low, width)} to {points(r.high, width)} %"
     if not r.identified:
-        return Tile(name, f"{low} to {high} %", "not determined without labels")
-    return Tile(name, f"{value} %", f"{low} to {high} %")
+        return Tile(name, interval, "not determined without labels")
+    return Tile(name, f"{points(r.value, width)} %", interval)
 
 
 def _judges(r: Rate, panel: Panel, system: str, number: int) -> Finding:
+    """Show the judges of one system."""
     rows = [
         (f"{k} {shown(name, NAME)}", *numbers)
         for k, (name, *numbers) in enumerate(_judge_rows(r), 1)
@@ -517,20 +619,24 @@ def _figures(r: Rate, panel: Panel) -> tuple[Figure, ...]:
         return figure("Judges in the ROC plane", figures.judges_figure(r), of="judge")
 
     def errors() -> Figure:
-        told = {"labels": counted(r.labels, "labelled case")}
         return figure(
-            "Which judges make the same errors?", figures.errors_figure(panel), told
+            "Which judges make the same errors?",
+            figures.errors_figure(panel),
+            {"labels": counted(r.labels, "labelled case")},
         )
 
     def by_labels() -> Figure:
         data = figures.labels_figure(r, panel)
-        told = {"level": r.level, "labels": counted(r.labels, "label")}
-        order = tuple(line.name for line in data.lines)
         return figure(
-            "How much would more labels narrow the interval?", data, told, order=order
+            "How much would more labels narrow the interval?",
+            data,
+            {"level": r.level, "labels": counted(r.labels, "label")},
+            order=tuple(line.name for line in data.lines),
         )
 
-    made: list[Callable[[], Figure]] = [judges]
-    made += [errors] if r.labels and len(panel.names) > 1 else []
-    made += [by_labels] if r.labels and r.labelled != "by truth" else []
-    return tuple(f for f in map(possible, made) if f is not None)
+    drawings: list[Callable[[], Figure]] = [judges]
+    if r.labels and len(panel.names) > 1:
+        drawings.append(errors)
+    if r.labels and r.labelled != "by truth":
+        drawings.append(by_labels)
+    return tuple(drawn for drawn in map(possible, drawings) if drawn is not None)
