@@ -82,8 +82,9 @@ def count_arguments(
     ``takes`` is "tally", "panel" or "counts" (either); ``words`` are the keywords that
     belong to the data.
     """
+    keywords: Words = {}
     if words:
-        args, words = _in_our_words(args, words, name)
+        args, keywords = _in_our_words(args, words, name)
     if not args:
         raise _needs(name, takes, "nothing")
     if name == "check" and _is_requirement(args[0]) and len(args) > 1:
@@ -91,27 +92,31 @@ def count_arguments(
         args = (*args[1:], args[0])
         if type(args[0]).__module__.startswith("trueness."):
             return CountedArguments(args[0], args[1:])
-    data, rest = args[0], list(args[1:])
+    data = args[0]
+    rest = list(args[1:])
     if _is_model(data) and len(rest) >= 2:
-        return _of_model(name, data, rest, words)
-    named = not words.keys().isdisjoint(("label", "score", "scores"))
-    given = bool(rest) and _is_column(rest[0])
-    if isinstance(data, (str, os.PathLike)) and not given:
+        return _of_model(name, data, rest, keywords)
+
+    names_columns = not keywords.keys().isdisjoint(("label", "score", "scores"))
+    has_scores = bool(rest) and _is_column(rest[0])
+    if isinstance(data, (str, os.PathLike)) and not has_scores:
         data = _open_file(data, name, takes)
-    if isinstance(data, Mapping) or (is_frame(data) and (named or not given)):
-        return _of_table(name, data, takes, words, tuple(rest))
-    if not given:
+    is_table = is_frame(data) and (names_columns or not has_scores)
+    if isinstance(data, Mapping) or is_table:
+        return _of_table(name, data, takes, keywords, tuple(rest))
+    if not has_scores:
         raise _needs(name, takes, one_thing(data))
-    one = takes == "tally" or isinstance(rest[0], Mapping)
-    number = 1 if one else _leading_columns(rest)
-    if "label" in words or "score" in words or "scores" in words:
+
+    is_one_argument = takes == "tally" or isinstance(rest[0], Mapping)
+    number = 1 if is_one_argument else _leading_columns(rest)
+    if names_columns:
         raise InputError(
             "label and score name columns of a frame; leave them out for arrays.",
             example=PythonCode(f"trueness.{name}(y_true, y_score)"),
         )
-    scores, remarks = _scores(data, rest[:number], name, takes, words)
+    scores, remarks = _scores(data, rest[:number], name, takes, keywords)
     count = panel if isinstance(scores, Mapping) else tally_in_place
-    counts = count(data, scores, **words)
+    counts = count(data, scores, **keywords)
     return CountedArguments(counts, tuple(rest[number:]), remarks)
 
 
@@ -137,7 +142,8 @@ def _is_model(data: object) -> bool:
 
 def _of_model(name: str, model: Any, rest: list[Any], words: Words) -> CountedArguments:
     """Count the scores of a classifier: ``evaluate(model, X, y)``."""
-    features, truth = rest[0], rest[1]
+    features = rest[0]
+    truth = rest[1]
     classes = list(getattr(model, "classes_", ()))
     if len(classes) > 2:
         raise InputError(
@@ -186,12 +192,13 @@ def _in_our_words(args: Args, words: Words, name: str) -> tuple[Args, Words]:
 
 def _needs(name: str, takes: str, found: str) -> InputError:
     """Make the error of a call without data, or with something else."""
+    counts = "a tally"
+    with_arrays = f"trueness.{name}(y_true, y_score)"
+    with_frame = f'trueness.{name}(frame, label="y", score="p")'
     if takes == "panel":
-        counts, arrays, frame = "a panel", '{"a": a, "b": b}', 'scores=["a", "b"]'
-    else:
-        counts, arrays, frame = "a tally", "y_score", 'score="p"'
-    with_arrays = f"trueness.{name}(y_true, {arrays})"
-    with_frame = f'trueness.{name}(frame, label="y", {frame})'
+        counts = "a panel"
+        with_arrays = f'trueness.{name}(y_true, {{"a": a, "b": b}})'
+        with_frame = f'trueness.{name}(frame, label="y", scores=["a", "b"])'
     return InputError(
         f"{name} needs {counts}, or labels and scores, or a frame; found {found}.",
         example=PythonCode(f"{with_arrays} or {with_frame}"),
@@ -273,7 +280,8 @@ def _of_table(
     name: str, data: object, takes: str, words: Words, rest: Args
 ) -> CountedArguments:
     """Count the columns of a table that are named, or that are found."""
-    score, several = words.pop("score", None), words.pop("scores", None)
+    score = words.pop("score", None)
+    several = words.pop("scores", None)
     if score is not None and several is not None:
         raise InputError(
             "score and scores both name the columns; leave one of them out.",
@@ -285,14 +293,14 @@ def _of_table(
     known = column_names(data)
     counted = chosen in (None, "score") and are_counts(known)
     if not (counted and words.get("label") is None):
-        found = _find(name, takes, data, known, chosen, words)
-        words["label"] = found.label
-        if found.count is not None:
-            words["count"] = found.count
+        columns = _find(name, takes, data, known, chosen, words)
+        words["label"] = columns.label
+        if columns.count is not None:
+            words["count"] = columns.count
         if chosen is None:
-            one = len(found.scores) == 1 and takes != "panel"
-            chosen = found.scores[0] if one else list(found.scores)
-        remarks = found.remarks
+            is_alone = len(columns.scores) == 1 and takes != "panel"
+            chosen = columns.scores[0] if is_alone else list(columns.scores)
+        remarks = columns.remarks
     if takes == "panel" or several is not None or isinstance(chosen, (list, tuple)):
         names = [chosen] if isinstance(chosen, str) else chosen
         return CountedArguments(panel(data, names, **words), rest, remarks)
@@ -324,7 +332,7 @@ def _find(
         by_name = [c for c in known if c.lower() in LABEL_NAMES]
         label = by_name[0] if len(by_name) == 1 else label_of_some(table)
     try:
-        found = find_columns(
+        columns = find_columns(
             table,
             label=label,
             scores=named,
@@ -339,9 +347,9 @@ def _find(
         message = f"{name}: {error.message}{_advice_without_labels(table, error)}"
         raise InputError(message, option=error.option, choices=error.choices) from None
     if words.get("count") is None and not unlabelled:
-        count = count_column(table, found.label, found.scores, taken)
-        found = replace(found, count=count)
-    return unused_columns(table, found, taken)
+        count = count_column(table, columns.label, columns.scores, taken)
+        columns = replace(columns, count=count)
+    return unused_columns(table, columns, taken)
 
 
 def _does_without(name: str, words: Words) -> bool:

@@ -82,10 +82,10 @@ _LISTENER: ContextVar[list[str] | None] = ContextVar("listener", default=None)
 @contextmanager
 def listening() -> Iterator[list[str]]:
     """Collect what is cleaned within, a sentence each, in place of warnings."""
-    said: list[str] = []
-    token = _LISTENER.set(said)
+    sentences: list[str] = []
+    token = _LISTENER.set(sentences)
     try:
-        yield said
+        yield sentences
     finally:
         _LISTENER.reset(token)
 
@@ -210,11 +210,11 @@ def _no_labels(words: Iterable[str], positive: object) -> tuple[set[str], set[st
 
     One that may be a label ("-" beside "+", "none") is one where two would not be left.
     """
-    words = list(words)
+    spellings = list(words)
     named = None if positive is None else folded(positive)
-    missing = {word for word in words if word in MISSING and word != named}
-    totals = {word for word in words if word in TOTALS and word != named}
-    labels = [word for word in words if word not in missing | totals]
+    missing = {word for word in spellings if word in MISSING and word != named}
+    totals = {word for word in spellings if word in TOTALS and word != named}
+    labels = [word for word in spellings if word not in missing | totals]
 
     beside_plus = labels and set(labels) <= YES
     if "-" in missing and beside_plus:
@@ -296,9 +296,9 @@ def meaning(values: Sequence[Any]) -> str:
     if not known:
         return "missing"
     distinct = list(dict.fromkeys(known))
-    words = list(dict.fromkeys(folded(value) for value in distinct))
-    missing, totals = _no_labels(words, None)
-    labels = [word for word in words if word not in missing | totals]
+    spellings = list(dict.fromkeys(folded(value) for value in distinct))
+    missing, totals = _no_labels(spellings, None)
+    labels = [word for word in spellings if word not in missing | totals]
     if len(labels) <= 2 + len(YES) and _known_pair(labels, None):
         return "labels"
     try:
@@ -341,15 +341,15 @@ def read_numbers(
     if cases is None:
         cases = np.ones(values.size, int)
     is_missing = _columns.missing(values)
-    words = [folded(value) for value in values.tolist()]
-    for place, word in enumerate(words):
+    spellings = [folded(value) for value in values.tolist()]
+    for place, word in enumerate(spellings):
         is_missing[place] |= word in MISSING
 
-    known = [word for word, lost in zip(words, is_missing, strict=True) if not lost]
+    known = [word for word, lost in zip(spellings, is_missing, strict=True) if not lost]
     without_signs = {word: word.translate(_SIGNS).strip() for word in known}
     no_numbers = [w for w, text in without_signs.items() if not _NUMBER.fullmatch(text)]
     if no_numbers:
-        among_them = np.isin(words, no_numbers) & ~is_missing
+        among_them = np.isin(spellings, no_numbers) & ~is_missing
         raise InputError(
             f"{what} must be numbers; found text in {int(cases[among_them].sum()):,} "
             f"of {cases.sum():,} cases, such as {listing(no_numbers, 3)}. Is it the "
@@ -409,10 +409,10 @@ def holds_verdicts(values: Array, positive: object) -> bool:
     distinct = list(dict.fromkeys(str(v) for v in known))
     if len(distinct) > 100:  # scores
         return False
-    words = {folded(v) for v in distinct if not is_missing_word(v)}
-    if not words or words <= {"0", "1"}:
+    spellings = {folded(value) for value in distinct if not is_missing_word(value)}
+    if not spellings or spellings <= {"0", "1"}:
         return False
-    if positive is not None and folded(positive) in words and len(words) == 2:
+    if positive is not None and folded(positive) in spellings and len(spellings) == 2:
         return True
     return meaning(distinct) == "labels"
 
@@ -420,9 +420,10 @@ def holds_verdicts(values: Array, positive: object) -> bool:
 def read_verdicts(values: Array, positive: object, what: str) -> Array:
     """Read the verdicts of a test as 1 and 0; a missing verdict is NaN."""
     is_known = ~_columns.missing(values)
-    words = _columns.hashable(values[is_known], what)
-    named = positive is not None and folded(positive) in {folded(w) for w in words}
-    labels = label_words(words, positive if named else None, what)
+    distinct = _columns.hashable(values[is_known], what)
+    if positive is not None and folded(positive) not in set(map(folded, distinct)):
+        positive = None  # it is a value of the labels, not of this test
+    labels = label_words(distinct, positive, what)
     tell([remark.replace("Labels:", f"{what}:") for remark in labels.remarks])
 
     number_of = {NEGATIVE: 0.0, POSITIVE: 1.0}
@@ -436,17 +437,22 @@ def read_verdicts(values: Array, positive: object, what: str) -> Array:
 def ask_for_positive(values: Array, what: str) -> None:
     """Stop at two words that are no known pair: which of them is positive?"""
     known = values[~_columns.missing(values)].tolist()
-    words = [v for v in dict.fromkeys(map(str, known)) if not is_missing_word(v)]
-    spelt = {folded(word) for word in words}
-    numeric = [w for w in spelt if _NUMBER.fullmatch(w.translate(_SIGNS).strip())]
-    if len(spelt) != 2 or numeric:
+    distinct = dict.fromkeys(map(str, known))
+    verdicts = sorted(value for value in distinct if not is_missing_word(value))
+    spellings = {folded(verdict) for verdict in verdicts}
+    if len(spellings) != 2 or any(map(_is_number, spellings)):
         return
     raise InputError(
         f"{what} must be numbers, or the results of a test; it holds "
-        f"{listing(sorted(words), 4)}. Which result counts as positive?",
+        f"{listing(verdicts, 4)}. Which result counts as positive?",
         option="positive",
-        choices=sorted(words),
+        choices=verdicts,
     )
+
+
+def _is_number(word: str) -> bool:
+    """Is this word a number, perhaps with the sign of a currency?"""
+    return _NUMBER.fullmatch(word.translate(_SIGNS).strip()) is not None
 
 
 def positive_of_labels(
@@ -468,16 +474,18 @@ def positive_of_labels(
 
 def few_words(values: Sequence[Any], rows: bool = True) -> str:
     """Say which values are text, where nearly all others are numbers."""
-    words = [folded(v) for v in values]
-    odd = [
-        k
-        for k, w in enumerate(words)
-        if w not in MISSING and not _NUMBER.fullmatch(w.translate(_SIGNS).strip())
+    places_of_text = [
+        place
+        for place, word in enumerate(map(folded, values))
+        if word not in MISSING and not _is_number(word)
     ]
-    if not odd or 10 * len(odd) > len(words):
+    if not places_of_text or 10 * len(places_of_text) > len(values):
         return ""
-    first = repr(values[odd[0]]) + (f" in row {odd[0] + 1:,}" if rows else "")
-    return f"text in {len(odd):,} of {len(words):,} rows ({first})"
+    first_place = places_of_text[0]
+    first = repr(values[first_place])
+    if rows:
+        first += f" in row {first_place + 1:,}"
+    return f"text in {len(places_of_text):,} of {len(values):,} rows ({first})"
 
 
 def _has_decimal_comma(text: Sequence[str], what: str, decimal: str | None) -> bool:

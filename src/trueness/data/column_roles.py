@@ -153,9 +153,9 @@ def find_columns(
             what = "test"
         plural = "s" if len(scores) > 1 else ""
         guessed.append(f"{what}{plural} {names_of(scores)}")
-    found = FoundColumns(label, tuple(scores), tuple(guessed))
+    columns = FoundColumns(label, tuple(scores), tuple(guessed))
     not_taken = numeric_columns(table, {label, *scores, *other_roles})
-    return replace(found, reason="by name") if not_taken else found
+    return replace(columns, reason="by name") if not_taken else columns
 
 
 def _columns_of_words(
@@ -361,10 +361,10 @@ def _two_words(table: DataTable, taken: set[str | None]) -> str:
     """Say of columns of two words that they may be the verdicts of a test."""
     for column in _free(table, taken):
         if table.kinds[column] == TEXT and len(table.distinct(column, 2)) == 2:
-            words = " and ".join(repr(v) for v in table.distinct(column, 2))
+            both = " and ".join(repr(v) for v in table.distinct(column, 2))
             return (
                 f" If column {column!r} holds the results of a test, name which of "
-                f"{words} counts as positive."
+                f"{both} counts as positive."
             )
     return ""
 
@@ -420,9 +420,10 @@ def _same_scale(table: DataTable, columns: Sequence[str]) -> bool:
     readings = [table.distinct(c, MOST_READINGS) for c in columns]
     few = all(len(values) <= MOST_READINGS for values in readings)
     extents = table.extents(columns)
-    least = {low for low, _ in extents}
-    largest = {high for _, high in extents}
-    return few and max(least) - min(least) <= 1 and max(largest) - min(largest) <= 1
+    lowest = {low for low, _ in extents}
+    highest = {high for _, high in extents}
+    same_ends = max(lowest) - min(lowest) <= 1 and max(highest) - min(highest) <= 1
+    return few and same_ends
 
 
 def _words_of(name: str) -> set[str]:

@@ -476,16 +476,16 @@ def reading() -> Iterator[Callable[[], None]]:
                 "The data cannot be read: it needs more memory than is allowed. Are "
                 "there very many columns?"
             ) from err
-        said = first_lines(err)
-        end = "" if said.endswith((".", "!", "?")) else "."
-        raise InputError(f"The data cannot be read: {said}{end}") from err
+        message = first_lines(err)
+        end = "" if message.endswith((".", "!", "?")) else "."
+        raise InputError(f"The data cannot be read: {message}{end}") from err
     finally:
         if ours:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def first_lines(err: BaseException, most: int = 400) -> str:
-    """Give the beginning of an engine's message without its stack trace."""
+    """Return the beginning of an engine's message without its stack trace."""
     text = " ".join(str(err).split("\n\tat ")[0].split("\nJVM stacktrace")[0].split())
     text = without_password(text)
     return text if len(text) <= most else f"{text[:most]} ..."

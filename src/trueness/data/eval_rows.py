@@ -91,21 +91,23 @@ def attempts(
     _check_column_names(item=item, passed=passed, system=system, cluster=cluster)
     other = system_column(data) if system is None else None
     named = (item, passed, system, cluster, other)
-    found = columns_of(data, list(dict.fromkeys(n for n in named if n)))
+    columns = columns_of(data, list(dict.fromkeys(name for name in named if name)))
     if other is not None and other not in (item, passed, cluster):
-        _refuse_pooled_systems(found[item], found[other], other)
-    verdict, items = _verdicts(found[passed], passed, threshold), found[item]
-    together = found[cluster] if cluster else items
+        _refuse_pooled_systems(columns[item], columns[other], other)
+    items = columns[item]
+    verdict = _verdicts(columns[passed], passed, threshold)
     if missing_scores == "fail":
         verdict = np.nan_to_num(verdict)
+    clusters = columns[cluster] if cluster else None
 
-    def counted(at: Any) -> Attempts:
-        return _counted(items[at], verdict[at], together[at], cluster is not None)
+    def counted(rows: Any) -> Attempts:
+        of_rows = None if clusters is None else clusters[rows]
+        return _counted(items[rows], verdict[rows], of_rows)
 
     if system is None:
         return counted(slice(None))
-    who, code = _numbered(found[system], system)
-    return {name: counted(code == k) for k, name in enumerate(who)}
+    names, code = _numbered(columns[system], system)
+    return {name: counted(code == number) for number, name in enumerate(names)}
 
 
 def _check_column_names(**names: object) -> None:
@@ -149,7 +151,7 @@ def read_evals(path: str | os.PathLike[str]) -> VerdictLog | Any:
 def columns_of_evals(
     data: object, names: Sequence[str] | None = None
 ) -> Mapping[str, Array]:
-    """Give the columns of what ``read_evals`` opened, of a table those named."""
+    """Return the columns of what ``read_evals`` opened, of a table those named."""
     return data.columns if isinstance(data, VerdictLog) else columns_of(data, names)
 
 
@@ -195,8 +197,8 @@ def _verdicts(values: Array, name: str, threshold: float | None) -> Array:
         values = np.array([_number(v, name) for v in values], float)
     verdict = values.astype(float)
     if threshold is not None:
-        least = _options.real_number(threshold, "threshold")
-        return np.where(np.isnan(verdict), np.nan, verdict >= least)
+        smallest_grade = _options.real_number(threshold, "threshold")
+        return np.where(np.isnan(verdict), np.nan, verdict >= smallest_grade)
     graded = ~np.isnan(verdict) & (verdict != 0) & (verdict != 1)
     if graded.any():
         raise InputError(
@@ -209,6 +211,7 @@ def _verdicts(values: Array, name: str, threshold: float | None) -> Array:
 
 
 def _number(value: object, name: str) -> float:
+    """Read one verdict: a number, a truth value or a word; NaN where it is missing."""
     if value is None or value != value:
         return np.nan
     if isinstance(value, (bool, int, float, np.number, np.bool_)):
@@ -225,16 +228,18 @@ def _number(value: object, name: str) -> float:
 
 def _numbered(values: Array, name: str) -> tuple[list[str], Ints]:
     """Number the names of a column in the order in which they come."""
-    held = values.tolist()
-    names = {v: _name(v) for v in held}
-    if "" in names.values():
-        at = next(k for k, v in enumerate(held) if not names[v])
-        raise InputError(f"Column {name!r} has no value in row {at + 1:,}.")
-    index = {n: k for k, n in enumerate(dict.fromkeys(names.values()))}
-    return list(index), np.array([index[names[v]] for v in held], int)
+    rows = values.tolist()
+    name_of = {value: _name(value) for value in rows}
+    if "" in name_of.values():
+        place = next(k for k, value in enumerate(rows) if not name_of[value])
+        raise InputError(f"Column {name!r} has no value in row {place + 1:,}.")
+    number_of = {n: k for k, n in enumerate(dict.fromkeys(name_of.values()))}
+    code = np.array([number_of[name_of[value]] for value in rows], int)
+    return list(number_of), code
 
 
 def _name(value: object) -> str:
+    """Write the name of an item or a system; nothing where it is missing."""
     if value is None or value != value:
         return ""
     if isinstance(value, float) and value.is_integer():
@@ -242,25 +247,38 @@ def _name(value: object) -> str:
     return str(value).strip()
 
 
-def _counted(items: Array, verdict: Array, cluster: Array, clustered: bool) -> Attempts:
-    kept = ~np.isnan(verdict)
-    if not kept.any():
+def _counted(items: Array, verdict: Array, cluster: Array | None) -> Attempts:
+    """Count how often each item was tried, and how often an attempt passed."""
+    has_verdict = ~np.isnan(verdict)
+    if not has_verdict.any():
         raise NotEnoughCases(
             f"None of the {verdict.size:,} attempts has a verdict. Did the scorer run?"
         )
-    names, code = _numbered(items[kept], "item")
-    own = None
-    if clustered:
-        groups, group = _numbered(cluster[kept], "cluster")
-        first = np.zeros(len(names), int)
-        first[code] = group
-        if (first[code] != group).any():
-            at = int(np.flatnonzero(first[code] != group)[0])
-            raise InputError(
-                f"Item {shown(names[code[at]])!r} is in several clusters. Give items "
-                "of different clusters different names."
-            )
-        own = np.array(groups, object)[first]
+    names, code = _numbered(items[has_verdict], "item")
+    cluster_of_item = None
+    if cluster is not None:
+        cluster_of_item = _clusters_of_items(names, code, cluster[has_verdict])
     tried = np.bincount(code, minlength=len(names))
-    passed = np.bincount(code, verdict[kept], len(names)).astype(np.int64)
-    return Attempts(np.array(names, object), passed, tried, own, int((~kept).sum()))
+    passed = np.bincount(code, verdict[has_verdict], len(names)).astype(np.int64)
+    return Attempts(
+        np.array(names, object),
+        passed,
+        tried,
+        cluster_of_item,
+        int((~has_verdict).sum()),
+    )
+
+
+def _clusters_of_items(names: Sequence[str], code: Ints, cluster: Array) -> Array:
+    """Return the cluster of each item; an item belongs to one."""
+    cluster_names, number = _numbered(cluster, "cluster")
+    number_of_item = np.zeros(len(names), int)
+    number_of_item[code] = number
+    in_another = np.flatnonzero(number_of_item[code] != number)
+    if in_another.size:
+        item = names[code[in_another[0]]]
+        raise InputError(
+            f"Item {shown(item)!r} is in several clusters. Give items of different "
+            "clusters different names."
+        )
+    return np.array(cluster_names, object)[number_of_item]

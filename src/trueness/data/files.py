@@ -147,10 +147,10 @@ def scan(
             option="types",
             example=PythonCode('{"p": "DOUBLE"}'),
         )
-    given = {k: str(v) for k, v in (settings or {}).items()}
-    connection = _connect(places, given)
+    texts = {name: str(value) for name, value in (settings or {}).items()}
+    connection = _connect(places, texts)
     with reading():
-        for name, value in given.items():  # a name that is none is DuckDB's error
+        for name, value in texts.items():  # a name that is none is DuckDB's error
             if not name.replace("_", "").isalnum():
                 raise InputError(f"settings has no name of DuckDB in it: {name!r}.")
             connection.execute(f"SET {name} = {text_in_sql(value)}")
@@ -254,25 +254,12 @@ def _opened(
     union_by_name: bool,
     decimal: str | None,
 ) -> DuckDBPyRelation:
+    """Open files of one kind as one relation."""
     files = [file for place in places for file in _files(place)]
-    kinds = {f: _format(f) for f in files}
-    wrong = [f for f, kind in kinds.items() if kind is None]
-    one_each = list({kind: file for file, kind in kinds.items()}.values())
-    if wrong or len(one_each) > 1:
-        raise InputError(
-            f"scan needs files of one kind, {listing(_FORMATS, 9)}, perhaps "
-            f"with {' or '.join(_COMPRESSED)}; found {listing(wrong or one_each)}."
-        )
-    kind = str(kinds[files[0]])
-    for file in files:  # Parquet called otherwise, or the other way round
-        head, named = _begins(file), kind == "parquet"
-        if head and head.startswith(b"PAR") != named:
-            raise InputError(
-                f"{file} has the ending of {'Parquet' if named else 'text'}, but its "
-                f"content is {'none' if named else 'Parquet'}. Is the file complete? "
-                "Rename it to match its content."
-            )
-    files = [_literal(_without_bzip2(f)) for f in files]
+    kind = _one_kind(files)
+    for file in files:
+        _check_first_bytes(file, kind)
+    files = [_literal(_without_bzip2(file)) for file in files]
     if types is not None and kind != "csv":
         raise InputError(
             f"Types of columns are for CSV files; {files[0]} has its own types.",
@@ -287,6 +274,34 @@ def _opened(
     return _parquet(connection, files, union_by_name)
 
 
+def _one_kind(files: Sequence[str]) -> str:
+    """Return the kind of all files; stops where they differ, or are of no kind."""
+    kinds = {file: _format(file) for file in files}
+    of_no_kind = [file for file, kind in kinds.items() if kind is None]
+    one_of_each_kind = list({kind: file for file, kind in kinds.items()}.values())
+    if of_no_kind or len(one_of_each_kind) > 1:
+        wrong = of_no_kind or one_of_each_kind
+        raise InputError(
+            f"scan needs files of one kind, {listing(_FORMATS, 9)}, perhaps "
+            f"with {' or '.join(_COMPRESSED)}; found {listing(wrong)}."
+        )
+    return str(kinds[files[0]])
+
+
+def _check_first_bytes(file: str, kind: str) -> None:
+    """Stop at Parquet that is called otherwise, or the other way round."""
+    head = _begins(file)
+    is_named_parquet = kind == "parquet"
+    if not head or head.startswith(b"PAR") == is_named_parquet:
+        return
+    ending = "Parquet" if is_named_parquet else "text"
+    contents = "none" if is_named_parquet else "Parquet"
+    raise InputError(
+        f"{file} has the ending of {ending}, but its content is {contents}. Is the "
+        "file complete? Rename it to match its content."
+    )
+
+
 def _same_columns(connection: DuckDBPyConnection, files: list[str], kind: str) -> None:
     """Stop when files differ in columns or types: a cast could change scores."""
     if kind == "parquet":
@@ -295,7 +310,7 @@ def _same_columns(connection: DuckDBPyConnection, files: list[str], kind: str) -
             "FROM parquet_schema($files) WHERE type IS NOT NULL GROUP BY file_name",
             {"files": files},
         ).fetchall()
-        columns = {name: set(found) for name, found in rows}
+        columns = {name: set(of_file) for name, of_file in rows}
     elif kind == "json":
         names = [connection.read_json(f, sample_size=1000).columns for f in files]
         columns = dict(zip(files, map(set, names), strict=True))
@@ -303,7 +318,7 @@ def _same_columns(connection: DuckDBPyConnection, files: list[str], kind: str) -
         read = csv_reader(connection, files, None)
         columns = {f: set(read([f], sample_size="1000").columns) for f in files}
     usual = Counter(frozenset(c) for c in columns.values()).most_common(1)[0][0]
-    odd = sorted(name for name, found in columns.items() if found != usual)
+    odd = sorted(name for name, of_file in columns.items() if of_file != usual)
     if odd:
         raise InputError(
             f"All files must have the same columns; {len(odd)} of {len(columns)} "
@@ -327,8 +342,9 @@ def _literal(file: str) -> str:
     """Write the name of a file so that DuckDB takes every sign of it as it is."""
     if "://" in file:
         return file
-    here = os.path.join(".", file) if file.startswith("~") else file
-    return re.sub(r"[*?\[]", r"[\g<0>]", here)
+    if file.startswith("~"):  # else it would mean a home
+        file = os.path.join(".", file)
+    return re.sub(r"[*?\[]", r"[\g<0>]", file)
 
 
 def meant_by(place: str) -> list[str]:
@@ -342,19 +358,21 @@ def _files(place: str) -> list[str]:
     """Which files of data does this name stand for?"""
     if "://" in place:
         return [place]
-    found, folder = meant_by(place), os.path.isdir(place)
-    if folder:  # Spark and others leave _SUCCESS, .crc and the like beside the data
-        found = [f for f in found if os.path.basename(f)[0] not in "._" and _format(f)]
-    if found:
-        return found
-    raise InputError(
-        f"There are no files with {listing(_FORMATS, 9)} in {place}."
-        if folder
-        else f"There is no file {place}. Is the folder right?"
-    )
+    files = meant_by(place)
+    if not os.path.isdir(place):
+        if not files:
+            raise InputError(f"There is no file {place}. Is the folder right?")
+        return files
+
+    # Spark and others leave _SUCCESS, .crc and the like beside the data
+    of_data = [f for f in files if os.path.basename(f)[0] not in "._" and _format(f)]
+    if not of_data:
+        raise InputError(f"There are no files with {listing(_FORMATS, 9)} in {place}.")
+    return of_data
 
 
 def _format(name: str) -> str | None:
+    """Return the kind of a file by its ending; None where it has no known one."""
     path = name.split("?")[0] if "://" in name else name
     stem, suffix = os.path.splitext(path.lower())
     if suffix in _COMPRESSED:
@@ -365,6 +383,7 @@ def _format(name: str) -> str | None:
 def _parquet(
     connection: DuckDBPyConnection, files: list[str], union_by_name: bool
 ) -> DuckDBPyRelation:
+    """Read Parquet files; of counts with the sampling design that they state."""
     # folders named day=2026-11-15 are a column, as Hive and Spark write them
     folders = all("=" in os.path.basename(os.path.dirname(f)) for f in files)
     rows = connection.read_parquet(
@@ -372,13 +391,14 @@ def _parquet(
     )
     if len(files) == 1 and are_counts(rows.columns):
         key = "SELECT decode(value) FROM parquet_kv_metadata($file) WHERE key = $key"
-        given = {"file": files[0], "key": b"trueness"}
-        for (about,) in connection.execute(key, given).fetchall():
+        parameters = {"file": files[0], "key": b"trueness"}
+        for (about,) in connection.execute(key, parameters).fetchall():
             rows = rows.project(f"*{_design(json.loads(about).get('design'))}")
     return rows
 
 
 def _json(connection: DuckDBPyConnection, files: list[str]) -> DuckDBPyRelation:
+    """Read JSON lines; of counts with the sampling design that they state."""
     read: Any = connection.read_json  # several files are more than its types say
     rows: DuckDBPyRelation = read(files, sample_size=SAMPLE_ROWS, union_by_name=True)
     kinds: dict[str, Any] = dict(zip(rows.columns, rows.types, strict=True))
@@ -407,7 +427,8 @@ def _database(place: str) -> str | None:
 
 def is_data(path: Path) -> bool:
     """Is this a file that can be read here, and not a saved map or a note?"""
-    head, ending = _begins(str(path), 400), path.suffix.lower()
+    head = _begins(str(path), 400)
+    ending = path.suffix.lower()
     if ending == ".txt":
         return any(sign in head.partition(b"\n")[0] for sign in b",;|\t")
     # what Trueness has written itself names its format at the beginning
@@ -417,7 +438,7 @@ def is_data(path: Path) -> bool:
 
 
 def _begins(place: str, size: int = 16) -> bytes:
-    """Give the first bytes of a file that is here; nothing of any other place."""
+    """Return the first bytes of a file on this machine; nothing of any other place."""
     if not os.path.isfile(place):
         return b""
     with reading(), open(place, "rb") as file:
@@ -427,19 +448,20 @@ def _begins(place: str, size: int = 16) -> bytes:
 def _attached(
     connection: DuckDBPyConnection, place: str, table: str | None
 ) -> DuckDBPyRelation:
+    """Open a table of a database."""
     if "://" not in place and not os.path.exists(place):
         raise InputError(f"There is no database {place}.")
-    found = _tables(connection, place)
-    if table is None and len(found) == 1:
-        (table,) = found
-    if table not in found:
+    tables = _tables(connection, place)
+    if table is None and len(tables) == 1:
+        (table,) = tables
+    if table not in tables:
         raise InputError(
             f"Name a table, as in {without_password(place)}::TABLE; found {table!r}, "
-            f"and it has {listing(found, 12) or 'no tables'}."
-            f"{nearest(table, list(found))}"
+            f"and it has {listing(tables, 12) or 'no tables'}."
+            f"{nearest(table, list(tables))}"
         )
-    _check_stored(connection, place, found[table])
-    path = ".".join(map(quoted, found[table]))
+    _check_stored(connection, place, tables[table])
+    path = ".".join(map(quoted, tables[table]))
     return connection.sql(f"SELECT * FROM source.{path}")  # noqa: S608 - quoted above
 
 

@@ -530,9 +530,9 @@ def _questions_of_several_scores(
         LookedQuestion("Which score is better?", "compare_auc", "compare", columns)
     ]
     if not {*design} & {*CANNOT["compare_combiners"]}:
-        together = "Would they be better together?"
+        combined = "Would they be better together?"
         questions.append(
-            LookedQuestion(together, "compare_combiners", "combine", columns)
+            LookedQuestion(combined, "compare_combiners", "combine", columns)
         )
     return questions
 

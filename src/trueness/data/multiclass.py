@@ -171,7 +171,9 @@ def multiclass_auc(
     _options.choice(average, ("hand-till", "macro", "weighted"), "average")
     level = _options.fraction(level, "level")
     names, code, matrix = _read(y_true, scores, classes, label, "multiclass_auc")
-    code, matrix = code[code >= 0], matrix[code >= 0]
+    is_known = code >= 0
+    code = code[is_known]
+    matrix = matrix[is_known]
     size = np.bincount(code, minlength=len(names))
     if (size < 2).any():
         few = [n for n, k in zip(names, size, strict=True) if k < 2]
@@ -180,8 +182,8 @@ def multiclass_auc(
             "has fewer. Leave it out, or merge it with another class."
         )
     value, influence = multiclass_auc_and_influence(code, matrix, average)
-    found = multiclass_auc_estimate(code, value, influence, level)
-    return replace(found, method=average, name="AUC")
+    estimate = multiclass_auc_estimate(code, value, influence, level)
+    return replace(estimate, method=average, name="AUC")
 
 
 def multiclass_cost(
@@ -375,8 +377,9 @@ def _of_frame(
                 f'trueness.{what}(frame, label="y", scores=["a", "b", "c"])'
             ),
         )
-    found = engines.columns_of(frame, [label, *_columns.distinct_names(list(scores))])
-    return found[label], {n: found[n] for n in scores}
+    names = _columns.distinct_names(list(scores))
+    columns = engines.columns_of(frame, [label, *names])
+    return columns[label], {name: columns[name] for name in scores}
 
 
 def _class_names(

@@ -58,17 +58,17 @@ def are_counts(names: Iterable[str]) -> bool:
 
 def count_columns_of(names: Iterable[str]) -> dict[str, str]:
     """Which column has which name of the format?"""
-    found: dict[str, str] = {}
+    name_of: dict[str, str] = {}
     for name in names:
         key = name.lower()
-        if key in found:
+        if key in name_of:
             raise InputError(
-                f"Counts need one column {key!r}; found {found[key]!r} and {name!r}. "
+                f"Counts need one column {key!r}; found {name_of[key]!r} and {name!r}. "
                 f"Leave one of them out."
             )
         if key in COLUMNS:
-            found[key] = name
-    return found
+            name_of[key] = name
+    return name_of
 
 
 def tally_of_counts(columns: Mapping[str, Array]) -> Tally:
@@ -82,10 +82,10 @@ def tally_of_counts(columns: Mapping[str, Array]) -> Tally:
         )
     counts = counts_in(columns)
     low, high = _ends(columns, np.add.reduce(counts[:3]))
-    made = tally_of_bins(*merge_bins(low, high, counts))
+    tally = tally_of_bins(*merge_bins(low, high, counts))
     if "cluster" in columns:
-        assign_clusters(made, rows_of(made, low), columns["cluster"], counts)
-    return made.with_design(**_read_design(_design_in(columns)))
+        assign_clusters(tally, rows_of(tally, low), columns["cluster"], counts)
+    return tally.with_design(**_read_design(_design_in(columns)))
 
 
 def counts_in(columns: Mapping[str, Array]) -> list[Array]:
@@ -202,16 +202,16 @@ def _write_csv(
     path: str | os.PathLike[str],
 ) -> None:
     """Write columns, and beside them in every row what the design says."""
-    words = {word: value for word, value in design.items() if value}
+    stated = {argument: value for argument, value in design.items() if value}
     lists = [column.tolist() for column in columns.values()]
     with (
         replacing(path) as temporary,
         temporary.open("w", encoding="utf-8", newline="") as file,
     ):
         writer = csv.writer(file)
-        writer.writerow([*columns, *words])
+        writer.writerow([*columns, *stated])
         for row in zip(*lists, strict=True):
-            writer.writerow([*row, *words.values()])
+            writer.writerow([*row, *stated.values()])
 
 
 def write_panel(panel: Panel, path: str | os.PathLike[str]) -> None:
@@ -226,14 +226,14 @@ def _design(x: Tally | Panel) -> dict[str, Any]:
     """Return the sampling design as JSON; a map of expected labels as its text."""
     if x.design == PLAIN:
         return {}
-    words = {word: getattr(x.design, word) for word in DESIGN}
-    if isinstance(words["unlabelled"], ExpectedLabels):
-        labels = words["unlabelled"]
-        text = {"map": map_to_json(labels.map), "target": labels.target}
-        words["unlabelled"] = json.dumps(text)
-    if isinstance(words["unlabelled"], LabelSample):
-        words["unlabelled"] = json.dumps(_text_of_sample(words["unlabelled"]))
-    return {"design": words}
+    design = {argument: getattr(x.design, argument) for argument in DESIGN}
+    unlabelled = x.design.unlabelled
+    if isinstance(unlabelled, ExpectedLabels):
+        text = {"map": map_to_json(unlabelled.map), "target": unlabelled.target}
+        design["unlabelled"] = json.dumps(text)
+    if isinstance(unlabelled, LabelSample):
+        design["unlabelled"] = json.dumps(_text_of_sample(unlabelled))
+    return {"design": design}
 
 
 def _text_of_sample(sample: LabelSample) -> dict[str, Any]:
@@ -298,7 +298,7 @@ def _tally_of_json(place: Path) -> Tally:
         raise ValueError(f"it is a {content['trueness']!r}")
     columns = {name: _exact(values) for name, values in content["columns"].items()}
     _known_version(content, place)
-    return _recognised(columns, place).with_design(**_words(content))
+    return _recognised(columns, place).with_design(**_design_of_file(content))
 
 
 def _columns_of_csv(place: Path) -> dict[str, Any]:
@@ -351,13 +351,13 @@ def _exact(values: list[Any]) -> Any:
 
 def tally_of_columns(columns: dict[str, Any], about: dict[str, Any]) -> Tally:
     """Make the tally again whose ``named_columns`` these are."""
-    return tally_of_counts(columns).with_design(**_words(about))
+    return tally_of_counts(columns).with_design(**_design_of_file(about))
 
 
-def _words(about: dict[str, Any]) -> dict[str, Any]:
-    """Give what a file says of the design; words of later versions are left out."""
-    said = about.get("design") or {}
-    return _read_design({k: said.get(k) for k in DESIGN})
+def _design_of_file(about: dict[str, Any]) -> dict[str, Any]:
+    """Return the design that a file states, without arguments of later versions."""
+    stated = about.get("design") or {}
+    return _read_design({argument: stated.get(argument) for argument in DESIGN})
 
 
 def read_panel(path: str | os.PathLike[str]) -> Panel:
@@ -393,7 +393,8 @@ def write_columns(
     columns: dict[str, Any], about: dict[str, Any], path: str | os.PathLike[str]
 ) -> None:
     """Write named columns and what they are, all or nothing."""
-    pa, pq = required("pyarrow", "files"), required("pyarrow.parquet", "files")
+    pa = required("pyarrow", "files")
+    pq = required("pyarrow.parquet", "files")
 
     metadata = {_KEY: json.dumps({"version": VERSION, **about}).encode()}
     with replacing(path) as temporary:
@@ -433,7 +434,8 @@ def read_columns(
 
 def _read_parquet(path: Path) -> Any:
     """Read a table of PyArrow, and stop before it takes all memory."""
-    pa, pq = required("pyarrow", "files"), required("pyarrow.parquet", "files")
+    pa = required("pyarrow", "files")
+    pq = required("pyarrow.parquet", "files")
 
     # a file of Arrow's: its threads let go of one of Python's when Python is gone
     with pa.OSFile(os.fspath(path), "rb") as file:
@@ -455,7 +457,7 @@ def _longest_texts(table: Any) -> int:
         dictionaries = [
             chunk.dictionary for chunk in column.chunks if hasattr(chunk, "dictionary")
         ]
-        sizes = [len(str(text)) for words in dictionaries for text in words.to_pylist()]
+        sizes = [len(str(text)) for texts in dictionaries for text in texts.to_pylist()]
         letters += max(sizes, default=0)
     return letters
 

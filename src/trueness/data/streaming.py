@@ -161,8 +161,10 @@ def weigh(
 
 def _add_up(rows: Sequence[tuple[Array, ...]]) -> tuple[Array, ...]:
     """Add up the weights of batches by score and label."""
-    score, code, weight = (np.concatenate(part) for part in zip(*rows, strict=True))
-    return weigh_scores(score, code, weight)
+    scores, codes, weights = zip(*rows, strict=True)
+    return weigh_scores(
+        np.concatenate(scores), np.concatenate(codes), np.concatenate(weights)
+    )
 
 
 def _coded(labels: pa.Array | None, size: int, codes: dict[Any, int]) -> Array:

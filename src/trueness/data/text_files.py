@@ -255,7 +255,8 @@ def _encoding_of(head: bytes, file: str) -> str:
     beginning = head[:4000]
     even_zeros = beginning[::2].count(0)
     odd_zeros = beginning[1::2].count(0)
-    more, fewer = max(even_zeros, odd_zeros), min(even_zeros, odd_zeros)
+    more = max(even_zeros, odd_zeros)
+    fewer = min(even_zeros, odd_zeros)
     if more > len(beginning) // 5 and fewer < more // 4:
         return "utf-16-be" if even_zeros > odd_zeros else "utf-16-le"
 

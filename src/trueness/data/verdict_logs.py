@@ -94,9 +94,9 @@ def read_verdicts(path: str | os.PathLike[str]) -> VerdictLog:
     logs = {file: name for file, name in format_of.items() if name is not None}
     formats = sorted(set(logs.values()))
     if len(formats) != 1:
-        found = f"logs of {' and '.join(formats)}" if formats else "none of these"
+        kinds = f"logs of {' and '.join(formats)}" if formats else "none of these"
         raise InputError(
-            f"read_verdicts needs logs of one of {', '.join(FORMATS)}; found {found} "
+            f"read_verdicts needs logs of one of {', '.join(FORMATS)}; found {kinds} "
             f"in {place}. Other tables of verdicts are opened as frames.",
             example=PythonCode("trueness.scan(path)"),
         )
