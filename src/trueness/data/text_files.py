@@ -184,8 +184,8 @@ def _in_sql(settings: Mapping[str, str]) -> str:
 
 def _is_large(files: Sequence[str]) -> bool:
     """Is this one file that is too large to be loaded, and is asked often?"""
-    here = len(files) == 1 and os.path.isfile(files[0])
-    return here and os.path.getsize(files[0]) > _MAX_BYTES_LOOKED_AT
+    is_one_file = len(files) == 1 and os.path.isfile(files[0])
+    return is_one_file and os.path.getsize(files[0]) > _MAX_BYTES_LOOKED_AT
 
 
 _NO_SIGN = "(empty)"  # so DuckDB writes that there is no such sign

@@ -40,7 +40,7 @@ def better_by_metric(
         )
         for pair in compared.pairs
     ]
-    each = zip(map(shown, compared.names), compared.values, strict=True)
+    values = zip(map(shown, compared.names), compared.values, strict=True)
     head = ("pair", effect, "p-value", "adjusted (Holm)")
     return finding(
         "metric pairs",
@@ -54,7 +54,7 @@ def better_by_metric(
         answer=(cases_note(s.cases),),
         notes=(note("intervals", level=level), *s.alike, *said(compared.notes)),
         tables=(
-            table("Each", ("classifier", text_of(metric)), each),
+            table("Each", ("classifier", text_of(metric)), values),
             table(f"{effect.capitalize()}s on the same cases", head, rows),
         ),
     )

@@ -563,7 +563,8 @@ def _optimism(s: subjects.Subject) -> list[Note]:
     if not isinstance(checked, Validation) or isnan(checked.corrected.value):
         return [note("optimistic")]
     what = text_of(checked.choice.objective.partition(" ")[2])
-    expected, instead = checked.corrected.value, checked.value
+    expected = checked.corrected.value
+    instead = checked.value
     lines = [note("optimistic by", what=what, expect=expected, instead=instead)]
     if written(expected) == written(instead):
         lines = [note("optimistic")]

@@ -108,20 +108,20 @@ def _notes_of(stability: StabilityIndex | None) -> Sequence[str]:
 
 def named_measures(tally: Tally, level: float) -> dict[str, Estimate]:
     """Return the measures that these cases can tell, by their names."""
-    asked: dict[str, Callable[[], Any]] = {
+    questions: dict[str, Callable[[], Any]] = {
         "gini": partial(gini, tally, level=level),
         "ks": lambda: ks(tally, level=level).ks,
         "precision_recall_area": partial(precision_recall_area, tally, level=level),
     }
     if could_be_probabilities(tally):
-        asked |= {
+        questions |= {
             "nagelkerke_r2": partial(nagelkerke_r2, tally, level=level),
             "log_loss": partial(log_loss, tally, level=level),
             "log_loss_clipped": partial(
                 log_loss, tally, clip="scikit-learn", level=level
             ),
         }
-    answers = {name: possible(ask) for name, ask in asked.items()}
+    answers = {name: possible(ask) for name, ask in questions.items()}
     return {name: value for name, value in answers.items() if value is not None}
 
 

@@ -155,7 +155,8 @@ def _how_chosen(s: Subject) -> Note:
 
 def _surer_threshold(s: Subject) -> tuple[Note, ...]:
     """Say where to cut to be sure of the constraints, not only to expect them."""
-    request, best = s.request, s.best
+    request = s.request
+    best = s.best
     if not request.constraints or not isinstance(s.checked, Validation):
         return ()
     find = partial(
@@ -310,7 +311,8 @@ def _score_bars(tallies: Mapping[str, Tally], probabilities: bool) -> Bars:
         return score_figure(tallies)
     logits = np.linspace(np.log(low / (1 - low)), np.log(high / (1 - high)), BINS + 1)
     edges = 1 / (1 + np.exp(-logits))
-    edges[0], edges[-1] = low, high
+    edges[0] = low
+    edges[-1] = high
     return Bars(
         "Scores",
         edges,
@@ -462,7 +464,8 @@ def cuts_for_prevalences(s: Subject) -> Finding | None:
 
 def _best_for_prevalences(s: Subject) -> OperatingPoint:
     """Choose for a range of prevalences; constraints are to hold on new cases."""
-    request, tally = s.request, s.best.tally
+    request = s.request
+    tally = s.best.tally
     if request.constraints:
         validate = partial(
             validate_choice, tally, request.single_goal, request, request.prevalences
