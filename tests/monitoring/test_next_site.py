@@ -55,7 +55,7 @@ def test_few_sites_decide_nothing():
     ).verdicts
 
     assert verdict.verdict == "cannot tell yet"
-    assert "fewer than 5 sites" in verdict.reason
+    assert "needs at least 5 sites" in verdict.reason
 
 
 def test_sites_of_a_column_are_named_with_by():

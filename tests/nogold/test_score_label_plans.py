@@ -175,5 +175,5 @@ def test_a_plan_needs_a_map_and_one_aim(today):
 
     with pytest.raises(InputError, match="map"):
         trueness.plan_labels(Tally([1, 2], unknown=[5, 5]), metric="recall", labels=5)
-    with pytest.raises(InputError, match="one of them"):
+    with pytest.raises(InputError, match="needs either"):
         trueness.plan_labels(expected, metric="recall")
