@@ -156,7 +156,7 @@ def test_no_place_is_blamed_where_nothing_was_found():
 def test_calibrated_is_said_with_the_number_of_cases_that_was_asked_for():
     few = calibration_verdict(*draw_cases(300, 3))
     assert few.code == "undecided"
-    assert f"some {few.cases_needed:,.0f} such cases" in few.sentences[-1]
+    assert f"about {few.cases_needed:,.0f} such cases" in few.sentences[-1]
 
     n = int(few.cases_needed)
     codes = [calibration_verdict(*draw_cases(n, seed)).code for seed in range(40)]

@@ -99,7 +99,7 @@ ERRORS = {
     f"report {WEST} -s forest --cost-fp 1": "Both costs are needed",
     f"report {WEST} -s forest -o x.pdf": "-o x.html.* print it to a PDF",
     f"threshold {WEST} -s forest --at nowhere": "the file of a saved rule",
-    f"threshold {WEST} -s forest --prevalence x": "must be a number such as 0.01",
+    f"threshold {WEST} -s forest --prevalence x": "must be a proportion such as 0.01",
     f"threshold {WEST} -s forest --maximize recal": "Did you mean 'recall'?",
     f"threshold {WEST} -s forest --guarantee 0.95": "needs a constraint",
     f"combine {WEST} -s forest -s logistic --method fidell": "Did you mean 'fidel'",

@@ -161,7 +161,10 @@ REFUSED = {
     ),
     "combine": (f"combine {{}} -l y {SEVERAL} --cluster site", "combine does not take"),
     "nogold": ("nogold {} --vote y --vote g --cluster site", "nogold does not take"),
-    "nogold, share": ("nogold {} --vote y --vote g --prevalence 0.1", "as they came"),
+    "nogold, prevalence": (
+        "nogold {} --vote y --vote g --prevalence 0.1",
+        "as they were sampled",
+    ),
     "judge": ("judge {} --judge y --weight w", "judge does not take weights"),
     "leaves": ("leaves {} -l y --node site --weight w", "leaves does not take"),
     "readers": ("readers {} -l y -s p --weight w", "readers does not take"),

@@ -81,7 +81,7 @@ class TestCompare:
         result = run("compare", path, "--metric", "sensitivity")
 
         assert result.exit_code == 2
-        assert "depends on a threshold" in result.stderr
+        assert "needs a threshold" in result.stderr
 
 
 class TestCheck:

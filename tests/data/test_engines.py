@@ -229,7 +229,9 @@ def test_an_engine_elsewhere_sends_no_more_rows_than_are_held_here(monkeypatch):
     monkeypatch.setattr("trueness.data.engines.MOST_ROWS", 50)
     columns = {"y": [0, 1] * 50, "p": np.arange(100) / 100, "c": [1] * 100}
     rows = ibis.memtable(pa.table(columns))
-    with pytest.raises(InputError, match=r"more than 50 rows.*Type at_most=10000"):
+    with pytest.raises(
+        InputError, match=r"more than 50 distinct scores.*Type at_most=10000"
+    ):
         trueness.tally(rows, label="y", score="p")
     with pytest.raises(InputError, match="Round the scores"):
         trueness.panel(rows, ["p", "c"], label="y")

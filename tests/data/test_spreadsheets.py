@@ -156,7 +156,7 @@ def test_a_total_below_a_frame_is_no_case(kind):
         "p": [*P.tolist(), float(P.sum())],
     }
 
-    with pytest.warns(CleanedWarning, match="'Total' is no case"):
+    with pytest.warns(CleanedWarning, match="'Total' is a total"):
         value = trueness.evaluate(kind(columns)).auc.value
 
     assert value == pytest.approx(trueness.auc(Y, P).value)

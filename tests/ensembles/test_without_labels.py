@@ -198,7 +198,9 @@ def test_a_known_prevalence_and_missing_outputs():
 
 
 def test_independence_that_ranks_contradict_is_warned_of():
-    with pytest.warns(DoubtfulAssumptionWarning, match="The data contradict independent errors"):
+    with pytest.warns(
+        DoubtfulAssumptionWarning, match="The data contradict independent errors"
+    ):
         found = if_independent(paired_errors())
 
     assert found.misfit < 1e-3

@@ -74,7 +74,7 @@ def test_flipped_labels_contradict_the_tree(tree, cancer):
         inside = (1 - y)[nodes == node]
         slow = binomtest(int((inside == label).sum()), inside.size, alternative="less")
         assert p == pytest.approx(slow.pvalue, rel=1e-9)
-    assert "wrong way round" in turned.note
+    assert "Are the labels swapped" in turned.note
     assert "wrong way round" not in found.note
     assert f"contradicted: predicts {turned.predicted[0]}, p = " in repr(turned)
 

@@ -87,7 +87,7 @@ def test_constraints_from_text(text, meant):
         ("__import__('os')", "no metric of that name"),
         ("recall; 1", "nothing more was expected"),
         ("1e999*recall", "must be one finite number"),
-        ("(" * 60 + "recall" + ")" * 60, "more than 50 levels"),
+        ("(" * 60 + "recall" + ")" * 60, "more than 50 nested"),
         ("tp*fp", "sums of counts can be divided"),
         ("f1 / recall", "sums of counts can be divided"),
         ("1 / tp", "a number cannot be divided by a metric"),

@@ -265,7 +265,7 @@ def test_notes():
     assert trueness.auc(CORNERS["perfect"], method="delong").low == a.low
     t = Tally([2, 1], pos=[10, 90], neg=[90, 10])
     assert trueness.auc(t).high < 0.5
-    assert "ranks the wrong way round" in trueness.auc(t).notes[0]
+    assert "ranks positives below negatives" in trueness.auc(t).notes[0]
     assert trueness.auc(t.map(lambda s: -s)).notes == ()
 
 

@@ -30,7 +30,7 @@ def test_a_report_without_evidence_says_so(cases, tmp_path):
     page = tmp_path / "report.html"
     trueness.report(*cases, page)
 
-    with pytest.raises(trueness.InputError, match="with its evidence"):
+    with pytest.raises(trueness.InputError, match="A page with its counts"):
         trueness.scan(page)
 
 

@@ -156,7 +156,7 @@ def test_perfect_site_counts_with_half_a_case_on_both_sides():
 
     assert_allclose(answer._model.values[-1], math.log(20.5 / 0.5))
     assert_allclose(answer._model.variances[-1], 1 / 20.5 + 1 / 0.5)
-    assert any("half a case" in note for note in answer.notes)
+    assert any("Half a case" in note for note in answer.notes)
 
 
 def test_auc_of_one_counts_as_the_cases_of_its_smaller_class():
@@ -204,7 +204,7 @@ def test_fewer_than_five_sites_have_values_and_a_note():
 
     assert len(answer.sites) == 4
     assert answer.mean is answer.between is answer.prediction is None
-    assert "cannot be known" in answer.notes[0]
+    assert "at least 5 are needed" in answer.notes[0]
 
 
 def test_site_that_stands_out_is_named():
