@@ -18,8 +18,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from side_by_side import fastest
 
 import trueness
-from trueness.nogold.combinations import draws_of
 from trueness.nogold.criteria import read_criterion
+from trueness.nogold.pattern_draws import PatternDraws
 from trueness.nogold.search import best_on_average
 
 CASES, DRAWS = 300, 1000
@@ -49,8 +49,8 @@ def highs_ratio(post: trueness.records.LatentPosterior) -> str:
     """How much longer does HiGHS take for the minimum, on the same draws?"""
     if len(post.names) > 6:
         return ""
-    found = draws_of(post, DRAWS)
-    a, b, _ = found
+    draws = PatternDraws(post).evenly_spaced(DRAWS)
+    a, b, _ = draws
     d, n = a.shape
     rows = np.vstack([np.hstack([-a, np.eye(d)]), np.hstack([b, np.eye(d)])])
 
@@ -63,7 +63,7 @@ def highs_ratio(post: trueness.records.LatentPosterior) -> str:
         )
 
     took = fastest(
-        {"ours": lambda: best_on_average(read_criterion("min"), found), "highs": highs},
+        {"ours": lambda: best_on_average(read_criterion("min"), draws), "highs": highs},
         2,
     )
     return f"{took['highs'] / took['ours']:,.0f}"

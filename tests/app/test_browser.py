@@ -82,17 +82,23 @@ def asked_for(page, words):
     settled(page)
 
 
-def submit(page, change, words):
-    """Change a field that sends the form, and wait for the page that answers.
+# the page is written in two steps, and its script listens when both are done: what is
+# changed or chosen before that is lost
+LISTENS = "window.workbench && document.readyState === 'complete'"
 
-    The page is written in two steps, and its script listens when both are done: a
-    change before that is lost.
-    """
-    listens = "window.workbench && document.readyState === 'complete'"
-    until(page, f"() => {listens}")
+
+def submit(page, change, words):
+    """Change a field that sends the form, and wait for the page that answers."""
+    until(page, f"() => {LISTENS}")
     change()
     query = "decodeURIComponent(location.search.replaceAll('+', ' '))"
-    until(page, f"() => {listens} && {query}.includes({json.dumps(words)})")
+    until(page, f"() => {LISTENS} && {query}.includes({json.dumps(words)})")
+
+
+def choose_file(page, file):
+    """Choose a file to be looked at."""
+    until(page, f"() => {LISTENS}")
+    page.set_input_files("#file", file)
 
 
 def problem(page, field, is_there=True):
@@ -341,7 +347,7 @@ def test_one_wrong_field_is_told_once_and_there(browser, served, tmp_path):
     rows = [f"{'red' if k % 3 else 'blue'},{k % 7 / 7},{k % 5 / 5}" for k in range(60)]
     path.write_text("y,a,b\n" + "\n".join(rows) + "\n")
     with opened(browser, served) as page:
-        page.set_input_files("#file", path)
+        choose_file(page, path)
         page.wait_for_url("**/look?file=upload-*")
         page.goto(f"{page.url}&label=y&column=a&column=b")
         page.wait_for_selector("#problem-positive:not([hidden])")
@@ -373,7 +379,7 @@ def test_a_question_is_answered_when_somebody_opens_it(browser, served):
 @pytest.mark.slow
 def test_a_table_of_verdicts_is_judged(browser, served, verdicts):
     with opened(browser, served) as page:
-        page.set_input_files("#file", verdicts)
+        choose_file(page, verdicts)
         page.wait_for_url("**/look?file=upload-*")
         chosen = {"kind": "judges", "label": "human", "positive": "True",
                   "verdict": "said", "column": "judge", "item": "item",
@@ -528,7 +534,7 @@ def test_hostile_names_stay_text(browser, tmp_path):
     path = tmp_path / "<img src=x onerror=alert(1)>.csv"
     frame.to_csv(path, index=False)
     with running(path) as server, opened(browser, server) as page:
-        page.set_input_files("#file", path)
+        choose_file(page, path)
         page.wait_for_url("**/look?file=upload-*")
         page.wait_for_selector("header.brand")
         assert page.input_value("#label") == "y"
@@ -600,7 +606,7 @@ def test_kill_and_restart_with_the_same_state_and_a_wrong_file(browser, small):
             assert page.input_value("#objective") == "f1"
             page.goto(f"http://{server.own}/")
             wrong = {"name": "wrong.parquet", "mimeType": "", "buffer": b"nothing"}
-            page.set_input_files("#file", wrong)
+            choose_file(page, wrong)
             until(page, "() => !document.querySelector('#refused').hidden")
             assert "wrong.parquet" in page.inner_text("#refused")
             made.send_signal(signal.SIGINT)

@@ -191,7 +191,7 @@ def test_a_sqlite_file_is_named_whatever_it_is_called(tmp_path):
             made.execute("CREATE TABLE preds (y INTEGER, p REAL)")
             made.commit()
         said = _refused(path, "evaluate", "--label", "y", "--score", "p")
-        assert "database of sqlite" in said
+        assert "is a sqlite database" in said
         assert "sqlite3 -header -csv" in said
         assert "p_table.csv" in said  # and never over the file itself
 
