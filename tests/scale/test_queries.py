@@ -5,6 +5,7 @@ import io
 import json
 import sqlite3
 from decimal import Decimal
+from functools import lru_cache
 
 import duckdb
 import numpy as np
@@ -108,8 +109,14 @@ def run_polars(folder):
     return lambda query: context.execute(query, eager=True).write_csv()
 
 
+@lru_cache(maxsize=1)
+def clickhouse_session():
+    """Start the engine of this process, which can have only one."""
+    return pytest.importorskip("chdb.session").Session()
+
+
 def run_clickhouse(folder):
-    session = pytest.importorskip("chdb.session").Session(str(folder / "chdb"))
+    session = clickhouse_session()
     create, insert = statements("clickhouse", end=" ENGINE = Memory")
     session.query("CREATE DATABASE house")
     session.query("USE house")
@@ -333,7 +340,7 @@ def sums_of_weights(engine, name, bins):
     )
     query = query.replace("FROM named", f"FROM {rows} AS named")
     if engine == "clickhouse":
-        found = str(pytest.importorskip("chdb").query(query, "CSVWithNames"))
+        found = str(clickhouse_session().query(query, "CSVWithNames"))
         return list(csv.DictReader(io.StringIO(found)))
     return duckdb.sql(query).pl().to_dicts()
 
