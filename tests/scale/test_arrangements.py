@@ -114,7 +114,7 @@ def test_calibration_errors(seed, monkeypatch):
             for value, (low, high) in zip(values, limits, strict=True):
                 assert low <= value <= high
         assert found.bounds == found.plain.bounds
-        assert "unknown" in found.smooth.bounds
+        assert "unknown: each bin was treated" in found.smooth.bounds
 
 
 @pytest.mark.parametrize("seed", range(12))
