@@ -81,3 +81,13 @@ def test_every_proposal_without_labels_answers(tmp_path, name):
         result = run(*shlex.split(question["type"])[1:])
         assert result.exit_code == 0, result.stderr
     assert "--unlabelled map.json" in " ".join(found["sentences"])
+
+
+def test_groups_and_two_columns_of_labels_are_not_denied():
+    """The table says "label"; the sentence below it said that there was none."""
+    result = run("look", "sample:golf")
+
+    assert result.exit_code == 0
+    text = " ".join(result.stdout.split())
+    assert "No column looks like labels" not in text
+    assert "trueness leaves FILE --label COLUMN --node COLUMN" in text

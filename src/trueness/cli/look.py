@@ -93,7 +93,8 @@ def _line_to_type(question: LookedQuestion, file: str) -> str:
 def _table_of_questions(lines: dict[str, str]) -> Any:
     if not lines:
         return (
-            "No column looks like labels or scores. If one does hold them, type "
-            "trueness evaluate FILE --label COLUMN --score COLUMN."
+            "The columns alone do not tell what to ask. With labels and scores type "
+            "trueness evaluate FILE --label COLUMN --score COLUMN; with labels and "
+            "groups, trueness leaves FILE --label COLUMN --node COLUMN."
         )
     return table("Questions", ["question", "type"], lines.items(), most=400)
