@@ -88,6 +88,7 @@ def test_each_face_gives_its_own_advice(name):
         call()
 
     error = caught.value
+
     assert python_advice(error).startswith(in_python)
     assert shell_advice(error, names=FLAGS).startswith(in_shell)
     assert page_advice(error, FORM_FIELDS, {"drop": repr(DROP)}) == on_page

@@ -41,6 +41,7 @@ def test_pmf_of_many_cases_agrees_with_mpmath(n, p):
             )
             for k in y
         ]
+
     np.testing.assert_allclose(binomial_pmf(y, n, p), exact, rtol=3e-12)
 
 

@@ -19,4 +19,5 @@ def test_class_names_are_unique():
                 name, place = node.name.lstrip("_"), str(path.relative_to(SOURCE))
                 if place not in found.setdefault(name, [place]):
                     twice[name] = [*found[name], place]
+
     assert not twice

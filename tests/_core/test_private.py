@@ -45,6 +45,7 @@ def test_no_module_reads_private_fields_of_another():
         for path in sorted(SOURCE.rglob("*.py"))
         if (names := private_reads(path.read_text()))
     }
+
     assert not found, found
 
 
@@ -62,12 +63,15 @@ def private_imports(text):
 
 def test_no_module_imports_private_names_of_another():
     example = "from trueness.counts.sorting import _count_sorted"
+
     assert private_imports(example) == {"_count_sorted"}
     assert not private_imports("from trueness._core.checks import cases as _cases")
     assert not private_imports("from trueness.cli import _app")
+
     found = {
         str(path.relative_to(SOURCE)): names
         for path in sorted(SOURCE.rglob("*.py"))
         if (names := private_imports(path.read_text()))
     }
+
     assert not found, found

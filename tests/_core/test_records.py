@@ -18,6 +18,7 @@ from trueness.records import Confusion
 
 def test_an_estimate_reads_like_a_sentence():
     e = Estimate(0.61196, 0.50124, 0.72267, 0.95, "delong")
+
     assert repr(e) == str(e) == "0.612 (95 % CI 0.501 to 0.723)"
     assert float(e) == 0.61196
     assert e.to_dict()["se"] is None
@@ -59,21 +60,27 @@ def test_values_in_one_line(value, text):
 def test_a_curve_shows_itself_and_parts_stand_one_a_line():
     t = trueness.Tally([0.9, 0.5, 0.1], pos=[3, 2, 1], neg=[1, 2, 3])
     shown = trueness.roc(t)._repr_html_()
+
     assert 'alt="tpr against fpr"' in shown
     assert "<svg" not in shown  # Jupyter takes those out of notebooks that it distrusts
+
     pair = trueness.panel([0, 1, 0, 1], {"<a>": [1, 2, 3, 4], "b": [4, 3, 2, 1]})
     shown = trueness.compare_auc(pair)._repr_html_()
+
     assert "&lt;a&gt;" in shown
     assert "<a>" not in shown
 
 
 def test_notes_are_shown_where_there_are_any() -> None:
     quiet = Estimate(0.5, 0.4, 0.6)
+
     assert "notes" not in quiet._repr_html_()
     assert "Note" not in repr(quiet)
     assert quiet.to_dict()["notes"] == []
     assert "notes" not in quiet.to_frame().columns
+
     said = Estimate(0.5, 0.4, 0.6, notes=("Labels depend on the score.",))
+
     assert repr(said).endswith("\n  Note: Labels depend on the score.")
     assert said.to_dict()["notes"] == ["Labels depend on the score."]
     assert "Labels depend" in said._repr_html_()
@@ -124,11 +131,16 @@ def test_estimates_are_equal_with_their_intervals(estimate):
 
 def test_tables_hold_numbers():
     row = Estimate(0.85, 0.83, 0.87).to_frame("dict")
+
     assert row["value"] == [0.85]
+
     counts = trueness.confusion([0, 1] * 1500, np.arange(3000), 100).to_frame("dict")
+
     assert counts["tp"] == [1450]
+
     point = trueness.best_threshold([0, 1] * 1500, np.arange(3000) % 7)
     cells = [v[0] for v in point.to_frame("dict").values()]
+
     assert not [v for v in cells if isinstance(v, str) and re.fullmatch("[0-9,]+", v)]
 
 
@@ -141,9 +153,11 @@ def test_records_are_equal_by_their_fields():
         assert found == copy.deepcopy(found) == pickle.loads(pickle.dumps(found))  # noqa: S301
         assert found != ask(Tally([3, 2, 1], pos=[2, 2, 0], neg=[0, 1, 2]))
         assert found != 3
+
     pair = trueness.records.Pair(
         "a", "b", Estimate(0.1, 0, 0.2), 0.2, 0.2, 0.2
     )  # NaN inside
+
     assert pair == copy.deepcopy(pair) != replace(pair, margin=0.1)
 
 
@@ -159,5 +173,6 @@ def test_records_of_values_that_hold_arrays_can_be_compared():
         inner: Inner
 
     one, same, other = (Outer(Inner(np.array(v))) for v in ([1, 2], [1, 2], [1, 3]))
+
     assert one == same
     assert one != other

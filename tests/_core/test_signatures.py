@@ -43,9 +43,12 @@ ASKED = [name for name, f in PUBLIC.items() if hasattr(f, "takes")]
 @pytest.mark.parametrize("name", ASKED)
 def test_an_analysis_is_asked_about_data_and_how_they_came_is_no_word_of_its_own(name):
     first, *others = inspect.signature(inspect.unwrap(PUBLIC[name])).parameters
+
     assert first == "data"
+
     # without labels the share of positives is what a model is told
     models = {"agreement", "fidel", "fermi_dirac", "plan_labels"}
     told = name.split(".")[-1] in models
     known = {"prevalence"} if told else set()
+
     assert not {"weight", "cluster", *WORDS} & set(others) - known

@@ -27,6 +27,7 @@ def test_the_largest_of_many_quotients(pairs):
         lambda q: max(pairs, key=lambda p: p[0] - q * p[1]),
         lambda p: Fraction(*p),
     )
+
     assert q == Fraction(*found) == Fraction(*last)
     assert q == max(Fraction(*p) for p in pairs)
     assert searches <= len(pairs) + 1
@@ -42,10 +43,13 @@ def test_no_point_of_a_path_is_above_its_hull(steps):
     up, right = np.array(steps).T
     if not (up + right).any():
         return
+
     x, y = (np.append(0, np.cumsum(s)) for s in (right, up))
     at = concave_corners(up, right)
+
     assert at[0] == 0
     assert (x[at[-1]], y[at[-1]]) == (x[-1], y[-1])
+
     for a, b in pairwise(at):
         # whole numbers: the cross product of the chord and any point
         above = (x[b] - x[a]) * (y - y[a]) - (y[b] - y[a]) * (x - x[a])
@@ -63,6 +67,7 @@ def test_exact_ends_have_the_tail(y, n):
         assert low == pytest.approx(root)
     else:
         assert low == 0
+
     if y < n:
         root = brentq(lambda p: tail(p, range(y + 1)) - 0.05, 0, 1)
         assert high == pytest.approx(root)
@@ -100,4 +105,5 @@ def test_no_other_module_halves_by_hand():
         for path in source.rglob("*.py")
         if re.search(r"= \(low \+ high\) //? 2$", path.read_text("utf-8"), re.MULTILINE)
     ]
+
     assert found == [str(Path("_core", "solvers.py"))]

@@ -32,11 +32,14 @@ def loss(t, c):
 def test_histogram_keeps_ties_together_and_cuts_half_way():
     t = trueness.Tally([1, 2, 3], neg=[1, 6, 1], pos=[0, 6, 2])
     c = trueness.calibrate(t, method="histogram", bins=4)
+
     assert c.edges.tolist() == [1.5, 2.5]
+
     np.testing.assert_allclose(c([1.4999, 1.5, 2.4999, 2.5]), [0, 0.5, 0.5, 2 / 3])
     above = np.nextafter(1.0, 2)
     close = trueness.Tally([1.0, above], neg=[1, 0], pos=[0, 1])
     c = trueness.calibrate(close, method="histogram")
+
     assert c([1.0, above]).tolist() == [0, 1]
 
 
@@ -45,10 +48,13 @@ def test_temperature_of_scores_and_of_log_odds_is_the_same():
     z = p.map(logit)
     a = trueness.calibrate(p, method="temperature")
     b = trueness.calibrate(z, method="temperature", scale="identity")
+
     assert a.temperature == pytest.approx(b.temperature, rel=1e-12)
+
     np.testing.assert_allclose(a(p.score), b(z.score), rtol=1e-12)
     useless = trueness.Tally([0.9, 0.1], neg=[3, 1], pos=[1, 3])
     c = trueness.calibrate(useless, method="temperature")
+
     assert c.temperature == math.inf
     assert c([0.1, 0.9]).tolist() == [0.5, 0.5]
 
@@ -82,11 +88,14 @@ def test_beta_is_the_constrained_maximum(shape, rng):
     pos = rng.binomial(40, p)
     t = trueness.Tally(s, pos=pos, neg=40 - pos)
     c = trueness.calibrate(t, method="beta")
+
     assert min(c.a, c.b) >= 0
+
     f = lambda x: loss(t, trueness.calibration.parametric.Beta(x[0], x[1], x[2]))  # noqa: E731
     options = {"ftol": 1e-14, "gtol": 1e-9}
     bounds = [(0, None), (0, None), (None, None)]
     slow = minimize(f, [0.5, 0.5, 0], bounds=bounds, options=options)
+
     assert loss(t, c) <= slow.fun * (1 + 1e-9)
 
 
@@ -95,9 +104,13 @@ def test_binormal_finds_the_truth_behind_any_increasing_score(rng):
     z = np.where(y, 1.2 + 1.4 * rng.normal(size=y.size), rng.normal(size=y.size))
     t = trueness.tally(y, np.exp(z))
     c, fit = trueness.calibrate(t, method="binormal"), trueness.ranking.fit_binormal(t)
+
     assert c.mean == pytest.approx(1.2, abs=0.05)
+
     known = fit.curve.b / fit.curve.alpha, 1 / fit.curve.alpha
+
     assert (c.mean, c.sd) == pytest.approx(known)
+
     at = np.array([-1.5, 0.0, 1.0, 2.0, 3.0])
     odds = 0.3 / 0.7 * norm.pdf(at, 1.2, 1.4) / norm.pdf(at)
     np.testing.assert_allclose(c(np.exp(at)), odds / (1 + odds), atol=0.02)
@@ -117,6 +130,7 @@ def test_fermi_dirac_ranks_new_scores_as_midranks_does(rng):
     # calibrated in the large when there are no ties
     free = trueness.tally(y, rng.normal(size=60) + y)
     p = trueness.calibrate(free, method="fermi-dirac")(free.score)
+
     assert p.sum() == pytest.approx(free.n_pos)
 
 
@@ -129,8 +143,11 @@ def test_platt_is_that_of_scikit_learn(rng):
     ours = trueness.calibrate(trueness.tally(y, p), method="platt", targets="smoothed")
     theirs = _SigmoidCalibration().fit(p, y).predict(p)
     np.testing.assert_allclose(ours(p), theirs, atol=1e-4)
+
     assert ours.targets == "smoothed"
+
     same = (trueness.calibrate(y, p, method=m) for m in ("sigmoid", "platt"))
+
     assert next(same) == next(same)  # as scikit-learn calls it
 
 
@@ -152,8 +169,11 @@ def test_platt_fits_sums_of_weights(rng):
     c = trueness.calibrate(t, method="platt")
     # the score equations of logistic regression
     residual = w * (y - c(p))
+
     assert [residual.sum(), residual @ p] == pytest.approx([0, 0], abs=1e-6)
+
     auto = trueness.calibrate(t)
+
     assert auto(0.3) == trueness.calibrate(t, method="platt", scale="logit")(0.3)
     assert t.map(auto).weighted
     with pytest.raises(InputError, match="temperature, histogram, pooled-bins take"):
@@ -167,6 +187,7 @@ def test_monotone_maps_never_turn_round(method):
     t = trueness.tally(rng.random(300) < p, p)
     fitted = trueness.calibrate(t, method=method)
     steps = np.diff(fitted(np.linspace(0.001, 0.999, 5000)))
+
     # nothing is promised only where it need not rise
     assert fitted.monotone or method in ("binormal", "histogram", "pooled-bins")
     assert not fitted.monotone or steps.min() >= -1e-15 or steps.max() <= 1e-15
@@ -179,6 +200,7 @@ def test_one_score_gives_the_prevalence(method):
     # its line, with a case of each class more, counts as two cases: (1 + 2 / 3) / 6
     expected["pooled-bins"] = 5 / 18
     p = trueness.calibrate(t, method=method)(0.5)
+
     assert p == pytest.approx(expected.get(method, 0.25), abs=1e-6)
     with pytest.raises(trueness.NotEnoughCases, match="one positive and one negative"):
         trueness.calibrate(trueness.Tally([0.5], neg=[3]), method=method)
@@ -192,10 +214,13 @@ def test_separated_classes_give_finite_maps(method, turned):
     t = trueness.Tally(s, pos=pos, neg=pos[::-1])
     c = trueness.calibrate(t, method=method)
     p = c(np.linspace(0.01, 0.99, 50))
+
     assert np.isfinite(p).all()
+
     if method not in ("isotonic", "histogram"):
         assert (p > 0).all()
         assert (p < 1).all()
+
     assert t.map(c).n == t.n
 
 
@@ -254,6 +279,7 @@ def cross_validated_log_loss(t, method):
         for score, negatives, positives in zip(t.score, neg, pos, strict=True):
             p = float(fitted(score))
             total -= negatives * np.log(1 - p) + positives * np.log(p)
+
     return total
 
 
@@ -268,6 +294,7 @@ def test_auto_has_the_smallest_cross_validated_loss(seed):
     losses = {m: cross_validated_log_loss(t, m) for m in ("platt", "venn-abers")}
 
     best = min(losses, key=losses.get)
+
     assert trueness.calibrate(t) == trueness.calibrate(t, method=best)
 
 
@@ -313,6 +340,7 @@ def test_a_score_of_zero_means_below_the_smallest():
     # a forest of 100 trees: 0 is "below 1/100", and is kept at 1/200
     t = trueness.Tally([0, 0.01, 0.5, 1], neg=[50, 20, 5, 1], pos=[2, 2, 5, 9])
     c = trueness.calibrate(t, method="beta")
+
     assert (c.low, c.high) == (0.005, 0.75)
     assert c(0.0) == c(0.005) == c(0.001)
     assert trueness.calibrate(t, method="platt", scale="logit").low == 0.005
@@ -324,6 +352,7 @@ def test_an_entry_of_the_table_fits_labelled_cases_of_both_classes(method):
     score, neg, pos = [0.1, 0.2, 0.5, 0.6, 0.9], [4, 3, 0, 1, 1], [1, 2, 0, 3, 5]
     some = trueness.Tally(score, neg=neg, pos=pos, unknown=[0, 0, 4, 1, 0])
     fit = trueness.CALIBRATORS[method]
+
     assert np.array_equal(fit(some)(score), fit(some.labelled())(score))
     with pytest.raises(trueness.NotEnoughCases, match="0 negatives"):
         fit(trueness.Tally([0.1, 0.2], pos=[2, 3]))

@@ -75,11 +75,14 @@ def test_the_law_of_the_squares_is_exact_for_equal_bins():
     )
     low, high = b.square_interval(0.95)
     c = 0.004 / 3
+
     assert b.mean_square == pytest.approx(0.02)
     assert b.test().p_value == pytest.approx(chi2.sf(0.02 / c, 3))
     assert ncx2.cdf(0.02 / c, 3, low / c) == pytest.approx(0.975)
     assert ncx2.cdf(0.02 / c, 3, high / c) == pytest.approx(0.025)
+
     small = replace(b, mean=b.mean / 3)
+
     assert small.test().p_value > 0.05
     assert small.square_interval(0.95)[0] == 0
 
@@ -110,8 +113,11 @@ def test_values_are_those_of_a_cohort_with_that_share():
         for part in ("mcb", "dsc", "unc"):
             value, other = getattr(found, part).value, getattr(twin, part).value
             assert value == pytest.approx(other, rel=1e-12)
+
     curve = trueness.reliability(SAMPLE, **USE).probability
+
     assert curve == pytest.approx(trueness.reliability(COHORT).probability)
+
     for name, parts in {"line": ["slope", "intercept"], "error": ["plain", "smooth"],
                         "index": ["ici"]}.items():  # fmt: skip
         found, twin = (f(x, **use) for f in [getattr(trueness, f"calibration_{name}")]
@@ -119,12 +125,16 @@ def test_values_are_those_of_a_cohort_with_that_share():
         for part in parts:
             value = getattr(found, part).value
             assert value == pytest.approx(getattr(twin, part).value, rel=1e-9)
+
     # positives: losses .04 and .25 in halves; negatives .64 and .25 in halves
     found = trueness.brier(Tally([0.8, 0.5], pos=[5, 5], neg=[5, 5]), **USE)
+
     assert found.value == pytest.approx(0.1 * 0.29 / 2 + 0.9 * 0.89 / 2)
     assert found.unc.low == found.unc.high == pytest.approx(0.09)  # it is known
+
     # each class varies by itself: .1^2 .105^2 / 9 + .9^2 .195^2 / 9
     sd = math.sqrt((0.1 * 0.105) ** 2 + (0.9 * 0.195) ** 2) / 3
+
     assert found.se == pytest.approx(sd)
 
 

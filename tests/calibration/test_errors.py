@@ -17,13 +17,18 @@ SMOOTH = json.loads((REFERENCE / "smooth_ece.json").read_text())
 def test_calibration_error_by_hand():
     t = trueness.Tally([0.1, 0.4, 0.8], neg=[8, 4, 3], pos=[2, 6, 7])
     e = trueness.calibration_error(t, bins=3)
+
     assert e.plain.value == pytest.approx((0.1 + 0.2 + 0.1) / 3)
+
     noise = (0.2 * 0.8 + 0.6 * 0.4 + 0.7 * 0.3) / 9
     square = (0.01 + 0.04 + 0.01 - noise) / 3
+
     assert e.rms.value == pytest.approx(math.sqrt(max(0, square)))
     assert e.debiased.value < e.plain.value
+
     # E|N(0, s)| = s sqrt(2 / pi)
     s = [math.sqrt(p * (1 - p) / 10) for p in (0.1, 0.4, 0.8)]
+
     assert e.chance == pytest.approx(math.sqrt(2 / math.pi) * sum(s) / 3)
     assert e.bins == 3
     assert f"{e.chance:.3g}" in e.warning
@@ -49,6 +54,7 @@ def brute_loess(x, y, at, span):
         weight = np.clip(1 - (distance / width) ** 3, 0, None) ** 3
         fit = np.polynomial.polynomial.polyfit(x - point, y, 2, w=np.sqrt(weight))
         out.append(fit[0])
+
     return np.array(out)
 
 
@@ -59,6 +65,7 @@ def test_index_of_labels_one_by_one(rng, span):
     found = trueness.calibration_index(y, p, positive=True, span=span)
     x = np.sort(p)
     away = np.abs(brute_loess(x, y[np.argsort(p)].astype(float), x, span) - x)
+
     assert found.ici.value == pytest.approx(away.mean(), abs=1e-8)
     assert found.e50.value == pytest.approx(np.median(away), abs=1e-8)
     assert found.e90.value == pytest.approx(np.quantile(away, 0.9), abs=1e-8)
@@ -74,8 +81,10 @@ def test_equal_width_error_is_that_of_other_packages():
     for bins, other in ((10, 0.15004854368932036), (15, 0.14508090614886726)):
         found = trueness.calibration_error(t, bins=bins, binning="equal width")
         assert found.plain.value == pytest.approx(other, rel=1e-13)
+
     t = Tally([0.25, 0.75], neg=[5, 1], pos=[5, 9])
     e = trueness.calibration_error(t, bins=10, binning="equal width")
+
     assert e.plain.value == pytest.approx((0.25 + 0.15) / 2)
     assert (e.bins, e.binning) == (2, "equal width")
     with pytest.raises(InputError, match="binning must be one of"):
@@ -88,8 +97,11 @@ def test_indices_agree_with_r():
     y, p = (np.array(found[k]) for k in ("y", "p"))
     x = trueness.calibration_index(y, p)
     ours = [x.ici.value, x.e50.value, x.e90.value, x.largest.value]
+
     assert ours == pytest.approx([found[k] for k in ("ici", "e50", "e90", "emax")])
+
     test = trueness.calibration_test(y, p, method="hosmer-lemeshow", parameters=2)
+
     assert (test.statistic, test.p_value) == pytest.approx((found["hl"], found["hl_p"]))
 
 

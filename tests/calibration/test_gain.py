@@ -31,6 +31,7 @@ def test_slow_twin_that_goes_case_by_case():
             for label, count in ((0, a), (1, b)):
                 losses += [(f(s) - label) ** 2] * count
                 gains += [(s - label) ** 2 - (f(s) - label) ** 2] * count
+
     assert len(losses) == 400
     assert {*hands["neg"].sum(axis=1)} <= {t.n_neg // 4, t.n_neg // 4 + 1}
     assert found.cross_fitted.value == pytest.approx(np.mean(losses))
@@ -43,10 +44,13 @@ def test_the_gain_is_said_in_cases():
     """.2 and .8 where half are positive: off by 30 in 100, by none after it."""
     t = Tally([0.8, 0.2], neg=[500, 500], pos=[500, 500])
     found = calibration_gain(t, method="isotonic", rng=0)
+
     assert found.error_before.value == pytest.approx(0.3, abs=0.01)
     assert found.error_after.value < 0.02
     assert found.order in ("ties", "kept")
+
     first = gain_sentences(found)[0]
+
     assert first.startswith(
         "Calibration helps. Score and proportion of positives differ by"
     )
@@ -75,7 +79,9 @@ def test_groups_share_the_map_and_add_up():
     parts = trueness.tally(y, score, by=group)
     found = calibration_gain(parts, method="platt", rng=1)
     whole = calibration_gain(trueness.tally(y, score), method="platt", rng=1)
+
     assert set(found) == {"a", "b"}
+
     n = {g: parts[g].n for g in found}
     for key in ("before", "in_sample"):
         mean = sum(n[g] * getattr(found[g], key).value for g in found) / 400
@@ -85,6 +91,7 @@ def test_groups_share_the_map_and_add_up():
 def test_scores_that_are_no_probabilities_and_other_edges():
     y, score = scored()
     found = calibration_gain(trueness.tally(y, 10 * score), method="platt", rng=0)
+
     assert np.isnan(found.before.value)
     assert np.isnan(found.gain.value)
     assert 0 < found.cross_fitted.value < 0.25
@@ -112,7 +119,9 @@ def test_a_case_control_sample_is_worth_what_the_cohort_is():
         a, b = getattr(part, name), getattr(whole, name)
         assert a.value == pytest.approx(b.value, abs=0.004)
         assert a.low < b.value < a.high
+
     ignored = calibration_gain(some, method="platt")
+
     assert ignored.cross_fitted.value > 2 * whole.cross_fitted.value
     with pytest.raises(InputError, match="prevalence"):
         calibration_gain(some, method="platt", sampling="case-control")

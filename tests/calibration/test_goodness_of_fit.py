@@ -20,16 +20,21 @@ def test_spiegelhalter_by_hand():
     t = trueness.Tally([0.2, 0.9], neg=[6, 0], pos=[4, 5])
     z = (2 * 0.6 + 0.5 * -0.8) / math.sqrt(10 * 0.36 * 0.16 + 5 * 0.64 * 0.09)
     test = trueness.calibration_test(t, method="spiegelhalter")
+
     assert test.statistic == pytest.approx(z)
     assert test.p_value == pytest.approx(math.erfc(abs(z) / math.sqrt(2)))
+
     # what was impossible has happened, and what tells nothing
     wrong = trueness.Tally([0.0, 0.5], neg=[3, 1], pos=[1, 1])
     for method in ("spiegelhalter", "cox", "isotonic"):
         assert trueness.calibration_test(wrong, method=method).p_value == 0
     t = trueness.Tally([0.0, 0.5, 1.0], neg=[2, 2, 0], pos=[0, 1, 2])
     test = trueness.calibration_test(t, method="spiegelhalter")
+
     assert math.isnan(test.p_value)
+
     sure = trueness.Tally([0.0, 1.0], neg=[2, 0], pos=[0, 2])
+
     assert math.isnan(trueness.calibration_test(sure, method="cox").p_value)
 
 
@@ -40,10 +45,13 @@ def test_cox_by_hand():
     free = 3 * log(0.3) + 7 * log(0.7) + 6 * log(0.6) + 4 * log(0.4)
     fixed = 3 * log(0.2) + 7 * log(0.8) + 6 * log(0.8) + 4 * log(0.2)
     test = trueness.calibration_test(t, method="cox")
+
     assert test.statistic == pytest.approx(20 * 2 * (free - fixed))
     assert test.p_value == pytest.approx(chi2.sf(test.statistic, 2))
+
     one = trueness.Tally([0.2], neg=[140], pos=[60])
     one = trueness.calibration_test(one, method="cox")
+
     assert one.p_value == pytest.approx(chi2.sf(one.statistic, 1))
 
 
@@ -66,10 +74,15 @@ def test_hosmer_and_lemeshow_by_hand():
     t = Tally([0.2, 0.6], neg=[15, 12], pos=[5, 8])
     h = (5 - 4) ** 2 / (20 * 0.2 * 0.8) + (8 - 12) ** 2 / (20 * 0.6 * 0.4)
     found = trueness.calibration_test(t, method="hosmer-lemeshow", bins=2)
+
     assert found.statistic == pytest.approx(h)
     assert found.p_value == pytest.approx(chi2.sf(h, 2))
+
     fewer = trueness.calibration_test(t, method="hosmer-lemeshow", bins=2, parameters=1)
+
     assert fewer.p_value == pytest.approx(chi2.sf(h, 1))
+
     none = trueness.calibration_test(t, method="hosmer-lemeshow", bins=2, parameters=2)
+
     assert math.isnan(none.p_value)
     assert "number of bins" in found.notes[0]

@@ -14,6 +14,7 @@ def test_p_values_are_those_of_r():
 
     # pbeta(c(.05, .02, .01), c(10, 6, 3) + .5, c(110, 144, 197) + .5)
     expected = [0.0555723277191, 0.0520120061670, 0.2196399675007]
+
     assert tests.p_value == pytest.approx(expected, abs=1e-12)
     # qbeta(c(.025, .975), 3.5, 197.5)
     assert tests.rate_low[2] == pytest.approx(0.00424227914683)
@@ -28,6 +29,7 @@ def test_portfolio_is_one_grade_with_the_mean_pd():
     )
 
     tests = trueness.calibration.jeffreys_test(GRADES)
+
     assert tests.portfolio_p_value == pytest.approx(portfolio.p_value[0])
 
 

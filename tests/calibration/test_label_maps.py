@@ -85,6 +85,7 @@ def test_clusters_of_reference_cases_widen_the_error():
 
     ratio = clustered.error_variance(t.score, by_log_odds)
     ratio /= independent.error_variance(t.score, by_log_odds)
+
     assert ratio == pytest.approx(5, rel=0.1)
 
 
@@ -124,8 +125,11 @@ def test_another_prevalence_moves_the_odds_and_not_the_error():
     moved = trueness.at_prevalence(label_map, 0.5, 0.1)
 
     shift = logit(moved(t.score)) - logit(label_map(t.score))
+
     assert shift == pytest.approx(np.full(len(t), -np.log(9)))
+
     ones = np.ones(len(t))
+
     assert moved.error_variance(t.score, ones) == pytest.approx(
         label_map.error_variance(t.score, ones)
     )

@@ -24,10 +24,13 @@ def test_every_map_comes_back_from_a_file_to_the_last_bit(method, tally, tmp_pat
     c = trueness.calibrate(tally, method=method)
     c.save(tmp_path / "map.json")
     back = trueness.load_map(tmp_path / "map.json")
+
     assert back == c
     assert type(back) is type(c)
+
     s = np.linspace(-0.5, 1.5, 101)
     np.testing.assert_array_equal(back(s), c(s))
+
     # shapes and missing scores stay
     assert c(0.5).shape == ()
     assert c(np.full((2, 3), 0.5)).shape == (2, 3)
@@ -38,6 +41,7 @@ def test_every_map_comes_back_from_a_file_to_the_last_bit(method, tally, tmp_pat
 
 def test_maps_are_values(tally):
     c = trueness.calibrate(tally, method="platt")
+
     assert c != trueness.calibrate(tally + tally.map(lambda s: s / 2), method="platt")
     assert c != trueness.calibrate(tally, method="isotonic")
     assert c != "platt"
@@ -68,6 +72,7 @@ def test_a_new_kind_of_map_can_hold_every_kind_of_field(tally, monkeypatch, tmp_
     m = Everything(np.nan, ("a", (1, True)), {"x": np.inf}, inner, grid)
     trueness.save_map(m, tmp_path / "m.json")
     back = trueness.load_map(tmp_path / "m.json")
+
     assert back == m
     assert back.table == {"x": np.inf}
     with pytest.raises(trueness.InputError, match="already a kind of map called 'plat"):
@@ -77,9 +82,12 @@ def test_a_new_kind_of_map_can_hold_every_kind_of_field(tally, monkeypatch, tmp_
 def test_what_cannot_be_saved_says_so(tally, monkeypatch, tmp_path):
     inner = trueness.calibrate(tally, method="beta")
     m, wrong = (Everything(0.0, x, {}, inner, np.zeros(1)) for x in ((), {1}))
+
     with pytest.raises(trueness.InputError, match="not in the registry"):
         m.save(tmp_path / "m.json")
+
     monkeypatch.setattr(maps, "MAPS", maps.MAPS | {"everything": Everything})
+
     with pytest.raises(trueness.InputError, match="found set"):
         wrong.save(tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
@@ -137,9 +145,12 @@ def test_a_file_that_is_no_map(content, message, tmp_path):
     path = tmp_path / "map.json"
     if content:
         path.write_bytes(content)
+
     with pytest.raises(trueness.InputError, match=message):
         trueness.load_map(path)
+
     path.write_text(json.dumps(GOOD))
+
     assert trueness.load_map(path)(1.5) == pytest.approx(0.15)
 
 
@@ -157,13 +168,18 @@ def test_prevalence_shift_keeps_certainty_and_the_interval(tally, tmp_path):
     c = trueness.calibrate(tally, method="venn-abers")
     new = trueness.at_prevalence(c, 0.4, 0.1)
     low, high = new.interval([0.1, 0.9])
+
     assert (low < new([0.1, 0.9])).all()
     assert (new([0.1, 0.9]) < high).all()
+
     new.save(tmp_path / "m.json")
+
     assert trueness.load_map(tmp_path / "m.json") == new
+
     apart = trueness.Tally([0, 1], [2, 0], [0, 2])
     certain = trueness.calibrate(apart, method="isotonic")
     sure = trueness.at_prevalence(certain, 0.4, 0.1)
+
     assert sure([0.0, 1.0]).tolist() == [0, 1]
     with pytest.raises(trueness.InputError, match="Isotonic has no interval"):
         sure.interval([0.1])
@@ -181,6 +197,7 @@ def test_what_is_no_file_is_answered_in_words(path, tally):
     for act in (trueness.load_map, lambda path: trueness.save_map(c, path)):
         with pytest.raises(trueness.InputError, match="needs the name of a file"):
             act(path)
+
     with pytest.raises(trueness.InputError, match="save_map needs a fitted map"):
         trueness.save_map(path, "map.json")
     with pytest.raises(trueness.InputError, match="A map needs scores"):
@@ -214,7 +231,9 @@ def test_no_warning_of_numpy_reaches_a_user(name):
         assert ((p[:6] >= 0) & (p[:6] <= 1)).all()
         assert maps.map_from_json(maps.map_to_json(c)) == c
         assert t.map(c).n == t.n
+
     assert {"isotonic", "histogram"} <= set(fitted)
+
     if t.score.min() >= 0 and t.score.max() <= 1:
         for name in ("calibration_error", "calibration_index", "brier", "log_loss"):
             assert getattr(trueness, name)(t).to_dict()
@@ -277,6 +296,7 @@ def test_a_forged_map_gets_a_sentence_or_gives_numbers(name):
             assert np.isfinite(found).all(), (way, wrong)
             if not several:
                 assert ((found >= 0) & (found <= 1)).all(), (way, wrong)
+
     assert tried > 30
 
 
@@ -285,6 +305,7 @@ def test_maps_in_maps_deeper_than_can_be_read_get_a_sentence():
     held = 1
     for _ in range(400):
         held = {"type": "platt", "fields": whole["fields"] | {"slope": held}}
+
     with pytest.raises(trueness.InputError, match="does not hold a map"):
         maps.map_from_json(json.dumps(whole | {"fields": held["fields"]}))
 

@@ -21,15 +21,20 @@ def draw_tally(rng, n, *, power=1.0, digits=2):
 
 def test_brier_by_hand():
     b = trueness.brier(trueness.Tally([0.2, 0.8], neg=[3, 1], pos=[1, 3]))
+
     # (3 * .04 + .64 + .64 + 3 * .04) / 8; recalibrated to 1/4 and 3/4: 3/16
     assert b.skill == pytest.approx((1 / 16 - 1.52 / 8 + 3 / 16) * 4)
     assert (float(b), "mcb: " in repr(b)) == (b.value, True)
+
     one = trueness.brier(trueness.Tally([0.1, 0.3], neg=[5, 5]))  # no uncertainty
+
     assert (one.unc.value, one.dsc.value) == (0, 0)
     assert math.isnan(one.skill)
     assert one.value == pytest.approx((0.01 + 0.09) / 2)
+
     t = trueness.Tally([0.25, 0.5], neg=[10**9, 1], pos=[1, 10**9])
     exact = Fraction(10**9, 16) + Fraction(9, 16) + Fraction(1, 4) + Fraction(10**9, 4)
+
     assert trueness.brier(t).value == pytest.approx(float(exact / (2 * 10**9 + 2)))
 
 
@@ -61,6 +66,7 @@ def test_intervals_cover(rng):
         b = trueness.brier(draw_tally(rng, 200, digits=3, power=2))
         parts = (b, mcb - dsc + unc), (b.mcb, mcb), (b.dsc, dsc), (b.unc, unc)
         hits += [e.low <= v + 1e-9 and v <= e.high + 1e-9 for e, v in parts]
+
     assert (hits >= 52).all()
 
 
@@ -76,29 +82,37 @@ def test_no_interval_is_empty_or_impossible(score, counts):
             # whoever says 1/2 to all has the same loss whatever happens
             if math.isfinite(e.value) and (e is not s or score != 0.5):
                 assert e.low < e.high
+
     e = trueness.calibration_error(t)
     for part in (e.plain, e.debiased, e.rms, e.smooth):
         assert 0 <= part.low <= part.value <= part.high <= 1
         assert part.low < part.high
+
     index = trueness.calibration_index(t)
+
     assert 0 <= index.ici.low <= index.ici.value <= index.ici.high <= 1
 
 
 def test_an_infinite_loss_says_why():
     wrong = trueness.log_loss(Tally([0, 0.5, 1], [5, 2, 0], [1, 3, 5]))
+
     assert wrong.value == wrong.mcb.value == math.inf
     assert math.isfinite(wrong.dsc.value)
     assert math.isfinite(wrong.unc.high)
     assert "positives with a score of exactly 0: 1" in wrong.notes[0]
     assert "Note: The loss is infinite" in repr(wrong)
+
     right = trueness.log_loss(Tally([0, 0.5, 1], [5, 2, 0], [0, 3, 5]))
+
     assert right.value < math.inf
     assert right.high == math.inf
     assert "no upper end" in right.notes[0]
     assert not trueness.log_loss(Tally([0.6], [5], [5])).notes
+
     # a sum of weights below one is no reason to call wrong certainties right
     y, score, w = [1, 0, 1, 0], [0.0, 0.4, 0.6, 0.2], [0.4, 1, 1, 1]
     note = trueness.log_loss(y, score, weight=w).notes[0]
+
     assert "certain and wrong (positives with a score of exactly 0: 0.4;" in note
 
 
@@ -184,7 +198,9 @@ def test_clipping_at_a_distance():
     clipped = trueness.log_loss(label, probability, clip=0.01)
 
     moved = np.clip(probability, 0.01, 0.99)
+
     assert clipped.value == pytest.approx(trueness.log_loss(label, moved).value)
+
     for wrong in (0.5, 0.0, -1, "sklearn"):
         with pytest.raises(InputError, match="clip"):
             trueness.log_loss(label, probability, clip=wrong)

@@ -23,6 +23,7 @@ def test_consistency_band_holds_calibrated_curves(rng):
         assert (r.consistency_low <= r.consistency_high).all()
         p = r.probability
         inside.append((r.consistency_low <= p) & (p <= r.consistency_high))
+
     assert np.mean(inside) > 0.9
 
 
@@ -30,19 +31,25 @@ def test_reliability_of_many_scores_is_thinned_but_exact(rng):
     p = rng.random(6000)
     t = trueness.tally(rng.random(6000) < p, p)
     r = trueness.reliability(t, replicates=20)
+
     assert 500 <= r.score.size < 1500
+
     c = trueness.calibrate(t, method="isotonic")
     np.testing.assert_allclose(r.probability, c(r.score))
+
     assert r.n == 6000
     assert r.n_pos == t.n_pos
 
 
 def test_ten_of_ten_are_no_proof():
     r = trueness.reliability(Tally([0.3, 0.9], [10, 0], [0, 10]))
+
     # p^10 = exp(-3.84 / 2)
     assert r.confidence_low[1] == pytest.approx(math.exp(-0.384146 / 2), abs=1e-4)
     assert r.confidence_high[1] == 1
     assert r.confidence_high[0] >= 0.17
+
     # a single case at the top of many
     t = Tally(np.linspace(0.1, 0.9, 50), np.ones(50, int), [0] * 49 + [1])
+
     assert trueness.reliability(t).confidence_low[-1] < 0.5

@@ -71,12 +71,15 @@ def test_one_p_and_one_error_whoever_asks(design):
     verdict = calibration_verdict(t)
 
     assert trueness.calibration_test(t).p_value == verdict.p_value
+
     error = trueness.calibration_error(t).debiased
+
     assert (error.value, error.low, error.high) == (
         verdict.error.value,
         verdict.error.low,
         verdict.error.high,
     )
+
     if design == "plain":
         gain = trueness.calibration_gain(t, method="platt")
         assert gain.error_before.value == verdict.error.value
@@ -91,6 +94,7 @@ def test_the_gate_and_the_verdict_agree_on_the_margin(factor):
     gate = trueness.check(t, [f"calibration_error <= {margin!r}"])
 
     within_margin = verdict.code in ("calibrated", "close")
+
     assert within_margin == bool(gate) == (factor > 1)
 
 
@@ -155,6 +159,7 @@ def test_no_place_is_blamed_where_nothing_was_found():
 
 def test_calibrated_is_said_with_the_number_of_cases_that_was_asked_for():
     few = calibration_verdict(*draw_cases(300, 3))
+
     assert few.code == "undecided"
     assert f"about {few.cases_needed:,.0f} such cases" in few.sentences[-1]
 
@@ -245,6 +250,7 @@ def test_a_wide_place_is_said_by_its_ends():
     worst = calibration_verdict(t).worst
 
     assert worst.high == 0.97
+
     if worst.low < 0.97:
         assert f"from {worst.low:.2f} to 0.97" in worst.sentence
     else:

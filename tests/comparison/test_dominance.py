@@ -22,21 +22,28 @@ def quick(*args, **options):
 
 def test_by_hand():
     found, back = quick(GOOD, POOR), quick(POOR, GOOD)
+
     assert (found.verdict, back.verdict) == ("dominates", "is dominated")
     assert bool(found)
     assert not back
     assert found.fpr_better == ((0.0, 1.0),)
     assert found.fpr_worse == found.recall_worse == ()
+
     # equal counts of different cases are not certain to be equal
     same = quick(GOOD, Tally(GOOD.score, GOOD.neg, GOOD.pos), points=3)
+
     assert (same.verdict, same.p_value, same.fpr.size) == ("equal", 1, 3)
     assert same.margin > 0.1
+
     good, bad = Tally([2, 1], [0, 40], [40, 0]), Tally([2, 1], [40, 0], [0, 40])
     d = quick(good, bad)
+
     assert d.p_better < 1e-3
     assert (d.p_worse, d.range_worse) == (1, ())
+
     # GOOD: (0, .6) (.2, .9) (1, 1);  CROSS: (0, 0) (.1, .8) (.6, .8) (1, 1)
     found = quick(CROSS, GOOD)
+
     assert found.verdict == "crosses"
     # rising 8 f from 0 meets .6 + 1.5 f at f = .6/6.5; then flat .8 is left at f = 2/15
     assert found.fpr_better == (pytest.approx((0.6 / 6.5, 2 / 15)),)
@@ -61,12 +68,16 @@ def test_slow_twin_and_agreement_of_roc_and_pr(seed):
     inside = np.zeros(f.size, dtype=bool)
     for low, high in found.fpr_better:
         inside |= (f > low) & (f < high)
+
     assert np.array_equal(inside, gap > 1e-9) or (
         np.abs(gap[inside != (gap > 1e-9)]).max() < 5e-3
     )
+
     # R4 of the errata: both planes give the same verdict, at any prevalence
     better, worse = bool(found.recall_better), bool(found.recall_worse)
+
     assert (better, worse) == (bool(found.fpr_better), bool(found.fpr_worse))
+
     G, H = trueness.ranking.leakage(a), trueness.ranking.leakage(b)
     r = (np.arange(499) + 0.5) / 499
     gap = G.precision(r, 0.2) - H.precision(r, 0.2)
@@ -84,6 +95,7 @@ def test_paired_by_names(rng):
     a = rng.normal(size=400) + 2 * y
     p = trueness.panel(y, {"a": a, "b": a + 2 * rng.normal(size=400), "c": np.exp(a)})
     found = trueness.dominates(p, "a", "b", replicates=300)
+
     assert found.paired
     assert found.p_better < 0.01
     assert found.p_worse > 0.05
@@ -94,7 +106,9 @@ def test_paired_by_names(rng):
     assert 0 <= found.margin < max(0, -found.low.min())
     assert found.range_better
     assert found.p_value == pytest.approx(2 * found.p_better)
+
     same = quick(p, "a", "c")
+
     # the same order on 400 cases is not proven to be the same on all
     assert (same.verdict, same.p_value) == ("equal", 1)
     assert 0 < same.margin < 0.05
@@ -108,11 +122,15 @@ def test_long_panels_are_resampled_on_levels(rng):
     p = trueness.panel(y, {"a": a, "b": a + rng.normal(size=y.size)})
     found = trueness.dominates(p, "a", "b", replicates=300)
     curves = [tpr_grid(p[k], found.fpr[1:]) for k in "ab"]
+
     assert found.difference[1:] == pytest.approx(curves[0] - curves[1], abs=1e-3)
     assert found.p_better < 0.02
     assert np.mean(found.high - found.low) < 0.1
+
     apart = trueness.dominates(p["a"], p["b"], replicates=300)
+
     assert np.mean(found.high - found.low) < np.mean(apart.high - apart.low)
+
     # rows that were joined do not widen the band: as many errors as normal curves have
     for f in (found, apart):
         error = np.sqrt(sum(c * (1 - c) / y.sum() for c in curves)).mean()
@@ -133,7 +151,9 @@ def test_equal_curves_are_found_different_in_five_percent(rng):
     for k in range(80):
         d = quick(two_curves(rng, 60, [0.8, 0.8]), rng=k)
         p += [d.p_better, d.p_worse]
+
     small = np.mean(np.array(p) < 0.05)
+
     assert 0.006 < small < 0.1  # 160 values; by the band they were .006
 
 
@@ -148,6 +168,7 @@ def test_band_and_p_values_do_not_contradict_each_other(rng, spread):
         surely += bool(found.surely_better or found.surely_worse)
         assert found.p_better <= 0.05 or not found.surely_better
         assert found.p_worse <= 0.05 or not found.surely_worse
+
     assert spread < 1 or surely
 
 
@@ -161,17 +182,21 @@ def test_the_margin_holds_at_the_worst_rate(rng):
         quick(two_curves(rng, 100, [0.8, 0.8], spread=2), rng=k).margin >= worst
         for k in range(40)
     ]
+
     assert np.mean(held) > 0.85
 
 
 def test_margins(rng):
     p = two_curves(rng, 300, [0.9, 0.75])
     near, far = (quick(p, margin=m) for m in (0.001, 0.2))
+
     assert far.p_noninferior < near.p_noninferior
     assert quick(p, margin=min(0.9, far.margin + 0.01)).p_noninferior < 0.05
     assert np.isnan(quick(p).p_noninferior)
+
     both = dominance_of_pairs(p, [("a", "b"), ("b", "a")], replicates=100)
     there, back = both.values()
+
     assert there.margin_first == pytest.approx(back.margin)
     assert there.margin == pytest.approx(back.margin_first)
 
@@ -186,17 +211,24 @@ def test_all_pairs_on_the_same_redrawn_cases(rng):
     alone = trueness.dominates(panel, "a", "c", replicates=200)
     # of one pair it is the same answer, to the last digit
     one = dominance_of_pairs(panel, [("a", "c")], replicates=200)["a", "c"]
+
     assert one.to_dict() == alone.to_dict()
+
     pairs = [("a", "b"), ("c", "a"), ("a", "copy")]
     found = dominance_of_pairs(panel, pairs, replicates=200)
+
     assert list(found) == pairs
     assert found["a", "copy"].verdict == "equal"
     assert found["a", "copy"].p_better == 1
+
     turned = found["c", "a"]
+
     assert turned.fpr_better == alone.fpr_worse
     assert turned.difference == pytest.approx(-alone.difference)
+
     # other draws of the same cases: bands as wide, to chance
     wide = (turned.high - turned.low) / (alone.high - alone.low)
+
     assert np.median(wide) == pytest.approx(1, abs=0.15)
     assert dominance_of_pairs(panel, []) == {}
 
@@ -223,8 +255,11 @@ def test_weights_and_clusters(rng, words):
     weight = how.get("weight", np.ones(n))
     curves = [tpr_grid(trueness.tally(y, v, weight=weight), found.fpr[1:])
               for v in s.values()]  # fmt: skip
+
     assert found.difference[1:] == pytest.approx(curves[0] - curves[1], abs=0.05)
     assert found.p_better < 0.05
     assert np.mean(found.high - found.low) > np.mean(plain.high - plain.low)
+
     apart = quick(*(trueness.tally(y, v, **how) for v in s.values()))
+
     assert apart.difference == pytest.approx(found.difference)

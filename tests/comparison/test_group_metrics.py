@@ -133,6 +133,7 @@ def test_what_is_no_metric_has_neither_threshold_nor_ratio():
 
 def test_wrong_options_are_refused():
     scores = {"a": Tally([3, 2], pos=[1, 2], neg=[2, 1]), "b": Tally([2], pos=[4])}
+
     with pytest.raises(InputError, match="threshold"):
         trueness.compare_groups(scores, "recall")
     with pytest.raises(InputError, match="reference"):

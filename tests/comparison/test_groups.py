@@ -31,7 +31,9 @@ def test_an_analysis_is_compared_as_where_it_is_at_home(sites):
         for name, value in zip(fast.names, fast.values, strict=True):
             alone = trueness.auc(groups[name])
             assert (value.value, value.low) == (alone.value, alone.low)
+
     asked = trueness.compare_groups(y, s, trueness.auc, by=site, **how)
+
     assert asked.pairs == fast.pairs
 
 
@@ -39,10 +41,13 @@ def test_a_reference_group(sites):
     y, s, site, _ = sites
     groups = trueness.tally(y, s, by=site)
     one = trueness.compare_groups(groups, trueness.average_precision, reference="y")
+
     assert [(p.first, p.second) for p in one.pairs] == [("x", "y"), ("z", "y")]
+
     for bad in ("w", ["x"]):
         with pytest.raises(trueness.InputError, match="must be one of the groups"):
             trueness.compare_groups(groups, trueness.auc, reference=bad)
+
     with pytest.raises(trueness.InputError, match="at least two"):
         trueness.compare_groups({"x": groups["x"]}, trueness.auc)
 
@@ -51,8 +56,11 @@ def test_a_difference_without_variance_is_a_difference():
     perfect = Tally([2, 1], pos=[50, 0], neg=[0, 50])
     wrong = Tally([2, 1], pos=[0, 50], neg=[50, 0])
     found = trueness.compare_groups({"a": perfect, "b": wrong}, trueness.auc)
+
     assert found.pairs[0].p_value == found.p_value < 1e-6
+
     same = trueness.compare_groups({"a": perfect, "b": perfect}, trueness.auc)
+
     assert same.p_value == 1
     assert same.pairs[0].difference.low < 0 < same.pairs[0].difference.high
 
@@ -66,8 +74,10 @@ def test_clusters_of_tallies_and_of_panels(rng):
     parts = trueness.tally(y, a, by=cluster)
     found = trueness.estimate(parts, trueness.auc, cluster=True)
     direct = trueness.auc(y, a, cluster=cluster)
+
     assert (found.low, found.high) == pytest.approx((direct.low, direct.high))
     assert found.se > 1.2 * trueness.auc(y, a).se
+
     panels = trueness.panel(y, {"a": np.round(a), "b": -np.round(a)}, by=cluster)
 
     def gap(p):
@@ -75,6 +85,7 @@ def test_clusters_of_tallies_and_of_panels(rng):
 
     both = trueness.estimate(panels, gap, cluster=True, ends=(-1, 1))
     pair = trueness.compare_auc(panels, cluster=True).pairs[0].difference
+
     assert both.value == pytest.approx(pair.value)
     assert both.se == pytest.approx(pair.se, rel=0.1)
 

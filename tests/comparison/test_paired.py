@@ -82,6 +82,7 @@ def test_a_comparison_as_text_table_and_json(asah):
     assert not trueness.compare_auc({k: asah[k] for k in NAMES}).paired
     assert found.to_frame("dict")["first"] == ["ndka", "ndka", "s100b"]
     assert "ndka - wfns" in repr(found)
+
     json.dumps(found.to_dict())
 
 
@@ -121,6 +122,7 @@ def freedom_of(*places):
         more = (u**4).sum() - (u @ u) ** 2 / n
         doubt += max(more, least) * (n / (n - 1)) ** 2
         variance += u @ u * n / (n - 1)
+
     return 2 * variance**2 / doubt
 
 
@@ -142,6 +144,7 @@ def test_slow_twin_with_ties(rng):
         assert pair.statistic == pytest.approx(statistic)
         p = 2 * stats.t.sf(abs(statistic), freedom)
         assert pair.p_value == pytest.approx(p, rel=1e-6)
+
     for name, value in zip("abcd", found.values, strict=True):
         own = trueness.auc(y, named[name])
         assert (value.value, *ends(value)) == pytest.approx((own.value, *ends(own)))
@@ -191,24 +194,35 @@ def test_copies_are_not_proven_equal(rng):
         # by hand: of 3 positives, a kind of which a share 1 - .025^(1/3) was not seen
         assert pair.difference.high == pytest.approx(1 - 0.025 ** (1 / 3))
         assert pair.difference.low == -pair.difference.high
+
     assert "With 3 positive cases only a very large" in found.notes[0]
     assert "a - b: the same output in every case, p = 1" in repr(found)
+
     recall = trueness.compare_metric(y, {"a": y, "b": y}, "recall", margin=0.1)
+
     assert recall.pairs[0].p_equivalent > 0.05
+
     many = np.repeat([0, 1], 500)
     sure = trueness.compare_auc(many, {"a": many, "b": 2.0 * many}, margin=0.05)
+
     assert sure.pairs[0].p_equivalent < 1e-6
+
     wrong = trueness.compare_metric(many, {"a": many, "b": 1 - many}, "recall")
+
     assert wrong.p_value < 1e-4
     assert not sure.notes
+
     # copies do not change the statistic of the others
     y, s = tied_cases(rng, 300)
     columns = {"a": s, "twin": s, "exp": np.exp(s), "b": s + rng.normal(size=s.size)}
     found = trueness.compare_auc(y, columns)
     direct = trueness.compare_auc(y, {k: columns[k] for k in "ab"})
+
     assert found.pairs[2].statistic == pytest.approx(direct.pairs[0].statistic)
     assert found.p_value == min(p.p_adjusted for p in found.pairs)
+
     equal = [p for p in found.pairs if "b" not in (p.first, p.second)]
+
     assert {(p.difference.value, p.p_value) for p in equal} == {(0, 1)}
 
 
@@ -220,9 +234,11 @@ def test_a_class_without_a_difference_is_said(rng):
     found = trueness.compare_auc(y, {"a": a, "b": b})
 
     assert "a and b differ by the same amount on every positive case" in found.notes[0]
+
     # DeLong's interval knows of the negatives only
     delong = trueness.compare_auc(y, {"a": a, "b": b}, method="delong")
     ours, theirs = (x.pairs[0].difference for x in (found, delong))
+
     assert ours.high - ours.low > 1.2 * (theirs.high - theirs.low)
 
 
@@ -249,14 +265,17 @@ def test_tests_with_few_errors_cover_and_keep_the_margin(rng):
             pair = ask(p, margin=truth, **more).pairs[0]
             held[k] += pair.difference.low <= -truth <= pair.difference.high
             false[k] += pair.p_noninferior < 0.05
+
     assert held.min() / 150 > 0.92 - 0.02
     assert false.max() / 150 < 0.075 + 0.04
 
 
 def test_margins_by_hand(asah):
     pair = trueness.compare_auc(asah[["s100b", "ndka"]], margin=0.1).pairs[0]
+
     assert pair.p_equivalent == max(pair.p_noninferior, pair.p_noninferior_second)
     assert "not worse by 0.1" in repr(pair)
+
     for p, end, bound in (
         (pair.p_noninferior, "low", -0.1),
         (pair.p_noninferior_second, "high", 0.1),
@@ -267,6 +286,7 @@ def test_margins_by_hand(asah):
         away = again.pairs[0].difference
         end = end if p < 0.5 else {"low": "high", "high": "low"}[end]
         assert getattr(away, end) == pytest.approx(bound, abs=1e-9)
+
     assert np.isnan(trueness.compare_auc(asah).pairs[0].p_noninferior)
     assert "p_noninferior" in trueness.compare_auc(asah, margin=0.1).to_frame("dict")
     with pytest.raises(trueness.InputError, match="margin"):
@@ -293,8 +313,11 @@ def test_mcnemar_by_hand():
         assert found.p_value == tango.p_value
         low, high = ends(tango.difference)
         assert (found.p_value < 0.05) == (not low <= 0 <= high)
+
     assert pair.difference.value == pytest.approx((7 - 2) / 42)
+
     fpr = trueness.compare_metric(p, "fpr").pairs[0]
+
     assert fpr.p_value == pytest.approx(tango.p_value)
     assert fpr.statistic == pytest.approx(-tango.statistic)
 
@@ -303,7 +326,9 @@ def test_any_metric_by_leaving_out_cases():
     p = votes(TABLE)
     found = trueness.compare_metric(p, "f1")
     f1 = [2 * 29 / (2 * 29 + 5 + 8), 2 * 23 / (2 * 23 + 10 + 14)]
+
     assert [v.value for v in found.values] == pytest.approx(f1)
+
     # 2 tp / (flagged + positives): linearised by hand, case by case
     total = 0.0
     for (a, b), (neg, pos) in TABLE.items():
@@ -313,7 +338,9 @@ def test_any_metric_by_leaving_out_cases():
                 for v, f, under in ((a, f1[0], 34 + 37), (b, f1[1], 33 + 37))
             ]
             total += count * (u[0] - u[1]) ** 2
+
     sd = np.sqrt(79 / 78 * total)
+
     assert found.pairs[0].difference.se == pytest.approx(sd, rel=1e-6)
 
 
@@ -347,18 +374,23 @@ def test_a_metric_follows_how_the_cases_came(rng):
     s = rng.normal(size=(100, 2)) + y[:, None] * [1.5, 0.5]
     p = trueness.panel(y, {"a": s[:, 0], "b": s[:, 1]})
     design = {"sampling": "case-control"}
+
     with pytest.raises(
         trueness.InputError, match="precision depends on the prevalence"
     ):
         trueness.compare_metric(p, "precision", **design)
+
     recall = trueness.compare_metric(p, "recall", **design).pairs[0]
+
     assert recall == trueness.compare_metric(p, "recall").pairs[0]
+
     rare = trueness.compare_metric(p, "precision", prevalence=0.05, **design)
     for name, found in zip(p.names, rare.values, strict=True):
         recall, fpr = (np.mean(p[name].map(lambda v: v >= 0.5).pos[0] / 50),
                        p[name].map(lambda v: v >= 0.5).neg[0] / 50)  # fmt: skip
         by_hand = 0.05 * recall / (0.05 * recall + 0.95 * fpr)
         assert found.value == pytest.approx(by_hand)
+
     with pytest.raises(trueness.InputError, match="proportions on the same cases"):
         trueness.compare_metric(p, "f1", method="mcnemar")
     with pytest.raises(trueness.InputError, match="does not take weights"):
@@ -370,10 +402,14 @@ def test_a_metric_without_a_value_is_not_judged():
     p = trueness.panel([1, 1, 0, 0], {"a": [1, 0, 0, 1], "b": [0] * 4})
     found = trueness.compare_metric(p, "precision", margin=0.1)
     pair = found.pairs[0]
+
     assert np.isnan([pair.p_value, found.p_value, pair.p_noninferior]).all()
     assert "precision of 'b' is undefined" in found.notes[0]
+
     none = trueness.panel([0, 0, 0], {"a": [1, 0, 1], "b": [0, 0, 1]})
+
     assert np.isnan(trueness.compare_metric(none, "recall").p_value)
+
     for nothing in (Panel(["a", "b"], np.zeros((0, 2))), Panel(["a", "b"], [[1, 0]])):
         with pytest.raises(trueness.NotEnoughCases, match="compare_metric needs"):
             trueness.compare_metric(nothing, "recall")
@@ -395,7 +431,9 @@ def test_a_number_of_ones_own_has_the_limits_of_the_formula(rng):
         own = trueness.compare(p, area, method="jackknife").pairs[0]
         assert own.difference.value == formula.difference.value
         assert own.difference.se == pytest.approx(formula.difference.se, rel=0.03)
+
     far = trueness.compare(p, lambda t: 10 * area(t), ends=(0, 10)).pairs[0]
+
     assert far.difference.value == pytest.approx(10 * own.difference.value)
     with pytest.raises(trueness.InputError, match="outside its ends"):
         trueness.compare(p, lambda t: 10 * area(t))
@@ -460,15 +498,21 @@ def test_laws(ask, rng):
         return ask(y, {k: s[k] for k in names}, margin=0.05, **words).pairs[0]
 
     plain = asked()
+
     assert asked(cluster=np.arange(90)) == plain
+
     equal = asked(weight=np.full(90, 2.5))
     for key in ("p_value", "p_noninferior"):
         assert getattr(equal, key) == pytest.approx(getattr(plain, key), rel=1e-9)
+
     assert ends(equal.difference) == pytest.approx(ends(plain.difference))
+
     k = rng.integers(1, 5, 90)
     weighed, copies = asked(weight=k), asked(count=k)
+
     assert weighed.difference.value == pytest.approx(copies.difference.value)
     assert weighed.difference.se > copies.difference.se
+
     for words in ({}, how):
         there, back = asked(**words), asked("ba", **words)
         low, high = ends(there.difference)

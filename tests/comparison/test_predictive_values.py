@@ -25,6 +25,7 @@ def leisenring_by_case(panel):
         n_first += first
         n_second += second
         right += label * (first + second)
+
     pooled = right / (n_first + n_second)
     part = n_first / (n_first + n_second)
     for first, second, label in cases:
@@ -88,10 +89,12 @@ def test_other_metrics_and_designs_are_refused():
     weighted = trueness.panel(
         [1, 0, 1, 0], {"a": [1, 0, 1, 1], "b": [1, 1, 0, 0]}, weight=[1, 2, 1, 3]
     )
+
     with pytest.raises(InputError, match="weight"):
         trueness.compare_metric(weighted, "precision", method="leisenring")
 
     at_prevalence = PANEL.with_design(prevalence=0.1)
+
     with pytest.raises(InputError, match="prevalence"):
         trueness.compare_metric(at_prevalence, "npv", method="kosinski")
 
@@ -128,6 +131,7 @@ def test_ratios_hold_where_only_flagged_cases_were_verified():
     verified = trueness.compare_metric(partly, "recall", effect="ratio")
 
     ratio = verified.pairs[0].ratio
+
     assert ratio.value == pytest.approx(everyone.pairs[0].ratio.value)
     # the size of the sample enters by n / (n - 1) and by Student's quantile alone
     assert ratio.ci == pytest.approx(everyone.pairs[0].ratio.ci, rel=1e-3)

@@ -16,11 +16,16 @@ def test_relative_sensitivity_has_the_variance_of_cheng_and_macaluso():
     comparison = trueness.compare_metric(PANEL, "recall", effect="ratio")
 
     ratio = comparison.pairs[0].ratio
+
     assert ratio.value == pytest.approx(72 / 80)
+
     # Cheng and Macaluso (1997): var log = (b + c) / ((a + b) (a + c))
     se_of_log = np.sqrt((12 + 20) / (72 * 80))
+
     assert ratio.se / ratio.value == pytest.approx(se_of_log, rel=0.01)
+
     expected = ratio.value * np.exp(np.array([-1.96, 1.96]) * se_of_log)
+
     assert ratio.ci == pytest.approx(expected, rel=0.01)
 
 
@@ -43,6 +48,7 @@ def test_ratio_of_precisions_has_its_jackknife_variance():
         fewer[cell] -= 1
         moved = relative_precision(fewer) - relative_precision(counts)
         jackknife += counts[cell] * moved**2
+
     assert ratio.value == pytest.approx(relative_precision(counts))
     assert ratio.se == pytest.approx(np.sqrt(jackknife * (n - 1) / n), rel=0.02)
 

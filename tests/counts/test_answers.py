@@ -110,8 +110,11 @@ def test_analyses_of_a_tally(f):
     ):
         assert list(several) == ["a", "b"]
         same(several["a"], answer)
+
     groups = f(FRAME, label="y", score="a", by="site", **options)
+
     assert list(groups) == ["north", "south", WHOLE]
+
     same(groups[WHOLE], answer)
     north = SITE == "north"
     same(groups["north"], f(Y[north], A[north], **options))
@@ -126,9 +129,13 @@ def test_analyses_of_a_panel(f):
     same(f(FRAME, label="y", scores=["a", "b"], **options), answer)
     table = f(Y, np.column_stack([A, B]), **options)
     same(f(Y, A, B, **options), table)
+
     assert type(table) is type(answer)
+
     groups = f(FRAME, label="y", scores=["a", "b"], by="site", **options)
+
     assert list(groups) == ["north", "south", WHOLE]
+
     same(groups[WHOLE], answer)
 
 
@@ -149,11 +156,14 @@ def test_votes_and_three_classifiers():
 
 def test_figures_and_reports(tmp_path):
     figure_data = trueness.plots.roc.figure_data
+
     assert repr(figure_data(Y, A)) == repr(figure_data(T))
     assert repr(figure_data(Y, {"a": A, "b": B})) == repr(figure_data(P))
+
     trueness.report(Y, A, tmp_path / "one.html")
     trueness.report(FRAME, tmp_path / "two.html", label="y", score="a")
     texts = [Path(tmp_path, f"{k}.html").read_text() for k in ("one", "two")]
+
     assert texts[0].count("<svg") == texts[1].count("<svg") > 3
 
 
@@ -162,6 +172,7 @@ def test_limits_of_bins():
 
     coarse = T.bin(5)
     low, high = auc(coarse).bounds
+
     assert low <= auc(T).value <= high
     assert low < high
     assert auc(Y, A, at_most=5).bounds == (low, high)
@@ -221,7 +232,9 @@ def test_the_answer_is_the_functions_own_and_inputs_stay():
     assert size(T) == size(Y, A) == size(t=T) == 80
     assert size(Y, A, factor=2) == 160
     assert width(Y, A, B, A) == 3
+
     words = {"label": "y", "score": "a"}
+
     assert size(FRAME, **words) == 80
     assert words == {"label": "y", "score": "a"}
 
@@ -232,6 +245,8 @@ def test_the_design_can_be_said_of_counts():
 
     assert said.value == counted.value
     assert said.value < trueness.average_precision(T).value
+
     groups = {"x": T, "y": T}
     by_group = trueness.average_precision(groups, prevalence=0.05)
+
     assert by_group["x"].value == counted.value

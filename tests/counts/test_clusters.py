@@ -61,6 +61,7 @@ def cells(x):
 
 def test_six_images_by_hand():
     t = trueness.tally(LABEL, SCORE, cluster=PATIENT)
+
     assert t.score.tolist() == [0.9, 0.4, 0.1]  # values never look at clusters
     assert t.pos.tolist() == [2, 1, 0]
     assert t.clusters.names.tolist() == ["p1", "p2", "p3"]
@@ -103,6 +104,7 @@ def test_shards_do_not_matter(made, cases, at):
     assert whole - second == first
     assert len(first - first) == 0
     assert sum([made([case]) for case in cases]) == whole
+
     if made is panel_of:
         assert whole - second[["b", "a"]] == first
 
@@ -156,27 +158,35 @@ def test_what_is_made_of_a_panel_keeps_clusters(cases):
     assert panel["a"] == tally_of(cases)
     assert panel.combine(lambda rows: rows[:, 0]) == tally_of(cases)
     assert panel.vote(2) == panel_of(votes)
+
     expected = cells(panel_of(observed)) if observed else {}
+
     assert cells(panel.observed("b")) == expected
 
 
 def test_values_of_weights_and_clusters():
     weight = [2.0, 1.0, 0.5, 1.0, 3.0, 0.0]
     t = trueness.tally(LABEL, SCORE, cluster=PATIENT, weight=weight)
+
     assert t.clusters.names.tolist() == ["p1", "p2"]  # p3 weighs nothing
     assert t.clusters.per_cluster(t.clusters.counts[0]).tolist() == [1.0, 3.0]
+
     one, two = (
         trueness.tally(LABEL[at], SCORE[at], cluster=PATIENT[at], weight=weight[at])
         for at in (slice(0, 3), slice(3, 6))
     )
+
     assert one + two == t
     assert t - two == one
 
 
 def test_clusters_of_the_same_name_are_one():
     a = trueness.tally([1, 0], [2, 1], cluster=["x", "y"])
+
     assert (a + a).clusters.number == 2
+
     whole = trueness.tally([1], [3], cluster=[7])
+
     assert (a + whole).clusters.names.tolist() == ["7", "x", "y"]
     with pytest.raises(InputError, match="to counts without clusters"):
         a + a.without_clusters()
@@ -226,9 +236,12 @@ def test_a_mapping_of_clusters():
     )
     parts["p3"] = Tally([2], pos=[1])
     whole += Tally([2], pos=[1], cluster=["p3"])
+
     assert trueness.auc(parts, cluster=True) == trueness.auc(whole)
+
     panels = {k: Panel(["a", "b"], np.column_stack([t.score, -t.score]), t.neg, t.pos)
               for k, t in parts.items()}  # fmt: skip
+
     assert trueness.auc(panels, cluster=True)["a"] == trueness.auc(whole)
     with pytest.raises(InputError, match="need a mapping from cluster to counts"):
         trueness.auc(whole, cluster=True)
@@ -241,8 +254,10 @@ def test_the_design_is_kept_and_must_be_the_same(made):
     cases = [(1, 2, 1, 0), (0, 1, 2, 1), (0, 0, 0, 1), (None, 1, 1, 2)]
     x = made(cases, prevalence=0.1, sampling="case-control")
     design = Design("case-control", 0.1)
+
     assert x == made(cases).with_design(prevalence=0.1, sampling="case-control")
     assert x.without_design() == made(cases) != x
+
     more = x + x
     for part in (
         more,
@@ -253,11 +268,14 @@ def test_the_design_is_kept_and_must_be_the_same(made):
         again(x),
     ):
         assert part.design == design
+
     assert more - x == x
+
     if made is tally_of:
         assert x.map(np.negative).design == x.bin(2).design == design
     else:
         assert x["a"].design == x.vote(1).design == x[["b"]].design == design
+
     with pytest.raises(InputError, match=r"prevalence 0\.1 and 0\.2"):
         x + x.with_design(prevalence=0.2)
     with pytest.raises(InputError, match="prevalence must lie"):

@@ -70,9 +70,12 @@ def test_missing_labels_are_unknown(label):
 
 def test_missing_text_and_dates():
     t = trueness.tally(["y", None, "n", float("nan")], SCORE, positive="y")
+
     assert t.unknown.tolist() == [0, 1, 0, 1]
+
     day = np.array(["2026-01-01", "NaT", "2026-01-02", "NaT"], dtype="datetime64[D]")
     t = trueness.tally(day, SCORE, positive=datetime.date(2026, 1, 1))
+
     assert t.pos.tolist() == [1, 0, 0, 0]
     assert t.n_unknown == 2
 
@@ -143,6 +146,7 @@ def test_scores_of_any_number_type(score):
     if isinstance(score, range):
         assert t.score.tolist() == [2, 1, 0, -1]
         return
+
     assert t.score.tolist() == [2, 1, 0]
     assert t.neg.tolist() == [0, 1, 1]
 
@@ -181,10 +185,14 @@ def test_nothing_and_one():
 
 def test_rows_that_are_already_counted():
     t = trueness.tally([1, 0, None, 1], [0.5, 0.5, 0.5, 0.1], count=[3, 2, 4, 0])
+
     assert (t.score.tolist(), t.pos.tolist()) == ([0.5], [3])
     assert (t.neg.tolist(), t.unknown.tolist()) == ([2], [4])
+
     p = trueness.panel([1, 0], {"a": [1, 0]}, count=np.array([5.0, 6.0]))
+
     assert (p.n_pos, p.n_neg) == (5, 6)
+
     for wrong, words in [
         ([1, 2, 3], "count has 3, scores has 4"),
         ([1, 2, 3, 0.5], "Weights are not counts"),
@@ -199,10 +207,13 @@ def test_groups_add_up(rng):
     y, s = rng.integers(0, 2, 200), rng.integers(0, 9, 200)
     site = rng.choice(["north", "south", "west"], 200)
     parts = trueness.tally(y, s, by=site)
+
     assert list(parts) == ["north", "south", "west"]
     assert sum(parts.values()) == trueness.tally(y, s)
     assert parts["west"] == trueness.tally(y[site == "west"], s[site == "west"])
+
     panels = trueness.panel(y, {"a": s, "b": -s}, by=list(site))
+
     assert sum(panels.values()) == trueness.panel(y, {"a": s, "b": -s})
     with pytest.raises(InputError, match="a group for every case; missing at 1 of 2"):
         trueness.tally([0, 1], [0, 1], by=["a", None])

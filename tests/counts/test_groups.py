@@ -43,7 +43,9 @@ class TestSeveralColumns:
 
         women = frame[frame.sex == "f"]
         second = women[women.origin == 2]
+
         assert len(answers) == 2 + 3 + 6 + 1
+
         for name, part in {
             "sex=f": women,
             "sex=f, origin=2": second,

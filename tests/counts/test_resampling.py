@@ -59,6 +59,7 @@ def test_covariances_are_multinomial(rng):
     spread = np.sqrt(
         (np.outer(np.diag(expected), np.diag(expected)) + expected**2) / 2e4
     )
+
     assert (np.abs(found - expected) < 5 * spread).all()
 
 
@@ -68,10 +69,14 @@ def test_replicates_keep_the_classes(rng):
         assert (neg.sum(1) == 13).all()
         assert (pos.sum(1) == 7).all()
         assert (neg[:, 0] == 0).all()
+
     ((neg, pos),) = replicates(t, 200, rng, stratified=False)
+
     assert ((neg + pos).sum(1) == 20).all()
     assert np.unique(pos.sum(1)).size > 3
+
     again = resample(t, rng)
+
     assert (again.n_pos, again.n_neg, again.n_unknown) == (7, 13, 0)
 
 
@@ -82,7 +87,9 @@ def test_whole_clusters_are_drawn():
     one, two = np.array([0, 1, 3, 0]), np.array([2, 0, 0, 1])
     kinds = {tuple(2 * one): 0.25, tuple(one + two): 0.5, tuple(2 * two): 0.25}
     found, times = np.unique(drawn, axis=0, return_counts=True)
+
     assert {tuple(row) for row in found.tolist()} == set(kinds)
+
     for row, k in zip(found.tolist(), times, strict=True):
         assert k / 400 == pytest.approx(kinds[tuple(row)], abs=0.07)
 

@@ -19,9 +19,12 @@ def test_the_auc_of_a_simulated_tally(auc, sd_ratio):
 def test_rank_frequencies_follow_fermi_dirac_when_balanced(n_pos, miss):
     seen = trueness.counts.rank_frequencies(100, n_pos, 0.9, replicates=4000, rng=3)
     fd = trueness.fermi_dirac(n=100, n_pos=n_pos, auc=0.9)
+
     assert seen.sum() == pytest.approx(n_pos)
+
     # largest error of the maximum-entropy form 0.02, sampling error 0.008
     found = np.abs(seen - fd.probability(np.arange(1, 101))).max()
+
     assert found == pytest.approx(miss, abs=0.03)
 
 
@@ -42,6 +45,7 @@ def test_a_matrix_of_correlations():
     p = trueness.simulate_panel(
         40_000, 20_000, [0.6, 0.7, 0.8], correlation=wanted, rng=5
     )
+
     assert p.names == ("C1", "C2", "C3")
     assert spearmanr(p.rows[p.neg == 1]).statistic == pytest.approx(wanted, abs=0.03)
 

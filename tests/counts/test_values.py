@@ -18,6 +18,7 @@ SCORE = [0.9, 0.8, 0.8, 0.7, 0.7, 0.7, 0.4, 0.2, 0.2, 0.1]
 
 def test_ten_cases_by_hand():
     t = trueness.tally(LABEL, SCORE)
+
     assert t.score.tolist() == [0.9, 0.8, 0.7, 0.4, 0.2, 0.1]
     assert t.neg.tolist() == [0, 1, 2, 0, 1, 1]
     assert t.pos.tolist() == [1, 1, 1, 1, 0, 0]
@@ -28,14 +29,17 @@ def test_ten_cases_by_hand():
 
 def test_constructor_makes_canonical_form():
     t = Tally([1, 3, -0.0, 0.0, 3], neg=[0, 1, 1, 2, 4], pos=[0, 0, 0, 1, 0])
+
     assert t.score.tolist() == [3.0, 0.0]
     assert not np.signbit(t.score).any()
     assert t.neg.tolist() == [5, 3]
     assert t.pos.tolist() == [0, 1]
+
     for column in (t.score, t.neg, t.pos, t.unknown):
         assert column.dtype == (np.float64 if column is t.score else np.int64)
         with pytest.raises(ValueError, match="read-only"):
             column[0] = 1
+
     with pytest.raises(AttributeError):
         t.score = 3
     with pytest.raises(AttributeError):
@@ -44,6 +48,7 @@ def test_constructor_makes_canonical_form():
 
 def test_the_empty_tally_is_zero():
     t = trueness.tally(LABEL, SCORE)
+
     assert t + Tally() == t == Tally() + t == t - Tally()
     assert sum([t, t]) == t + t
     assert sum([t, t]).n == 20
@@ -64,6 +69,7 @@ def test_equal_exactly_when_the_cases_are_the_same():
 def test_map_may_merge_scores_and_turn_them_round():
     t = trueness.tally([1, 0, 1, 0], [-2, 2, 1, 0])
     squared = t.map(np.square)
+
     assert squared.score.tolist() == [4, 1, 0]
     assert squared.pos.tolist() == [1, 1, 0]
     assert squared.neg.tolist() == [1, 0, 1]
@@ -76,18 +82,22 @@ def test_map_may_merge_scores_and_turn_them_round():
 
 def test_subtraction_never_goes_below_zero():
     t = Tally([2, 1], neg=[1, 0], pos=[0, 1])
+
     with pytest.raises(InputError, match="more cases than a at 1 scores, first 2"):
         t - Tally([2], neg=[2])
     with pytest.raises(InputError, match=r"at 1 scores, first 1\.5"):
         t - Tally([1.5], neg=[1])
     with pytest.raises(InputError, match="Is b the part and a the whole"):
         Tally() - t
+
     for other in (1, Panel(["a"], [[2]], neg=[1])):
         with pytest.raises(TypeError):
             t - other
         with pytest.raises(TypeError):
             t + other
+
     p = Panel(["a"], [[1], [0]], pos=[1, 1])
+
     with pytest.raises(InputError, match=r"in 1 rows of outputs, first \[1.0\]"):
         p - Panel(["a"], [[1]], pos=[2])
     with pytest.raises(InputError, match="hold the same classifiers"):
@@ -102,8 +112,11 @@ def test_subtraction_from_bins(rng):
     b = trueness.tally(rng.integers(0, 2, 50), rng.choice(score, 50))
     both = (a + b).bin(10)
     left = both - b  # the cases of b lie in the bins of the sum
+
     assert (left.n_neg, left.n_pos) == (a.n_neg, a.n_pos)
+
     low, high = trueness.auc(left).bounds
+
     assert low <= trueness.auc(a).value <= high
     with pytest.raises(InputError, match="its bins are wider"):
         both - a.bin(3)
@@ -114,14 +127,21 @@ def test_subtraction_from_bins(rng):
 def test_monotone_maps_keep_the_bins():
     t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).bin(2)
     up = t.map(lambda s: s / 4, monotone=True)
+
     assert (up.score.tolist(), up.high.tolist()) == ([0.75, 0.25], [1.0, 0.5])
+
     down = t.map(lambda s: -s, monotone=True)
+
     assert (down.score.tolist(), down.high.tolist()) == ([-2, -4], [-1, -3])
     assert down.pos.tolist() == t.pos[::-1].tolist()
+
     flat = t.map(lambda s: np.minimum(s, 2), monotone=True)  # bins that touch join
+
     assert len(flat) == 1
+
     other = Tally([4, 3, 2, 1], neg=[0, 1, 1, 2], pos=[2, 1, 1, 0])
     logistic = trueness.calibrate(other, method="platt")
+
     assert t.map(logistic).binned
     assert trueness.brier(t.map(logistic)).bounds is not None
 
@@ -130,6 +150,7 @@ def test_other_maps_forget_the_cells_and_say_so():
     t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).bin(2)
     with pytest.warns(trueness.DoubtfulAssumptionWarning, match="will have no bounds"):
         assert not t.map(np.square).binned
+
     with pytest.raises(InputError, match="rises and falls"):
         t.map(lambda s: (s - 2.5) ** 2 + s, monotone=True)
     with pytest.raises(InputError, match="score must be finite"):
@@ -139,26 +160,34 @@ def test_other_maps_forget_the_cells_and_say_so():
 def test_hide_and_labelled():
     t = trueness.tally(LABEL, SCORE)
     hidden = t.without_labels()
+
     assert (hidden.n_neg, hidden.n_pos, hidden.n_unknown) == (0, 0, 10)
     assert hidden.unknown.tolist() == [1, 2, 3, 1, 2, 1]
     assert t.labelled().n == 9
     assert len(hidden.labelled()) == 0
+
     p = Panel(["a"], [[1], [0]], pos=[1, 0], unknown=[1, 1])
+
     assert p.labelled() == Panel(["a"], [[1]], pos=[1])
     assert p.without_labels().n_unknown == 3
 
 
 def test_text_and_html():
     t = trueness.tally(["<b>", "no"], [1, 0], positive="<b>")
+
     assert repr(t) == (
         "Tally: 2 cases (1 negative, 1 positive, 0 unknown), "
         "2 distinct scores from 0 to 1"
     )
+
     p = trueness.panel([1, 0], {"<script>": [1, 0]})
+
     assert "<script>" not in p._repr_html_()
     assert "&lt;script&gt;" in p._repr_html_()
     assert "&lt;" not in t._repr_html_()
+
     many = Tally(np.arange(100), neg=np.ones(100, int))
+
     assert "90 more rows" in many._repr_html_()
 
 
@@ -172,6 +201,7 @@ def test_huge_counts_stay_whole():
 
 def test_panel_by_hand():
     p = trueness.panel([1, 0, 0, None], {"a": [1, 0, 1, 1], "b": [1, 1, 1, 0]})
+
     assert p.names == ("a", "b")
     assert p.rows.tolist() == [[1, 1], [1, 0], [0, 1]]
     assert p.pos.tolist() == [1, 0, 0]
@@ -205,16 +235,21 @@ def test_laws_of_panels(cases, random, at):
     whole = panel_of(cases)
     shuffled = list(cases)
     random.shuffle(shuffled)
+
     assert panel_of(shuffled) == whole
+
     if 0 < at < len(cases):
         one, two = panel_of(cases[:at]), panel_of(cases[at:])
         assert one + two == whole == two + one == two[["b", "a"]][["a", "b"]] + one
+
     assert whole[["b", "a"]][["a", "b"]] == whole
     assert sum([whole]) == whole
+
     complete = [c for c in cases if not np.isnan(c[1])]
     if complete:
         label, a, _ = zip(*complete, strict=True)
         assert whole.observed("a")["a"] == trueness.tally(list(label), list(a))
+
     assert whole.observed().n == sum(not np.isnan(c[1:]).any() for c in cases)
 
 
@@ -232,9 +267,12 @@ def test_votes_and_combinations(cases):
         )
         for y, *o in cases
     ]
+
     assert votes == panel_of(expected)
     assert votes == p.vote([0.5, 1.5])
+
     total = p.combine(lambda rows: np.nansum(rows, axis=1))
+
     assert total == trueness.tally(
         [c[0] for c in cases], [float(np.nansum(c[1:])) for c in cases]
     )
@@ -248,6 +286,7 @@ def test_continuous_rows_are_ordered_by_the_first_columns(data):
     rows = rng.integers(0, levels, (n, 3)) / 7
     p = Panel(["a", "b", "c"], rows, neg=np.ones(n, int))
     expected = sorted({tuple(r) for r in rows.tolist()}, reverse=True)
+
     assert [tuple(r) for r in p.rows.tolist()] == expected
 
 
@@ -303,13 +342,16 @@ def test_wrong_rows(make, words):
 def test_frames_of_a_tally_and_a_panel():
     t = trueness.tally([1, 0], [0.5, 0.25])
     frame = t.to_frame()
+
     assert list(frame.columns) == ["score", "neg", "pos", "unknown"]
     assert t.to_frame("dict")["score"] == [0.5, 0.25]
     assert t.to_frame("polars").shape == (2, 4)
     assert t.to_frame("pyarrow").num_rows == 2
     with pytest.raises(InputError, match=r"backend must be one of.*'panda'.*'pandas'"):
         t.to_frame("panda")
+
     p = trueness.panel([1, 0], {"a": [1, 0], "neg": [1, 1]})
+
     with pytest.raises(InputError, match=re.escape("two columns named 'neg'")):
         p.to_frame()
     assert "<td>" in p._repr_html_()
@@ -337,7 +379,9 @@ def test_a_rule_or_an_answer_is_a_threshold_of_a_vote():
     rules = panel.vote({"a": best, "b": trueness.Rule(0.3)})
 
     assert rules == numbers
+
     estimate = trueness.Estimate(0.5, 0.4, 0.6, 0.95, "known")
+
     assert panel.vote(estimate) == panel.vote(0.5)
 
 

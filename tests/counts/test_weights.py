@@ -36,8 +36,10 @@ def test_slow_twin(digits):
     y, s, w = sample(400, digits=digits)
     t = trueness.tally(y, s, weight=w)
     truth = slow_twin(y, s, w)
+
     assert t.weighted
     assert t.score.tolist() == sorted(truth, reverse=True)
+
     for k, column in enumerate((t.neg, t.pos, t.unknown)):
         want = [float(truth[v][k][0]) for v in t.score]
         np.testing.assert_allclose(column, want, rtol=1e-14)
@@ -58,7 +60,9 @@ def test_large_arrays_take_the_fast_ways(kind, distinct):
     t = trueness.tally(label, score, weight=weight)
 
     value, row = np.unique(score.astype(np.float64), return_inverse=True)
+
     assert np.array_equal(t.score, value[::-1])
+
     for k, column in enumerate((t.neg, t.pos)):
         class_weight = weight * (label == k)
         sums = np.bincount(row, class_weight)[::-1]
@@ -84,8 +88,11 @@ def test_more_cases_and_fewer():
         np.testing.assert_allclose(a, b, rtol=1e-13)
     left = whole - parts[0]
     both = parts[1] + parts[2]
+
     assert np.array_equal(left.score, both.score)
+
     np.testing.assert_allclose(left.pos, both.pos, atol=1e-12)
+
     with pytest.raises(InputError, match="Is b the part"):
         parts[0] - whole
 
@@ -94,6 +101,7 @@ def test_a_case_weighs_one_beside_weights():
     counted = trueness.tally([0, 1], [0.1, 0.9])
     weighed = trueness.tally([1, 0], [0.9, 0.3], weight=[2.5, 0.5])
     both = counted + weighed
+
     assert both == trueness.tally([0, 1, 1, 0], [0.1, 0.9, 0.9, 0.3],
                                   weight=[1, 1, 2.5, 0.5])  # fmt: skip
     assert both.squares[1].tolist() == [7.25, 0, 0]
@@ -115,6 +123,7 @@ def test_a_column_of_a_weighted_panel_is_its_tally(weighted_panel):
     for of_column, of_tally in zip(column.counts, tally.counts, strict=True):
         np.testing.assert_allclose(of_column, of_tally, rtol=1e-13)
     combined = panel.combine(lambda rows: rows[:, 0])
+
     assert combined.score.tolist() == tally.score.tolist()
 
 
@@ -263,6 +272,7 @@ def test_an_analysis_takes_a_design_or_says_that_it_does_not(analysis, word):
         panel = panel.vote(0.5)
     elif name != "agreement":
         panel = panel[["a", "b"]]
+
     x = panel if analysis.takes == "panel" else panel["a"]
     if name in OF_GROUPS:
         x = dict(zip("xy", (panel["a"], panel["b"]), strict=True))
@@ -270,7 +280,9 @@ def test_an_analysis_takes_a_design_or_says_that_it_does_not(analysis, word):
     if not set(CANNOT.get(name, {})) & set(design):
         assert analysis(x, **words) is not None
         return
+
     sentence = rf"^{SUBJECTS.get(name, name)} does not take .+\. Leave"
+
     with pytest.raises(UnsupportedDesign, match=sentence) as refused:
         analysis(x, **words)
     assert refused.value.option in design
@@ -278,6 +290,7 @@ def test_an_analysis_takes_a_design_or_says_that_it_does_not(analysis, word):
 
 def test_words_of_other_libraries():
     t = trueness.tally([0, 1], [0.1, 0.9], weight=[1, 2])
+
     with pytest.raises(InputError, match=REFUSED):
         trueness.fermi_dirac([0, 1], [0.1, 0.9], sample_weight=[1, 2])
     with pytest.raises(InputError, match=REFUSED):
@@ -295,7 +308,11 @@ def test_weights_of_any_type_are_added_up_as_floats(kind, rng):
         found = trueness.tally(y, score, weight=w)
         assert found == trueness.tally(y, score, weight=w.astype(float))
         assert found.squares[1].sum() == np.sum((w * y).astype(float) ** 2)
+
     several = trueness.panel(y, {"a": s, "b": -s}, weight=w)
+
     assert several == trueness.panel(y, {"a": s, "b": -s}, weight=w.astype(float))
+
     alone = trueness.tally(None, s, weight=w)
+
     assert alone.unknown.sum() == w.astype(float).sum()

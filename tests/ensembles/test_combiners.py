@@ -63,6 +63,7 @@ def fidel_as_printed(rows, label, new_rows):
             if not np.isnan(output):
                 distance = line.rank_threshold - mid_rank(reference, output)
                 total[case] += line.beta * distance
+
     return total
 
 
@@ -146,7 +147,9 @@ def test_correlation_is_spearman_within_the_classes(rng):
     combined = quietly(trueness.fidel, panel)
 
     assert combined.correlation == pytest.approx(expected, abs=1e-12)
+
     pairs = expected[np.triu_indices(3, 1)]
+
     assert combined.mean_correlation == pytest.approx(pairs.mean())
 
 
@@ -219,6 +222,7 @@ def test_best_single_takes_the_median_for_a_missing_output(rng):
     single = trueness.best_single(panel)
 
     column = rows[:, NAMES.index(single.best)]
+
     assert single([[np.nan] * 3]) == [np.median(column)]
     assert trueness.best_single(odd_number)([[np.nan]]) == [2]
 
@@ -261,6 +265,7 @@ def test_correlated_without_an_output_is_that_of_the_others(rng):
     combined = trueness.fidel(panel, method="correlated")
 
     expected = of_others(rows[:, [0, 2]])
+
     assert combined(without_b) == pytest.approx(expected, rel=0.1, abs=0.1)
     assert combined([[np.nan] * 3]) == [0]
 
@@ -354,6 +359,7 @@ def test_probabilities_of_dependent_classifiers_are_calibrated(dependent, method
 
     probability = combined.probability(new.rows)
     top = in_top_tenth(probability)
+
     assert probability.mean() == pytest.approx(0.3, abs=0.02)
     assert new.pos[top].mean() == pytest.approx(probability[top].mean(), abs=0.07)
 
@@ -365,6 +371,7 @@ def test_probabilities_as_if_independent_are_too_extreme(dependent):
     as_if_independent = combined.only(combined.names).probability(new.rows)
 
     top = in_top_tenth(as_if_independent)
+
     assert as_if_independent[top].mean() > 0.85
     assert new.pos[top].mean() < 0.85
 
@@ -379,7 +386,9 @@ def test_another_prevalence_shifts_the_log_odds_only(dependent):
     rare = quietly(trueness.fidel, panel, prevalence=0.03)
 
     assert list(rare(new.rows)) == list(combined(new.rows))
+
     expected = shifted_odds / (1 + shifted_odds)
+
     assert rare.probability(new.rows) == pytest.approx(expected)
 
 

@@ -44,6 +44,7 @@ def test_intervals_over_the_folds_by_hand(of_first):
     estimate = comparison.auc["first"]
 
     standard_error = np.hypot(areas[0].se, areas[1].se) / 2
+
     assert estimate.value == pytest.approx(np.mean([area.value for area in areas]))
     assert estimate.se == pytest.approx(standard_error)
 
@@ -54,7 +55,9 @@ def test_a_combiner_does_not_differ_from_itself(of_first):
     difference = comparison.difference["first"]
 
     assert (difference.value, difference.low, difference.high) == (0, 0, 0)
+
     gain = comparison.gain["first"]["C1"]
+
     assert gain.value == 0
     assert gain.low < 0  # a copy on 200 cases
 
@@ -194,6 +197,7 @@ def test_missing_outputs_are_allowed():
     comparison = trueness.compare_combiners(with_gaps, rng=0)
 
     areas = [*comparison.auc.values(), *comparison.single.values()]
+
     assert all(0.5 < area.value < 1 for area in areas)
 
 

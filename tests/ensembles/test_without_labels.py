@@ -29,6 +29,7 @@ def test_exact_when_the_moments_are_exact():
     p0 = np.prod(np.where(votes == 0, sens, 1 - sens), axis=1)
     count = np.round(1e9 * (rho * p1 + (1 - rho) * p0)).astype(int)
     found = if_independent(Panel(list("ABCD"), votes, unknown=count))
+
     assert found.prevalence.value == pytest.approx(rho, abs=1e-6)
     assert errors(found, sens) == pytest.approx(np.zeros(4), abs=1e-6)  # AUC of a vote
     assert found.misfit > 0.9
@@ -38,6 +39,7 @@ def test_exact_when_the_moments_are_exact():
 def test_within_two_hundredths_without_a_label(method):
     p = trueness.simulate_panel(5000, 2000, AUCS, rng=11)
     found = if_independent(p.without_labels(), method=method)
+
     assert np.abs(errors(found, AUCS)).max() < 0.02
     assert found.prevalence.value == pytest.approx(0.4, abs=0.03)
     assert found.misfit > 0.001
@@ -48,10 +50,15 @@ def test_within_two_hundredths_without_a_label(method):
 def test_an_ensemble_without_labels_is_as_good():
     p = trueness.simulate_panel(5000, 2000, np.linspace(0.55, 0.75, 10), rng=12)
     blind, seeing = trueness.fidel(p, labels="none"), trueness.fidel(p)
+
     assert blind.source == "agreement"
+
     a, b = (trueness.auc(p.combine(f)).value for f in (blind, seeing))
+
     assert a == pytest.approx(b, abs=0.005)
+
     probability = blind.probability(p.rows)
+
     assert probability.mean() == pytest.approx(0.4, abs=0.05)
 
 
@@ -75,6 +82,7 @@ def test_intervals_cover(method, n, n_pos, aucs, samples):
         hits.append(np.mean([e.low <= a <= e.high for e, a in each]))
         prevalence.append(found.prevalence.low <= n_pos / n <= found.prevalence.high)
         doubts.append(found.misfit < 0.05)
+
     assert np.mean(hits) > 0.9
     assert np.mean(prevalence) > 0.85 or samples < 15
     assert np.mean(doubts) < 0.25
@@ -87,14 +95,19 @@ SHOWN = {"A": 0.9, "B": 0.85, "C": 0.8, "D": 0.75}
 def test_a_prevalence_above_one_half(method):
     p = trueness.simulate_panel(20000, 16000, SHOWN, rng=1).without_labels()
     found = if_independent(p, method=method)
+
     assert found.prevalence.low <= 0.8 <= found.prevalence.high
     assert found.prevalence.value == pytest.approx(0.8, abs=0.03)
+
     given = if_independent(p, method=method, prevalence=0.8)
+
     assert given.prevalence.value == 0.8
     assert np.abs(errors(given, list(SHOWN.values()))).max() < 0.03
+
     # turned round, the rare class is the other one, and each is as good as before
     turned = if_independent(Panel(p.names, -p.rows, unknown=p.unknown))
     straight = if_independent(p)
+
     assert turned.prevalence.value == pytest.approx(1 - straight.prevalence.value)
     assert errors(turned, errors(straight, 0)) == pytest.approx(0, abs=1e-6)
 
@@ -111,9 +124,11 @@ def test_ranks_alone_give_no_headline(correlation):
     found = trueness.agreement(correlated_panel(correlation))
 
     assert found.dependence == "shared"
+
     for estimate in [found.prevalence, *found.auc.values()]:
         assert np.isnan(estimate.value)
         assert (estimate.low, estimate.high) == (0.0, 1.0)
+
     assert found.notes[0].startswith("Not identified: classifiers may make the same")
     assert "not determined; 0." in repr(found)
     assert "if independent" in found._repr_html_()
@@ -193,7 +208,9 @@ def test_a_known_prevalence_and_missing_outputs():
         found = if_independent(holes, prevalence=0.1, method=method)
         assert found.prevalence.value == pytest.approx(0.1)
         assert np.abs(errors(found, [0.7, 0.75, 0.8, 0.85])).max() < 0.06
+
     f = trueness.fidel(holes, labels="none", prevalence=0.1)
+
     assert f.prevalence == pytest.approx(0.1)
 
 
@@ -210,9 +227,12 @@ def test_no_agreement_at_all():
     rng = np.random.default_rng(18)
     p = Panel(list("ABCD"), rng.normal(size=(500, 4)), unknown=np.ones(500, int))
     found = if_independent(p, method="covariance")
+
     assert all(np.isfinite(e.value) for e in found.auc.values())
+
     flat = Panel(list("ABCD"), np.zeros((1, 4)), unknown=[500])
     found = if_independent(flat, method="covariance")
+
     assert [e.value for e in found.auc.values()] == [0.5] * 4
     assert np.isnan(if_independent(THREE).misfit)  # three cannot contradict
 

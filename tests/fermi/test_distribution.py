@@ -24,6 +24,7 @@ def all_ranks(fd):
 
 def test_two_cases_by_hand():
     fd = fermi_dirac(n=2, n_pos=1, auc=0.9)  # P(1) = AUC, so beta = 2 logit(0.9)
+
     assert fd.beta == pytest.approx(2 * math.log(9), rel=1e-14)
     assert (fd.mu, fd.rank_threshold, fd.prevalence) == (1.5, 1.5, 0.5)
     assert fd.temperature == pytest.approx(1 / (2 * math.log(9)))
@@ -33,7 +34,9 @@ def test_two_cases_by_hand():
     assert fd.p110 == pytest.approx(0.1 * 0.45**2 + 0.9 * 0.95**2)
     assert fd.p100 == pytest.approx(0.9 * 0.95**2 + 0.1 * 0.45**2)
     assert fd.auc_se == pytest.approx(math.sqrt(0.9 * 0.1))  # one pair: Bernoulli
+
     errata = fermi_dirac(n=200, n_pos=20, auc=0.9).auc_se
+
     assert errata == pytest.approx(0.0289, abs=5e-5)
 
 
@@ -52,6 +55,7 @@ def test_beta_to_twelve_digits():
         assert fd.beta == pytest.approx(float(beta), rel=1e-12, abs=0), case
         at = math.log(n_pos / (n - n_pos)) + fd.log_likelihood_ratio(rank)
         assert at == pytest.approx(float(logit), rel=1e-11, abs=1e-11), case
+
     assert len(REFERENCE) > 400
 
 
@@ -72,15 +76,22 @@ def test_the_equations_by_their_sums(size, auc):
     fd = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
     r, p = all_ranks(fd), fd.probability(all_ranks(fd))
     q = 1 - p
+
     assert p.sum() == pytest.approx(n_pos, rel=1e-12)
+
     eq4 = n_pos * (n + 1) / 2 + n_pos * n_neg * (0.5 - auc)
+
     assert (r * p).sum() == pytest.approx(eq4, rel=1e-12)
+
     before = np.tri(n, k=-1) + np.eye(n) / 2
+
     assert q @ before @ p / (n_pos * n_neg) == pytest.approx(auc, abs=1e-12)
     assert fd.expected("auc") == pytest.approx(auc, abs=1e-12)
     assert fd.expected("rank_pos") == pytest.approx(r @ p / n_pos, rel=1e-12)
     assert fd.expected("rank_neg") == pytest.approx(r @ q / n_neg, rel=1e-12)
+
     p110, p100 = q @ (before @ p / n_pos) ** 2, p @ (before.T @ q / n_neg) ** 2
+
     assert fd.p110 == pytest.approx(p110 / n_neg, abs=1e-12)
     assert fd.p100 == pytest.approx(p100 / n_pos, abs=1e-12)
     assert min(fd.p110, fd.p100) >= auc**2
@@ -92,6 +103,7 @@ def test_floor_of_the_threshold_maximises_balanced_accuracy(size, auc):
     fd = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
     bac = fd.expected("balanced_accuracy", np.arange(n + 1))
     at = math.floor(fd.rank_threshold + 1e-9)
+
     assert bac[at] == pytest.approx(bac.max(), abs=1e-12)
     assert fd.expected("mean_balanced_accuracy") == pytest.approx(bac[1:].mean())
 
@@ -103,16 +115,23 @@ def test_expected_rates_are_running_sums(n, n_pos, auc):
     p = np.append(0, np.cumsum(fd.probability(all_ranks(fd))))
     q = np.arange(n + 1) - p
     k = np.array([0, 1, 2, n_pos, n // 2, n - 1, n])
+
     assert fd.expected("tpr", k) == pytest.approx(p[k] / n_pos, rel=1e-10, abs=1e-13)
     assert fd.expected("fpr", k) == pytest.approx(q[k] / (n - n_pos), abs=1e-11)
+
     precision = fd.expected("precision", k)
+
     assert np.isnan(precision[0])
     assert precision[1:] == pytest.approx(p[k[1:]] / k[1:], rel=1e-10, abs=1e-13)
+
     every = p[1:] / np.arange(1, n + 1)
     curve = np.append(every[0], every)
     area = ((curve[1:] + curve[:-1]) / 2 * np.diff(p) / n_pos).sum()
+
     assert fd.expected("auprc") == pytest.approx(area, rel=1e-10)
+
     large = n_pos / n / 2 * (1 + (every**2).mean() / (n_pos / n) ** 2)
+
     assert fd.expected("auprc_large") == pytest.approx(large, rel=1e-10)
 
 
@@ -125,6 +144,7 @@ def test_quadrature_agrees_with_the_sums_it_replaces(auc, n_pos):
     q = 1 - p
     f1 = (np.cumsum(p) - p / 2) / n_pos
     f0 = (np.cumsum(q[::-1])[::-1] - q / 2) / (n - n_pos)
+
     assert fd.p110 == pytest.approx(q @ f1**2 / (n - n_pos), rel=1e-11)
     assert fd.p100 == pytest.approx(p @ f0**2 / n_pos, rel=1e-11)
 
@@ -143,6 +163,7 @@ def test_symmetries(size, auc):
         known = pytest.approx(expected, rel=1e-9, abs=1e-12)
         assert new.probability(r[::-1]) == known
         assert new.auc_se == pytest.approx(fd.auc_se, rel=1e-9)
+
     if 1e-9 < abs(fd.beta) < math.inf:
         for name in ("mu", "rank_threshold"):
             known = pytest.approx(n + 1 - getattr(fd, name), rel=1e-9, abs=1e-6)
@@ -156,7 +177,9 @@ def test_at_its_threshold_the_chance_is_the_prevalence(size, auc, shifted):
     if 1 <= fd.rank_threshold <= n:
         at = fd.probability(fd.rank_threshold)
         assert at == pytest.approx(fd.prevalence, rel=1e-9)
+
     new = fd.at_prevalence(shifted)
+
     assert (new.n, new.auc) == (n, auc)
     assert new.probability(all_ranks(new)).sum() == pytest.approx(n * shifted, rel=1e-6)
 
@@ -183,19 +206,25 @@ def test_chance(n_pos, mu):
 
 def test_perfect_and_perfectly_wrong():
     fd = fermi_dirac(n=10, n_pos=3, auc=1.0)
+
     assert (fd.beta, fd.mu, fd.rank_threshold) == (math.inf, 3.5, 3.5)
     assert (fd.temperature, fd.auc_se) == (0, 0)
     assert list(fd.probability([1, 3, 3.5, 4, 10])) == [1, 1, 0.5, 0, 0]
+
     wrong = fermi_dirac(n=10, n_pos=3, auc=0.0)
+
     assert (wrong.beta, wrong.mu, wrong.auc_se) == (-math.inf, 7.5, 0)
     assert list(wrong.probability([7, 8])) == [0, 1]
 
 
 def test_expected_positives_need_not_be_whole():
     fd = fermi_dirac(n=10, n_pos=2.5, auc=0.9)
+
     assert fd.probability(all_ranks(fd)).sum() == pytest.approx(2.5)
+
     # 2.5 positives cannot stand before all others: the third rank is half of each
     full = fermi_dirac(n=10, n_pos=2.5, auc=1.0)
+
     assert list(full.probability([1, 2, 3, 4])) == pytest.approx([1, 1, 0.5, 0])
     assert full.beta == math.inf
 
@@ -203,10 +232,13 @@ def test_expected_positives_need_not_be_whole():
 def test_a_thousand_million_cases():
     fd = fermi_dirac(n=10**9, n_pos=10**7, auc=0.9)
     small = fermi_dirac(n=10**6, n_pos=10**4, auc=0.9)
+
     assert fd.beta * 1e9 == pytest.approx(small.beta * 1e6, rel=1e-5)
     assert fd.auc_se * math.sqrt(1e3) == pytest.approx(small.auc_se, rel=1e-3)
     assert fd.expected("tpr", 10**9) == pytest.approx(1, rel=1e-12)
+
     one = fermi_dirac(n=10**9, n_pos=1, auc=1 - 1e-9)
+
     assert one.expected("tpr", 10**9) == pytest.approx(1, rel=1e-12)
 
 
@@ -214,6 +246,7 @@ def test_midranks_share_ties(rng):
     scipy_stats = pytest.importorskip("scipy.stats")
     score = rng.integers(0, 20, 200) / 8
     t = trueness.tally(rng.integers(0, 2, 200), score)
+
     assert list(midranks(t, score)) == list(scipy_stats.rankdata(-score))
     assert list(midranks(t)) == list(midranks(t, t.score))
     assert np.isnan(midranks(t, [np.nan])[0])
@@ -252,5 +285,6 @@ def test_errors_of_ranks_and_of_one_class():
     }.items():
         with pytest.raises(InputError, match=words):
             ask()
+
     with pytest.raises(NotEnoughCases, match="0 negatives"):
         fermi_dirac(Tally([1, 2], pos=[1, 1]))

@@ -33,6 +33,7 @@ def test_scipy_has_the_same_percentiles(rng):
     )
 
     theirs = stats.bootstrap((scores,), np.mean, method="percentile", n_resamples=4000)
+
     assert ours.method == "bootstrap"
     assert ours.low == pytest.approx(theirs.confidence_interval.low, abs=0.03)
     assert ours.high == pytest.approx(theirs.confidence_interval.high, abs=0.03)
@@ -68,6 +69,7 @@ def test_clusters_are_drawn_less_one(rng):
 
     # Rao and Wu (1988): unbiased, where 8 of 8 clusters would have 7/8 of the variance
     means = scores[::5]
+
     assert found.se == pytest.approx(means.std(ddof=1) / np.sqrt(8), rel=0.06)
 
 
@@ -81,6 +83,7 @@ def test_weighted_cases(rng):
 
     residuals = weight * (scores - np.average(scores, weights=weight))
     by_hand = np.sqrt(residuals @ residuals) / weight.sum()
+
     assert found.se == pytest.approx(by_hand, rel=0.12)
 
 

@@ -143,6 +143,7 @@ def test_a_constant_class_is_added_as_a_square():
     low, high = difference.interval(0.95)
 
     of_sampling = stats.t.ppf(0.975, 12) * 0.1
+
     assert low == pytest.approx(0.1 - math.hypot(of_sampling, unseen(8) * 1.1))
     assert high == pytest.approx(0.1 + math.hypot(of_sampling, unseen(8) * 0.9))
 
@@ -163,7 +164,9 @@ def test_delong_has_the_normal_law():
 
     assert difference.statistic == pytest.approx(-6)
     assert two_sided_p_value(difference) == pytest.approx(2 * stats.norm.sf(6))
+
     half_width = stats.norm.ppf(0.95) * 0.01
+
     assert difference.interval(0.9) == pytest.approx(
         (-0.06 - half_width, -0.06 + half_width)
     )
@@ -183,9 +186,12 @@ def test_intervals_of_different_cases_are_added_as_squares():
 
     first_below, first_above = first.distances(0.025)
     second_below, second_above = second.distances(0.025)
+
     assert low == pytest.approx(0.2 - math.hypot(first_below, second_above))
     assert high == pytest.approx(0.2 + math.hypot(first_above, second_below))
+
     p = two_sided_p_value(difference)
+
     assert difference.interval(1 - p)[0] == pytest.approx(0, abs=1e-9)
     assert p == pytest.approx(2 * stats.norm.sf(difference.statistic))
 
@@ -210,6 +216,7 @@ def test_different_cases_have_the_degrees_of_welch():
         *(VarianceEstimate(x.var(ddof=1) / x.size, x.size - 1, x.size) for x in (a, b))
     )
     wanted = stats.ttest_ind(a, b, equal_var=False)
+
     assert s.degrees_of_freedom == pytest.approx(wanted.df)
     assert two_sided_p_value(Difference(a.mean() - b.mean(), s, 99.0)) == pytest.approx(
         wanted.pvalue

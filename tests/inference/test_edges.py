@@ -129,14 +129,19 @@ def test_what_one_case_or_cluster_decides_is_not_known(case):
     label, score, words = HARD[case]
     t = trueness.tally(label, score, **words)
     a, recall = trueness.auc(t), estimates(t, 0.3)["recall"]
+
     # as wide as if the class had one case
     assert a.high - a.low > 0.7
     assert recall.high - recall.low > 0.7
+
     p = trueness.panel(label, {"a": score, "b": OTHER}, **words)
     pair = trueness.compare_auc(p).pairs[0]
+
     assert (pair.difference.low, pair.difference.high) == (-1, 1)
     assert pair.p_value == 1
+
     d = trueness.compare_metric(p, "recall", thresholds=0.3).pairs[0].difference
+
     assert d.high - d.low > 1
     assert a.notes
 

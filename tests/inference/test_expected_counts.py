@@ -62,6 +62,7 @@ def test_metrics_and_brier_are_expectations(expected):
     loss = positives @ (1 - expected.score) ** 2 + negatives @ expected.score**2
 
     tp = positives[flagged].sum()
+
     assert at_cut.confusion.tp == pytest.approx(tp)
     assert at_cut["recall"].value == pytest.approx(tp / positives.sum())
     assert at_cut["precision"].value == pytest.approx(
@@ -165,7 +166,9 @@ def test_a_map_without_its_error_has_a_value_and_no_interval():
     assert area.value == pytest.approx(0.9)
     assert math.isnan(area.low)
     assert "no interval" in repr(area)
+
     band = trueness.roc_band(today.with_design(unlabelled=isotonic), points=5)
+
     assert np.isnan(band.low).all()
 
 
@@ -221,10 +224,12 @@ def test_evaluate_and_report_answer(expected, tmp_path):
     answer = trueness.evaluate(expected, at=0.5)
 
     score = answer.numbers["scores"]["the classifier"]
+
     assert score["auc"].value == trueness.auc(expected).value
 
     trueness.report(expected, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
+
     assert f"{score['auc'].value:.3f}" in text
 
 

@@ -22,6 +22,7 @@ def test_wilson_is_that_of_scipy(n, part, level):
     p = k / n
     sample = intervals.ProportionSample(p * (1 - p) / n, n)
     found = intervals.proportion_interval(p, sample, level)
+
     assert found == pytest.approx((ci.low, ci.high), abs=1e-12)
 
 
@@ -35,7 +36,9 @@ def test_korn_graubard_as_survey_counts(way):
     ratio = intervals.student_quantile(n - 1, 0.95)
     ratio /= intervals.student_quantile(clusters - 1, 0.95)
     most = n * ratio**2
+
     assert found == pytest.approx(min(n_eff, most), rel=1e-10)
+
     # svyciprop(method = "beta") is Clopper's and Pearson's interval at that number
     if n_eff < most:
         _, *beta = SURVEY[way]["beta"]
@@ -68,13 +71,16 @@ def test_between_two_ends_it_is_the_score_interval(p, variance, df, ends):
     value = ends[0] + wide * p
     s = VarianceEstimate(variance * wide**2, df, 10.0)
     low, high, how = intervals.interval_from_variance(value, s, ends, 0.95)
+
     assert how == "Wilson 1927"
+
     n, t = p * (1 - p) / variance, stats.t.ppf(0.975, df)
     for limit in ((low - ends[0]) / wide, (high - ends[0]) / wide):
         # each limit is as far away as its own spread allows
         assert (p - limit) ** 2 == pytest.approx(
             t**2 * limit * (1 - limit) / n, rel=1e-6, abs=1e-12
         )
+
     assert ends[0] <= low <= value <= high <= ends[1]
 
 
@@ -99,9 +105,12 @@ def test_where_nothing_varied_it_is_wilson_of_none(variance):
     s = VarianceEstimate(variance, math.inf, 25.0)
     low, high, how = intervals.interval_from_variance(1.0, s, (0.0, 1.0), 0.95)
     z = stats.norm.ppf(0.975)
+
     assert how == "Wilson 1927"
     assert (low, high) == pytest.approx((25 / (25 + z * z), 1.0))
+
     open_end = intervals.interval_from_variance(3.0, s, (0.0, math.inf), 0.95)
+
     assert open_end == (0.0, math.inf, "Student 1908")
 
 
@@ -109,6 +118,7 @@ def test_no_value_no_limits():
     low, high, _ = intervals.interval_from_variance(
         math.nan, VarianceEstimate(1.0, 3.0, 4.0), (0.0, 1.0), 0.95
     )
+
     assert math.isnan(low)
     assert math.isnan(high)
     assert intervals.wilson_interval(0.5, 0.0, 1.96) == (0.0, 1.0)

@@ -52,13 +52,16 @@ def test_it_is_the_jackknife_of_single_cases(name):
     )  # fmt: skip
     by_hand = (y.size - 1) * each.var()
     found = by_jackknife(trueness.tally(y, s), statistic, ends=ends)
+
     assert found.se**2 == pytest.approx(by_hand, rel=1e-9)
+
     # of a case-control sample each class is left out by itself
     parts = [(y == k).sum() - 1 for k in (0, 1)]
     by_class = sum(m * each[y == k].var() for k, m in enumerate(parts))
     found = by_jackknife(
         trueness.tally(y, s), statistic, ends=ends, sampling="case-control"
     )
+
     assert found.se**2 == pytest.approx(by_class, rel=1e-9)
 
 
@@ -73,6 +76,7 @@ def test_an_area_by_hand_has_the_limits_of_the_area(places, words):
     values = {"cluster": np.arange(1200) // 6, "weight": rng.uniform(0.5, 2, 1200)}
     t = trueness.tally(y, s, **{k: values[k] for k in words})
     a, b = trueness.auc(t), by_jackknife(t, area)
+
     assert b.value == pytest.approx(a.value, abs=1e-12)
     assert b.se == pytest.approx(a.se, rel=0.02)
     assert (b.low, b.high) == pytest.approx((a.low, a.high), abs=0.002)
@@ -108,6 +112,7 @@ def test_what_a_single_case_decides_has_wide_limits(name, statistic):
         ends = (0.0, 1.0) if statistic is not mean_of_positives else (-10.0, 10.0)
         # as a plain function: an analysis has influence values of its own
         found = by_jackknife(UNDEFINED[name], lambda t: statistic(t), ends=ends)
+
     assert found.low < found.value - 0.1
     assert found.notes
 
@@ -115,6 +120,7 @@ def test_what_a_single_case_decides_has_wide_limits(name, statistic):
 def test_a_statistic_without_a_value():
     t = trueness.Tally([2, 1], pos=[4, 3], neg=[3, 5])
     found = by_jackknife(t, lambda t: math.nan)
+
     assert math.isnan(found.value)
     assert math.isnan(found.low)
     assert math.isnan(found.se)

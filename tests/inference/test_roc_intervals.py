@@ -73,7 +73,9 @@ def test_the_kurtosis_is_that_of_both_beta_distributions(area):
     kurtosis = roc_intervals._kurtosis_of_placements(area)
 
     assert kurtosis == pytest.approx(fourth / second**2, rel=1e-6)
+
     mirrored = roc_intervals._kurtosis_of_placements(1 - area)
+
     assert mirrored == pytest.approx(kurtosis, rel=1e-9)
 
 
@@ -159,6 +161,7 @@ def test_with_many_cases_it_is_as_wide_as_that_of_delong(rng):
     published = trueness.auc(y, s, method="delong")
 
     ratio = (estimate.high - estimate.low) / (published.high - published.low)
+
     assert ratio == pytest.approx(1, abs=0.02)
 
 

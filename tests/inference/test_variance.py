@@ -47,11 +47,13 @@ def test_metrics_have_the_linearised_error_of_survey(way, name):
     x = cut.sample
     m = evaluate_measure(x, partial(metric_measure, METRICS[name], cut.flags))
     value, error = SURVEY[way][name]
+
     assert m.value == pytest.approx(value, rel=1e-12)
     # slopes are central differences, right to 1e-9
     assert linearised(
         x.observed, m.influence.by_negative, m.influence.by_positive
     ) ** 0.5 == pytest.approx(error, rel=1e-8)
+
     if name == "recall":  # by svyby, as a domain
         assert SURVEY[way]["recall_by"] == pytest.approx(SURVEY[way]["recall"])
 
@@ -88,6 +90,7 @@ def test_metrics_have_the_jackknife_error_of_survey(way, name):
         error *= kish_for_rows(np.ones(np.unique(c[of]).size), 18)
     else:
         error *= kish_for_rows((w if way == "weights" else np.ones(120))[of], 120)
+
     assert found.value == pytest.approx(value, rel=1e-12)
     assert found.se == pytest.approx(error, rel=NEAR.get((way, name), 1e-9))
 
@@ -104,6 +107,7 @@ def test_delong_by_fractions():
 
     t = trueness.tally([1] * 5 + [0] * 6, pos + neg)
     found = evaluate_measure(apply_design(t), auc_measure)
+
     assert found.value == float(a)
     assert found.variance_estimate.variance == pytest.approx(
         float(part(v) + part(w)), rel=1e-14
@@ -131,10 +135,13 @@ def test_obuchowski_over_all_pairs(seed):
     y, cluster = rng.integers(0, 2, 40), rng.integers(0, 9, 40)
     s = np.round(rng.normal(size=40) + y, 1)
     t = trueness.tally(y, s, cluster=cluster)
+
     assert evaluate_measure(
         apply_design(t), auc_measure
     ).variance_estimate.variance == pytest.approx(obuchowski(y, s, cluster), rel=1e-12)
+
     alone = trueness.tally(y, s, cluster=np.arange(40))
+
     assert alone.grouped is None
     assert (
         evaluate_measure(apply_design(alone), auc_measure).variance_estimate
@@ -150,9 +157,12 @@ def test_degrees_of_freedom_by_hand():
     t = trueness.Tally([3, 2, 1], pos=[1, 1, 1], neg=[1, 1, 1])
     u = np.array([1.0, 0.0, -1.0])
     found = estimate_variance(t, Influence(u, u), within_class=True)
+
     assert (found.variance, found.degrees_of_freedom, found.units) == (6.0, 4.0, 3.0)
+
     # as one class of six: V = 6/5 * 4, var(V) = 36/25 max(4 - 16/6, 2 * 16/5)
     both = estimate_variance(t, Influence(u, u))
+
     assert both.variance == pytest.approx(4.8)
     assert both.degrees_of_freedom == pytest.approx(5)  # never more than n - 1
 
@@ -164,4 +174,5 @@ def test_prevalence_makes_classes_strata():
     found = evaluate_measure(at, measure).variance_estimate
     # half the recall plus half the specificity: variances of two shares, by n - 1
     by_hand = 0.25 * (0.8 * 0.2 / 9 + 0.85 * 0.15 / 19)
+
     assert found.variance == pytest.approx(by_hand, rel=1e-8)

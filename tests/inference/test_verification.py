@@ -34,6 +34,7 @@ def test_the_line_maximises_the_likelihood_with_half_cases():
         return -(pos @ special.log_expit(eta) + neg @ special.log_expit(-eta))
 
     best = optimize.minimize(minus_log_likelihood, [0.0, 0.0], tol=1e-12).x
+
     assert line.chances == pytest.approx(
         special.expit(best[0] + best[1] * score), rel=1e-4
     )
@@ -93,6 +94,7 @@ def test_imputed_counts_keep_the_number_of_cases():
     imputation = impute_labels(t)
 
     filled = imputation.expected
+
     assert filled.neg + filled.pos == pytest.approx(t.neg + t.pos + t.unknown)
     assert (filled.pos >= t.pos).all()
 
@@ -108,7 +110,9 @@ def test_labels_that_go_with_the_score_are_noticed(shift):
         p_values.append(score_difference_p_value(trueness.tally(label, score)))
 
     rejected = np.mean(np.array(p_values) < 0.05)
+
     assert rejected < 0.15 if shift == 0 else rejected > 0.8
+
     if shift == 0:
         assert stats.kstest(p_values, "uniform").pvalue > 1e-3
 

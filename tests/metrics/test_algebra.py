@@ -13,6 +13,7 @@ C = Confusion(tp=[3, 0], fp=[1, 0], fn=[2, 5], tn=[4, 5])
 
 def test_sums_and_multiples_by_hand():
     m = 0.7 * accuracy + 0.3 * recall
+
     assert m(C).tolist() == pytest.approx([0.7 * 0.7 + 0.3 * 0.6, 0.7 * 0.5])
     assert repr(m) == "0.7*accuracy + 0.3*recall"
     assert (1 - fpr)(C).tolist() == trueness.specificity(C).tolist()
@@ -81,6 +82,7 @@ def test_metrics_travel_to_another_process(sent):
     sent = trueness.metric(sent)
     got = pickle.loads(pickle.dumps(sent))  # noqa: S301
     c = trueness.Confusion(tp=[3, 5], fp=[1, 4], fn=[2, 0], tn=[9, 6])
+
     assert repr(got) == repr(sent)
     assert np.array_equal(got(c), sent(c), equal_nan=True)
     assert (got.direction, got.range) == (sent.direction, sent.range)

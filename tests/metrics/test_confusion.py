@@ -48,6 +48,7 @@ def test_every_metric_by_hand(name):
 
 def test_the_table_of_metrics_is_complete():
     assert set(METRICS) | set(METRIC_FAMILIES) == {n.split("(")[0] for n in EXPECTED}
+
     for name, m in METRICS.items():
         assert m.name == name
         assert m.question.endswith(("?", ")"))
@@ -58,6 +59,7 @@ def test_the_table_of_metrics_is_complete():
         for alias in m.aliases:
             assert trueness.metric(alias) is m
             assert SYNONYMS[alias] == name
+
     assert not set(SYNONYMS) & (set(METRICS) | set(METRIC_FAMILIES))
     assert set(SYNONYMS.values()) <= set(METRICS) | set(METRIC_FAMILIES)
     assert trueness.recall.is_proportion
@@ -73,7 +75,9 @@ def test_floats_and_whole_numbers_come_from_one_formula(rng):
             value = float(Fraction(int(value[0]), int(value[1])))
             value = np.copysign(abs(value) ** 0.5, value) if m.root else value
             assert float(m(Confusion(*c))) == pytest.approx(value, rel=1e-14)
+
     big = 3_000_000_000  # products of four do not overflow
+
     assert trueness.mcc(Confusion(big, big, big, big)) == 0
     assert trueness.kappa(Confusion(big, big, big, big)) == 0
     assert trueness.youden(Confusion(big, 0, 0, big)) == 1
@@ -103,13 +107,16 @@ def test_sweep_equals_brute_force(rng):
     y, s = rng.integers(0, 2, 60), rng.integers(0, 9, 60) / 4
     t = trueness.tally(y, s)
     c, cuts = trueness.sweep(t), [np.inf, *sorted(set(s), reverse=True)]
+
     assert c.tp.tolist() == [(y[s >= cut] == 1).sum() for cut in cuts]
     assert c.fp.tolist() == [(y[s >= cut] == 0).sum() for cut in cuts]
     assert (c.tp + c.fn == t.n_pos).all()
     assert (c.fp + c.tn == t.n_neg).all()
+
     with_unknown = t + trueness.tally(None, [7.0, 0.1])
     for x in (t, with_unknown):
         assert trueness.thresholds(x).tolist() == cuts
+
     assert trueness.sweep(Tally()).tp.tolist() == [0]
 
 
@@ -124,6 +131,7 @@ def test_long_sweeps_are_walked_in_blocks(rng):
 
 def test_at_another_prevalence():
     moved = HAND.at_prevalence(0.1)
+
     assert trueness.recall(moved) == pytest.approx(3 / 5)
     assert trueness.specificity(moved) == pytest.approx(4 / 5)
     # Bayes: 0.1 * 0.6 / (0.1 * 0.6 + 0.9 * 0.2)

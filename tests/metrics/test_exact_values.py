@@ -50,8 +50,10 @@ def test_costs_are_exact():
 def test_a_root_is_compared_by_its_square():
     # recall 9/10 and specificity 16/20: the square of their geometric mean
     assert in_fractions(g_mean, counts(), 1)[0] == Fraction(9, 10) * Fraction(16, 20)
+
     worse_than_chance = (mcc(Confusion(tp=1, fp=3, fn=3, tn=1)),)
     cells = tuple(np.array([n], dtype=object) for n in (1, 3, 3, 1))
+
     # mcc is -1/2, and its square keeps the sign
     assert worse_than_chance[0] == -0.5
     assert in_fractions(mcc, cells, 1)[0] == Fraction(-1, 4)
@@ -65,8 +67,10 @@ def test_roots_in_a_sum_have_thirty_digits():
 
     # recall 9/16 and specificity 1: the root is 3/4
     assert value == Fraction(3, 4) + Fraction(9, 16)
+
     other = in_fractions(g_mean + accuracy, counts(), 1)[0]
     expected = math.sqrt(0.9 * 0.8) + 25 / 30
+
     assert float(other) == pytest.approx(expected, rel=1e-15)
 
 

@@ -41,7 +41,9 @@ def test_what_text_means(text, value):
 
 def test_values_are_passed_on():
     assert trueness.metric(trueness.recall) is trueness.recall
+
     c = trueness.recall >= 0.9
+
     assert trueness.constraint(c) is c
     assert [repr(x) for x in constraints("recall >= 0.9")] == ["recall >= 0.9"]
     assert constraints([c, "fpr < 0.1"])[0] is c
@@ -165,6 +167,7 @@ def test_money_as_people_write_it():
         again = trueness.metric(repr(m))
         assert float(again(c)) == pytest.approx(value)
         assert float(pickle.loads(pickle.dumps(m))(c)) == pytest.approx(value)  # noqa: S301
+
     assert repr(trueness.cost(fp=1, fn=10, defer=0.3)) == (
         "cost(fp=1, fn=10) + 0.3*deferred"
     )

@@ -94,6 +94,7 @@ def test_a_difference_of_rates_falls_as_one_and_rises_as_the_other():
     # the recall falls, the specificity rises
     below = math.hypot(0.9 - recall[0], specificity[1] - 0.9)
     above = math.hypot(recall[1] - 0.9, 0.9 - specificity[0])
+
     assert (estimate.low, estimate.high) == pytest.approx((-below, above))
 
 
@@ -161,6 +162,7 @@ def test_slopes_by_hand():
     cells = np.array([tp, fp, fn, tn])
     variance = 200 / 199 * cells @ slope**2
     found = estimates(t, 1, [METRICS["f1"]])["f1"]
+
     assert found.value == f1
     assert found.se == pytest.approx(np.sqrt(variance), rel=1e-6)
 
@@ -168,11 +170,14 @@ def test_slopes_by_hand():
 def test_a_class_on_one_side_and_empty_ones():
     t = Tally([1, 0], pos=[10, 0], neg=[5, 15])
     youden = estimates(t, 1, [METRICS["youden"]])["youden"]
+
     assert youden.value == 0.75
     assert youden.high < 1
     assert youden.low < 0.75 - 0.2
     assert estimates(t, 1, [METRICS["lr_negative"]])["lr_negative"].low == 0
+
     nothing = estimates(t, 2, [METRICS["precision"]])["precision"]
+
     assert math.isnan(nothing.value)
     assert math.isnan(nothing.low)
 
@@ -184,18 +189,25 @@ def test_begg_and_greenes_by_hand():
     pos = np.array([100 * 60 / 80, 200 * 10 / 40])
     neg = np.array([100, 200]) - pos
     found = estimates(t, 1, [METRICS["recall"], METRICS["specificity"]])
+
     assert found["recall"].value == pytest.approx(pos[0] / pos.sum())
     assert found["specificity"].value == pytest.approx(neg[1] / neg.sum())
+
     # Begg and Greenes (1983): the variance by the delta method on the logit scale
     ppv, npv = 60 / 80, 30 / 40
     var = 300 / (100 * 200) + (1 - ppv) / (80 * ppv) + npv / (40 * (1 - npv))
     value = found["recall"].value
+
     assert found["recall"].se == pytest.approx(
         value * (1 - value) * np.sqrt(var), rel=0.05
     )
+
     curve = trueness.roc(t)
+
     assert curve.tpr[1] == pytest.approx(value)
+
     area = trueness.auc(t).value
+
     assert area == pytest.approx(np.trapezoid(curve.tpr, curve.fpr))
 
 

@@ -49,6 +49,7 @@ def test_a_new_metric_is_everywhere(tmp_path):
     ):
         file = tmp_path / "trueness" / name
         file.write_text(file.read_text().replace(before, more + before, 1))
+
     rows = zip([1, 0, 1, 1, 0, 0], [0.9, 0.8, 0.7, 0.6, 0.2, 0.1], strict=True)
     text = "y,p\n" + "".join(f"{y},{p}\n" for y, p in rows)
     (tmp_path / "p.csv").write_text(text)
@@ -57,12 +58,16 @@ def test_a_new_metric_is_everywhere(tmp_path):
     done = subprocess.run(
         command, env=environment, cwd=tmp_path, capture_output=True, text=True
     )
+
     assert done.returncode == 0, done.stderr
+
     value, tp, (low, high), formula, command, page = json.loads(done.stdout)
+
     assert value == 2 / 8  # two of the eight flagged at 2
     assert tp == 5
     assert low <= 1 / 6 <= high
     assert formula
     assert "false discovery rate" in command
+
     for tag in ("dt", "th"):  # the read-out and the table of all metrics
         assert f">false discovery rate</{tag}>" in page

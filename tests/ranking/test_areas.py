@@ -106,6 +106,7 @@ def test_a_billion_cases_in_a_row_are_counted_exactly():
     estimate = trueness.auc(tally)
 
     exact = Fraction(twice_won, 2 * (billion + 5) * (billion + 1))
+
     assert estimate.value == float(exact)
 
 
@@ -113,7 +114,9 @@ def test_a_billion_cases_in_a_row_are_counted_exactly():
 def test_proc_agrees(name):
     t = trueness.tally(PROC["poor"], PROC[name])
     a = trueness.auc(t, method="delong")
+
     assert three(a) == pytest.approx(PROC[f"auc_{name}"], abs=1e-12)
+
     part = {
         "fpr": {"fpr": (0, 0.1)},
         "fpr_mid": {"fpr": (0.2, 0.5)},
@@ -254,6 +257,7 @@ def test_no_interval_is_empty_or_leaves_its_range(corner):
         found.append(ask(t, **words))
         if min(t.n_pos, t.n_neg) >= 2:
             found.append(ask(t, method="bootstrap", **words))
+
     for a in found:
         assert 0 <= a.low <= a.value <= a.high <= 1
         assert a.low < a.high or a.method == "bootstrap"
@@ -261,9 +265,12 @@ def test_no_interval_is_empty_or_leaves_its_range(corner):
 
 def test_notes():
     a = trueness.auc(CORNERS["perfect"])
+
     assert "no variation" in a.notes[0]
     assert trueness.auc(CORNERS["perfect"], method="delong").low == a.low
+
     t = Tally([2, 1], pos=[10, 90], neg=[90, 10])
+
     assert trueness.auc(t).high < 0.5
     assert "ranks positives below negatives" in trueness.auc(t).notes[0]
     assert trueness.auc(t.map(lambda s: -s)).notes == ()
@@ -282,9 +289,11 @@ def test_few_negatives_at_a_lower_prevalence_leave_average_precision_open(
 
     assert (estimate.low, estimate.high) == (0, 1)
     assert any("No interval is available" in note for note in estimate.notes)
+
     by_engine = trueness.estimate(
         trueness.tally(y, s, **design), trueness.average_precision
     )
+
     assert (by_engine.low, by_engine.high) == (0, 1)
 
 
@@ -326,13 +335,18 @@ def test_average_precision_of_another_prevalence_holds(rng):
 def test_a_case_control_sample_does_not_know_the_prevalence():
     t = Tally([3, 2, 1], pos=[6, 3, 1], neg=[1, 3, 6])
     design, words = {"sampling": "case-control"}, {"prevalence": 0.1}
+
     with pytest.raises(InputError, match="case-control sample fixed"):
         trueness.average_precision(t, **design)
+
     one = trueness.average_precision(t, **design, **words)
     p = [0.1 * r / (0.1 * r + 0.9 * f) for r, f in ((0.6, 0.1), (0.9, 0.4), (1, 1))]
+
     assert one.value == pytest.approx(0.6 * p[0] + 0.3 * p[1] + 0.1 * p[2])
     assert three(one) == pytest.approx(three(trueness.average_precision(t, **words)))
+
     area = trueness.auc(t, **design, **words).value
+
     assert area == pytest.approx(trueness.auc(t).value)
 
 
@@ -346,6 +360,7 @@ def test_verification_bias_is_taken_off(rng):
         found = trueness.auc(label, s, unlabelled="missing at random")
         means.append(found.value)
         hits.append(found.low <= truth <= found.high)
+
     assert abs(np.mean(means) - truth) < 0.015
     assert np.mean(hits) >= 0.88
     assert "cannot show" in found.notes[0]
@@ -360,6 +375,7 @@ def test_cases_left_out_are_mentioned_where_they_differ(ask, rng):
         trueness.DoubtfulAssumptionWarning, match="scores differ"
     ) as seen:
         found = ask(chosen)
+
     assert seen[0].filename == __file__
     assert "set unlabelled to 'missing at random'" in found.notes[0]
 
@@ -396,6 +412,7 @@ def test_average_precision_of_many_blocks_is_that_of_scikit_learn():
     estimate = trueness.average_precision(label, score)
 
     expected = sk.average_precision_score(label, score)
+
     assert estimate.value == pytest.approx(expected, rel=1e-14)
 
 
@@ -410,6 +427,7 @@ def test_influence_on_average_precision_does_not_depend_on_blocks(monkeypatch):
     in_blocks = areas.average_precision_measure(tally)
 
     assert in_blocks.value == pytest.approx(whole.value, rel=1e-14)
+
     for column in ("by_negative", "by_positive"):
         np.testing.assert_allclose(
             getattr(in_blocks.influence, column),

@@ -102,6 +102,7 @@ def test_the_band_of_a_cohort_holds_the_whole_curve(rng):
 
         held_roc += holds(roc, truth.tpr(roc.fpr))
         held_precision += holds(pr, truth.precision(pr.recall, prevalence))
+
     assert held_roc >= 0.9 * samples
     assert held_precision >= 0.9 * samples
 
@@ -178,6 +179,7 @@ def test_the_roc_band_of_labels_missing_at_random(high_scores_labelled):
     band = trueness.roc_band(t, unlabelled="missing at random", replicates=100, rng=1)
 
     truth = stats.norm.sf(stats.norm.isf(band.fpr) - 1.2)
+
     assert band.tpr == pytest.approx(np.interp(band.fpr, alarms, hits), abs=0.03)
     assert holds(band, truth)
 
@@ -197,6 +199,7 @@ def test_the_precision_band_of_labels_missing_at_random(high_scores_labelled):
     truth = 0.25 * recall / (0.25 * recall + 0.75 * fpr)
     hits = recall * expected.n_pos
     alarms = np.interp(hits, np.cumsum(expected.pos), np.cumsum(expected.neg))
+
     assert band.precision == pytest.approx(hits / (hits + alarms), abs=0.03)
     assert holds(band, truth)
     assert (of_labelled.low > truth).any()
@@ -210,12 +213,16 @@ def test_cases_left_out_are_said_and_errors_too(curve):
         trueness.DoubtfulAssumptionWarning, match="their scores differ"
     ) as w:
         (note,) = make(t, replicates=100).notes
+
     assert w[0].filename == __file__
     assert note.startswith("18 of 52 cases have no label and were left out")
+
     t = t.labelled()
+
     assert make(t, replicates=100).notes == ()
     with pytest.raises(InputError, match="band must be one of"):
         make(t, band="wide")
+
     if curve == "precision_recall":
         with pytest.raises(InputError, match="case-control sample fixed"):
             make(t, sampling="case-control")

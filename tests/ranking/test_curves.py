@@ -18,15 +18,24 @@ CURVES = {name: getattr(trueness, name) for name in NAMES}
 def test_by_hand():
     t = Tally([0.9, 0.6, 0.3], pos=[2, 1, 1], neg=[0, 1, 5])
     pr = trueness.precision_recall(t)
+
     assert pr.precision.tolist() == [1, 3 / 4, 4 / 10]
+
     gain = trueness.gain_curve(t)
+
     assert gain.flagged_rate == pytest.approx([0, 2 / 10, 4 / 10, 1])
+
     lift = trueness.lift_curve(t)
+
     assert lift.lift == pytest.approx([(2 / 2) / (4 / 10), (3 / 4) / (4 / 10), 1])
+
     rare = trueness.precision_recall(t, prevalence=0.01)
     hits, alarms = 0.01 * 3 / 4, 0.99 / 6
+
     assert rare.precision[1:] == pytest.approx([hits / (hits + alarms), 0.01])
+
     same = trueness.precision_recall(t, prevalence=4 / 10)
+
     assert same.precision == pytest.approx(pr.precision)
 
 
@@ -44,17 +53,22 @@ def test_scikit_learn_agrees(rng):
     t = trueness.tally(y, s)
     fpr, tpr, cut = roc_curve(y, s, drop_intermediate=False)
     curve = trueness.roc(t)
+
     assert curve.fpr == pytest.approx(fpr)
     assert curve.tpr == pytest.approx(tpr)
     assert curve.threshold.tolist() == cut.tolist()
+
     precision, recall, cut = precision_recall_curve(y, s)
     pr = trueness.precision_recall(t)
+
     assert pr.precision[::-1] == pytest.approx(precision[:-1])
     assert pr.recall[::-1] == pytest.approx(recall[:-1])
     assert pr.threshold[::-1].tolist() == cut.tolist()
+
     fpr, fnr, cut = det_curve(y, s)
     ours = trueness.det(t)
     at = np.searchsorted(-ours.threshold, -cut)
+
     assert ours.fnr[at] == pytest.approx(fnr)
     assert ours.fpr[at] == pytest.approx(fpr)
 
@@ -79,6 +93,7 @@ def test_hull_agrees_with_qhull(rng):
         slope = np.arctan2(np.diff(ours.tpr), np.diff(ours.fpr))
         assert (np.diff(slope) < 0).all()
         assert set(ours.threshold) <= set(curve.threshold)
+
     for t in (Tally([3, 2, 1], [1, 1, 1], [2, 2, 2]), Tally([2, 1], [5, 0], [0, 3])):
         line = trueness.ranking.hull(trueness.roc(t))  # chance, and turned round
         assert (line.fpr.tolist(), line.tpr.tolist()) == ([0, 1], [0, 1])
@@ -93,6 +108,7 @@ def distance_to_polyline(x, y, px, py):
         square = step @ step
         along = np.clip(away @ step / square, 0, 1) if square else np.zeros(len(x))
         best = np.minimum(best, np.hypot(*(away - along[:, None] * step).T))
+
     return best
 
 
@@ -130,6 +146,7 @@ def test_simplify_errors(wish, words):
 
 def test_a_curve_has_its_axes_only():
     curve = trueness.det(Tally([2, 1], pos=[3, 0], neg=[0, 5]))
+
     assert curve.axes == ("fpr", "fnr")
     assert not hasattr(curve, "tpr")
     with pytest.raises(trueness.InputError, match="hull needs a curve; found"):

@@ -13,6 +13,7 @@ from trueness.ranking import leakage
 
 def test_by_hand():
     G = leakage(Tally([3, 2, 1], pos=[2, 1, 1], neg=[0, 1, 3]))
+
     # thresholds 1, 2, 3: specificity 0, 3/4, 1; missed 0, 1/4, 2/4
     assert G([0, 0.75, 1]).tolist() == [0, 0.25, 0.5]
     assert float(G(0.375)) == 0.125  # a tie is a straight line
@@ -23,7 +24,9 @@ def test_by_hand():
 def test_rates_are_those_of_the_curve(rng):
     t = trueness.tally(*tied_cases(rng, 60, levels=20))
     G, curve = leakage(t), trueness.roc(t)
+
     assert G.area == pytest.approx(1 - trueness.auc(t).value, abs=1e-12)
+
     for f in np.unique(curve.fpr):
         assert G.tpr(f) == pytest.approx(curve.tpr[curve.fpr == f].max(), abs=1e-12)
     for r in np.unique(curve.tpr):
@@ -38,6 +41,7 @@ def test_monotone_and_inverse(seed):
     t = trueness.tally(*tied_cases(np.random.default_rng(seed), 25))
     G = leakage(t)
     u = np.linspace(0, 1, 201)
+
     assert (np.diff(G(u)) >= -1e-12).all()
     assert (np.diff(G.inverse(u)) >= -1e-12).all()
     assert (G(G.inverse(u)) <= u + 1e-9).all()  # highest specificity that misses <= u
@@ -62,6 +66,7 @@ def test_metrics_through_g_are_those_of_the_sweep(rng):
         lowest = [np.flatnonzero(c.tp == v)[0] for v in np.unique(c.tp) if v]
         precision = G.precision(c.tp[lowest] / t.n_pos, prevalence)
         assert precision == pytest.approx(trueness.precision(there[lowest]), abs=1e-12)
+
     assert np.isnan(G.precision(0.0, 0.3)) or G.precision(0.0, 0.3) >= 0
 
 
@@ -71,12 +76,14 @@ def test_random_ideal_and_wrong_classifier():
     for found in (chance(u), chance.inverse(u), u * chance.density(u)):
         assert found == pytest.approx(u)
     ideal, wrong = (leakage(Tally([2, 1], [0, 6][::k], [4, 0][::k])) for k in (1, -1))
+
     assert (ideal(u).tolist(), ideal.inverse(u).tolist()) == ([0] * 11, [1] * 11)
     assert (chance.area, ideal.area, wrong.area) == (0.5, 0, 1)
 
 
 def test_errors():
     G = leakage(Tally([2, 1], pos=[3, 1], neg=[1, 5]))
+
     with pytest.raises(trueness.InputError, match=r"u must lie in \[0, 1\]"):
         G(1.5)
     with pytest.raises(trueness.InputError, match="prevalence must lie"):
@@ -97,6 +104,7 @@ def test_divergence_of_a_histogram_by_hand():
     q = np.array([8.5, 24.5]) / 33
     # two samples of one law differ by (bins - 1) / 2n each on average
     excess = 1 / 2 * (1 / 40 + 1 / 32)
+
     assert found.pos_to_neg.value == pytest.approx(p @ np.log(p / q) - excess)
     assert found.neg_to_pos.value == pytest.approx(q @ np.log(q / p) - excess)
     assert found.entropy == -found.pos_to_neg.value

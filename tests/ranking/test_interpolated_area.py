@@ -32,6 +32,7 @@ def area_by_quadrature(pos, neg):
         area += new_tp * quad(precision, 0, 1, epsabs=1e-13)[0] if new_tp else 0.0
         tp += new_tp
         fp += new_fp
+
     return area / sum(pos)
 
 
@@ -64,6 +65,7 @@ def test_influence_values_are_slopes(side, row):
     influence = interpolated_area_measure(TALLY).influence
 
     values = influence.by_positive if side == "pos" else influence.by_negative
+
     assert values[row] == pytest.approx((areas[0] - areas[1]) / (2 * step), abs=1e-7)
 
 

@@ -40,6 +40,7 @@ def test_divergences_are_integrals_over_normal_scores(alpha, b):
 
     pos_to_neg = divergence_by_integral(pos, neg)
     neg_to_pos = divergence_by_integral(neg, pos)
+
     assert G.kl_pos_to_neg == pytest.approx(pos_to_neg, abs=1e-7)
     assert G.kl_neg_to_pos == pytest.approx(neg_to_pos, abs=1e-7)
 
@@ -103,10 +104,15 @@ def test_fit_maximizes_the_likelihood(rng):
 def test_goodness_of_fit_rejects_what_is_not_binormal(rng):
     y = np.repeat([0, 1], 2000)
     bad = np.where(y, rng.choice([-3.0, 3.0], y.size), 0) + rng.normal(size=y.size)
+
     assert fit_binormal(y, bad).p_value < 1e-6
+
     good = (rng.normal(size=y.size) + y for _ in range(20))
+
     assert np.median([fit_binormal(y, s).p_value for s in good]) > 0.1
+
     few = fit_binormal(Tally([4, 3, 2, 1], pos=[4, 3, 2, 1], neg=[1, 2, 3, 4]))
+
     assert few.df == 1
 
 
@@ -118,7 +124,9 @@ def test_fit_covers_the_truth_and_its_error_is_right(rng):
         fit = fit_binormal(y, s)
         held = fit.auc.low <= truth <= fit.auc.high
         values.append((fit.alpha.value, fit.b.value, fit.alpha.se, fit.b.se, held))
+
     alpha, b, alpha_sd, b_sd, held = np.array(values).T
+
     assert alpha.mean() == pytest.approx(0.8, abs=4 * alpha.std() / 11 + 0.01)
     assert b.std() == pytest.approx(b_sd.mean(), rel=0.25)
     assert alpha.std() == pytest.approx(alpha_sd.mean(), rel=0.25)
@@ -128,6 +136,7 @@ def test_fit_covers_the_truth_and_its_error_is_right(rng):
 def test_errors():
     with pytest.raises(trueness.NotEnoughCases, match="classes that overlap"):
         fit_binormal(Tally([2, 1], pos=[5, 0], neg=[0, 5]))
+
     endless = Tally([4, 3, 2, 1], neg=[5, 5, 5, 0], pos=[1, 0, 1, 3])
     for words in ({}, {"method": "binormal"}):
         ask = kl_divergence if words else fit_binormal
@@ -135,6 +144,7 @@ def test_errors():
             trueness.NotEnoughCases, match="The empirical AUC needs no model"
         ):
             ask(endless, **words)
+
     with pytest.raises(trueness.InputError, match="alpha must be above zero"):
         trueness.ranking.binormal(-1, 0)
     with pytest.raises(trueness.InputError, match="b must be one finite number"):
@@ -151,10 +161,12 @@ def test_influence_on_the_divergence_is_its_slope(rng):
     for words in ({"weight": np.full(300, 2.0)}, {"cluster": np.arange(300)}):
         b = kl_divergence(y, s, **words).pos_to_neg
         assert (b.low, b.value, b.high) == pytest.approx((one.low, one.value, one.high))
+
     values = []
     for _ in range(200):
         at = np.r_[rng.integers(0, 150, 150), rng.integers(150, 300, 150)]
         values.append(kl_divergence(y[at], s[at]).pos_to_neg.value)
+
     assert one.se == pytest.approx(np.std(values), rel=0.25)
     with pytest.raises(trueness.InputError, match="does not take weights"):
         kl_divergence(y, s, weight=np.full(300, 2.0), method="binormal")
@@ -164,11 +176,14 @@ def test_the_divergence_of_separated_classes_may_be_infinite():
     found = kl_divergence(Tally([2, 1], pos=[500, 0], neg=[0, 400]))
     p, q = 0.025 ** (1 / 500), 1 - 0.025 ** (1 / 400)
     proven = p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q))
+
     assert found.pos_to_neg.value == found.pos_to_neg.high == np.inf
     assert found.pos_to_neg.low == pytest.approx(proven)
     assert "infinite" in found.pos_to_neg.notes[0]
     assert (found.entropy, found.spread) == (-np.inf, 0)
+
     one = kl_divergence(Tally([1], pos=[40], neg=[60])).pos_to_neg
+
     assert one.value == one.low == 0 < one.high < 1
 
 

@@ -61,11 +61,16 @@ def test_width_and_power_are_as_promised(rng, goal):
         width = [(a.high - a.low) / 2 for a in draws(rng, plan, 100)]
         assert np.mean(width) == pytest.approx(plan.half_width, rel=0.04)
         return
+
     assert plan.power >= goal["power"]
     assert planning.outlook(plan, [plan.n])[0] == plan.power
+
     found = [not a.low <= plan.null <= a.high for a in draws(rng, plan, 600)]
+
     assert np.mean(found) == pytest.approx(plan.power, abs=0.045)  # three errors
+
     fewer = planning.outlook(plan, [int(0.85 * plan.n)])[0]
+
     assert fewer < goal["power"] + 0.01
 
 
@@ -81,13 +86,18 @@ def test_a_rate_is_planned_exactly():
     half /= 1 + z**2 / plan.counted
     out = np.abs(middle - 0.75) > half
     exact = stats.binom.pmf(y, plan.counted, 0.9)[out].sum()
+
     assert plan.power == pytest.approx(exact)
     assert plan.power >= 0.9
+
     cohort = trueness.plan_rate("recall", value=0.9, prevalence=0.3, null=0.75)
+
     assert abs(cohort.n - plan.n) < 0.1 * plan.n
+
     flagged = trueness.plan_rate(
         "precision", value=0.6, recall=0.8, prevalence=0.2, half_width=0.1
     )
+
     assert flagged.counted == round(flagged.n * 0.2 * 0.8 / 0.6)
     with pytest.raises(trueness.InputError, match="needs the expected recall"):
         trueness.plan_rate("precision", value=0.6, half_width=0.1)
@@ -106,6 +116,7 @@ def test_a_rate_is_planned_for_wilsons_interval(value, half_width, needed):
     reported = stats.binomtest(round(value * needed), needed).proportion_ci(
         method="wilson"
     )
+
     assert plan.counted == needed
     assert (reported.high - reported.low) / 2 == pytest.approx(half_width, rel=0.01)
 
@@ -124,6 +135,7 @@ def test_a_paired_difference_is_planned(rng):
         pair = trueness.compare_auc(panel).pairs[0]
         differences.append(pair.difference.value)
         found.append(pair.p_value < 0.05)
+
     assert np.std(differences) == pytest.approx(plan.se, rel=0.2)
     assert np.mean(found) == pytest.approx(plan.power, abs=0.06)  # three errors
 

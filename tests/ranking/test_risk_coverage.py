@@ -33,6 +33,7 @@ def test_risk_and_coverage_case_by_case():
         decided = confidence >= least
         assert coverage == pytest.approx(decided.mean())
         assert risk == pytest.approx(wrong[decided].mean())
+
     assert curve.coverage[-1] == 1
     assert ((curve.low <= curve.risk) & (curve.risk <= curve.high)).all()
 

@@ -43,6 +43,7 @@ def test_gini_can_be_compared(cases):
 
     areas = trueness.compare_auc(panel)
     difference = comparison.pairs[0].difference
+
     assert difference.value == pytest.approx(2 * areas.pairs[0].difference.value)
 
 
@@ -54,10 +55,13 @@ def test_ks_is_that_of_scipy(cases, sign):
     found = trueness.ks(label, score)
 
     reference = ks_2samp(score[label == 1], score[label == 0])
+
     assert found.ks.value == pytest.approx(reference.statistic)
     assert float(found) == found.ks.value
     assert abs(found.tpr - found.fpr) == pytest.approx(found.ks.value)
+
     flagged = score >= found.threshold
+
     assert found.tpr == pytest.approx(flagged[label == 1].mean())
 
 
@@ -69,6 +73,7 @@ def test_standard_error_of_ks_is_that_of_two_proportions(cases):
     n_pos, n_neg = label.sum(), (1 - label).sum()
     of_tpr = found.tpr * (1 - found.tpr) / (n_pos - 1)
     of_fpr = found.fpr * (1 - found.fpr) / (n_neg - 1)
+
     assert found.ks.se == pytest.approx(np.sqrt(of_tpr + of_fpr))
 
 
@@ -93,6 +98,7 @@ def test_deciles_are_those_of_pandas():
 
     groups = pd.qcut(-score, 10, labels=False)
     expected = pd.DataFrame({"label": label}).groupby(groups)["label"]
+
     assert table["n"].tolist() == [40] * 10
     assert table["n_pos"].tolist() == expected.sum().tolist()
     assert table["rate"].tolist() == pytest.approx(expected.mean().tolist())

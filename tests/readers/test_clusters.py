@@ -30,6 +30,7 @@ def readings(n_patients=40, lesions=3, readers=5, shared=1.0, gain=0.0, seed=0):
                     score += noise[patient, lesion]
                     case = f"{patient}-{lesion}"
                     rows.append((reader, treatment, case, int(label), score, patient))
+
     names = ["reader", "treatment", "case", "label", "score", "patient"]
     return pd.DataFrame(rows, columns=names)
 
@@ -92,11 +93,13 @@ def test_intervals_of_clustered_readings_hold_the_truth():
     truth = np.mean([mean.value for mean in means])
 
     held = np.mean([mean.low <= truth <= mean.high for mean in means])
+
     assert held > 0.87
 
 
 def test_wrong_clusters_are_refused():
     data = readings(n_patients=10, readers=2)
+
     with pytest.raises(InputError, match="one cluster"):
         trueness.reader_study(data, cluster="reader")
     with pytest.raises(InputError, match="covariance"):

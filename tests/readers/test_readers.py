@@ -124,10 +124,12 @@ def test_van_dyke_agrees_with_mrmcaov(vandyke, name):
     else:
         same([m.value for m in found.means], (0.8970370, 0.9408374))
         assert d.value == pytest.approx(-0.04380032, abs=5e-9)
+
     times = {"cases nested within readers": 5, "cases nested within treatments": 2}
     if name in times:
         assert found.design == name
     n = times.get(name, 1)
+
     assert (found.n_pos, found.n_neg) == (45 * n, 69 * n)
 
 
@@ -163,18 +165,23 @@ def test_all_designs_by_slow_formulas(rng, fixed, pairs_of):
 def test_one_treatment_and_three(rng, vandyke):
     one = trueness.reader_study(vandyke[vandyke.treatment == 1], **KEYS)
     both = trueness.reader_study(vandyke, **KEYS)
+
     assert one.pairs == ()
     assert np.isnan(one.p_value)
     assert one.means[0].low == pytest.approx(both.means[0].low)
+
     data = pd.DataFrame(simulated(rng, 4))
     third = data[data.treatment == 0].assign(treatment=2)
     third["score"] = rng.permutation(third["score"])
     three = trueness.reader_study(pd.concat([data, third]))
+
     assert (len(three.pairs), three.df1) == (3, 2)
     assert three.p_value == pytest.approx(stats.f.sf(three.statistic, 2, three.df2))
+
     # a treatment with cases of its own: pairs are taken by themselves
     partly = pd.concat([data, third.assign(case=third.case + 1000)])
     whole, alone = trueness.reader_study(partly), trueness.reader_study(data)
+
     assert whole.design == "partly crossed"
     assert "share more cases than others" in " ".join(whole.notes)
     assert "too small" in trueness.reader_study(partly, pairs="pooled").notes[0]
@@ -187,6 +194,7 @@ def test_margins(vandyke):
     pair = study.pairs[0]
     difference = pair.difference
     by_hand = stats.t.sf((difference.value + 0.05) / difference.se, df=15.25967)
+
     assert pair.p_noninferior == pytest.approx(by_hand, abs=1e-6)
     assert pair.p_noninferior_second < 0.01  # CINE is not worse than spin-echo
     assert pair.p_equivalent == pair.p_noninferior
@@ -207,13 +215,18 @@ def test_perfect_readers():
     found = trueness.reader_study(data, margin=0.3)
     one = found.means[0]  # 5 + 5 cases without a fault
     alone = trueness.auc(trueness.Tally([2, 1], pos=[5, 0], neg=[0, 5]))
+
     assert one.ci == pytest.approx(alone.ci)
     assert 0 <= found.pairs[0].p_noninferior < 0.05
+
     # readers that all gain the same show variance between readers is 0
     found = trueness.reader_study(few_faults(lambda r, c: c == 5 + r))
+
     assert found.statistic == np.inf
     assert "variance between readers is 0" in found.notes[-1]
+
     gap = found.pairs[0].difference
+
     assert gap.low < 0 < gap.value < gap.high  # as of one reader, 5 + 5 cases
     assert 0.05 < found.p_value < 1
 
@@ -236,7 +249,9 @@ def test_readers_without_a_fault_leave_a_width():
         assert (gap.low, gap.high) == pytest.approx((low - 1, 1 - low))
         assert found.p_value == 1
         assert 0.025 < found.pairs[0].p_noninferior < 0.5
+
     fixed = trueness.reader_study(data, fixed="cases", metric="recall", threshold=0.5)
+
     assert fixed.means[0].low == pytest.approx(wilson(4))
 
 
@@ -245,16 +260,24 @@ def test_frames_labels_and_columns(vandyke):
     ask = lambda data, **words: trueness.reader_study(data, **KEYS, **words)  # noqa: E731
     words = vandyke.assign(truth=np.where(vandyke.truth == 1, "sick", "well"))
     expected, found = ask(vandyke).p_value, ask(words, positive="sick")
+
     assert found.p_value == ask(pl.DataFrame(vandyke)).p_value == expected
+
     shuffled = vandyke.sample(frac=1, random_state=1)
+
     assert ask(shuffled).p_value == pytest.approx(expected)
     assert len(found.to_frame("dict")["value"]) == 10
     assert "5 readers" in repr(found)
+
     some = ask(vandyke.assign(rating=vandyke.rating.where(vandyke.index != 7)))
+
     assert "1 reading without a score" in some.notes[0]
+
     less, fixed = ask(vandyke.drop(index=7)), ask(vandyke, fixed="readers")
+
     assert some.p_value == less.p_value
     assert "applies to these readers only" in fixed.notes[0]
+
     for study, said in ((less, "partly crossed"), (fixed, "fixed readers")):
         assert said in trueness.plan_readers(study, difference=0.1).notes[1]
 
@@ -269,18 +292,25 @@ def power_of(j, alone, total, gap):
 def test_plan_by_hand_and_monotone(vandyke):
     study = trueness.reader_study(vandyke, **KEYS)
     plan = trueness.plan_readers(study, difference=0.05)
+
     assert plan.readers.tolist() == list(range(3, 16))
+
     need = plan.cases[plan.cases > 0]
+
     assert (np.diff(need) < 0).all()
     assert (plan.power[plan.cases > 0] >= 0.8).all()
+
     c = study.components
     between = max(c.cov2 - c.cov3, 0)
     alone = max(c.interaction, 0) + c.variance - c.cov1 - between
     # as many readers and cases as the pilot
     given = trueness.plan_readers(study, difference=0.05, readers=5, cases=114)
     by_hand = power_of(5, alone, alone + 5 * between, 0.05)
+
     assert given.power[0] == pytest.approx(by_hand)
+
     margin = trueness.plan_readers(study, margin=0.05)
+
     assert margin.cases.tolist() == plan.cases.tolist()
 
 
@@ -298,6 +328,7 @@ def test_assurance_is_the_mean_power_over_what_the_mean_square_may_be(vandyke):
         return power_of(8, alone, alone + 8 * shrink * between, 0.05)
 
     mean = stats.chi2(4).expect(power)
+
     assert plan.assurance[0] == pytest.approx(mean, abs=0.002)
     assert plan.assurance[0] < plan.power[0] - 0.02
     assert "assurance" in plan.notes[0]
@@ -307,13 +338,18 @@ def test_plan_counts_the_cases_of_each_reader_where_they_are_nested(rng):
     """Twelve readers with 40 cases each err more than four with 80 each."""
     data = simulated(rng, 4, (40, 40), tr=0.0)
     pilot = trueness.reader_study(data | {"case": data["case"] + 80 * data["reader"]})
+
     assert pilot.n_pos + pilot.n_neg == 320
+
     c = pilot.components  # then half the cases of a reader
     total = max(c.interaction, 0) + 2 * (c.variance - c.cov1)
     plan = trueness.plan_readers(pilot, difference=0.06, readers=12, cases=480)
+
     assert plan.power[0] == pytest.approx(power_of(12, total, total, 0.06))
     assert "all readers together" in plan.notes[1]
+
     need = trueness.plan_readers(pilot, difference=0.4, readers=[6, 10]).cases
+
     assert (need >= [24, 40]).all()  # two of each class for every reader
 
 
@@ -422,11 +458,15 @@ def test_errors_of_plans(vandyke):
         study = trueness.reader_study(data, **KEYS, **options)
         with pytest.raises(trueness.InputError, match=words):
             trueness.plan_readers(study, difference=0.1)
+
     study = trueness.reader_study(vandyke, metric="AUC", **KEYS)
+
     assert study.metric == "auc"
+
     for few in ([3, "x"], 3.5, []):
         with pytest.raises(trueness.InputError, match="readers must be"):
             trueness.plan_readers(study, difference=0.1, readers=few)
+
     with pytest.raises(trueness.InputError, match="difference to detect"):
         trueness.plan_readers(study)
 
@@ -464,4 +504,5 @@ def comparisons_of(reader, y, scores):
                 weight=1 / (3 * positives.size * negatives.size),
             )
         )
+
     return found

@@ -17,8 +17,11 @@ S = np.round(1 / (1 + np.exp(-RNG.normal(2 * Y - 1, 1))), 2)
 
 def test_by_hand():
     y, s = [1, 1, 1, 0, 0, 0], [0.9, 0.5, 0.2, 0.6, 0.5, 0.1]
+
     assert trueness.confusion(y, s, 0.5).cells == (2, 2, 1, 1)
+
     found = trueness.at_threshold(y, s, 0.5)
+
     assert found["recall"].value == 2 / 3
     assert found["sensitivity"] is found["recall"]
     assert "recall" in found
@@ -26,7 +29,9 @@ def test_by_hand():
     assert found["ppv"].value == 2 / 4
     assert found["youden"].value == pytest.approx(2 / 3 - 2 / 3)
     assert "2 true and 2 false positives" in repr(found)
+
     all_, none = trueness.confusion(Y, S, -np.inf), trueness.confusion(Y, S, np.inf)
+
     assert (all_.tp, all_.fp) == (Y.sum(), 200 - Y.sum())
     assert (none.tp, none.fp) == (0, 0)
 
@@ -40,10 +45,13 @@ def test_against_scikit_learn(ours):
     verdict = (S >= 0.4).astype(int)
     expected = getattr(sk, theirs.get(ours, f"{ours}_score"))(Y, verdict)
     metric = getattr(trueness, ours)
+
     assert metric(Y, S, threshold=0.4).value == pytest.approx(expected, abs=1e-15)
     assert metric(Y, verdict) == metric(Y, verdict.astype(bool))
     assert metric(Y, verdict).value == pytest.approx(expected, abs=1e-15)
+
     t = trueness.tally(Y, S)
+
     assert trueness.at_threshold(t, 0.4)[ours] == metric(t, threshold=0.4)
 
 
@@ -62,6 +70,7 @@ def test_every_interval_holds_its_value_within_the_range():
 
 def test_names_as_they_were_typed():
     found = trueness.at_threshold(Y, S, 0.4, metrics=["PPV", "sensitivity", "f1"])
+
     assert list(found.metrics) == ["PPV", "sensitivity", "f1"]
     assert repr(found.metrics["sensitivity"]).startswith("sensitivity 0.")
     assert trueness.sensitivity(Y, S, threshold=0.4).name == "sensitivity"
@@ -71,8 +80,11 @@ def test_names_as_they_were_typed():
 
 def test_several_thresholds_and_tables():
     found = trueness.at_threshold(Y, S, [0.2, 0.6])
+
     assert list(found) == [0.2, 0.6]
+
     table = trueness.at_threshold(Y, S, 0.4).to_frame()
+
     assert list(table) == ["metric", "value", "low", "high", "level", "method", "group"]
     assert isinstance(table, pd.DataFrame)
     assert table["value"].dtype == float
@@ -83,9 +95,12 @@ def test_prevalence_and_sampling():
     point = trueness.at_threshold(Y, S, 0.4, prevalence=0.01)
     recall, fpr = point["recall"].value, point["fpr"].value
     expected = 0.01 * recall / (0.01 * recall + 0.99 * fpr)
+
     assert point["precision"].value == pytest.approx(expected)
     assert point["precision"].low < expected < point["precision"].high
+
     design = trueness.at_threshold(Y, S, 0.4, sampling="case-control")
+
     assert "precision" not in design.metrics
     assert "recall" in design.metrics
     assert "State the prevalence to get them" in design.notes[0]
@@ -115,13 +130,20 @@ def test_whether_unlabelled_cases_differ_is_tested(name):
         trueness.DoubtfulAssumptionWarning, match="although their scores"
     ) as w:
         found = AT_A_CUT[name](chosen)
+
     assert w[0].filename == __file__ or name == "validate_threshold"
     assert len(w) == 1
+
     note = next(n for n in found.notes if n.startswith("160 of 400 cases have no"))
+
     assert "'missing at random'" in note
+
     by_lot = Tally(score, **cases, unknown=[33, 28, 27, 33])
+
     assert any("do not differ significantly" in n for n in AT_A_CUT[name](by_lot).notes)
+
     whole = AT_A_CUT[name](Tally(score, **cases))
+
     assert not any("label" in n for n in whole.notes)
 
 
@@ -141,18 +163,22 @@ def test_labels_missing_at_random_are_begg_and_greenes_on_counts():
         share = np.nanmean(y[at])
         first = 0 if v >= 0.7 else 2
         cells[first : first + 2] += at.sum() * np.array([share, 1 - share])
+
     words = {"threshold": 0.7, "unlabelled": "missing at random"}
     found = trueness.at_threshold(y, s, **words)
     for name, e in found.metrics.items():
         assert e.value == pytest.approx(float(METRICS[name](Confusion(*cells))))
         assert e.low < e.value < e.high
+
     assert trueness.recall(y, s, **words).value == found["recall"].value
     assert "missing at random" in trueness.specificity(y, s, **words).notes[0]
+
     best = trueness.best_threshold(y, s, maximize="f1", unlabelled="missing at random")
     tried = [
         trueness.f1(y, s, threshold=v, unlabelled="missing at random").value
         for v in np.unique(s)
     ]
+
     assert best.value == pytest.approx(max(tried))
     assert best.metrics["f1"].value == pytest.approx(best.value)
 
@@ -161,12 +187,17 @@ def test_labels_missing_at_random_at_the_ends_and_refused():
     y, s = _partly_labelled()
     words = {"unlabelled": "missing at random"}
     nothing = trueness.at_threshold(y, s, 9, **words)
+
     assert nothing["recall"].value == 0 < nothing["recall"].high < 0.2
     assert np.isnan(nothing["precision"].value)
+
     several = trueness.recall(y, s, threshold=[0.5, 0.7], **words)
+
     assert several[0.5] >= several[0.7]
     with pytest.raises(InputError, match="whose label is known"):
         trueness.validate_threshold(y, s, **words)
+
     one = trueness.recall(y, s, threshold=0.5, **words)
     same = trueness.recall(y, s, threshold=0.5, cluster=np.arange(900), **words)
+
     assert (one.low, one.high) == (same.low, same.high)

@@ -42,11 +42,13 @@ def as_kind(rng, t, kind):
     kind = str(rng.choice(KINDS[:3])) if kind == "mixed" else kind
     if kind == "counts":
         return t
+
     label, score = np.repeat([1, 0], len(t)), np.tile(t.score, 2)
     weight = np.concatenate([t.pos, t.neg]).astype(float)
     if kind != "whole weights":
         weight *= rng.exponential(size=weight.size) + 0.01
         weight *= 1e50 if kind == "huge weights" else 1
+
     at = weight > 0
     return trueness.tally(label[at], score[at], weight=weight[at])
 
@@ -69,6 +71,7 @@ def answered(ask, data, name, limits, sign, top, **words):
         found = ask(data, **words)
         assert found.value == about(in_numbers(name, top))
         return found
+
     with pytest.raises((Infeasible, NotEnoughCases)):
         ask(data, **words)
     return None
@@ -82,6 +85,7 @@ def test_one_cut(shares, kind):
     if shares:
         ends = tuple(map(float, shares))
         use = {"prevalences": ends} if len(ends) == 2 else {"prevalence": ends[0]}
+
     for _ in range(150):
         t = as_kind(rng, counts(rng, 9), kind)
         name, limits, sign = asked(rng, OBJECTIVES, CONSTRAINTS)
@@ -100,6 +104,7 @@ def test_one_cut(shares, kind):
                 fp, fn = other.fp - mine.fp, other.fn - mine.fn
                 assert max(fp, fn) > tiny or max(-fp, -fn) <= tiny
             several += len(found) > 1
+
     assert infeasible > 3
     assert several > 3 or "weights" in kind
 
@@ -125,6 +130,7 @@ def test_two_cuts(kind):
             assert z.single == about(one)
             cells = [*z.confusion.cells, z.deferred_pos + z.deferred_neg]
             assert sum(cells) == pytest.approx(t.n)
+
     assert min(several, infeasible) > 9
 
 
@@ -154,6 +160,7 @@ def test_groups(kind):
         tp, fp, fn, _ = sum(cells)
         known = {"recall >= 0.6": tp / (tp + fn), "flagged <= 9": tp + fp}
         assert g.constraints == pytest.approx({k: known[k] for k in totals})
+
     assert min(done, infeasible) > 3
 
 
@@ -177,4 +184,5 @@ def test_programs(method, shares):
             c, value = point.certificate, float(sign * top)
             assert c.value == pytest.approx(value, abs=1e-12)
             assert c.bound == pytest.approx(value, abs=1e-6)
+
     assert infeasible > 3

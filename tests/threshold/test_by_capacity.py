@@ -13,6 +13,7 @@ def test_the_smallest_number_at_or_above_the_capacity(rng):
     point = trueness.best_threshold(t, minimize="flagged", subject_to="flagged >= 1000")
 
     reached = [int((score >= c).sum()) for c in np.unique(score)]
+
     assert point.value == min(n for n in reached if n >= 1000)
     assert (score >= point.threshold).sum() == point.value
 
@@ -26,6 +27,7 @@ def test_the_largest_proportion_below_the_capacity():
 def test_what_labels_would_say_is_not_known():
     t = trueness.tally(None, [3, 2, 1])
     point = trueness.best_threshold(t, "flagged", "flagged <= 2")
+
     assert np.isnan(point.prevalence)
     assert np.isnan(point.confusion.tp)
     assert point.metrics == {}

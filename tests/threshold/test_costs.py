@@ -15,6 +15,7 @@ def test_cost_by_hand():
     c = cost_curve(HAND, at=[0, 0.5, 0.9, 1])
     # cuts (fnr, fpr): (1, 0), (1/2, 0), (1/4, 1/6), (0, 1/2), (0, 1)
     expected = [0, 0.5 / 4 + 0.5 / 6, 0.1 * 3 / 6, 0]
+
     assert c.cost == pytest.approx(expected)
     assert c.trivial.tolist() == pytest.approx([0, 0.5, 0.1, 0])
     assert c.threshold[2] == 0.2 / 2 + 0.5 / 2
@@ -49,11 +50,13 @@ def test_cost_weight_is_a_prevalence_and_two_prices():
     best = trueness.best_threshold(
         HAND, minimize=trueness.cost_rate(fp=fp, fn=fn), prevalence=share
     )
+
     assert cost_curve(HAND, at=w).cost[0] == pytest.approx(best.value)
 
 
 def test_benefit_by_hand():
     d = decision_curve(HAND, threshold=[0.2, 0.6, 0.95])
+
     assert d.net_benefit == pytest.approx(
         [4 / 10 - 0.25 * 6 / 10, 3 / 10 - 1.5 / 10, 0.0]
     )
@@ -81,6 +84,7 @@ def test_benefit_is_the_metric_at_every_threshold():
         flag = score >= p
         direct = (flag & y).sum() - (flag & ~y).sum() * p / (1 - p)
         assert nb == pytest.approx(direct / 500)
+
     assert (d.low < d.net_benefit).all()
     assert (d.high > d.net_benefit).all()
     assert (d.treat_all_low < d.treat_all).all()
@@ -109,6 +113,7 @@ def test_intervals_cover():
         at = norm.sf(c.threshold - 1.5), norm.sf(c.threshold)
         true_cost = w * (1 - at[0]) + (1 - w) * at[1]
         cost_hits += (c.low <= true_cost) & (true_cost <= c.high)
+
     # three standard errors of a share of 100 around 0.95
     assert (np.abs(hits / runs - 0.95) < 0.066).all()
     # the number of positives is random, and was taken as known: 0.85 to 0.88
@@ -120,12 +125,15 @@ def test_intervals_cover():
 def test_a_design_is_said_with_the_counts_or_with_the_question():
     told = HAND.with_design(sampling="case-control", prevalence=0.05)
     asked = decision_curve(HAND, sampling="case-control", prevalence=0.05)
+
     assert decision_curve(told) == asked
     assert asked.standardised_low * 0.05 == pytest.approx(asked.low)
+
     some = Tally(HAND.score, neg=HAND.neg, pos=HAND.pos, unknown=[9, 0, 0, 9])
     words = {"unlabelled": "missing at random"}
     d = decision_curve(some, threshold=[0.6], **words)
     metric = trueness.metric("net_benefit(1.5)")
+
     assert d.net_benefit[0] == pytest.approx(metric(some, threshold=0.6, **words).value)
     with pytest.raises(InputError, match="whose label is known"):
         cost_curve(some, **words)

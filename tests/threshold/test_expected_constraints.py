@@ -65,6 +65,7 @@ def test_it_is_said_when_no_threshold_is_expected_to_keep_it():
 
 def test_two_thresholds_and_wrong_words_are_refused():
     tally = binormal_tally(np.random.default_rng(1))
+
     with pytest.raises(InputError, match="one threshold"):
         validate_threshold(
             tally, minimize="defer", subject_to="npv below >= 0.9", **ON_NEW_CASES
@@ -93,6 +94,7 @@ def test_mean_precision_in_the_population():
         precision_kept.append(population_precision(kept.choice.threshold))
 
     standard_error = np.std(precision_kept) / np.sqrt(len(precision_kept))
+
     assert np.mean(precision_kept) > np.mean(precision_in_sample) + standard_error
     assert np.mean(precision_kept) > 0.6 - 2 * standard_error
 

@@ -47,21 +47,29 @@ def test_front_is_what_all_pairs_leave(names, prevalence):
 
 def test_by_hand():
     front = pareto(HAND, ["recall", "precision"])
+
     assert front.values["recall"].tolist() == [2 / 4, 3 / 4, 1]
     assert front.values["precision"].tolist() == [1, 3 / 4, 4 / 7]
     assert front.directions == {"recall": "higher", "precision": "higher"}
     assert len(front) == 3
+
     frame = front.to_frame()
+
     assert " ".join(frame.columns) == "threshold low high recall precision tp fp fn tn"
     assert frame["fp"].tolist() == [0, 1, 3]
 
 
 def test_directions_can_be_said():
     front = pareto(HAND, ["recall"], minimize=["flagged"])
+
     assert front.values["flagged"].tolist() == [0, 2, 4, 7]
+
     same = pareto(HAND, maximize="recall", minimize="flagged")
+
     assert same.high.tolist() == front.high.tolist()
+
     lower = pareto(HAND, ["recall", "fpr"])  # fpr is better when lower
+
     assert lower.directions["fpr"] == "lower"
 
 
@@ -77,6 +85,7 @@ def test_many_continuous_scores():
     front = pareto(t, ["recall", "fpr"], prevalence=0.1)
     # a cut between two positives, or just above a negative, is the only kind to stay
     tp, fp = front.confusion.tp, front.confusion.fp
+
     assert (np.diff(tp) > 0).all()
     assert (np.diff(fp) > 0).all()
 

@@ -14,21 +14,29 @@ def test_larger_groups_are_proved_and_described():
         y = rng.random(1000) < 0.1 + 0.05 * k
         x = rng.normal(size=1000) + (1 + 0.2 * k) * y
         groups[f"g{k}"] = trueness.tally(y, x)
+
     g = group_thresholds(groups, "accuracy", ["recall_gap <= 0.02"])
+
     assert g.proved
+
     recall = [float(trueness.recall(c)) for c in g.confusions.values()]
+
     assert max(recall) - min(recall) <= 0.02
     assert g.gaps["recall_gap"].value == pytest.approx(max(recall) - min(recall))
     assert g.gaps["recall_gap"].high > 0.02
     assert g.value <= g.free_value
     assert g.common_gaps["recall_gap"] > 0.02
+
     whole = trueness.best_threshold(sum(groups.values(), Tally([])), "accuracy")
+
     assert g.common_value == whole.value
+
     # a tighter limit costs more
     tight, loose = (
         group_thresholds(groups, "accuracy", f"recall_gap <= {d}").value
         for d in (0.005, 0.3)
     )
+
     assert tight <= g.value <= loose
     assert "one threshold for all" in repr(g)
 
@@ -42,8 +50,11 @@ def test_two_limits_on_the_total_are_proved(rng, limits):
         y = rng.random(1000) < rng.uniform(0.1, 0.4)
         s = rng.normal(rng.uniform(0.8, 1.6) * y + rng.normal(0, 0.3), 1)
         groups[g] = trueness.tally(y, s)
+
     assert group_thresholds(groups, "accuracy", limits).proved
+
     neither = ["recall >= 0.9", "flagged <= 1200"]
+
     with pytest.raises(Infeasible, match="cannot be met together"):
         group_thresholds(groups, "accuracy", neither)
 
@@ -60,6 +71,7 @@ def test_the_interval_of_a_ratio_holds_groups_that_are_alike():
         e = group_thresholds(groups, subject_to=limits).gaps["flagged_rate_ratio"]
         assert 0 < e.low <= e.value <= e.high <= 1
         held += e.high == 1
+
     assert held > 33
 
 
@@ -72,10 +84,12 @@ def test_the_interval_of_a_gap_by_hand():
         "recall_gap"
     ]
     sd = np.sqrt(0.75 * 0.25 / 39 + 0.5 * 0.5 / 39)
+
     assert gap.value == pytest.approx(0.25)
     assert (gap.low, gap.high) == pytest.approx(
         (0.25 - 1.99 * sd, 0.25 + 1.99 * sd), abs=2e-3
     )
+
     y, s = (
         np.repeat([1, 1, 0, 0], [30, 10, 5, 55]),
         np.repeat([2, 1, 2, 1], [30, 10, 5, 55]),
@@ -91,6 +105,8 @@ def test_the_interval_of_a_gap_by_hand():
         trueness.group_thresholds(g, subject_to=limit).gaps["recall_gap"]
         for g in (plain, copies)
     )
+
     assert two.high == pytest.approx(one.high, rel=0.05)
+
     with np.errstate(all="raise"):  # infinite odds in both groups are no difference
         assert group_thresholds(plain, subject_to="odds_ratio_gap <= 99").proved

@@ -14,6 +14,7 @@ def test_by_hand_with_29_positives():
     # all 29 found: 0.9**29 = 0.0471; one missed: P(Bin(29, 0.9) >= 28) = 0.199
     t = Tally([3, 2, 1], pos=[28, 1, 0], neg=[0, 5, 5])
     g = guaranteed_threshold(t, "recall >= 0.9")
+
     assert g.confusion.tp == 29
     assert g.p_value == pytest.approx(0.9**29)
     assert g.score_range == (1.0, 2.0)
@@ -41,10 +42,14 @@ def test_moves_until_the_exact_test_fails(text):
             p = binom.sf((~y & (score < cut)).sum() - 1, (~y).sum(), 0.9)
         if p <= 0.1:
             proved.append(cut)
+
     last = max(proved) if "recall" in text or "fnr" in text else min(proved)
+
     assert g.score_range[1] == last
     assert g.p_value <= 0.1
+
     flag = score >= g.threshold
+
     assert g.confusion.tp == (flag & y).sum()
 
 
@@ -52,13 +57,18 @@ def test_what_cannot_be_guaranteed():
     rng = np.random.default_rng(9)
     y = rng.random(300) < 0.3
     noise = trueness.tally(y, rng.normal(size=300))
+
     with pytest.raises(Infeasible, match="is not met in the sample either"):
         guaranteed_threshold(noise, "precision >= 0.95", rng=1)
+
     weak = trueness.tally(y, rng.normal(size=300) + y)
+
     with pytest.raises(NotEnoughCases, match=r"About [\d,]+ more cases like them"):
         guaranteed_threshold(weak, "accuracy >= 0.75", rng=1)
+
     twice = guaranteed_threshold(weak, "2*youden >= 0.1", rng=1)
     once = guaranteed_threshold(weak, "recall - fpr >= 0.05", rng=1)
+
     assert (twice.threshold, twice.p_value) == (once.threshold, once.p_value)
 
 
@@ -77,16 +87,21 @@ def test_several_constraints_are_each_proved_at_a_share_of_the_error():
     c = trueness.sweep(t)
     p = [binom.sf(c.tp - 1, t.n_pos, 0.8), binom.sf(c.tn - 1, t.n_neg, 0.65)]
     weakest = np.maximum(*p)
+
     assert weakest.min() <= 0.025
     assert g.p_value == pytest.approx(weakest.min())
     assert g.constraint == "recall >= 0.8 and fpr <= 0.35"
     assert [q.level for q in g.proofs] == [0.975, 0.975]
     assert g.proofs[0].bound > 0.8
     assert g.proofs[1].bound < 0.35
+
     best = guaranteed_threshold(t, BOTH, maximize="specificity")
     allowed = np.flatnonzero(weakest <= 0.025)
+
     assert best.confusion.tn == c.tn[allowed].max() == c.tn[allowed[0]]
+
     least = guaranteed_threshold(t, BOTH, minimize="specificity")
+
     assert least.confusion.tn == c.tn[allowed].min()
 
 
@@ -102,6 +117,7 @@ def test_error_rate_of_two_constraints_and_a_choice_between_the_cuts():
         done += 1
         recall, fpr = norm.sf(g.threshold - 1.8), norm.sf(g.threshold)
         wrong += recall < 0.8 or fpr > 0.35
+
     assert done > 0.8 * runs
     assert wrong / runs < 0.2 + 3 * math.sqrt(0.2 * 0.8 / runs)
     assert wrong / runs > 0.02  # not idle
@@ -109,9 +125,12 @@ def test_error_rate_of_two_constraints_and_a_choice_between_the_cuts():
 
 def test_constraints_that_cannot_be_guaranteed_together():
     t = normal_tally(np.random.default_rng(4))
+
     with pytest.raises(NotEnoughCases, match="but not at the same threshold"):
         guaranteed_threshold(t, ["recall >= 0.9", "fpr <= 0.05"])
+
     mixed = guaranteed_threshold(t, ["recall >= 0.5", "precision >= 0.6"], rng=1)
+
     assert {q.method for q in mixed.proofs} == {
         "order statistics", "split and fixed sequence"
     }  # fmt: skip
@@ -150,9 +169,12 @@ def test_error_rates_are_at_most_what_was_promised(text):
         c = population(g.threshold - 0.005, use.get("prevalence", 0.3))
         wrong += not asked(c)
         assert asked.decide(g.bound)
+
     assert done > runs / 2
     assert wrong / runs < 0.05 + 3 * math.sqrt(0.05 * 0.95 / runs)
+
     fixed = text.startswith(("recall", "fpr", "flagged"))
+
     assert g.method == ("order statistics" if fixed else "split and fixed sequence")
 
 
@@ -160,10 +182,13 @@ def test_f1_by_hand():
     # f1 >= 0.8 is 2 tp (1 - 0.8) >= 0.8 (fp + fn): a share of at least 2/3 of tp
     t = Tally([2, 1], pos=[60, 5], neg=[5, 60])
     g = guaranteed_threshold(t, "f1 >= 0.8", thresholds=[1.5])
+
     assert g.p_value == pytest.approx(binom.sf(59, 70, 2 / 3))
     assert g.cases == 70
     assert (g.threshold, g.score_range) == (1.5, (1.5, 1.5))
+
     s = beta.ppf(0.05, 60, 11)  # the limit of the share, as a limit of f1
+
     assert g.bound == pytest.approx(2 * s / (1 + s))
 
 
@@ -173,8 +198,10 @@ def test_thresholds_fixed_beforehand_with_and_without_a_sequence():
     alone = guaranteed_threshold(
         t, "precision >= 0.5", thresholds=[1.5, 1.0, 0.5, 0], sequence=False
     )
+
     assert first.method == "fixed sequence"
     assert alone.method == "bonferroni"
+
     p = [
         binom.sf(
             ((flag := t.score >= a) * t.pos).sum() - 1, (t.pos + t.neg)[flag].sum(), 0.5
@@ -182,6 +209,7 @@ def test_thresholds_fixed_beforehand_with_and_without_a_sequence():
         for a in (1.5, 1.0, 0.5, 0)
     ]
     passed = [a for a, q in zip((1.5, 1.0, 0.5, 0), p, strict=True) if q <= 0.05 / 4]
+
     assert alone.threshold == passed[-1]
     assert first.threshold <= alone.threshold
 
@@ -189,12 +217,17 @@ def test_thresholds_fixed_beforehand_with_and_without_a_sequence():
 def test_a_guarantee_at_another_prevalence():
     t = normal_tally(np.random.default_rng(5), 3000)
     g = guaranteed_threshold(t, "precision >= 0.3", prevalence=0.05)
+
     assert g.value == pytest.approx(trueness.precision(g.confusion.at_prevalence(0.05)))
+
     wide = guaranteed_threshold(t, "precision >= 0.3", prevalences=(0.05, 0.1))
     doubt = trueness.Estimate(0.07, 0.05, 0.1)
     unsure = guaranteed_threshold(t, "precision >= 0.3", prevalences=doubt)
+
     assert trueness.precision(wide.confusion.at_prevalence(0.05)) > 0.3
     assert unsure.level == 0.95
+
     # a rate of one class does not depend on it, and keeps its sharper test
     same = guaranteed_threshold(t, "recall >= 0.8", prevalence=0.05)
+
     assert same.method == "order statistics"

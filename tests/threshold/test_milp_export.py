@@ -57,6 +57,7 @@ def test_another_solver_reads_the_file(tmp_path, rng, per, maximize, subject_to)
     program.write(tmp_path / "x.lp")
 
     optimum = optimum_by_highs(tmp_path / "x.lp")
+
     assert program.constant + program.factor * optimum == pytest.approx(best)
 
 

@@ -27,6 +27,7 @@ def check_threshold(point, y, score, kind=np.float64):
 
 def test_by_hand():
     p = best_threshold(HAND, "accuracy")
+
     # cut at 0.7: 3 + 5 of 10 right; at 0.9: 2 + 6 of 10: fp - fn is 0 and -2
     assert p.value == 8 / 10
     assert p.score_ranges == ((0.7, 0.9), (0.5, 0.7))
@@ -35,10 +36,14 @@ def test_by_hand():
     assert (p.confusion.tp, p.confusion.fp) == (3, 1)
     assert p.binding == ()
     assert p.prevalence == 4 / 10
+
     infinite = best_threshold(HAND, "lr_positive")
+
     assert (infinite.value, infinite.score_ranges) == (math.inf, ((0.7, 0.9),))
+
     mixed = 0.7 * trueness.accuracy + 0.3 * trueness.recall  # as people type it, too
     text = best_threshold(HAND, "0.7*accuracy + 0.3*recall", "precision >= 0.5")
+
     assert best_threshold(HAND, mixed, [trueness.precision >= 0.5]) == text
 
 
@@ -47,32 +52,43 @@ def test_a_bound_that_is_just_met_holds():
     for bound in ("recall >= 0.9", "0.7*accuracy + 0.3*recall >= 0.9"):
         p = best_threshold(t, "specificity", bound)
         assert (p.confusion.tp, p.confusion.fp) == (9, 1)
+
     with pytest.raises(Infeasible, match=r"accuracy > 0.9 cannot be met: .* 0.9, "):
         best_threshold(t, "recall", "accuracy > 0.9")
+
     # the float sum 0.1 + 0.2 is above 0.3, one tenth and two tenths are not
     perfect = Tally([2, 1], pos=[5, 0], neg=[0, 5])
     p = best_threshold(perfect, subject_to="0.1*recall + 0.2*specificity <= 0.3")
+
     assert p.value == 1
 
 
 def test_binding_names_what_stops_it():
     p = best_threshold(HAND, "precision", ["recall >= 0.75", "flagged <= 8"])
+
     assert p.binding == ("recall >= 0.75",)
     assert p.constraints == {"recall >= 0.75": 0.75, "flagged <= 8": 4.0}
+
     # two constraints that forbid the same cuts: both are named
     p = best_threshold(HAND, "precision", ["recall >= 0.75", "tpr >= 0.7"])
+
     assert p.binding == ("recall >= 0.75", "recall >= 0.7")
 
 
 def test_ends_flag_nothing_and_everything():
     t = Tally([1.0, 0.0], pos=[0, 1], neg=[3, 0])
     nothing = best_threshold(t)
+
     assert nothing.threshold == math.inf
     assert nothing.score_range == (1.0, math.inf)
+
     everything = best_threshold(t, "recall")
+
     assert everything.threshold == 0.0
     assert everything.score_range == (-math.inf, 0.0)
+
     text = json.dumps(nothing.to_dict())
+
     assert json.loads(text)["score_range"] == [1.0, "inf"]
 
 
@@ -96,8 +112,11 @@ def test_huge_counts_stay_exact():
     big = 10**15
     t = Tally([3, 2, 1], pos=[big, 1, 0], neg=[0, 1, big])
     p = best_threshold(t, "accuracy")
+
     assert p.score_ranges == ((2.0, 3.0), (1.0, 2.0))
+
     t = Tally([3, 2, 1], pos=[big, 2, 0], neg=[0, 1, big])
+
     assert best_threshold(t, "accuracy").score_ranges == ((1.0, 2.0),)
 
 
@@ -111,6 +130,7 @@ def test_sums_with_square_roots():
         cross, under = tp * tn - fp * fn, 49 * (tp + fp) * (fn + tn)
         mcc = cross / math.sqrt(under) if under else math.nan
         values.append(0.7 * mcc + math.sqrt(tp * tn / 49))
+
     assert p.value == pytest.approx(np.nanmax(values))
 
 
@@ -163,13 +183,16 @@ def test_fermi_dirac_with_ties_constraints_and_another_prevalence():
     reached = np.concatenate([[0], np.cumsum(t.pos + t.neg)])
     tpr, fpr = (fd.expected(name, reached) for name in ("tpr", "fpr"))
     allowed = 0.1 * tpr + 0.9 * fpr <= 0.3
+
     assert p.value == pytest.approx(tpr[allowed].max())
+
     check_threshold(p, y, score)
 
 
 def test_how_it_reads():
     p = best_threshold(HAND, "precision", ["recall >= 0.75", "flagged <= 8"])
     lines = repr(p).splitlines()
+
     assert lines[:5] == [
         "OperatingPoint: maximize precision = 0.75",
         "  threshold: 0.6 in (0.5, 0.7]",
@@ -180,8 +203,10 @@ def test_how_it_reads():
     assert lines[5:] == ["  prevalence 0.4, by sweep"]
     assert repr(p.rule) == "Rule: flag from 0.6 on"
     assert p.metrics["recall"] == trueness.at_threshold(HAND, p.threshold)["recall"]
+
     rare = best_threshold(HAND, "f1", prevalence=0.01)
     there = trueness.at_threshold(HAND, rare.threshold, prevalence=0.01)
+
     assert rare.metrics["precision"].value == there["precision"].value
     assert "1 more optimal" in repr(best_threshold(HAND, "accuracy"))
     assert "in (1, inf)" in repr(best_threshold(Tally([1.0], neg=[1]), "accuracy"))
@@ -191,22 +216,29 @@ def test_a_case_control_sample_says_nothing_about_precision():
     t = Tally([0.9, 0.7, 0.5, 0.2], pos=[20, 10, 10, 2], neg=[1, 10, 20, 30])
     words = {"maximize": "youden", "sampling": "case-control"}
     point = trueness.best_threshold(t, **words)
+
     assert "precision" not in point.metrics
     assert "recall" in point.metrics
     assert "precision" not in repr(point)
     assert "prevalence unknown" in repr(point)
+
     known = trueness.best_threshold(t, prevalence=t.prevalence, **words)
+
     assert "precision" in known.metrics
 
 
 def test_what_is_said_of_a_range():
     p = best_threshold(TENS, minimize="cost(fp=1, fn=5)", prevalences=(0.01, 0.3))
+
     assert p.prevalences == (0.01, 0.3)
     assert "the worst of those from 0.01 to 0.3" in repr(p)
+
     for share in (0.01, 0.3):
         used = p.confusion.at_prevalence(share)
         assert trueness.cost(fp=1, fn=5)(used) <= p.value + 1e-9
+
     noted = best_threshold(TENS, "f1", prevalences=Estimate(0.1, 0.05, 0.2))
+
     assert "is treated as known" in noted.notes[0]
 
 
@@ -241,7 +273,9 @@ def test_weights_of_the_mixed_objective():
     t = Tally([3, 2, 1], pos=[1, 1, 1], neg=[0, 2, 6])
     right, _ = best(single(t), "0.7*accuracy + 0.3*recall", [])
     wrong = best_threshold(t, "-0.7*(fp + fn) + 0.3*tp").score_range[1]
+
     assert wrong not in right
+
     for method in ("sweep", "milp", "milp-cases"):
         point = best_threshold(t, "0.7*accuracy + 0.3*recall", method=method)
         assert point.score_range[1] in right
@@ -249,8 +283,11 @@ def test_weights_of_the_mixed_objective():
 
 def test_certificate():
     c = best_threshold(HAND, "precision", "recall >= 0.75", "milp").certificate
+
     assert (c.binaries, c.value, c.bound) == (4, 0.75, 0.75)
     assert c.iterations >= 2  # Dinkelbach: one step finds, one proves
     assert c.status == "Optimization terminated successfully"
+
     c = best_threshold(HAND, method="milp-cases").certificate
+
     assert (c.binaries, c.rows, c.iterations) == (20, 40, 1)  # 2N binaries, 4N rows

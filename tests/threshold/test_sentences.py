@@ -49,13 +49,18 @@ def test_the_written_threshold_flags_the_same_cases(scale, rng):
     low, high = map(
         float, re.search(f"above {NUMBER} and up to {NUMBER}", said).groups()
     )
+
     assert low < at <= high
     assert float(re.search(f"threshold: {NUMBER} in", repr(point))[1]) == at
+
     page = trueness.reports.html(t)
     advice = re.search(f"gives it {NUMBER} or more", page)[1]
     tile = re.search(f"flag from a score of.*?{NUMBER}<", page, re.DOTALL)[1]
+
     assert advice == tile
+
     youden = trueness.best_threshold(t, "youden").confusion
+
     assert flagged(t, f"{advice} or more")[1] == youden.tp + youden.fp
 
 
@@ -64,13 +69,18 @@ def test_two_written_thresholds_too(scale, rng):
     t = scored(scale, rng)
     z = trueness.best_thresholds(t, minimize="cost(fp=1, fn=4, defer=0.5)")
     text = sentences.zone_sentences(z)[0]
+
     assert flagged(t, text)[1] == z.confusion.tp + z.confusion.fp
+
     lower = float(re.search(f"below {NUMBER}", text)[1])
     called_negative = (t.neg + t.pos)[t.score < lower].sum()
+
     assert called_negative == z.confusion.fn + z.confusion.tn
     assert f"positive from {re.search(f'{NUMBER} or more', text)[1]} on" in repr(z)
+
     g = trueness.guaranteed_threshold(t, "recall >= 0.3", level=0.8)
     at, _ = flagged(t, answer(t, subject_to=("recall >= 0.3",), guarantee=0.8))
+
     assert g.score_range[0] < at <= g.score_range[1]
 
 
@@ -81,5 +91,7 @@ def test_fewest_digits():
     assert cut_text(1 / 3, (1 / 3, 1 / 3)) == repr(1 / 3)
     assert cut_text(np.inf, (1.0, np.inf)) == "inf"
     assert cut_texts(0.645, (0.64, 0.65)) == ["0.645", "0.64", "0.65"]
+
     next_up = np.nextafter(0.5, 1)
+
     assert float(cut_text(next_up, (0.5, next_up))) == next_up

@@ -29,6 +29,7 @@ def population(threshold, share, shift, metric):
 def test_shape_of_the_answer():
     v = validate_threshold(HAND, "f1", "recall >= 0.6", rng=3, replicates=300)
     best = trueness.best_threshold(HAND, "f1", "recall >= 0.6")
+
     assert v.choice == best
     assert v.value == best.value
     assert v.in_bag.shape == v.out_of_bag.shape
@@ -37,9 +38,11 @@ def test_shape_of_the_answer():
     assert v.corrected.low <= v.corrected.value <= v.corrected.high
     assert 0.5 < v.holds["recall >= 0.6"] <= 1
     assert set(trueness.METRICS) <= set(v.metrics)
+
     for name, e in v.metrics.items():
         assert e.low <= e.value <= e.high, name
         assert e.low < e.high, name
+
     assert {"thresholds", "corrected", "metrics"} <= v.to_dict().keys()
 
 
@@ -64,24 +67,32 @@ def test_ends_of_the_scale_and_costs():
     """Nothing flagged is a threshold; costs are of all cases; no interval is empty."""
     t = Tally([2, 1], pos=[2, 1], neg=[10, 300])
     v = validate_threshold(t, "accuracy", rng=1, replicates=100)
+
     assert v.choice.threshold == v.threshold.high == math.inf
+
     v = validate_threshold(HAND, minimize="cost(fp=1, fn=1)", rng=4, replicates=200)
+
     assert v.value == 60
     assert 58 < v.corrected.value < 70
     assert v.optimism < 1
+
     perfect = Tally([2, 1], pos=[20, 0], neg=[0, 30])
     v = validate_threshold(perfect, "f1", rng=2, replicates=50)
+
     assert v.value == v.corrected.value == 1
     assert all(e.low < e.high for e in v.metrics.values())
 
 
 def test_every_number_of_an_answer_is_for_one_prevalence():
     v = validate_threshold(HAND, "youden", prevalence=0.1, rng=1, replicates=20)
+
     assert v.choice.metrics["precision"].value == pytest.approx(0.07 / (0.07 + 0.27))
+
     recall, fpr, precision = (
         v.metrics[k].value for k in ("recall", "fpr", "precision")
     )
     found = 0.1 * recall
+
     assert precision == pytest.approx(found / (found + 0.9 * fpr))
     assert v.metrics["youden"] == v.corrected
     assert v.prevalence == "0.1"
@@ -108,10 +119,13 @@ def test_intervals_hold_the_truth_of_the_chosen_rule(metric, n, share, shift):
             e = v.metrics.get(name)
             true = population(v.choice.threshold, share, shift, name)
             hits[name] += e is None or e.low <= true <= e.high
+
     # a share of 0.95 of 80 has a standard error of 0.024
     assert min(corrected, *hits.values()) / runs > 0.87
+
     # the sample flatters by some hundredths; what is left is within noise of zero
     error = np.std(rest) / math.sqrt(runs)
+
     assert np.mean(flattery) > 0.04
     assert abs(np.mean(rest)) < min(0.015 + 3 * error, np.mean(flattery) / 2)
 
@@ -120,11 +134,16 @@ def test_an_estimated_prevalence_widens_the_intervals():
     sure = validate_threshold(HAND, "f1", prevalence=0.2, rng=1, replicates=50)
     doubt = trueness.Estimate(0.2, 0.1, 0.35)
     wide = validate_threshold(HAND, "f1", prevalences=doubt, rng=1, replicates=50)
+
     assert wide.choice.threshold == sure.choice.threshold
+
     a, b = sure.metrics["precision"], wide.metrics["precision"]
+
     assert b.high - b.low > 1.5 * (a.high - a.low)
+
     both = validate_threshold(HAND, "f1", prevalences=(0.1, 0.35), rng=1, replicates=50)
     c = both.metrics["precision"]
+
     assert c.low < b.low
     assert c.high > b.high
 
@@ -135,13 +154,16 @@ def test_clusters_are_drawn_whole():
     one = validate_threshold(y, s, maximize="f1", replicates=200)
     words = {"maximize": "f1", "replicates": 200}
     alone = validate_threshold(y, s, cluster=np.arange(200), **words)
+
     assert alone.corrected == one.corrected
+
     y, s, who = (np.repeat(x, 4) for x in (y, s, np.arange(200)))
     copies = validate_threshold(y, s, cluster=who, **words)
     taken = validate_threshold(y, s, **words)
     wide, same, narrow = (
         v.corrected.high - v.corrected.low for v in (one, copies, taken)
     )
+
     assert same == pytest.approx(wide, rel=0.15)
     assert narrow < 0.7 * wide
 
@@ -166,6 +188,7 @@ def test_repeated_choices_lie_where_new_samples_put_them():
     fresh = np.std([p.threshold for p in chosen])
     t = trueness.tally(*binormal(rng, 1000, 0.3, 1.0))
     v = validate_threshold(t, "youden", rng=rng, replicates=300)
+
     assert fresh / 2 < v.threshold.se < 2 * fresh
 
 
@@ -176,6 +199,7 @@ def test_scores_of_any_size_are_validated_alike(scale):
     score = np.clip((label + rng.normal(size=60)) / 5, -1, 1)
     one = trueness.validate_threshold(trueness.tally(label, score), "f1", rng=1)
     two = trueness.validate_threshold(trueness.tally(label, score * scale), "f1", rng=1)
+
     assert two.value == one.value
     assert two.threshold.se == pytest.approx(one.threshold.se * scale, rel=0.01)
 
@@ -187,6 +211,7 @@ def test_a_variance_that_is_not_known_narrows_nothing():
     weight = np.r_[1e8, np.ones(29)]  # one case decides everything
     t = trueness.tally(y, score, weight=weight)
     e = trueness.validate_threshold(t, replicates=30).metrics["accuracy"]
+
     assert e.high - e.low > 0.98
     assert np.isfinite(e.se)
 
@@ -196,5 +221,6 @@ def test_a_class_without_an_error_has_limits_of_its_own_cases():
     score = np.concatenate([np.linspace(0.6, 0.9, 20), np.linspace(0.01, 0.5, 2000)])
     found = trueness.validate_threshold(y, score, maximize="f1").metrics
     at = trueness.at_threshold(y, score, 0.55).metrics["specificity"]
+
     assert found["specificity"].low == pytest.approx(at.low)
     assert found["precision"].low < 0.85  # rests on the few that are flagged

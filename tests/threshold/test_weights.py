@@ -24,16 +24,20 @@ def test_curves_of_weights_copies_and_equal_weights(ask):
     name = "net_benefit" if ask is trueness.decision_curve else "cost"
     np.testing.assert_allclose(getattr(one, name), getattr(two, name), atol=1e-12)
     inner = slice(10, 60)
+
     assert (one.high - one.low)[inner].mean() > (two.high - two.low)[inner].mean()
+
     cases = ask(trueness.tally(y, p))
     equal = ask(trueness.tally(y, p, weight=np.full(y.size, 5.0)))
     alone = ask(trueness.tally(y, p, cluster=np.arange(y.size)))
     for same in (equal, alone):
         np.testing.assert_allclose(cases.low[inner], same.low[inner], atol=1e-9)
         np.testing.assert_allclose(cases.high[inner], same.high[inner], atol=1e-9)
+
     pairs = ask(trueness.tally(*(np.repeat(x, 3) for x in (y, p)),
                                cluster=np.repeat(np.arange(y.size), 3)))  # fmt: skip
     wide = [(x.high - x.low)[inner].mean() for x in (pairs, cases)]
+
     assert wide[0] == pytest.approx(wide[1], rel=0.1)
     assert np.isfinite(ask(trueness.tally(y, p, weight=w)).high).all()
 
@@ -66,6 +70,7 @@ def test_a_weighted_operating_point_knows_how_few_its_cases_are():
     t = trueness.tally(y, p, weight=w)
     want = trueness.at_threshold(t, point.threshold)["recall"]
     found = point.metrics["recall"]
+
     assert (found.low, found.high) == pytest.approx((want.low, want.high))
 
 
@@ -75,8 +80,10 @@ def test_tables_of_zones_and_groups_hold_weights_and_not_whole_cases():
         [1, 1, 0, 1, 0, 0], [6, 5, 4, 3, 2, 1], weight=[0.2, 0.1, 0.2, 0.1, 0.3, 0.2]
     )
     z = trueness.best_thresholds(t, minimize="cost(fp=1, fn=4, defer=0.3)")
+
     assert any("sums of weights" in note for note in z.notes)
     assert sum(a + b for _, a, b in sentences.zone_rows(z)) == pytest.approx(1.1)
+
     g = trueness.group_thresholds({"a": t, "b": t}, subject_to="recall_min >= 0.7")
     for name, _, flagged, recall, precision in sentences.group_rows(g):
         c = g.confusions[name]

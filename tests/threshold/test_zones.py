@@ -12,12 +12,15 @@ HAND = Tally([0.9, 0.7, 0.5, 0.2], pos=[2, 1, 1, 0], neg=[0, 1, 2, 3])
 
 def test_by_hand_with_a_price_for_each_case():
     z = best_thresholds(HAND, minimize=trueness.cost(fp=1, fn=2, defer=0.4))
+
     assert (z.value, z.single) == (2.0, 3.0)
     assert (z.lower, z.upper) == (0.35, 0.8)
     assert (z.deferred_pos, z.deferred_neg, z.defer) == (2, 3, 0.5)
     assert z.lower_range == (0.2, 0.5)
+
     # a deferred case as dear as an error: nobody is asked
     dear = best_thresholds(HAND, minimize="cost(fp=1, fn=2, defer=3)")
+
     assert dear.defer == 0
     assert dear.value == dear.single
     assert "deferred from 0.35 on: 2 positives, 3 negatives" in repr(z)
@@ -46,6 +49,7 @@ def test_validation_holds_the_truth_of_the_chosen_pair():
         hits += v.corrected.low <= 300 * cost <= v.corrected.high
         e = v.metrics["defer"]
         defer += e.low <= share <= e.high
+
     assert min(hits, defer) / runs > 0.8  # 0.95, less four standard errors
 
 
@@ -58,10 +62,13 @@ def test_a_guarantee_on_both_sides():
         assert z.rule.cuts()[0] <= z.threshold
         tpr, fpr = rates(z)
         wrong += fpr[0] > 0.1 or tpr[1] < 0.9
+
     assert wrong / runs < 0.05 + 3 * np.sqrt(0.05 * 0.95 / runs)
+
     both = trueness.guaranteed_threshold(
         sample(rng, 4000), ["precision above >= 0.8", "npv below >= 0.9"]
     )
+
     assert len(both.proofs) == 2
 
 

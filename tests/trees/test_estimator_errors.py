@@ -18,7 +18,9 @@ def test_bias_and_error_are_sums_over_all_samples(method, n, p):
     error = estimator_error(n, p, method=method)
 
     assert error.bias == pytest.approx(mass @ estimate - p)
+
     squared = mass @ (np.array(estimate) - p) ** 2
+
     assert error.mean_squared_error == pytest.approx(squared)
 
 
@@ -33,6 +35,7 @@ def test_bias_of_a_level_by_simulation(quantity, rng):
 
     standard_error = error.standard_deviation / np.sqrt(draws)
     simulated = estimates.mean() - level[quantity](n, p)
+
     assert abs(simulated - error.bias) < 4 * standard_error
 
 

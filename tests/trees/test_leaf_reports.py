@@ -66,6 +66,7 @@ def test_trusted_leaves_have_wider_intervals():
     report = Leaves(range(4), neg=[2, 12, 14, 15], pos=[28, 18, 16, 15]).report()
 
     low, high = stats.binomtest(28, 30).proportion_ci(report.trusted_level)
+
     assert report.verdict.tolist() == ["trust", "thin", "coin toss", "coin toss"]
     assert report.trusted_level == pytest.approx(1 - 0.05 / 4)
     assert (report.low[0], report.high[0]) == pytest.approx((low, high))

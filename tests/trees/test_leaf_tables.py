@@ -33,15 +33,21 @@ def test_the_page_is_what_the_script_writes(written):
 
 def test_errata_are_marked_and_nothing_else(written):
     assert off(part(written, 1)) == []
+
     # n = 9, 10, 25, 100 at p = .6 are truncated
     cut = [("0.55", "0.54")] * 2 + [("0.57", "0.56"), ("0.60", "0.59")]
+
     assert off(part(written, 2)) == cut
+
     wrong = sum(len(off(part(written, k))) for k in (3, 4, 5, 6, 7, 8))
+
     assert wrong == 367  # of 378 cells; the 11 others are close to their limit
     assert [len(off(part(written, k))) for k in (11, 12, 13, 14)] == [6, 5, 4, 3]
     assert len(off(part(written, 15))) == 10
+
     # cells that ten thousand draws cannot have given
     drawn = [len(off(part(written, k))) for k in (9, 16, 17, 18, 19)]
+
     assert drawn == [3, 2, 7, 27, 8]
 
 
@@ -53,7 +59,9 @@ def test_what_the_page_says_of_biases():
     for n, p in product(sizes, tops):
         bias = [expectation(n, p, m, lambda x: x)[0] - p for m in ("blend", "mle")]
         further += abs(bias[0]) > abs(bias[1])
+
     assert further == 22
+
     for n, p in product((20, 50, 100), tops[:3]):
         mean = expectation(n, p, "mle", lambda x, n=n: trueness.confidence_level(n, x))
         assert mean[0] < trueness.confidence_level(n, p)

@@ -30,17 +30,23 @@ def test_counted_by_hand():
 
 def test_frames_of_all_engines(engine):
     frame = engine({"leaf": OUTLOOK, "y": PLAY})
+
     assert leaves(frame, node="leaf", label="y", positive="yes") == golf()
+
     numbered = engine({"leaf": [3, 1, 3, 2], "y": [0, 1, 1, 1], "k": [2, 1, 1, 5]})
     found = leaves(numbered, node="leaf", label="y", count="k")
+
     assert found == Leaves([1, 2, 3], [0, 0, 2], [1, 5, 1])
     assert leaves(numbered, node="leaf").unknown.tolist() == [1, 1, 2]
 
 
 def test_missing_labels_are_unknown():
     found = leaves([1, None, 0, None], [1, 1, 2, 3])
+
     assert found.unknown.tolist() == [1, 0, 1]
+
     report = found.report()
+
     assert report.n.tolist() == [1, 1, 0]
     assert report.confidence[2] == 0.5
     assert report.verdict.tolist() == ["thin", "thin", "coin toss"]
@@ -61,6 +67,7 @@ def test_parts_add_up_and_order_is_irrelevant(a, b, random):
 
     together = a + b
     random.shuffle(together)
+
     assert count(a) + count(b) == count(together) == count(b) + count(a)
     assert sum([count(a), count(b)]) == count(together)
     assert count(a) + Leaves() == count(a)
@@ -68,6 +75,7 @@ def test_parts_add_up_and_order_is_irrelevant(a, b, random):
 
 def test_report_by_hand():
     r = Leaves([1, 2, 3, 4], neg=[0, 5, 1, 2], pos=[30, 5, 0, 5]).report()
+
     assert r.majority.tolist() == ["positive", "tie", "negative", "positive"]
     assert r.verdict.tolist() == ["trust", "coin toss", "thin", "thin"]
     assert r.mle[3] == 5 / 7
@@ -83,8 +91,10 @@ def test_report_by_hand():
     assert r.more[2] == 6
     # the leaf with a single case is worth a coin: one case always agrees with itself
     assert (r.confidence[2], r.utility[2]) == (0.5, 0.5)
+
     p = np.select([r.n == 1, r.n == 30], [0.5, 31 / 32], r.blend)
     whole = trueness.trees.tree_levels(48, np.array([30, 10, 1, 7]) / 48, p)
+
     assert (r.tree.confidence, r.tree.utility) == (whole.confidence, whole.utility)
 
 
@@ -92,6 +102,7 @@ def test_report_by_hand():
 def test_no_number_of_agreeing_cases_is_certain(method):
     n = np.array([2, 3, 4, 5, 12, 400])
     r = Leaves(np.arange(6), n * 0, n).report(method=method)
+
     # Laplace by hand: 3/4; 3 * (4/5)^2 / 5 + (4/5)^3; 3 * (5/6)^2 / 6 + (5/6)^3
     assert r.confidence[:3] == pytest.approx([3 / 4, 112 / 125, 200 / 216])
     assert (np.diff(r.confidence) > 0).all() or r.confidence[-1] > 1 - 1e-12
@@ -104,18 +115,24 @@ def test_no_number_of_agreeing_cases_is_certain(method):
 def test_classes_can_be_swapped_and_unknowns_change_no_level():
     known = Leaves([1, 2], [3, 9], [8, 2])
     a, b = known.report(), Leaves([1, 2], [8, 2], [3, 9]).report()
+
     assert a.confidence.tolist() == b.confidence.tolist()
     assert a.tree.utility == b.tree.utility
     assert a.majority.tolist() == ["positive", "negative"] == b.majority.tolist()[::-1]
+
     more = (known + Leaves([1, 2], unknown=[5, 7])).report()
+
     assert json.dumps(more.to_dict()) == json.dumps(a.to_dict())
 
 
 def test_report_shows_itself():
     report = golf().report()
+
     assert "coin toss" in repr(report)
     assert "P(C) 0.695" in repr(report)
+
     many = Leaves(np.arange(90), np.full(90, 2), np.full(90, 5)).report()
+
     assert "... 50 more leaves" in repr(many)
     assert "<td>overcast</td>" in report._repr_html_()
     assert "&lt;b&gt;" in Leaves(["<b>"], [1], [2]).report()._repr_html_()
@@ -126,11 +143,16 @@ def test_report_shows_itself():
 
 def test_tally_scores_each_leaf():
     found = golf()
+
     assert found.tally().score.tolist() == [1.0, 0.6, 0.4]
     assert found.tally().pos.tolist() == [4, 3, 2]
+
     blend = 0.5 + 0.6 * 0.1
+
     assert found.tally(method="blend").score == pytest.approx([1.0, blend, 1 - blend])
+
     empty = Leaves([1, 2], [1, 0], [2, 0], [0, 4]).tally()
+
     assert empty.score.tolist() == [2 / 3, 0.5]
     assert Leaves([1], [0], [1]).tally(method="emle").score.tolist() == [0.5]
 

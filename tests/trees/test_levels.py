@@ -91,6 +91,7 @@ def test_many_cases_agree_with_mpmath(n, p):
 
 def test_broadcasting_and_types():
     grid = confidence_level(np.arange(1, 4)[:, None], [0.6, 0.7])
+
     assert grid.shape == (3, 2)
     assert grid[2, 1] == pytest.approx(confidence_level(3, 0.7), abs=1e-15)
     assert isinstance(confidence_level(3, 0.7), float)
@@ -109,7 +110,9 @@ def test_plan_by_hand():
     assert plan_leaf(p=0.75, confidence=0.75) == 1  # met exactly
     assert plan_leaf(p=0.75, confidence=0.5) == 1
     assert plan_leaf(p=1, confidence=0.999, utility=1) == 1
+
     both = plan_leaf(p=0.75, confidence=0.95, utility=0.74)
+
     assert both == plan_leaf(p=0.75, utility=0.74) > 9
 
 
@@ -117,10 +120,13 @@ def test_plan_by_hand():
 @pytest.mark.parametrize("target", [0.51, 0.7, 0.95, 0.999])
 def test_plan_is_the_smallest(p, target):
     n = plan_leaf(p=p, confidence=target)
+
     assert confidence_level(n, p) >= target - 1e-12
     assert n == 1 or confidence_level(n - 1, p) < target
+
     wanted = 0.5 + (target - 0.5) * (p - 0.5) * 1.9
     m = plan_leaf(p=p, utility=wanted)
+
     assert utility_level(m, p) >= wanted - 1e-12
     assert m == 1 or utility_level(m - 1, p) < wanted
 
@@ -146,9 +152,12 @@ def test_tree_is_the_sum_of_eq_9(n, weights, p):
         assert coin.node_confidence[j] == pytest.approx(float(exact), abs=2e-15)
         less = float(exact - mass[0] / 2)
         assert printed.node_confidence[j] == pytest.approx(less, abs=2e-15)
+
     assert coin.confidence == pytest.approx(weights @ coin.node_confidence)
+
     utility = coin.p * coin.node_confidence + (1 - coin.p) * (1 - coin.node_confidence)
     np.testing.assert_allclose(coin.node_utility, utility, atol=1e-15)
+
     assert coin.utility == pytest.approx(weights @ utility)
 
 
@@ -200,6 +209,7 @@ def test_law_slow_twin(n, p):
     np.testing.assert_allclose(law.cdf(y), np.cumsum(expected), atol=1e-14)
     mean = sum(v * w for v, w in exact.items())
     square = sum(v * v * w for v, w in exact.items())
+
     assert law.mean() == pytest.approx(float(mean), rel=1e-14)
     assert law.var() == pytest.approx(float(square - mean**2), abs=1e-12)
 
@@ -209,8 +219,10 @@ def test_law_of_a_million_cases(p):
     law = entropic_binomial(10**6, p)
     y = np.arange(500_000, 10**6 + 1)
     mass = law.pmf(y)
+
     assert mass.sum() == pytest.approx(1, abs=1e-12)
     assert law.mean() == pytest.approx(mass @ y, rel=1e-12)
+
     at = [500_000, 500_300, 800_000, 10**6]
     upto = np.cumsum(mass)[np.array(at) - 500_000]
     np.testing.assert_allclose(law.cdf(at), upto, atol=1e-12)
@@ -222,6 +234,7 @@ def test_draws_follow_the_law(rng):
     for y in range(4, 8):
         seen = (draws == y).mean()
         assert seen == pytest.approx(law.pmf(y), abs=4 * 0.5 / 50_000**0.5)
+
     assert (law.rvs(5, rng=1) == law.rvs(5, rng=1)).all()
     assert entropic_binomial(7, 0.4).p == 0.6
 
@@ -247,20 +260,28 @@ def test_tree_law_by_walking_through_all_samples(weights, p):
     for (cases, majority), chance in law.items():
         assert tree.pmf(cases, majority) == pytest.approx(chance, abs=1e-14)
     keys = np.array(list(law))
+
     assert tree.pmf(keys[:, 0], keys[:, 1]).sum() == pytest.approx(1)
+
     mean = sum(chance * np.array(k) for k, chance in law.items())
     np.testing.assert_allclose(tree.mean(), mean, atol=1e-13)
+
     assert tree.pmf(np.full(len(weights), n), np.full(len(weights), n)) == 0
 
 
 def test_tree_draws_follow_the_law(rng):
     tree = entropic_tree(6, [0.3, 0.7], [0.8, 0.45])
     cases, majority = tree.rvs(40_000, rng=rng)
+
     assert (cases.sum(axis=1) == 6).all()
+
     hit = (cases == [2, 4]).all(axis=1) & (majority == [2, 3]).all(axis=1)
+
     assert hit.mean() == pytest.approx(tree.pmf([2, 4], [2, 3]), abs=0.008)
+
     for drawn, known in zip((cases, majority), tree.mean(), strict=True):
         np.testing.assert_allclose(drawn.mean(axis=0), known, atol=0.03)
+
     with pytest.raises(InputError, match="one entry per leaf"):
         tree.pmf([1, 2, 3], [1, 2, 3])
 
@@ -316,10 +337,13 @@ def test_order_of_the_estimates(data):
     """Eq. (22): emle <= blend <= mle; the classes are forgotten; interval holds all."""
     y, n = data
     made = {m: top_probability(y, n, m) for m in TOP_METHODS}
+
     assert made["blend"].value <= made["mle"].value + 1e-15
+
     if n > 1:
         assert made["emle"].value <= made["blend"].value + 1e-15
         assert made["emle"].value >= 0.5
+
     for name, e in made.items():
         assert 0.5 <= e.low <= e.high <= 1
         mirror = top_probability(n - y, n, name)

@@ -43,22 +43,30 @@ def test_golf_by_the_errata(empty):
 def test_the_ranking_claim_of_the_paper_is_false():
     """Utility puts humidity first, Gini outlook."""
     found = compare_splits(GOLF, method="mle")
+
     assert found.best == "humidity"
     assert by_name(found, "gini_rank")["outlook"] == 1
     assert (np.diff(found.utility) <= 1e-12).all()
     assert found.n == 14
+
     leaves = dict(zip([*GOLF, "no split"], [3, 3, 2, 2, 1], strict=True))
+
     assert by_name(found, "leaves") == leaves
 
 
 def test_splits_of_the_paper_cross():
     """Figs 1 and 2: with few cases B is worse than no split, with many it ties."""
     few, many = (compare_splits(PAPER, n=n) for n in (10, 3000))
+
     assert few.name.tolist() == ["A", "no split", "B"]
+
     u = by_name(many, "utility")
+
     assert u["A"] == pytest.approx(0.75, abs=1e-6)
     assert u["B"] == pytest.approx(0.7, abs=1e-6)
+
     c = {n: by_name(compare_splits(PAPER, n=n), "confidence") for n in (5, 30)}
+
     assert c[5]["A"] > c[5]["no split"]
     assert c[30]["A"] < c[30]["no split"]
 
@@ -118,9 +126,11 @@ def slow_merge(left, right, neg, pos, floor, method):
     def below(node):
         if left[node] < 0:
             return [node]
+
         leaves = below(left[node]) + below(right[node])
         if neg[node] + pos[node] == 0:
             return [node]
+
         split, alone = levels(leaves), levels([node])
         thin = len(leaves) == 2 and split.confidence < floor
         return leaves if split.utility > alone.utility + 1e-12 and not thin else [node]
@@ -156,8 +166,11 @@ def test_interactions_survive():
 def test_a_node_without_a_case_is_not_split_and_wrong_input_is_told():
     zero = np.zeros(3, dtype=int)
     ends = merge_splits(np.array([1, -1, -1]), np.array([2, -1, -1]), zero, zero)
+
     assert ends.tolist() == [True, False, False]
+
     lone = np.array([-1])
+
     with pytest.raises(InputError, match=r"confidence must lie in \[0, 1\)"):
         merge_splits(lone, lone, lone + 2, lone + 2, confidence=1)
     with pytest.raises(InputError, match="method must be one of"):

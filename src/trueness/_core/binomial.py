@@ -97,6 +97,7 @@ def _deviance(x: Floats, m: Floats) -> Floats:
         far_x = x[is_far]
         far_m = m[is_far]
         deviance[is_far] = far_x * np.log(far_x / far_m) + far_m - far_x
+
     return np.asarray(deviance)
 
 
@@ -146,6 +147,7 @@ def exact_end(y: ArrayLike, n: ArrayLike, tail: ArrayLike, *, low: bool) -> Any:
     if low:
         some_y = np.where(y > 0, y, 1)
         return np.where(y > 0, betaincinv(some_y, z + 1, tail), 0.0)
+
     some_z = np.where(z > 0, z, 1)
     return np.where(z > 0, betaincinv(y + 1, some_z, 1 - tail), 1.0)
 

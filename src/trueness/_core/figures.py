@@ -339,6 +339,7 @@ def few_points(x: Floats, y: Floats, most: int, allowed: float) -> Array:
             heapq.heappush(chords, _chord(line_x, line_y, worst.start, worst.farthest))
         if worst.end - worst.farthest > 1:
             heapq.heappush(chords, _chord(line_x, line_y, worst.farthest, worst.end))
+
     return np.asarray(candidates[sorted(chosen)])
 
 

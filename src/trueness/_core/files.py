@@ -152,10 +152,12 @@ def locked(handle: int, wait: bool = True) -> bool:
         import fcntl
     except ModuleNotFoundError:  # Windows: one writer at a time is up to the user
         return wait
+
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except OSError:
         return False
+
     return True
 
 
@@ -172,6 +174,7 @@ def alone(path: str | os.PathLike[str]) -> Iterator[None]:
             if os.path.samestat(os.fstat(handle), os.stat(lock)):
                 break
         os.close(handle)
+
     try:
         yield
     finally:
@@ -218,6 +221,7 @@ def _sync(path: str | Path) -> None:
     # without this a power cut can leave an empty file under the final name
     if os.path.isdir(path) and os.name == "nt":  # folders cannot be opened there
         return
+
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

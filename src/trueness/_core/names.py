@@ -39,6 +39,7 @@ def told_apart(names: Sequence[str], most: int = 40) -> list[str]:
             beginning = _common_beginning(same_texts)
             for k in positions:
                 texts[k] = _around(str(names[k]), beginning, most)
+
     return _number_repeated(texts, most)
 
 
@@ -63,6 +64,7 @@ def _number_repeated(texts: Sequence[str], most: int) -> list[str]:
             times += 1
             candidate = f"{_cut(text, most - 6)} ({times})"
         numbered.append(candidate)
+
     return numbered
 
 

@@ -79,6 +79,7 @@ def _estimate(estimate: Any, places: int | None) -> str:
     if places is None:
         both_finite = isfinite(low) and isfinite(high)
         places = _places(abs(high - low) / 2) if both_finite else _USUAL_PLACES
+
     interval = f"{low:,.{places}f} to {high:,.{places}f}"
     text = f"{value:,.{places}f} ({interval})"
     if isnan(value):  # an interval is all that there is
@@ -117,6 +118,7 @@ def percent(share: float) -> str:
         return "0 %"
     if 99.95 <= per_cent < 100:
         return f"{floor(100 * per_cent) / 100:.2f} %"
+
     # a tie goes up, as in the script of the page
     text = f"{per_cent * (1 + 1e-12):#.3g}"
     return f"{text.rstrip('.')} %"
@@ -219,6 +221,7 @@ def _enough_digits(
         stays_above = len(rounded) == 1 or low == high or rounded[1] < rounded[0]
         if flags_the_same and stays_above:
             break
+
     return [
         _without_exponent(text, number)
         for text, number in zip(texts, rounded, strict=True)

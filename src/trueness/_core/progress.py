@@ -141,6 +141,7 @@ def _display() -> Any:
     """Return the display, where there is a terminal that can show it."""
     if not visible():
         return None
+
     try:
         from rich import progress as rich
         from rich.console import Console

@@ -252,6 +252,7 @@ def within(record: Answer) -> str:
         return ""
     if not isinstance(record.bounds, tuple):
         return f"; exact value {record.bounds}"
+
     low, high = record.bounds
     if low == high:
         return "; exact although scores were binned"
@@ -520,6 +521,7 @@ class Answers(dict[Any, Any]):
         for name, estimate in zip(names, self.values(), strict=True):
             first_line = repr(estimate).splitlines()[0]
             lines.append(f"{name:<{width}}  {first_line}")
+
         lines += [f"Note: {note}" for note in self.notes]
         return "\n".join(lines)
 
@@ -576,6 +578,7 @@ def as_precise(value: float, low: float, high: float) -> tuple[str, str, str]:
         places = max(1 - math.floor(math.log10(width)), 3 if size < 10 else 0)
         if places <= 12:
             number_format = f".{places}f"
+
     return (
         format(value, number_format),
         format(low, number_format),
@@ -592,6 +595,7 @@ def native_frame(columns: Mapping[str, Any], backend: str | None = None) -> Any:
         libraries = ("pandas", "polars", "pyarrow")
         in_use = [library for library in libraries if library in sys.modules]
         backend = in_use[0] if in_use else "pandas"
+
     _options.choice(backend, _BACKENDS, "backend")
     if backend == "dict":
         return {name: np.asarray(v).tolist() for name, v in columns.items()}

@@ -49,6 +49,7 @@ def bisect(
         holds = inside(middle)
         start = np.where(holds, middle, start)
         end = np.where(holds, end, middle)
+
     return np.where(holds_to_the_end, farthest, start)[()]
 
 
@@ -69,6 +70,7 @@ def rises_above_zero(
         return start
     if not function(end) > 0:
         return end
+
     # the tolerance is relative: roots may be as small as a probability
     return float(
         brentq(function, start, end, xtol=1e-300, rtol=4 * np.finfo(float).eps)
@@ -107,6 +109,7 @@ def smallest(
             high = middle
         else:
             low = middle
+
     return high
 
 
@@ -141,6 +144,7 @@ def largest_quotient(
         if next_quotient is None or next_quotient <= quotient:
             return quotient, choice, next_choice, searches
         choice = next_choice
+
     return quotient, choice, choice, searches
 
 
@@ -188,6 +192,7 @@ def pool_violators(pos: Array, neg: Array) -> tuple[Floats, Array]:
     if not rises.all():  # rounding kept apart what is equal
         start = np.append(start[:-1][rises], start[-1])
         proportion = _block_proportions(pos, cases, start)
+
     return proportion, start
 
 
@@ -269,6 +274,7 @@ def fit_logistic(
     with np.errstate(over="ignore", invalid="ignore"):
         inverse = np.linalg.pinv(maximum.information, hermitian=True)
         covariance = back @ inverse @ back.T
+
     return LogisticFit(
         back @ maximum.coefficients,
         covariance,
@@ -305,6 +311,7 @@ def _standardize(
         standardized.append(deviation / scale)
         back[0, k] = -centre / scale
         back[k, k] = np.ldexp(1 / scale, -exponent)
+
     return standardized, back
 
 
@@ -355,6 +362,7 @@ def _newton(problem: _Problem, start: Floats) -> _NewtonResult:
             break
         if np.abs(beta).max() > 1e3:  # a climb without end
             break
+
     return _NewtonResult(beta, current.information, current.log_likelihood, converged)
 
 
@@ -393,6 +401,7 @@ def _derivatives(problem: _Problem, beta: Floats) -> _Derivatives:
         gradient += np.einsum("ki,i->k", x, pos * p_neg - neg * p_pos)
         weight = cases * small / (1.0 + small) ** 2
         information += np.einsum("ki,li->kl", x * weight, x)
+
     return _Derivatives(log_likelihood, gradient, information)
 
 

@@ -18,6 +18,7 @@ def _seconds_since_epoch() -> float:
     build_time = os.environ.get("SOURCE_DATE_EPOCH")
     if not build_time:
         return time.time()
+
     try:
         seconds = float(build_time)
         time.gmtime(seconds)
@@ -26,4 +27,5 @@ def _seconds_since_epoch() -> float:
             f"SOURCE_DATE_EPOCH must be a number of seconds since 1970; found "
             f"{build_time!r}."
         ) from None
+
     return seconds

@@ -107,6 +107,7 @@ class VennAbers(Map):
         for name in ("low", "high"):
             check_probabilities(name, getattr(self, name))
             check_ascending(name, getattr(self, name), strictly=False)
+
         edges = np.concatenate([self.low_edges, just_above(self.high_edges)])
         low, high = self.interval(np.append(edges, -np.inf))
         if (low > high).any():
@@ -202,6 +203,7 @@ def _isotonic_with_one_positive(pos: Ints, neg: Ints) -> Floats:
             moved = _Corner(int(cases[stop]) - 1, int(positives[stop]) - 1)
             _add_corner_on_the_left(corners, moved)
         row = stop + 1
+
     return value
 
 
@@ -221,6 +223,7 @@ def _first_row_below(
             return row + first
         row += block_size
         block_size = min(2 * block_size, _LARGEST_BLOCK)
+
     return cases.size
 
 
@@ -250,6 +253,7 @@ def _add_corner_on_the_left(corners: list[_Corner], new: _Corner) -> None:
         if rise_to_next * run_after < rise_after * run_to_next:
             break
         corners.pop()
+
     corners.append(new)
 
 
@@ -325,6 +329,7 @@ def calibrate(data: Tally, /, method: str = "auto", **options: Any) -> Map:
         able = ", ".join(name for name in CALIBRATORS if name not in CASE_BY_CASE)
         reason = f"It is fitted case by case; {able} take weights."
         refuse(data, call, {"weight": reason})
+
     _cases.both_classes(data, call)
     option_names = [name for name in signature(fit).parameters if name != "t"]
     _options.options(options, option_names, f"method={method!r}")

@@ -232,9 +232,11 @@ def _interval_from_lines(
     zero = np.zeros(len(values))
     if obstacle_to_line(forecasts):
         return _LineInterval(zero, zero + 1, [_NOTE_ON_MISSING_LINE])
+
     fit = LineFit(forecasts.sample)
     if not fit.has_covariance:
         return _LineInterval(zero, zero + 1, [_NOTE_ON_MISSING_LINE])
+
     p_value = curvature_p_value(forecasts.sample)
     if p_value < SIGNIFICANT_CURVATURE:
         return _LineInterval(zero, zero + 1, [_note_on_curvature(p_value)])

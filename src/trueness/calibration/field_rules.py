@@ -67,6 +67,7 @@ def check_reference(
             f"Each of the {len(names)} classifiers needs its scores and its cases; "
             f"found {len(scores)} and {len(cases)}."
         )
+
     for name, score, count in zip(names, scores, cases, strict=True):
         check_ascending(f"scores of {name!r}", score)
         check_counts(f"cases of {name!r}", count, score.size)

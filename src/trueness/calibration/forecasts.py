@@ -134,6 +134,7 @@ def effective_sample_size(forecasts: Forecasts, curve: Floats) -> float:
     cases = forecasts.n
     if forecasts.sample.observed.grouped is None:
         return cases
+
     # the mean residual from the curve, of clusters and of independent cases
     variance = forecasts.variance_of_sum(-curve / cases, (1 - curve) / cases).variance
     variance_of_case = float(forecasts.cases @ (curve * (1 - curve))) / cases

@@ -122,6 +122,7 @@ def calibration_gain(
         raise InputError(
             f"fitted must be a calibration map; found {described(whole_map)}."
         )
+
     dealt = _cross_fit(groups, total, method, folds, _options.generator(rng))
     gains = {
         name: _gain_of_group(group, whole_map, dealt[name], level)
@@ -217,6 +218,7 @@ def _gain_of_group(
             return estimate_from_interval(
                 math.nan, math.nan, math.nan, level, "student"
             )
+
         # one row for each score and fold, whatever its number
         rows = Tally(np.arange(neg.size, 0, -1.0), neg, pos)
         rows = with_fields(rows, design=group.design)
@@ -278,6 +280,7 @@ def _sentences_on_errors(gain: CalibrationGain) -> list[str]:
             "On cases not used for fitting, probability and proportion of positives "
             f"differ by {after_in_cases} in {number:,} cases on average."
         ]
+
     return [
         f"{_does_it_help(gain)} Score and proportion of positives differ by "
         f"{cases_in(before, number)} in {number:,} cases on average, and by "

@@ -114,6 +114,7 @@ def calibration_test(
     notes = (*test.notes, *unlabelled_notes(data), *interval_notes(data))
     if forecasts.refuted_certainties:  # what was impossible has happened
         return CalibrationTest(math.inf, 0.0, method, notes)
+
     result = test.run(forecasts, settings)
     return CalibrationTest(
         float(result.statistic), float(result.p_value), method, notes
@@ -168,6 +169,7 @@ def cox_test(forecasts: Forecasts) -> TestResult:
     inner = (forecasts.score > 0) & (forecasts.score < 1)
     if not inner.any():
         return _NO_TEST
+
     logit = log_odds(forecasts.score[inner])
     pos = forecasts.pos[inner]
     neg = forecasts.neg[inner]
@@ -218,6 +220,7 @@ def pearson_test(forecasts: Forecasts, start: Array) -> TestResult:
     informative = variance > 0
     if not informative.any():
         return _NO_TEST
+
     residual = np.add.reduceat(forecasts.pos - forecasts.cases * forecasts.score, start)
     statistic = float((residual[informative] ** 2 / variance[informative]).sum())
     return TestResult(statistic, float(chdtrc(int(informative.sum()), statistic)))
@@ -243,6 +246,7 @@ def joint_test(forecasts: Forecasts) -> JointTest:
     known = [p_value for p_value in p_values if not math.isnan(p_value)]
     if not known:
         return JointTest(math.nan, math.nan, start)
+
     smallest = min(known)
     return JointTest(min(1.0, len(known) * smallest), smallest, start)
 
@@ -270,6 +274,7 @@ def _hosmer_lemeshow(forecasts: Forecasts, settings: TestSettings) -> TestResult
     degrees_of_freedom = int(informative.sum()) - settings.parameters
     if degrees_of_freedom < 1:
         return _NO_TEST
+
     squares = (observed - expected)[informative] ** 2
     statistic = float((squares / variance[informative]).sum())
     return TestResult(

@@ -98,6 +98,7 @@ class PooledBins(Map):
         """Return the variance of a value that is due to the error of the map."""
         if self.reference is None:
             return math.nan
+
         bins = self._bin(score)
         by_bin = np.bincount(bins, by_log_odds, self.shift.size)
         by_slope = float(by_log_odds @ self._turn(score, bins))
@@ -290,6 +291,7 @@ def _covariance_of_bins(
     hidden = bin_cases * lacking / information**2 * _cases_per_cluster(reference)
     if _is_full(covariance):
         return covariance + np.diag(np.append(hidden, 0.0))
+
     covariance[: hidden.size] += hidden
     return np.asarray(covariance)
 
@@ -300,6 +302,7 @@ def _cases_per_cluster(reference: _BinnedReference) -> Floats:
     number_of_bins = int(reference.bins[-1]) + 1
     if clusters is None:
         return np.ones(number_of_bins)
+
     bins = reference.bins[reference.labelled.size - 1 - clusters.row]
     cells = np.unique(bins * clusters.number + clusters.code)
     clusters_of_bin = np.bincount(cells // clusters.number, minlength=number_of_bins)

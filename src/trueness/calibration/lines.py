@@ -199,12 +199,14 @@ class LineFit:
 
         if not self.has_covariance:
             return TestResult(math.nan, math.nan)
+
         gap = self.coefficients - np.array([0.0, 1.0])
         inverse = np.linalg.pinv(self.covariance, hermitian=True)
         statistic = float(gap @ inverse @ gap)
 
         if math.isinf(self.degrees_of_freedom):
             return TestResult(statistic, float(chdtrc(2, statistic)))
+
         remaining = max(self.degrees_of_freedom - 1, 1.0)
         ratio = statistic * remaining / (2 * self.degrees_of_freedom)
         return TestResult(statistic, float(fdtrc(2, remaining, ratio)))

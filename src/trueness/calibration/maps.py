@@ -99,12 +99,14 @@ def evaluate_formula(formula: Formula, score: ArrayLike) -> Floats:
             f"A map needs scores, numbers in one array; found {type(score).__name__}.",
             example=PythonCode("map([0.2, 0.7])"),
         ) from None
+
     out = value.reshape(-1).copy()
     # np.interp walks fastest through all at once
     lines_only = len(formula) == 1 and formula[0][0] == "lines"
     for block in [slice(None)] if lines_only else blocks(out.size):
         for step in formula:
             out[block] = _apply_step(step, out[block])
+
     return out.reshape(value.shape)
 
 
@@ -295,12 +297,14 @@ def map_from_json(text: str, name: str = "The text") -> Map:
         raise InputError(
             f"{name} does not hold a saved map of a calibrator or a combiner."
         )
+
     version = content.get("version")
     if not isinstance(version, int) or version > VERSION:
         raise InputError(
             f"{name} has format {version}; this Trueness reads up to {VERSION}. "
             "Upgrade it (pip install -U trueness)."
         )
+
     with as_written(name, "a map"):  # maps in maps may lie deeper than can be read
         return _decode_map(content, name)
 
@@ -328,11 +332,13 @@ def _encode(value: object) -> Any:
         return {"list": [_encode(v) for v in value]}
     if isinstance(value, Mapping):
         return {"mapping": {k: _encode(v) for k, v in value.items()}}
+
     value = plain(value)
     if isinstance(value, float) and not math.isfinite(value):
         return {"number": repr(value)}
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
+
     raise InputError(
         f"A map that is saved may hold numbers, text, arrays, mappings and other maps "
         f"of Trueness; found {type(value).__name__}."
@@ -378,6 +384,7 @@ def _decode_map(content: dict[str, Any], name: str) -> Map:
             "first.",
             choices=MAPS,
         )
+
     field_names = {field.name for field in fields(MAPS[kind])}
     if isinstance(values, dict) and _REFERENCE in field_names:
         # without its reference cases a map has values, and no intervals
@@ -396,12 +403,14 @@ def _decode_map(content: dict[str, Any], name: str) -> Map:
                 f"{name} is damaged: {field.name!r} of a map of type {kind!r} must be "
                 f"{field.type}."
             )
+
     try:
         loaded = MAPS[kind](**decoded)
         with np.errstate(all="ignore"):
             _check_values(loaded)
     except _DAMAGE as err:
         raise InputError(f"{name} is damaged: {err}") from None
+
     return loaded
 
 
@@ -411,9 +420,11 @@ def _decode_reference(parts: dict[str, Any], name: str) -> Reference:
     damaged = InputError(f"{name} is damaged: its reference cases are not readable.")
     if set(decoded) != {field.name for field in fields(Reference)}:
         raise damaged
+
     numbers = [decoded[key] for key in ("negatives", "positives", "lowest", "highest")]
     if not all(isinstance(number, (int, float)) for number in numbers):
         raise damaged
+
     covariance = decoded["covariance"]
     if not isinstance(decoded["date"], str) or not isinstance(covariance, np.ndarray):
         raise damaged
@@ -436,6 +447,7 @@ def _fits(value: object, kind: str) -> bool:
             return False
         # whole numbers of JSON may be larger than any float
         return abs(value) <= 1e300 or value in (math.inf, -math.inf)
+
     known = {"str": str, "Floats": np.ndarray, "Map": Map}
     return isinstance(value, known.get(kind, object))
 
@@ -447,6 +459,7 @@ def _check_values(map: Map) -> None:
     """
     if not type(map).__module__.startswith("trueness."):
         return
+
     names = getattr(map, "names", None)
     if names is not None:
         rows = np.array([[0.0], [1.0]]) * np.ones(len(names))
@@ -457,6 +470,7 @@ def _check_values(map: Map) -> None:
         numbers = map(score[np.isfinite(score)])
     if not np.isfinite(numbers).all():
         raise InputError("it returns no number for some scores.")
+
     is_calibrator = type(map).__module__.startswith("trueness.calibration.")
     if is_calibrator and not ((numbers >= 0) & (numbers <= 1)).all():
         raise InputError("it returns probabilities below 0 or above 1.")

@@ -116,6 +116,7 @@ class Beta(Map):
             raise InputError(
                 f"a and b must be 0 or more; found {self.a!r} and {self.b!r}."
             )
+
         check_finite("low", self.low)
         check_finite("high", self.high)
         check_ends(self.low, self.high, scale="log")
@@ -210,6 +211,7 @@ def beta(t: Tally, *, targets: str = "auto") -> Beta:
         if a >= 0 and b >= 0 and fit.converged:
             likelihoods.append(fit.log_likelihood)
             maps.append(Beta(a, b, c, targets, low, high))
+
     return maps[likelihoods.index(max(likelihoods))]
 
 
@@ -248,6 +250,7 @@ def _regressors(
             "Set scale to identity for log-odds, or use the method platt for other "
             "scores."
         )
+
     _columns.unit_scores(t.score, f"The method {method!r}", remedy)
     low, high = open_ends(t.score)
     score = np.clip(t.score, low, high)
@@ -296,6 +299,7 @@ def _fit(
         target_of_negative = 1 / (n_neg + 2)
         pos = t.pos * target_of_positive + t.neg * target_of_negative
         neg = t.pos * (1 - target_of_positive) + t.neg * (1 - target_of_negative)
+
     return fit_logistic(columns, pos, neg, intercept=intercept)
 
 
@@ -368,6 +372,7 @@ class BinormalMap(Map):
         check_finite("sd", self.sd)
         if self.sd <= 0:
             raise InputError(f"sd must be above 0; found {self.sd!r}.")
+
         _options.fraction(self.prevalence, "prevalence")
 
     @property
@@ -413,6 +418,7 @@ def _normal_of_positives(t: Tally) -> tuple[float, float]:
             curve = fit_binormal(t).curve
     except NotEnoughCases:  # no best curve: that of equal variances with this AUC
         return separation(_softened_auc(t)), 1.0
+
     return curve.b / curve.alpha, 1 / curve.alpha
 
 
@@ -436,6 +442,7 @@ def _mixture_quantiles(
         step = excess * math.sqrt(2 * math.pi) / np.maximum(density, 1e-300)
         # in the gap between well separated classes the density is nil: stay in the cell
         z = np.clip(z - step, grid[cell - 1], grid[cell])
+
     return z
 
 

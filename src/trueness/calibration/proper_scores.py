@@ -241,6 +241,7 @@ def clip_distance(clip: float | str) -> float:
     if isinstance(clip, str):
         _options.choice(clip, ("scikit-learn",), "clip")
         return _CLIP_OF_SCIKIT_LEARN
+
     distance = _options.positive_number(clip, "clip")
     if not distance < 0.5:
         raise InputError(
@@ -332,6 +333,7 @@ def _mean_loss(losses: Losses, pos: Array, neg: Array) -> float:
     for loss, count in zip(losses, (neg, pos), strict=True):
         for loss_of_block in map_blocks(partial(_total_loss, loss, count), loss.size):
             total += loss_of_block
+
     return float(total / cases)
 
 
@@ -380,6 +382,7 @@ def notes_on_infinity(t: Tally) -> tuple[str, ...]:
             f"(positives with a score of exactly 0: {number_of(positives_at_zero)}; "
             f"negatives with exactly 1: {number_of(negatives_at_one)}). {remedy}",
         )
+
     cases = (t.pos + t.neg)[certain].sum()
     return (
         f"Cases with a score of exactly 0 or 1 ({number_of(cases)}) were all correct; "
@@ -473,6 +476,7 @@ def _part_estimate(
             (of_stated[0] - recalibrated[0])[::-1],
             (of_stated[1] - recalibrated[1])[::-1],
         )
+
     evaluated = evaluate_measure(forecasts.sample, mean_measure(gains, 0.0, largest))
     estimate = estimate_from_variance(
         value, evaluated.variance_estimate, (0.0, largest), level
@@ -552,6 +556,7 @@ def decomposition_figure(scores: Mapping[str, ProperScore]) -> Curves:
     for shift in np.linspace(-right, top, _GUIDES):
         ends = np.array([max(0.0, -shift), min(right, top - shift)])
         guides.append(guide(x, y, ends, ends + shift))
+
     dots = [
         Line(name, {"dsc": np.array([dsc_of_one]), "mcb": np.array([mcb_of_one])})
         for name, dsc_of_one, mcb_of_one in zip(scores, dsc, mcb, strict=True)

@@ -145,6 +145,7 @@ def _scores_to_show(forecasts: Forecasts) -> Floats:
     score = forecasts.score
     if score.size <= MAX_CURVE_POINTS:
         return score
+
     start = pool_violators(forecasts.pos, forecasts.neg)[1]
     block_ends = np.concatenate([start[:-1], start[1:] - 1])
     quantiles = np.linspace(0, score.size - 1, MAX_CURVE_POINTS).astype(int)
@@ -259,6 +260,7 @@ def _thinned(curve: Reliability, *names: str) -> dict[str, Array]:
             for column in columns.values()
         ]
         visible = np.unique(np.concatenate(points))
+
     columns = {"score": curve.score, **columns}
     return {name: column[visible] for name, column in columns.items()}
 

@@ -116,6 +116,7 @@ class BinnedResiduals:
             direction = self.weight * true_mean
             variance_along = float(direction @ self.covariance @ direction)
             variance_along /= true_square
+
         return SquareMoments(noise_mean, noise_variance, variance_along, self.drawing)
 
     def test(self) -> TestResult:
@@ -142,6 +143,7 @@ class BinnedResiduals:
             """Return the true square at which so much lies below the observed one."""
             if _probability_below(square, 0.0, moments) <= tail:
                 return 0.0
+
             true_square = rises_above_zero(
                 lambda true: tail - _probability_below(square, true, moments),
                 0.0,
@@ -191,6 +193,7 @@ class BinnedResiduals:
             if self.square_interval(level)[0] > 0:
                 low = max(plain - self._noise_in_error() - reach, 0.0)
             high = self._largest_error(plain, reach)
+
         return estimate_from_interval(
             value, low, high, level, "folded normal", standard_error
         )
@@ -329,6 +332,7 @@ def _residuals(
         proportion = positives / total
         # a bin of one case has no variance of its own: its proportion says nothing
         noise_variance = proportion * (1 - proportion) / np.maximum(total - 1, 1)
+
     weight = total / total.sum()
     error_variance = _variance_of_error(
         forecasts, mean, weight, bin_of_row, of_negative, of_positive
@@ -463,6 +467,7 @@ def _class_contribution(
         from_every_bin = class_sum / max(float(count.sum()), 1e-300)
     elif prevalence_estimated:
         from_every_bin += (label - forecasts.prevalence) / forecasts.n * unit
+
     return _ClassContribution(to_own_bin, from_every_bin)
 
 

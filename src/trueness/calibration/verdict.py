@@ -72,6 +72,7 @@ class CalibrationPlace(Record):
                 f"scored from {self.low:.{digits}f} to {self.high:.{digits}f}, "
                 f"{self.score:.{digits}f} on average"
             )
+
         low = cases_in(self.share.low, number)
         high = cases_in(self.share.high, number)
         return (
@@ -134,6 +135,7 @@ class CalibrationVerdict(Answer):
             sentences.append(
                 f"If they are, about {self.cases_needed:,.0f} such cases would show it."
             )
+
         return tuple(sentences)
 
     def _sentence_on_error(self) -> str:
@@ -270,6 +272,7 @@ def _cases_needed(
     cases = forecasts.n * (bound / margin) ** 2
     if not (math.isfinite(cases) and cases > 0):
         return math.nan
+
     # two digits are known at best
     unit = 10.0 ** max(math.floor(math.log10(cases)) - 1, 0)
     return math.ceil(cases / unit) * unit
@@ -309,6 +312,7 @@ def _worst_place(
             ),
             cases=float(total[k]),
         )
+
     return worst
 
 

@@ -104,6 +104,7 @@ def compare(
                 ),
             )
         return compare_metric(data, measure, margin=margin, level=level)
+
     _options.statistic(measure, "compare")
     name = name_of(measure)
     panel = complete_panel(data, "compare")
@@ -117,6 +118,7 @@ def compare(
             rng=rng,
             replicates=replicates,
         )
+
     columns = measured_columns(panel, measure, name, level, ends)
     return compare_outputs(panel, columns, margin, name)
 
@@ -275,6 +277,7 @@ def compare_groups(
             effect=effect,
             level=level,
         )
+
     _options.statistic(measure, "compare_groups")
     _check_only_metrics_have(threshold, effect)
     pairs = None
@@ -296,6 +299,7 @@ def compare_groups(
             rng=rng,
             replicates=replicates,
         )
+
     name = name_of(measure)
     sides = [
         evaluate_statistic(tally, measure, ends=ends, level=level, name=name)
@@ -312,6 +316,7 @@ def _reference_of_metric(reference: object, names: list[Any]) -> str | None:
         return str(reference)
     if reference == HIGHEST:
         return HIGHEST
+
     raise InputError(
         f'reference must be "highest" or one of the groups {listing(names)}; found '
         f"{described(reference)}.",

@@ -170,6 +170,7 @@ def _notes_on_verification(votes: Panel) -> tuple[str, ...]:
     unverified = float(votes.unknown[flagged_by_none].sum())
     if verified or not unverified:
         return ()
+
     return (
         "Only flagged cases were verified, so values and differences describe these "
         'cases. Ratios of recall and fpr (effect="ratio") hold for all cases.',
@@ -187,6 +188,7 @@ def _check_predictive_value(
             option="method",
             example="auto",
         )
+
     why = "It counts the cases of a cohort, one by one."
     refuse(votes, f"{method.capitalize()}'s test", {"weight": why, "cluster": why})
     if sample.reweighted:

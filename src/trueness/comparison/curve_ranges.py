@@ -77,6 +77,7 @@ def _limit(curve: RocCorners, positions: Floats, side: str) -> Floats:
     else:
         right = np.searchsorted(x, positions - ROUNDING, side="left")
         left = np.maximum(right - 1, 0)
+
     return np.asarray(chord(x, y, left, right, positions))
 
 
@@ -85,6 +86,7 @@ def _positive_ranges(knots: Floats, after_start: Floats, before_end: Floats) -> 
     is_positive = np.maximum(after_start, before_end) > ROUNDING
     if not is_positive.any():
         return ()
+
     low = knots[:-1][is_positive]
     high = knots[1:][is_positive]
     at_low = after_start[is_positive]

@@ -157,6 +157,7 @@ def _critical_value(largest_errors: Floats, level: float) -> float:
     rank = math.ceil((1 + level) / 2 * (number + 1))
     if rank > number:
         return math.inf
+
     # where no error was seen no redrawn curve varies: a band by their quantile alone
     # would have no height
     at_one_rate = NormalDist().inv_cdf((1 + level) / 2)

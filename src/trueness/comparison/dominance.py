@@ -154,6 +154,7 @@ def dominates(
                 'trueness.dominates(a, b) or trueness.dominates(panel, "a", "b")'
             ),
         )
+
     pair = (names[0], names[1])
     return _dominance_on_same_cases(data, [pair], request)[pair]
 
@@ -224,6 +225,7 @@ def _dominance_on_same_cases(
             tallies[first], tallies[second], redrawn_differences, request
         )
         answers[first, second] = replace(answer, names=(first, second))
+
     return answers
 
 

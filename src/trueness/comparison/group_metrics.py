@@ -100,6 +100,7 @@ def evaluate_group(
         proportion = sample_of_proportion(
             cut, metric, estimate.value, evaluated.variance_estimate
         )
+
     return GroupMetric(cut, metric, estimate, evaluated.variance_estimate, proportion)
 
 
@@ -192,9 +193,11 @@ def _threshold_of(
     """Return the threshold, or 1 for verdicts that are 0 and 1."""
     if threshold is not None:
         return threshold
+
     scores = {score for tally in tallies.values() for score in tally.score.tolist()}
     if scores <= {0.0, 1.0}:
         return 1.0
+
     raise InputError(
         f"{metric.name} of groups needs a threshold, or verdicts that are 0 and 1; "
         f"found {len(scores):,} distinct scores.",
@@ -306,9 +309,11 @@ def _notes_on_four_fifths(pairs: Sequence[Pair]) -> list[str]:
             "Below four fifths of the highest rate (four-fifths rule): "
             f"{'; '.join(surely)}."
         )
+
     if perhaps:
         notes.append(
             "Below four fifths of the highest rate in this sample, but the interval "
             f"includes larger ratios: {'; '.join(perhaps)}."
         )
+
     return notes

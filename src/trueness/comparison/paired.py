@@ -226,6 +226,7 @@ def measured_columns(
         # rows of the panel move it as the row of the tally that has their output
         influence = influence_at_rows(evaluated.influence, _tally_rows(output))
         columns.append(replace(evaluated, influence=influence))
+
     return columns
 
 
@@ -254,6 +255,7 @@ def name_copies(comparison: Comparison, panel: Panel) -> Comparison:
         if may_be_copies and np.array_equal(outputs[pair.first], outputs[pair.second]):
             pair = replace(pair, difference=replace(pair.difference, method=SAME))
         pairs.append(pair)
+
     return replace(comparison, pairs=tuple(pairs))
 
 
@@ -314,6 +316,7 @@ def _notes_on_constant_classes(
                 f"every {constant[0]} case, so the variance within that class is "
                 "unknown. The interval is wide on purpose; collect more cases."
             )
+
     return notes
 
 

@@ -66,6 +66,7 @@ def redrawn_curves(
         tpr = proportions(counted_cells.pos[None])[0]
         coarse_curve = height(fpr, tpr, request.grid)
         curves[k] += height(*roc_corners(tally), request.grid) - coarse_curve
+
     return curves
 
 

@@ -76,6 +76,7 @@ class Pair(Record):
             text += f"; {self.ratio}"
         if math.isnan(self.margin):
             return text
+
         return (
             f"{text}; not worse by {self.margin:g}: {p_is(self.p_noninferior)}, "
             f"equivalent: {p_is(self.p_equivalent)}"
@@ -120,6 +121,7 @@ class Comparison(Record):
         for name, value in zip(self.names, self.values, strict=True):
             first_line, _, _ = repr(value).partition("\n")  # notes stand below
             lines.append(f"  {name}: {first_line}")
+
         lines += [f"  {pair}" for pair in self.pairs]
         if len(self.pairs) > 1:
             lines.append(f"  all equal? {p_is(self.p_value)} (Holm)")
@@ -247,6 +249,7 @@ def together(
             names[i], names[j], difference, difference.method, level, tested_margin
         )
         tested_pairs.append(pair)
+
     adjusted_pairs = adjusted(tested_pairs)
 
     return Comparison(
@@ -285,6 +288,7 @@ def _notes_on_undefined_values(values: Mapping[str, Estimate]) -> list[str]:
     ]
     if not undefined:
         return []
+
     statistic = next(iter(values.values())).name or "The number"
     return [
         f"{statistic} of {listing(undefined)} is undefined here (its denominator is "
@@ -297,10 +301,12 @@ def _notes_on_few_cases(cases: Sequence[Cases]) -> list[str]:
     for counts in cases:
         negatives, positives = counts.equal_cases
         class_sizes += [(negatives, "negative"), (positives, "positive")]
+
     present = [class_size for class_size in class_sizes if class_size[0] > 0]
     number, label = min(present, default=(_FEW_CASES, ""))
     if number >= _FEW_CASES:
         return []
+
     return [
         f"With {number:.3g} {label} case{'s' if number > 1 else ''} only a very large "
         "difference can be distinguished from chance; collect more "

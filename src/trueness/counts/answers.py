@@ -442,6 +442,7 @@ def refuse(
     reasons = CANNOT.get(name) if why is None else why
     if not reasons:
         return
+
     if isinstance(x, Mapping):
         for counts in x.values():
             refuse(counts, name, reasons, option=option, example=example)
@@ -451,6 +452,7 @@ def refuse(
     refused = next((word for word in words_of(x) if word in reasons), None)
     if refused is None:
         return
+
     argument = "unlabelled" if refused == "expected" else refused
     by_map = argument == "unlabelled" and x.labels_expected
     raise UnsupportedDesign(
@@ -492,6 +494,7 @@ def words_of(x: Tally | Panel) -> list[str]:
     if x.labels_expected:
         # the reason against a map, where there is one, comes before the others
         design_words.reverse()
+
     return design_words
 
 
@@ -519,6 +522,7 @@ def _open(analysis: Callable[..., Any], takes: str) -> Any:
             except TypeError:
                 takes_them(analysis, args, options)
                 raise
+
         return _answer(question, args, options)
 
     opened: Any = call
@@ -627,6 +631,7 @@ def _count_and_ask(
         answer = _ask(question, counts, rest, options)
     else:
         answer = _ask_of_groups(question, counts, rest, options)
+
     return with_remarks(answer, remarks)
 
 
@@ -713,6 +718,7 @@ def _add_design(
         }
     if hasattr(x, "with_design"):  # counts, on the host or on a device
         return x.with_design(**design)
+
     raise InputError(
         f"The option {stated[0]} is for data and counts; {name} received a result.",
         option=stated[0],
@@ -728,6 +734,7 @@ def _ask(
         return ANSWER_FOLDS.load()(question.name, folds, rest, options)
     if isinstance(x, CountsElsewhere):  # scores stay on the GPU
         return x.answer_analysis(question.analysis, rest, options)
+
     if question.name in CANNOT:
         refuse(x, question.name)
 
@@ -740,6 +747,7 @@ def _ask(
             )
         if isinstance(x, Tally) and x.binned:
             return ANSWER_BINS.load()(question.analysis, (x, *rest), options)
+
     _check_type_of_counts(question, x)
 
     try:

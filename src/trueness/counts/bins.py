@@ -110,6 +110,7 @@ def _no_count_is_small(
             _effective_cases(weight, square, total)
             for weight, square, total in zip(sums[:3], sums[3:], totals, strict=True)
         ]
+
     return all(number == 0 or number >= at_least for number in sums)
 
 

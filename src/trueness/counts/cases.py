@@ -94,6 +94,7 @@ class Cases:
         """Count the cases of both; panels must have the same names."""
         if type(other) is not type(self):
             return NotImplemented
+
         other = self._aligned(other, "added")
         merged: Self = self._merged(other, align_counts(self, other))
 
@@ -113,6 +114,7 @@ class Cases:
                 rows=(merged._find(self)[0], merged._find(other)[0]),
                 columns=_same_kind(own_clusters.counts, other_clusters.counts),
             )
+
         return merged
 
     def __radd__(self, other: int) -> Self:
@@ -126,6 +128,7 @@ class Cases:
         """
         if type(other) is not type(self):
             return NotImplemented
+
         other = self._aligned(other, "subtracted")
         own_counts, other_counts = align_counts(self, other)
         row, is_there = self._find(other)
@@ -146,6 +149,7 @@ class Cases:
                 row_in_whole=row,
                 columns=_same_kind(own_clusters.counts, other_clusters.counts),
             )
+
         rest = with_fields(with_counts(self, remaining), clusters=clusters)
         return keep_rows(rest, has_cases(remaining))
 
@@ -153,6 +157,7 @@ class Cases:
         """Do both describe the same cases, of the same sampling design?"""
         if type(other) is not type(self):
             return NotImplemented
+
         return (
             self.design == other.design
             and getattr(self, "names", ()) == getattr(other, "names", ())
@@ -368,6 +373,7 @@ def _sentence_about_no_part(
         lowest, highest = part._outputs
         if (lowest[stray] != highest[stray]).any():
             place += " (or its bins are wider than those of a)"
+
     return (
         "a - b removes cases that were added before; b has more cases than a "
         f"{place}. Is b the part and a the whole?"
@@ -395,6 +401,7 @@ def count_columns(
         column = _columns.whole_counts(_columns.one_dimensional(column, name), name)
         _columns.same_length(**{output: np.empty(size), name: column})
         columns.append(column)
+
     return columns
 
 
@@ -542,6 +549,7 @@ def add_as_clusters(groups: object) -> Any:
         ids = np.repeat(np.array([name]), rows)
         assign_clusters(one_cluster, np.arange(rows), ids, counts.counts)
         clustered.append(one_cluster)
+
     return sum(clustered[1:], clustered[0])
 
 
@@ -568,6 +576,7 @@ def _both_clustered(first: Cases, second: Cases) -> bool:
         return True
     if first.clusters is second.clusters:
         return False
+
     raise InputError(
         "Counts with clusters cannot be added to counts without clusters. Count both "
         "by cluster.",

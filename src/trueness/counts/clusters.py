@@ -132,6 +132,7 @@ def _canonical_ids(ids: Array) -> Array:
     names = [_canonical_name(value) for value in ids.tolist()]
     if not names:
         return np.array(names, int)
+
     are_numbers = all(type(name) is int and abs(name) < _LARGEST_INT for name in names)
     return np.array(names if are_numbers else [str(name) for name in names])
 

@@ -65,6 +65,7 @@ def read_weights(values: Array, count: Ints | None = None) -> Weights | None:
         return None
     if count is None:
         return Weights(weight)
+
     weight = weight.astype(np.float64, copy=False)
     return Weights(weight * count, weight * weight * count)
 
@@ -90,6 +91,7 @@ class Labels:
         values = self.values[block]
         if values.dtype == np.bool_:
             return values if self.positive else ~values
+
         try:
             return np.asarray(values == self.positive)
         except OverflowError:  # a whole number beyond all floats is none of these
@@ -136,6 +138,7 @@ def _two_numbers(values: Array) -> list[Any] | None:
             part = values[block]
             if not ((part == low) | (part == high)).all():
                 return None
+
     return [low.item()] if low == high else [low.item(), high.item()]
 
 
@@ -192,6 +195,7 @@ def _weigh(score: Array, labels: Labels | None, weight: Weights) -> Tally:
         code = np.full(score.size, _UNKNOWN, np.int8)
     else:
         code = labels.codes()
+
     return tally_of_rows(*weigh_scores(score, code, weight.sum))
 
 

@@ -61,6 +61,7 @@ class Design:
                 "range of prevalences is for best_threshold.",
                 example=PythonCode("best_threshold(..., prevalences=(0.01, 0.05))"),
             )
+
         if self.prevalence is not None:
             prevalence = _options.fraction(self.prevalence, "prevalence")
             object.__setattr__(self, "prevalence", prevalence)
@@ -99,6 +100,7 @@ class Design:
                     "for both.",
                     example=PythonCode(f"t.with_design({name}=...)"),
                 )
+
         return self
 
 
@@ -117,6 +119,7 @@ def _read_unlabelled(unlabelled: object) -> str | ExpectedLabels | LabelSample:
     if hasattr(unlabelled, "labelled") and hasattr(unlabelled, "score"):
         # labelled reference cases in place of a map: the default map is fitted to them
         return ExpectedLabels(FIT_LABEL_MAP.load()(unlabelled))
+
     raise InputError(
         f'unlabelled must be "{LEFT_OUT}", "{AT_RANDOM}" or a calibration map that '
         f"was fitted on labelled reference cases; found {described(unlabelled)}. "

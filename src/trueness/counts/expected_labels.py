@@ -133,6 +133,7 @@ class ExpectedLabels(Record):
             content["fitted"] = reference.date
             content["reference_positives"] = reference.positives
             content["reference_negatives"] = reference.negatives
+
         return content
 
 
@@ -199,6 +200,7 @@ class LabelSample(Record):
                 "probabilities above 0 and at most 1.",
                 option="unlabelled",
             )
+
         sizes = np.rint(drawn / chance)
         return cls(lowest[order][1:], sizes[order], target)
 

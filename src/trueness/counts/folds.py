@@ -47,6 +47,7 @@ class Folds(Record):
             )
         if kinds == {Panel} and len({part.names for part in parts}) > 1:
             raise InputError("Every fold needs the same models, in the same order.")
+
         _check_both_classes(parts)
         _check_clusters_apart(parts)
 

@@ -58,6 +58,7 @@ def intersections(
             for distinct, code in zip(distinct_of_column, row, strict=True)
         ]
         groups.append(Group(tuple(names), tuple(values)))
+
     return member.reshape(-1), groups
 
 
@@ -77,6 +78,7 @@ def each_column_alone(groups: Mapping[Any, Counts]) -> dict[Any, Counts]:
                 margins[margin] = margins[margin] + counts
             else:
                 margins[margin] = counts
+
     return margins
 
 
@@ -96,6 +98,7 @@ def design_of_group(words: Mapping[str, Any], group: object) -> dict[str, Any]:
         return dict(words)
     if isinstance(unlabelled, Mapping) and group in unlabelled:
         return {**words, "unlabelled": unlabelled[group]}
+
     raise InputError(
         "Each group needs a calibration map of its own, since P(label | score) may "
         f"differ between groups; there is none for {group!r}.",

@@ -47,6 +47,7 @@ def twice_wins(t: Tally) -> Any:
         wins += 2 * (t.n_neg - negatives_above) * positives
         wins += within
         negatives_above += negatives
+
     return wins
 
 

@@ -105,6 +105,7 @@ def _poisson_counts(
 
     if distinct.size == 1:  # the order is as it was
         return drawn
+
     place = np.empty(count.size, dtype=np.intp)
     place[order] = np.arange(count.size)
     return np.take(drawn, place, axis=1)
@@ -328,6 +329,7 @@ def resample(t: Tally, rng: Seed = 0, *, stratified: bool = True) -> Tally:
         neg_square = neg * _square_per_weight(t.squares[0], t.neg)
         pos_square = pos * _square_per_weight(t.squares[1], t.pos)
         columns += [neg_square, pos_square, unknown]
+
     return keep_rows(with_counts(t, columns), neg + pos > 0)
 
 
@@ -403,6 +405,7 @@ def auc_replicates(t: Tally, replicates: int, rng: Seed = 0) -> Floats:
         drawn_neg = draw(neg, size, rng, dtype=compact(neg))
         drawn_pos = draw(pos, size, rng, dtype=compact(pos))
         wins.append(_twice_wins(drawn_neg, drawn_pos, above, above_or_tied, t.n_neg))
+
     return np.concatenate(wins) / (2.0 * t.n_pos * t.n_neg)
 
 
@@ -510,6 +513,7 @@ def rank_frequencies(
         score = generator.normal(size=n)
         score[:n_pos] = shift + sd_ratio * score[:n_pos]
         total += np.argsort(-score) < n_pos
+
     return total / replicates
 
 

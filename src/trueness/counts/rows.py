@@ -61,6 +61,7 @@ def _vote_codes(rows: Floats) -> Array | None:
         digit = np.uint16(1) - (column == 1) + np.isnan(column)
         code *= np.uint16(3)
         code += digit
+
     return code
 
 
@@ -96,6 +97,7 @@ def _descending_order(rows: Floats) -> Array:
         tied_rows = order[positions]
         # np.lexsort takes the last key first
         order[positions] = tied_rows[np.lexsort(-rows[tied_rows].T[::-1])]
+
     return order
 
 
@@ -110,6 +112,7 @@ def _differs_from_previous(rows: Floats) -> NDArray[np.bool_]:
         differs[1:] |= (current != previous) & ~both_missing
         if differs.all():  # the usual case of continuous scores
             break
+
     return differs
 
 
@@ -139,4 +142,5 @@ def subtract_counts(
         if rest.dtype.kind == "f":
             rest[np.abs(rest) <= ROUNDING * whole] = 0.0
         remaining.append(rest)
+
     return remaining

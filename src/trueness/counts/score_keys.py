@@ -102,6 +102,7 @@ class Packing:
             place = np.where(below_zero, top + steps, top - steps)
         else:
             place = top - steps
+
         return np.asarray((place << self.key_type(1)) | label)
 
     def unpack(self, place: Array) -> Array:
@@ -120,6 +121,7 @@ class Packing:
         if self._signed:
             sign_bit = bits_type(1) << bits_type(8 * self._dtype.itemsize - 1)
             magnitude |= np.where(below_zero, sign_bit, bits_type(0))
+
         return np.asarray(magnitude).view(self._dtype)
 
 
@@ -270,6 +272,7 @@ def _order_by_positions(score: Array, packing: Packing) -> tuple[Array, Floats]:
         place <<= shift
         place |= np.arange(block.start, block.stop, dtype=np.uint64)
         keys[block] = place
+
     sort_in_place(keys)
 
     position_mask = (np.uint64(1) << shift) - np.uint64(1)

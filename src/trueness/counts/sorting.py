@@ -47,6 +47,7 @@ def count_scores(score: Array, is_pos: Callable[[slice], Array]) -> ScoreCounts:
     """
     if score.size < _MIN_FOR_KEYS:
         return _count_plainly(score, is_pos)
+
     distinct = few_distinct(score)
     if distinct is None:
         return _count_sorted(score, is_pos)
@@ -58,6 +59,7 @@ def count_scores(score: Array, is_pos: Callable[[slice], Array]) -> ScoreCounts:
         parts.append(
             _count_sorted(rare_scores, lambda rows: in_table.missed_kind[rows])
         )
+
     value, neg, pos = merge_counts(parts)
     return value, neg, pos
 
@@ -140,6 +142,7 @@ def _read_distinct_keys(
     else:
         for block in blocks(keys.size):
             read_keys(block)
+
     return neg, pos
 
 
@@ -207,6 +210,7 @@ def merge_counts(parts: Sequence[tuple[Array, ...]]) -> tuple[Any, ...]:
     if not has_cases.all():
         score = score[has_cases]
         columns = [column[has_cases] for column in columns]
+
     return (score, *columns)
 
 
@@ -234,6 +238,7 @@ def weigh_scores(score: Array, kind: Array, weight: Array) -> tuple[Array, ...]:
         parts.append(
             _weigh_in_ranges(score[missed], in_table.missed_kind, weight[missed])
         )
+
     return merge_counts(parts)
 
 

@@ -186,6 +186,7 @@ class Tally(Cases):
                 "assume independent cases.",
                 example=PythonCode("t.without_clusters().suppress_small_counts(...)"),
             )
+
         starts = starts_without_small_counts(self.counts, at_least)
         return _bin_rows(self.without_clusters(), starts)
 
@@ -322,6 +323,7 @@ class Panel(Cases):
                 f"rows must have one column per name, shape (m, {len(names)}); "
                 f"found shape {value.shape}."
             )
+
         value = np.column_stack(
             [read_output(value[:, k], name, gone=True) for k, name in enumerate(names)]
         )
@@ -616,6 +618,7 @@ def holds_tests(x: Tally | Panel) -> bool:
     """Are all outputs verdicts of tests, 0 or 1, and no scores?"""
     if isinstance(x, Tally) and x.score.size > 2:
         return False
+
     outputs = x.score if isinstance(x, Tally) else x.rows
     known = outputs[~np.isnan(outputs)]
     # a few rows decide most often: verdicts of K tests have at most 3^K rows

@@ -209,6 +209,7 @@ def fidel(
         prevalence = reference.prevalence
     if method == "correlated":
         return correlated_fidel(reference, prevalence)
+
     combined = _independent_fidel(reference, prevalence)
     _warn_if_best_alone_is_better(combined)
     return combined
@@ -321,6 +322,7 @@ def _auc_of_each(aucs: object, names: Sequence[str]) -> Floats:
             option="aucs",
             example=PythonCode(f"{{{names[0]!r}: 0.8, ...}}"),
         )
+
     lacking = [name for name in names if name not in aucs]
     extra = [name for name in aucs if name not in names]
     if lacking or extra:
@@ -330,6 +332,7 @@ def _auc_of_each(aucs: object, names: Sequence[str]) -> Floats:
         raise InputError(
             f"aucs must hold an AUC for each of {listing(names, 12)}; found {mismatch}."
         )
+
     return np.array(
         [_options.fraction(aucs[name], f"aucs[{name!r}]", ends="[]") for name in names]
     )

@@ -131,6 +131,7 @@ def _covariance_within_classes(
         common_cases = (seen * cases[:, None].astype(np.float64)).T @ seen
         covariance += products / np.maximum(common_cases - 1, 1) / 2
         sampling_error += 0.25 / np.maximum(common_cases, 1.0)
+
     return covariance, sampling_error
 
 
@@ -142,6 +143,7 @@ def _shrink(correlation: Floats, sampling_error: Floats) -> tuple[Floats, float]
     number = len(correlation)
     if number == 1:
         return np.ones((1, 1)), 0.0
+
     pairs = np.triu_indices(number, 1)
     r = correlation[pairs]
     # Schafer and Strimmer (2005): the variance of a correlation is (1 - r^2)^2 / n
@@ -181,4 +183,5 @@ def discriminate(
         weight = np.linalg.solve(covariance[np.ix_(pattern, pattern)], difference)
         middle = (mean_pos + mean_neg)[pattern] / 2
         total[rows] = (z[rows][:, pattern] - middle) @ weight
+
     return total

@@ -94,6 +94,7 @@ class CombinerComparison(Record):
             return f"Combining them is better ({name}): {differences}."
         if to_closest.high < 0:
             return f"{name} ranks worse than {shown(closest)} alone: {differences}."
+
         return (
             f"{name} does not differ significantly from a single classifier: "
             f"{differences}."
@@ -255,6 +256,7 @@ def _adjusted_p_values(
             # better than all of them: the largest of the p-values
             differences = [contrast.to_base, *contrast.to_single.values()]
             p_values[name] = max(d.p_value_above(0.0) for d in differences)
+
     adjusted = holm(list(p_values.values()))
     return {against: 1.0, **dict(zip(p_values, adjusted, strict=True))}
 
@@ -288,12 +290,14 @@ def _read_combiners(combiners: object) -> dict[str, Combiner]:
         return dict(COMBINERS)
     if isinstance(combiners, Mapping):
         return dict(combiners)
+
     names = [combiners] if isinstance(combiners, str) else combiners
     if not is_several(names):
         raise InputError(
             f"combiners must be names among {listing(COMBINERS, 20)}, or a mapping "
             f"from name to function; found {described(names)}."
         )
+
     return {
         name: COMBINERS[_options.choice(name, COMBINERS, "combiners")] for name in names
     }
@@ -319,4 +323,5 @@ def _score_folds(
         scored_folds.append(
             Panel(names, np.column_stack(scores), neg[in_fold], pos[in_fold])
         )
+
     return Folds(tuple(scored_folds))

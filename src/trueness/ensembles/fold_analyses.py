@@ -139,6 +139,7 @@ class MeasuredFolds:
         """Return the difference of two of them, on the same cases."""
         if i == j:
             return Difference(0.0, VarianceEstimate(0.0, math.inf, math.inf))
+
         variances = []
         for sample, columns in zip(self._samples, self._parts, strict=True):
             gap = influence_difference(columns[i].influence, columns[j].influence)
@@ -146,6 +147,7 @@ class MeasuredFolds:
             variances.append(
                 estimate_variance(sample.observed, gap, within_class=within_class)
             )
+
         return Difference.between(
             self.side(i), self.side(j), variance_of_mean(variances)
         )
@@ -244,6 +246,7 @@ def _choose_without_each_fold(
             continue
         points.append(point)
         votes.append(rescored(fold, fold.score >= point.threshold))
+
     return points, votes
 
 

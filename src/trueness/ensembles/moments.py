@@ -125,6 +125,7 @@ class RankMoments:
         if prevalence is not None:
             start[0] = math.log(prevalence / (1 - prevalence))
             self.fixed |= {0}
+
         self.free = [k for k in range(start.size) if k not in self.fixed]
         self.value, self.distance = self._nearest(start, self.free)
 
@@ -242,6 +243,7 @@ class RankMoments:
             distance = new_distance
             if settled:
                 break
+
         return value, distance
 
     def _damped_step(
@@ -322,6 +324,7 @@ class RankMoments:
             else:
                 outer = middle
                 root_outer = root
+
         return (inner + outer) / 2
 
     def _profile(self, parameter: int, value: float, start: Floats) -> _Profile:

@@ -76,6 +76,7 @@ class RankedColumn:
         if self.distinct:
             out[destination] = _level_ranks(row_cases)
             return
+
         group = self.group[is_counted]
         level_cases = np.bincount(group, row_cases, self.score.size)
         out[destination] = _level_ranks(level_cases)[group]
@@ -113,6 +114,7 @@ def rank_rows(rows: Floats, scores: Sequence[Floats], cases: Sequence[Array]) ->
         if output.size < MANY_ROWS or np.isnan(output).any():
             out[:] = rank_scores(output, score, cases_from_top)
             return
+
         # ascending outputs are looked up eight times faster than mixed ones
         output = np.ascontiguousarray(output)
         order = _ascending(output)

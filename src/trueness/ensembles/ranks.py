@@ -69,6 +69,7 @@ class RankReference:
                 f"every classifier; {listing(lacking)} has none for one class. Leave "
                 "it out."
             )
+
         self.n = self.n_pos + n_neg
         self.auc = (neg_mean - pos_mean) / self.n + 0.5  # eq. (31)
 
@@ -109,6 +110,7 @@ class RankMap(Map):
             if isinstance(values, np.ndarray) and values.ndim == 1:
                 check_shape(name, values, (size,))
                 check_finite(name, *values.tolist())
+
         _options.fraction(self.prevalence, "prevalence")
         check_probabilities("auc", self.auc)
 
@@ -197,11 +199,13 @@ def crossing(auc: ArrayLike) -> float:
     d = _separations(_options.grid(auc, "auc"))
     if not d.size:
         raise InputError("crossing needs the AUCs of classifiers; found none.")
+
     sum_of_squares = float(d @ d)
     largest_square = float((d**2).max(initial=0.0))
     denominator = float(d.sum()) ** 2 - sum_of_squares
     if denominator <= 0 or largest_square == 0:
         return 1.0
+
     c = (sum_of_squares**2 / largest_square - sum_of_squares) / denominator
     return 6 / math.pi * math.asin(min(c, 1.0) / 2)
 

@@ -112,6 +112,7 @@ class Agreement(Record):
             if math.isnan(estimate.value):
                 text = f"not determined; {independent} if independent"
             rows.append((name, text))
+
         return rows
 
 
@@ -252,6 +253,7 @@ def _notes_on_shared_errors(independent: Agreement) -> tuple[str, ...]:
             f"({p_is(independent.misfit)}), but they cannot show an error that all "
             "classifiers share."
         )
+
     return tuple(notes)
 
 
@@ -415,6 +417,7 @@ def _maximise(mixture: _RankMixture, start: Floats) -> _Maximum:
         converged = bool(np.abs(value - previous).max() < 1e-5)
         if converged:
             break
+
     return _Maximum(value, slope, converged)
 
 
@@ -473,6 +476,7 @@ def _em_slope(mixture: _RankMixture, value: Floats, image: Floats) -> Floats:
         moved = value.copy()
         moved[k] += distance
         columns.append((_em_step(mixture, moved) - image) / distance)
+
     return np.column_stack(columns)
 
 
@@ -512,6 +516,7 @@ def _warn(misfit: float, converged: bool) -> None:
             DoubtfulAssumptionWarning,
             stacklevel=3,
         )
+
     if not converged:
         warnings.warn(
             "The likelihood did not converge in 50 steps. Use the method covariance, "
@@ -538,6 +543,7 @@ def _notes(
         notes.append(
             "The errors of these classifiers do not look independent: see misfit."
         )
+
     notes += _notes_on_wide_intervals(areas, cases_of_rarer_class)
     if method == "likelihood":
         notes.append(
@@ -545,6 +551,7 @@ def _notes(
             "estimates if the prevalence is far from one half. The intervals contain "
             "those of the method covariance, which does not assume it."
         )
+
     return tuple(notes)
 
 
@@ -561,6 +568,7 @@ def _notes_on_wide_intervals(
             "The classifiers agree no more than expected by chance, so these cases "
             "do not determine AUCs or prevalence. Label some cases, or collect more."
         ]
+
     return [
         f"The AUC of {listing(wide)} is poorly determined: the agreement rests on "
         f"about {cases_of_rarer_class:,.0f} cases of the rarer class."

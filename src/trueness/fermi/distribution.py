@@ -234,6 +234,7 @@ def _check_numbers(
                 "trueness.fermi_dirac(n=100, n_pos=50, auc=0.9)"
             ),
         )
+
     size = _options.whole_number(n, "n", at_least=2)
     area = _options.fraction(auc, "auc", ends="[]")
     if n_pos is None:
@@ -246,6 +247,7 @@ def _check_numbers(
             f"{positives:g}.",
             option="n_pos",
         )
+
     if positives.is_integer():
         positives = int(positives)
     return size, positives, area
@@ -256,6 +258,7 @@ def _check_ranks(values: ArrayLike, n: int) -> Any:
     rank = np.asarray(values)
     if rank.dtype.kind not in "iuf":
         raise InputError(f"rank must be numbers; found {rank.dtype}.")
+
     bad = ~((rank >= 0.5) & (rank <= n + 0.5))
     if bad.any():
         raise InputError(
@@ -272,6 +275,7 @@ def _check_flagged_numbers(values: ArrayLike | None, n: int, what: str) -> Any:
             f"The expected {what} needs a rank, the number of cases that are flagged.",
             example=PythonCode(f"expected({what!r}, {max(1, n // 10)})"),
         )
+
     rank = np.asarray(values)
     numeric = rank.dtype.kind in "iuf"
     if not numeric or not ((rank >= 0) & (rank <= n) & (rank == np.floor(rank))).all():

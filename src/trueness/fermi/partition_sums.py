@@ -133,6 +133,7 @@ class PartitionSums:
         with np.errstate(over="ignore"):
             # log(1 + e^(x + d)) - log(1 + e^x) without the difference
             near = np.log1p(expit(low) * np.expm1(np.minimum(rise, 40.0)))
+
         far = np.logaddexp(0, low + rise) - np.logaddexp(0, low)
         return np.where(rise < 40, near, far) / steepness
 

@@ -111,6 +111,7 @@ def estimate(
         return reported_estimate(evaluated)
     if method == "jackknife":
         return reported_estimate(evaluate_by_jackknife(data, function, ends, level))
+
     bootstrapped = bootstrap_statistic(
         data, function, ends=ends, level=level, rng=rng, replicates=replicates
     )

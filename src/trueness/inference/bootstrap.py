@@ -75,6 +75,7 @@ def bootstrap_values(
                 redrawn = _target_counts(sample, _redraw_cases(source, rng))
                 values.append(np.array(statistics(redrawn)) + shift)
                 advance(1)
+
     return np.array(values)
 
 
@@ -132,6 +133,7 @@ def _draw_source(sample: AnySample, rng: np.random.Generator) -> _ReplicateSourc
     weight = common_weight(cases)
     if cases.weighted and weight is None:
         return _source_of_weighted_cases(cases, rng)
+
     return _source_of_counted_cases(
         cases, weight, rng, class_sizes_fixed=sample.class_sizes_fixed
     )
@@ -162,6 +164,7 @@ def _source_of_counted_cases(
         if not class_sizes_fixed:
             # both classes were drawn together
             drawn_positives = generator.binomial(n_neg + n_pos, n_pos / (n_neg + n_pos))
+
         drawn_negatives = n_neg + n_pos - drawn_positives
         return _columns_of_equal_cases(
             _draw_from_counts(of_negatives, drawn_negatives, generator),
@@ -194,6 +197,7 @@ def _part_of_counts(counts: Array, rng: np.random.Generator) -> Array:
     if total > _MAX_LISTED:
         # of so many hardly a case is taken twice
         return rng.multinomial(size, counts / total)
+
     taken = rng.choice(total, size, replace=False, shuffle=False)
     rows = np.searchsorted(np.cumsum(counts), taken, side="right")
     return np.bincount(rows, minlength=counts.size)

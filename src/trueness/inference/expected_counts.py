@@ -204,6 +204,7 @@ def notes_on_expected_labels(tally: Tally) -> list[str]:
     labels = tally.design.unlabelled
     if tally.design.stratified:
         return notes_on_label_sample(tally)
+
     assert isinstance(labels, ExpectedLabels)  # noqa: S101 - its callers saw to it
     reference: Reference | None = labels.map.reference
     about = "the process that drew these cases"
@@ -216,6 +217,7 @@ def notes_on_expected_labels(tally: Tally) -> list[str]:
             "that the scores of all classifiers give it.",
             *labels.map.notes,
         ]
+
     notes = [
         f"{unlabelled_words(tally)} have no label; each counts as positive with the "
         f"probability that a calibration map assigns to its score. The answer is about "
@@ -228,9 +230,11 @@ def notes_on_expected_labels(tally: Tally) -> list[str]:
             "This map has no standard error, so there is no interval. Fit a map with "
             "the method pooled-bins."
         )
+
     if reference is not None:
         notes.append(_note_on_reference(reference))
         notes += _notes_on_range(tally, reference)
+
     return notes
 
 
@@ -252,6 +256,7 @@ def _notes_on_range(tally: Tally, reference: Reference) -> list[str]:
     number = float(tally.unknown[beyond].sum())
     if not number:
         return []
+
     return [
         f"{number_of(number)} of {number_of(tally.n_unknown)} unlabelled cases have "
         f"scores outside the range of the map ({reference.lowest:.4g} to "

@@ -95,6 +95,7 @@ def _variance_of_design_effect(area: Any, sizes: ClassSizes) -> Any:
         of_class = kurtosis / units - (units - 3) / (units * (units - 1))
         # both classes have the same variance of placements: 1 / n is their part of it
         variance = variance + (1 / units / total) ** 2 * of_class
+
     return variance
 
 
@@ -155,6 +156,7 @@ def newcombe_interval(
                 outer = middle
             else:
                 inner = middle
+
         return outer
 
     return boundary(0.0), boundary(1.0)
@@ -175,6 +177,7 @@ def newcombe_intervals(
             is_outside = (middle - areas) ** 2 > quantiles**2 * variance
             outer = np.where(is_outside, middle, outer)
             inner = np.where(is_outside, inner, middle)
+
         return outer
 
     return boundaries(np.zeros_like(areas)), boundaries(np.ones_like(areas))

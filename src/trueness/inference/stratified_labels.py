@@ -166,6 +166,7 @@ def _notes_on_surprise(counts: StratifiedCounts) -> list[str]:
     variance = float((weight[counts.band] ** 2) @ residual_squares)
     if abs(observed_total - expected) <= _DISAGREES * math.sqrt(variance):
         return []
+
     return [
         f"The labels contradict the map: {observed_total:,.0f} positives were found, "
         f"but it expects {expected:,.0f}. P(label | score) has changed; fit the map "

@@ -172,6 +172,7 @@ class Metric:
             return self._ratio_value(self.ratio, confusion)
         if self.exact is not None:
             return self._quotient_value(self.exact, confusion)
+
         assert self.function is not None  # noqa: S101  # a metric has some form
         return self.function(confusion)
 
@@ -213,10 +214,12 @@ class Metric:
         """Does its name mean this very metric, so that the name can stand for it?"""
         if self.terms is not None:
             return False
+
         try:
             namesake = read_metric(self.name)
         except InputError:  # a metric of the user's own
             return False
+
         return (
             namesake.function == self.function
             and namesake.ratio == self.ratio
@@ -283,6 +286,7 @@ def count_weights(metric: Metric) -> Coefficients | None:
             return None
         for cell, weight in enumerate(part.ratio.over):
             totals[cell] = plus(totals[cell], times(coefficient, weight))
+
     tp, fp, fn, tn = totals
     return tp, fp, fn, tn
 
@@ -517,6 +521,7 @@ def constraint_of(left: Metric | float, sign: Any, right: Metric | float) -> Con
     if isinstance(right, Metric):
         difference = left - right
         return Constraint(difference - difference.constant, sign, -difference.constant)
+
     bound = _options.real_number(right, f"the bound after {sign}")
     return Constraint(left, sign, bound)
 
@@ -541,6 +546,7 @@ def in_fractions(metric: Metric, counts: tuple[Any, ...], unit: int) -> Array:
     if mixes_roots:
         scale = 10**DIGITS
         total = np.array([Fraction(round(value * scale), scale) for value in total])
+
     return total
 
 
@@ -553,6 +559,7 @@ def _quotients(metric: Metric, counts: tuple[Any, ...], unit: int) -> list[Any]:
             values.append(Fraction(numerator, denominator))
         else:  # at one of several prevalences
             values.append(math.inf if numerator > 0 else -math.inf)
+
     return values
 
 
@@ -565,6 +572,7 @@ def quotient(metric: Metric, counts: tuple[Any, ...], unit: int) -> tuple[Any, A
     numerator, numerator_scale = _whole_sum(metric.ratio.over, counts)
     if metric.ratio.under is None:
         return numerator, 0 * numerator + unit * numerator_scale
+
     denominator, denominator_scale = _whole_sum(metric.ratio.under, counts)
     return numerator * denominator_scale, denominator * numerator_scale
 

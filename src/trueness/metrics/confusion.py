@@ -49,6 +49,7 @@ class Confusion(Record):
             if counts.dtype.kind not in "iuf":
                 raise InputError(f"{name} must be counts; found {counts.dtype}.")
             object.__setattr__(self, name, _as_number(counts))
+
         # NumPy's integers come from counts, whose design is not known here
         typed = all(type(values) is int and values >= 0 for values in (tp, fp, fn, tn))
         self.__dict__["_typed"] = typed
@@ -96,6 +97,7 @@ class Confusion(Record):
             fields["tn"] = fields["_n_neg"] - self.fp
         else:
             raise AttributeError(f"A Confusion has tp, fp, fn and tn, no {name}.")
+
         return fields[name]
 
     def __getitem__(self, index: int | slice | Array) -> Confusion:
@@ -130,6 +132,7 @@ class Confusion(Record):
             # of long columns no product by one is made
             part = count if weight == 1 else weight * count
             total = part if total is None else total + part
+
         return 0 if total is None else total
 
     def at_prevalence(self, prevalence: float | None) -> Confusion:
@@ -139,6 +142,7 @@ class Confusion(Record):
         """
         if prevalence is None:
             return self
+
         prevalence = _options.fraction(prevalence, "prevalence", ends="[]")
         tp, fp, fn, tn = self.in_arrays.cells
         pos = tp + fn

@@ -209,6 +209,7 @@ def f_beta(beta: float) -> Metric:
         raise InputError(
             f"beta must be at most 1e100; found {beta!r}. Recall alone is 'recall'."
         )
+
     b2 = times(beta, beta)
     return _ratio(
         f"f_beta({write_number(beta)})",
@@ -315,6 +316,7 @@ def net_benefit(odds: float) -> Metric:
     odds = _options.real_number(odds, "odds")
     if odds < 0:
         raise InputError(f"odds must be zero or more; found {odds:g}.")
+
     return _ratio(
         f"net_benefit({write_number(odds)})",
         "How many true positives per case remain after subtracting the weighted "

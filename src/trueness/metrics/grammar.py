@@ -53,6 +53,7 @@ def metric(text: str | Metric) -> Metric:
     """
     if isinstance(text, Metric):
         return text
+
     reader = _Reader(_text(text, "A metric"))
     value = reader.sum()
     if reader.here.text in _COMPARISONS:
@@ -83,6 +84,7 @@ def constraint(text: str | Constraint) -> Constraint:
             option="subject_to",
             example=f"{text!r} >= 0.9",
         )
+
     reader = _Reader(_text(text, "A constraint"))
     left = reader.sum()
     sign = reader.here.text
@@ -133,6 +135,7 @@ def one_or_more(
         return (values,)
     if is_several(values):
         return tuple(values)
+
     raise InputError(
         f"{option} must be {needed}; found {described(values)}.",
         option=option,
@@ -242,6 +245,7 @@ class _Reader:
             other = self.factor()
             self._check_product(value, sign, other, token)
             value = value * other if sign == "*" else value / other
+
         return value
 
     def _check_product(self, left: Any, sign: str, right: Any, token: _Token) -> None:
@@ -258,6 +262,7 @@ class _Reader:
                     token,
                 )
             return
+
         are_counts = None not in (count_weights(left), count_weights(right))
         if sign == "*" or not are_counts:
             self.fail(
@@ -283,6 +288,7 @@ class _Reader:
             if not self.take(")"):
                 self.fail("')' was needed")
             return value
+
         token = self.here
         if token.kind == "number":
             self.step()
@@ -290,6 +296,7 @@ class _Reader:
         if token.kind == "name":
             self.step()
             return self._named(token)
+
         self.fail("a metric or a number was needed")
 
     def _named(self, token: _Token) -> Metric:
@@ -305,6 +312,7 @@ class _Reader:
             hint = nearest(name, names)
             advice = f".{hint}" if hint else f"; known are {', '.join(known_names())}"
             self.fail(f"no metric of that name{advice}", token)
+
         return self._family_member(name, token)
 
     def _family_member(self, family: str, token: _Token) -> Metric:
@@ -384,6 +392,7 @@ def constraint_text(constraint: str) -> str:
     comparison = "at most" if sign == "<" else "at least"
     if name == "flagged":
         return f"{comparison} {bound:,.10g} flagged"
+
     # a bound was typed, so no digit is added to it
     bound_text = level_text(bound) if is_proportion(name) else f"{bound:g}"
     return f"{text_of(name)} {comparison} {bound_text}"

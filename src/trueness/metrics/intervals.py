@@ -103,6 +103,7 @@ def _metric_slopes(metric: Metric, cells: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
             value = exact @ cells / denominator
             exact = (exact - value * under) / denominator
+
     # an empty cell has no case to move anything, and an infinite value has no slope
     return np.where(np.isfinite(exact) & (cells != 0), exact, 0.0)
 
@@ -139,6 +140,7 @@ def units_seen(
         swapped[group, :, class_index] = cells[group, ::-1, class_index]
         if not np.isclose(measure(swapped), value, equal_nan=True):
             sizes_seen.append(size)
+
     return sizes_seen or class_sizes
 
 
@@ -377,6 +379,7 @@ def _from_both_rates(
             rates.recall * recall.se,
             rates.specificity * specificity.se,
         )
+
     value = evaluated.value
     return (
         value - _joint_distance(recall_falls, specificity_falls, correlation),
@@ -497,4 +500,5 @@ def _interval_from_rates(cut: Cut, metric: Metric, level: float) -> tuple[float,
         value = float(metric(corner))
         if not math.isnan(value):
             values.append(value)
+
     return (min(values), max(values)) if values else (math.nan, math.nan)

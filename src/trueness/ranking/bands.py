@@ -285,6 +285,7 @@ def _likely_alarms(
     else:
         fewest = least_q * (n_neg / n_pos)
         largest = largest_q * (n_neg / n_pos)
+
     # the true number rises with recall: what holds at one recall holds beside it
     return np.maximum.accumulate(fewest), _falling_minimum(largest)
 
@@ -409,6 +410,7 @@ def _all_negatives(redrawn: _RedrawnCounts | ExpectedDraws, level: float) -> flo
             measured.ends,
             (1 + level) / 2,
         ).low
+
     return (1 - prevalence) / prevalence
 
 
@@ -550,6 +552,7 @@ def _effective_sizes(sample: Sample[Tally], level: float) -> _EffectiveSizes:
     if not estimate.variance > 0:  # nothing varied: what was drawn may be all alike
         units = estimate.units
         return _EffectiveSizes(min(positives, units), min(negatives, units), widening)
+
     of_independent = evaluate_measure(independent, auc_measure).variance_estimate
     design_effect = max(estimate.variance / of_independent.variance, 1.0)
     return _EffectiveSizes(

@@ -267,6 +267,7 @@ def simplify(
             option="points",
             example=200,
         )
+
     max_points = 2**62
     if points is not None:
         max_points = _options.whole_number(points, "points", at_least=2)
@@ -284,6 +285,7 @@ def simplify(
             "larger tolerance.",
             option="points",
         )
+
     return replace(
         curve,
         x=curve.x[kept],
@@ -469,6 +471,7 @@ def _on_mcclish_scale(part: _PartOfPlane) -> _PartOfPlane:
             "Choose such a part, or leave corrected out.",
             option="corrected",
         )
+
     factor = 0.5 / (part.area - chance)
     return part._replace(shift=0.5 - factor * chance, factor=factor)
 
@@ -491,6 +494,7 @@ def _range(value: Range | None, rate: str) -> Range:
     """Read a range of a rate; without one it is all of it."""
     if value is None:
         return 0.0, 1.0
+
     low, high = _options.share_range(value, rate)
     if high - low < _MIN_WIDTH:
         raise InputError(

@@ -46,6 +46,7 @@ class ExpectedDraws:
                 "A band needs all labels, a map, or labels missing at random. Cases "
                 "drawn by score have intervals at single thresholds only."
             )
+
         number = _options.whole_number(replicates, "replicates", at_least=100)
         few = _with_few_rows(tally)
         self.sample = apply_design(few)
@@ -82,6 +83,7 @@ class ExpectedDraws:
             for _ in range(number):
                 yield observed.neg, observed.pos, observed.unknown
             return
+
         for block in redraws(
             observed, number, self._rng, stratified=False, unknown=True
         ):
@@ -114,4 +116,5 @@ def _with_few_rows(tally: Tally) -> Tally:
         rows_merged = np.diff([*start, len(tally)])
         row = np.repeat(np.arange(start.size), rows_merged)
         vars(merged)["clusters"] = tally.clusters.move_rows(row)
+
     return merged.with_design(unlabelled=tally.design.unlabelled)

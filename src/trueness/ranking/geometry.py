@@ -250,6 +250,7 @@ def _divergences_if_separated(t: Tally, level: float) -> _Divergences:
     if recall > fpr:
         proven_pos_to_neg = divergence(recall, fpr)
         proven_neg_to_pos = divergence(fpr, recall)
+
     return _Divergences(
         _infinite_estimate(proven_pos_to_neg, level),
         _infinite_estimate(proven_neg_to_pos, level),

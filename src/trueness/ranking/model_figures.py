@@ -114,6 +114,7 @@ def precision_recall_lines(
         true_positives = proportion * recall
         precision = true_positives / (true_positives + (1 - proportion) * fpr)
         lines[name] = _line(name, "recall", recall, "precision", precision)
+
     return lines
 
 

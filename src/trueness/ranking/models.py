@@ -170,6 +170,7 @@ def binormal(alpha: float, b: float) -> Binormal:
         ratio_squared = (np.float64(b) / alpha) ** 2
         pos_to_neg = float(log_alpha + (inverse_squared + ratio_squared) / 2 - 0.5)
         neg_to_pos = float((alpha_squared + b_squared) / 2 - log_alpha - 0.5)
+
     return Binormal(
         alpha=alpha,
         b=b,
@@ -247,6 +248,7 @@ def fit_binormal(data: Tally, *, level: float = 0.95) -> BinormalFit:
             f"two thresholds describe all {labelled.n_pos:,} positives and "
             f"{labelled.n_neg:,} negatives. The empirical AUC needs no model."
         )
+
     try:
         maximum = _maximize_likelihood(neg, pos)
     except np.linalg.LinAlgError:
@@ -255,6 +257,7 @@ def fit_binormal(data: Tally, *, level: float = 0.95) -> BinormalFit:
             f"and {labelled.n_neg:,} negatives in this order the likelihood increases "
             "without bound. The empirical AUC needs no model."
         ) from None
+
     if not maximum.converged:
         warnings.warn(
             f"fit_binormal stopped after {maximum.steps} steps; the classes may "
@@ -393,6 +396,7 @@ def _move_upwards(
         reached = _log_likelihood(moved, neg, pos)
         if reached >= log_likelihood - 1e-12 * abs(log_likelihood):
             break
+
     return moved, reached
 
 
@@ -425,6 +429,7 @@ def _start(neg: Floats, pos: Floats) -> _BinormalParameters:
         deviations_neg = probit_neg - probit_neg.mean()
         deviations_pos = probit_pos - probit_pos.mean()
         slope = float(np.mean(deviations_neg * deviations_pos)) / variance
+
     alpha = min(max(slope, 0.2), 5.0)
     b = alpha * float(probit_neg.mean()) - float(probit_pos.mean())
     # a cut between the place that negatives and the place that positives give it
@@ -456,6 +461,7 @@ def _log_likelihood(parameters: _BinormalParameters, neg: Floats, pos: Floats) -
     with np.errstate(divide="ignore", invalid="ignore"):
         of_negatives = np.where(neg > 0, neg * np.log(prob_neg), 0.0)
         of_positives = np.where(pos > 0, pos * np.log(prob_pos), 0.0)
+
     return float((of_negatives + of_positives).sum())
 
 
@@ -505,6 +511,7 @@ def _scoring_step(
         curve_score = by_curve @ (pos / prob_pos)
         cut_score = _by_cut(density_neg, neg / prob_neg)
         cut_score = cut_score + _by_cut(slope_pos, pos / prob_pos)
+
     parts = (
         cut_information,
         cross_information,
@@ -575,6 +582,7 @@ def _test_fit(t: Tally) -> _FitTest:
         fitted = _maximize_likelihood(neg, pos).log_likelihood
     except np.linalg.LinAlgError:
         return undefined
+
     free = _multinomial_log_likelihood(neg) + _multinomial_log_likelihood(pos)
     statistic = max(0.0, 2 * (free - fitted))
     return _FitTest(statistic, df, float(chdtrc(df, statistic)))

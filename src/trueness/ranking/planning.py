@@ -183,6 +183,7 @@ def plan_auc_difference(
     correlation = _options.real_number(correlation, "correlation")
     if not -1 <= correlation < 1:
         raise InputError(f"correlation must lie in [-1, 1); found {correlation:g}.")
+
     prevalence = _options.fraction(prevalence, "prevalence")
     level = _options.fraction(level, "level")
     if half_width is not None and power is not None:
@@ -202,6 +203,7 @@ def plan_auc_difference(
         enough = _narrow_enough(half_width)
     else:
         enough = _powerful_enough(0.9 if power is None else power)
+
     return _make_plan("plan_auc_difference", question, enough, "difference of AUCs")
 
 
@@ -370,6 +372,7 @@ def _read_goal(
             f"{function} needs null to differ from what is expected; both are "
             f"{value:g}. No number of cases can show a difference."
         )
+
     wanted_power = 0.9 if power is None else _options.fraction(power, "power")
     if wanted_power <= 1 - level:
         raise InputError(
@@ -396,6 +399,7 @@ def _part_of_cases(
             option="recall",
             example=0.8,
         )
+
     flagged = prevalence * _options.fraction(recall, "recall") / value
     if flagged >= 1:
         raise InputError(
@@ -527,6 +531,7 @@ class _Question(NamedTuple):
                 excludes, halves = self._judge(self._draw_areas(sizes, batch, rng))
                 excluded += float(excludes.sum())
                 half_widths += float(halves.sum())
+
         return Reach(excluded / _N_SAMPLES, half_widths / _N_SAMPLES)
 
     def _draw_areas(

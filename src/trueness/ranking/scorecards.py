@@ -236,6 +236,7 @@ class DecileTable(Answer):
                 f"{self.rate[row]:6.3f} {self.gain[row]:6.3f} {self.lift[row]:6.2f} "
                 f"{self.ks[row]:6.3f}"
             )
+
         return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
 
 

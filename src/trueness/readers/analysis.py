@@ -110,6 +110,7 @@ class ReaderStudy(Record):
             chi_squared = brief(self.df1 * self.statistic)
             degrees = counted(self.df1, "degree")
             return f"chi-squared {chi_squared} on {degrees} of freedom"
+
         return (
             f"F {brief(self.statistic)} on {self.df1} and {brief(self.df2)} degrees of "
             "freedom"
@@ -254,6 +255,7 @@ def reader_study(
     if len(compared) == 1:
         # two treatments have one test, that of their difference
         test = test._replace(p_value=compared[0].p_value)
+
     n_pos, n_neg = readings.class_sizes
     return ReaderStudy(
         treatments=readings.treatments,
@@ -292,6 +294,7 @@ def _check_clusters(readings: Readings, covariance: str) -> None:
             option="covariance",
             example="jackknife",
         )
+
     fewest = min(readings.numbers_of_units)
     if fewest < 2:
         raise NotEnoughCases(
@@ -334,6 +337,7 @@ def _variance_of_constant(
     if endpoint.name == "auc":
         sizes = ClassSizes(n_pos, n_neg, n_pos, n_neg)
         return VarianceEstimate(0.0, math.inf, min(n_pos, n_neg), roc_sizes=sizes)
+
     n_units = float(np.dot((n_pos, n_neg), endpoint.depends))
     return VarianceEstimate(0.0, math.inf, n_units)
 
@@ -356,6 +360,7 @@ def _interval_of_mean_by(
             level = 2 * NormalDist().cdf(z) - 1
             interval = interval_from_variance(value, constant, endpoint.range, level)
             return interval.low, interval.high
+
         half_width = z * standard_error
         return max(lowest, value - half_width), min(value + half_width, highest)
 
@@ -474,6 +479,7 @@ class DifferenceOfMeans(NamedTuple):
             z = rises_above_zero(
                 lambda z: self._half_width(z, upwards=upwards) - gap, 0.0, _LARGEST_Z
             )
+
         return -z if upwards else z
 
     def _half_width(self, z: float, *, upwards: bool) -> float:
@@ -521,10 +527,12 @@ def _notes_on_readers(
                 "Tests of so few readers reject too often where readers differ much in "
                 "what a treatment does for them."
             )
+
     if fixed == "readers":
         notes.append(
             "Readers are treated as fixed: the result applies to these readers only."
         )
+
     return notes
 
 
@@ -548,6 +556,7 @@ def _notes_on_cases(readings: Readings, fixed: str | None, pairs: str) -> list[s
             "Some treatments share more cases than others. The pooled standard error "
             "is too small for treatments that share few cases."
         )
+
     return notes
 
 
@@ -565,15 +574,18 @@ def _notes_on_intervals(
             "is 0. Interval and p-values are those of one reader, with independent "
             "cases for each treatment."
         )
+
     if _margin_tests_err(model, endpoint) and not math.isnan(margin):
         notes.append(
             "With fewer than 4 readers, or above 0.9, tests against a margin reject "
             "too often: those of 5 % erred in up to 9 % of simulated studies."
         )
+
     if endpoint.name == "auc" and model.means.max() < 0.5:
         notes.append(
             "All treatments have an AUC below 0.5. Do high scores mean positive?"
         )
+
     return notes
 
 

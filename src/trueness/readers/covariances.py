@@ -44,6 +44,7 @@ def jackknife(readings: Readings, endpoint: Endpoint) -> Floats:
     """
     if readings.cluster is not None:
         return _jackknife_of_clusters(readings, endpoint, readings.cluster)
+
     results = row_results(readings, endpoint)
     # a case that a row has not read does not change its result
     values = np.repeat(results[:, None], readings.score.shape[1], axis=1)
@@ -150,6 +151,7 @@ def _deviations_by_cluster(
         placements = kernel.mean(axis=1 if positives else 0)
         deviations = (placements - placements.mean()) / placements.size
         np.add.at(sums[row], cluster[was_read & in_class], deviations)
+
     return sums
 
 
@@ -198,6 +200,7 @@ def _kernel_of_rows(readings: Readings, endpoint: Endpoint) -> tuple[Floats, Flo
     for row in range(len(kernel)):
         pairs = np.ix_(positives_read[row], negatives_read[row])
         kernel[row][pairs] = endpoint.kernel(*_scores_by_class(readings, row))
+
     return kernel, was_read
 
 
@@ -211,6 +214,7 @@ def _sum_of_disjoint_products(arrays: Floats) -> Floats:
         )
         sums = arrays.sum(axis=free_axes).reshape(len(arrays), -1)
         total += (-1) ** sum(is_shared) * sums @ sums.T
+
     return total
 
 

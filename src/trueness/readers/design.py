@@ -103,6 +103,7 @@ class Readings(NamedTuple):
             rows = was_read[self.treatment == treatment]
             number, _ = connected_components(rows @ rows.T > 0)
             numbers.append(int(number))
+
         return max(numbers)
 
     @property
@@ -191,6 +192,7 @@ def _columns_by_role(data: object, arguments: Mapping[str, Any]) -> dict[str, Ar
     for role, source in sources.items():
         values = columns_of_data[source] if isinstance(source, str) else source
         columns[role] = np.asarray(as_array(values, role))
+
     return columns
 
 
@@ -297,6 +299,7 @@ def _cluster_of_each_case(
     """Return the cluster of each case; None where each case is one of its own."""
     if cluster is None:
         return None
+
     _, number = _levels(cluster)
     of_case = np.zeros(cases.size, dtype=np.int64)
     of_case[case] = number

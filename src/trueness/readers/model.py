@@ -280,6 +280,7 @@ def _components(
         reader = reader - errors.cov1 + errors.cov3
         interaction = squares.interaction - errors.variance + errors.cov1
         interaction = interaction + errors.cov2 - errors.cov3
+
     return ReaderComponents(
         ms_treatment=squares.treatment,
         ms_reader=squares.reader,

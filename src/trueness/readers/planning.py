@@ -105,6 +105,7 @@ def plan_readers(
                 "trueness.plan_readers(trueness.reader_study(...), difference=0.05)"
             ),
         )
+
     pilot = _read_pilot(data)
     estimated_variance = _reader_variance(pilot)
     likely_variances = _likely_reader_variances(pilot)
@@ -161,6 +162,7 @@ def _detectable_difference(difference: float | None, margin: float | None) -> fl
             option="difference",
             example=0.05,
         )
+
     distance = 0.0
     if difference is not None:
         distance = _options.real_number(difference, "difference")
@@ -364,11 +366,13 @@ def _notes(
             "The plan treats readers and cases as random; that study was analysed "
             f"with: {study.assumed}."
         )
+
     if 0 in case_numbers:
         notes.append(
             "A 0 means that no number of cases is enough: with so few readers the "
             "treatment effect varies too much between them."
         )
+
     return tuple(notes)
 
 

@@ -193,6 +193,7 @@ class RateClaim:
             recall = exact_end(counts.tp, counts.tp + counts.fn, tail, low=a > 0)
             fpr = exact_end(counts.fp, counts.fp + counts.tn, tail, low=b > 0)
             proved &= np.asarray(a * recall + b * fpr >= d)
+
         return proved
 
     def evidence(self, counts: Confusion) -> Floats:
@@ -208,6 +209,7 @@ class RateClaim:
             variance_of_fpr = b * b * fpr * (1 - fpr) / (negatives + 1)
             variance = variance_of_recall + variance_of_fpr
             z_scores.append((a * recall + b * fpr - d) / np.sqrt(variance))
+
         return -np.asarray(ndtr(-np.min(z_scores, axis=0)))
 
     def p_values(self, counts: Confusion) -> Floats:
@@ -245,6 +247,7 @@ def read_claim(
             "validate the threshold instead.",
             option="subject_to",
         )
+
     # two cuts let all four counts vary; those below the lower one are the rest
     values = (form[0], form[1], -form[2], -form[3])
     if depends and prevalence is not None:
@@ -282,6 +285,7 @@ def _claim_at_prevalence(
         b = (1 - p) * (fp - tn)
         d = -(p * fn + (1 - p) * tn)
         forms.append((a, b, d))
+
     return RateClaim(tuple(forms), error_part)
 
 
@@ -319,6 +323,7 @@ def provable_bound(
         except InputError:
             # a bound that cannot be missed, such as 0 for a proportion
             return False
+
         return bool(moved_claim.passes(counts, alpha))
 
     # the bound itself is proved; the value of the sample never is, or is the end
@@ -330,6 +335,7 @@ def provable_bound(
         while is_proved(end) and abs(end) < 1e12:
             start = end
             end = 2 * end
+
     return float(bisect(is_proved, start, end))
 
 
@@ -343,6 +349,7 @@ def _form_of_constraint(constraint: Constraint, counts: int) -> LinearForm | Non
     # the mean of a plain sum of counts depends on how many cases there are
     if any(ratio is not None and ratio.under is None for ratio in ratios):
         return None
+
     try:
         quotient = quotient_of_metric(constraint.metric, _ONE_EACH, counts, "")
     except InputError:

@@ -173,6 +173,7 @@ def _metric_of_zones(
         else:
             value = part(decided)
         total = total + weight * value
+
     return metric.constant + total
 
 
@@ -183,12 +184,14 @@ def read_scoped_constraints(
     """Read constraints that may be about one side (``SIDES``), or about ``GROUPS``."""
     if subject_to is None:
         return ()
+
     if scopes is SIDES:
         example = ["defer <= 0.1"]
         read_one = _read_sided
     else:
         example = ["recall_gap <= 0.1"]
         read_one = _read_grouped
+
     constraints = one_or_more(subject_to, "subject_to", CONSTRAINTS, example)
     return tuple(read_one(constraint) for constraint in constraints)
 
@@ -292,6 +295,7 @@ def read_objective(
             f"{minimize!r}. For two objectives, use a Pareto front.",
             option="maximize",
         )
+
     shown = read_metric(minimize)
     return Objective(shown, -shown)
 

@@ -175,6 +175,7 @@ def _estimate_at_prevalence(
     else:
         of_choices = _variance_of_choices(measure, runs, None)
         variance = max(of_fixed_rule.variance, of_choices)
+
     total = replace(of_fixed_rule, variance=variance + prevalence_variance)
     return estimate_from_variance(value, total, ends, level)
 
@@ -193,6 +194,7 @@ def _variance_of_choices(
             in_sample = np.log(in_sample - low_end)
             in_all = np.log(in_all - low_end)
         gain = in_sample - in_all
+
     gain = gain[np.isfinite(gain)]
     return float(gain.var(ddof=1)) if gain.size > 1 else 0.0
 
@@ -222,6 +224,7 @@ def _variance_of_fixed_rule(
             variance = replace(variance, units=units)
         # 0 for NaN, too
         of_groups.append(replace(variance, variance=max(0.0, variance.variance)))
+
     return reduce(variance_of_independent_difference, of_groups)
 
 
@@ -252,6 +255,7 @@ def _possible_range(
     defined = values[~np.isnan(values)]
     if not defined.size:
         return ends
+
     smallest = max(ends[0], float(defined.min()))
     largest = min(ends[1], float(defined.max()))
     return (smallest, largest) if smallest < largest else ends

@@ -38,6 +38,7 @@ def cost_curve_figure(
             "cut": curve.threshold,
         }
         lines.append(Line(name, columns))
+
     trivial = guide(WEIGHT, COST, [0, 0.5, 1], [0, 0.5, 0])
     return Curves("Cost curve", WEIGHT, COST, tuple(lines), tuple(lines), (trivial,))
 
@@ -58,6 +59,7 @@ def price_figure(tallies: Tallies, fp: float, fn: float) -> Curves:
             "cut": thresholds(tally)[points],
         }
         lines.append(Line(name, columns))
+
     top = max(float(line["cost"].max()) for line in lines) * 1.05 or 1.0
     return Curves("Cost", FLAGGED, Axis("cost", "Cost per case", 0, top), tuple(lines))
 
@@ -114,6 +116,7 @@ def _decision_columns(curve: DecisionCurve, standardised: bool) -> dict[str, Arr
         columns["y"] = curve.standardised
         columns["low"] = curve.standardised_low
         columns["high"] = curve.standardised_high
+
     return columns
 
 
@@ -184,6 +187,7 @@ def _strips_of(marked: Array) -> list[Strip]:
     for strip in finished + growing:
         x_of_strip, low_of_strip, high_of_strip = np.array(strip).T
         strips.append((x_of_strip, low_of_strip, high_of_strip))
+
     return strips
 
 

@@ -162,6 +162,7 @@ def _cut_at(tally: Tally, thresholds: Floats) -> list[Cut]:
         interval = np.searchsorted(distinct, tally.score, side="right")
         tally = rescored(tally, interval)
         thresholds = np.asarray(np.searchsorted(distinct, thresholds) + 1.0, np.float64)
+
     sample = apply_design(tally)
     return [Cut(sample, sample.observed.score >= cut) for cut in thresholds]
 
@@ -200,6 +201,7 @@ def _optimism_of_cheapest(tally: Tally, weight: Floats, rng: Seed) -> _Choice:
             from_misses = weight * (tpr[place] - sample_tpr[place])
             from_alarms = (1 - weight) * (sample_fpr[place] - fpr[place])
             differences.append(from_misses + from_alarms)
+
     return _Choice(-np.mean(differences, axis=0), np.std(differences, axis=0))
 
 
@@ -314,6 +316,7 @@ def decision_curve(
             _benefit_in_sample(cut, o, level)
             for cut, o in zip(cuts, odds.tolist(), strict=True)
         ]
+
     plain = np.array([b.plain for b in benefits])
     standardised = np.array([b.standardised for b in benefits])
     avoided = np.array(
@@ -442,6 +445,7 @@ def _interventions_avoided(
                 estimate_at(cut, _FALSE_NEGATIVES, level),
             ],
         )
+
     return _weighted_sum(
         cut,
         metric,
@@ -497,6 +501,7 @@ def _weighted_sum(
         y = _distance_to_end(second, weights[1], upper)
         squared = x * x + y * y + 2 * correlation * x * y
         distances.append(math.sqrt(max(squared, 0.0)))
+
     low_distance, high_distance = distances
     value = measured.value
     return value, value - low_distance, value + high_distance

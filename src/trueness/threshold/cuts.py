@@ -141,6 +141,7 @@ def unit_of(rows: Iterable[Array]) -> Fraction:
         error = np.abs(scaled - np.rint(scaled)).max(initial=0.0)
         if total * scale < _MOST_UNITS and error <= 1e-14 * total * scale:
             return Fraction(1, 10**decimals)
+
     # otherwise a power of two: dividing by it rounds nothing
     return Fraction(math.ldexp(1.0, math.frexp(total / _MOST_UNITS)[1]))
 
@@ -232,6 +233,7 @@ def expected_cuts(tally: Tally, prevalence: float | None, auc: float | None) -> 
             option="auc",
             example=0.8,
         )
+
     _cases.both_classes(tally, 'best_threshold with method="fermi-dirac"')
     labelled = tally.labelled()
     expected = _expected_counts(fermi_dirac(labelled), labelled.pos + labelled.neg)
@@ -250,6 +252,7 @@ def _cuts_expected_without_labels(
             option="prevalence",
             example=0.1,
         )
+
     law = fermi_dirac(n=tally.n, prevalence=prevalence, auc=auc)
     expected = _expected_counts(law, tally.pos + tally.neg + tally.unknown)
     cuts = make_cuts(tally.score, expected, None)
@@ -277,6 +280,7 @@ def value_at(cuts: Cuts, metric: Metric, place: int) -> float:
     value = float(metric(cuts.in_use[place]))
     if not (math.isfinite(value) and cuts.counts_cases and metric.is_exact):
         return value
+
     exact = exact_values(cuts, metric, np.array([place]))[0]
     if metric.is_root:
         # the exact value is the square of the root, with its sign
@@ -294,6 +298,7 @@ def _is_rate_of_one_class(metric: Metric) -> bool:
     """Is it a rate of one class, which no prevalence changes?"""
     if metric.ratio is None or metric.ratio.under is None:
         return False
+
     pairs = zip(metric.ratio.over, metric.ratio.under, strict=True)
     counts_tp, counts_fp, counts_fn, counts_tn = [
         bool(over or under) for over, under in pairs
@@ -324,6 +329,7 @@ def rounding_of(cuts: Cuts, metric: Metric) -> float:
             values = np.abs(part(cuts.in_use))
             largest = values[np.isfinite(values)].max(initial=0.0)
         size += abs(weight) * float(largest)
+
     return ROUNDING * size
 
 
@@ -374,6 +380,7 @@ def best_cuts(cuts: Sequence[Cuts], metric: Metric, allowed: Array) -> Ints:
     places = np.flatnonzero(values >= best - rounding)
     if places.size == 1 or rounding == 0 or not metric.is_exact:
         return places
+
     worst = reduce(np.minimum, (exact_values(c, metric, places) for c in cuts))
     return np.asarray(places[np.asarray(worst == worst.max(), dtype=bool)])
 
@@ -438,6 +445,7 @@ def thresholds_of(score: Floats, places: Ints) -> Floats:
         for digits in _DIGITS:
             rounded = _round_to_digits(middle, digits)
             threshold = np.where(is_inside(rounded) & has_middle, rounded, threshold)
+
     return threshold
 
 
@@ -465,6 +473,7 @@ def stop_infeasible(cuts: Cuts, constraints: Sequence[Constraint], met: Met) -> 
     """Refuse constraints that cannot be met, and say how close one can get."""
     if met.all(axis=0).any():
         return
+
     conflict = _smallest_conflict(met)
     how_close = []
     for k in conflict:
@@ -478,6 +487,7 @@ def stop_infeasible(cuts: Cuts, constraints: Sequence[Constraint], met: Met) -> 
         raise Infeasible(
             f"{constraint!r} cannot be met: {how_close[0]}.{hint}", option="subject_to"
         )
+
     parts = [
         f"{constraints[k]!r}: {close}"
         for k, close in zip(conflict, how_close, strict=True)
@@ -507,6 +517,7 @@ def _closest(cuts: Cuts, constraint: Constraint, allowed: Array) -> str:
     values = np.where(allowed, np.asarray(constraint.metric(cuts.in_use)), np.nan)
     if np.isnan(values).all():
         return f"{name} is undefined at every threshold (there are {cuts.sizes})"
+
     if constraint.upward:
         place = int(np.nanargmax(values))
         direction = "most"
@@ -529,6 +540,7 @@ def stop_undefined(cuts: Cuts, metric: Metric, allowed: Array) -> None:
         values = np.asarray(metric(cuts.in_use[places_to_try]))
         if not np.isnan(values).all():
             return
+
     which = "" if allowed.all() else " that meets the constraints"
     raise NotEnoughCases(
         f"{metric.name} is undefined at every threshold{which}; there are {cuts.sizes}."
@@ -562,4 +574,5 @@ def limiting_constraints(
         if place not in best_without_any:
             broken = ~met[:, most_balanced(cuts, best_without_any)]
             limiting = np.flatnonzero(broken).tolist()
+
     return tuple(repr(constraints[k]) for k in limiting)

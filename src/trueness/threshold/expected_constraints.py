@@ -57,6 +57,7 @@ def tighten_until_kept(
             current = validate(required)
         except (Infeasible, NotEnoughCases):
             break
+
     texts = " and ".join(map(repr, stated))
     note = f"No threshold is expected to keep {texts} on new cases."
     validation = in_sample.validation
@@ -89,6 +90,7 @@ def _tighten(
             outward = math.inf if now.upward else -math.inf
             bound = math.nextafter(observed, outward)
         tightened.append(replace(now, bound=bound))
+
     return tightened
 
 

@@ -129,6 +129,7 @@ def pareto(
     if places.size:
         ranks = [_ranks(cuts, w.maximized, places) for w in wanted]
         places = places[undominated(ranks)]
+
     ends = np.concatenate([[np.inf], cuts.score, [-np.inf]])
     return ParetoFront(
         threshold=_cuts.thresholds_of(cuts.score, places),
@@ -172,6 +173,7 @@ def _read_directed_metrics(
             option="metrics",
             example=["recall", "precision"],
         )
+
     _columns.distinct_names([w.metric.name for w in wanted], "metrics")
     return wanted
 
@@ -227,6 +229,7 @@ def _undominated_in_order(points: Array) -> NDArray[np.bool_]:
         survives = ~beaten_by.any(axis=1)
         on_front[start : start + _BLOCK] = survives
         front = np.concatenate([front, block[survives]])
+
     return on_front
 
 

@@ -236,6 +236,7 @@ def _search(
     uncompared = [scoped for scoped in constraints if not scoped.compares_groups]
     if len(uncompared) == len(constraints):
         return _SearchResult(solution, solution.value)
+
     # a quarter of the time, and what the first search left of its own
     second_start = max(start, time.monotonic() - _TIME_OF_FIRST_SEARCH * time_limit)
     free = best_cuts_of_groups(cuts, uncompared, objective, second_start + time_limit)
@@ -288,10 +289,12 @@ def _labelled_groups(groups: object) -> dict[str, Tally]:
             option="by",
             example="COLUMN",
         )
+
     _cases.at_least_two([str(name) for name in groups], "group_thresholds")
     for name, tally in groups.items():
         _cases.one_classifier(tally, "group_thresholds")
         _cases.both_classes(tally, f"group_thresholds of {name!r}")
+
     return {str(name): tally.labelled() for name, tally in groups.items()}
 
 
@@ -397,6 +400,7 @@ def _estimate_gap(
     if not min(values) > 0:
         # nothing is known of a ratio with zero
         return estimate(low=0.0, high=1.0)
+
     # delta method: the variance of log x is that of x over x squared
     variances_of_log = [
         replace(s, variance=s.variance / value**2)
@@ -430,6 +434,7 @@ def _interval_of_largest_difference(
         low_of_pair, high_of_pair = difference.interval(level_of_pair)
         low = max(low, low_of_pair, -high_of_pair)
         high = max(high, high_of_pair, -low_of_pair)
+
     return low, high
 
 
@@ -447,6 +452,7 @@ def _infeasible(
             return Infeasible(
                 f"{scoped} cannot be met by {by_whom}.", option="subject_to"
             )
+
     return Infeasible(
         f"{' and '.join(map(str, constraints))} cannot be met together, or no "
         "thresholds were found within the time limit. Loosen one of them, or give a "

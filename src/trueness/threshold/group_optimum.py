@@ -82,6 +82,7 @@ def best_cuts_of_groups(
     solution: GroupSolution = best.solution
     if goal.is_linear or solution.cuts is None:
         return solution
+
     # a - q b is at most the bound of the last search, and b is at least one
     lead = max(0, best.proof.bound)
     bound = min(best.value + lead, objective.range[1])
@@ -125,6 +126,7 @@ def _allowed_cuts(
                 allowed &= values != 0
         elif scoped.scope:
             allowed &= _cuts.holds(cuts, scoped.constraint)
+
     return allowed
 
 
@@ -141,9 +143,11 @@ def _rows_of_all_groups(
         if not scoped.scope:
             quotient = _quotient(scoped.metric, together)
             rows += constraint_rows(scoped.constraint, quotient)
+
     if not goal.is_linear:
         # the objective must be defined
         rows.append(at_least_one(goal.denominator))
+
     return rows
 
 
@@ -225,6 +229,7 @@ def _maximize_form(
         largest_sum = abs(tp) * together.n_pos + abs(fp) * together.n_neg
         if bound - value <= largest_sum / _PROOF_DIGITS:
             bound = value
+
     places = None
     if chosen is not None:
         places = [int(x[k]) for x, k in zip(allowed, chosen, strict=True)]

@@ -272,6 +272,7 @@ class GroupSearch:
                 total = total + np.min(by_order, axis=0)
             bounds[open_ranges] = np.minimum(bounds[open_ranges], total)
             open_ranges = open_ranges[self.can_improve(bounds[open_ranges])]
+
         return bounds
 
     def _halve(self, ranges: Ranges) -> Ranges:
@@ -295,6 +296,7 @@ class GroupSearch:
         """Keep the multipliers of one range where they are much sharper than others."""
         if self._kept and not self.problem.rows:
             return False
+
         cuts = self._cuts_inside(widest.low, widest.high)
         bound, multipliers = self._dual_bound(cuts)
         gain = float(widest.bound) - bound
@@ -324,6 +326,7 @@ class GroupSearch:
         multipliers = self._last_multipliers
         if not all(of_group.size for of_group in cuts):
             return LagrangianBound(-np.inf, multipliers)
+
         points = [p[:, k] for p, k in zip(self._points, cuts, strict=True)]
         scale = 1 + sum(float(np.ptp(self._weights @ p)) for p in points)
 
@@ -348,6 +351,7 @@ class GroupSearch:
             if best.bound - lowest[-1] * scale <= 0.5 + 1e-9 * abs(bound):
                 break
             multipliers = lowest[:-1]
+
         # neighbouring ranges have nearly the same
         self._last_multipliers = best.multipliers
         return best
@@ -366,6 +370,7 @@ class GroupSearch:
         """Look for the best cuts of one window; is nothing better left there?"""
         if self.is_late:
             return False
+
         cuts = self._cuts_inside(value, value)
         bound, multipliers = self._dual_bound(cuts)
         if not self.can_improve(bound):
@@ -384,6 +389,7 @@ class GroupSearch:
             accepted = [self._accept(choice) for choice in combination.choices]
             if combination.is_exhaustive and (not accepted or accepted[0]):
                 return True
+
         return False
 
     def _accept(self, cuts: list[int]) -> bool:
@@ -398,6 +404,7 @@ class GroupSearch:
         meets_rows = all(a * tp + b * fp + c >= 0 for a, b, c in self.problem.rows)
         if not (meets_rows and self.problem.meets_comparisons(cuts)):
             return False
+
         self.best_value = value
         self.best_cuts = cuts
         return True

@@ -271,4 +271,5 @@ def extreme_directions(weights: list[Weights]) -> list[Weights]:
         none_opposite = all(right[0] * w[0] + right[1] * w[1] >= 0 for w in directions)
         if all_between and (turn(right, left) > 0 or none_opposite):
             return [right, left]
+
     return []

@@ -71,6 +71,7 @@ class GroupCuts:
                 start = first_of_reversed
             first = np.maximum(first, start)
             stop = np.minimum(stop, end)
+
         return [(first, stop), *other_ranges]
 
     def inside(self, low: Floats, high: Floats) -> Ints:

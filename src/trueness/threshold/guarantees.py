@@ -217,6 +217,7 @@ def guaranteed_threshold(
         upper, lower = _smallest_zone(labelled, proved)
     else:
         upper = lower = _choose(labelled, proved, objective, prevalence)
+
     proofs = [
         _proof(p, lower if p.scoped.scope == "below" else upper, alpha, prevalence)
         for p in proved
@@ -263,6 +264,7 @@ def _rule_of_cuts(
         score_range = (threshold, threshold)
     if lower is None:
         return _RuleOfCuts(Rule(threshold, None), score_range, None)
+
     return _RuleOfCuts(
         Rule(threshold, _cuts.threshold_of(score, lower)),
         score_range,
@@ -296,6 +298,7 @@ def _asks_for_two_cuts(
             option="subject_to",
             example="recall >= 0.9",
         )
+
     plain = [scoped for scoped in constraints if not scoped.scope]
     if len(plain) == len(constraints):
         return False
@@ -383,9 +386,11 @@ def _prove(
         cuts = order[np.logical_and.accumulate(passes)]
     if not cuts.size:
         raise _not_proved(tally, claim, constraint, alpha)
+
     if needs_split and not claim.case_direction:
         # the last one is taken: the cut with the strongest evidence
         cuts = cuts[::-1]
+
     return ProvedCuts(scoped, claim, cuts, tested, method)
 
 
@@ -412,6 +417,7 @@ def _test_order(
         # population that breaks the constraint is a fixed one
         order = np.arange(len(tally) + 1)[:: -claim.direction]
         return _TestOrder(order, sweep(tally), "order statistics")
+
     # one half of the cases chooses the order, the other one tests
     learning_pos = rng.binomial(tally.pos, 0.5)
     learning_neg = rng.binomial(tally.neg, 0.5)
@@ -460,6 +466,7 @@ def _choose(
     """Return one of the cuts at which everything is proved."""
     if objective is None and len(proved) == 1:
         return int(proved[0].cuts[-1])
+
     places = np.arange(len(tally) + 1)
     allowed = np.all([p.is_proved(places) for p in proved], axis=0)
     if not allowed.any():
@@ -471,6 +478,7 @@ def _choose(
         best = _cuts.best_cuts([cuts], objective, allowed)
         if best.size:
             return int(_cuts.most_balanced(cuts, best))
+
     # all must hold: the cut whose least sure constraint is surest
     weakest = np.min([p.claim.evidence(p.tested) for p in proved], axis=0)
     return int(np.argmax(np.where(allowed, weakest, -np.inf)))
@@ -482,6 +490,7 @@ def _proved_at_different_cuts(tally: Tally, proved: list[ProvedCuts]) -> NotEnou
         ends = np.array([p.cuts.max(), p.cuts.min()])
         low, high = _cuts.thresholds_of(tally.score, ends)
         ranges.append(f"{p.scoped} at thresholds from {low:g} to {high:g}")
+
     return NotEnoughCases(
         f"Each constraint can be guaranteed, but not at the same threshold: "
         f"{'; '.join(ranges)}. Loosen one of them, or collect more cases.",
@@ -532,6 +541,7 @@ def _not_proved(
             f"not help.",
             option="subject_to",
         )
+
     total = tally.n_pos + tally.n_neg
     more = max(1, math.ceil((times - 1) * total))
     return NotEnoughCases(

@@ -75,6 +75,7 @@ class IndeterminateResults(Answer):
             lines.append(
                 f"{name:<13} {number_of(positives):>11} {number_of(negatives):>10}"
             )
+
         for metric in self.left_out.metrics:
             if metric == "defer":
                 continue
@@ -84,6 +85,7 @@ class IndeterminateResults(Answer):
                 lines.append(
                     f"  {reading_of_indeterminate:<12} {getattr(self, reading)[metric]}"
                 )
+
         return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -185,6 +187,7 @@ def _rule_of_results(data: Tally, threshold: object) -> Rule:
 
     if set(np.unique(data.score)) <= {FLAGGED, DEFERRED, NOT_FLAGGED}:
         return Rule(FLAGGED, lower=DEFERRED)
+
     raise InputError(
         "indeterminate_results needs results that are 1 (positive), 0 (negative) or "
         f"0.5 (indeterminate), or a rule; found {len(data.score):,} distinct scores.",

@@ -117,6 +117,7 @@ def _quotient_of_part(part: Metric, cuts: Cuts, counts: int) -> Quotient | None:
     values = _exact_numerator_and_denominator(part, cuts, points)
     if values is None:
         return None
+
     numerator = _form_through_values(points, values[0])
     denominator = _form_through_values(points, values[1])
     if numerator is None or denominator is None:
@@ -177,10 +178,12 @@ def _add_term(total: Quotient, weight: Fraction, term: Quotient) -> Quotient | N
     """Add a weighted term; None if the sum is no quotient of linear forms."""
     if not weight:
         return total
+
     added = Quotient(term.numerator * weight, term.denominator)
 
     if (total.denominator == added.denominator).all():
         return Quotient(total.numerator + added.numerator, total.denominator)
+
     if total.is_linear:
         total, added = added, total
     if added.is_linear and is_constant(added.numerator):
@@ -234,6 +237,7 @@ def maximize_quotient(
     if quotient.is_linear:
         solution = maximize_form(numerator)
         return LargestQuotient(value_of(solution), solution, solution, searches=1)
+
     return LargestQuotient(
         *largest_quotient(
             lambda value: maximize_form(numerator - denominator * value), value_of

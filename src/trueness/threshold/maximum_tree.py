@@ -57,6 +57,7 @@ class MaximumTree:
 
             left = (left + 1) // 2
             right = right // 2
+
         return largest
 
     def _raise_to_block(self, largest: Floats, ranges: Ints, blocks: Ints) -> None:

@@ -144,6 +144,7 @@ def per_case(cuts: Cuts) -> Program:
             option="method",
             choices=("milp", "sweep"),
         )
+
     rank = np.repeat(np.arange(m)[::-1], cases).astype(np.float64)
     # of each score the positives first, then the negatives
     label = np.repeat(np.tile([1.0, 0.0], m), np.column_stack([pos, neg]).ravel())
@@ -210,6 +211,7 @@ def maximise(
     else:
         # the bound on a - q b, over a denominator of one or more
         bound = best.value + max(0.0, best.proof.bound)
+
     answer = best.solution.answer
     certificate = Certificate(
         solver="HiGHS",
@@ -297,6 +299,7 @@ def _program_rows(program: Program, rows: list[LinearForm]) -> list[Any]:
         divisor = math.gcd(*row[:-1]) or 1
         a, b, c = map(float, row // divisor)
         program_rows.append(LinearConstraint(a * program.tp + b * program.fp, -c))
+
     return program_rows
 
 

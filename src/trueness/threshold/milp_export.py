@@ -145,6 +145,7 @@ def milp_program(
             option="maximize",
             choices=("accuracy", "recall", "cost(fp=1, fn=5)"),
         )
+
     program = FORMULATIONS[per](cuts)
     form = quotient.numerator
     weighted = objective_of_program(program, cuts, form)
@@ -152,6 +153,7 @@ def milp_program(
     for constraint in read_constraints(subject_to):
         quotient_of_constraint = quotient_in_whole_numbers(constraint.metric, cuts)
         rows += constraint_rows(constraint, quotient_of_constraint)
+
     matrix, lower = _with_constraints(program, rows)
     divisor = weighted.scale * int(quotient.denominator[-1])
     return MilpProgram(
@@ -178,6 +180,7 @@ def _with_constraints(program: Program, rows: Iterable[Any]) -> tuple[Any, Float
         of_variables = weight_tp * program.tp + weight_fp * program.fp
         matrices.append(sparse.csr_array(of_variables[None, :]))
         bounds.append(np.array([-constant]))
+
     return sparse.vstack(matrices, format="csr"), np.concatenate(bounds)
 
 
@@ -211,6 +214,7 @@ def _lp_lines(program: MilpProgram) -> Iterator[str]:
         *lines, last = _lp_sum(label, coefficients[kept], places[kept], names)
         yield from lines
         yield f"{last} >= {bound!r}"
+
     yield "Bounds"
     for place in np.flatnonzero(~program.binary).tolist():
         yield f" 0 <= {names[place]} <= {float(program.upper[place])!r}"
@@ -231,6 +235,7 @@ def _lp_sum(
     if not terms:
         # a sum must not be empty: the first variable counts nothing
         terms = [f"+0 {names[0]}"]
+
     for start in range(0, len(terms), TERMS_OF_A_LINE):
         line = " ".join(terms[start : start + TERMS_OF_A_LINE])
         yield f" {label}: {line}" if start == 0 else f"  {line}"

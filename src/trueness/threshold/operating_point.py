@@ -129,6 +129,7 @@ class OperatingPoint(Answer):
         for text, value in self.constraints.items():
             limiting = " (limiting)" if text in self.binding else ""
             lines.append(f"  {text}: {value:.6g}{limiting}")
+
         lines.append(f"  {self._prevalence_text()}, by {self.method}")
         lines += [f"  Note: {note}" for note in self.notes]
         return "\n".join(lines)
@@ -140,6 +141,7 @@ class OperatingPoint(Answer):
             return "prevalence unknown (case-control sample)"
         if self.prevalences is None:
             return f"prevalence {self.prevalence:.4g}"
+
         low, high = self.prevalences
         return (
             f"prevalence {self.prevalence:.4g}, the worst of those from {low:g} to "
@@ -223,6 +225,7 @@ def best_threshold(
             f"{method} counts labelled cases.",
             option="auc",
         )
+
     objective = read_objective(maximize, minimize)
     constraints = read_constraints(subject_to)
     metrics = (objective.shown, *(c.metric for c in constraints))
@@ -241,6 +244,7 @@ def best_threshold(
     else:
         best = _cuts.best_cuts(cuts, objective.maximized, allowed)
         certificate = None
+
     place = _cuts.most_balanced(cuts[0], best)
 
     # all numbers are for the prevalence at which this cut is worst
@@ -253,6 +257,7 @@ def best_threshold(
     if method != "fermi-dirac":
         # the ranks of all cases tell what labels would
         notes += unlabelled_notes(data)
+
     return OperatingPoint(
         threshold=threshold,
         score_range=_cuts.interval_of(worst.score, place),
@@ -334,9 +339,11 @@ def _count_cuts(
             option="method",
             example="sweep",
         )
+
     first_prevalence, *others = prevalences_to_try(prevalence, metrics)
     if method == "fermi-dirac":
         return [_cuts.expected_cuts(tally, first_prevalence, auc)]
+
     first = _cuts.all_cuts(tally, first_prevalence, "best_threshold")
     return [first, *(_cuts.make_cuts(first.score, first.observed, p) for p in others)]
 
@@ -363,6 +370,7 @@ def _solve_program(
             option="method",
             example="sweep",
         )
+
     per_case = method == "milp-cases"
     return maximise(cuts, objective.maximized, constraints, per_case)
 
@@ -382,6 +390,7 @@ def _prevalence_notes(prevalence: UsePrevalence | None) -> list[str]:
             f"Best in the worst case over prevalences from {prevalence.low:g} to "
             f"{prevalence.high:g}."
         ]
+
     return [
         f"The prevalence {prevalence.describe()} is treated as known; the intervals "
         "of validate_threshold allow for its uncertainty."

@@ -89,6 +89,7 @@ def best_pairs(objective: PairSum, rows: Sequence[PairSum]) -> BestPairs | None:
 
     if best_value is None:
         return None
+
     upper, lower = np.concatenate(best, axis=1) - first_leaf
     order = np.lexsort([upper, lower])[:MOST_LISTED]
     return BestPairs(upper[order], lower[order], upper.size <= MOST_LISTED)

@@ -91,6 +91,7 @@ def prevalence_of_use(
         return read_prevalence(of_design)
     if of_design is None:
         return read_prevalence(prevalences)
+
     raise InputError(
         f"One prevalence or a range of them is needed, not both; found {of_design:g} "
         f"and {described(prevalences)}.",

@@ -61,6 +61,7 @@ def repeat_choice(
             samples = [draw_samples(of_group, size, rng) for of_group in units]
             blocks.append(_choose_in_block(pooled, samples, choose, places_in_tally))
             advance(size)
+
     return RepeatedChoices(
         *(np.concatenate(parts) for parts in zip(*blocks, strict=True))
     )
@@ -169,6 +170,7 @@ def resampling_units(tally: Tally) -> ResamplingUnits:
             csr_array((counts, (clusters.code, clusters.row)), shape=shape)
             for counts in (positives, negatives)
         ]
+
     return ResamplingUnits(numbers, weights, cluster_tables, tally.design.fixed_classes)
 
 
@@ -185,6 +187,7 @@ def draw_samples(
     else:
         all_drawn = draw(np.concatenate(units.numbers), size, rng)
         drawn = np.split(all_drawn, len(units.numbers), axis=1)
+
     left_out = [
         number * np.power(1 - 1 / np.maximum(number, 1), times)
         for number, times in zip(units.numbers, drawn, strict=True)
@@ -226,9 +229,11 @@ def _cells(counts: Confusion, cuts: Ints, succeeded: NDArray[np.bool_]) -> Float
     if cuts.shape[1] == 1:
         # one cut defers nothing
         cuts = np.repeat(cuts, 2, axis=1)
+
     zones_of_class = []
     for running in (counts.tp[succeeded], counts.fp[succeeded]):
         at_cuts = np.take_along_axis(running, cuts, axis=1)
         total = running[:, -1:]
         zones_of_class.append(np.diff(at_cuts, axis=1, prepend=0, append=total))
+
     return np.stack(zones_of_class, axis=-1).astype(np.float64)

@@ -88,6 +88,7 @@ class Rule(Record):
                 "A rule for groups needs an upper and a lower threshold for each; "
                 f"found {described(self.upper)} and {described(self.lower)}."
             )
+
         for group in self.groups or (None,):
             low, high = self.cuts(group)
             if low > high:
@@ -180,6 +181,7 @@ class Rule(Record):
                 in_group = f"{_quoted(group)} = '{literal}' AND "
             branches.append(f"WHEN {in_group}{_at_least(column, upper)} THEN 1")
             branches.append(f"WHEN {in_group}{_below(column, lower)} THEN 0")
+
         return " ".join(["CASE", *branches, "END"])
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -221,6 +223,7 @@ class Rule(Record):
             if lower < upper:
                 actions += f", defer from {cut_text(lower)} on"
             parts.append(actions if name is None else f"{name}: {actions}")
+
         return f"Rule: {'; '.join(parts)}"
 
 
@@ -491,6 +494,7 @@ def _at_rule(
         tally = data
     else:
         tally = rule.verdicts(data)
+
     _cases.some_labels(tally, "at_threshold")
     if meant_by_rows(tally):
         _cases.both_classes(tally, "at_threshold")
@@ -552,12 +556,14 @@ def _notes(tally: Tally, values: dict[str, Estimate]) -> list[str]:
             "Metrics that depend on the prevalence are left out for a case-control "
             "sample. State the prevalence to get them."
         )
+
     notes += interval_notes(tally)
     undefined = [name for name, e in values.items() if math.isnan(e.value)]
     if undefined:
         notes.append(
             f"{', '.join(undefined)}: undefined here, because their denominator is 0."
         )
+
     return notes
 
 

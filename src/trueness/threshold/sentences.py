@@ -73,6 +73,7 @@ def missed(validation: Validation) -> list[str]:
                 f"On new cases {constraint_text(repr(constraint))} is expected to be "
                 f"missed: expect {write(estimate.value)}."
             )
+
     return sentences
 
 
@@ -92,6 +93,7 @@ def kept(validation: Validation) -> list[str]:
             f"{write(estimate.value)}; {required} {write(constraint.bound)} is "
             f"required. It could be {worst}."
         )
+
     return sentences
 
 
@@ -103,6 +105,7 @@ def _expected_constraints(
     if point.prevalences is not None:
         # the constraints hold at the least favourable prevalence
         return []
+
     return [
         (constraint, validation.metrics[constraint.metric.name])
         for constraint in constraints(list(point.constraints))
@@ -131,6 +134,7 @@ def zone_sentences(zones: Zones) -> list[str]:
             others, "other pair of thresholds is", "other pairs of thresholds are"
         )
         sentences.append(f"{pairs} as good.")
+
     return sentences
 
 
@@ -141,6 +145,7 @@ def _where_zones_end(zones: Zones) -> str:
             "One threshold is enough: call a case positive when its score is "
             f"{upper} or more."
         )
+
     positive = f"positive when it is {upper} or more"
     if zones.upper == math.inf:
         positive = "none positive"
@@ -221,6 +226,7 @@ def _common_threshold_sentence(groups: GroupThresholds) -> str:
     if groups.common_gaps:
         gaps = [f"{name} {value:.4g}" for name, value in groups.common_gaps.items()]
         sentence += f" with {', '.join(gaps)}"
+
     return f"{sentence}."
 
 
@@ -233,6 +239,7 @@ def group_rows(groups: GroupThresholds) -> list[list[Any]]:
         recall = tp / (tp + fn)
         precision = tp / flagged if flagged else None
         rows.append([name, cut_text(threshold), flagged, recall, precision])
+
     return rows
 
 
@@ -249,6 +256,7 @@ def prevalence_sentences(point: OperatingPoint) -> list[str]:
             f"of {threshold} or more; {objective} is then {written(point.value)}.",
             *point.notes,
         ]
+
     low, high = (percent(end) for end in point.prevalences)
     return [
         f"If the prevalence lies between {low} and {high}, flag cases with a score of "

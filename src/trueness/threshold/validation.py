@@ -190,6 +190,7 @@ def validate_threshold(
             option="constraints_on",
             example=THESE_CASES,
         )
+
     validation: Validation
     validation = _repeat_and_validate(task, replicates, level, generator).validation
     return validation
@@ -231,6 +232,7 @@ def _repeat_and_validate(
     failures = replicates - len(runs.places)
     if 2 * failures > replicates:
         raise _too_many_failures(task, failures, replicates)
+
     observed = observe_rule(task, runs)
     return ExpectedConstraints(
         validation=_validate(task, runs, observed, failures / replicates, level),
@@ -249,6 +251,7 @@ def _least_favourable_values(task: RepeatableChoice, cells: Floats) -> list[floa
         ]
         least_favourable = min if scoped.constraint.upward else max
         values.append(least_favourable(of_prevalences))
+
     return values
 
 
@@ -328,6 +331,7 @@ def _notes(task: RepeatableChoice) -> tuple[str, ...]:
             ", and to be independent; if several come from one person or site, "
             "declare clusters"
         )
+
     notes = [f"{assumption}."]
     if task.note:
         notes.append(task.note)
@@ -347,6 +351,7 @@ def _estimate_thresholds(
             estimates[cut_name or group_name] = _estimate_threshold(
                 tally, threshold, places[:, group, cut], level
             )
+
     return estimates
 
 

@@ -190,6 +190,7 @@ def best_thresholds(
             option="minimize",
             example="cost(fp=1, fn=10, defer=0.3)",
         )
+
     objective = read_objective(maximize, minimize)
     constraints = read_scoped_constraints(subject_to, SIDES)
     check_prevalence_known(data, "What is best in three zones")
@@ -198,6 +199,7 @@ def best_thresholds(
     optimum = choose_pair(cuts, objective.maximized, constraints)
     if optimum.pairs is None:
         raise _infeasible(cuts, constraints)
+
     single = _value_of_single_cut(cuts, objective.maximized, constraints)
     upper, lower = fewest_deferred(cuts, optimum.pairs)
 
@@ -301,11 +303,13 @@ def _choose_in_sample(
     nothing = [-1, -1]
     if not (counts.fn[0] > 0 and counts.tn[0] > 0):
         return nothing
+
     places_as_scores = np.arange(counts.tp.size - 1, 0, -1.0)
     cuts = _cuts.make_cuts(places_as_scores, counts, prevalence)
     pairs = choose_pair(cuts, objective, constraints).pairs
     if pairs is None:
         return nothing
+
     # rows without a case of the sample repeat a cut: the first of them is meant
     flagged = counts.tp + counts.fp
     upper, lower = fewest_deferred(cuts, pairs)
@@ -438,6 +442,7 @@ def _infeasible(cuts: Cuts, constraints: Sequence[ScopedConstraint]) -> Exceptio
             "thresholds, though each of them can. Loosen one of them, or defer more.",
             option="subject_to",
         )
+
     return NotEnoughCases(
         "The objective is undefined for every pair of thresholds; there are "
         f"{cuts.sizes}."

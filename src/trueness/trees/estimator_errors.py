@@ -113,6 +113,7 @@ def estimator_error(
             option="n",
             example=2,
         )
+
     law = entropic_binomial(n, p)
     majority: Ints = np.arange((n + 1) // 2, n + 1)
     mass: Floats = law.pmf(majority)

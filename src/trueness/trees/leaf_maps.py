@@ -47,6 +47,7 @@ class LeafMap(Map):
                 "A map of leaves needs a score and a level for each; found "
                 f"{len(self.node)}, {self.score.size} and {self.confidence.size}."
             )
+
         numbers = np.array([*self.score, *self.confidence, self.default])
         if not ((numbers >= 0) & (numbers <= 1)).all():
             raise InputError("it returns probabilities below 0 or above 1.")

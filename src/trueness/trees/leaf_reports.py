@@ -428,6 +428,7 @@ def _few_cases(report: LeafReport) -> list[str]:
     small = int((report.n < recommended).sum())
     if not small:
         return []
+
     have = "has" if small == 1 else "have"
     leaves = counted(report.node.size, "leaf", "leaves")
     return [
@@ -452,6 +453,7 @@ def leaf_sentences(report: LeafReport) -> list[str]:
             "Intervals of trusted leaves are adjusted for the selection (Benjamini "
             "and Yekutieli 2005)."
         )
+
     sentences += [
         "A 'thin' leaf has too few cases; 'cases needed' is the number still missing.",
         f"The whole tree: P(C) {chance(report.tree.confidence, 4)}, "

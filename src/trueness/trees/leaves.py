@@ -109,6 +109,7 @@ class Leaves(Cases):
                 f"{listing(self.node[:1])} and {listing(other.node[:1])}. Turn both "
                 f"into text."
             )
+
         counts = map(np.concatenate, zip(*align_counts(self, other), strict=True))
         return Leaves(np.concatenate([self.node, other.node]), *counts)
 
@@ -158,6 +159,7 @@ class Leaves(Cases):
                     example=0.5,
                 )
             default = float(self.pos.sum() / labelled.sum())
+
         default = _options.fraction(default, "default", ends="[]")
         score = self.scores(method=method)
         estimate = TOP_METHODS[method](self.pos, labelled)
@@ -198,6 +200,7 @@ class Leaves(Cases):
                 f"A report on leaves needs labelled cases; found none among "
                 f"{self.n:,} cases in {len(self):,} leaves."
             )
+
         return report_on_leaves(
             self.node,
             self.neg,
@@ -237,6 +240,7 @@ def _leaf_names(values: Array) -> Array:
         )
     if names.dtype.kind != "O":
         return names
+
     kinds = sorted({type(v).__name__ for v in names})
     if len(kinds) > 1:
         raise InputError(

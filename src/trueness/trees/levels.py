@@ -259,6 +259,7 @@ def plan_leaf(
             option="confidence",
             example=0.95,
         )
+
     p = _options.fraction(p, "p", ends="[]")
     rounding = 0.0
     if decimals is not None:
@@ -303,6 +304,7 @@ def _cases_for_excess(d: float, excess: float) -> int:
             f"{d / 2:g} of 1/2. Choose a p that differs more from 1/2, or a lower "
             "target."
         )
+
     pairs = smallest(
         lambda number: bool(betainc(0.5, number, d * d) >= excess), most=MAX_PAIRS
     )
@@ -394,6 +396,7 @@ class EntropicTree(Record):
                 "Cases and majorities need one entry per leaf in their last axis, "
                 f"{self.weights.size}; found shape {cases.shape}."
             )
+
         # the multinomial, one leaf after the other from what the earlier ones left
         cases_before = np.cumsum(cases, axis=-1) - cases
         weight_left = np.cumsum(self.weights[::-1])[::-1]
@@ -531,6 +534,7 @@ def top_probability(
         raise NotEnoughCases(
             "top_probability needs at least one case; found none. Leave this leaf out."
         )
+
     value = TOP_METHODS[method](np.asarray(y), np.asarray(n))
     low, high = majority_interval(np.asarray(y), np.asarray(n), level)
     # fmin and fmax pass over the NaN of a single case

@@ -146,6 +146,7 @@ def _judge_split(
             option="n",
             example=100,
         )
+
     number = split.n_neg + split.n_pos if n is None else n
     cases = _options.whole_number(number, "n")
     levels = tree_levels(cases, weights, estimated, empty)
@@ -170,6 +171,7 @@ def named_splits(splits: object) -> Mapping[str, Any]:
                 'compare_splits({"a": leaves, "b": ([0.9, 0.1], [0.75, 0.25])})'
             ),
         )
+
     for name, split in splits.items():
         pair = isinstance(split, (tuple, list)) and len(split) == 2
         if not (pair or isinstance(split, Leaves)):
@@ -177,6 +179,7 @@ def named_splits(splits: object) -> Mapping[str, Any]:
                 f"The split {name!r} must be Leaves or a pair (weights, p); "
                 f"found {type(split).__name__}."
             )
+
     return splits
 
 
@@ -212,11 +215,13 @@ def split_parameters(
         weights, p = split
         supposed = np.atleast_1d(np.asarray(p, np.float64))
         return np.atleast_1d(np.asarray(weights, np.float64)), supposed, supposed
+
     n = split.neg + split.pos
     if n.sum() == 0:
         raise NotEnoughCases(
             f"compare_splits needs labelled cases; found none among {split.n:,}."
         )
+
     pos = split.pos[n > 0]
     n = n[n > 0]
     return n / n.sum(), pos / n, top_or_half(pos, n, method)

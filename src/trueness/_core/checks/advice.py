@@ -104,6 +104,7 @@ def _shell_flag(
     """Return what the shell calls an option; None where the command has none such."""
     if option is None:
         return None
+
     flag = f"--{option.replace('_', '-')}"
     if options is None or flag not in options:
         flag = names.get(option, flag)
@@ -129,6 +130,7 @@ def page_advice(
     """
     if error.option is None and error.choices:
         return _choose_from(None, [_on_page(value) for value in error.choices])
+
     field = fields.get(error.option or "")
     if field is None or isinstance(error.example, (PythonCode, bool, Mapping)):
         return ""

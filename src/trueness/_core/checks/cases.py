@@ -60,6 +60,7 @@ def one_classifier(tally: object, what: str) -> None:
             f"{listing(names)}.",
             example=PythonCode(f"panel[{names[0]!r}]"),
         )
+
     raise InputError(
         f"{what} needs a tally; found {type(tally).__name__}.",
         example=PythonCode("trueness.tally(y_true, y_score)"),

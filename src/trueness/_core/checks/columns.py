@@ -37,6 +37,7 @@ def column(name: str, known: Sequence[str], what: str) -> str:
             "them so that each has its own name.",
             option=option_named(what),
         )
+
     raise InputError(
         f"{what} must name a column; there is no column {described(name)}."
         f"{nearest(name, list(known))}",
@@ -60,9 +61,11 @@ def distinct_names(names: Sequence[str], what: str = "scores") -> tuple[str, ...
     """Pass on names of classifiers that are text and differ."""
     if not isinstance(names, Iterable) or getattr(names, "ndim", 1) != 1:
         raise InputError(f"{what} must have text as names; found {described(names)}.")
+
     not_text = [name for name in names if not isinstance(name, str)]
     if not_text:
         raise InputError(f"{what} must have text as names; found {listing(not_text)}.")
+
     used_twice = sorted({name for name in names if list(names).count(name) > 1})
     if used_twice:
         raise InputError(
@@ -92,6 +95,7 @@ def one_dimensional(values: Array, what: str) -> Array:
     """Pass on an array with one axis."""
     if values.ndim == 1:
         return values
+
     example = None
     if values.ndim == 2 and values.shape[1] in (1, 2):
         example = PythonCode(f"{what}[:, {values.shape[1] - 1}]")
@@ -212,6 +216,7 @@ def _stop_at_text(values: Array, what: str) -> None:
         with suppress(ValueError):
             float(values[position])
             is_word[position] = False
+
     to_show = is_word if is_word.any() else is_text
     raise InputError(
         f"{what} must be numbers; found text at {places(to_show)}, such as "
@@ -254,6 +259,7 @@ def not_finite(what: str, where: str, *, only_infinite: bool) -> InputError:
             "number beyond all other scores.",
             option="missing_scores",
         )
+
     return InputError(
         f"{what} must be finite; found NaN, missing or infinite {where}. Give these "
         "cases a score, or leave them out.",
@@ -283,6 +289,7 @@ def group_members(groups: Array, what: str = "by=") -> tuple[Array, Array]:
             f"{what} must name groups that can be sorted; found values of the types "
             f"{kinds}. Turn all of them into text."
         ) from None
+
     return names, member
 
 
@@ -310,6 +317,7 @@ def whole_counts(values: Array, what: str) -> NDArray[np.int64]:
     """Pass on counts: whole numbers, zero or more."""
     if values.dtype.kind == "b" or values.dtype.kind not in "iuf":
         raise InputError(f"{what} must be whole numbers; found {values.dtype}.")
+
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         bad = ~np.isfinite(values)
     else:
@@ -320,6 +328,7 @@ def whole_counts(values: Array, what: str) -> NDArray[np.int64]:
             f"at {places(bad)}. Weights are not counts; the option weight is for them.",
             option=option_named(what),
         )
+
     fit_together(float(values.sum(dtype=np.float64)))
     return values.astype(np.int64)
 
@@ -350,6 +359,7 @@ def weights(values: Array, what: str = "weight") -> Array:
             f"has weight 0.",
             option=option_named(what),
         )
+
     weighable(float(largest), what)
     return number
 
@@ -380,6 +390,7 @@ def counted_rows(name: str, wrong: int, rows: int, total: float) -> None:
             "option weight is for them.",
             option="count",
         )
+
     fit_together(total)
 
 
@@ -399,6 +410,7 @@ def mapping_of_scores(scores: object) -> Mapping[str, Any]:
     if isinstance(scores, Mapping) and scores:
         distinct_names(list(scores))
         return scores
+
     raise InputError(
         "The scores of a panel must be a mapping from name to column with at least "
         f"one entry; found {type(scores).__name__}.",
@@ -440,6 +452,7 @@ def shares(values: object, what: str) -> NDArray[np.float64]:
     # wide enough for shares typed with nine digits, too narrow for a forgotten leaf
     if abs(total - 1) <= 1e-8:
         return part / total
+
     raise InputError(
         f"{what} must sum to 1; found a sum of {total:g} over {part.size} entries. "
         "Divide the sizes of the leaves by their sum.",
@@ -452,6 +465,7 @@ def unit_scores(values: Array, what: str, instead: str) -> Array:
     """Pass on scores that can be read as probabilities."""
     if values.size and values.min() >= 0 and values.max() <= 1:
         return values
+
     bad = (values < 0) | (values > 1)
     if bad.any():
         raise InputError(
@@ -470,6 +484,7 @@ def hashable(values: Array, what: str) -> list[Any]:
             f"found {type(odd[0]).__name__} such as {listing(odd[:1])}. Extract the "
             "label that you mean from each."
         )
+
     try:
         return list(dict.fromkeys(values.tolist()))
     except TypeError as err:
@@ -505,6 +520,7 @@ def _known_pair(distinct: Sequence[Any], what: str) -> tuple[Any, Any]:
 
     if len(distinct) > 2:
         raise _too_many_labels(distinct, what)
+
     raise InputError(
         f"{what} holds {listing(distinct)}: choose which one counts as positive. "
         "(0/1, False/True, -1/1 and pairs such as yes/no are understood without it.)",
@@ -526,6 +542,7 @@ def _not_two_labels(
         # 1 and "1" are different labels
         hint = " Is it a number that was turned into text, or the other way round?"
         example = written_the_same[0]
+
     return InputError(
         f"{what} must have two values, the positive {described(positive)} and one "
         f"other; found {listing(distinct)}.{hint}",
@@ -545,6 +562,7 @@ def _too_many_labels(found: Sequence[Any], what: str) -> InputError:
             f"{message} These look like scores: are the labels and the scores swapped?",
             example=PythonCode("trueness.tally(y_true, y_score)"),
         )
+
     return InputError(
         f"{message} Is one of them misspelt, or a missing label? For one class against "
         f"the rest make labels that are 1 for it and 0 for the others.",

@@ -27,6 +27,7 @@ def choice(value: object, known: Collection[str], what: str) -> Any:
     """Pass on one of the known names of a choice."""
     if isinstance(value, str) and value in known:
         return value
+
     raise InputError(
         f"{what} must be one of the known names; found "
         f"{described(value)}.{nearest(value, known)}",
@@ -215,6 +216,7 @@ def real_number(value: object, what: str) -> float:
             number = math.inf
         if math.isfinite(number):
             return number
+
     raise InputError(
         f"{what} must be one finite number; found {described(value)}.",
         option=option_named(what),
@@ -230,6 +232,7 @@ def file_path(value: object, what: str) -> Path:
             # bytes of a name in a folder, on all systems in use
             if name.strip() and "\0" not in name and max(map(len, parts)) <= 255:
                 return Path(name)
+
     raise InputError(
         f"{what} needs the name of a file; found {described(value)}.",
         option=option_named(what),
@@ -260,6 +263,7 @@ def statistic(value: Any, what: str) -> Any:
     """Pass on a function of counts that gives a number."""
     if callable(value):
         return value
+
     example = PythonCode("trueness.auc, trueness.brier, or a function of your own")
     if isinstance(value, str):
         example = PythonCode(f"trueness.{value}, without quotes")
@@ -287,6 +291,7 @@ def positive_number(value: object, what: str, *, zero: bool = False) -> float:
     number = real_number(value, what)
     if number > 0 or (zero and number == 0):
         return number
+
     allowed = "zero or more" if zero else "above zero"
     raise InputError(
         f"{what} must be {allowed}; found {number:g}.",
@@ -307,6 +312,7 @@ def share_range(value: object, what: str) -> tuple[float, float]:
             option=option_named(what),
             example=(0, 0.1),
         )
+
     low = fraction(pair[0], what, ends="[]")
     high = fraction(pair[1], what, ends="[]")
     if low >= high:
