@@ -159,19 +159,23 @@ def __getattr__(name: str) -> object:
             value = _EXPLAINED.load()(value)
         globals()[name] = value
         return value
+
     try:
         return _import_module(f"trueness.{name}")
     except ModuleNotFoundError as err:
         if err.name != f"trueness.{name}":  # a foreign library is missing
             raise
+
     if name.startswith("_"):
         raise AttributeError(f"module 'trueness' has no attribute {name!r}")
+
     named: object = _BY_NAME.load()(name)  # other names of metrics: jaccard, ppv
     if named is None:
         inside = {
             n: room for room in _ROOMS for n in _load(f"trueness.{room}", "__all__")
         }
         raise AttributeError(_NOT_HERE.load()(name, [*_MODULES, *_OPEN], inside))
+
     return named
 
 

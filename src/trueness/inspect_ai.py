@@ -48,6 +48,7 @@ def pass_rate(level: float = 0.95, cluster: str | None = None) -> Metric:
     def compute(scores: list[SampleScore]) -> Value:
         if not scores:  # Inspect asks before the first sample is scored
             return dict.fromkeys(("pass_rate", "low", "high"), math.nan)
+
         values = [number(s.score.value) for s in scores]
         items = [str(k if s.sample_id is None else s.sample_id)
                  for k, s in enumerate(scores)]  # fmt: skip
@@ -62,6 +63,7 @@ def _group(score: SampleScore, key: str) -> str:
     noted: dict[str, Any] = score.sample_metadata or {}
     if key in noted:
         return str(noted[key])
+
     raise InputError(
         f"Sample {score.sample_id} has no metadata {key!r} for the clusters. It has "
         f"{', '.join(map(repr, noted)) or 'none'}.",

@@ -61,14 +61,17 @@ def log(
     client = _mlflow.MlflowClient()
     run = run_id or (_mlflow.active_run() or _mlflow.start_run()).info.run_id
     metrics: dict[str, float] = {}
+
     for key, value in parts:
         if isinstance(value, Record):
             metrics |= _numbers(key, value)
             client.log_dict(run, json_value(value.to_dict()), f"trueness/{key}.json")
         else:
             client.log_artifact(run, os.fspath(value), "trueness")
+
     for key, number in metrics.items():
         client.log_metric(run, key, number)
+
     return metrics
 
 
@@ -84,6 +87,7 @@ def _flat(answers: object, name: str) -> list[tuple[str, Any]]:
         return [(_ODD.sub("_", name or str(own).lower()), answers)]
     if isinstance(answers, str | os.PathLike) and Path(answers).is_file():
         return [(name, answers)]
+
     raise InputError(
         "log needs records, a mapping of them, or the path of a report; found "
         f"{type(answers).__name__}.",
@@ -104,6 +108,7 @@ def _numbers(key: str, record: Record) -> dict[str, float]:
                 found |= _numbers(f"{key}_{part}", held)
             elif isinstance(value, int | float) and not isinstance(value, bool):
                 found[key if part == "value" else f"{key}_{part}"] = float(value)
+
     return {k: v for k, v in found.items() if np.isfinite(v)}
 
 
@@ -137,6 +142,7 @@ class Evaluator(ModelEvaluator):  # type: ignore[misc]
         score = _scores(model, dataset, predictions)
         t = tally(dataset.labels_data, score, positive=config.get("positive"))
         metrics = log(_answers(t, config), run_id=run_id)
+
         if config.get("report", True):
             from trueness.reports import report  # Jinja2 is loaded when it is needed
 
@@ -144,6 +150,7 @@ class Evaluator(ModelEvaluator):  # type: ignore[misc]
                 path = Path(folder) / "report.html"
                 report(t, path)
                 log(path, run_id=run_id)
+
         return EvaluationResult(metrics=metrics, artifacts={}, run_id=run_id)
 
 
@@ -153,6 +160,7 @@ def _scores(model: Any, dataset: Any, predictions: Any) -> Any:
     if given is not None:
         score = np.asarray(given)
         return score[:, -1] if score.ndim == 2 else score
+
     raw = model.get_raw_model() if hasattr(model, "get_raw_model") else model
     if hasattr(raw, "predict_proba"):
         return np.asarray(raw.predict_proba(dataset.features_data))[:, -1]

@@ -37,6 +37,7 @@ def path(name: str) -> Path:
         found = folder / SAMPLES[name]
         if found.is_file():
             return found
+
     raise InputError(
         f"The sample {name!r} is not part of this installation. Install Trueness again "
         "(pip install --force-reinstall trueness)."

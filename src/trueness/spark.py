@@ -80,6 +80,7 @@ class Evaluator(_Base):
         self.scoreCol = scoreCol
         self.positive = positive
         self.subject_to = read_constraints(subject_to)
+
         if not self._is_score():
             read_metric(metric)  # a misspelt one is named now, not after the first fit
 
@@ -112,10 +113,12 @@ def _scored(dataset: Any, label: str, score: str) -> Any:
     label_name, score_name = (f"`{n.replace('`', '``')}`" for n in (label, score))
     kind = {f.name: f.dataType.typeName() for f in dataset.schema.fields}
     value = functions.col(score_name)
+
     if kind.get(score) in ("vectorudt", "vector"):
         value = functions.element_at(vector_to_array(value), -1)
     elif kind.get(score) == "array":
         value = functions.element_at(value, -1)
+
     return dataset.select(
         functions.col(label_name).alias("label"), value.alias("score")
     )

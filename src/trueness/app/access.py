@@ -197,13 +197,16 @@ class ImpatientProtocol(H11Protocol):
         """Wait anew where a head begins, and for each part of a body."""
         if self._is_refused:
             return
+
         self._body_part += len(data)
         if self.conn.their_state is h11.SEND_BODY:
             goes_on = self._body_part >= MIN_BODY_PART
         else:
             goes_on = not self.conn.trailing_data[0]
+
         if goes_on:
             self._restart_timer()
+
         super().data_received(data)
 
     def on_response_complete(self) -> None:

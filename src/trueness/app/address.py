@@ -292,6 +292,7 @@ def read(query: QueryParams, file: DataFile) -> Address:
         cost_fn=reader.number("cost_fn", _read_cost),
         prevalence=reader.text("prevalence", _read_prevalence),
     )
+
     level = reader.number("level", fraction)
     guarantee = reader.number("guarantee", fraction)
     prevalences = goal.prevalence_or_range
@@ -309,8 +310,10 @@ def read(query: QueryParams, file: DataFile) -> Address:
         classifier=reader.column("classifier") or "",
         combiner=reader.choice("combine", COMBINERS),
     )
+
     if (goal.cost_fp is None) != (goal.cost_fn is None):
         reader.problems.setdefault("cost_fn", "Both costs are needed, or none.")
+
     return Address(data, goal, analysis_options, reader.problems)
 
 
@@ -327,6 +330,7 @@ def _read_data(reader: AddressReader, file: DataFile) -> DataChoice:
         cluster=reader.column("cluster"),
         missing_scores=reader.choice("missing_scores", ("drop",), strip=False) or None,
     )
+
     verdicts = VerdictColumns(
         rule=reader.column("rule"),
         yes=reader.column("yes"),
@@ -335,6 +339,7 @@ def _read_data(reader: AddressReader, file: DataFile) -> DataChoice:
         item=reader.column("item"),
         system=reader.column("system"),
     )
+
     return DataChoice(file, kind, columns, verdicts)
 
 
@@ -409,6 +414,7 @@ class AddressReader:
                 self.problems[field_name] = page_text(err)
             except ValueError:
                 self.problems[field_name] = f"{text!r} is not a number."
+
         return values
 
 
@@ -478,6 +484,7 @@ def complete(data: DataChoice) -> CompleteData:
     if not guessed.is_long:  # in the order of the file: one choice has one address
         in_order = tuple(c for c in data.file.source.types if c in chosen.scores)
         chosen = replace(chosen, scores=in_order)
+
     return CompleteData(_with_chosen(guessed, chosen), chosen, {})
 
 
@@ -491,6 +498,7 @@ def _with_chosen(data: DataChoice, chosen: Request) -> DataChoice:
     )
     has_systems = data.kind in ("judges", "systems")
     verdicts = replace(data.verdicts, system=chosen.by if has_systems else None)
+
     return replace(data, columns=columns, verdicts=verdicts)
 
 
@@ -511,14 +519,17 @@ def _with_guesses(data: DataChoice) -> DataChoice:
     count = column_or_none(columns.count)
     if not columns.count:
         count = looks_counted(source, replace(columns, weight=None))
+
     taken = {columns.label, *columns.scores, columns.by, count, columns.cluster}
     weight = columns.weight
     if kind == "scores" and weight is None:
         weight = _guess_weight(source, taken)
+
     rule = NOTHING
     if kind == "leaves":  # which column says in words what a leaf is?
         like_rules = [c for c in named_like(source.table, ("rule",)) if c not in taken]
         rule = data.verdicts.rule or (like_rules[0] if like_rules else NOTHING)
+
     return replace(
         data,
         kind=kind,
@@ -555,8 +566,10 @@ def _chosen_columns(data: DataChoice, guess: Guess) -> Request:
         guess=guess,
         needs_label=data.kind != "tests",
     )
+
     if of_scores:
         refuse_long_file(data.file.source, chosen)
+
     return chosen
 
 
@@ -569,6 +582,7 @@ def _check_columns(data: DataChoice) -> None:
                 f"one by one. Choose {WITHOUT[name]!r} there.",
                 option=name,
             )
+
     known(data.file.source, column_or_none(data.verdicts.rule), "--rule")
 
 
@@ -592,12 +606,14 @@ def wide_table(data: DataChoice) -> WideTable:
             option="judge",
             choices=data.file.source.types,
         )
+
     if data.is_long and verdicts.item is None:
         raise InputError(
             "Which column names what was judged?",
             option="item",
             choices=data.file.source.types,
         )
+
     with data.file.held():
         source, judges, item, system = as_wide(
             data.file.source,
@@ -608,6 +624,7 @@ def wide_table(data: DataChoice) -> WideTable:
             verdicts.system,
             column_or_none(data.columns.label),
         )
+
     return WideTable(source, judges, item, system)
 
 
@@ -621,6 +638,7 @@ def _columns_of_judges(data: DataChoice, guess: Guess) -> Request:
             option="label",
             choices=data.file.source.types,
         )
+
     label = column_or_none(columns.label)
     known(data.file.source, label, "--label")
     wide = wide_table(data)
@@ -636,6 +654,7 @@ def _columns_of_judges(data: DataChoice, guess: Guess) -> Request:
         0,
         repeats_in_log(wide.source, data.file.judges),
     )
+
     if label is not None and data.verdicts.labelled is None:
         raise InputError(
             "Were the labelled cases chosen at random, by the verdicts of the judges, "
@@ -643,6 +662,7 @@ def _columns_of_judges(data: DataChoice, guess: Guess) -> Request:
             option="labelled",
             choices=LABELLED,
         )
+
     return file_data.request
 
 
@@ -655,6 +675,7 @@ def _columns_of_attempts(data: DataChoice, guess: Guess) -> Request:
             option="item",
             choices=source.types,
         )
+
     passed = data.columns.scores or data.file.judges[:1] or guess(source.table, set())
     if len(passed) != 1:
         raise InputError(
@@ -662,10 +683,12 @@ def _columns_of_attempts(data: DataChoice, guess: Guess) -> Request:
             option="passed",
             choices=source.types,
         )
+
     system = column_or_none(data.verdicts.system)
     known(source, data.verdicts.item, "--item")
     known(source, passed[0], "--passed")
     known(source, system, "--system")
+
     return Request(scores=tuple(passed), by=system)
 
 
@@ -679,17 +702,20 @@ def guess_kind(source: Source) -> str:
     names = {c.lower() for c in source.types}
     if names & {*PASSED} and names & {*ITEMS}:
         return "systems"
+
     real = [c for c, kind in source.types.items() if kind.startswith(REAL_TYPES)]
     if not real and names & set(NODE_NAMES):
         return "leaves"
     if real or names & {*LABEL_NAMES}:
         # tests with a known truth are scores of two values
         return "scores"
+
     counted = {c for c in source.types if c.lower() in COUNT_NAMES}
     try:
         guess_votes(source.table, {*counted})
     except InputError:
         return "scores"
+
     return "tests"
 
 

@@ -88,6 +88,7 @@ class DataFile:
                 message = err.message.replace(self.place, self.typed)
                 raise err.rephrased(message=message) from None
             connections = [c for c in list(CONNECTIONS) if c not in before]
+
         rows = opened.rows if judges else without_unread(opened)
         return _OpenedFile(Source(self.typed, rows), judges, connections, cleaned)
 
@@ -185,14 +186,17 @@ class DataFile:
         """
         if len(self.source.types) > MAX_COLUMNS:
             raise InputError(too_many_columns(self.typed, len(self.source.types)))
+
         if self.rows > MAX_ROWS:
             raise InputError(
                 f"{self.typed} holds {self.rows:,} rows; {MAX_ROWS:,} is the limit "
                 f"for uploads. {IN_PLACE}"
             )
+
         text_types = ("VARCHAR", "JSON", "ENUM")
         types = self.source.types.items()
         texts = [name for name, kind in types if kind.startswith(text_types)]
+
         total = 0
         for first in range(0, len(texts), COLUMNS_AT_A_TIME):
             for column in texts[first : first + COLUMNS_AT_A_TIME]:
@@ -206,12 +210,14 @@ class DataFile:
         with self.held():
             rows = self.source.rows.aggregate(f"max({length}), sum({length})")
             longest, total = rows.fetchall()[0]
+
         if longest is not None and longest > MAX_LETTERS:
             raise InputError(
                 f"Column {shown(column, 40)!r} of {self.typed} holds a value of "
                 f"{longest:,} characters; {MAX_LETTERS:,} is the limit for uploads. "
                 "Leave the column out, or shorten its values."
             )
+
         return int(total or 0)
 
 
@@ -222,13 +228,16 @@ class Files:
     def __init__(self, given: str | None, limit: int) -> None:
         self.limit = limit
         self.folder = temporary_folder()
+
         self._files: dict[str, DataFile] = {}
         for name in SHOWN_SAMPLES:
             word = f"{SAMPLE}{name}"
             self._files[word] = DataFile(word, word, word)
+
         if given is not None:
             for word, place in _tables(given).items():
                 self._files[word] = DataFile(word, _typed(place), _typed(place))
+
         self._uploaded = 0
 
     @property
@@ -246,10 +255,13 @@ class Files:
                 f"{MAX_UPLOADS} uploads are kept, until the server stops. Drop the "
                 "file again."
             )
+
         file = self._files.pop(word)
         self._files[word] = file  # at the end: it is the last one used
+
         for other in list(self._files.values())[:-MAX_OPEN_FILES]:
             other.close()
+
         return file
 
     async def receive(self, name: str, chunks: AsyncIterator[bytes]) -> DataFile:
@@ -315,14 +327,17 @@ def _read(word: str, typed: str, path: Path, limit: int) -> DataFile:
         place = _unpacked(path, limit)
     except (OSError, EOFError, zlib.error) as err:
         raise InputError(f"{typed} cannot be unpacked: {err}.") from None
+
     _check_header(typed, place)
     if views := tables_of(str(place), ("view",)):
         raise InputError(  # a view is a program, which may never end
             f"{typed} holds the view {shown(views[0], 40)!r}; uploads are read from "
             "tables. Store its rows in a table: CREATE TABLE rows AS FROM view."
         )
+
     file = DataFile(word, typed, str(place))
     file.check_size(limit)
+
     return file
 
 
@@ -377,12 +392,14 @@ def _unpacked(path: Path, limit: int) -> Path:
     size = 0
     pyarrow = required("pyarrow", "files")
     packed = pyarrow.input_stream(str(path), compression=compression)
+
     with packed, place.open("wb") as file:
         while part := packed.read(PART):
             size += len(part)
             if size > limit:
                 raise TooLargeError(too_large(limit, "unpacks to what is"))
             file.write(part)
+
     path.unlink()
     return place
 

@@ -85,6 +85,7 @@ class Job:
         sentence = self.words
         if not sentence:
             sentence = "Waiting" if self.state == "waiting" else "Working"
+
         return {"words": sentence, "fraction": fraction}
 
     # its course
@@ -121,6 +122,7 @@ class Job:
         """Work it out, or note why there is no result."""
         state = "failed"
         result = None
+
         try:
             with heard_by(self), stopped_by(self.stop_request):
                 result = self.make()
@@ -157,6 +159,7 @@ class Jobs:
     def __init__(self, lanes: int = 2) -> None:
         self._jobs: OrderedDict[Hashable, Job] = OrderedDict()
         self._lock = threading.Lock()
+
         self._lanes: list[SimpleQueue[Job | None]] = []
         self._threads: list[threading.Thread] = []
         for _ in range(lanes):
@@ -183,10 +186,12 @@ class Jobs:
                 self._give_up(tab, topic)
                 self._jobs[key] = job
                 self._lanes[lane].put(job)
+
             self._jobs.move_to_end(key)
             job.tabs.add(tab)
             job.last_asked = time.monotonic()
             self._forget_oldest()
+
             return job
 
     def stop(self, key: Hashable) -> None:
@@ -206,10 +211,13 @@ class Jobs:
         with self._lock:
             for job in self._jobs.values():
                 job.stop()
+
         for lane in self._lanes:
             lane.put(None)
+
         for thread in self._threads:
             thread.join(JOIN_TIMEOUT_S)
+
         self._jobs.clear()  # what an engine has lent is given back before it ends
 
     def _forget_oldest(self) -> None:
@@ -223,6 +231,7 @@ class Jobs:
         """Let a tab no longer wait for its earlier jobs of a topic."""
         if topic is None:
             return
+
         for job in self._jobs.values():
             waits = tab in job.tabs and not job.is_over
             if waits and job.topic == topic:

@@ -125,6 +125,7 @@ def query_of(address: Address) -> str:
         "combine": analysis_options.combiner,
     }
     stated = {name: value for name, value in values.items() if value not in (None, "")}
+
     return urlencode(stated, doseq=True)
 
 
@@ -146,6 +147,7 @@ def sections_of(address: Address) -> list[str]:
         "sites": has_no_groups,
         "scale": not in_bins,
     }
+
     return [key for key in ("summary", *QUESTIONS) if not left_out.get(key)]
 
 
@@ -174,6 +176,7 @@ def _environment() -> jinja2.Environment:
         "MAP": MAP,
         "COMBINER": COMBINER,
     }
+
     return templates
 
 
@@ -214,6 +217,7 @@ def look_page(address: Address, typed: QueryParams) -> str:
     keys = sections_of(address)
     types = file.source.types
     whole = [c for c, kind in types.items() if kind in WHOLE_TYPES]
+
     return _render(
         "look.html.j2",
         file=file,
@@ -262,6 +266,7 @@ def section(
     waits = None if finding or asks(address, key) else WAITING.get(key)
     if waits and not waits[1]:
         waits = (waits[0], _range_around(prevalence or 0.5))
+
     design_columns = address.data.design_columns
     return _render(
         "section.html.j2",
@@ -309,6 +314,7 @@ def figure_file(figure: Figure, names: Sequence[str], kind: str) -> bytes:
     """
     if kind == "png":
         return _figure_png(figure)
+
     drawn = draw(figure)[0]
     height = int(re.findall(r'viewBox="0 0 \d+ (\d+)"', drawn)[0])
     text = _render(
@@ -319,6 +325,7 @@ def figure_file(figure: Figure, names: Sequence[str], kind: str) -> bytes:
         wide=WIDTH,
         style=Markup(light_style()),  # noqa: S704 - a file of the package
     )
+
     return text.encode()
 
 
@@ -329,10 +336,12 @@ def _figure_png(figure: Figure) -> bytes:
         x, y = figure.at
         columns = {data.x.name: np.array([x]), data.y.name: np.array([y])}
         data = replace(data, dots=(Line("threshold", columns),))
+
     written = BytesIO()
     printed(TitledFigure(data, figure.title, figure.note)).savefig(
         written, format="png", dpi=PRINT_DPI
     )
+
     return written.getvalue()
 
 
@@ -361,6 +370,7 @@ def lines_of(address: Address) -> dict[str, str] | None:
             "method": address.analysis_options.calibrator,
         }
         lines["calibrate"] = _command_line("calibrate", address, options, "--save", MAP)
+
     if combines(address):
         options = {
             **_column_options(address, chosen, chosen.scores),
@@ -370,6 +380,7 @@ def lines_of(address: Address) -> dict[str, str] | None:
         lines["combine"] = _command_line(
             "combine", address, options, "--save", COMBINER
         )
+
     return lines
 
 
@@ -380,6 +391,7 @@ def _report_options(address: Address, chosen: Request) -> dict[str, Option]:
     columns = data.columns.scores if data.is_long else chosen.scores
     options = _column_options(address, chosen, columns)
     of_a_log = address.kind == "systems" and address.file.judges
+
     if not of_a_log:  # a log knows them itself
         grouped = "system" if address.kind in ("judges", "systems") else "by"
         options |= {
@@ -387,6 +399,7 @@ def _report_options(address: Address, chosen: Request) -> dict[str, Option]:
             "verdict": verdicts.verdict,
             "item": verdicts.item,
         }
+
     options |= {
         "rule": column_or_none(verdicts.rule),
         "yes": verdicts.yes,
@@ -395,6 +408,7 @@ def _report_options(address: Address, chosen: Request) -> dict[str, Option]:
     }
     if address.kind == "scores":
         options |= _threshold_options(address)
+
     return options
 
 
@@ -407,8 +421,10 @@ def _threshold_options(address: Address) -> dict[str, Option]:
         "subject-to": tuple(map(str, analysis_options.subject_to)),
         "guarantee": analysis_options.guarantee,
     }
+
     if goal.cost is not None:
         options |= {"cost-fp": goal.cost_fp, "cost-fn": goal.cost_fn}
+
     return options | {
         "prevalence": goal.prevalence,
         "calibrate": analysis_options.calibrator,
@@ -446,6 +462,7 @@ def _command_line(
                 parts.append(f"--{option}={one}")
             else:
                 parts += [f"--{option}", str(one)]
+
     return shlex.join([*parts, *end])
 
 
@@ -459,6 +476,7 @@ def _call(name: str, data: str, **options: Any) -> str:
         several = isinstance(value, tuple) and option != "prevalences"
         shown = list(value) if several else value
         arguments.append(f"{option}={shown!r}")
+
     return f"trueness.{name}({', '.join(arguments)})"
 
 
@@ -496,6 +514,7 @@ def _python(address: Address, chosen: Request) -> str:
         values["item"] = _item(address, chosen) if chosen.by else None
     elif address.kind == "leaves":
         values["rule"] = column_or_none(data.verdicts.rule)
+
     if data.is_long:
         keys = [str(data.verdicts.item), *([chosen.by] if chosen.by else [])]
         values["wide"] = wide_sql(
@@ -505,8 +524,10 @@ def _python(address: Address, chosen: Request) -> str:
             keys,
             chosen.label,
         )
+
     if data.verdicts.yes is not None:
         values["votes"] = _votes_sql(address, chosen, data.verdicts.yes)
+
     return _render("lines.py.j2", opened=opened_line(address.file.typed), **values)
 
 
@@ -540,6 +561,7 @@ def _votes_sql(address: Address, chosen: Request, yes: str) -> str:
         if (type_of_verdicts or types.get(column)) == "VARCHAR"
     ]
     cells = ", ".join(as_votes(texts or chosen.scores, yes))
+
     return f"* REPLACE ({cells})"
 
 

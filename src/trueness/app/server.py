@@ -197,6 +197,7 @@ class Workbench:
         job_key = _job_key(address, key, quick)
         if "again" in request.query_params:
             self.jobs.drop(job_key)
+
         work = partial(self._result, address, key, quick)
         lane = 0 if quick or key == "count" else 1
         return self.jobs.ask(
@@ -406,10 +407,12 @@ def _section(counted: Counted, address: Address, key: str, quick: bool) -> PageS
     if key == "leaves":
         leaves = answers.trusted_leaves(counted, address)
         return PageSection(pages.section(leaves, key, address), leaves)
+
     if key == "threshold":
         operating, slider = answers.operating(counted, address, quick)
         names = tuple(model["name"] for model in slider["models"])
         return PageSection(pages.operating(operating, slider), operating, names)
+
     if key not in ("summary", "systems", "judges", "nogold"):
         finding = answers.section(counted, address, key)
         html = pages.section(
@@ -419,7 +422,9 @@ def _section(counted: Counted, address: Address, key: str, quick: bool) -> PageS
             width=answers.findings(counted, address).request.half_width,
             prevalence=float(counted.first.prevalence),
         )
+
         return PageSection(html, finding)
+
     return _section_of_whole_page(counted, address, key, quick)
 
 
@@ -443,6 +448,7 @@ def _section_of_whole_page(
         finding = replace(page.findings[0], figures=figures)
     if key == "systems":
         page = replace(page, answers=())  # they are said below
+
     return PageSection(pages.head(page, counted.cleaned), finding)
 
 
@@ -527,6 +533,7 @@ def prepared(
         own = [file.word for file in workbench.files.own]
         page = f"look?file={GIVEN}" if own == [GIVEN] else ""
         first = f"http://{name}:{guard.port}/{page}#token={guard.token}"
+
         try:
             yield first, server, lambda: server.run(sockets=[listening])
         finally:

@@ -177,6 +177,7 @@ def count(data: DataChoice, chosen: Request) -> Counted:
         else:
             file_data = FileData(file.source, chosen, _rows_of(file, chosen, in_bins))
             counted = _count_table(data, file_data, in_bins)
+
     return replace(counted, cleaned=cleaned)
 
 
@@ -220,6 +221,7 @@ def _count_attempts(data: DataChoice, chosen: Request) -> Counted:
     )
     if not isinstance(by_system, dict):
         by_system = {"": by_system}
+
     return Counted(FileData(data.file.source, chosen, rows), by_system)
 
 
@@ -236,6 +238,7 @@ def _count_table(data: DataChoice, file_data: FileData, in_bins: bool) -> Counte
 
     counted = _count_panels(file_data)
     _check_all_scored(counted.data)
+
     return counted
 
 
@@ -266,6 +269,7 @@ def _count_in_bins(file_data: FileData) -> Counted:
             at_most=BINS // 10,
             **chosen.counting,
         )
+
     tallies = {
         score: frames.tally(
             _rows_with_score(file_data, score),
@@ -275,6 +279,7 @@ def _count_in_bins(file_data: FileData) -> Counted:
         )
         for score in chosen.scores
     }
+
     return Counted(file_data, tallies, groups)
 
 
@@ -282,6 +287,7 @@ def _rows_with_score(data: FileData, score: str) -> Any:
     """Return the rows that are counted: where it was asked for, those with a score."""
     if data.request.missing_scores != "drop":
         return data.rows
+
     scored, proportion_left_out = with_scores(
         replace(data.source, rows=data.rows), score
     )
@@ -292,6 +298,7 @@ def _rows_with_score(data: FileData, score: str) -> Any:
                 "left out."
             ]
         )
+
     return scored
 
 
@@ -327,6 +334,7 @@ def request_of(counted: Counted, address: Address, quick: bool = False) -> Reque
         else "",
         replicates=0 if quick else REPLICATES,
     )
+
     return check_request(request, counted.first)
 
 
@@ -366,6 +374,7 @@ def findings(counted: Counted, address: Address, quick: bool = False) -> Subject
             for_first_look=request.precision,
             scores=address.columns,
         )
+
     return asked_of
 
 
@@ -373,6 +382,7 @@ def depends(address: Address, key: str) -> SectionKey:
     """What does a section, or a file, depend on beside the counts?"""
     if key == "count":
         return SectionKey(key)
+
     analysis_options = address.analysis_options
     if key in STEADY:
         details = (analysis_options.level, *STEADY[key](analysis_options))
@@ -406,6 +416,7 @@ def summary(counted: Counted, address: Address, quick: bool) -> Page:
     """
     s = findings(counted, address, quick)
     known = counted.page_memory.sections
+
     sections: dict[str, Finding | None] = {}
     for key in SUMMARISED:
         if quick:
@@ -413,6 +424,7 @@ def summary(counted: Counted, address: Address, quick: bool) -> Page:
         else:
             work_out = partial(_section_if_possible, counted, address, key)
             sections[key] = known.once(depends(address, key), work_out)
+
     headline, lead = opening(s, sections)
     return Page(
         "",
@@ -438,6 +450,7 @@ def _section_if_possible(
 def unmet(counted: Counted, address: Address) -> dict[str, str]:
     """Which constraint cannot be met together with those before it, and why?"""
     constraints = address.analysis_options.subject_to
+
     last_problem: dict[str, str] = {}
     for number in range(len(constraints), 0, -1):
         analysis_options = replace(
@@ -451,6 +464,7 @@ def unmet(counted: Counted, address: Address) -> dict[str, str]:
             last_problem = {f"subject_to_{number - 1}": page_text(err)}
         else:
             break
+
     return last_problem
 
 
@@ -490,12 +504,14 @@ def operating(
                 "size": len(steps.threshold),
             }
         )
+
     slider = {
         "models": models,
         "constraints": [repr(constraint) for constraint in s.request.constraints],
         "prevalence": prevalence_meant(s),
         "now": look_up(counted, address, 0, models[0]["start"])["values"],
     }
+
     return answer, slider
 
 
@@ -520,6 +536,7 @@ def look_up(
     step = steps.pick(at, model.point.threshold if is_chosen else None)
     probability = _probability(counted, s, model, step.threshold)
     numbers = columns(step, s.request.costs, probability)
+
     return {
         "values": {name: short(name, values)[0] for name, values in numbers.items()},
         "meets": [bool(met(c, step.confusion)[0]) for c in s.request.constraints],
@@ -536,6 +553,7 @@ def _probability(
         meaning = counted.memory.meanings.get(ScoreWithBands(model.key, precision))
         if meaning is not None:
             return meaning.probability(threshold)
+
     if not model.is_probability:
         return None
     return np.full(threshold.shape, np.nan)
@@ -559,6 +577,7 @@ def rates(
         counted.item,
         labelled,
     )
+
     return rate_of, {system: panels[system] for system in rate_of}, comparison
 
 
@@ -570,6 +589,7 @@ def whole_page(counted: Counted, address: Address, source: str = "") -> Page:
         return nogold.judged(rate_of, panels, comparison, source=source)
     if address.kind == "systems":  # how often each passes, and which rank it can have
         return evals_page(how_often(counted.data, level=level), source)
+
     return nogold.without_labels(
         counted.data,
         title="",
@@ -602,6 +622,7 @@ def file_contents(counted: Counted, address: Address, name: str) -> bytes:
         tally = tallies_of(counted.data)[address.score]
         fitted = calibrate(tally, method=analysis_options.calibrator)
         return f"{map_to_json(fitted, address.score)}\n".encode()
+
     if name == COMBINER:
         method = analysis_options.combiner
         if not method:
@@ -626,6 +647,7 @@ def _report(counted: Counted, address: Address) -> Page:
     if address.kind == "tests":
         request = Request(level=address.analysis_options.level, rng=SEED)
         return page_about(counted.data, request, source=source)
+
     return page_about(
         counted.data, address.request, source=source, groups=counted.groups
     )
@@ -646,6 +668,7 @@ def _json(counted: Counted, address: Address, page: Page) -> bytes:
             about=about_data,
         )
         answer = completed(answer, "report")
+
     return (json.dumps(envelope(answer), indent=2, allow_nan=False) + "\n").encode()
 
 

@@ -282,6 +282,7 @@ def main() -> None:
     if sys.stdout is None:
         sys.stderr.write("Error: standard output is closed.\n")
         raise SystemExit(1)
+
     _signals.listen()
     try:
         with stopped_by(_signals.STOP_REQUEST):

@@ -60,11 +60,14 @@ def choose(
     if _is_about_counts(source, request):
         score = count_columns_of(list(source.types))["score"]
         return replace(request, label=None, scores=(score,), positive=None)
+
     for what in ("label", "count", "weight", "by", "cluster"):
         known(source, getattr(request, what), f"--{what}")
+
     for name in _columns.distinct_names(list(request.scores), f"--{option}"):
         _refuse_list(source, name, option)
         known(source, name, f"--{option}")
+
     try:
         columns = find_columns(
             source.table,
@@ -80,6 +83,7 @@ def choose(
         # a column of scores with a few odd words is the likely one
         odd = "" if err.option == "label" else source.few_words(source.types)
         raise err.rephrased(message=f"{err.message}{odd}") from None
+
     return replace(
         request,
         label=columns.label,
@@ -103,6 +107,7 @@ def _refuse_list(source: Source, name: str, option: str) -> None:
     parts = [part.strip() for part in re.split("[,;]", name)]
     if name in source.types or len(parts) < 2 or not set(parts) <= set(source.types):
         return
+
     raise InputError(
         f"The option {option} takes one column; repeat it for several.",
         option=option,
@@ -121,10 +126,12 @@ def _positive(source: Source, label: str | None, text: str | None) -> Any:
     """Give the positive label the type of its column: "1" is a number there."""
     if text is None or label is None:
         return None
+
     kind = source.types[label]
     if kind == "BOOLEAN":  # DuckDB reads yes and no as such, too
         _options.choice(text.lower(), (*_TRUE, *_FALSE), "--positive")
         return text.lower() in _TRUE
+
     if kind in WHOLE_TYPES or kind.startswith(REAL_TYPES):
         try:
             number = float(text)
@@ -135,6 +142,7 @@ def _positive(source: Source, label: str | None, text: str | None) -> Any:
                 f"found {text!r}.",
                 option="positive",
             ) from None
+
     if kind == "VARCHAR":
         return text
     # a date has a type of its own, and is typed as it is written
@@ -154,16 +162,19 @@ def with_verdicts(
         values = [str(v) for v in data.source.distinct(words[0], 3)]
         if not values:
             raise InputError(f"Column {words[0]!r} holds no verdicts. Leave it out.")
+
         raise InputError(
             f"Verdicts must be 0 and 1; column {words[0]!r} holds "
             f"{names_of(values, 3)}. Which verdict means positive?",
             option="yes",
             choices=values,
         )
+
     if yes is None:
         return data
     if {types[c] for c in votes} == {"BOOLEAN"}:  # DuckDB reads yes and no as such
         yes = str(yes.lower() in _TRUE).lower()
+
     most = 2 + len(abstain)
     found = {
         # as SQL writes them
@@ -172,6 +183,7 @@ def with_verdicts(
         for c in (words or votes)
     }  # fmt: skip
     found = {c: [w for w in values if w not in abstain] for c, values in found.items()}
+
     for column, values in found.items():
         if len(values) > 2:
             raise InputError(
@@ -180,6 +192,7 @@ def with_verdicts(
                 "of 0 and 1.",
                 option="yes",
             )
+
     if not any(yes in values for values in found.values()):
         raise InputError(
             "The positive verdict must occur in the tests; none of them says "
@@ -187,6 +200,7 @@ def with_verdicts(
             f"{names_of(dict.fromkeys(v for vs in found.values() for v in vs))}.",
             option="yes",
         )
+
     others = [quoted(c) for c in data.rows.columns if c not in found]
     made = as_votes(found, yes, abstain)
     return replace(data, rows=data.rows.project(", ".join(others + made)))
@@ -203,6 +217,7 @@ def as_votes(
         if none:
             vote = f"CASE WHEN {said} NOT IN ({none}) THEN {vote} END"
         made.append(f"{vote} AS {name}")
+
     return made
 
 
@@ -223,12 +238,15 @@ def classes_of(data: FileData) -> dict[Any, str]:
     label, positive = data.request.label, data.request.positive
     if label is None or positive is not None:
         return {}
+
     found = data.source.distinct(label, MOST_CLASSES + 1)
     if data.source.reads_as(label) == "labels":
         return {}
+
     found = one_spelling(found)
     if len(found) < 3 or data.source.types[label].startswith(REAL_TYPES):
         return {}
+
     names: dict[str, list[str]] = {str(c): [] for c in found}
     for score in data.request.scores:
         name = score.lower()
@@ -237,8 +255,10 @@ def classes_of(data: FileData) -> dict[Any, str]:
             word = c.lower()
             if word in (name, parts[0], parts[-1]) or name.endswith(f"_{word}"):
                 own.append(score)
+
     if len(found) <= MOST_CLASSES and all(len(x) == 1 for x in names.values()):
         return {c: x[0] for c, x in names.items()}
+
     raise InputError(
         f"Column {label!r} holds more than two classes: {names_of(names, 6)}. Name "
         "one column of scores per class, each with the name of its class "
@@ -257,6 +277,7 @@ def count_classes(data: FileData, classes: Mapping[Any, str]) -> dict[str, Any]:
         columns = ", ".join([*as_votes([str(c.label)], str(name)), *kept])
         part = replace(data, rows=data.rows.project(columns))
         found[str(name)] = count_tally(part, score)
+
     return found
 
 
@@ -276,6 +297,7 @@ def _count(
         reading["missing_scores"] = request.missing_scores
     if request.decimal is not None:
         reading["decimal"] = request.decimal
+
     with listening() as cleaned:
         counts = count(
             data.rows,
@@ -284,8 +306,10 @@ def _count(
             **reading,
             **request.counting,
         )
+
     if request.strict:
         refuse_cleaned(cleaned)
+
     tell(cleaned)
     return _inverted(counts) if request.invert else counts
 
@@ -326,14 +350,17 @@ def read_share(text: str | None) -> float | tuple[float, float] | None:
     """Read 0.01, or 0.01:0.05 for a range."""
     if text is None:
         return None
+
     try:
         numbers = [read_number(part) for part in text.split(":")]
     except ValueError:
         numbers = []
+
     if len(numbers) not in (1, 2):
         raise InputError(
             "prevalence must be a proportion such as 0.01, or a range such as "
             f"0.01:0.05; found {text!r}.",
             option="prevalence",
         )
+
     return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])

@@ -51,6 +51,7 @@ class ShellCommand(TyperCommand):
                 answer = shell.completed(answer, _name_of(ctx), cleaned)
                 answers.append(answer)
                 shell.show(answer, as_json=typed.get("json", False), plot=plot)
+
         if answer.code:
             raise SystemExit(answer.code)
 

@@ -136,23 +136,30 @@ def open_data(
                     and (label_found or not rule.answers_without)
                 ),
             )
+
         if rule.rows_are_cases:
             request = _with_counts(source, request)
+
         say_what_was_taken(source, request, rule.option)
         if invert:
             shell.say(
                 "Every score was turned round: 1 minus a fraction, else its negative. "
                 "Thresholds are those of the turned scores."
             )
+
         if request.label is not None and request.positive is None:
             tell(source.as_truth(request.label))
+
         request = _with_strata(source, request)
+
     if strict:
         refuse_cleaned(cleaned)
+
     tell(cleaned)
 
     if rule.rows_are_cases:
         refuse_long_file(source, request, compares=rule.least > 1)
+
     if len(request.scores) < rule.least:
         raise InputError(
             f"This command needs {rule.least} columns or more; found "
@@ -160,6 +167,7 @@ def open_data(
             option=rule.option,
             choices=source.types,
         )
+
     rows = source.only(_columns_to_read(source, request))
     return FileData(source, request, rows)
 
@@ -168,6 +176,7 @@ def _read_expected_labels(unlabelled: str | None, target: str) -> ExpectedLabels
     """Return the expected labels of a saved map, where a file of one was named."""
     if unlabelled is not None and unlabelled.endswith(".json"):
         return ExpectedLabels(load_map(unlabelled), target=target)
+
     if target != PROCESS:
         raise InputError(
             "A target is for expected labels, which need a map that was fitted to "
@@ -175,6 +184,7 @@ def _read_expected_labels(unlabelled: str | None, target: str) -> ExpectedLabels
             option="unlabelled",
             example="map.json",
         )
+
     return None
 
 
@@ -184,6 +194,7 @@ def _with_strata(source: Source, request: Request) -> Request:
     is_plain = request.unlabelled is None and request.weight is None
     if not (drawn and is_plain and request.label) or len(request.scores) != 1:
         return request
+
     columns = (request.scores[0], "stratum", "probability")
     rows = source.only(columns).fetchnumpy()
     score, stratum, probability = (np.asarray(rows[name]) for name in columns)
@@ -192,6 +203,7 @@ def _with_strata(source: Source, request: Request) -> Request:
         "allows for it."
     )
     sample = LabelSample.of_drawn(score, stratum, probability)
+
     return replace(request, unlabelled=sample)
 
 
@@ -202,12 +214,14 @@ def _read_prevalence(
     prevalence = read_share(text)
     if not isinstance(prevalence, tuple):
         return prevalence, None
+
     if not takes_range:
         raise InputError(
             "This command needs one prevalence; found a range.",
             option="prevalence",
             example=f"{prevalence[0]:g}",
         )
+
     return None, prevalence
 
 
@@ -223,16 +237,19 @@ def _with_counts(source: Source, request: Request) -> Request:
     unused = looks_counted(source, request)
     if unused is None:
         return request
+
     taken = (request.by, request.weight, request.cluster)
     count = count_column(source.table, request.label, request.scores, taken)
     if count is not None:
         for remark in count_remark(count):
             shell.say(remark)
         return replace(request, count=count)
+
     shell.say(
         f"Every row counts as one case. If column {unused!r} says how many cases a "
         f"row stands for, type --count {unused}."
     )
+
     return request
 
 
@@ -244,8 +261,10 @@ def say_what_was_taken(source: Source, request: Request, option: str) -> None:
             option="missing_scores",
             choices=("drop", "refuse"),
         )
+
     if not request.remarks:
         return
+
     shell.say(" ".join(request.remarks))
     others = [
         f"'{shown(name, 40)}' ({_why_not_a_score(source, name)})"

@@ -54,6 +54,7 @@ def label_follow_up(
     table = table.append_column(WEIGHT, pa.array(labels.weight))
     path = temporary_folder() / "labelled.parquet"
     pyarrow.parquet.write_table(table, path)
+
     return LabelledFollowUp(str(path), labels)
 
 
@@ -65,6 +66,7 @@ def column_values(source: Source, name: str | None, option: str) -> Array:
             option=option,
             choices=tuple(source.types),
         )
+
     known(source, name, f"--{option}")
     values = source.rows.project(quoted(name)).fetchnumpy()[name]
     if not np.ma.isMaskedArray(values):

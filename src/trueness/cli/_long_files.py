@@ -56,9 +56,11 @@ def refuse_long_file(source: Source, request: Request, compares: bool = False) -
     found = long_file_of(source, request)
     if found is None:
         return
+
     apart = "To compare them, put the scores of each into a column of its own."
     if compares:
         raise InputError(f"{found} {apart}", option="score")
+
     raise InputError(
         f"{found} Name the clusters; for an answer about each value, name "
         f"{found.part!r} as groups too. {apart}",
@@ -79,6 +81,7 @@ def find_long_file(source: Source, label: str, taken: set[str]) -> LongFile | No
     path = Path(source.name)
     if path.is_file() and path.stat().st_size > MOST_BYTES:
         return None
+
     free = [
         column
         for column, kind in source.types.items()
@@ -86,6 +89,7 @@ def find_long_file(source: Source, label: str, taken: set[str]) -> LongFile | No
     ][:MOST_COLUMNS]
     if len(free) < 2:
         return None
+
     with reading():
         rows, distinct = _distinct_values(source, free)
         for case, part in permutations(free, 2):
@@ -94,6 +98,7 @@ def find_long_file(source: Source, label: str, taken: set[str]) -> LongFile | No
             found = _long_file(source, label, case, part)
             if found is not None:
                 return found
+
     return None
 
 
@@ -125,10 +130,12 @@ def _long_file(source: Source, label: str, case: str, part: str) -> LongFile | N
     ((n, cases, pairs, labelled, labelled_cases),) = rows.aggregate(asked).fetchall()
     if pairs < n or labelled > labelled_cases or 4 * cases > 3 * n:
         return None
+
     each = rows.aggregate(f"{y}, count(DISTINCT {a}) AS cases", y)
     of_label = sorted(m for v, m in each.fetchall() if v is not None)
     # with one positive the label could hardly differ within a case
     if len(of_label) < 2 or of_label[0] < LEAST_CASES:
         return None
+
     values = tuple(str(v) for v in source.distinct(part, MOST_PARTS))
     return LongFile(case, part, cases, n, values)

@@ -71,6 +71,7 @@ def _lines_of_text(source: Source, scores: Sequence[str]) -> list[int] | None:
     """Give the lines of a CSV file, as an editor counts them; None where unclear."""
     if Path(source.path).suffix.lower() not in (".csv", ".tsv", ".txt"):
         return None  # compressed
+
     text = decoded(source.path)
     for sign in separators(text):
         records = csv.reader(io.StringIO(text, newline=""), delimiter=sign)
@@ -83,6 +84,7 @@ def _lines_of_text(source: Source, scores: Sequence[str]) -> list[int] | None:
                     for record in records
                     if any(map(str.strip, record)) and _lacks(record, places)
                 ]
+
     return None
 
 
@@ -98,6 +100,7 @@ def _lacks(record: Sequence[str], places: Sequence[int]) -> bool:
 def _rows_in_order(source: Source, scores: Sequence[str]) -> list[int]:
     """Give the rows of Parquet, JSON lines or a table, counted from 1."""
     table = open_source(source.name, ordered=True).only(scores).to_arrow_table()
+
     lost = np.zeros(table.num_rows, bool)
     for score in scores:
         values = column(table[score], score)
@@ -105,4 +108,5 @@ def _rows_in_order(source: Source, scores: Sequence[str]) -> list[int]:
             lost |= ~np.isfinite(values)
         elif values.dtype.kind == "O":
             lost |= np.array([v is None or is_missing_word(v) for v in values], bool)
+
     return [int(k) + 1 for k in np.flatnonzero(lost)]

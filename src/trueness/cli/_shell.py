@@ -99,12 +99,14 @@ def answered(
     ``more`` are numbers that belong to the command itself.
     """
     result = dict(more)
+
     parts: list[str | Table] = []
     for finding in findings:
         result |= finding.numbers
         parts += spoken(finding.answer)
         parts += [table for table in finding.tables if table.brief and table.rows]
         parts += spoken(finding.notes)
+
     return CommandAnswer(
         result=result, parts=parts, chart=chart, about=about or {}, code=code
     )
@@ -117,11 +119,13 @@ def completed(
     answer = replace(answer, command=command)
     if not cleaned:
         return answer
+
     about = answer.about | {"cleaned": list(cleaned)}
     # a report says it itself, and what goes to a device has no other parts
     is_said = any("Cleaned: " in str(part) for part in answer.parts)
     if is_said or not answer.parts:
         return replace(answer, about=about)
+
     line = f"Cleaned: {' '.join(cleaned)}"
     return replace(answer, parts=[*answer.parts, line], about=about)
 
@@ -144,6 +148,7 @@ def show(
         with progress("Drawing", unit=""):
             trueness.plots.save(answer.chart(), plot)
         say(f"Figure written to {plot}.")
+
     if as_json:
         text = json.dumps(envelope(answer), indent=2, allow_nan=False)
         sys.stdout.write(text + "\n")
@@ -153,6 +158,7 @@ def show(
             if k and Table in (type(part), type(answer.parts[k - 1])):
                 _print(sys.stdout, "")
             _print(sys.stdout, part)
+
     sys.stdout.flush()
 
 
@@ -204,10 +210,12 @@ def warnings_said() -> Iterator[list[CommandAnswer]]:
         for kind in OWN_WARNINGS:
             warnings.simplefilter("always", kind)
         yield answers
+
     parts = [part for a in answers for part in a.parts if isinstance(part, str)]
     for words in dict.fromkeys(str(w.message) for w in raised if _own(w)):
         if not any(words in part for part in parts):
             say(f"Warning: {words}")
+
     for w in raised:
         if not _own(w):
             warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
@@ -223,6 +231,7 @@ def _print(stream: TextIO, part: str | Table) -> None:
         for k, drawn in enumerate(_fitting(part, console.width)):
             console.print(*([""] if k else []), drawn, sep="\n")
         return
+
     text = Text("\n".join(shown(line, 2000) for line in part.splitlines()))
     # a terminal wraps between words; in a pipe or a file a sentence stays one line
     console.print(text, soft_wrap=not stream.isatty())
@@ -239,6 +248,7 @@ def each_group(
         except (NotEnoughCases, Infeasible) as err:
             say(f"There is no answer for group {str(name)!r}: {err.message}")
             found[str(name)] = None
+
     return found
 
 
@@ -252,12 +262,14 @@ def _fitting(grid: Table, width: int) -> list[Grid]:
     wide = [GAP + max(map(cell_len, column)) for column in columns]
     first = next((k for k, w in enumerate(grid.wordy) if not w), len(wide))
     names = list(range(first))
+
     parts: list[list[int]] = [[]]
     for k in range(first, len(wide)):
         used = sum(wide[j] for j in (*names, *parts[-1]))
         if parts[-1] and used + wide[k] - GAP > width:
             parts.append([])
         parts[-1].append(k)
+
     return [_drawn(grid, names, part, wide, width) for part in parts]
 
 
@@ -272,8 +284,10 @@ def _drawn(
         drawn.add_column(Text(_head(grid)[k]), justify=side, no_wrap=True)
         if k in names and sum(wide[j] for j in names) > room:
             drawn.columns[-1].max_width = max(4, room // len(names) - GAP)
+
     for row in grid.texts:
         drawn.add_row(*(Text(row[k]) for k in (*names, *numbers)))
+
     return drawn
 
 
@@ -289,6 +303,7 @@ def ending(debug: bool, quiet: bool, options: Iterable[str]) -> Iterator[None]:
     interrupts.raise_when_interrupted()
     said = _QUIET.set(quiet)
     known = _OPTIONS.set(frozenset(f"--{o.replace('_', '-')}" for o in options))
+
     try:
         with silent() if quiet else nullcontext():
             yield
@@ -336,6 +351,7 @@ def _end(err: BaseException) -> int:
     if isinstance(err, KeyboardInterrupt):
         _print(sys.stderr, "Interrupted; no file was left half-written.")
         return _signals.exit_code()
+
     if isinstance(err, OSError):
         try:
             sys.stdout.flush()
@@ -343,13 +359,16 @@ def _end(err: BaseException) -> int:
             # else Python tries again, and complains, while it closes the output
             with suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
         words = str(err.strerror or err).rstrip(".")
         if "cannot be" not in words:  # else it is a sentence of ours
             where = f" {err.filename}" if err.filename else ""
             words = f"cannot write or read{where}: {words}"
         if not isinstance(err, BrokenPipeError):
             _print(sys.stderr, f"Error: {words}.")
+
         return 1
+
     _print(sys.stderr, f"Error: {error_text(err)}")
     impossible = isinstance(err, (NotEnoughCases, Infeasible))
     return 3 if impossible else 2
@@ -373,6 +392,7 @@ def check_targets(file: str | None, options: Mapping[str, Any]) -> None:
     }
     read = meant_by(file) if file is not None and is_local(file) else []
     inputs = {os.path.realpath(p) for p in read}
+
     seen: dict[str, str] = {}
     for option, path in targets.items():
         real = os.path.realpath(path)
@@ -381,11 +401,13 @@ def check_targets(file: str | None, options: Mapping[str, Any]) -> None:
                 f"{option} {path} is the input file, which would be overwritten. "
                 f"Choose another name."
             )
+
         if real in seen:
             raise InputError(
                 f"{option} and {seen[real]} name the same file, {path}. Give each its "
                 f"own name."
             )
+
         seen[real] = option
         if not path.parent.is_dir():
             words = f"{path} cannot be written: there is no folder {path.parent}"
@@ -402,6 +424,7 @@ def check_rows(output: Path | None, source: Source, column: str) -> None:
     """Stop before the work when the rows cannot be written with this column."""
     if output is None:
         return
+
     if output.suffix.lower() == ".json":
         raise InputError(
             "The output holds the rows with their new column, as CSV or Parquet; "
@@ -409,6 +432,7 @@ def check_rows(output: Path | None, source: Source, column: str) -> None:
             option="output",
             example="rows.csv",
         )
+
     _options.choice(output.suffix.lower(), ROWS, "the ending of --output")
     if column in source.types:
         raise InputError(
@@ -434,6 +458,7 @@ def write_rows(
         table = source.rows.to_arrow_table()
         made = pa.array(score(table), from_pandas=True)  # without a score it is empty
         table = table.append_column(column, made)
+
         with replacing(output) as temporary:
             if output.suffix.lower() == ".csv" and source.is_text:
                 text = source.as_text().append_column(column, table[column])
@@ -447,6 +472,7 @@ def write_rows(
                 pyarrow.csv.write_csv(table, temporary)
             else:
                 pyarrow.parquet.write_table(table, temporary)
+
     say(f"Rows with column {column!r} written to {output}.")
     return int(table.num_rows)
 

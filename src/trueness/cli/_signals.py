@@ -38,6 +38,7 @@ def _unwind(number: int, frame: object) -> None:
         engines.interrupt_connections()
     if number == signal.SIGINT:
         raise KeyboardInterrupt
+
     raise SystemExit(128 + number)
 
 
@@ -61,8 +62,10 @@ def leave(error: BaseException) -> NoReturn:
     code = exit_code()
     if isinstance(error, SystemExit) and error.code in (None, 0):
         code = 0  # the command ends this way, as the workbench does
+
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
+
     atexit._run_exitfuncs()
     os._exit(code)

@@ -93,6 +93,7 @@ class Source:
         """Say which words of a text were read as true and false, where they are."""
         if self.types[column] != "BOOLEAN" or not self.is_text:
             return []
+
         rows = scan(self.path, types={column: "VARCHAR"}).select(quoted(column))
         some = rows.filter(f"{quoted(column)} IS NOT NULL").limit(1000).fetchall()
         words = sorted({v for (v,) in some}, reverse=True)
@@ -110,6 +111,7 @@ class Source:
                     f" Column {c!r} has {odd}; correct these values or leave them "
                     "empty."
                 )
+
         return said
 
     def only(self, columns: Iterable[str]) -> Any:
@@ -172,14 +174,17 @@ def open_source(
         if len(file) > 1:
             return _describe(", ".join(file), scan([sample_path(f) for f in file]))
         (file,) = file
+
     if decimal not in (None, ".", ","):
         raise InputError(
             f"decimal must be . or ,; found {shown(decimal)}.",
             option="decimal",
         )
+
     if file == "-":
         name = "standard input"
         return _describe(name, _spooled(sys.stdin.buffer, name, decimal))
+
     return _describe(file, _scan(sample_path(file), ordered, decimal, threads))
 
 
@@ -219,6 +224,7 @@ def _spooled(stream: IO[bytes], name: str, decimal: str | None) -> Any:
         rows = scan(path, settings=_IN_ORDER, decimal=decimal).to_arrow_table()
     finally:
         path.unlink(missing_ok=True)
+
     return in_memory(rows)
 
 
@@ -227,6 +233,7 @@ def _scan(file: str, ordered: bool, decimal: str | None, threads: int | None) ->
     if path.is_fifo() or path.is_char_device():
         with path.open("rb") as stream:
             return _spooled(stream, file, decimal)
+
     if "://" not in file and not path.exists() and not re.search(r"[*?[]|::", file):
         folder = path.parent
         here = [p for p in folder.iterdir() if is_data(p)] if folder.is_dir() else []
@@ -237,13 +244,16 @@ def _scan(file: str, ordered: bool, decimal: str | None, threads: int | None) ->
             f"There is no file {path}.{hint} To try Trueness on sample data, type "
             f"{SAMPLE}west_nile."
         )
+
     if path.suffix.lower() in _SHEETS:
         raise InputError(
             f"{file} is an Apple Numbers file, which Trueness does not read. Export "
             "it as Excel or CSV (UTF-8)."
         )
+
     if path.is_file():
         _not_empty(path, file)
+
     settings = {
         **(_IN_ORDER if ordered else {}),
         **({"threads": threads} if threads else {}),
@@ -251,6 +261,7 @@ def _scan(file: str, ordered: bool, decimal: str | None, threads: int | None) ->
     rows = scan(file, settings=settings, decimal=decimal)
     if not Source(file, rows).is_text or not _fits_in_memory(path):
         return rows
+
     # each question to a text file would find out anew how it is written
     with reading():
         return in_memory(rows.to_arrow_table())
@@ -274,6 +285,7 @@ def known(source: Source, name: str | None, what: str) -> Any:
     names = list(source.types)
     if name is None or name in names:
         return name
+
     option = what.removeprefix("--").replace("-", "_")
     if len(names) == 1 and name in re.split("[,;\t|]", names[0]):
         raise InputError(
@@ -282,6 +294,7 @@ def known(source: Source, name: str | None, what: str) -> Any:
             "number of values.",
             option=option,
         )
+
     raise InputError(
         f"{option} must name a column, and {source.name} has no column {name!r}; it "
         f"has {names_of(names)}.{nearest(name, names)}",

@@ -25,10 +25,12 @@ def main() -> None:
     _check_build_time()
     if DISABLED_FEATURES not in os.environ and slow_avx512(first_processor()):
         os.environ[DISABLED_FEATURES] = "X86_V4 AVX512_ICL"
+
     try:
         from trueness.cli._app import main as command_line
     except ModuleNotFoundError as err:
         raise SystemExit(_bare(str(err.name), sys.argv[1:])) from None
+
     try:
         command_line()
     except KeyboardInterrupt:  # before or after a command: those end by themselves
@@ -56,9 +58,11 @@ def _bare(library: str, words: list[str]) -> int:
 
         print(f"trueness {__version__}")
         return 0
+
     print(
         f"The command line needs {library}, which is not installed. "
         'Type: pip install "trueness[cli]".',
         file=sys.stderr,
     )
+
     return 2

@@ -62,12 +62,14 @@ def agree_command(
     choice(method, METHODS, "--method")
     if weights is not None:
         choice(weights, DISTANCES, "--weights")
+
     if not rater:
         raise InputError(
             "Which columns hold the ratings? Name two raters or more.",
             option="rater",
             choices=tuple(open_source(file).types),
         )
+
     data = open_data(
         RATINGS,
         file=file,
@@ -79,5 +81,6 @@ def agree_command(
     )
     with progress("Counting", unit=""):
         panel = count_panel(data)
+
     finding = how_raters_agree(panel, method=method, weights=weights, level=level)
     return shell.answered(finding, about=shell.about(data, panel))

@@ -56,9 +56,11 @@ def apply_command(
             "No output file was named. Type -o FILE.parquet or -o FILE.csv.",
             option="output",
         )
+
     source = open_source(file, ordered=True)
     if _is_rule(map):
         return _apply_rule(Rule.load(map), source, score, column, output)
+
     fitted = load_map(map)
     names = _columns_of_map(map, fitted, source, score)
     new_column = column or _default_name(names)
@@ -67,6 +69,7 @@ def apply_command(
     written = write_scored_rows(source, fitted, names, new_column, output)
     kind = type(fitted).__name__
     scored = written.rows - written.rows_without_score
+
     return shell.CommandAnswer(
         result={
             "map": kind,
@@ -101,11 +104,13 @@ def _apply_rule(
             "A rule for groups needs the group of each row. Use the command sql.",
             option="map",
         )
+
     if score is None:
         names = list(one_score(source.table, set(), named=False))
         shell.say(f"Using score {names_of(names)}: no other column fits.")
     else:
         names = [known(source, score, "This rule")]
+
     new_column = column or f"{names[0]}_flagged"
     shell.check_rows(output, source, new_column)
     flagged = 0
@@ -144,6 +149,7 @@ def _columns_of_map(
             )
         what = f"This map of {listing(several)}"
         return [known(source, name, what) for name in several]
+
     if score is not None:
         return [known(source, score, "This map")]
 
@@ -155,6 +161,7 @@ def _columns_of_map(
     else:
         names = list(one_score(source.table, set(), named=False))
         reason = "no other column fits"
+
     shell.say(f"Using score {names_of(names)}: {reason}.")
     return names
 
@@ -186,8 +193,10 @@ def write_scored_rows(
         nonlocal rows_without_score
         applied = apply_map(rows.select(names), fitted, score, name=new_column)
         scores = np.asarray(applied[new_column].to_numpy(), np.float64)
+
         if fitted.reads_names:  # leaves, which are looked up
             return scores
+
         inputs = np.column_stack([_as_floats(rows[name]) for name in names])
 
         rows_without_score = int(np.isnan(scores).sum())
@@ -196,6 +205,7 @@ def write_scored_rows(
             remarks.append(f"{rows_have} no score.")
         if score is None:
             remarks.extend(_remarks_on_missing(inputs))
+
         remarks.extend(_remarks_on_range(fitted, names, inputs, score))
         return scores
 
@@ -215,6 +225,7 @@ def _remarks_on_missing(inputs: Floats) -> Iterator[str]:
     if some:
         rows_lack = counted(some, "row lacks", "rows lack")
         yield f"{rows_lack} a score; the others were combined."
+
     none = int((missing == inputs.shape[1]).sum())
     if none:
         yield f"{counted(none, 'row has', 'rows have')} no score at all."
@@ -229,6 +240,7 @@ def _remarks_on_range(
     else:  # combiners that rank have kept the scores they were fitted on
         fitted_scores = getattr(fitted, "scores", ())
         ranges = [(scores[0], scores[-1]) for scores in fitted_scores if scores.size]
+
     for name, (low, high), values in zip(names, ranges, inputs.T, strict=False):
         is_outside = (values < low - ROUNDING) | (values > high + ROUNDING)
         outside = int(is_outside.sum())

@@ -101,6 +101,7 @@ def calibrate_command(
     new_column = column or f"{data.request.scores[0]}_calibrated"
     whole_number(folds, "--folds", at_least=2)
     shell.check_rows(output, data.source, new_column)
+
     with naming_rows_without_score(data):
         data = replace(data, request=replace(data.request, margin=margin))
         return _calibrate(data, method, folds, output, new_column, save)
@@ -132,11 +133,13 @@ def _calibrate(
             rng=data.request.rng,
             folds=folds,
         )
+
     shell.save_fitted(fitted, save, score)
     if output is not None:
         write_scored_rows(data.source, fitted, [score], new_column, output)
     if data.request.margin is not None:
         findings.append(calibration_as_it_is({score: tally}, data.request))
+
     return shell.answered(
         *findings,
         about=shell.about(data, tally),

@@ -56,7 +56,9 @@ def data_of(contract: Contract, file: str) -> tuple[FileData, float]:
             unlabelled=request.unlabelled,
             level=request.level,
         )
+
         return FileData(source, of_counts, source.rows), 0.0
+
     score_column = request.scores[0] if request.scores else None
     for option, name in (("label", request.label), ("score", score_column)):
         if name is None:
@@ -66,17 +68,20 @@ def data_of(contract: Contract, file: str) -> tuple[FileData, float]:
                 option=option,
                 choices=source.types,
             )
+
     known(source, request.label, "label")
     known(source, score_column, "score")
     known(source, request.weight, "weight")
     known(source, request.cluster, "cluster")
     rows, missing = with_scores(source, str(score_column))
+
     if long_file := long_file_of(source, request):
         raise InputError(
             f'{long_file} Add cluster = "{long_file.case}" to {contract.path}.',
             option="cluster",
             example=long_file.case,
         )
+
     return FileData(source, request, rows), missing
 
 
@@ -86,6 +91,7 @@ def _request_of(contract: Contract) -> Request:
     judged = [r.judges[0] for r in contract.requirements if r.judges]
     if score is None and len(judged) == len(contract.requirements):
         score = judged[0]  # a rate from judges has no score
+
     return Request(
         label=contract.label,
         scores=() if score is None else (score,),
@@ -139,6 +145,7 @@ def evidence_of(
     named = (r.not_worse_than for r in contract.requirements)
     pairs = {n: (rows, [score, n]) for n in named if n and n in source.types}
     old = None if baseline is None else _baseline(data, contract.key, baseline)
+
     if baseline is None:
         _stop_without(contract, source)
     elif contract.key:
@@ -152,12 +159,14 @@ def evidence_of(
         panels: dict[str, Any] = {
             n: panel(x, both, by=by, **words) for n, (x, both) in pairs.items()
         }
+
         if by is None:
             for r in contract.requirements:  # judges that a requirement asks for
                 if r.judges:
                     named = [known(source, j, "judges") for j in r.judges]
                     panels[",".join(named)] = panel(rows, named, **words)
             return Evidence(tallies, panels, other, missing=missing)
+
         return {
             str(g): Evidence(
                 t,
@@ -189,20 +198,24 @@ def _baseline(data: FileData, key: str | None, file: str) -> Any:
     other, (score,) = open_source(file), data.request.scores
     if holds_counts(other.rows, data.request.label):
         return other.rows
+
     if data.request.label is None:
         raise InputError(
             f"{data.source.name} holds counts, and {other.name} does not. Give "
             "counts of both, or the rows of both."
         )
+
     old, lost = with_scores(other, known(other, score, "score"))
     if lost:
         say(
             f"{percent(lost)} of the rows of {other.name} have no score; these rows "
             "are left out."
         )
+
     if key is None:
         known(other, data.request.label, "label")
         return old
+
     return _joined(data, key, replace(other, rows=old))
 
 
@@ -220,26 +233,31 @@ def _joined(data: FileData, key: str, other: Source) -> Any:
                 "cases cannot be paired. Name a key that is unique to each case, or "
                 "leave key out of the contract."
             )
+
     if source.types[key] != other.types[key]:  # 7 and "7" name the same case
         as_text = f"* REPLACE (CAST({name} AS VARCHAR) AS {name})"
         rows, old = rows.project(as_text), old.project(as_text)
+
     said = quoted(label) if label in other.types else "NULL"
     (score,) = data.request.scores
     wanted = f"{name}, {quoted(score)} AS {_BASELINE}, {said} AS {_LABEL}"
     here = rows.to_arrow_table()
     both = here.join(old.project(wanted).to_arrow_table(), key)
     both = both.filter(both[_BASELINE].is_valid())
+
     if not both.num_rows:
         raise NotEnoughCases(
             f"No case of {source.name} has a baseline score: no value of {key!r} in "
             f"{other.name} matches. For an unpaired comparison, leave key out of the "
             "contract."
         )
+
     if both.num_rows < here.num_rows:
         say(
             f"{here.num_rows - both.num_rows:,} of {here.num_rows:,} rows have no "
             f"baseline score with the same {key!r}; the comparison leaves them out."
         )
+
     pairs = zip(both[label].to_pylist(), both[_LABEL].to_pylist(), strict=True)
     differ = sum(a != b for a, b in pairs if a is not None and b is not None)
     if differ and source.types[label] == other.types.get(label):
@@ -247,6 +265,7 @@ def _joined(data: FileData, key: str, other: Source) -> Any:
             f"{differ:,} of {both.num_rows:,} cases have a different {label!r} in "
             f"{other.name} than in {source.name}. Is {key!r} the key of the cases?"
         )
+
     return both
 
 
@@ -354,9 +373,11 @@ def check_command(
             "A check needs one contract and one file of predictions, or requirements "
             f'such as "auc >= 0.7"; found {listing(words)}.'
         )
+
     if not sentences and file is not None and _is_contract(file):
         # in the other order
         contract, file = file, contract
+
     agreed = None
     if sentences:
         if init:
@@ -365,6 +386,7 @@ def check_command(
                 "out.",
                 option="init",
             )
+
         file = _one_file(words, sentences)
         contract = "; ".join(sentences)
         agreed = _contract_of_sentences(sentences, file, label, score, positive)
@@ -388,11 +410,13 @@ def check_command(
             positive=positive,
             output=output,
         )
+
     if file is None:
         raise InputError(
             "A check needs a contract and predictions. Type trueness check "
             "quality.toml predictions.parquet."
         )
+
     if agreed is None:
         agreed = read_contract(contract)
     if undecided is not None:
@@ -402,6 +426,7 @@ def check_command(
         checked, counts_note, about_data = _check_log(agreed, file, baseline)
     else:
         checked, counts_note, about_data = _check_predictions(agreed, file, baseline)
+
     if junit is not None:
         _write(junit, checked.to_junit())
     if markdown is not None:
@@ -436,6 +461,7 @@ def _one_file(words: Sequence[str], sentences: Sequence[str]) -> str:
             f"{listing(files) or 'none'}. Type trueness check predictions.csv "
             f'"{sentences[0]}".'
         )
+
     return files[0]
 
 
@@ -452,10 +478,12 @@ def _contract_of_sentences(
     if are_counts(source.types) or about_attempts_at_items:
         required = tuple(requirement(sentence) for sentence in sentences)
         return Contract(required, label=label, score=score, path="requirements")
+
     request = _choose_score(source, label, score, positive)
     say_what_was_taken(source, request, "score")
     column = request.scores[0]
     read = requirement_of_test if is_test(source.table, column) else requirement
+
     return Contract(
         tuple(read(sentence) for sentence in sentences),
         label=request.label,
@@ -528,6 +556,7 @@ def _check_log(agreed: Contract, file: str, baseline: str | None) -> Checked:
     }
     checked = _check_evidence(agreed, whole, groups)
     about_data = about_attempts([file], columns, [whole.tally])
+
     return checked, note("said", text=f"{whole.tally}."), about_data
 
 
@@ -543,7 +572,9 @@ def _count_log(logs: dict[str, Any], columns: AttemptColumns) -> Evidence:
                 f"{', '.join(attempts)}. Give the log of one of them, and that of "
                 "another as --baseline."
             )
+
         counts.append(attempts)
+
     return Evidence.of(*counts)
 
 
@@ -565,10 +596,12 @@ def _write_first_contract(
     counts = tally(
         rows, label=request.label, score=score_column, positive=request.positive
     )
+
     if path.exists():
         raise InputError(
             f"{path} exists already. Choose another file with -o.", option="output"
         )
+
     text = first_contract(
         counts,
         request.label or "label",

@@ -136,6 +136,7 @@ def compare_command(
                 effect=choice(effect, EFFECTS, "--effect"),
                 method=method,
             )
+
         panel, finding = _ask_of_all_and_groups(data, ask)
         return shell.answered(
             finding,
@@ -158,12 +159,14 @@ def _compare_metric(
             option="metric",
             example="sensitivity",
         )
+
     if threshold is None and not are_tests(asked.data):
         raise InputError(
             f"The metric {metric} depends on a threshold, and these are scores.",
             option="at",
             example="0.5",
         )
+
     return better_by_metric(
         asked,
         metric,
@@ -182,6 +185,7 @@ def _compare(asked: Subject, metric: str | None) -> Finding:
             option="at",
             example="0.5",
         )
+
     return which_is_better(asked, metric or "")
 
 
@@ -255,19 +259,23 @@ def combine_command(
     )
     if method is not None:
         choice(method, list(COMBINERS), "--method")
+
     shell.check_rows(output, data.source, column)
 
     with naming_rows_without_score(data):
         if data.request.label is None:
             return _combine_without_labels(data, method or "", output, column, save)
+
         panel, finding = _ask_of_all_and_groups(
             data, better_together, combiner=method or ""
         )
         combiner = COMBINERS[finding.numbers["method"]](panel)
         shell.save_fitted(combiner, save)
+
         if output is not None:
             names = list(panel.names)
             write_scored_rows(data.source, combiner, names, column, output)
+
         return shell.answered(
             finding,
             about=shell.about(data, panel),
@@ -283,10 +291,12 @@ def _combine_without_labels(
     refuse_without_labels(by=data.request.by, prevalence=data.request.prevalence)
     with progress("Counting", unit=""):
         panel = count_panel(data)
+
     finding, combiner = combined_alone(panel, method, data.request.level)
     shell.save_fitted(combiner, save)
     if output is not None:
         write_scored_rows(data.source, combiner, list(panel.names), column, output)
+
     return shell.answered(finding, about=shell.about(data, panel), column=column)
 
 
@@ -296,12 +306,15 @@ def _ask_of_all_and_groups(
     """Count the scores together, and ask of all cases and of each group."""
     by = data.request.by
     request = replace(data.request, combiner=combiner)
+
     with progress("Counting", unit=""):
         panel = count_panel(data)
         groups = count_panel(data, by=True) if by else {}
+
     with progress("Comparing", unit=""):
         finding = ask(subject(panel, request))
         of_groups = shell.each_group(groups, lambda part: ask(subject(part, request)))
+
     return panel, in_each_group(finding, of_groups, str(by))
 
 

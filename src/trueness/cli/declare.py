@@ -191,6 +191,7 @@ def declare_command(
             column: _count_groups(data, column)
             for column in _columns_of_groups(data, claims)
         }
+
     with progress("Measuring", unit=""):
         declaration = declare(
             counts,
@@ -216,6 +217,7 @@ def declare_command(
             without_score=_rows_without_score(data),
             level=level,
         )
+
     say(f"Declaration written to {output}.")
     return CommandAnswer(
         declaration.to_dict(),
@@ -250,11 +252,13 @@ def _rows_without_score(data: FileData) -> dict[str, int] | None:
     is_real = data.source.types[score].startswith(REAL_TYPES)
     if request.label is None or request.missing_scores != "drop" or not is_real:
         return None
+
     name = quoted(score)
     others = [quoted(c) for c in data.rows.columns if c != score]
     missing = data.rows.filter(f"{name} IS NULL OR isnan({name})")
     if not missing.limit(1).fetchall():
         return {}
+
     rows = missing.project(", ".join([*others, f"CAST(0 AS DOUBLE) AS {name}"]))
     counts = count_tally(replace(data, rows=rows), score)
     return {
@@ -335,16 +339,19 @@ def _answer(verification: Verification) -> list[str | Table]:
         rows = [(c.name, c.stated, c.recomputed) for c in verification.failures]
         head = ["statement", "stated", "but"]
         parts.append(table("Does not follow", head, rows, most=200))
+
     parts.append(_table_of_numbers(verification))
     if verification.declaration.claims:
         claims = [(c.claim, c.verdict) for c in verification.declaration.claims]
         parts.append(table("Claims as stated", ["claim", "verdict"], claims, most=200))
+
     parts += [str(c) for c in verification.checks if c.verdict == UNCHECKED]
     parts += [
         "Verification shows that numbers follow from the counts, not that the counts "
         "are true.",
         f"Digest of this declaration: {verification.digest}",
     ]
+
     return parts
 
 

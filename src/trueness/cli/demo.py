@@ -55,6 +55,7 @@ def demo_command(
             source="sample:west_nile",
         )
         leaves = _trusted_leaves()
+
     with progress("Writing the files", unit=""):
         files = _write_files(folder, page, traps)
 
@@ -63,8 +64,10 @@ def demo_command(
         f"Five models predict West Nile virus in {traps.n:,} mosquito traps of "
         f"Chicago; {traps.n_pos} of them had it."
     ]
+
     for title, notes in steps:
         parts += ["", title, *spoken(notes)]
+
     parts += ["", "Files:"]
     parts += [f"  {path}  {content}" for path, content in files.items()]
     parts += [
@@ -72,6 +75,7 @@ def demo_command(
         "To look around in the browser: trueness app sample:west_nile",
         "Now with your own file: trueness report FILE --label Y --score P",
     ]
+
     return CommandAnswer(
         result={
             "steps": [

@@ -188,6 +188,7 @@ def evals_command(
     """
     if winner is not None:
         return _head_to_head(log, first, second, winner, tie, level)
+
     columns = AttemptColumns(
         item=item,
         passed=passed,
@@ -202,6 +203,7 @@ def evals_command(
         runs = _count_runs(logs, columns)
         parts = parts_of(logs, by or "", columns.names)
         groups = {group: _count_runs(part, columns) for group, part in parts.items()}
+
     with progress("Comparing", unit=""):
         finding = how_often(
             runs,
@@ -211,8 +213,10 @@ def evals_command(
             pass_hat=pass_hat or (),
             by=by or "",
         )
+
     if declaration is not None:
         _declare(runs, log, declaration, level)
+
     shell.write_report(evals_page(finding, ", ".join(log)), output)
     return shell.answered(
         finding,
@@ -230,6 +234,7 @@ def _head_to_head(
             f"Verdicts head to head are in one file; found {listing(log)}.",
             option="winner",
         )
+
     source = open_source(log[0])
     columns = {"first": first, "second": second, "winner": winner}
     values = {name: column_values(source, name, role) for role, name in columns.items()}
@@ -238,6 +243,7 @@ def _head_to_head(
     )
     cases = len(values[winner])
     about = shell.about_cases(source.name, columns, cases, 0, 0, cases)
+
     return shell.answered(who_wins(result, level), about=about)
 
 
@@ -251,6 +257,7 @@ def _declare(
             "of one system.",
             option="declaration",
         )
+
     ((system, attempts),) = runs.items()
     trueness.declare(
         attempts, path, title=system, source=sample_path(log[0]), level=level
@@ -277,6 +284,7 @@ def about_attempts(
     passed = sum(int(part.passed.sum()) for part in attempts)
     tried = sum(int(part.tried.sum()) for part in attempts)
     missing = sum(part.missing for part in attempts)
+
     return shell.about_cases(
         ", ".join(logs),
         {
@@ -319,6 +327,7 @@ def _count_runs(
         for name, attempts in by_system.items():
             # shards of one system add up
             runs[name] = runs[name] + attempts if name in runs else attempts
+
     return runs
 
 
@@ -326,10 +335,12 @@ def _system_name(place: str, logs: Mapping[str, Any]) -> str:
     """Name a log of one system: by what it says itself, or by its file."""
     if len(logs) == 1:
         return ""
+
     named = {other: _systems_named(log) for other, log in logs.items()}
     each_names_one = all(len(names) == 1 and names[0] for names in named.values())
     if each_names_one and len(set(named.values())) == len(logs):
         return named[place][0]
+
     stems = [Path(other).stem for other in logs]
     return Path(place).stem if len(set(stems)) == len(stems) else place
 
@@ -350,6 +361,7 @@ def parts_of(
     """
     if not by:
         return {}
+
     values_of_log: dict[str, Any] = {}
     for place, data in logs.items():
         held = names_of_evals(data)
@@ -359,6 +371,7 @@ def parts_of(
                 option="by",
                 choices=held,
             )
+
         values = columns_of_evals(data, [by])[by]
         values_of_log[place] = np.array([str(value) for value in values])
 

@@ -152,17 +152,20 @@ def evaluate_command(
     cells = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
     if any(cell is not None for cell in cells.values()):
         return _evaluate_table(cells, file, level, method, read_share(prevalence))
+
     if file is None:
         raise InputError(
             "Which file holds the predictions? Type trueness evaluate predictions.csv, "
             "or four counts: --tp 815 --fp 115 --fn 208 --tn 327."
         )
+
     follow_up = None
     files = [file, *(more_files or ())]
     if horizon is not None:
         _check_follow_up(files, label=label, weight=weight, count=count)
         follow_up = label_follow_up(file, time=time, event=event, horizon=horizon)
         files, label, weight = [follow_up.file], LABEL, WEIGHT
+
     data = open_data(
         SCORES_OR_NO_LABEL,
         file=files,
@@ -188,8 +191,10 @@ def evaluate_command(
         if indeterminate is not None:
             return _evaluate_indeterminate(data, indeterminate)
         answer = _evaluate(data, threshold=at, margin=margin, method=method)
+
     if follow_up is None:
         return answer
+
     return replace(
         answer,
         parts=[follow_up.sentence, *answer.parts],
@@ -215,6 +220,7 @@ def _evaluate_indeterminate(data: FileData, text: str) -> CommandAnswer:
         lower, upper = map(read_number, text.split(":"))
     except ValueError:
         lower = upper = math.nan
+
     if len(data.request.scores) != 1 or not lower < upper:
         raise InputError(
             "Indeterminate results are those of one test, from a lower value up to a "
@@ -222,9 +228,11 @@ def _evaluate_indeterminate(data: FileData, text: str) -> CommandAnswer:
             option="indeterminate",
             example="0.5:1",
         )
+
     tally = count_tally(data, data.request.scores[0])
     rule = Rule(upper, lower=lower)
     finding = with_indeterminate_results(tally, rule, data.request.level)
+
     return answered(finding, about=about(data, tally))
 
 
@@ -243,13 +251,16 @@ def _evaluate_table(
             f"A 2x2 table needs --tp, --fp, --fn and --tn, and no file; {found}.",
             option="tp",
         )
+
     for name, cell in cells.items():
         whole_number(cell, f"--{name}", at_least=0)
+
     table = Confusion(**{name: int(cell or 0) for name, cell in cells.items()})
     design = {} if prevalence is None else {"prevalence": prevalence}
     finding = trueness.evaluate(
         table.with_design(**design), level=level, method=method, name="The test"
     )
+
     return answered(finding, about={"table": cells})
 
 
@@ -263,6 +274,7 @@ def _evaluate(
     """Evaluate each score, or each class against the rest."""
     score_of_class = classes_of(data)
     groups: dict[str, dict[str, Tally]] = {}
+
     with progress("Counting", unit=""):
         if score_of_class:
             tallies = count_classes(data, score_of_class)
@@ -280,13 +292,16 @@ def _evaluate(
             both_classes(first_tally, "evaluate")
         refuse_without_labels(by=request.by, margin=margin)
         return _evaluate_without_labels(data, request)
+
     classifiers = subject(tallies, request, groups=groups or None)
     curves = _curves_of_groups(groups) or tallies
     findings = [
         how_good(classifiers, _auc_of_all_classes(data, score_of_class), method=method)
     ]
+
     if margin is not None:
         findings.append(calibration_as_it_is(tallies, request))
+
     return answered(
         *findings,
         about=about(data, next(iter(tallies.values()))),
@@ -330,9 +345,11 @@ def _auc_of_all_classes(
     plain_cases = request.count is request.weight is request.cluster is None
     if not score_of_class or not plain_cases or len(data.rows) > MOST_ROWS:
         return None
+
     label = str(request.label)
     names = [label, *score_of_class.values()]
     rows = data.rows.project(", ".join(map(quoted, names))).fetchnumpy()
     labels = [None if v is None else str(v) for v in rows[label].tolist()]
     scores = {str(name): rows[column] for name, column in score_of_class.items()}
+
     return multiclass_auc(labels, scores, level=data.request.level)

@@ -92,6 +92,7 @@ def fermi_command(
     """
     if file is not None:
         return _combine_by_known_aucs(file, auc or [], prevalence, output, column, save)
+
     area = _single_auc(auc or [])
     if n is None or area is None or (positives is None) == (prevalence is None):
         raise InputError(
@@ -99,6 +100,7 @@ def fermi_command(
             "positives and the prevalence. Type --n 100 --positives 50 --auc 0.9.",
             option="n",
         )
+
     law = fermi_dirac(n=n, n_pos=positives, auc=area, prevalence=prevalence)
     return shell.CommandAnswer(
         result=_numbers(law, rank),
@@ -111,12 +113,14 @@ def _single_auc(texts: list[str]) -> float | None:
     """Return the AUC of one classifier."""
     if not texts:
         return None
+
     if len(texts) > 1 or "=" in texts[0]:
         raise InputError(
             "Without a file there is one AUC, without a name.",
             option="auc",
             example="0.9",
         )
+
     return read_number(texts[0])
 
 
@@ -179,19 +183,23 @@ def _combine_by_known_aucs(
     aucs = _named_aucs(texts)
     source = open_source(file, ordered=True)
     names = [known(source, name, "--auc") for name in aucs]
+
     if prevalence is None:
         raise InputError(
             "FiDEL with known AUCs needs the prevalence.",
             option="prevalence",
             example="0.1",
         )
+
     shell.check_rows(output, source, column)
     with progress("Counting", unit=""):
         panel = trueness.panel(source.rows.to_arrow_table(), scores=names)
         ensemble = trueness.fidel(panel, aucs=aucs, prevalence=prevalence)
+
     shell.save_fitted(ensemble, save)
     if output is not None:
         write_scored_rows(source, ensemble, names, column, output)
+
     laws = {
         name: fermi_dirac(n=panel.n, prevalence=prevalence, auc=aucs[name])
         for name in names
@@ -200,6 +208,7 @@ def _combine_by_known_aucs(
         (name, f"{law.auc:g}", f"{law.beta:.4g}", f"{law.rank_threshold:.6g}")
         for name, law in laws.items()
     ]
+
     return shell.CommandAnswer(
         result={
             "cases": panel.n,
@@ -230,6 +239,7 @@ def _named_aucs(texts: list[str]) -> dict[str, float]:
                 example="NAME=0.85",
             )
         aucs[name] = read_number(number)
+
     if len(aucs) < LEAST_CLASSIFIERS:
         raise InputError(
             "FiDEL combines at least two classifiers, each with its AUC; found "
@@ -237,4 +247,5 @@ def _named_aucs(texts: list[str]) -> dict[str, float]:
             option="auc",
             example="NAME=0.85",
         )
+
     return aucs

@@ -52,6 +52,7 @@ def open_verdicts(
     """Open a table, or a log with the names of its judges."""
     if not (is_local(file) and is_log(file)):
         return open_source(file, threads=threads), ()
+
     import pyarrow as pa
 
     log = read_verdicts(file)
@@ -87,9 +88,11 @@ def as_wide(
     if of_log:
         item = item or in_log(source, "item")
         system = system or in_log(source, "system")
+
     known(source, item, "--item")
     known(source, system, "--system")
     named = tuple(judge or of_log)
+
     if verdict is not None:
         known(source, verdict, "--verdict")
         if len(named) != 1 or item is None:
@@ -99,6 +102,7 @@ def as_wide(
                 option="item" if item is None else "judge",
                 example="COLUMN",
             )
+
         source, named = widened(
             source,
             judge=str(known(source, named[0], "--judge")),
@@ -107,6 +111,7 @@ def as_wide(
             system=system,
             label=None if labels else known(source, label, "--label"),
         )
+
     if labels is not None:
         if item is None or label is None:
             raise InputError(
@@ -115,6 +120,7 @@ def as_wide(
                 example="COLUMN",
             )
         source = with_labels(source, labels, item=item, system=system, label=label)
+
     return source, named, item, system
 
 
@@ -141,8 +147,10 @@ def data_of_judges(
                 f"empty in {lost:,} of {n:,} rows.",
                 option="system",
             )
+
     if label is not None and source.types[label] != "VARCHAR":
         positive = positive if _is_value(source, label, positive) else None
+
     request = choose(
         source,
         Request(
@@ -160,6 +168,7 @@ def data_of_judges(
         needs_label=False,
     )
     say_what_was_taken(source, request, "judge")
+
     return FileData(source, request, source.rows)
 
 
@@ -207,6 +216,7 @@ def widened(
             f"has more: {names_of(names, 3)}. Does that column hold the items?",
             option="judge",
         )
+
     keys = [item] if system is None else [item, system]
     _once(source, [*keys, judge], "verdict")
     if label is not None:
@@ -218,11 +228,13 @@ def widened(
                 f"Item {item_!r} has different labels in column {label!r}. All "
                 "verdicts on one answer must have the same label."
             )
+
     clash = [n for n in names if n in (*keys, label)]
     if clash:
         raise InputError(
             f"The judge {clash[0]!r} has the name of a column. Rename that column."
         )
+
     with reading():
         rows = source.rows.aggregate(*wide_sql(names, judge, verdict, keys, label))
         return Source(source.name, in_memory(rows.to_arrow_table())), tuple(names)
@@ -240,6 +252,7 @@ def wide_sql(
     ]
     if label is not None:
         cells.append(f"max({quoted(label)}) AS {quoted(label)}")
+
     by = ", ".join(map(quoted, keys))
     return f"{by}, {', '.join(cells)}", by
 
@@ -274,6 +287,7 @@ def with_labels(
     keys = [str(known(other, item, "--item"))]
     if system is not None and system in other.types:
         keys.append(system)
+
     known(other, label, "--label")
     _once(other, keys, "label")
     if label in source.types:
@@ -281,6 +295,7 @@ def with_labels(
             f"Both {source.name} and {file} have a column {label!r}. Leave out "
             f"--labels, or rename one of them."
         )
+
     known(source, item, "--item")
     as_text = (f"CAST({quoted(k)} AS VARCHAR) AS k{i}" for i, k in enumerate(keys))
     text, on = ", ".join(as_text), ", ".join(f"k{i}" for i in range(len(keys)))
@@ -288,6 +303,7 @@ def with_labels(
     left = memory.from_arrow(source.rows.project(f"*, {text}").to_arrow_table())
     labels = other.rows.project(f"{text}, {quoted(label)}").to_arrow_table()
     right = memory.from_arrow(labels)
+
     with reading():
         if not right.join(left, on, how="semi").limit(1).fetchall():
             raise InputError(
@@ -404,6 +420,7 @@ def judge_command(
     )
     if labelled is not None:
         choice(labelled, LABELLED, "--labelled")
+
     with progress("Reading", unit=""):
         source, of_log = open_verdicts(file)
         cluster = cluster or repeats_in_log(source, of_log)
@@ -416,6 +433,7 @@ def judge_command(
         data = with_verdicts(data, for_verdicts(data, yes), abstain or ())
         panel = count_panel(data)
         systems = count_panel(data, by=True) if data.request.by else {}
+
     panels = {str(name): part for name, part in systems.items()} or {ALL: panel}
 
     with progress("Estimating the pass rate", unit=""):
@@ -425,9 +443,11 @@ def judge_command(
             name: _label_plans(rate, panels[name], next, half_width)
             for name, rate in rates.items()
         }
+
     if output is not None:
         page = judged(rates, panels, compared, source=source.name)
         shell.write_report(page, output)
+
     return shell.answered(
         pass_rates(rates, compared, plans),
         chart=lambda: _chart(rates),
@@ -442,10 +462,12 @@ def _label_plans(
     plans: dict[str, Any] = {}
     if number:
         plans["next"] = rate.label_next(number)
+
     if half_width is not None:
         plans["needed"] = plan_labels(
             panel.without_clusters(), half_width=half_width, level=rate.level
         )
+
     return plans
 
 
@@ -465,6 +487,7 @@ def rates_of(
 
     if len(panels) == 1:
         return {s: rate(p) for s, p in panels.items()}
+
     found = {s: r for s, r in shell.each_group(panels, rate).items() if r is not None}
     if not found:
         raise NotEnoughCases("None of the systems has enough labels or judges.")
@@ -483,6 +506,7 @@ def compared_of(
     compared = {system: panels[system] for system in rates}
     if len(compared) < 2:
         return None
+
     paired = item is not None and _paired(data, item)
     if item is not None and paired:
         number = f"dense_rank() OVER (ORDER BY {quoted(item)}) AS {_NUMBER}"
@@ -497,6 +521,7 @@ def compared_of(
             for system, panel in by_system.items()
             if str(system) in compared
         }
+
     comparison: RateComparison = compare_prevalence(
         compared,
         item=_NUMBER if paired else None,
@@ -504,6 +529,7 @@ def compared_of(
         level=request.level,
         rng=request.rng,
     )
+
     return comparison
 
 
@@ -517,10 +543,12 @@ def _paired(data: FileData, item: str) -> bool:
         or request.cluster is not None
     ):
         return False
+
     if first_twice(data.source, (item, str(request.by))) is not None:
         shell.say(
             f"Some items of column {item!r} occur several times in a system, so the "
             "comparison is unpaired."
         )
         return False
+
     return True

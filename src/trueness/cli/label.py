@@ -78,6 +78,7 @@ def label_command(
             option="unlabelled",
             example="map.json",
         )
+
     whole_number(next_labels, "--next", at_least=1)
     data = open_data(
         ONE_SCORE,
@@ -92,9 +93,11 @@ def label_command(
     )
     with naming_rows_without_score(data):
         plan = _plan(data, metric, at, next_labels, level)
+
     rows = _draw(data, plan, seed)
     if output is not None:
         _write(rows, output)
+
     return CommandAnswer(
         result={
             "labels": plan.total,
@@ -130,6 +133,7 @@ def _plan(
         level=level,
     )
     assert isinstance(plan, ScoreLabelPlan)  # noqa: S101 - of a metric
+
     return plan
 
 
@@ -144,6 +148,7 @@ def _draw(data: FileData, plan: ScoreLabelPlan, seed: int) -> Any:
     drawn = plan.draw(scores[places], rng=seed)
     chosen = rows.take(pa.array(places[drawn.index]))
     chosen = chosen.append_column(STRATUM, pa.array(drawn.stratum))
+
     return chosen.append_column(PROBABILITY, pa.array(drawn.probability))
 
 
@@ -157,6 +162,7 @@ def _write(rows: Any, output: Path) -> None:
             option="output",
             example="to_label.csv",
         )
+
     with replacing(output) as temporary:
         csv.write_csv(rows, str(temporary))
 

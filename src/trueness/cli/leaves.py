@@ -153,12 +153,14 @@ def leaves_command(
         if by is not None:
             groups = {g: _count(data, rows) for g, rows in groups_of(data.rows, by)}
         report = report_on(leaves)
+
     node_column = data.request.scores[0]
     if save is not None or output is not None:
         scores = leaves.map(method)
         shell.save_fitted(scores, save, node_column)
         if output is not None:
             _write_leaf_scores(data, scores, node_column, column, output)
+
     answer = shell.answered(
         which_leaves(report, shell.each_group(groups, report_on), str(by)),
         about=shell.about(data, leaves),
@@ -193,6 +195,7 @@ def _with_splits(
     for name in splits:
         known(data.source, name, "--split")
         by_name[name] = trueness.leaves(data.source.rows, node=name, **request.counting)
+
     compared = trueness.compare_splits(by_name, method=method)
     columns = ("name", "leaves", "confidence", "utility", "gini")
     rows = [
@@ -206,6 +209,7 @@ def _with_splits(
         for row in rows
     ]
     head = ("split", "leaves", "P(C)", "P(U)", "Gini")
+
     return replace(
         answer,
         result=answer.result | {"splits": rows},
@@ -222,6 +226,7 @@ def with_rules(report: LeafReport, data: FileData, rule: str | None) -> LeafRepo
     """Add the rule that the file has for each leaf, the same in all of its rows."""
     if rule is None:
         return report
+
     source = data.source
     known(source, rule, "--rule")
     leaf_column = quoted(data.request.scores[0])
@@ -229,6 +234,7 @@ def with_rules(report: LeafReport, data: FileData, rule: str | None) -> LeafRepo
     rows = source.rows.aggregate(
         f"{leaf_column}, min({rule_text}), count(DISTINCT {rule_text})", leaf_column
     ).fetchall()
+
     for leaf, _, distinct_rules in rows:
         if distinct_rules > 1:
             raise InputError(
@@ -236,6 +242,7 @@ def with_rules(report: LeafReport, data: FileData, rule: str | None) -> LeafRepo
                 f"{distinct_rules:,} rules for leaf {str(leaf)!r}.",
                 option="rule",
             )
+
     rule_of_leaf = {leaf: text for leaf, text, _ in rows}
     rules = [rule_of_leaf.get(leaf) or "" for leaf in report.node.tolist()]
     return replace(report, rule=np.array(rules, dtype=object))

@@ -34,6 +34,7 @@ def look_command(
         content = look_at(file)
     else:
         content = look_at(open_source(file, ordered=True, decimal=decimal).rows)
+
     columns = table(
         "Columns",
         ["column", "holds", "values", "missing", "could be"],
@@ -46,6 +47,7 @@ def look_command(
     # what only Python answers has no command
     asked = [q for q in content.questions if q.command]
     lines = {q.question: _line_to_type(q, file) for q in asked}
+
     return CommandAnswer(
         result={
             "rows": content.rows,
@@ -66,10 +68,12 @@ def _advice_without_labels(asked: list[LookedQuestion], file: str) -> list[str]:
     """Say how a score is measured, where nobody has labelled a case."""
     if not asked or any("label" in question.columns for question in asked):
         return []
+
     # counts have their labels, and no column to be named
     scored = [q for q in asked if q.command == "threshold" and "score" in q.columns]
     if not scored:
         return []
+
     typed = shlex.join([file, "--score", str(scored[0].columns["score"])])
     return [
         "No column holds labels. A map from labelled cases tells how good a score is: "
@@ -87,6 +91,7 @@ def _line_to_type(question: LookedQuestion, file: str) -> str:
             option = name.replace("_", "-")
         for column in value if isinstance(value, list) else [value]:
             words += [f"--{option}", str(column)]
+
     return shlex.join(words)
 
 

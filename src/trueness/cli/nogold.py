@@ -193,11 +193,13 @@ def nogold_command(
         seed=seed,
     )
     shell.check_rows(output, data.source, column)
+
     with naming_rows_without_score(data):
         if thresholds:
             data = _with_scores_cut(data, thresholds)
         else:
             data = with_verdicts(data, yes)
+
         posterior, answer = _without_truth(
             data,
             criterion=criterion,
@@ -207,10 +209,12 @@ def nogold_command(
             labelled=labelled,
             draws=draws,
         )
+
     if combinations:
         answer = _with_combinations(answer, posterior)
     if output is not None:
         _write_post_test(data, posterior, column, output)
+
     return answer
 
 
@@ -224,6 +228,7 @@ def read_priors(texts: list[str]) -> dict[str, Any] | None:
     for text in texts:
         name, _, numbers = text.rpartition("=")
         parameter, _, test = name.partition(".")
+
         try:
             first, second = (float(number) for number in numbers.split(","))
         except ValueError:
@@ -233,10 +238,12 @@ def read_priors(texts: list[str]) -> dict[str, Any] | None:
                 option="prior",
                 example="prevalence=2,8",
             ) from None
+
         if test:
             priors.setdefault(parameter, {})[test] = (first, second)
         else:
             priors[parameter] = (first, second)
+
     return priors or None
 
 
@@ -246,17 +253,20 @@ def _read_thresholds(
     """Return the threshold of each score; none where verdicts are named."""
     if not score and not at:
         return {}
+
     if vote or not score:
         raise InputError(
             "Thresholds are for scores, and verdicts have none. Name the scores, or "
             "leave the thresholds out.",
             option="score",
         )
+
     single = [text for text in at if "=" not in text]
     pairs = [text.rpartition("=") for text in at]
     named = {name: number for name, _, number in pairs if name}
     unknown = sorted({*named} - {*score})
     unnamed = [name for name in score if name not in named]
+
     if len(single) > 1 or unknown or (unnamed and not single):
         what = unknown or unnamed or single
         raise InputError(
@@ -265,6 +275,7 @@ def _read_thresholds(
             option="at",
             example=f"{score[0]}=0.5",
         )
+
     texts = {name: named.get(name, *single) for name in score}
     return {name: _read_threshold(text) for name, text in texts.items()}
 
@@ -287,6 +298,7 @@ def _with_scores_cut(data: FileData, thresholds: dict[str, float]) -> FileData:
             f"A threshold needs numbers, and column {text[0]!r} holds text.",
             option="score",
         )
+
     others = [quoted(c) for c in data.rows.columns if c not in thresholds]
     verdicts = []
     for name, threshold in thresholds.items():
@@ -294,6 +306,7 @@ def _with_scores_cut(data: FileData, thresholds: dict[str, float]) -> FileData:
         # DuckDB takes NaN for the largest number, and here it is no score
         verdict = f"CASE WHEN NOT isnan({number}) THEN CAST({number} >= {threshold!r} "
         verdicts.append(f"{verdict} AS INTEGER) END AS {quoted(name)}")
+
     return replace(data, rows=data.rows.project(", ".join(others + verdicts)))
 
 
@@ -311,8 +324,10 @@ def _with_combinations(
     ]
     # the paper's numbers for up to three tests; of more, the best by the product
     shown = rows
+
     if len(rows) > MOST_COMBINATIONS:
         shown = sorted(rows, key=lambda row: -row["product"])[:MOST_COMBINATIONS]
+
     head = ("number", "combination", "sensitivity", "SD", "specificity", "SD")
     cells = [
         (
@@ -322,6 +337,7 @@ def _with_combinations(
         )
         for row in shown
     ]
+
     return replace(
         answer,
         result=answer.result | {"combinations": rows},
@@ -368,6 +384,7 @@ def _without_truth(
     with progress("Counting", unit=""):
         panel = count_panel(data)
         populations = count_panel(data, by=True) if by else {}
+
     by_population = {str(name): part for name, part in populations.items()}
     votes: Any = by_population or panel
 
@@ -384,9 +401,11 @@ def _without_truth(
         one_more(1)
         best = best_combination(posterior, criterion=criterion, method=method)
         one_more(1)
+
     answer = shell.answered(
         how_good_tests(panel, posterior, best, str(by)),
         about=shell.about(data, panel),
         chart=lambda: trueness.plots.posterior_densities.figure_data(posterior),
     )
+
     return posterior, answer

@@ -73,10 +73,12 @@ def complete_column(incomplete: str) -> list[str]:
     file = next(filter(is_there, typed_words), None)
     if file is None:
         return []
+
     try:
         names = list(open_source(file).types)
     except (InputError, OSError):
         return []
+
     return [name for name in names if name.startswith(incomplete)]
 
 

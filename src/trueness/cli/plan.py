@@ -81,6 +81,7 @@ def plan_auc_command(
             option="half_width",
             example=0.03,
         )
+
     plan = plan_auc(
         auc=auc,
         prevalence=prevalence,
@@ -91,6 +92,7 @@ def plan_auc_command(
         model=model,
         sampling=sampling,
     )
+
     return answered(
         planned(plan, f"an AUC of {auc:g}"),
         chart=lambda: trueness.plots.sample_size.figure_data(plan),
@@ -143,6 +145,7 @@ def plan_difference_command(
         power=power,
         level=level,
     )
+
     return answered(planned(plan, "the difference"))
 
 
@@ -192,6 +195,7 @@ def plan_rate_command(
         power=power,
         level=level,
     )
+
     return answered(planned(plan, f"a {rate} of {value:g}"))
 
 
@@ -259,6 +263,7 @@ def plan_labels_command(
         cases=cases,
         level=level,
     )
+
     return answered(planned_labels(plan))
 
 
@@ -298,6 +303,7 @@ def plan_leaf_command(
             option="confidence",
             example=0.95,
         )
+
     n = plan_leaf(p, confidence=confidence, utility=utility)
     level_drawn = "utility" if confidence is None else "confidence"
     return answered(

@@ -118,10 +118,12 @@ def readers_command(
     )
     request = data.request
     rating = request.scores[0]
+
     with naming_rows_without_score(data), progress("Comparing", unit=""):
         columns = [reader, treatment, case, str(request.label), rating]
         if cluster is not None:
             columns.append(cluster)
+
         study = trueness.reader_study(
             data.source.only(columns).to_arrow_table(),
             label=request.label,
@@ -139,6 +141,7 @@ def readers_command(
             margin=margin,
             level=level,
         )
+
     cases = Tally([0.0], neg=[study.n_neg], pos=[study.n_pos])
     return shell.answered(
         compared_by_readers(study),

@@ -174,6 +174,7 @@ def report_command(
             "one of them.",
             option="vote",
         )
+
     data = open_data(
         VERDICTS if vote else SCORES_OR_NO_LABEL,
         file=file,
@@ -199,6 +200,7 @@ def report_command(
     )
     _check_name_of_page(output)
     cost = _read_cost(cost_fp, cost_fn)
+
     if vote:
         of_thresholds = (
             maximize,
@@ -216,6 +218,7 @@ def report_command(
                 "groups and sites.",
                 option="vote",
             )
+
         data = with_verdicts(data, yes)
 
     with naming_rows_without_score(data):
@@ -231,7 +234,9 @@ def report_command(
                     by=by,
                     site=site,
                 )
+
             sites = None if site is None else _count_by_site(data, site)
+
         with progress("Making the report", unit=""):
             request = replace(
                 data.request,
@@ -256,9 +261,11 @@ def report_command(
                 groups=groups,
                 sites=sites,
             )
+
     published = None
     if evidence:
         published = _evidence(counts, threshold=read_rule(at), title=page.title)
+
     tell(cleaned)
     page = with_remarks(with_cleaned(page, cleaned), data.request.remarks)
     return CommandAnswer(
@@ -282,6 +289,7 @@ def _check_name_of_page(output: Path) -> None:
     ending = output.suffix.lower()
     if is_device(output) or ending in ("", ".html", ".htm"):
         return
+
     pdf = (
         " Open it in a browser and print it to a PDF file." if ending == ".pdf" else ""
     )
@@ -298,11 +306,13 @@ def _read_cost(
     """Return the costs of both errors, or None where there are none."""
     if false_positive is None and false_negative is None:
         return None
+
     if false_positive is None or false_negative is None:
         raise InputError(
             "Both costs are needed. Type --cost-fp 1 --cost-fn 20.",
             option="cost_fp" if false_positive is None else "cost_fn",
         )
+
     return {"fp": false_positive, "fn": false_negative}
 
 
@@ -317,12 +327,14 @@ def _count(data: FileData, score_of_class: dict[Any, str]) -> tuple[Any, Any]:
     """Count all scores together, or each class against the rest, and the groups."""
     if score_of_class:
         return count_classes(data, score_of_class), None
+
     if (
         isinstance(data.request.unlabelled, ExpectedLabels)
         and len(data.request.scores) == 1
     ):
         # a map is one of a single score
         return count_tally(data, data.request.scores[0]), None
+
     counts = count_panel(data)
     groups = count_panel(data, by=True) if data.request.by else None
     return counts, groups

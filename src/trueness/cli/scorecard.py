@@ -88,6 +88,7 @@ def scorecard_command(
         with progress("Counting", unit=""):
             tally = count_tally(data, data.request.scores[0])
             older = _count_reference(data, reference)
+
         finding = scorecard(tally, level=level, groups=groups, reference=older)
         return shell.answered(
             finding,
@@ -100,6 +101,7 @@ def _count_reference(data: FileData, reference: str | None) -> Tally | None:
     """Count the scores of the development sample, whatever its labels."""
     if reference is None:
         return None
+
     request = data.request
     older = open_data(
         SCORES_OF_REFERENCE,
@@ -112,6 +114,7 @@ def _count_reference(data: FileData, reference: str | None) -> Tally | None:
         strict=request.strict,
     )
     tally: Tally = count_tally(older, request.scores[0])
+
     return tally
 
 
@@ -182,13 +185,16 @@ def curve_command(
         prevalence=prevalence,
         level=level,
     )
+
     with naming_rows_without_score(data):
         with progress("Counting", unit=""):
             tally = count_tally(data, data.request.scores[0])
+
         if kind == DECISION:
             finding = decisions(tally, places, level)
         else:
             finding = risks(tally, places, at, level)
+
         return shell.answered(
             finding,
             about=shell.about(data, tally),

@@ -104,6 +104,7 @@ def sites_command(
         studies = study_tables(source.rows)
     else:
         studies = _count_sites(source, site, label, score, positive, covariate)
+
     measures = _measures(metric, of_tables=of_tables)
     entries = _covariate_entries(studies, covariate)
 
@@ -130,6 +131,7 @@ def sites_command(
             chart=lambda: trueness.plots.site_forest.figure_data(answers[0]),
             about=about,
         )
+
     return _answer_on_tables(summary, answers, about)
 
 
@@ -144,6 +146,7 @@ def _answer_on_tables(
         for answer, finding in zip(answers, by_measure, strict=True)
     }
     findings = [replace(finding, numbers={}) for finding in by_measure]
+
     if summary is None:
         return shell.answered(
             *findings,
@@ -151,6 +154,7 @@ def _answer_on_tables(
             about=about,
             measures=numbers,
         )
+
     return shell.answered(
         summary_point(summary),
         *findings,
@@ -183,6 +187,7 @@ def _count_sites(
             option="site",
             choices=source.types,
         )
+
     known(source, site, "--site")
     request = choose(
         source,
@@ -200,6 +205,7 @@ def _count_sites(
         **request.counting,
     )
     by_site = {str(name): counts for name, counts in tallies.items()}
+
     if covariate is None:
         return StudyTables(by_site, {})
     return StudyTables(by_site, {covariate: _site_covariate(source, site, covariate)})
@@ -209,6 +215,7 @@ def _site_covariate(source: Source, site: str, covariate: str) -> dict[str, obje
     """Return the entry of a covariate for each site, which must be one."""
     known(source, covariate, "--covariate")
     columns = columns_of(source.only([site, covariate]), [site, covariate])
+
     entries: dict[str, object] = {}
     for name, entry in zip(
         columns[site].tolist(), columns[covariate].tolist(), strict=True
@@ -220,6 +227,7 @@ def _site_covariate(source: Source, site: str, covariate: str) -> dict[str, obje
                 f"{before!r} and {entry!r} at {str(name)!r}.",
                 option="covariate",
             )
+
     return entries
 
 
@@ -229,6 +237,7 @@ def _covariate_entries(
     """Return a covariate with its name, as ``across_sites`` takes it."""
     if covariate is None:
         return None
+
     if covariate not in studies.covariates:
         raise InputError(
             f"There is no column {covariate!r} beside the tables; found "
@@ -236,6 +245,7 @@ def _covariate_entries(
             option="covariate",
             choices=studies.covariates,
         )
+
     return {covariate: studies.covariates[covariate]}
 
 

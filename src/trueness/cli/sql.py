@@ -94,6 +94,7 @@ def sql_command(
         bins=bins,
         apply=_read_saved(map, rule),
     )
+
     return CommandAnswer(result={"dialect": dialect, "query": query}, parts=[query])
 
 
@@ -107,6 +108,7 @@ def _required(value: str | None, option: str) -> str:
                 option, "p"
             ),
         )
+
     return value
 
 
@@ -116,6 +118,7 @@ def _read_saved(map_file: str | None, rule_file: str | None) -> Map | Rule | Non
         raise InputError(
             "A query applies a map or a rule; found both. Leave one of them out."
         )
+
     if map_file is not None:
         return trueness.load_map(map_file)
     if rule_file is not None:
@@ -131,6 +134,7 @@ def _read_value(text: str | None) -> bool | float | str | None:
         return text.lower() == "true"
     if len(text) > 1 and text[0] == text[-1] == "'":
         return text[1:-1]
+
     try:
         return float(text)
     except ValueError:

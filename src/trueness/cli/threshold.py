@@ -44,11 +44,13 @@ def _list_metrics(ctx: typer.Context, wanted: bool) -> None:
     """Print what can be maximised, minimised and constrained, and end."""
     if not wanted:
         return
+
     meanings = {name: m.question for name, m in {**METRICS, **COUNTS}.items()}
     for name, family in METRIC_FAMILIES.items():
         parameters = ", ".join(f"{k}=" for k in inspect.signature(family).parameters)
         documentation = (family.__doc__ or "").strip()
         meanings[f"{name}({parameters})"] = documentation.splitlines()[0]
+
     answer = shell.CommandAnswer(
         result={"metrics": meanings},
         parts=[f"{name:23} {meaning}" for name, meaning in meanings.items()],
@@ -173,6 +175,7 @@ def threshold_command(
     )
     if guarantee is not None:
         _options.fraction(guarantee, "--guarantee")
+
     request = replace(
         data.request,
         maximize=maximize,
@@ -197,13 +200,16 @@ def _choose_threshold(data: FileData, save: Path | None) -> shell.CommandAnswer:
         groups: dict[Any, Tally] = {}
         if request.by:
             groups = count_tally(data, request.scores[0], by=True)
+
     if request.label is not None and has_no_labels(tally):
         # a column of labels was named, and it is empty
         both_classes(tally, "threshold")
+
     if has_no_labels(tally):
         refuse_without_labels(
             by=request.by, validate=request.validate, guarantee=request.guarantee
         )
+
     _say_what_flagged_counts(tally, request)
 
     with progress("Looking for the best threshold", unit=""):
@@ -217,10 +223,12 @@ def _choose_threshold(data: FileData, save: Path | None) -> shell.CommandAnswer:
     finding = replace(finding, notes=(*finding.notes, *clusters))
     shell.save_fitted(choice if isinstance(choice, Rule) else choice.rule, save)
     chart: Callable[[], Any] | None = None
+
     if not request.for_groups and not has_no_labels(tally):
         chart = lambda: _chart(  # noqa: E731 - drawn on demand
             tally, request, choice, finding
         )
+
     return shell.answered(finding, about=shell.about(data, tally), chart=chart)
 
 
@@ -251,6 +259,7 @@ def _chart(tally: Tally, request: Request, choice: Any, finding: Finding) -> Any
             constraints_on=NEW_CASES if on_new_cases else THESE_CASES,
             rng=request.rng,
         )
+
     if request.at is not None:
         return plots.roc.figure_data(tally)
     if choice.rule.defers or request.pair_goal is not None:
@@ -262,10 +271,12 @@ def read_rule(text: str | None) -> float | Rule | None:
     """Read a threshold, or a rule that was saved."""
     if text is None:
         return None
+
     try:
         return float(text)
     except ValueError:
         pass
+
     if not Path(text).is_file():
         raise InputError(
             "The threshold must be a number, or the file of a saved rule; found "
@@ -273,8 +284,10 @@ def read_rule(text: str | None) -> float | Rule | None:
             option="at",
             example=0.5,
         )
+
     rule = Rule.load(text)
     if rule.groups or rule.defers:
         return rule
+
     _, threshold = rule.cuts()
     return threshold

@@ -72,6 +72,7 @@ class BatchColumns:
                 positive=self.positive,
                 by=by,
             )
+
         return tally(
             rows,
             label=self.label,
@@ -208,12 +209,14 @@ def watch_command(
         baseline=baseline,
         false_alarms=false_alarms,
     )
+
     source = open_source(file)
     with alone(state):  # two jobs at once must not lose what the other one counted
         watch = _continue(state, asked, restart) if state.exists() else None
         if watch is not None:
             judge = judge or list(watch.judges)
             by = by or watch.by
+
         request = _choose_columns(
             source, watch, metric, label, score, positive, judge, by
         )
@@ -257,6 +260,7 @@ def _choose_columns(
     score = score or remembered.get("score")
     # labels are guessed only for a new watch, and for a metric that needs them
     metric_needs_labels = metric not in KINDS or KINDS[metric].labels
+
     return choose(
         source,
         Request(
@@ -279,6 +283,7 @@ def _continue(state: Path, asked: NewWatch, restart: bool) -> Watch:
             "name another file.",
             option="metric",
         )
+
     watch = load_watch(state)
     return watch.restart() if restart else watch
 
@@ -297,9 +302,11 @@ def _begin(
             "--threshold 0.3 --at-least 0.9, for example.",
             option="metric",
         )
+
     earlier = None
     if asked.baseline is not None:
         earlier = columns.count(open_source(asked.baseline).rows)
+
     return new_watch(
         asked.metric,
         threshold=asked.threshold,

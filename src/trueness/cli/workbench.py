@@ -76,16 +76,20 @@ def app_command(
             "files. Leave it out, or type --i-know as well if this is intended.",
             option="host",
         )
+
     if not 0 <= port <= MOST_PORT or limit < 1:
         raise InputError(
             f"The port must be 0 to {MOST_PORT}, and the upload limit 1 or more; found "
             f"{port} and {limit}.",
             option="limit" if limit < 1 else "port",
         )
+
     for library in ("uvicorn", "starlette"):
         required(library, "app")
+
     if file is not None and "::" not in file and not tables_of(file):
         open_verdicts(file)  # a file that cannot be read is told before anything begins
+
     if host not in LOOPBACK:
         say(
             f"Warning: listening on {host}. Whoever has the address and its token sees "
@@ -106,4 +110,5 @@ def app_command(
         raise OSError(err.errno, f"{sentence}. Type --port 0") from err
     except KeyboardInterrupt:
         say("Stopped.")
+
     return CommandAnswer(result={}, parts=[])

@@ -87,11 +87,13 @@ def count_arguments(
         args, keywords = _in_our_words(args, words, name)
     if not args:
         raise _needs(name, takes, "nothing")
+
     if name == "check" and _is_requirement(args[0]) and len(args) > 1:
         # the requirement came first, as in a sentence
         args = (*args[1:], args[0])
         if type(args[0]).__module__.startswith("trueness."):
             return CountedArguments(args[0], args[1:])
+
     data = args[0]
     rest = list(args[1:])
     if _is_model(data) and len(rest) >= 2:
@@ -101,6 +103,7 @@ def count_arguments(
     has_scores = bool(rest) and _is_column(rest[0])
     if isinstance(data, (str, os.PathLike)) and not has_scores:
         data = _open_file(data, name, takes)
+
     is_table = is_frame(data) and (names_columns or not has_scores)
     if isinstance(data, Mapping) or is_table:
         return _of_table(name, data, takes, keywords, tuple(rest))
@@ -114,9 +117,11 @@ def count_arguments(
             "label and score name columns of a frame; leave them out for arrays.",
             example=PythonCode(f"trueness.{name}(y_true, y_score)"),
         )
+
     scores, remarks = _scores(data, rest[:number], name, takes, keywords)
     count = panel if isinstance(scores, Mapping) else tally_in_place
     counts = count(data, scores, **keywords)
+
     return CountedArguments(counts, tuple(rest[number:]), remarks)
 
 
@@ -150,6 +155,7 @@ def _of_model(name: str, model: Any, rest: list[Any], words: Words) -> CountedAr
             f"{name} needs a classifier of two classes; this one has {len(classes)}.",
             example=PythonCode("trueness.one_vs_rest(y, model.predict_proba(X))"),
         )
+
     positive = _positive_label(truth, words.get("positive"))
     if classes and positive not in classes:
         raise InputError(
@@ -157,12 +163,14 @@ def _of_model(name: str, model: Any, rest: list[Any], words: Words) -> CountedAr
             f"found {described(positive)}.",
             option="positive",
         )
+
     at = classes.index(positive) if classes else 1
     if hasattr(model, "predict_proba"):
         scores = np.asarray(model.predict_proba(features))[:, at]
     else:
         distances = np.asarray(model.decision_function(features))
         scores = distances if at == 1 else -distances
+
     return CountedArguments(tally(truth, scores, **words), tuple(rest[2:]))
 
 
@@ -185,6 +193,7 @@ def _in_our_words(args: Args, words: Words, name: str) -> tuple[Args, Words]:
                 "one of them out."
             )
         ours[plain] = value
+
     # ``y_true=`` and ``y_score=`` go where they stand without their names
     named = [ours.pop(k) for k in ("y_true", "y_score") if k in ours]
     return (*args[:1], *named, *args[1:]), ours
@@ -195,10 +204,12 @@ def _needs(name: str, takes: str, found: str) -> InputError:
     counts = "a tally"
     with_arrays = f"trueness.{name}(y_true, y_score)"
     with_frame = f'trueness.{name}(frame, label="y", score="p")'
+
     if takes == "panel":
         counts = "a panel"
         with_arrays = f'trueness.{name}(y_true, {{"a": a, "b": b}})'
         with_frame = f'trueness.{name}(frame, label="y", scores=["a", "b"])'
+
     return InputError(
         f"{name} needs {counts}, or labels and scores, or a frame; found {found}.",
         example=PythonCode(f"{with_arrays} or {with_frame}"),
@@ -224,16 +235,19 @@ def _scores(
     """Return one column, or a mapping from name to column, and remarks on them."""
     if len(columns) > 1:
         return {f"C{k + 1}": column for k, column in enumerate(columns)}, ()
+
     (only,) = columns
     if isinstance(only, (Mapping, list, tuple)) or is_frame(only):
         only = several_columns(only)
     if isinstance(only, Mapping):
         return only, ()
+
     shape: Args = np.shape(only) if hasattr(only, "shape") else ()
     if len(shape) != 2:
         return ({"C1": only} if takes == "panel" else only), ()
     if on_device(only):
         return several_columns(only), ()
+
     table = np.asarray(only)
     if table.ndim != 2:
         raise InputError(
@@ -241,6 +255,7 @@ def _scores(
             "sparse matrix into an array.",
             example=PythonCode("y_score.toarray()"),
         )
+
     if takes != "panel" and shape[1] == 1:
         return table[:, 0], ()
     if takes != "panel" and shape[1] == 2 and np.allclose(table.sum(axis=1), 1):
@@ -258,6 +273,7 @@ def _probability_of_positive(
     chosen = _positive_label(labels, positive)
     values = column(labels, "y_true")
     at = 1
+
     if cleaning.has_text(values) and values.size:
         known = sorted({str(v) for v in values.tolist() if v is not None})
         at = known.index(str(chosen)) if str(chosen) in known else 1
@@ -269,6 +285,7 @@ def _probability_of_positive(
             )
     elif chosen in (0, False, -1):
         at = 0
+
     place = "second" if at else "first"
     return table[:, at], (
         f"Using the {place} column of the probabilities, that of the positive class "
@@ -287,11 +304,13 @@ def _of_table(
             "score and scores both name the columns; leave one of them out.",
             option="scores",
         )
+
     chosen = score if several is None else several
     data = without_total_row(data, words.get("label"))
     remarks: tuple[str, ...] = ()
     known = column_names(data)
     counted = chosen in (None, "score") and are_counts(known)
+
     if not (counted and words.get("label") is None):
         columns = _find(name, takes, data, known, chosen, words)
         words["label"] = columns.label
@@ -301,9 +320,11 @@ def _of_table(
             is_alone = len(columns.scores) == 1 and takes != "panel"
             chosen = columns.scores[0] if is_alone else list(columns.scores)
         remarks = columns.remarks
+
     if takes == "panel" or several is not None or isinstance(chosen, (list, tuple)):
         names = [chosen] if isinstance(chosen, str) else chosen
         return CountedArguments(panel(data, names, **words), rest, remarks)
+
     counts = tally(data, score=chosen, **words)
     return CountedArguments(counts, rest, remarks, str(chosen or ""))
 
@@ -323,14 +344,17 @@ def _find(
     finds_label = label is None and "label" not in words and not unlabelled
     if named and not finds_label:
         return FoundColumns(label, tuple(named))
+
     others = [words.get(role) for role in ("count", "weight", "cluster", "by")]
     taken = [other for other in others if isinstance(other, str)]
     table = table_of(data)
+
     if finds_label and _does_without(name, words):
         finds_label = not has_no_label(table, {*named, *taken})
     if label is None and unlabelled:
         by_name = [c for c in known if c.lower() in LABEL_NAMES]
         label = by_name[0] if len(by_name) == 1 else label_of_some(table)
+
     try:
         columns = find_columns(
             table,
@@ -346,9 +370,11 @@ def _find(
         # which function was called, where several are in a script
         message = f"{name}: {error.message}{_advice_without_labels(table, error)}"
         raise InputError(message, option=error.option, choices=error.choices) from None
+
     if words.get("count") is None and not unlabelled:
         count = count_column(table, columns.label, columns.scores, taken)
         columns = replace(columns, count=count)
+
     return unused_columns(table, columns, taken)
 
 

@@ -135,6 +135,7 @@ def label_words(values: Sequence[Any], positive: object, what: str) -> LabelMean
     spellings: dict[str, list[Any]] = {}
     for value in values:
         spellings.setdefault(folded(value), []).append(value)
+
     missing, totals = _no_labels(spellings, positive)
     labels = [w for w in spellings if w not in missing and w not in totals]
 
@@ -161,12 +162,15 @@ def label_words(values: Sequence[Any], positive: object, what: str) -> LabelMean
     understood = pair is not None and positive is None
     if understood or len(labels) > 2 or several_spellings:
         remarks.append(_remark_on_labels(spellings, labels, positive_words))
+
     blank = [v for w in sorted(missing) for v in spellings[w] if str(v).strip()]
     if blank:
         remarks.append(f"{listing(blank, 5)} as a missing label.")
+
     total_values = [v for w in sorted(totals) for v in spellings[w]]
     if total_values:
         remarks.append(f"The row of {listing(total_values, 3)} is no case.")
+
     return LabelMeaning(
         code=code,
         positive=positive if first_positive is None else spellings[first_positive][0],
@@ -198,10 +202,12 @@ def _remark_on_labels(
     of_positive = [v for w in labels if w in positive_words for v in spellings[w]]
     of_negative = [v for w in labels if w not in positive_words for v in spellings[w]]
     parts = []
+
     if of_positive:
         parts.append(f"{listing(of_positive, 5)} as positive")
     if of_negative:
         parts.append(f"{listing(of_negative, 5)} as negative")
+
     return f"Labels: {' and '.join(parts)}."
 
 
@@ -225,6 +231,7 @@ def _no_labels(words: Iterable[str], positive: object) -> tuple[set[str], set[st
     sure = [word for word in labels if word not in UNSURE or word == named]
     if 1 < len(sure) < len(labels) and _known_pair(sure, None) is not None:
         missing |= set(labels) - set(sure)
+
     return missing, totals
 
 
@@ -245,6 +252,7 @@ def _known_pair(labels: Sequence[str], positive: object) -> frozenset[str] | Non
 
     if len(labels) != 2:
         return None
+
     first, second = labels
     for word, other in ((first, second), (second, first)):
         if _is_opposite(word, other):
@@ -252,6 +260,7 @@ def _known_pair(labels: Sequence[str], positive: object) -> frozenset[str] | Non
                 return frozenset([word])
             if named in labels:
                 return frozenset([named])
+
     return None
 
 
@@ -261,9 +270,11 @@ def _is_opposite(positive: str, negative: str) -> bool:
     plain_negative = negative.replace("-", "")
     if f"{plain_positive}/{plain_negative}" in PAIRS:
         return True
+
     negation = _NOT.fullmatch(negative)
     if negation is None:
         return False
+
     negated = negation[1] or negation[2]
     return negated in (plain_positive, positive)
 
@@ -273,6 +284,7 @@ def read_label_column(values: Array, positive: object, what: str) -> Labels:
     values = _columns.one_dimensional(values, what)
     if not has_text(values):
         return read_labels(values, positive, what)
+
     is_known = ~_columns.missing(values)
     distinct = _columns.hashable(values[is_known], what)
     labels = label_words(distinct, positive, what)
@@ -280,6 +292,7 @@ def read_label_column(values: Array, positive: object, what: str) -> Labels:
 
     code = np.full(values.size, UNKNOWN, dtype=np.int8)
     code[is_known] = [labels.code[value] for value in values[is_known].tolist()]
+
     return Labels(values, labels.positive, code)
 
 
@@ -295,16 +308,19 @@ def meaning(values: Sequence[Any]) -> str:
     known = [str(value) for value in values if not is_missing_word(value)]
     if not known:
         return "missing"
+
     distinct = list(dict.fromkeys(known))
     spellings = list(dict.fromkeys(folded(value) for value in distinct))
     missing, totals = _no_labels(spellings, None)
     labels = [word for word in spellings if word not in missing | totals]
     if len(labels) <= 2 + len(YES) and _known_pair(labels, None):
         return "labels"
+
     try:
         numbers(np.array(distinct, dtype=object), "", decimal=",")
     except ValueError:
         return "text"
+
     return "numbers"
 
 
@@ -340,6 +356,7 @@ def read_numbers(
     """
     if cases is None:
         cases = np.ones(values.size, int)
+
     is_missing = _columns.missing(values)
     spellings = [folded(value) for value in values.tolist()]
     for place, word in enumerate(spellings):
@@ -372,10 +389,12 @@ def read_numbers(
         ways.append("percentages")
     if decimal_comma:
         ways.append("numbers with a decimal comma")
+
     way = f"read as {' and '.join(ways) or 'numbers'}"
     missing_cases = int(cases[is_missing].sum())
     if missing_cases:
         way += f", {counted(missing_cases, 'value')} missing"
+
     return NumbersFromText(numbers, way)
 
 
@@ -389,6 +408,7 @@ def _are_percentages(words: Sequence[str], what: str) -> bool:
             f"percent, such as {with_sign[0]!r}, and {len(without_sign):,} are not, "
             f"such as {without_sign[0]!r}. Write all of them in the same way."
         )
+
     return bool(with_sign)
 
 
@@ -409,6 +429,7 @@ def holds_verdicts(values: Array, positive: object) -> bool:
     distinct = list(dict.fromkeys(str(v) for v in known))
     if len(distinct) > 100:  # scores
         return False
+
     spellings = {folded(value) for value in distinct if not is_missing_word(value)}
     if not spellings or spellings <= {"0", "1"}:
         return False
@@ -423,6 +444,7 @@ def read_verdicts(values: Array, positive: object, what: str) -> Array:
     distinct = _columns.hashable(values[is_known], what)
     if positive is not None and folded(positive) not in set(map(folded, distinct)):
         positive = None  # it is a value of the labels, not of this test
+
     labels = label_words(distinct, positive, what)
     tell([remark.replace("Labels:", f"{what}:") for remark in labels.remarks])
 
@@ -431,6 +453,7 @@ def read_verdicts(values: Array, positive: object, what: str) -> Array:
     verdicts[is_known] = [
         number_of.get(labels.code[value], np.nan) for value in values[is_known].tolist()
     ]
+
     return verdicts
 
 
@@ -442,6 +465,7 @@ def ask_for_positive(values: Array, what: str) -> None:
     spellings = {folded(verdict) for verdict in verdicts}
     if len(spellings) != 2 or any(map(_is_number, spellings)):
         return
+
     raise InputError(
         f"{what} must be numbers, or the results of a test; it holds "
         f"{listing(verdicts, 4)}. Which result counts as positive?",
@@ -481,10 +505,12 @@ def few_words(values: Sequence[Any], rows: bool = True) -> str:
     ]
     if not places_of_text or 10 * len(places_of_text) > len(values):
         return ""
+
     first_place = places_of_text[0]
     first = repr(values[first_place])
     if rows:
         first += f" in row {first_place + 1:,}"
+
     return f"text in {len(places_of_text):,} of {len(values):,} rows ({first})"
 
 
@@ -492,6 +518,7 @@ def _has_decimal_comma(text: Sequence[str], what: str, decimal: str | None) -> b
     """Does a comma stand before the decimals? Stops where it may or may not."""
     if decimal is not None:
         return decimal == ","
+
     with_both = [word for word in text if "," in word and "." in word]
     with_commas = [word for word in text if "," in word and "." not in word]
     with_points = [word for word in text if "." in word and "," not in word]
@@ -507,6 +534,7 @@ def _has_decimal_comma(text: Sequence[str], what: str, decimal: str | None) -> b
             f"comma and {_with(text, '.')!r} a decimal point. Write all of them in the "
             f"same way."
         )
+
     if not ends and with_commas:
         raise InputError(
             f"{what} has numbers such as {with_commas[0]}, where the comma may mark "
@@ -514,6 +542,7 @@ def _has_decimal_comma(text: Sequence[str], what: str, decimal: str | None) -> b
             option="decimal",
             choices=(",", "."),
         )
+
     return ends == {","}
 
 

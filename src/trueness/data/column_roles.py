@@ -142,17 +142,20 @@ def find_columns(
     if label is None and needs_label:
         label = find_label(table, {*scores, *other_roles})
         guessed.append(f"label {names_of([label])}")
+
     named = bool(scores)
     if not scores:
         scores = _columns_of_words(table, {label, *other_roles}, positive)
     if not scores:
         scores = guess(table, {label, *other_roles})
+
     if not named:
         what = option
         if option == "score" and not any(_is_score(table, name) for name in scores):
             what = "test"
         plural = "s" if len(scores) > 1 else ""
         guessed.append(f"{what}{plural} {names_of(scores)}")
+
     columns = FoundColumns(label, tuple(scores), tuple(guessed))
     not_taken = numeric_columns(table, {label, *scores, *other_roles})
     return replace(columns, reason="by name") if not_taken else columns
@@ -164,6 +167,7 @@ def _columns_of_words(
     """Return the tests whose two verdicts are words, one of which is positive."""
     if not isinstance(positive, str):
         return ()
+
     word = cleaning.folded(positive)
     tests = []
     for column in _free(table, taken):
@@ -172,6 +176,7 @@ def _columns_of_words(
             verdicts = {w for w in spelt if not cleaning.is_missing_word(w)}
             if len(verdicts) == 2 and word in verdicts:
                 tests.append(column)
+
     return tuple(tests)
 
 
@@ -195,6 +200,7 @@ def find_label(table: DataTable, taken: set[str | None]) -> str:
     classes = [c for c in free if _holds_classes(table, c)]
     if len(classes) == 1 and not by_name and not binary:
         return classes[0]
+
     raise not_found("Which column holds the labels?", table, "label")
 
 
@@ -223,6 +229,7 @@ def _refuse_table_of_verdicts(table: DataTable) -> None:
     verdict = next((named[name] for name in VERDICT_NAMES if name in named), None)
     if judge is None or verdict is None:
         return
+
     raise InputError(
         f"Each row has the verdict of one judge ({names_of([judge, verdict])}), and no "
         "column holds labels. look says what can be asked of such a table.",
@@ -271,11 +278,13 @@ def one_score(
         return tuple(real)
     if named and len(by_name) == 1:
         return tuple(by_name)
+
     if not real and not by_name:
         whole = _whole_scores(table, taken)
         tests = tests_among(table, taken)
         if len(whole) + len(tests) == 1:
             return (*whole, *tests)
+
     raise not_found("Which column is the score?", table, "score", taken)
 
 
@@ -297,12 +306,14 @@ def several_scores(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
     by_name = _called_like_a_score(table, taken)
     if by_name:
         return tuple(by_name)
+
     if not real:
         if tests := tests_among(table, taken):
             return tests
         whole = _whole_scores(table, taken)
         if len(whole) == 1 or (whole and _same_scale(table, whole)):
             return tuple(whole)
+
     raise not_found("Which columns hold the scores?", table, "score", taken)
 
 
@@ -339,6 +350,7 @@ def votes_among(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
         values = table.distinct(column, 2)
         if values and all(value in (0, 1) for value in values):
             votes.append(column)
+
     return tuple(votes)
 
 
@@ -366,6 +378,7 @@ def _two_words(table: DataTable, taken: set[str | None]) -> str:
                 f" If column {column!r} holds the results of a test, name which of "
                 f"{both} counts as positive."
             )
+
     return ""
 
 
@@ -399,6 +412,7 @@ def _called_like_a_score(table: DataTable, taken: set[str | None]) -> list[str]:
     exact = [c for c in numbers if c.lower() in SCORE_NAMES]
     if len(exact) == 1 or (exact and len(exact) == len(numbers)):
         return exact
+
     return [
         c
         for c in numbers
@@ -474,11 +488,13 @@ class FrameTable:
         """Return the values of a column, at most one more than asked for."""
         if self.kinds[column] == OTHER:
             return [None] * (most + 1)
+
         left = self._known[column]
         values: list[Any] = []
         while left.size and len(values) <= most:
             values.append(plain(left[0]))
             left = left[left != left[0]]
+
         return sorted(values, key=str)
 
     def reads_as(self, column: str) -> str:
@@ -523,10 +539,12 @@ def _kind_of_objects(values: Array) -> str:
         return TRUTH if known.size else REAL
     if all(hasattr(v, "isoformat") for v in known):
         return DATE
+
     try:
         number = _columns.numeric_scores(known, "")
     except (InputError, TypeError, ValueError):
         return OTHER
+
     return WHOLE if (number == np.floor(number)).all() else REAL
 
 
@@ -546,11 +564,13 @@ def count_column(
     ]
     if len(counts) != 1 or label is None or not scores:
         return None
+
     rows, different_cases = table.different_rows((label, *scores))
     _, different_scores = table.different_rows(scores)
     with_both_labels = different_cases - different_scores
     is_table_of_counts = rows == different_cases
     is_table_of_counts &= 2 * with_both_labels >= different_scores
+
     return counts[0] if is_table_of_counts else None
 
 
@@ -584,4 +604,5 @@ def unused_columns(
         f'weight="{c}".'
         for c in weights[:1]
     ]
+
     return replace(found, unused=tuple(remarks))

@@ -49,6 +49,7 @@ def is_frame(data: object) -> bool:
             "the tallies, or convert it.",
             example=PythonCode(_FOREIGN[library]),
         )
+
     # asked of the type: naming the columns of a lazy frame can cost a query
     return hasattr(type(data), "columns") or hasattr(type(data), "column_names")
 
@@ -73,14 +74,17 @@ def column(values: object, what: str) -> Array:
         with_gaps = values.data.astype(object)
         with_gaps[np.ma.getmaskarray(values)] = None
         return _columns.one_dimensional(with_gaps, what)
+
     if isinstance(values, np.ndarray):
         return _columns.one_dimensional(values, what)
     if isinstance(values, (list, tuple, range)):
         return _columns.one_dimensional(_from_list(values, what), what)
+
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
         raise InputError(
             f"{what} must be a column of values; found {type(values).__name__}."
         )
+
     if is_frame(values):
         raise InputError(
             f"{what} must be one column; found a frame.",
@@ -88,6 +92,7 @@ def column(values: object, what: str) -> Array:
                 "frame['name']" + ', or trueness.tally(frame, label="y", score="p")'
             ),
         )
+
     return _columns.one_dimensional(_from_series(values, what), what)
 
 
@@ -107,6 +112,7 @@ def _from_series(values: Any, what: str) -> Array:
     if type(values).__module__.partition(".")[0] == "torch":
         host = values.detach()  # NumPy has no bfloat16, whose values are float32s
         return np.asarray(host.float() if "bfloat16" in str(host.dtype) else host)
+
     import narwhals.stable.v2 as nw
 
     try:
@@ -114,6 +120,7 @@ def _from_series(values: Any, what: str) -> Array:
         series = nw.from_native(values, series_only=True).alias("values")
     except TypeError:
         return np.asarray(values)
+
     # engines round decimals to floats each in their own way, and hold times in their
     # own units: Python decides
     python_decides = isinstance(series.dtype, nw.Decimal) or series.dtype.is_temporal()
@@ -142,6 +149,7 @@ def arrow_numbers(values: Any) -> Array:
         return np.asarray(values.to_numpy(zero_copy_only=False))
     if types.is_boolean(values.type):  # eight of them are one byte of Arrow
         return arrow_numbers(values.cast("uint8")).astype(bool)
+
     chunks = getattr(values, "chunks", [values])
     arrays = [np.from_dlpack(chunk) for chunk in chunks]
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
@@ -161,6 +169,7 @@ def several_columns(scores: Any) -> Any:
             scores = scores.rename(columns=str)
         frame: Any = nw.from_native(scores)
         return {str(k): frame[k].to_native() for k in frame.columns}
+
     if isinstance(scores, (list, tuple)) and scores and np.ndim(scores[0]) == 1:
         return {f"C{k + 1}": column for k, column in enumerate(scores)}
     if isinstance(scores, Mapping) or len(getattr(scores, "shape", ())) != 2:
@@ -181,8 +190,10 @@ def read_label_values(
                 option="positive",
             )
         return None
+
     labels = column(values, what)
     _columns.same_length(**{what: labels, **scores})
+
     return cleaning.read_label_column(labels, positive, what)
 
 
@@ -206,6 +217,7 @@ def read_scores(
     cleaning.ask_for_positive(score, what)
     number, sentence = cleaning.numbers(score, what, decimal, cases)
     cleaning.tell([sentence])
+
     return number
 
 
@@ -217,16 +229,19 @@ def count_columns(
     cases = _read_cases(y_true, columns, request)
     is_counted = _cases_to_count(cases, request.missing_scores)
     rows = None if is_counted is None else np.flatnonzero(is_counted)
+
     if request.by is None:
         return _count_rows(cases, request, rows)
 
     groups = beside(request.by, "by", cases.first_score)
     if rows is None:
         rows = np.arange(cases.first_score.size)
+
     names, member = _columns.group_members(groups[rows])
     order = np.argsort(member, kind="stable")
     edges = np.cumsum(np.bincount(member, minlength=names.size))[:-1]
     rows_of_groups = np.split(rows[order], edges) if names.size else []
+
     return {
         plain(name): _count_rows(cases, request, rows_of_group)
         for name, rows_of_group in zip(names, rows_of_groups, strict=True)
@@ -254,6 +269,7 @@ class _CountedColumns:
         labels = self.labels
         if labels is not None:
             labels = Labels(labels.values, labels.positive, labels.codes()[rows])
+
         return _CountedColumns(
             scores={name: values[rows] for name, values in self.scores.items()},
             labels=labels,
@@ -270,15 +286,19 @@ def _read_cases(
     first = next(iter(columns.values()))
     labels = read_label_values(y_true, request.positive, request.labels_called, columns)
     count = None
+
     if request.count is not None:
         count = whole_cases(request.count, first)
+
     weight = request.weight
     if weight is not None and not isinstance(weight, Weights):
         # an engine has added up the weights of its rows already
         weight = read_weights(beside(weight, "weight", first), count)
+
     cluster = None
     if request.cluster is not None:
         cluster = beside(request.cluster, "cluster", first)
+
     return _CountedColumns(columns, labels, count, weight, cluster)
 
 
@@ -289,6 +309,7 @@ def _count_rows(
     stop_if_requested()
     if rows is not None:
         cases = cases.at(rows)
+
     if request.is_panel:
         return count_panel(
             cases.scores, cases.labels, cases.count, cases.weight, cluster=cases.cluster
@@ -303,6 +324,7 @@ def _count_rows(
         cluster=cases.cluster,
         what=score_name,
     )
+
     return tally if request.at_most is None else tally.bin(request.at_most)
 
 
@@ -325,6 +347,7 @@ def _cases_to_count(cases: _CountedColumns, missing_scores: str) -> Array | None
         if is_missing.any():
             _refuse_or_drop(is_missing, cases, missing_scores)
             is_counted = ~is_missing if is_counted is None else is_counted & ~is_missing
+
     if is_counted is None or is_counted.all():
         return None
     return is_counted
@@ -342,6 +365,7 @@ def _refuse_or_drop(
             option="missing_scores",
             example="drop",
         )
+
     cleaning.tell([_dropped(is_missing, cases.labels, cases.count)])
 
 
@@ -355,6 +379,7 @@ def _dropped(is_missing: Array, labels: Labels | None, count: Ints | None) -> st
     total = positives + negatives + unknown
     subject = f"{total:,} cases" if total > 1 else f"{total:,} case"
     verb = "were" if total > 1 else "was"
+
     return (
         f"{subject} without a score {verb} left out ({positives:,} positive, "
         f"{negatives:,} negative, {unknown:,} without a label)."
@@ -369,8 +394,10 @@ def beside(values: object, name: str, like: Array) -> Array:
             "an array too.",
             option=name,
         )
+
     read = column(values, name)
     _columns.same_length(**{name: read, "scores": like})
+
     return read
 
 

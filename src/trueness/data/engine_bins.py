@@ -56,6 +56,7 @@ def extent(lazy: nw.LazyFrame[Any], names: Names) -> Extent:
     checks = _score_checks(is_decimal=isinstance(kind, nw.Decimal))
     if "count" in names:
         checks |= _count_checks()
+
     table = collect(lazy.select(check.alias(name) for name, check in checks.items()))
     answers = {name: table[name].to_list()[0] for name in checks}
 
@@ -67,6 +68,7 @@ def extent(lazy: nw.LazyFrame[Any], names: Names) -> Extent:
             f"in {int(answers['not_finite']):,} of {rows:,} cases",
             only_infinite=not answers["missing"],
         )
+
     if not rows:
         return Extent(0, 0.0, 0.0)
 
@@ -74,10 +76,12 @@ def extent(lazy: nw.LazyFrame[Any], names: Names) -> Extent:
         total = float(answers["total"])
         wrong = int(answers["wrong_counts"])
         _columns.counted_rows(names["count"], wrong, rows, total)
+
     low = float(answers["low"])
     high = float(answers["high"])
     if kind.is_integer():
         _columns.exact_extent(low, high, score)
+
     _columns.still_apart(
         answers.get("distinct", 0), answers.get("distinct_as_floats", 0), score
     )
@@ -97,9 +101,11 @@ def _score_checks(*, is_decimal: bool) -> dict[str, nw.Expr]:
         "not_finite": is_not_finite.cast(nw.Int64).sum(),
         "missing": is_missing.cast(nw.Int64).sum(),
     }
+
     if is_decimal:  # decimals that differ may be one float
         checks["distinct"] = nw.col("score").n_unique()
         checks["distinct_as_floats"] = value.n_unique()
+
     return checks
 
 
@@ -140,6 +146,7 @@ def _quantile_edges(
         # the fractional part of a large multiple of the golden ratio is spread evenly
         multiple = nw.col("score") * (2.0**30 * 1.6180339887498949)
         sample = sample.filter((multiple - multiple.floor()) < fraction)
+
     counts = collect(sample.group_by("score").agg(_cases(names)))
 
     score = column(counts["score"], names["score"])
@@ -149,6 +156,7 @@ def _quantile_edges(
         cases_below = np.cumsum(counts["cases"].to_numpy()[order])
         quantiles = cases_below[-1] * np.arange(1, segments) / segments
         inner = score[order][np.searchsorted(cases_below, quantiles)]
+
     inner = inner[(inner > scores.low) & (inner < scores.high)]
     return np.unique(np.concatenate([[scores.low], inner, [scores.high]]))
 
@@ -187,6 +195,7 @@ def _bin_number(score: nw.Expr, edges: Floats, each: int) -> nw.Expr:
             continue
         within = ((score - low) * scale).floor().clip(0.0, float(each - 1))
         parts.append((within + float(base * each)).cast(nw.Int64))
+
     return chosen_by(score, edges[1:-1], parts, either) if parts else nw.lit(0)
 
 
@@ -197,6 +206,7 @@ def count_bins(
     other_roles = [role for role in ("label", "by") if role in names]
     rows = _chosen(lazy, names)
     sums: list[nw.Expr] = []
+
     if "weight" in names:
         # a case of weight zero is none, and takes no part in the ends of its bin
         rows = weighed(rows).filter(
@@ -215,8 +225,10 @@ def count_bins(
         name: column(bins[name], name)
         for name in ("low", "high", "cases", *other_roles)
     }
+
     if "weight" in names:
         columns["weight"] = weights_of(bins, names["weight"], 1)
+
     return columns
 
 
@@ -231,14 +243,17 @@ def binned_tally(
     at_most = _options.whole_number(at_most, "at_most", at_least=1)
     if scores is None:
         scores = extent(lazy, names)
+
     edges = _quantile_edges(lazy, names, scores, min(_SEGMENTS, at_most))
     bins_of_segment = max(at_most // max(edges.size - 1, 1), 1)
     bins = count_bins(lazy, names, edges, bins_of_segment)
     labels = None
+
     if "label" in names:
         labels = read_label_column(
             bins["label"], positive, f"column {names['label']!r}"
         )
+
     if "by" not in names:
         return bins_to_tally(bins, labels).bin(at_most)
 
@@ -260,10 +275,12 @@ def bins_to_tally(
         sums = [bins["cases"].astype(np.int64)]
     else:
         sums = [weight.sum, weight.square]
+
     counts = [
         np.where(code == kind, values, 0)[rows] for values in sums for kind in range(3)
     ]
     # -0.0 is 0.0
     low = bins["low"][rows] + 0.0
     high = bins["high"][rows] + 0.0
+
     return tally_of_bins(*merge_bins(low, high, counts))

@@ -71,9 +71,11 @@ def open_frame(frame: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
             f"Narwhals reads); found {described(frame)}.",
             example=PythonCode('trueness.scan("cases.parquet")'),
         )
+
     names = column_names(frame)
     for name in {n for n in names if names.count(n) > 1}:
         _columns.column(name, names, "frame column")
+
     opened: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(cast("Any", frame))
     return opened
 
@@ -86,11 +88,13 @@ def with_text_names(
     names = list(getattr(pandas, "columns", ()))  # a Series has none
     if all(isinstance(n, str) for n in names):
         return frame, dict(roles)
+
     no_text = {n for n in names if isinstance(n, (int, float, tuple))}
     text_roles = {
         role: str(name) if is_one(name) and name in no_text else name
         for role, name in roles.items()
     }
+
     return pandas.rename(columns=str), text_roles
 
 
@@ -98,6 +102,7 @@ def column_names(frame: object) -> list[str]:
     """Which columns has this frame or mapping?"""
     if isinstance(frame, Mapping):
         return list(map(str, frame))
+
     try:
         return list(nw.from_native(cast("Any", frame)).collect_schema().names())
     except (TypeError, ValueError):  # Narwhals refuses duplicate names
@@ -126,6 +131,7 @@ def wanted_columns(
                 f"{type(name).__name__}. Add it to the data first.",
                 option=role,
             )
+
     wanted = _named(named, column_names(lazy))
     schema = lazy.collect_schema()
     for role, name in wanted.items():
@@ -136,12 +142,14 @@ def wanted_columns(
                 "first.",
                 option=role,
             )
+
         if role in ("count", "weight") and schema[name] == nw.String:
             raise InputError(
                 f"{role} {name!r} must be numbers; this column is text. Convert it to "
                 "numbers first.",
                 option=role,
             )
+
     return wanted
 
 
@@ -194,6 +202,7 @@ def with_names(lazy: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[An
     native = lazy.to_native()
     kind = lazy.implementation
     pairs = dict(zip(lazy.collect_schema().names(), names, strict=True))
+
     if kind is nw.Implementation.DUCKDB:
         parts = (f"{quoted(a)} AS {quoted(b)}" for a, b in pairs.items())
         native = native.select(", ".join(parts))
@@ -203,6 +212,7 @@ def with_names(lazy: nw.LazyFrame[Any], names: Sequence[str]) -> nw.LazyFrame[An
         native = native.select(**{b: native[a] for a, b in pairs.items()})
     else:
         return lazy.rename(pairs)
+
     renamed: nw.LazyFrame[Any] = nw.from_native(native)
     return renamed
 
@@ -238,8 +248,10 @@ def read(
     opened = open_frame(data)
     if isinstance(opened, nw.LazyFrame):
         return _counted(opened, wanted_columns(opened, columns), complete)
+
     for role, name in _named(columns, opened.columns).items():
         columns[role] = opened.get_column(name)
+
     return columns
 
 
@@ -252,15 +264,18 @@ def columns_of(
         opened = {str(k): v for k, v in data.items()}
     else:
         opened = open_frame(data)
+
     known = column_names(opened)
     wanted = known if names is None else names
     chosen = [_columns.there(n, known) for n in dict.fromkeys(wanted)]
+
     if is_lazy(opened):
         # by number: a name may mean all columns, or a pattern, to an engine
         numbered = {f"c{k}": name for k, name in enumerate(chosen)}
         rows = by_role(opened, numbered)
         sent = collect(rows if most is None else rows.head(most))
         return {name: column(sent[key], name) for key, name in numbered.items()}
+
     return {name: column(opened[name], name)[:most] for name in chosen}
 
 
@@ -273,6 +288,7 @@ def _counted(
     columns: dict[str, Any] = {role: counts[_as_key(role)] for role in keys}
     rows: Ints = column(counts["cases"], "cases").astype(np.int64)
     cases_of_row = np.ones_like(rows)
+
     if "count" in columns:
         cases_of_row = _columns.whole_counts(column(columns["count"], "count"), "count")
     if (cases_of_row.astype(np.float64) * rows >= 2.0**63).any():
@@ -282,6 +298,7 @@ def _counted(
     columns["count"] = cases
     if "weight" in wanted:
         columns["weight"] = weights_of(counts, wanted["weight"], cases_of_row)
+
     schema = lazy.collect_schema()
     for role, name in wanted.items():
         is_text = schema[name] == nw.String
@@ -291,6 +308,7 @@ def _counted(
         argument = role.split("[")[0]
         if argument in ("by", "cluster"):
             _columns.named_groups(column(columns[role], name), cases, f"{argument}=")
+
     return columns
 
 
@@ -304,15 +322,18 @@ def _collect_counts(
     wide = [name for name, kind in rows.collect_schema().items() if kind in wide_types]
     if wide:
         rows = rows.with_columns(nw.col(name).cast(nw.String) for name in wide)
+
     sums = [nw.len().alias("cases")]
     if "weight" in wanted:
         rows = weighed(rows)
         sums += weight_sums()
+
     counts = rows.group_by(map(_as_key, keys)).agg(*sums)
 
     in_this_process = lazy.implementation.name in ("DUCKDB", "POLARS")
     if in_this_process:
         return collect(counts)
+
     sent = collect(counts.head(MOST_ROWS + 1))
     if len(sent) > MOST_ROWS:
         raise _too_many_rows(can_bin="score" in wanted and "cluster" not in wanted)
@@ -327,6 +348,7 @@ def _too_many_rows(*, can_bin: bool) -> InputError:
             "Count bins of scores instead; every answer then has bounds on the exact "
             "value."
         )
+
     return InputError(
         f"These data have more than {MOST_ROWS:,} distinct scores, which would all be "
         f"sent here. {remedy}",
@@ -365,6 +387,7 @@ def weights_of(
     is_right = (number_missing == 0) & np.isfinite(total) & (smallest >= 0)
     _columns.weighed_rows(name, bool(is_right.all()))
     _columns.weighable(float(largest.max(initial=0.0)))
+
     if (smallest == 1).all() and (largest == 1).all():
         return None
     return Weights(total * cases_of_row, square * cases_of_row)
@@ -383,6 +406,7 @@ def label_values(frame: object, label: str) -> list[Any]:
         values = collect(by_role(opened, wanted).unique())["label"]
     else:
         values = opened[label].unique()
+
     distinct = column(values, label)
     known = distinct[~_columns.missing(distinct)]
     return [plain(v) for v in dict.fromkeys(_columns.hashable(known, label))]
@@ -411,6 +435,7 @@ def aside(query: Callable[[], T]) -> T:
     """Run a query of DuckDB in a thread of its own, so that Ctrl-C ends it for sure."""
     if threading.current_thread() is not threading.main_thread():
         return query()
+
     answer: Future[T] = Future()
 
     def run() -> None:
@@ -421,6 +446,7 @@ def aside(query: Callable[[], T]) -> T:
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
+
     try:
         while thread.is_alive():
             thread.join(0.05)
@@ -428,6 +454,7 @@ def aside(query: Callable[[], T]) -> T:
         interrupt_connections()
         thread.join(5)
         raise
+
     return answer.result()
 
 
@@ -459,6 +486,7 @@ def reading() -> Iterator[Callable[[], None]]:
     ours = in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if ours:
         signal.signal(signal.SIGINT, note)
+
     try:
         yield stop_if_asked
         stop_if_asked()
@@ -466,16 +494,19 @@ def reading() -> Iterator[Callable[[], None]]:
         # some engines turn Ctrl-C into an error of their own
         if "Interrupt" in type(err).__name__ or str(err) == "Query interrupted":
             raise KeyboardInterrupt from err
+
         # by name: importing every engine to catch its errors would open every door
         libraries = {kind.__module__.split(".")[0] for kind in type(err).__mro__}
         # OSError: what an engine's stream of Arrow batches ends with
         if not libraries & _ENGINES and not isinstance(err, OSError):
             raise
+
         if type(err).__name__ == "OutOfMemoryException":  # of DuckDB
             raise InputError(
                 "The data cannot be read: it needs more memory than is allowed. Are "
                 "there very many columns?"
             ) from err
+
         message = first_lines(err)
         end = "" if message.endswith((".", "!", "?")) else "."
         raise InputError(f"The data cannot be read: {message}{end}") from err

@@ -81,6 +81,7 @@ def attempts(
         data = read_evals(data)
     if isinstance(data, VerdictLog):
         item, passed, system, data = _of_log(data, item, passed, system)
+
     if item is None or passed is None:
         raise InputError(
             "attempts needs a column of items and a column of verdicts.",
@@ -88,16 +89,20 @@ def attempts(
                 'trueness.attempts(frame, item="task", passed="correct")'
             ),
         )
+
     _check_column_names(item=item, passed=passed, system=system, cluster=cluster)
     other = system_column(data) if system is None else None
     named = (item, passed, system, cluster, other)
     columns = columns_of(data, list(dict.fromkeys(name for name in named if name)))
+
     if other is not None and other not in (item, passed, cluster):
         _refuse_pooled_systems(columns[item], columns[other], other)
+
     items = columns[item]
     verdict = _verdicts(columns[passed], passed, threshold)
     if missing_scores == "fail":
         verdict = np.nan_to_num(verdict)
+
     clusters = columns[cluster] if cluster else None
 
     def counted(rows: Any) -> Attempts:
@@ -106,6 +111,7 @@ def attempts(
 
     if system is None:
         return counted(slice(None))
+
     names, code = _numbered(columns[system], system)
     return {name: counted(code == number) for number, name in enumerate(names)}
 
@@ -134,6 +140,7 @@ def _refuse_pooled_systems(items: Array, names: Array, column: str) -> None:
     pairs = {(_name(i), _name(s)) for i, s in zip(items, names, strict=True)}
     if len(several) < 2 or len(pairs) == len({item for item, _ in pairs}):
         return
+
     raise InputError(
         f"Column {column!r} names {len(several)} systems ({listing(several, 4)}); "
         "their attempts would be counted as one system.",
@@ -178,14 +185,17 @@ def _of_log(
             option="passed",
             choices=log.judges,
         )
+
     passed = passed or log.judges[0]
     if passed not in log.columns:
         raise InputError(
             f"The log has no column {passed!r}.{nearest(passed, list(log.columns))} "
             f"Its verdicts are {listing(log.judges)}."
         )
+
     if system is None and len(set(log.columns[SYSTEM].tolist())) > 1:
         system = SYSTEM
+
     # repeats of an item bear its name in the column of clusters
     own = CLUSTER if CLUSTER in log.columns else ITEM
     return item or own, passed, system, log.columns
@@ -195,10 +205,12 @@ def _verdicts(values: Array, name: str, threshold: float | None) -> Array:
     """Make 1, 0 and NaN of verdicts."""
     if values.dtype.kind in "OUS":
         values = np.array([_number(v, name) for v in values], float)
+
     verdict = values.astype(float)
     if threshold is not None:
         smallest_grade = _options.real_number(threshold, "threshold")
         return np.where(np.isnan(verdict), np.nan, verdict >= smallest_grade)
+
     graded = ~np.isnan(verdict) & (verdict != 0) & (verdict != 1)
     if graded.any():
         raise InputError(
@@ -207,6 +219,7 @@ def _verdicts(values: Array, name: str, threshold: float | None) -> Array:
             option="threshold",
             example=0.5,
         )
+
     return verdict
 
 
@@ -216,6 +229,7 @@ def _number(value: object, name: str) -> float:
         return np.nan
     if isinstance(value, (bool, int, float, np.number, np.bool_)):
         return float(value)
+
     word = str(value).strip().lower()
     try:
         return _PASSED[word] if word in _PASSED else float(word or "nan")
@@ -233,6 +247,7 @@ def _numbered(values: Array, name: str) -> tuple[list[str], Ints]:
     if "" in name_of.values():
         place = next(k for k, value in enumerate(rows) if not name_of[value])
         raise InputError(f"Column {name!r} has no value in row {place + 1:,}.")
+
     number_of = {n: k for k, n in enumerate(dict.fromkeys(name_of.values()))}
     code = np.array([number_of[name_of[value]] for value in rows], int)
     return list(number_of), code
@@ -254,10 +269,12 @@ def _counted(items: Array, verdict: Array, cluster: Array | None) -> Attempts:
         raise NotEnoughCases(
             f"None of the {verdict.size:,} attempts has a verdict. Did the scorer run?"
         )
+
     names, code = _numbered(items[has_verdict], "item")
     cluster_of_item = None
     if cluster is not None:
         cluster_of_item = _clusters_of_items(names, code, cluster[has_verdict])
+
     tried = np.bincount(code, minlength=len(names))
     passed = np.bincount(code, verdict[has_verdict], len(names)).astype(np.int64)
     return Attempts(
@@ -275,10 +292,12 @@ def _clusters_of_items(names: Sequence[str], code: Ints, cluster: Array) -> Arra
     number_of_item = np.zeros(len(names), int)
     number_of_item[code] = number
     in_another = np.flatnonzero(number_of_item[code] != number)
+
     if in_another.size:
         item = names[code[in_another[0]]]
         raise InputError(
             f"Item {shown(item)!r} is in several clusters. Give items of different "
             "clusters different names."
         )
+
     return np.array(cluster_names, object)[number_of_item]

@@ -124,6 +124,7 @@ def scan(
     sources: list[Any] = list(path) if is_several(path) else [path]
     for one in sources:
         _options.file_path(one, "scan")
+
     places = [os.fsdecode(one) for one in sources]
     if not places:
         raise InputError("scan needs at least one file; found an empty list.")
@@ -134,6 +135,7 @@ def scan(
         table = None
     if _are_declarations(places):
         return DECLARED_COUNTS.load()(places, table)
+
     if settings is not None and not isinstance(settings, Mapping):
         raise InputError(
             "settings must be a mapping from name to value; found "
@@ -141,12 +143,14 @@ def scan(
             option="settings",
             example=PythonCode('{"s3_region": "eu-central-1"}'),
         )
+
     if types is not None and not isinstance(types, Mapping):
         raise InputError(
             f"types must be a mapping from column to type; found {described(types)}.",
             option="types",
             example=PythonCode('{"p": "DOUBLE"}'),
         )
+
     texts = {name: str(value) for name, value in (settings or {}).items()}
     connection = _connect(places, texts)
     with reading():
@@ -154,13 +158,16 @@ def scan(
             if not name.replace("_", "").isalnum():
                 raise InputError(f"settings has no name of DuckDB in it: {name!r}.")
             connection.execute(f"SET {name} = {text_in_sql(value)}")
+
         if len(places) == 1 and _database(places[0]):
             return _attached(connection, places[0], table)
+
         if table is not None:
             raise InputError(
                 f"{places[0]} has no table {table!r}: it is not a database "
                 f"({listing(_DATABASES, 9)})."
             )
+
         return _opened(connection, places, types, union_by_name, decimal)
 
 
@@ -194,6 +201,7 @@ def _connect(places: Sequence[str], given: Mapping[str, str]) -> DuckDBPyConnect
         "temp_directory": str(process_folder() / f"duckdb-{uuid4().hex}"),
         **{k: given[k] for k in early if k in given},
     }
+
     with reading():
         connection: DuckDBPyConnection = duckdb.connect(":memory:", config=config)
         # DuckDB's own bar, which is drawn into files and pipes too; it must be on all
@@ -202,15 +210,19 @@ def _connect(places: Sequence[str], given: Mapping[str, str]) -> DuckDBPyConnect
         with suppress(duckdb.InvalidInputException):
             connection.execute("SET enable_progress_bar = true")
             connection.execute("SET enable_progress_bar_print = false")
+
         if "threads" in given:
             with suppress(duckdb.CatalogException):  # DuckDB 1 has none for reading
                 connection.execute("SET async_threads = 1")
+
         CONNECTIONS.add(connection)
+
     for place in places:
         scheme = place.split("://")[0].lower() if "://" in place else ""
         needed = _database(place) or _EXTENSIONS.get(scheme, "duckdb")
         if needed != "duckdb":
             _load(connection, needed, place)
+
     return connection
 
 
@@ -231,6 +243,7 @@ def _load(connection: DuckDBPyConnection, name: str, place: str) -> None:
                 f"to a CSV file: sqlite3 -header -csv {place} {query} > {csv}. Or "
                 f"fetch the extension once: duckdb -c 'INSTALL {name}'."
             ) from None
+
     try:  # an address was given: DuckDB may fetch what it needs
         connection.install_extension(name)
         connection.load_extension(name)
@@ -259,12 +272,14 @@ def _opened(
     kind = _one_kind(files)
     for file in files:
         _check_first_bytes(file, kind)
+
     files = [_literal(_without_bzip2(file)) for file in files]
     if types is not None and kind != "csv":
         raise InputError(
             f"Types of columns are for CSV files; {files[0]} has its own types.",
             option="types",
         )
+
     if len(files) > 1 and not union_by_name:
         _same_columns(connection, files, kind)
     if kind == "csv":
@@ -285,6 +300,7 @@ def _one_kind(files: Sequence[str]) -> str:
             f"scan needs files of one kind, {listing(_FORMATS, 9)}, perhaps "
             f"with {' or '.join(_COMPRESSED)}; found {listing(wrong)}."
         )
+
     return str(kinds[files[0]])
 
 
@@ -294,6 +310,7 @@ def _check_first_bytes(file: str, kind: str) -> None:
     is_named_parquet = kind == "parquet"
     if not head or head.startswith(b"PAR") == is_named_parquet:
         return
+
     ending = "Parquet" if is_named_parquet else "text"
     contents = "none" if is_named_parquet else "Parquet"
     raise InputError(
@@ -317,6 +334,7 @@ def _same_columns(connection: DuckDBPyConnection, files: list[str], kind: str) -
     else:
         read = csv_reader(connection, files, None)
         columns = {f: set(read([f], sample_size="1000").columns) for f in files}
+
     usual = Counter(frozenset(c) for c in columns.values()).most_common(1)[0][0]
     odd = sorted(name for name, of_file in columns.items() if of_file != usual)
     if odd:
@@ -358,6 +376,7 @@ def _files(place: str) -> list[str]:
     """Which files of data does this name stand for?"""
     if "://" in place:
         return [place]
+
     files = meant_by(place)
     if not os.path.isdir(place):
         if not files:
@@ -394,6 +413,7 @@ def _parquet(
         parameters = {"file": files[0], "key": b"trueness"}
         for (about,) in connection.execute(key, parameters).fetchall():
             rows = rows.project(f"*{_design(json.loads(about).get('design'))}")
+
     return rows
 
 
@@ -408,6 +428,7 @@ def _json(connection: DuckDBPyConnection, files: list[str]) -> DuckDBPyRelation:
             about = rows.select("design").fetchall() if "design" in kinds else [({},)]
             parts = (f"unnest(columns.{quoted(n)}) AS {quoted(n)}" for n in inside)
             return rows.project(", ".join(parts)).project(f"*{_design(about[0][0])}")
+
     return rows
 
 
@@ -431,6 +452,7 @@ def is_data(path: Path) -> bool:
     ending = path.suffix.lower()
     if ending == ".txt":
         return any(sign in head.partition(b"\n")[0] for sign in b",;|\t")
+
     # what Trueness has written itself names its format at the beginning
     ours = b'"format"' in head or b'"trueness"' in head
     known = bool(_format(path.name)) or ending in _DATABASES
@@ -451,15 +473,18 @@ def _attached(
     """Open a table of a database."""
     if "://" not in place and not os.path.exists(place):
         raise InputError(f"There is no database {place}.")
+
     tables = _tables(connection, place)
     if table is None and len(tables) == 1:
         (table,) = tables
+
     if table not in tables:
         raise InputError(
             f"Name a table, as in {without_password(place)}::TABLE; found {table!r}, "
             f"and it has {listing(tables, 12) or 'no tables'}."
             f"{nearest(table, list(tables))}"
         )
+
     _check_stored(connection, place, tables[table])
     path = ".".join(map(quoted, tables[table]))
     return connection.sql(f"SELECT * FROM source.{path}")  # noqa: S608 - quoted above
@@ -484,6 +509,7 @@ def _check_stored(
         generated = any("GENERATED ALWAYS AS" in str(sql) for (sql,) in definition)
     elif _database(place) == "sqlite":
         generated = _has_generated_columns(place, name)
+
     if generated:
         raise InputError(
             f"Table {name!r} of {place} has generated columns, which are computed "
@@ -517,16 +543,19 @@ def _tables(
     engine = _database(place)
     typed = "" if engine == "duckdb" else f", TYPE {engine}"
     connection.execute(f"ATTACH {text_in_sql(place)} AS source (READ_ONLY{typed})")
+
     if engine == "duckdb":  # a view of it could read any file here, or a variable
         connection.execute("SET python_enable_replacements = false")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
+
     rows = connection.execute(
         "SELECT schema_name, table_name, 'table' FROM duckdb_tables() "
         "WHERE database_name = 'source' UNION ALL "
         "SELECT schema_name, view_name, 'view' FROM duckdb_views() "
         "WHERE database_name = 'source' AND NOT internal"
     ).fetchall()
+
     return {
         (f"{s}.{t}" if s not in ("main", "public") else t): (s, t)
         for s, t, kind in rows

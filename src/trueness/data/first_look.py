@@ -119,6 +119,7 @@ class Look(Record):
             "could_be": [", ".join(c.could_be) for c in self.columns],
             "remarks": [" ".join(c.remarks) for c in self.columns],
         }
+
         return native_frame(table, backend)
 
     def __repr__(self) -> str:
@@ -163,15 +164,18 @@ def look(data: object) -> Look:
         if is_log(os.fsdecode(data)):
             return Look(0, (), (LookedQuestion(*_OF_A_LOG, {}),))
         data = scan(data)
+
     table, _ = engines.with_text_names(data, {})
     unread = engines.unread_columns(table)
     names = [name for name in engines.column_names(table) if name not in unread]
     columns = engines.columns_of(table, names, most=MOST_ROWS)
     if not columns:
         raise NotEnoughCases("look needs columns of numbers or text; found none.")
+
     rows = len(next(iter(columns.values())))
     looked = tuple(_looked(name, values) for name, values in columns.items())
     looked += tuple(_unread(name, content) for name, content in unread.items())
+
     if are_counts(columns):
         counts = {k: columns[n] for k, n in count_columns_of(columns).items()}
         looked = tuple(_counted(c, counts) for c in looked)
@@ -182,11 +186,13 @@ def look(data: object) -> Look:
     scores_alone = () if chosen is not None else _scores_without_labels(columns)
     if scores_alone:
         return Look(rows, looked, _questions_without_labels(scores_alone))
+
     questions = (
         _questions_of_leaves(looked)
         or _questions_of_tests(looked, rows, chosen)
         or _questions(looked, rows, chosen)
     )
+
     return Look(rows, looked, questions)
 
 
@@ -205,12 +211,14 @@ def _scores_without_labels(columns: Mapping[str, Array]) -> tuple[str, ...]:
     table = FrameTable(columns)
     if not has_no_label(table, set()):
         return ()
+
     try:
         columns_found = find_columns(
             table, label=None, scores=(), guess=several_scores, needs_label=False
         )
     except InputError:
         return ()
+
     return columns_found.scores
 
 
@@ -220,6 +228,7 @@ def _questions_of_tests(
     """What can be asked of tests of which the truth is in the file?"""
     if found is None:
         return ()
+
     by_name = {column.name: column for column in looked}
     label = by_name[str(found.label)]
     verdicts = [by_name[name] for name in found.scores]
@@ -227,10 +236,12 @@ def _questions_of_tests(
     attempts = any("item" in column.could_be for column in looked)
     if not tests or attempts or 2 * label.missing > rows:
         return ()
+
     columns = {"label": label.name, "scores": list(found.scores)}
     questions = [("How good is each test?", "evaluate", "evaluate", columns)]
     if len(verdicts) > 1:
         questions.append(("Which test is better?", "compare", "compare", columns))
+
     return tuple(LookedQuestion(*question) for question in questions)
 
 
@@ -243,11 +254,14 @@ def _questions_of_leaves(looked: Sequence[LookedColumn]) -> tuple[LookedQuestion
         c.name for c in looked if c.could_be[:1] == ("score",) and c.name not in nodes
     ]
     counts = [c.name for c in looked if c.could_be[:1] == ("count",)]
+
     if len(nodes) != 1 or len(labels) != 1 or scores:
         return ()
+
     columns = {"node": nodes[0], "label": labels[0]}
     if counts:
         columns["count"] = counts[0]
+
     return (LookedQuestion("Can this leaf be trusted?", "leaves", "leaves", columns),)
 
 
@@ -256,10 +270,12 @@ def _counted(column: LookedColumn, counts: Mapping[str, Array]) -> LookedColumn:
     role = column.name.lower()
     if role not in counts:
         return column
+
     remarks: tuple[str, ...] = ()
     if role == "score":
         number = int(sum(counts[kind].sum() for kind in COUNTS))
         remarks = (f"The file holds counts of {number:,} cases.",)
+
     return replace(column, could_be=(role,), remarks=remarks)
 
 
@@ -281,11 +297,13 @@ def _looked(name: str, values: Array) -> LookedColumn:
     remarks: list[str] = []
     kind = _kind(known)
     meaning = ""
+
     if cleaning.has_text(known):
         meaning = cleaning.meaning(known.tolist())
         kind = _KINDS_OF_TEXT.get(meaning, "words")
         if meaning != "labels":  # of labels the words for a missing one are said
             known, remarks = _without_missing_words(known)
+
     try:
         distinct = list(dict.fromkeys(known.tolist()))
     except TypeError:  # lists, or objects with parts
@@ -303,6 +321,7 @@ def _looked(name: str, values: Array) -> LookedColumn:
         few_texts = cleaning.few_words(values.tolist())
         if few_texts:
             remarks.append(f"It has {few_texts}; all others are numbers.")
+
     return LookedColumn(
         name=name,
         kind=kind,
@@ -321,8 +340,10 @@ def _without_missing_words(values: Array) -> tuple[Array, list[str]]:
     distinct = dict.fromkeys(values[is_missing].tolist())
     visible = [word for word in distinct if str(word).strip()]
     remarks = []
+
     if visible:
         remarks.append(f"Missing values are written {listed(visible[:3], 'or')}.")
+
     return values[~is_missing], remarks
 
 
@@ -330,15 +351,18 @@ def _kind(values: Array) -> str:
     """What kind of values has a column? None is missing."""
     if not values.size:
         return "nothing"
+
     first_values = values[:100].tolist()
     if values.dtype.kind == "b" or all(isinstance(v, bool) for v in first_values):
         return "true and false"
     if values.dtype.kind in "mM" or hasattr(values[0], "isoformat"):
         return "dates"
+
     try:
         number = _columns.numeric_scores(values, "")
     except InputError:
         return "words"
+
     is_whole = np.isfinite(number).all() and (number == np.floor(number)).all()
     return "whole numbers" if is_whole else "numbers"
 
@@ -350,16 +374,19 @@ def _remarks(
     remarks: list[str] = []
     if meaning == "labels":
         remarks += cleaning.label_words(distinct, None, name).remarks
+
     if meaning == "numbers":
         try:
             way = cleaning.read_numbers(values, "The column").way
             remarks.append(f"It is {way}.")
         except InputError as err:
             remarks.append(err.message)
+
     if values.size > 1 and len(distinct) == 1:
         remarks.append("Every row has the same value.")
     if values.dtype.kind == "f" and np.isinf(values).any():
         remarks.append(f"{int(np.isinf(values).sum()):,} values are infinite.")
+
     return remarks
 
 
@@ -375,6 +402,7 @@ def _could_be(
         or meaning == "labels"
         or (is_whole and set(distinct) in ({0, 1}, {-1, 1}))
     )
+
     parts_of_name = {*re.sub(r"\d+$", "", name).replace("-", "_").split("_"), name}
     is_identifier = "id" in parts_of_name or (
         is_whole and number_distinct == values.size > 20
@@ -405,6 +433,7 @@ def _could_be(
         roles.append("label")
     if is_whole and not is_identifier and not roles and number_distinct > 2:
         roles.append("score")
+
     return tuple(dict.fromkeys(roles))
 
 
@@ -427,12 +456,14 @@ def _questions_of_readers(
     ratings = [name for name in (*scores, *numbers) if name not in others]
     if not ratings:
         return ()
+
     study = LookedQuestion(
         "Do readers do better with one treatment?",
         "reader_study",
         "readers",
         {"label": labels[0], "score": ratings[0]},
     )
+
     return (study,)
 
 
@@ -455,6 +486,7 @@ def _questions(
     names = {role: [c.name for c in of_role] for role, of_role in by_role.items()}
     labels = names.get("label", [])
     scores = names.get("score", [])
+
     if labels and {*_STUDY} <= {c.name for c in looked}:
         return _questions_of_readers(looked, labels, scores, names.get("item", []))
 
@@ -463,6 +495,7 @@ def _questions(
         # those that the analyses take, too
         labels = [str(columns.label)]
         scores = list(columns.scores)
+
     design = _design_arguments(by_role, rows)
 
     questions: list[LookedQuestion] = []
@@ -470,6 +503,7 @@ def _questions(
         questions += _questions_of_one_score(looked, labels[0], scores[0], design)
     if labels and len(scores) > 1:
         questions += _questions_of_several_scores(labels[0], scores[:5], design)
+
     if len(labels) > 2 and not scores:
         questions += _questions_of_votes(by_role["label"], labels, rows)
     elif labels and not scores and "item" in names:
@@ -477,6 +511,7 @@ def _questions(
         if names.get("judge"):
             tried["system"] = names["judge"][0]
         questions.append(LookedQuestion(*_OF_A_LOG, tried))
+
     return tuple(questions)
 
 
@@ -497,6 +532,7 @@ def _design_arguments(
         arguments["cluster"] = max(clusters, key=lambda c: c.distinct).name
     if any(c.missing for c in by_role.get("score", ())):
         arguments["missing_scores"] = "drop"
+
     return arguments
 
 
@@ -518,6 +554,7 @@ def _questions_of_one_score(
         questions.append(
             LookedQuestion("Is it as good in every group?", "auc", "evaluate", by_group)
         )
+
     return questions
 
 
@@ -534,6 +571,7 @@ def _questions_of_several_scores(
         questions.append(
             LookedQuestion(combined, "compare_combiners", "combine", columns)
         )
+
     return questions
 
 
@@ -546,6 +584,7 @@ def _questions_of_votes(
     truth = {"label": mostly_empty[0]} if mostly_empty else {}
     votes = {"scores": [name for name in names if name not in truth.values()]}
     questions = []
+
     if truth:
         questions.append(
             LookedQuestion(
@@ -555,6 +594,7 @@ def _questions_of_votes(
                 {**votes, **truth, "labelled": "random"},
             )
         )
+
     questions.append(
         LookedQuestion(
             "How good is each test, without a known truth?",
@@ -563,6 +603,7 @@ def _questions_of_votes(
             {**votes, **truth},
         )
     )
+
     return questions
 
 
@@ -572,16 +613,20 @@ def _questions_without_labels(scores: Sequence[str]) -> tuple[LookedQuestion, ..
     tenth = {"maximize": "flagged", "subject_to": "flagged_rate <= 0.1"}
     capacity = "Which threshold flags a tenth of the cases?"
     questions = []
+
     if len(scores) >= LEAST_FOR_AGREEMENT:
         agreed = "What does the agreement of scores tell, without labels?"
         questions.append(LookedQuestion(agreed, "agreement", "evaluate", several))
+
     if len(scores) > 1:
         combined = "How are scores combined, without labels?"
         questions.append(
             LookedQuestion(combined, "wisdom_of_crowds", "combine", several)
         )
+
     of_one = {"score": scores[0], **tenth}
     questions.append(LookedQuestion(capacity, "best_threshold", "threshold", of_one))
+
     return tuple(questions)
 
 

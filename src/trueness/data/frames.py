@@ -356,11 +356,14 @@ def leaves(
             _only_arrays("node and label"),
             example=PythonCode("trueness.leaves(y_true, nodes)"),
         )
+
     names = column(node, "node")
     labels = read_label_values(y_true, positive, what, {"node": names})
     cases = np.ones(names.size, np.int64)
+
     if count is not None:
         cases = whole_cases(count, names)
+
     from trueness.trees.leaves import Leaves  # loads SciPy, which tallies do without
 
     return Leaves(names, *split_counts(labels, cases))
@@ -378,6 +381,7 @@ def _columns_of_leaves(
             option="node",
             choices=engines.column_names(frame),
         )
+
     _columns.apart_from_label([node], label)
     columns = engines.read(frame, {"label": label, "node": node, "count": count})
     return columns.get("label"), columns.get("node"), columns.get("count")
@@ -405,6 +409,7 @@ def _is_table(data: object, name: str) -> None:
     """Stop at what is neither a frame nor a mapping of columns."""
     if isinstance(data, Mapping) or is_frame(data):
         return
+
     array, column_names, _ = _NAMED[name]
     outputs = "leaves" if name == "leaves" else "scores"
     table = f"trueness.scan({data!r})" if isinstance(data, str) else "frame"
@@ -444,12 +449,14 @@ def _names_columns(data: object, scores: object, request: CountRequest) -> bool:
     is_table = isinstance(data, Mapping) or is_frame(data)
     if request.is_panel:
         return is_table and not isinstance(scores, Mapping)
+
     if is_table and isinstance(scores, str):
         raise InputError(
             _unnamed(request.kind, data),
             option=_score_option(request.kind),
             choices=engines.column_names(data),
         )
+
     return scores is None
 
 
@@ -461,9 +468,11 @@ def _count_arrays(labels: object, scores: object, request: CountRequest) -> Any:
             _only_arrays("label and score"),
             example=PythonCode(f"trueness.{request.kind}(y_true, {array})"),
         )
+
     columns: Mapping[str, object] = {"y_score": scores}
     if request.is_panel:
         columns = _columns.mapping_of_scores(several_columns(scores))
+
     return _count_columns(labels, columns, request)
 
 
@@ -492,6 +501,7 @@ def _count_columns(
     }
     if cases_of_rows is not None:
         _check_scores_of_engine(scores, request, cases_of_rows)
+
     positive = cleaning.positive_of_labels(labels, columns, request.positive)
     return count_columns(labels, scores, replace(request, positive=positive))
 
@@ -522,8 +532,10 @@ def _count_on_device(
             "group of a device array by itself, and add the tallies; copy weighted or "
             "clustered cases to the host."
         )
+
     if request.is_panel:
         return DEVICE_PANEL.load()(labels, columns, request.positive)
+
     (score,) = columns.values()
     return DEVICE_TALLY.load()(labels, score, request.positive, request.at_most)
 
@@ -628,12 +640,14 @@ def _roles_of_scores(
     """Return the names of the columns of scores, by their roles."""
     if not request.is_panel:
         return {"score": request.score}
+
     names: Sequence[object] = ()
     if isinstance(scores, str):
         # one name of a column: only of a mapping it has no other meaning
         names = [scores] if isinstance(data, Mapping) else ()
     elif isinstance(scores, Sequence):
         names = scores
+
     return {f"scores[{k}]": name for k, name in enumerate(names)}
 
 
@@ -650,6 +664,7 @@ def _check_score_names(
             option=_score_option(request.kind),
             choices=engines.column_names(data),
         )
+
     names: list[Any] = list(score_names.values())
     _columns.distinct_names(names)
     _columns.apart_from_label(names, label)
@@ -725,6 +740,7 @@ def _clean_labels(
     is_clean = len(values) <= 2 and set(labels.code.values()) <= {0, 1}
     if not is_clean:
         return positive, False
+
     cleaning.tell(labels.remarks)
     return labels.positive, True
 
@@ -746,6 +762,7 @@ def _read_counts(
         group_columns = by
     elif by is not None:
         group_columns = [str(by)]
+
     columns = engines.columns_of(data, [*wanted.values(), *group_columns])
 
     def tally_at(rows: Any) -> Tally:
@@ -755,10 +772,12 @@ def _read_counts(
 
     if not group_columns:
         return tally_at(slice(None))
+
     if len(group_columns) > 1:
         code, groups = intersections(
             group_columns, [columns[name] for name in group_columns]
         )
         return {group: tally_at(code == k) for k, group in enumerate(groups)}
+
     group_names, member = _columns.group_members(columns[group_columns[0]])
     return {plain(name): tally_at(member == k) for k, name in enumerate(group_names)}

@@ -99,8 +99,10 @@ def at_horizon(time: ArrayLike, event: ArrayLike, horizon: float) -> HorizonLabe
     uncensored = _KaplanMeierOfCensoring(times, had_event)
     weight = np.zeros(times.size)
     weight[event_by_horizon] = 1 / uncensored.before(times[event_by_horizon])
+
     if free_at_horizon.any():
         weight[free_at_horizon] = 1 / uncensored.through(limit)
+
     return HorizonLabels(
         label=np.where(has_label, event_by_horizon, np.nan),
         weight=weight,
@@ -116,6 +118,7 @@ def _read_times(time: ArrayLike) -> Floats:
     times = np.asarray(time, dtype=np.float64).ravel()
     if not times.size:
         raise NotEnoughCases("at_horizon needs cases; found none.")
+
     unusable = np.flatnonzero(~(np.isfinite(times) & (times >= 0)))
     if unusable.size:
         raise InputError(
@@ -123,6 +126,7 @@ def _read_times(time: ArrayLike) -> Floats:
             f"position {unusable[0]} ({unusable.size:,} such cases).",
             option="time",
         )
+
     return times
 
 
@@ -134,6 +138,7 @@ def _read_events(event: ArrayLike, n_cases: int) -> Array:
             f"event needs one entry per time; found {events.size:,} for {n_cases:,}.",
             option="event",
         )
+
     unusable = np.flatnonzero(~np.isin(events, (0, 1)))
     if unusable.size:
         raise InputError(
@@ -141,6 +146,7 @@ def _read_events(event: ArrayLike, n_cases: int) -> Array:
             f"position {unusable[0]}. Competing events are not supported.",
             option="event",
         )
+
     return np.asarray(events, dtype=bool)
 
 

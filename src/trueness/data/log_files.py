@@ -35,6 +35,7 @@ def parse_json(text: str | bytes) -> Any:
             f"This JSON holds more than {MAX_JSON_VALUES:,} values, too many for an "
             "evaluation log. Save tables as JSON lines, Parquet or CSV."
         )
+
     try:
         return json.loads(text)
     except ValueError:
@@ -65,6 +66,7 @@ def read_json_lines(file: str) -> list[dict[str, Any]]:
                     f"{file}, line {number}: this is not a sample in JSON."
                 )
             objects.append(content)
+
     return objects
 
 
@@ -73,6 +75,7 @@ def first_object(path: Path) -> dict[str, Any]:
     with path.open(encoding="utf-8", errors="replace") as file:
         first_line = file.readline()
         second_line = file.readline()
+
     if not first_line.lstrip().startswith("{"):
         return {}
 
@@ -80,6 +83,7 @@ def first_object(path: Path) -> dict[str, Any]:
     goes_on = path.suffix.lower() == ".json" and second_line
     if not isinstance(content, dict) and goes_on:
         content = parse_json(path.read_text(encoding="utf-8", errors="replace"))
+
     return content if isinstance(content, dict) else {}
 
 
@@ -118,6 +122,7 @@ def _head_and_samples(archive: zipfile.ZipFile, file: str) -> InspectArchive:
     else:
         sample_names = sorted(name for name in names if name.startswith("samples/"))
         head, *samples = _entries(archive, [head_name, *sample_names])
+
     return InspectArchive(head["eval"], samples)
 
 
@@ -132,6 +137,7 @@ def _entries(archive: zipfile.ZipFile, names: Iterable[str]) -> Iterator[Any]:
                 f"{MAX_UNPACKED_BYTES >> 20:,} MB, too large for an evaluation log "
                 f"({name}). Is it the right file?"
             )
+
         bytes_left -= stated_size
 
         # no further than it says: it may hold more
@@ -140,6 +146,7 @@ def _entries(archive: zipfile.ZipFile, names: Iterable[str]) -> Iterator[Any]:
             raise InputError(
                 f"{archive.filename} is incomplete: {name} is not whole JSON."
             )
+
         yield content
 
 
@@ -162,5 +169,6 @@ def _unpack_zstandard(archive: zipfile.ZipFile, name: str, size: int) -> bytes:
         name_length, extra_length = struct.unpack("<HH", header[_LENGTHS_START:])
         file.seek(name_length + extra_length, os.SEEK_CUR)
         packed = file.read(entry.compress_size)
+
     stream = arrow.CompressedInputStream(arrow.BufferReader(packed), "zstd")
     return bytes(stream.read(size))

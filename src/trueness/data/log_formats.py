@@ -51,10 +51,12 @@ def log_format(file: str) -> str | None:
         return None
     if ending == ".eval":
         return "Inspect"
+
     keys = first_object(path).keys()
     for name, known in FORMATS.items():
         if any(keys >= needed for needed in known.keys):
             return name
+
     return None
 
 
@@ -62,6 +64,7 @@ def _short_values(notes: object, prefix: str) -> dict[str, Any]:
     """Return the single values of what was noted; texts and lists are no columns."""
     if not isinstance(notes, Mapping):
         return {}
+
     return {
         f"{prefix}{name}": value
         for name, value in notes.items()
@@ -105,6 +108,7 @@ def _inspect_verdicts(scores: Mapping[str, Any]) -> dict[str, Any]:
                 verdicts[f"{scorer}.{part}"] = verdict
         elif not isinstance(value, list):
             verdicts[scorer] = value
+
     return verdicts
 
 
@@ -129,9 +133,11 @@ def _read_promptfoo(file: str) -> Iterator[LoggedAnswer]:
         system = _provider(result)
         if several_prompts:
             system = f"{system}, {_prompt(result)}"
+
         verdicts: dict[str, Any] = _assertions(_components(result))
         if some_unexplained:
             verdicts.setdefault("success", _success(result))
+
         metadata = (result.get("testCase") or {}).get("metadata")
         notes = _short_values(result.get("vars"), "vars.")
         notes |= _short_values(metadata, "metadata.")
@@ -208,6 +214,7 @@ def _read_deepeval(file: str) -> Iterator[LoggedAnswer]:
     parameters = run.get("hyperparameters") or {}
     system = str(run.get("identifier") or parameters.get("model") or "")
     cases = run.get("testCases") or run.get("test_results") or []
+
     for number, case in enumerate(cases):
         yield LoggedAnswer(
             item=str(case.get("name") or case.get("order", number)),
@@ -255,6 +262,7 @@ def _read_lm_eval(file: str) -> Iterator[LoggedAnswer]:
         if document not in notes_of:
             notes = _short_values(sample.get("doc"), "doc.")
             notes_of[document] = {TASK: task, **notes}
+
         for metric in sample.get("metrics") or []:
             if isinstance(sample.get(metric), (bool, int, float)):
                 judge = metric

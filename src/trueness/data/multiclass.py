@@ -175,12 +175,14 @@ def multiclass_auc(
     code = code[is_known]
     matrix = matrix[is_known]
     size = np.bincount(code, minlength=len(names))
+
     if (size < 2).any():
         few = [n for n, k in zip(names, size, strict=True) if k < 2]
         raise NotEnoughCases(
             f"multiclass_auc needs at least two cases of each class; {listing(few)} "
             "has fewer. Leave it out, or merge it with another class."
         )
+
     value, influence = multiclass_auc_and_influence(code, matrix, average)
     estimate = multiclass_auc_estimate(code, value, influence, level)
     return replace(estimate, method=average, name="AUC")
@@ -236,11 +238,13 @@ def multiclass_cost(
     cases = _read(y_true, scores, classes, label, "multiclass_cost")
     if not (cases.code >= 0).any():
         raise NotEnoughCases("multiclass_cost needs a case with a label; found none.")
+
     matrix = _cost_matrix(costs, cases.classes)
     probabilities, notes = _probabilities(cases.scores)
     decisions = decide_by_cost(
         cases.code, probabilities, matrix, tuple(cases.classes), level
     )
+
     return replace(decisions, notes=notes)
 
 
@@ -251,6 +255,7 @@ def _cost_matrix(costs: object, classes: Sequence[Any]) -> Floats:
         rows = [costs.get(name, {}) for name in classes]
         if not all(isinstance(row, Mapping) for row in rows):
             raise _no_costs(costs)
+
         named = {*costs, *(decision for row in rows for decision in row)}
         strangers = [name for name in named if name not in classes]
         if strangers:
@@ -259,11 +264,14 @@ def _cost_matrix(costs: object, classes: Sequence[Any]) -> Floats:
                 f"{listing(sorted(strangers, key=str))}.",
                 option="costs",
             )
+
         costs = [[row.get(decision, 0.0) for decision in classes] for row in rows]
+
     try:
         matrix = np.asarray(costs, dtype=np.float64)
     except (TypeError, ValueError):
         raise _no_costs(costs) from None
+
     if matrix.shape != (size, size) or not np.isfinite(matrix).all():
         raise _no_costs(costs)
     return matrix
@@ -292,12 +300,14 @@ def _probabilities(scores: Floats) -> tuple[Floats, tuple[str, ...]]:
             "class against the rest first.",
             example=PythonCode("trueness.calibrate(trueness.one_vs_rest(y, s)['a'])"),
         )
+
     notes: tuple[str, ...] = ()
     if np.abs(total - 1).max() > _ROUNDING:
         notes = (
             "The scores of a case do not add up to one; they were divided by their "
             "sum.",
         )
+
     return scores / total, notes
 
 
@@ -315,6 +325,7 @@ def _read(
     """Read labels and scores of arrays, mappings or a frame."""
     if is_frame(y_true) and not isinstance(scores, Mapping):
         y_true, scores = _of_frame(y_true, label, scores, what)
+
     column_names, columns = _score_columns(scores, what)
     labels = column(y_true, "y_true")
     _columns.same_length(y_true=labels, scores=columns[0])
@@ -324,6 +335,7 @@ def _read(
     seen = [plain(value) for value in distinct]
     names = _class_names(seen, column_names, classes, len(columns))
     strangers = [value for value in seen if value not in names]
+
     if strangers:
         raise InputError(
             f"y_true must hold the classes {listing(names, 12)}; found also "
@@ -335,10 +347,12 @@ def _read(
     number_of = {name: number for number, name in enumerate(names)}
     code = np.full(labels.size, -1, dtype=np.int64)
     code[is_known] = [number_of[plain(value)] for value in labels[is_known]]
+
     finite = []
     for number, values in enumerate(columns):
         numeric = _columns.numeric_scores(values, f"scores[{number}]")
         finite.append(_columns.finite_scores(numeric, f"scores[{number}]"))
+
     return _ScoresByClass(names, code, np.column_stack(finite).astype(np.float64))
 
 
@@ -354,6 +368,7 @@ def _score_columns(scores: object, what: str) -> tuple[list[Any] | None, list[Ar
     else:
         matrix = _columns.as_array(scores, "scores")
         columns = list(matrix.T) if matrix.ndim == 2 else []
+
     if len(columns) < fewest:
         raise InputError(
             f"{what} needs one column of scores per class; found {described(scores)}.",
@@ -362,6 +377,7 @@ def _score_columns(scores: object, what: str) -> tuple[list[Any] | None, list[Ar
                 "classes=model.classes_)"
             ),
         )
+
     return names, columns
 
 
@@ -377,6 +393,7 @@ def _of_frame(
                 f'trueness.{what}(frame, label="y", scores=["a", "b", "c"])'
             ),
         )
+
     names = _columns.distinct_names(list(scores))
     columns = engines.columns_of(frame, [label, *names])
     return columns[label], {name: columns[name] for name in scores}
@@ -392,6 +409,7 @@ def _class_names(
         names = _classes_of_columns(seen, column_names)
     else:
         names = sorted(seen, key=lambda value: (type(value).__name__, value))
+
     if len(names) != number or len(set(names)) != number:
         raise InputError(
             f"There must be one class for each of the {number} columns of scores; "
@@ -400,6 +418,7 @@ def _class_names(
             option="classes",
             example=PythonCode("model.classes_"),
         )
+
     return names
 
 

@@ -38,6 +38,7 @@ def sheet_as_csv(path: str, sheet: str | None) -> str:
         book = calamine.CalamineWorkbook.from_path(path)
     except (calamine.CalamineError, OSError) as error:
         raise InputError(f"{path} is not a readable spreadsheet: {error}.") from None
+
     names = list(book.sheet_names)
     if sheet is not None and sheet not in names:
         raise InputError(
@@ -46,6 +47,7 @@ def sheet_as_csv(path: str, sheet: str | None) -> str:
             option="file",
             choices=names,
         )
+
     chosen = sheet if sheet is not None else _first_with_rows(book, names, path)
     if sheet is None and len(names) > 1:
         others = [name for name in names if name != chosen]
@@ -58,10 +60,12 @@ def sheet_as_csv(path: str, sheet: str | None) -> str:
                 )
             ]
         )
+
     rows = _rows_of(book, chosen)
     target = temporary_folder() / f"sheet-{uuid4().hex}.csv"
     with target.open("w", newline="", encoding="utf-8") as stream:
         csv.writer(stream).writerows([_text_of(cell) for cell in row] for row in rows)
+
     return str(Path(target))
 
 

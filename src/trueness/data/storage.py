@@ -68,6 +68,7 @@ def count_columns_of(names: Iterable[str]) -> dict[str, str]:
             )
         if key in COLUMNS:
             name_of[key] = name
+
     return name_of
 
 
@@ -80,11 +81,14 @@ def tally_of_counts(columns: Mapping[str, Array]) -> Tally:
             "weights or counts are missing or negative. Name the positive label when "
             "you write the query, or exclude these rows in a view."
         )
+
     counts = counts_in(columns)
     low, high = _ends(columns, np.add.reduce(counts[:3]))
     tally = tally_of_bins(*merge_bins(low, high, counts))
+
     if "cluster" in columns:
         assign_clusters(tally, rows_of(tally, low), columns["cluster"], counts)
+
     return tally.with_design(**_read_design(_design_in(columns)))
 
 
@@ -96,6 +100,7 @@ def counts_in(columns: Mapping[str, Array]) -> list[Array]:
     if lacking:
         raise InputError(f"Counts need the columns {listing(kinds)}; there is no "
                          f"{listing(lacking)}.")  # fmt: skip
+
     read = _weights if weighted else _whole
     counts = [read(columns[k], k) for k in kinds]
     for kind, sums, squares in zip(COUNTS, counts, counts[3:], strict=False):
@@ -106,6 +111,7 @@ def counts_in(columns: Mapping[str, Array]) -> list[Array]:
                 "Sums of squared weights must not exceed the squared sum of weights; "
                 f"in {int(more.sum()):,} rows {kind}_squares are more."
             )
+
     return counts
 
 
@@ -115,9 +121,11 @@ def _design_in(columns: Mapping[str, Array]) -> dict[str, Any]:
     for word in DESIGN:
         if word not in columns:
             continue
+
         values = columns[word]
         if word == "prevalence" and values.dtype.kind in "OU":
             values = _numbers_of_texts(values)
+
         distinct = {plain(value) for value in values[~_columns.missing(values)]} - {""}
         if len(distinct) > 1:
             raise InputError(
@@ -126,8 +134,10 @@ def _design_in(columns: Mapping[str, Array]) -> dict[str, Any]:
                 option="by",
                 example="COLUMN",
             )
+
         if distinct:
             design[word] = distinct.pop()
+
     return design
 
 
@@ -151,6 +161,7 @@ def _ends(columns: Mapping[str, Array], cases: Array) -> tuple[Floats, Floats]:
             f"A bin goes from score up to high; in {int((high < low).sum()):,} rows "
             f"high is less than score."
         )
+
     return low, high
 
 
@@ -173,6 +184,7 @@ def _weights(values: Array, name: str) -> Array:
             f"{name} must be sums of weights or of their squares, finite and zero or "
             f"more; found {listing(number[~fine])}."
         )
+
     return number
 
 
@@ -226,6 +238,7 @@ def _design(x: Tally | Panel) -> dict[str, Any]:
     """Return the sampling design as JSON; a map of expected labels as its text."""
     if x.design == PLAIN:
         return {}
+
     design = {argument: getattr(x.design, argument) for argument in DESIGN}
     unlabelled = x.design.unlabelled
     if isinstance(unlabelled, ExpectedLabels):
@@ -233,6 +246,7 @@ def _design(x: Tally | Panel) -> dict[str, Any]:
         design["unlabelled"] = json.dumps(text)
     if isinstance(unlabelled, LabelSample):
         design["unlabelled"] = json.dumps(_text_of_sample(unlabelled))
+
     return {"design": design}
 
 
@@ -251,11 +265,13 @@ def _read_design(words: Mapping[str, Any]) -> dict[str, Any]:
     unlabelled = words.get("unlabelled")
     if not isinstance(unlabelled, str) or not unlabelled.startswith("{"):
         return dict(words)
+
     text = json.loads(unlabelled)
     if "edges" in text:
         label_map = None if text["map"] is None else map_from_json(text["map"])
         sample = LabelSample(text["edges"], text["sizes"], text["target"], label_map)
         return {**words, "unlabelled": sample}
+
     labels = ExpectedLabels(map_from_json(text["map"]), text["target"])
     return {**words, "unlabelled": labels}
 
@@ -281,6 +297,7 @@ def read_tally(path: str | os.PathLike[str]) -> Tally:
     place = _options.file_path(path, "read_tally")
     if not place.is_file():
         raise InputError(f"There is no file {place} to read a tally from.")
+
     with as_written(place, "counts as docs/counts.md says"):
         match place.suffix.lower():
             case ".json":
@@ -305,11 +322,13 @@ def _columns_of_csv(place: Path) -> dict[str, Any]:
     """Read the columns of a CSV file; each is numbers or names."""
     with place.open(encoding="utf-8-sig", newline="") as file:
         lines = [line for line in csv.reader(file) if line]
+
     head, *rows = lines or [[]]
     if any(len(row) != len(head) for row in rows):
         raise InputError(f"{place} has lines of different numbers of fields.")
     if not rows:
         return {name: _read(name, ()) for name in head}
+
     texts = zip(*rows, strict=True)
     return {name: _read(name, column) for name, column in zip(head, texts, strict=True)}
 
@@ -323,6 +342,7 @@ def _recognised(columns: dict[str, Any], place: Path) -> Tally:
                 'trueness.tally(trueness.scan(...), label="y", score="p")'
             ),
         )
+
     return tally_of_counts(
         {k: columns[name] for k, name in count_columns_of(columns).items()}
     )
@@ -335,9 +355,11 @@ def _read(name: str, texts: tuple[str, ...]) -> Any:
         # of clusters 7 and 007 are two
         if name.lower() != "cluster" or tuple(map(str, whole)) == texts:
             return _exact(whole)
+
     if name.lower() != "cluster":  # which may be called nan
         with suppress(ValueError):
             return _exact([float(text) for text in texts])
+
     return np.array(texts)
 
 
@@ -378,6 +400,7 @@ def read_panel(path: str | os.PathLike[str]) -> Panel:
                 for number, name in enumerate(names)
             ]
         )
+
         if len(names) != len(outputs):
             raise ValueError("the number of names differs from the number of outputs")
 
@@ -386,6 +409,7 @@ def read_panel(path: str | os.PathLike[str]) -> Panel:
         if "cluster" in columns:
             row_of_each = find_rows(rows, panel.rows)
             assign_clusters(panel, row_of_each, columns["cluster"], counts)
+
         return panel.with_design(**_read_design(content.get("design", {})))
 
 
@@ -412,6 +436,7 @@ def read_columns(
     path = _options.file_path(path, f"read_{kind}")
     if not path.is_file():
         raise InputError(f"There is no file {path} to read a {kind} from.")
+
     try:
         table = _read_parquet(path)
     except (pa.ArrowInvalid, OSError) as err:
@@ -429,6 +454,7 @@ def read_columns(
     else:
         place_of = {name: name for name in names}
         about = _about(metadata, path, kind)
+
     return {name: table[place].to_numpy() for name, place in place_of.items()}, about
 
 
@@ -445,6 +471,7 @@ def _read_parquet(path: Path) -> Any:
         texts = [field.name for field in schema if pa.types.is_string(field.type)]
         file.seek(0)
         table = pq.read_table(file, partitioning=None, read_dictionary=texts)
+
     _not_swollen(path, table.num_rows * _longest_texts(table))
     return table
 
@@ -459,6 +486,7 @@ def _longest_texts(table: Any) -> int:
         ]
         sizes = [len(str(text)) for texts in dictionaries for text in texts.to_pylist()]
         letters += max(sizes, default=0)
+
     return letters
 
 
@@ -475,6 +503,7 @@ def _known_version(about: Mapping[str, Any], path: Path) -> None:
     version = about.get("version", VERSION)
     if type(version) is not int or version < 1:
         raise ValueError(f"version {version!r} is none")
+
     if version > VERSION:
         raise InputError(
             f"{path} has format {about['version']}; this Trueness reads up to "
@@ -489,14 +518,17 @@ def _about(metadata: Mapping[bytes, bytes], path: Path, kind: str) -> dict[str, 
             "into a frame and counted.",
             example=PythonCode(f'trueness.{kind}(frame, label="y", ...)'),
         )
+
     about: dict[str, Any] = json.loads(metadata[_KEY])
     _known_version(about, path)
     known = ("tally", "panel", "stream", "watch")
     _options.choice(about["kind"], known, "the kind in the file")
+
     if about["kind"] != kind:
         verb = "load" if about["kind"] == "watch" else "read"
         raise InputError(
             f"{path} holds a {about['kind']}.",
             example=PythonCode(f"trueness.{verb}_{about['kind']}(path)"),
         )
+
     return about

@@ -64,6 +64,7 @@ def _known_rows(lazy: nw.LazyFrame[Any]) -> int | None:
     kind = lazy.implementation.name
     if not visible() or kind not in _PLAIN:
         return None
+
     with reading():
         plan = str(lazy.to_native().explain()).upper()
         plain = any(word in plan for word in _PLAIN[kind])
@@ -77,14 +78,17 @@ def can_stream(lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]) -> bool:
     batches = (nw.Implementation.DUCKDB, nw.Implementation.POLARS)
     if lazy.implementation not in batches or not wanted.keys() <= set(_ROLES):
         return False
+
     schema = lazy.collect_schema()
     score = schema.get(wanted.get("score", ""))
     label = schema.get(wanted.get("label", ""))
     weight = schema.get(wanted.get("weight", ""))
+
     if score is None or not _is_number(score) or score in (nw.Int128, nw.UInt128):
         return False
     if weight is not None and not (score.is_float() and _is_number(weight)):
         return False
+
     text = (nw.Boolean, nw.String, nw.Categorical, nw.Enum)
     return label is None or isinstance(label, text) or _is_number(label)
 
@@ -110,6 +114,7 @@ def stream(
     unknown = piles.pop(None, zero)
     if "label" not in wanted:
         return tally_of_rows(score, zero, zero, unknown)
+
     negative, chosen = _pair(piles, positive, wanted["label"])
     return tally_of_rows(
         score, piles.get(negative, zero), piles.get(chosen, zero), unknown
@@ -126,6 +131,7 @@ def weigh(
     rows_held = 0
     sums_of_parts: list[tuple[Array, ...]] = []
     all_are_one = True
+
     largest_weight = 0.0
     for batch in _batches(lazy, wanted):
         weight, smallest, largest = _weights(batch.weights, wanted["weight"])
@@ -133,13 +139,16 @@ def weigh(
         largest_weight = max(largest_weight, largest)
         size = batch.score.size
         rows.append((batch.score, _coded(batch.labels, size, codes), weight))
+
         if len(codes) > 3:  # two labels and None: this says what is wrong
             _pair(codes, positive, label)
+
         rows_held += size
         if rows_held >= _TOGETHER:
             sums_of_parts.append(_add_up(rows))
             rows = []
             rows_held = 0
+
     _columns.weighable(largest_weight)
     if rows:
         sums_of_parts.append(_add_up(rows))
@@ -154,8 +163,10 @@ def weigh(
         positives_came_first = codes.get(chosen) == 0 or codes.get(negative) == 1
         if positives_came_first:
             sums = [sums[k] for k in (1, 0, 2, 4, 3, 5)]
+
     if all_are_one:  # cases of weight one are cases
         sums = [total.astype(np.int64) for total in sums[:3]]
+
     return tally_of_rows(score, *sums)
 
 
@@ -215,19 +226,23 @@ def _batches(lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]) -> Iterator[_Ba
     number_not_finite = 0
     number_infinite = 0
     total = 0
+
     with progress(f"counting {name}", _known_rows(chosen)) as seen, reading() as heed:
         for arrow_batch in _arrow_batches(chosen.to_native()):
             heed()
             columns = {role: arrow_batch.column(role) for role in wanted}
             score, is_not_finite = _numbers(columns["score"], name)
             total += score.size
+
             if is_not_finite is not None:
                 number_not_finite += int(is_not_finite.sum())
                 number_infinite += int(np.isinf(score[is_not_finite]).sum())
+
             yield _Batch(
                 score, is_not_finite, columns.get("label"), columns.get("weight")
             )
             seen(score.size)
+
     if number_not_finite:
         raise _columns.not_finite(
             f"score {name!r}",
@@ -242,6 +257,7 @@ def _arrow_batches(native: Any) -> Iterator[pa.RecordBatch]:
         with native.to_arrow_reader(_BATCH) as reader:
             yield from reader
         return
+
     for part in native.collect_batches(
         chunk_size=_BATCH, maintain_order=False, engine="streaming"
     ):
@@ -254,6 +270,7 @@ def _numbers(values: pa.Array, what: str) -> tuple[Array, Array | None]:
     if values.null_count:
         is_null = arrow_numbers(values.is_null())
         values = values.fill_null(0)
+
     number = _columns.numeric_scores(arrow_numbers(values), what)
     is_finite = np.isfinite(number)
     if is_null is not None:
@@ -268,6 +285,7 @@ def _piles(labels: pa.Array | None, size: int) -> Iterator[tuple[Any, Array]]:
     if labels is None:
         yield None, np.ones(size, dtype=bool)
         return
+
     simple = _whole_pair(labels)
     if simple is not None:
         low, high, is_high = simple
@@ -275,11 +293,13 @@ def _piles(labels: pa.Array | None, size: int) -> Iterator[tuple[Any, Array]]:
         if low != high:
             yield low, ~is_high
         return
+
     coded = labels.dictionary_encode()
     code = arrow_numbers(coded.indices.cast("int64").fill_null(-1))
     if len(coded.dictionary) > _MOST_LABELS:
         first_labels = coded.dictionary.to_pylist()[:_MOST_LABELS]
         _columns.label_pair(sorted(first_labels), None, "label")
+
     for k, value in enumerate([*coded.dictionary.to_pylist(), None]):
         k = -1 if value is None else k
         yield (None if value != value else value), code == k
@@ -332,15 +352,19 @@ class KeyCounter:
         unsigned, signed = _BITS[score.dtype]
         without_negative_zero = score + score.dtype.type(0)
         keys = _descending_keys(without_negative_zero.view(signed)).view(unsigned)
+
         while keys.size:
             if pile not in self._blocks:
                 self._blocks[pile] = np.empty(_BLOCK, dtype=keys.dtype), 0
+
             block, used = self._blocks[pile]
             part = keys[: block.size - used]
             block[used : used + part.size] = part
             self._blocks[pile] = block, used + part.size
+
             if used + part.size == block.size:
                 self._store(pile)
+
             keys = keys[part.size :]
 
     def _store(self, pile: Hashable) -> None:
@@ -348,6 +372,7 @@ class KeyCounter:
         block, used = self._blocks.pop(pile)
         runs = self._runs.setdefault(pile, [])
         runs.append(self._pool.submit(_sorted_run, block[:used]))
+
         if len(runs) % _FOLDED_AT_MOST == 0:
             folded = [r for r in runs if r.result()[1] is not None]
             if len(folded) > 1:
@@ -359,6 +384,7 @@ class KeyCounter:
         """Return the distinct scores, highest first, and the counts of each pile."""
         for pile in list(self._blocks):
             self._store(pile)
+
         piles = {p: [r.result() for r in runs] for p, runs in self._runs.items()}
         self._runs = {}
         pieces = _merge_ranges(piles, self._pool)
@@ -417,6 +443,7 @@ def _merge_ranges(
     """Merge the runs of all piles, in ranges of about ``_RANGE`` keys."""
     if not piles:
         return []
+
     # a 64th of the keys of a range from each run: their quantiles divide it evenly
     sample = [keys[:: _RANGE // 64] for runs in piles.values() for keys, _ in runs]
     edges = [None, *np.unique(np.sort(np.concatenate(sample))[64::64]), None]
@@ -458,4 +485,5 @@ def _join(piles: Mapping[Hashable, tuple[Array, Array]]) -> Piece:
         columns[pile] = np.zeros(distinct.size, dtype=narrow)
         columns[pile][row[first : first + own.size]] = counts
         first += own.size
+
     return distinct, columns

@@ -70,6 +70,7 @@ def study_tables(data: Any) -> StudyTables:
     columns = columns_of(frame)
     names_in_small_letters = {name.lower(): name for name in columns}
     missing = [cell for cell in CELLS if cell not in names_in_small_letters]
+
     if missing:
         raise InputError(
             "Tables of studies need the columns tp, fp, fn and tn; there is no "
@@ -88,6 +89,7 @@ def study_tables(data: Any) -> StudyTables:
         ),
         None,
     )
+
     number = cells["tp"].size
     names = _study_names(columns, study_column, number)
     tables = {name: _table(cells, row) for row, name in enumerate(names)}
@@ -98,6 +100,7 @@ def study_tables(data: Any) -> StudyTables:
         for column, entries in columns.items()
         if column not in used
     }
+
     return StudyTables(tables, covariates)
 
 
@@ -125,9 +128,11 @@ def _whole_numbers(entries: Array, name: str) -> Ints:
             f"{shown(entries[0])!r} in its first row.",
             option=name,
         ) from None
+
     wrong = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0)))
     if not wrong.size:
         wrong = np.flatnonzero(numbers != np.floor(numbers))
+
     if wrong.size:
         row = int(wrong[0])
         raise InputError(
@@ -135,6 +140,7 @@ def _whole_numbers(entries: Array, name: str) -> Ints:
             f"{shown(entries[row])!r} in row {row + 1:,}.",
             option=name,
         )
+
     return numbers.astype(np.int64)
 
 
@@ -144,6 +150,7 @@ def _study_names(
     """Return a distinct name for each study."""
     if study_column is None:
         return [str(row + 1) for row in range(number)]
+
     names = [str(name).strip() for name in columns[study_column].tolist()]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
@@ -152,4 +159,5 @@ def _study_names(
             f"{listing(repeated)}.",
             option=study_column,
         )
+
     return names

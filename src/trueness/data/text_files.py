@@ -55,6 +55,7 @@ def read_csv(
     """Open CSV files as rows of DuckDB; a file that had to be put right is loaded."""
     if decimal is not None:
         _options.choice(decimal, (".", ","), "decimal")
+
     copies = _corrected_copies(files)
     if copies is None:
         read = csv_reader(connection, files, _encoding(files))
@@ -79,6 +80,7 @@ def read_csv(
             "fields, or a value holds a line break or a lone quotation mark. Correct "
             "those lines, or save the table as Parquet."
         ) from err
+
     return rows
 
 
@@ -98,6 +100,7 @@ def _open_rows(
     if decimal is None and _has_decimal_commas(rows, guessed):
         rows = _open_with_decimal(read, files, column_types, ",")
         tell(["The comma was read as the decimal sign."], warn=False)
+
     return rows
 
 
@@ -110,6 +113,7 @@ def _open_with_decimal(
     rows = read(**settings)
     if len(rows.columns) != 1:
         return rows
+
     only_name = rows.columns[0]
     separator = _ANY_SEPARATOR.search(only_name)
     if separator is None:
@@ -124,6 +128,7 @@ def _open_with_decimal(
             ["Lines with fewer fields than the header were padded with missing values."]
         )
         return padded
+
     _stop_at_odd_line(files)
     return rows
 
@@ -171,6 +176,7 @@ def csv_reader(
         ):
             dialect = _dialect(connection, some[0], all_settings)
             all_settings = dialect or all_settings
+
         places = ", ".join(map(text_in_sql, some))
         return connection.sql(f"FROM read_csv([{places}]{_in_sql(all_settings)})")
 
@@ -221,6 +227,7 @@ def _dialect(
         "dateformat": sniffed["DateFormat"],
         "timestampformat": sniffed["TimestampFormat"],
     }
+
     return {
         **fixed,
         "auto_detect": "false",
@@ -243,6 +250,7 @@ def _encoding(files: Sequence[str]) -> str | None:
             return "utf-16"
         if name != "utf-8":
             return "latin-1"
+
     return None
 
 
@@ -267,6 +275,7 @@ def _encoding_of(head: bytes, file: str) -> str:
         called = "Latin-1 (Windows-1252)"
         tell([f"{os.path.basename(file)} was read as {called}, since it is not UTF-8."])
         return "cp1252"
+
     return "utf-8"
 
 
@@ -278,10 +287,12 @@ def _corrected_copies(files: Sequence[str]) -> list[str] | None:
     texts = []
     bytes_left = _MAX_BYTES_LOOKED_AT
     changed = False
+
     for file in files:
         raw = _unpacked(file, bytes_left + 1) if os.path.isfile(file) else None
         if raw is None or len(raw) > bytes_left:
             return None
+
         bytes_left -= len(raw)
         if not raw.strip():
             raise InputError(f"{file} is empty. Is it the right file?")
@@ -291,8 +302,10 @@ def _corrected_copies(files: Sequence[str]) -> list[str] | None:
         text = raw.decode(encoding, errors).lstrip("\ufeff")
         corrected = _with_one_header(_only_table(text))
         texts.append(corrected)
+
         if encoding != "utf-8" or len(corrected) < len(text):
             changed = True
+
     if not changed:
         return None
 
@@ -302,6 +315,7 @@ def _corrected_copies(files: Sequence[str]) -> list[str] | None:
         copy = folder / f"{number}.csv"
         copy.write_text(text, encoding="utf-8", newline="")
         copies.append(str(copy))
+
     return copies
 
 
@@ -334,11 +348,13 @@ def _stop_at_odd_line(files: Sequence[str], cause: Exception | None = None) -> N
     for file in files:
         if not os.path.isfile(file):
             continue
+
         raw = _unpacked(file, _MAX_BYTES_LOOKED_AT) or b""
         text = raw.decode("utf-8", errors="replace")
         separator = _ANY_SEPARATOR.search(text.partition("\n")[0])
         if separator is None:
             continue
+
         odd = _longer_line(text, separator[0])
         if odd is not None:
             raise InputError(
@@ -368,9 +384,11 @@ def _longer_line(text: str, separator: str) -> OddLine | None:
     as_long = sum(fields == usual_fields for fields, _ in sizes)
     if 2 * as_long <= len(sizes):
         return None
+
     for fields, number in sizes:
         if fields > usual_fields:
             return OddLine(number, fields, usual_fields)
+
     return None
 
 
@@ -379,6 +397,7 @@ def _only_table(text: str) -> str:
     if "\0" in text:
         tell([f"{counted(text.count(chr(0)), 'NUL sign')} left out."])
         text = text.replace("\0", "")
+
     separator_line = _SEPARATOR_LINE.match(text)
     if separator_line:
         text = text[separator_line.end() :]
@@ -391,6 +410,7 @@ def _only_table(text: str) -> str:
         separator = max(lines_with, key=lambda sign: lines_with[sign])
     else:
         return text
+
     if lines_with[separator] < len(lines) // 2:
         return text
     return _without_last_lines(text, separator)
@@ -412,9 +432,11 @@ def _without_last_lines(text: str, separator: str) -> str:
     inside_field = text.count('"', 0, end) % 2 == 1
     if not note or inside_field:
         return text
+
     first, *more = note.splitlines()
     lines = f"the last {len(more) + 1} lines" if more else "the last line"
     tell([f"Left out {lines}, which are not rows of data: {first[:60]!r}."])
+
     return text[:end]
 
 
@@ -446,6 +468,7 @@ def _with_one_header(text: str) -> str:
     shown = lines[header].strip()[:60]
     tell([f"Left out line {header + 1}, a second header: {shown!r}."])
     start = sum(len(line) for line in lines[:header])
+
     return text[:start] + text[start + len(lines[header]) :]
 
 
@@ -495,6 +518,7 @@ def _without_empty_rows_and_totals(
         )
         tell([f"{which} left out."])
         rows = rows.filter(f"NOT {conditions.total}")
+
     return rows
 
 
@@ -511,6 +535,7 @@ class _RowConditions(NamedTuple):
         is_empty = []
         is_total = []
         totals = ", ".join(text_in_sql(word) for word in sorted(TOTALS))
+
         for name, column_type in types.items():
             if column_type != "VARCHAR":
                 is_empty.append(f"{quoted(name)} IS NULL")
@@ -518,6 +543,7 @@ class _RowConditions(NamedTuple):
             word = f"lower(trim({quoted(name)}))"
             is_empty.append(f"coalesce({word}, '') = ''")
             is_total.append(f"coalesce(rtrim({word}, ':. '), '') IN ({totals})")
+
         return cls(
             empty=f"({' AND '.join(is_empty)})",
             incomplete=f"({' OR '.join(is_empty)})",
@@ -541,10 +567,12 @@ def _with_distinct_names(read: Reader, rows: DuckDBPyRelation) -> DuckDBPyRelati
 
     if names == rows.columns or len(set(names)) < len(names):
         return rows
+
     renamed = [
         f"{quoted(old)} AS {quoted(new)}"
         for old, new in zip(rows.columns, names, strict=True)
     ]
+
     return rows.select(", ".join(renamed))
 
 
@@ -552,11 +580,13 @@ def _number_repeated(names: Sequence[str], written: Sequence[str]) -> list[str]:
     """Return names in which those that were written several times are numbered."""
     times = Counter(word.lower() for word in written)
     seen: Counter[str] = Counter()
+
     distinct = []
     for name, word in zip(names, written, strict=True):
         seen[word.lower()] += 1
         repeated = word and times[word.lower()] > 1
         distinct.append(f"{word} ({seen[word.lower()]})" if repeated else name)
+
     return distinct
 
 
@@ -574,4 +604,5 @@ def _has_decimal_commas(rows: DuckDBPyRelation, names: Sequence[str]) -> bool:
         beyond_doubt = any("," in v and not THOUSANDS.fullmatch(v) for v in values)
         if beyond_doubt and all(v and _DECIMAL_COMMA.fullmatch(v) for v in values):
             return True
+
     return False

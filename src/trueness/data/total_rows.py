@@ -23,9 +23,11 @@ def without_total_row(data: Any, label: object = None) -> Any:
     """
     if isinstance(data, Mapping):
         return _mapping_without_total(data, label)
+
     opened: Any = open_frame(data)
     if is_lazy(opened) or len(opened) < 2:
         return data
+
     # by columns: pandas would bring a row to one type, and refuses whole numbers
     # above 2**53 beside decimals
     last_row = {name: opened[name][-1] for name in opened.columns}
@@ -38,9 +40,11 @@ def _mapping_without_total(data: Mapping[Any, Any], label: object) -> Any:
     columns = {name: np.ndim(column) == 1 for name, column in data.items()}
     if not data or not all(columns.values()):
         return data
+
     sizes = {len(column) for column in data.values()}
     if len(sizes) != 1 or min(sizes) < 2:
         return data
+
     last = {name: column[len(column) - 1] for name, column in data.items()}
     if not _says_total(last, label):
         return data

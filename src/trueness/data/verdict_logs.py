@@ -105,6 +105,7 @@ def read_verdicts(path: str | os.PathLike[str]) -> VerdictLog:
     for file, name in logs.items():
         with as_written(file, f"a log of {name}"):
             answers += FORMATS[name].read(file)
+
     return _verdict_log(formats[0], _with_distinct_items(answers), place)
 
 
@@ -156,6 +157,7 @@ def _verdict_log(
         # a note never takes the place of a verdict
         name = f"{note} (noted)" if note in columns else note
         columns[name] = _column([answer.notes.get(note) for answer in answers])
+
     return VerdictLog(format_name, tuple(judge_columns), columns)
 
 

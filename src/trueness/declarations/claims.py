@@ -33,12 +33,14 @@ def read_claim(text: str) -> Requirement:
             option="claims",
             example="recall >= 0.9 at 0.3",
         )
+
     if ".json" in text:
         raise InputError(
             f"A claim needs a threshold that is a number; {text!r} names a file.",
             option="claims",
             example="recall >= 0.9 at 0.3",
         )
+
     return requirement(text)
 
 
@@ -48,6 +50,7 @@ def judge_claims(
     """Judge claims by the published counts, all of them together (Holm)."""
     if not texts:
         return ()
+
     requirements = {text: read_claim(text) for text in texts}
     answer = check(
         declaration.counts,
@@ -55,9 +58,11 @@ def judge_claims(
         groups={column: dict(names) for column, names in declaration.groups.items()},
         level=declaration.level,
     )
+
     verdicts: dict[str, list[Verdict]] = {}
     for verdict in answer.verdicts:
         verdicts.setdefault(verdict.requirement, []).append(verdict)
+
     return tuple(
         StatedClaim(text, _stated(verdicts, required))
         for text, required in requirements.items()
@@ -75,6 +80,7 @@ def _stated(
         for verdict in verdicts.get(sentence, [])
         if _is_about(verdict, required)
     ]
+
     return tuple(
         StatedVerdict(v.group, v.verdict, v.value, v.low, v.high, v.bound)
         for v in chosen

@@ -132,6 +132,7 @@ def declare(
     rows = counts
     if at_least > 1:
         counts, by_column = _labelled(counts, by_column)
+
     published = _publish(counts, by_column, at_least, thresholds, exact_table, edges)
     tallies = {
         column: groups_of_column.tallies
@@ -169,6 +170,7 @@ def declare(
     published_declaration = declaration_from_json(declaration_to_json(stated))
     if path is not None:
         published_declaration.write(path)
+
     return published_declaration
 
 
@@ -191,6 +193,7 @@ def _counts_and_groups(
             option="score",
             choices=data.names,
         )
+
     if not isinstance(data, (Tally, Attempts)):
         raise InputError(
             f"declare needs labels and scores, or counts; found {described(data)}."
@@ -203,6 +206,7 @@ def _counts_and_groups(
                 f"{column!r} has {len(tallies):,}.",
                 option="groups",
             )
+
     return data, by_column
 
 
@@ -214,12 +218,14 @@ def _thresholds(
     cuts = [_options.real_number(cut, "at") for cut in several]
     cuts += [r.threshold for _, r in requirements if r.threshold is not None]
     thresholds = tuple(dict.fromkeys(cuts))
+
     if len(thresholds) > MOST_THRESHOLDS:
         raise InputError(
             f"A declaration has at most {MOST_THRESHOLDS} thresholds; found "
             f"{len(thresholds)}.",
             option="at",
         )
+
     return thresholds
 
 
@@ -234,6 +240,7 @@ def _statements(statements: Mapping[str, str] | None) -> dict[str, str]:
                 option="statements",
                 choices=tuple(STATEMENTS),
             )
+
     return {name: texts[name] for name in STATEMENTS if texts.get(name)}
 
 
@@ -249,6 +256,7 @@ def _publish(
     if isinstance(counts, Attempts):
         # items of an evaluation are no persons: their counts are published as they are
         return PrivateCounts(counts, {})  # type: ignore[arg-type]
+
     both_classes(counts, "declare")
     return private_counts(
         counts,
@@ -264,11 +272,13 @@ def _edges(edges: Any) -> list[float] | None:
     """Return where bins may begin: scores, or the edges of another declaration."""
     if edges is None:
         return None
+
     if isinstance(edges, (str, os.PathLike, Declaration)):
         other = read_declaration(edges).counts
         if isinstance(other, Attempts):
             raise InputError("A declaration of attempts has no edges.", option="edges")
         return [float(score) for score in other.score]
+
     return [_options.real_number(edge, "edges") for edge in edges]
 
 
@@ -289,6 +299,7 @@ def _measured(
             counts, groups, thresholds=(), level=stated.level
         )
     }
+
     measured = []
     for measurement in of_counts_published:
         value = of_rows.get(measurement.key, measurement.value)
@@ -299,6 +310,7 @@ def _measured(
             value = min(max(shown_number(value), low), high)
             measurement = replace(measurement, value=value)
         measured.append(measurement)
+
     return tuple(measured)
 
 

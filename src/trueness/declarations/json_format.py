@@ -118,11 +118,14 @@ def _measurement_to_json(measurement: Measurement) -> dict[str, Any]:
     if measurement.column:
         content["column"] = measurement.column
         content["group"] = measurement.group
+
     content["value"] = number_to_json(measurement.value)
     content["low"] = number_to_json(measurement.low)
     content["high"] = number_to_json(measurement.high)
+
     if measurement.bounds is not None:
         content["bounds"] = [number_to_json(end) for end in measurement.bounds]
+
     content["method"] = measurement.method
     return content
 
@@ -151,6 +154,7 @@ def _claim_to_json(claim: StatedClaim) -> dict[str, Any]:
         }
         for verdict in claim.verdicts
     ]
+
     return {"claim": claim.claim, "verdicts": verdicts}
 
 
@@ -159,12 +163,14 @@ def _evidence_to_json(declaration: Declaration) -> dict[str, Any]:
     counts = declaration.counts
     if isinstance(counts, Attempts):
         return {"attempts": attempts_to_json(counts)}
+
     design = {} if counts.design == PLAIN else {"design": design_words(counts)}
     groups = {
         column: {group: {"columns": _columns(t)} for group, t in tallies.items()}
         for column, tallies in declaration.groups.items()
     }
     whole = {"trueness": "counts", "version": 1, **design, "columns": _columns(counts)}
+
     return {"counts": whole, "groups": groups}
 
 
@@ -178,6 +184,7 @@ def attempts_to_json(attempts: Attempts) -> dict[str, Any]:
     clusters = np.zeros(len(attempts), np.int64)
     if attempts.cluster is not None:
         _, clusters = np.unique(attempts.cluster.astype(str), return_inverse=True)
+
     columns = (attempts.passed.tolist(), attempts.tried.tolist(), clusters.tolist())
     for row in zip(*columns, strict=True):
         rows[row] = rows.get(row, 0) + 1
@@ -191,6 +198,7 @@ def attempts_to_json(attempts: Attempts) -> dict[str, Any]:
     }
     if attempts.cluster is not None:
         content["cluster"] = [row[2] for row in ordered]
+
     return content
 
 
@@ -304,16 +312,19 @@ def declaration_from_json(content: object) -> Declaration:
     top = _Member(content)
     if top.get("trueness").content != KIND:
         raise top.get("trueness").error(f'"{KIND}"')
+
     version = top.get("version").whole(1)
     if version > VERSION:
         raise InputError(
             f"This declaration has version {version}; versions up to {VERSION} are "
             "known. Install a newer Trueness."
         )
+
     counts, groups = _read_evidence(top.get("evidence"))
     level = top.get("level").number()
     if not 0.5 < level < 1:
         raise top.get("level").error("between 0.5 and 1")
+
     return Declaration(
         title=top.get("title").text(),
         statements=_read_statements(top.get("said")),
@@ -396,6 +407,7 @@ def _read_table(member: _Member) -> CrossTable:
         else:
             number = _read_entry(cell)
             cells[name] = (number, number)
+
     return CrossTable(
         threshold=member.get("threshold").number(),
         column=member.get("column").text_or_empty(),
@@ -436,10 +448,12 @@ def _read_evidence(
     design = _read_design(counts.get("design"))
     groups = member.get("groups")
     by_column = {}
+
     if groups.is_there:
         by_column = groups.members(
             lambda column: column.members(lambda group: _read_tally(group, design))
         )
+
     return _read_tally(counts, design), by_column
 
 
@@ -447,12 +461,15 @@ def _read_design(member: _Member) -> dict[str, Any]:
     """Read the words of a sampling design."""
     if not member.is_there:
         return {}
+
     design: dict[str, Any] = {}
     for word in ("sampling", "unlabelled"):
         if member.get(word).is_there:
             design[word] = member.get(word).text(40)
+
     if member.get("prevalence").is_there:
         design["prevalence"] = member.get("prevalence").number()
+
     return design
 
 
@@ -462,6 +479,7 @@ def _read_tally(member: _Member, design: dict[str, Any]) -> Tally:
     lists = columns.members(lambda column: column.each(_read_entry))
     if not are_counts(lists):
         raise columns.error("the columns score, neg, pos and unknown")
+
     lengths = {len(values) for values in lists.values()}
     if len(lengths) != 1 or lengths == {0}:
         raise columns.error("columns with the same number of entries")
@@ -489,6 +507,7 @@ def _read_attempts(member: _Member) -> Attempts:
     lengths = {len(column) for column in columns}
     if len(lengths) > 1 or lengths == {0}:
         raise member.error("columns with the same number of entries")
+
     number = sum(items)
     if number > _MOST_ITEMS:
         raise member.error(f"at most {_MOST_ITEMS:,} items")
@@ -497,6 +516,7 @@ def _read_attempts(member: _Member) -> Attempts:
     width = len(str(number))
     names = [f"item {place:0{width}}" for place in range(number)]
     cluster = None if codes is None else np.repeat(np.array(codes).astype(str), items)
+
     return Attempts(
         item=np.array(names, object),
         passed=np.repeat(passed, items),

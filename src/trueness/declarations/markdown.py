@@ -30,12 +30,14 @@ def declaration_markdown(declaration: Declaration) -> str:
     ]
     for section in sections(declaration):
         lines += _section(section)
+
     lines += [
         "",
         "This file cannot be verified alone: run `trueness verify` on the page or on "
         "its data, declaration.html or declaration.json.",
         "",
     ]
+
     return "\n".join(lines)
 
 
@@ -48,8 +50,10 @@ def _section(section: Section) -> Iterator[str]:
     yield ""
     yield f"## {section.title}"
     yield ""
+
     for sentence in section.sentences:
         yield f"- {_plain(sentence)}"
+
     for table in section.tables:
         if not table.caption.startswith("Counts: "):
             yield from _table(table)
@@ -77,13 +81,16 @@ def _model_index(declaration: Declaration) -> Iterator[str]:
     yield f"      name: {json.dumps(declaration.provenance.source or 'not stated')}"
     yield "      type: private"
     yield "    metrics:"
+
     for measurement in declaration.measured:
         if math.isnan(measurement.value):
             continue
+
         name = measurement_name(measurement, declaration.agreement)
         yield f"    - type: {json.dumps(measurement.measure)}"
         yield f"      name: {json.dumps(name)}"
         yield f"      value: {json.dumps(number_to_json(measurement.value))}"
+
         if not math.isnan(measurement.low) and not math.isnan(measurement.high):
             low = number_to_json(measurement.low)
             high = number_to_json(measurement.high)

@@ -94,6 +94,7 @@ def is_shown_as(value: float, stated: float) -> bool:
         return math.isnan(value) and math.isnan(stated)
     if math.isinf(value) or math.isinf(stated) or value == stated:
         return value == stated
+
     size = max(abs(value), abs(stated))
     unit = 10.0 ** (math.floor(math.log10(size)) - DIGITS + 1)
     # room for sums that another machine rounds otherwise
@@ -118,6 +119,7 @@ def measure_counts(
     measured = []
     for threshold in thresholds:
         measured += _measure_at(counts, threshold, level, agreement=agreement)
+
     measured += _measure_scores(counts, level)
     for column, tallies in groups.items():
         for group, tally in tallies.items():
@@ -129,6 +131,7 @@ def measure_counts(
                     for name in OF_GROUPS
                 ]
             measured.append(_of_measure("auc", auc, tally, level, column, group))
+
     return measured
 
 
@@ -156,6 +159,7 @@ def _measure_at(
     """Measure all cases at a threshold."""
     names = OF_AGREEMENT if agreement else AT_THRESHOLD
     has_price = are_probabilities(counts) and 0 < threshold < 1
+
     measured = []
     for name in names:
         if name == "net_benefit" and not has_price:
@@ -164,6 +168,7 @@ def _measure_at(
         if depends_on_prevalence(metric) and not shows_prevalence(counts):
             continue
         measured.append(_at_threshold(metric, counts, threshold, level, name=name))
+
     return measured
 
 
@@ -182,6 +187,7 @@ def _at_threshold(
     if counts.binned:
         exact = bounds(metric, counts, threshold=threshold)
         certain = _certain((exact.low, exact.high))
+
     return _measurement(
         name or metric.name, threshold, column, group, estimate, certain
     )
@@ -191,6 +197,7 @@ def _measure_scores(counts: Tally, level: float) -> list[Measurement]:
     """Measure the scores without a threshold: ranking, Brier score, calibration."""
     if not counts.n_pos or not counts.n_neg:
         return []
+
     measured = [_of_measure("auc", auc, counts, level)]
     if not are_probabilities(counts) or not shows_prevalence(counts):
         return measured
@@ -200,11 +207,13 @@ def _measure_scores(counts: Tally, level: float) -> list[Measurement]:
         line = calibration_line(counts, level=level)
     except NotEnoughCases:
         return measured
+
     for name in ("calibration_intercept", "calibration_slope"):
         estimate = getattr(line, name.removeprefix("calibration_"))
         measured.append(
             _measurement(name, None, "", "", estimate, _certain(estimate.bounds))
         )
+
     return measured
 
 
@@ -243,6 +252,7 @@ def _measurement(
     interval = allow_for_bins(interval, certain, range_of(name))
     # of a threshold inside a bin no value is known, only bounds
     value_hidden = certain is not None and threshold is not None
+
     return Measurement(
         measure=name,
         threshold=threshold,
@@ -275,6 +285,7 @@ def _measure_attempts(attempts: Attempts, level: float) -> list[Measurement]:
         for name, ask in (("pass_at_k", pass_at_k), ("pass_hat_k", pass_hat_k)):
             estimate = ask(attempts, k=number, level=level)
             measured.append(_of_attempts(f"{name}(k={number})", estimate))
+
     return measured
 
 
@@ -318,6 +329,7 @@ def cross_tables(
     """Return the 2x2 tables of all cases and of each group."""
     if isinstance(counts, Attempts):
         return []
+
     tables = []
     for threshold in thresholds:
         tables.append(CrossTable(threshold, "", "", _cells(counts, threshold)))
@@ -326,6 +338,7 @@ def cross_tables(
                 CrossTable(threshold, column, group, _cells(tally, threshold))
                 for group, tally in tallies.items()
             ]
+
     return tables
 
 
@@ -345,4 +358,5 @@ def _cells(counts: Tally, threshold: float) -> dict[str, tuple[float, float]]:
         total = column.sum().item()
         cells[name] = (certain, certain + undecided)
         cells[other] = (total - certain - undecided, total - certain)
+
     return {name: cells[name] for name in CELLS}

@@ -41,6 +41,7 @@ def declaration_page(declaration: Declaration) -> str:
         script=markupsafe.Markup(script),
         data=markupsafe.Markup(embedded_json(declaration_to_json(declaration))),
     )
+
     return text
 
 
@@ -64,6 +65,7 @@ def _template() -> Any:
         lstrip_blocks=True,
     )
     environment.filters["is_number"] = _is_number
+
     return environment.from_string(_file("page.html.j2"))
 
 

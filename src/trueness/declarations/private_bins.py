@@ -107,6 +107,7 @@ def private_counts(
             "readers do not have; leave unlabelled out.",
             option="unlabelled",
         )
+
     if at_least <= 1 and len(whole.named_columns["score"]) <= MOST_ROWS:
         return _exact_counts(whole, groups)
 
@@ -120,6 +121,7 @@ def private_counts(
     ends = published_ends(whole, starts, thresholds, edges)
 
     chain = _Chain(whole, starts, ends, at_least, edge_rows, exact_table)
+
     hidden = []
     exposed = []
     for cut, row in row_of_cut.items():
@@ -128,6 +130,7 @@ def private_counts(
             hidden.append(cut)
         elif row not in safe_rows and separates_cases:
             exposed.append(cut)
+
     return PrivateCounts(
         _publish(whole, starts, ends),
         groups={column: chain.publish(column, groups[column]) for column in groups},
@@ -167,6 +170,7 @@ def _refuse_few_cases(whole: Tally, rows: _Rows) -> None:
             option="private",
             example=1,
         )
+
     if whole.n_unknown and whole.design.unlabelled == AT_RANDOM:
         raise InputError(
             "Labels that are missing at random given the score need exact scores, "
@@ -174,6 +178,7 @@ def _refuse_few_cases(whole: Tally, rows: _Rows) -> None:
             option="private",
             example=1,
         )
+
     if not rows.is_safe(0, len(whole)):
         raise NotEnoughCases(
             f"At least {rows.at_least} negatives and {rows.at_least} positives are "
@@ -281,6 +286,7 @@ def _starts_between(
     # what is left behind the last bin joins it, and bins before it if need be
     while len(starts) > 1 and not all(rows.is_safe(starts[-1], end) for rows in tables):
         starts.pop()
+
     return starts
 
 
@@ -307,6 +313,7 @@ class _Chain:
             )
         ]
         _refuse_overlap(column, remaining)
+
         if any(values.sum() > 1e-9 * values.size for values in remaining[:3]):
             counts[_free_name("none named", counts)] = remaining
 
@@ -341,6 +348,7 @@ class _Chain:
         large = [name for name in order if self._is_safe(counts[name])]
         small = [name for name in order if name not in large]
         pool = _add_columns([counts[name] for name in small])
+
         # a pool that is still too small takes in the smallest of the large groups
         while small and large and not self._is_safe(pool):
             small.insert(0, large.pop())
@@ -350,6 +358,7 @@ class _Chain:
         if small and large:
             name = _free_name(f"{len(small)} small groups combined", publishable)
             publishable[name] = pool
+
         return publishable, tuple(sorted(small))
 
     def _is_safe(self, columns: Sequence[Array]) -> bool:
@@ -367,6 +376,7 @@ class _Chain:
         order = sorted(counts, key=rank)
         published = {}
         starts = np.arange(self.starts.size)
+
         for place, name in enumerate(order):
             later = [counts[later_name] for later_name in order[place + 1 :]]
             if later:
@@ -374,6 +384,7 @@ class _Chain:
             # the last group is known from the others, and has the edges of the one
             # before
             published[name] = self._tally(counts[name], starts)
+
         return published
 
     def _coarsen(
@@ -475,10 +486,12 @@ def published_ends(
             low_ends[k] = gap_high
         if not single[k + 1]:
             high_ends[k + 1] = gap_low
+
     if not single[0]:
         high_ends[0] = _outer_end(highest[0], lowest[0], wanted, up=True)
     if not single[-1]:
         low_ends[-1] = _outer_end(lowest[-1], highest[-1], wanted, up=False)
+
     return np.array(low_ends), np.array(high_ends)
 
 
@@ -541,12 +554,14 @@ def shortest_decimal(
     decimal_low = Decimal(repr(float(low)))
     decimal_high = Decimal(repr(float(high)))
     first = max(decimal_low.adjusted(), decimal_high.adjusted()) + 1
+
     for exponent in range(first, first - _DIGITS - 2, -1):
         unit = Decimal(1).scaleb(exponent)
         if down:
             multiple = (decimal_high / unit).to_integral_value(ROUND_FLOOR)
         else:
             multiple = (decimal_low / unit).to_integral_value(ROUND_CEILING)
+
         number = float(multiple * unit) + 0.0
         inside = low <= number <= high
         if open_below and number == low:
@@ -556,4 +571,5 @@ def shortest_decimal(
             inside = False
         if inside:
             return number
+
     return high if open_below or down else low

@@ -43,6 +43,7 @@ def read_declaration(source: object) -> Declaration:
         return source
     if isinstance(source, Mapping):
         return declaration_from_json(source)
+
     place = file_path(source, "read_declaration")
     text = read_text(place)
     with as_written(place, "a declaration"):
@@ -53,11 +54,13 @@ def read_text(place: Path) -> str:
     """Return the text of a file that is not too large."""
     if not place.is_file():
         raise InputError(f"There is no file {place} to read a declaration from.")
+
     if place.stat().st_size > MOST_BYTES:
         raise InputError(
             f"A declaration has at most {MOST_BYTES // 1_000_000} MB; {place} has "
             f"{place.stat().st_size / 1e6:,.0f} MB."
         )
+
     try:
         return place.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
@@ -81,15 +84,18 @@ def data_of(text: str, place: Path) -> str:
     """Return the JSON of a file: all of it, or the data block of a page."""
     if not is_page(place):
         return text
+
     finder = _BlockFinder()
     finder.feed(text)
     finder.close()
+
     if len(finder.blocks) != 1:
         raise InputError(
             f"A page with its counts has one block of data; {place} has "
             f"{len(finder.blocks)}. Ask the author for a declaration, or for a report "
             "that includes its counts."
         )
+
     return finder.blocks[0]
 
 
@@ -137,6 +143,7 @@ def _check_depth(text: str) -> None:
     depth = 0
     in_text = False
     escaped = False
+
     for letter in text:
         if in_text:
             in_text = escaped or letter != '"'
@@ -147,6 +154,7 @@ def _check_depth(text: str) -> None:
             depth += 1
         elif letter in _CLOSING:
             depth -= 1
+
         if depth > MOST_DEPTH:
             raise InputError(
                 f"A declaration is nested at most {MOST_DEPTH} levels deep; this file "

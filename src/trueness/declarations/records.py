@@ -211,9 +211,11 @@ class Declaration(Record):
                 choices=tuple(writers),
                 example="declaration.html",
             )
+
         text = writer()
         with replacing(place) as temporary:
             temporary.write_text(text, encoding="utf-8")
+
         return place
 
 
@@ -297,10 +299,12 @@ def summary_of(verification: Verification) -> str:
     if failures:
         are = "does" if failures == 1 else "do"
         return f"{failures} of {number} statements {are} not follow from the counts."
+
     within = sum(check.verdict == WITHIN for check in verification.checks)
     if within:
         return (
             f"All {number} statements follow from the counts, {within} of them within "
             "bounds."
         )
+
     return f"All {number} statements follow from the counts."

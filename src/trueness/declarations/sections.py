@@ -90,6 +90,7 @@ def summary(declaration: Declaration) -> tuple[str, ...]:
     counts = declaration.counts
     use = declaration.statements.get("intended_use", "")
     intended = (f"For: {use}",) if use else ()
+
     if isinstance(counts, Attempts):
         return (
             *intended,
@@ -104,10 +105,12 @@ def summary(declaration: Declaration) -> tuple[str, ...]:
     ]
     if declaration.thresholds:
         sentences += _summary_at(declaration, declaration.thresholds[0])
+
     sentences += _summary_of_ranking(declaration)
     worst_group = _worst_group(declaration)
     if worst_group:
         sentences.append(worst_group)
+
     return (*intended, *sentences, *_summary_of_claims(declaration))
 
 
@@ -130,6 +133,7 @@ def _summary_at(declaration: Declaration, threshold: float) -> Iterator[str]:
         measurement = _find(declaration, measure, threshold)
         if measurement is None:
             continue
+
         name = measure_name(measure, declaration.agreement)
         unflagged = " unflagged" if verb == "leaves" else ""
         if math.isnan(measurement.value):
@@ -163,6 +167,7 @@ def _worst_group(declaration: Declaration) -> str:
     """Name the group with the lowest sensitivity, or the lowest AUC."""
     if not declaration.groups:
         return ""
+
     threshold = declaration.thresholds[0] if declaration.thresholds else None
     measure = "auc" if threshold is None else "recall"
     of_groups = [
@@ -194,6 +199,7 @@ def _summary_of_attempts(declaration: Declaration) -> Iterator[str]:
         f"{int(attempts.passed.sum()):,} attempts passed."
     )
     rate = _find(declaration, "pass_rate")
+
     if rate is not None:
         yield (
             f"The pass rate is {number_text(rate.value)} ({_level(declaration)} CI "
@@ -222,6 +228,7 @@ def _summary_of_claims(declaration: Declaration) -> tuple[str, ...]:
             return (f"All {number} claims {plural}.",)
         if number:
             parts.append(f"{number} {singular if number == 1 else plural}")
+
     return (f"Of {counted(len(claims), 'claim')}, {listed(parts)}.",)
 
 
@@ -258,6 +265,7 @@ def _said(declaration: Declaration) -> Section:
             "The comparator is not a reference standard, so the table measures "
             "agreement, not accuracy (FDA 2007)."
         )
+
     table = ShownTable("Statements", ("about", "stated"), rows)
     return Section("said", "1 Stated by the author", tuple(sentences), (table,))
 
@@ -287,8 +295,10 @@ def _counted(declaration: Declaration) -> Section:
         sentences.append(
             f"Predictive values are for a prevalence of {counts.design.prevalence:g}."
         )
+
     if counts.weighted:
         sentences.append("Cases are weighted: numbers are sums of weights.")
+
     return Section(
         "counted",
         "2 Counted",
@@ -308,11 +318,14 @@ def _flow_diagram(declaration: Declaration, counts: Tally) -> tuple[Row, ...]:
     levels: list[Row] = []
     if flow.rows is not None:
         levels.append((f"{flow.rows:,} rows",))
+
     levels += _left_out(declaration, without_score, "score")
     levels += _left_out(declaration, flow.without_label, "label")
     levels.append((f"{_amount(counts.n)} cases with a score",))
+
     if counts.n_unknown:
         levels.append((f"left out: {_amount(counts.n_unknown)} without a label",))
+
     return (*levels, *_levels_of_classes(declaration, counts))
 
 
@@ -373,15 +386,18 @@ def _flow_table(declaration: Declaration, counts: Tally) -> ShownTable:
             (f"- {_NO_SCORE.get(name, _NO_SCORE['any'])}", f"{number:,}")
             for name, number in flow.without_score.items()
         ]
+
     unlabelled = f"some, fewer than {declaration.privacy.at_least}"
     if flow.without_label is not None:
         unlabelled = _amount(flow.without_label + counts.n_unknown)
+
     rows += [
         ("- cases without a label", unlabelled),
         ("cases compared", _amount(counts.n_pos + counts.n_neg)),
         ("- positive", _amount(counts.n_pos)),
         ("- negative", _amount(counts.n_neg)),
     ]
+
     return ShownTable("From rows to cases", ("step", "number"), tuple(rows))
 
 
@@ -408,6 +424,7 @@ def _cross_table(declaration: Declaration, threshold: float) -> ShownTable:
         head = (*head, "without a label")
         unknown = (*_cells(table, *unknown_cells), "")
         rows = [(*row, cell) for row, cell in zip(rows, unknown, strict=False)]
+
     return ShownTable(f"All cases at {threshold:g}", head, tuple(rows))
 
 
@@ -426,6 +443,7 @@ def _group_tables(declaration: Declaration, threshold: float) -> ShownTable:
         *("group", "positive, flagged", "positive, not flagged"),
         *("negative, flagged", "negative, not flagged"),
     )
+
     return ShownTable(f"Groups at {threshold:g}", head, tuple(rows))
 
 
@@ -436,6 +454,7 @@ def _measured(declaration: Declaration) -> Section:
     interval = f"{_level(declaration)} CI"
     head = ("measure", "value", interval, "counts prove", "method of the interval")
     tables = [ShownTable("All cases", head, tuple(_rows(declaration, whole)))]
+
     if in_groups:
         tables.append(
             ShownTable("Groups", head, tuple(_rows(declaration, in_groups)), True)
@@ -447,9 +466,11 @@ def _measured(declaration: Declaration) -> Section:
             "Where bins hide the order of scores, the counts prove bounds. The value "
             "is then that of the original rows, and the interval allows for the bins."
         )
+
     worst_group = _worst_group(declaration)
     if worst_group:
         sentences.append(worst_group)
+
     return Section("measured", "3 Measured", tuple(sentences), tuple(tables))
 
 
@@ -476,11 +497,13 @@ def _not_measured(declaration: Declaration) -> Section:
     if isinstance(counts, Tally):
         if not declaration.thresholds:
             sentences.append("Sensitivity and specificity: no threshold is stated.")
+
         if declaration.agreement:
             sentences.append(
                 "Predictive values and likelihood ratios: they need a reference "
                 "standard."
             )
+
         if not are_probabilities(counts):
             sentences.append(
                 "Calibration, Brier score and net benefit: the scores are not "
@@ -491,17 +514,21 @@ def _not_measured(declaration: Declaration) -> Section:
                 "Predictive values, calibration, Brier score and net benefit: a "
                 "case-control sample does not show the prevalence."
             )
+
         if not declaration.groups:
             sentences.append("Groups and sites: no column of groups is stated.")
+
         if any(m.measure == "calibration_slope" for m in declaration.measured):
             sentences.append(
                 "Calibration curve: only slope and intercept are stated here."
             )
+
     sentences += [
         "Change over time: these counts are of one period.",
         "Benefit and harm to people: no count of predictions shows them.",
         "How labels were made, and whether they are right.",
     ]
+
     return Section("not-measured", "4 Not measured", tuple(sentences))
 
 
@@ -518,6 +545,7 @@ def _claims(declaration: Declaration) -> Section:
         f"The level of {_level(declaration)} holds for all claims jointly (Holm "
         "1979). Intervals allow for the bins.",
     )
+
     table = ShownTable("Claims and verdicts", head, tuple(rows))
     return Section("claims", "5 Claims", sentences, (table,))
 
@@ -552,6 +580,7 @@ def _guidelines() -> Section:
         rows=rows,
         folded=True,
     )
+
     sentence = (
         "This table shows where a declaration answers each item of a guideline or law."
     )
@@ -569,6 +598,7 @@ def _evidence(declaration: Declaration) -> Section:
     ]
     tables = [ShownTable("Where the counts are from", ("about", "stated"), tuple(rows))]
     counts = declaration.counts
+
     if isinstance(counts, Tally):
         tables.append(_counts_table("All cases", counts))
         of_groups = [
@@ -589,10 +619,12 @@ def privacy_sentences(declaration: Declaration) -> Iterator[str]:
     if isinstance(declaration.counts, Attempts):
         yield "Items are counted, not named."
         return
+
     privacy = declaration.privacy
     if privacy.at_least <= 1:
         yield "The counts are exact: a rare score can reveal the label of its case."
         return
+
     k = privacy.at_least
     yield (
         f"Every bin has at least {k} positives and {k} negatives, so it does not "
@@ -602,26 +634,31 @@ def privacy_sentences(declaration: Declaration) -> Iterator[str]:
         "Ends of bins are rounded, and are not scores of cases unless many cases share "
         "them."
     )
+
     for threshold in privacy.hidden:
         yield (
             f"At {threshold:g} a cell of the 2x2 table is below {k}, so only bounds "
             "are published."
         )
+
     for threshold in _hidden_in_groups(declaration):
         yield (
             f"At {threshold:g} cells of some groups would be below {k}, or could be "
             "found by subtraction, so their tables have bounds."
         )
+
     for threshold in privacy.exposed:
         yield (
             f"At {threshold:g} the author publishes the 2x2 table although a cell is "
             f"below {k}."
         )
+
     for column, names in privacy.pooled.items():
         yield (
             f"Groups of {column} with fewer than {k} of a class are counted together: "
             f"{listed(list(names))}."
         )
+
     yield _DIFFERENTIAL
 
 

@@ -39,6 +39,7 @@ def declared_counts(places: Sequence[str], column: str | None = None) -> Any:
     duckdb = required("duckdb", "files")
     engine = duckdb.connect(":memory:")
     CONNECTIONS.add(engine)
+
     return engine.from_arrow(arrow.concat_tables(tables, promote_options="permissive"))
 
 
@@ -59,6 +60,7 @@ def _group_tables(declaration: Declaration, file: str, column: str) -> list[Any]
             f"{file} has no groups of {column!r}; its columns of groups: {known}.",
             choices=tuple(declaration.groups),
         )
+
     return [
         _table(tally, **{column: group})
         for group, tally in declaration.groups[column].items()
@@ -72,6 +74,8 @@ def _table(counts: Tally, **constants: Any) -> Any:
     columns.setdefault("high", columns["score"])
     design = {word: value for word, value in design_words(counts).items() if value}
     size = len(columns["score"])
+
     for name, value in (design | constants).items():
         columns[name] = np.full(size, value)
+
     return arrow.table({name: arrow.array(values) for name, values in columns.items()})

@@ -104,7 +104,9 @@ def verify(source: Any, *, data: str | os.PathLike[str] | None = None) -> Verifi
             *_check_groups(declaration),
             *_check_privacy(declaration),
         ]
+
         verdict_on_claims = _worst_claim(declaration)
+
     if isinstance(source, (str, os.PathLike)) and is_page(source):
         checks += _check_page(declaration, file_path(source, "verify"))
     if data is not None:
@@ -140,17 +142,20 @@ def _check_numbers(declaration: Declaration) -> Iterator[StatementCheck]:
         agreement=declaration.agreement,
     )
     by_key = {measurement.key: measurement for measurement in recomputed}
+
     stated_keys = set()
     for stated in declaration.measured:
         name = measurement_name(stated, declaration.agreement)
         if stated.key in stated_keys:
             yield StatementCheck(name, DOES_NOT, value_text(stated), "it occurs twice")
             continue
+
         stated_keys.add(stated.key)
         if stated.key not in by_key:
             reason = "this number does not follow from the counts"
             yield StatementCheck(name, DOES_NOT, value_text(stated), reason)
             continue
+
         yield from _compare_numbers(name, stated, by_key[stated.key])
 
     for key, measurement in by_key.items():
@@ -190,6 +195,7 @@ def _compare_numbers(
     yield _compared(
         f"{name}, interval", interval_text(stated), interval_text(recomputed), same
     )
+
     if stated.method != recomputed.method:
         yield _compared(f"{name}, method", stated.method, recomputed.method, False)
 
@@ -201,12 +207,15 @@ def _compare_with_bounds(
     assert recomputed.bounds is not None  # noqa: S101 - its caller has looked
     low, high = recomputed.bounds
     within = bounds_text(recomputed)
+
     if math.isnan(stated.value) and recomputed.threshold is not None:
         return StatementCheck(name, WITHIN, "no value, only bounds", within)
+
     inside = low <= stated.value <= high
     inside = inside or is_shown_as(low, stated.value) or is_shown_as(high, stated.value)
     if inside and recomputed.threshold is None:
         return StatementCheck(name, WITHIN, number_text(stated.value), within)
+
     return StatementCheck(
         name, DOES_NOT, number_text(stated.value), f"the counts allow {within}"
     )
@@ -232,6 +241,7 @@ def _check_tables(declaration: Declaration) -> Iterator[StatementCheck]:
             reason = "this table does not follow from the counts"
             yield StatementCheck(table_name(table), DOES_NOT, "a table", reason)
             continue
+
         stated_tables[table.key] = table
         for cell, stated in table.cells.items():
             counted = recomputed[table.key].cells[cell]
@@ -242,6 +252,7 @@ def _check_tables(declaration: Declaration) -> Iterator[StatementCheck]:
                 cell_text(counted),
                 same,
             )
+
     for key, table in recomputed.items():
         if key not in stated_tables:
             reason = "the counts have one"
@@ -263,6 +274,7 @@ def _check_claims(declaration: Declaration) -> Iterator[StatementCheck]:
     by_text = {claim.claim: claim for claim in judged}
     for stated in declaration.claims:
         yield from _compare_claims(stated, by_text[stated.claim])
+
     if len(by_text) < len(texts):
         yield StatementCheck(
             "claims", DOES_NOT, "a claim that occurs twice", "each occurs once"
@@ -308,6 +320,7 @@ def _check_flow(declaration: Declaration) -> Iterator[StatementCheck]:
     flow = declaration.flow
     if flow.rows is None or flow.without_score is None or flow.without_label is None:
         return
+
     counts = declaration.counts
     counted = len(counts) if isinstance(counts, Attempts) else round(counts.n)
     expected = counted + sum(flow.without_score.values()) + flow.without_label
@@ -340,6 +353,7 @@ def _compare_sums(
     ]
     of_whole = [_count_from(whole, index, edge) for edge in places]
     same = np.allclose(of_groups, of_whole, rtol=1e-9, atol=0)
+
     return StatementCheck(
         f"{kind} of all groups of {column}",
         FOLLOWS if same else DOES_NOT,
@@ -371,6 +385,7 @@ def _check_privacy(declaration: Declaration) -> Iterator[StatementCheck]:
         listing(hidden) or "none",
         stated == hidden,
     )
+
     if at_least <= 1 or counts.weighted:
         return
 
@@ -403,6 +418,7 @@ def _smallest_cell(counts: Tally, exposed: Sequence[float], at_least: int) -> fl
     smallest = float(at_least)
     for column in (counts.neg, counts.pos):
         smallest = min(smallest, column[~is_exposed].min(initial=at_least).item())
+
     unlabelled = counts.unknown[~is_exposed & (counts.unknown > 0)]
     smallest = min(smallest, unlabelled.min(initial=at_least).item())
     return float(smallest)
@@ -417,10 +433,12 @@ def _check_digest(declaration: Declaration, place: Path) -> StatementCheck:
     """Compare the digest of the predictions with the stated one."""
     if not place.is_file():
         raise InputError(f"There is no file {place}.", option="data")
+
     digest = file_digest(place)
     same = digest == declaration.provenance.digest
     stated = declaration.provenance.digest or "no digest"
     verdict = FOLLOWS if same else DOES_NOT
+
     return StatementCheck(
         "digest of the predictions", verdict, stated, f"the file has {digest}"
     )
@@ -442,6 +460,7 @@ def _check_page(declaration: Declaration, place: Path) -> list[StatementCheck]:
     shown_there = _excerpt(shown, place_of_change)
     expected_there = _excerpt(expected, place_of_change)
     reason = f"the data of the page give {expected_there!r}"
+
     return [StatementCheck("text of the page", DOES_NOT, repr(shown_there), reason)]
 
 

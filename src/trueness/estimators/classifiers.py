@@ -80,6 +80,7 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
                 option="cv",
                 example=5,
             )
+
         score = cross_val_predict(
             clone(self._base()),
             rows,
@@ -89,6 +90,7 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
             n_jobs=self.n_jobs,
             params=params,
         )
+
         return score[:, 1] if score.ndim == 2 else score
 
     def __sklearn_tags__(self) -> Any:
@@ -180,6 +182,7 @@ class Calibrator(Wrapper):
         self.map_ = self._map(self.tally_)
         self._training = (label, score, [test for _, test in folds])
         self._take_features()
+
         return self
 
     def _map(self, tally: Tally) -> Any:
@@ -191,11 +194,13 @@ class Calibrator(Wrapper):
         check_is_fitted(self)
         label, score, folds = self._training
         probability = np.full(len(label), np.nan)
+
         for test in folds:
             is_other = np.ones(len(label), dtype=bool)
             is_other[test] = False
             others = tally_of(label[is_other], score[is_other], self.classes_[1])
             probability[test] = self._map(others)(score[test])
+
         return probability
 
     def predict_proba(self, X: object) -> Floats:  # noqa: N803
@@ -300,6 +305,7 @@ class ThresholdClassifier(Wrapper):
         label, self.classes_ = two_labels(y, type(self).__name__)
         if self.pos_label is not None:
             class_of(self.pos_label, self.classes_.tolist(), "pos_label")
+
         X, label = indexable(X, label)  # noqa: N806 - the name of scikit-learn
         has_weight = _cases_with_weight(label, params.get("sample_weight", 1.0))
 
@@ -315,9 +321,11 @@ class ThresholdClassifier(Wrapper):
             folds = list(splitter.split(X, label, **routed.splitter.split))
             response = response_of(base, self.response_method, "cut")
             fit_params = dict(routed.estimator.fit)
+
             if self.rule is None:
                 score = self._out_of_fold(X, label, folds, response, fit_params)
                 score = self._towards_positive(score, response)
+
             self.estimator_ = clone(base).fit(X, label, **fit_params)
 
         self.operating_point_ = None
@@ -326,10 +334,12 @@ class ThresholdClassifier(Wrapper):
                 label[has_weight], score[has_weight], self._positive()
             )
             self.operating_point_ = self._at_usual_cut(self._choose())
+
         self.rule_ = rule_of(self.rule or self.operating_point_)
         has_one_cut = not (self.rule_.groups or self.rule_.defers)
         self.threshold_ = self.rule_.cuts()[1] if has_one_cut else np.nan
         self._take_features()
+
         return self
 
     def _routed(self, params: Mapping[str, Any]) -> Any:
@@ -364,6 +374,7 @@ class ThresholdClassifier(Wrapper):
                 self.subject_to,
                 minimize=self.minimize,
             )
+
         level = 0.95 if self.guarantee is True else self.guarantee
         return guaranteed_threshold(
             self.tally_,
@@ -383,12 +394,14 @@ class ThresholdClassifier(Wrapper):
         usual = 0.5 if response == "predict_proba" else 0.0
         if getattr(point, "lower_range", None):
             return point
+
         for low, high in getattr(point, "score_ranges", (point.score_range,)):
             if not low < usual <= high:
                 continue
             if isinstance(point, GuaranteedThreshold):
                 return replace(point, score_range=(low, high), rule=Rule(usual))
             return replace(point, score_range=(low, high), threshold=usual)
+
         return point
 
     def decide(self, X: object, group: object = None) -> Floats:  # noqa: N803
@@ -436,12 +449,14 @@ def _cases_with_weight(label: Array, sample_weight: object) -> Array:
     weight = _columns.as_floats(sample_weight, "sample_weight")
     if weight.ndim:
         _columns.same_length(y=label, sample_weight=weight)
+
     has_weight = np.broadcast_to(weight != 0, (len(label),))
     if np.unique(label[has_weight]).size < 2:
         raise InputError(
             "sample_weight leaves cases of one class only; ThresholdClassifier "
             "needs two classes to choose a threshold."
         )
+
     return has_weight
 
 
@@ -451,9 +466,11 @@ def two_labels(y: object, name: str) -> tuple[Array, Array]:
         raise InputError(
             f"This {name} estimator requires y to be passed, but the target y is None."
         )
+
     labels: Array = column_or_1d(y, warn=True)
     if labels.dtype.kind == "f":
         assert_all_finite(labels, input_name="y")
+
     check_classification_targets(labels)
     classes = np.unique(labels)
     if len(classes) > 2:
@@ -461,11 +478,13 @@ def two_labels(y: object, name: str) -> tuple[Array, Array]:
             f"Only binary classification is supported. The type of the target is "
             f"{type_of_target(labels)}: found {len(classes)} classes."
         )
+
     if len(classes) < 2:
         raise InputError(
             f"{name} needs two classes, and y has one class only; found one class: "
             f"{listing(classes)}."
         )
+
     return labels, classes
 
 
@@ -477,6 +496,7 @@ def response_of(estimator: object, wanted: str, purpose: str) -> str:
         return wanted
     if wanted == "auto" and available:
         return available[0]
+
     missing = [output for output in outputs if output not in available]
     raise InputError(
         f"{type(estimator).__name__} has no {' and no '.join(missing)}: "

@@ -127,6 +127,7 @@ class CrossValidation(Record):
                 f"{len(self.folds.names) or 1}.",
                 example=PythonCode("cross_validate({'a': ..., 'b': ...}, X, y)"),
             )
+
         power = _options.fraction(power, "power")
         level = _options.fraction(level, "level")
         named = _read_measure(metric, self.threshold)
@@ -134,6 +135,7 @@ class CrossValidation(Record):
             self.folds, _as_analysis(named.measure), named.title, level
         )
         difference = measured.contrast(0, 1)
+
         if not difference.value or not difference.standard_error:
             raise InputError(
                 f"The two models do not differ in {named.title} on these folds, so no "
@@ -154,6 +156,7 @@ class CrossValidation(Record):
         )
         standard_error = difference.standard_error * math.sqrt(cases_now / n)
         n_pos = round(n * prevalence)
+
         return Plan(
             n=n,
             n_pos=n_pos,
@@ -179,6 +182,7 @@ class CrossValidation(Record):
         for about, values in (("folds", self.values), ("refitted", self.refitted)):
             if values is None:
                 continue
+
             for model, estimates in _by_model(values).items():
                 for metric, estimate in estimates.items():
                     columns["about"].append(about)
@@ -187,6 +191,7 @@ class CrossValidation(Record):
                     columns["value"].append(estimate.value)
                     columns["low"].append(estimate.low)
                     columns["high"].append(estimate.high)
+
         return native_frame(columns, backend)
 
 
@@ -286,8 +291,10 @@ def cross_validate(
         name: common.response_of(model, "auto", "cross-validate")
         for name, model in models.items()
     }
+
     if threshold is None:
         threshold = 0.0 if "decision_function" in responses.values() else 0.5
+
     threshold = _options.real_number(threshold, "threshold")
     names = one_or_more(metrics, "metrics", "names", ["auc", "recall"])
     splits = data.splits(cv)
@@ -320,6 +327,7 @@ def cross_validate(
             notes=_notes(data, repeats),
             _estimators=estimators[_ONLY_MODEL],
         )
+
     return CrossValidation(
         values,
         refitted,
@@ -345,6 +353,7 @@ def _read_cases(
         if column is not None
     }
     _columns.same_length(y=labels, **columns)
+
     return TrainingData(
         X=X,
         labels=labels,
@@ -396,6 +405,7 @@ def _count_folds(
             parts.append(data.count_tally(scores[_ONLY_MODEL], split.test))
         else:
             parts.append(data.count_panel(scores, split.test))
+
     return Folds(tuple(parts))
 
 
@@ -438,6 +448,7 @@ def _read_measure(name: str, threshold: float) -> NamedMeasure:
     if name in MEASURES:
         title = "AUC" if name == "auc" else name.replace("_", " ")
         return NamedMeasure(title, MEASURES[name].measure)
+
     try:
         metric = read_metric(name)
     except InputError:

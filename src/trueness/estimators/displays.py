@@ -84,9 +84,11 @@ class _Display:
         positives = sum(t.n_pos for t in parts)
         cases = sum(t.n_pos + t.n_neg for t in parts)
         self.prevalence_pos_label = positives / cases
+
         if self._number is not None:
             data = Folds(tuple(parts)) if len(parts) > 1 else parts[0]
             self.estimate = self._number.analysis(data, level=level)
+
         self.curves: list[_DrawnCurve] = [self._curve(t, level) for t in parts]
 
     _curve: Any  # of a tally and a level
@@ -98,15 +100,18 @@ class _Display:
         """Return a coordinate, of folds a list of them, or the estimate by its name."""
         if self._number is not None and name == self._number.attribute:
             return self.estimate
+
         coordinates = []
         if name == self._x[0]:
             coordinates = [curve.across for curve in self.curves]
         elif name == self._y[0]:
             coordinates = [curve.up for curve in self.curves]
+
         if len(coordinates) > 1:
             return coordinates
         if coordinates:
             return coordinates[0]
+
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     @classmethod
@@ -184,6 +189,7 @@ class _Display:
                     "Cross-validate the one to be drawn by itself."
                 )
             return cls(folds.parts, level, name).plot(ax=ax, **drawn)
+
         if not {"estimator", "indices"} <= set(cv_results):
             raise InputError(
                 "from_cv_results needs the models and the folds.",
@@ -191,10 +197,12 @@ class _Display:
                     "cross_validate(..., return_estimator=True, return_indices=True)"
                 ),
             )
+
         label, _ = common.two_labels(y, cls.__name__)
         positive = common.positive_label(label, pos_label, "pos_label")
         parts = []
         tests = cv_results["indices"]["test"]
+
         for model, test in zip(cv_results["estimator"], tests, strict=True):
             response = common.response_of(model, response_method, "draw it")
             rows = _safe_indexing(X, test)
@@ -203,6 +211,7 @@ class _Display:
             if sample_weight is not None:
                 columns["weight"] = np.asarray(sample_weight)[test]
             parts.append(tally(label[test], score, **columns))
+
         return cls(parts, level, name, positive).plot(ax=ax, **drawn)
 
     def figure_data(
@@ -212,6 +221,7 @@ class _Display:
         x = Axis(*self._x)
         y = Axis(*self._y, low=-0.01, high=1.01)
         several = len(self.curves) > 1
+
         lines = []
         for k, curve in enumerate(self.curves):
             name = f"fold {k + 1}" if several else CURVE
@@ -226,6 +236,7 @@ class _Display:
             (curve,) = self.curves
             ends_of_band = {"low": curve.low, "high": curve.high}
             bands.append(Line(CURVE, {x.name: curve.band_across, **ends_of_band}))
+
         guides = []
         heights = self._chance() if plot_chance_level else None
         if heights is not None:
@@ -234,6 +245,7 @@ class _Display:
         if self._x[0] == "thresholds":
             thresholds = np.concatenate([curve.across for curve in self.curves])
             x = span(x.name, x.title, thresholds)
+
         return Curves(y.title, x, y, tuple(lines), tuple(bands), tuple(guides))
 
     def plot(
@@ -262,12 +274,15 @@ class _Display:
         self.band_ = new_areas[0] if figure.bands else None
         self.line_ = new_lines if len(self.curves) > 1 else new_lines[0]
         self._style_lines(new_lines, curve_kwargs or {})
+
         if despine:
             drawn_on.spines[["top", "right"]].set_visible(False)
         if drawn_on.get_legend_handles_labels()[0]:
             drawn_on.legend()
+
         self.ax_ = drawn_on
         self.figure_ = drawn_on.figure
+
         return self
 
     def _style_lines(self, lines: Sequence[Any], properties: Mapping[str, Any]) -> None:
@@ -275,8 +290,10 @@ class _Display:
         if len(lines) > 1:
             for line in lines:
                 line.set(alpha=0.5, linewidth=1, linestyle="-", label="_fold")
+
         for line in lines:
             line.set(**properties)
+
         lines[0].set_label(self._label() or "_")
         if self.band_ is not None:
             self.band_.set_label("_band")
@@ -286,10 +303,12 @@ class _Display:
         lines = []
         if self.estimator_name:
             lines.append(self.estimator_name)
+
         if self._number is not None and self.estimate is not None:
             estimate = self.estimate
             value, low, high = as_precise(estimate.value, estimate.low, estimate.high)
             lines.append(f"{self._number.short_name} = {value} ({low} to {high})")
+
         return "\n".join(lines)
 
 
@@ -346,6 +365,7 @@ class CalibrationDisplay(_Display):
         diagram = reliability(t, level=level)
         ascending = np.argsort(diagram.score)
         score = diagram.score[ascending]
+
         return _DrawnCurve(
             across=score,
             up=diagram.probability[ascending],
@@ -374,6 +394,7 @@ class ThresholdDisplay(_Display):
             estimates(t, float(cut), [youden], level=level)[youden.name]
             for cut in thresholds
         ]
+
         return _DrawnCurve(
             across=thresholds,
             up=np.array([estimate.value for estimate in values]),

@@ -110,6 +110,7 @@ class FiDELClassifier(
             trained, outputs = self._train_apart(models, rows, label, parts)
         else:
             trained, outputs = self._cross_fit(models, rows, label, parts)
+
         self.estimators_ = trained
         self.named_estimators_ = Bunch(**dict(zip(names, trained, strict=True)))
         panel = Panel(names, outputs, 1 - label, label)
@@ -118,6 +119,7 @@ class FiDELClassifier(
         self.n_features_in_ = getattr(trained[0], "n_features_in_", np.shape(rows)[1])
         if hasattr(trained[0], "feature_names_in_"):
             self.feature_names_in_ = trained[0].feature_names_in_
+
         return self
 
     def _train_apart(
@@ -143,6 +145,7 @@ class FiDELClassifier(
             of_fold = self._train(rows, label, [(m, other_cases) for m in models])
             unseen = _safe_indexing(rows, part)
             outputs[part] = np.column_stack([_output(m, unseen) for m in of_fold])
+
         trained = self._train(rows, label, [(m, all_cases) for m in models])
         return trained, outputs
 
@@ -151,9 +154,11 @@ class FiDELClassifier(
     ) -> list[Ints]:
         if hasattr(self.cv, "split"):
             return [test for _, test in self.cv.split(rows, label, groups)]
+
         wanted = self.cv
         if wanted is None:
             wanted = max(2, models) if self.partition == "disjoint" else 5
+
         wanted = _options.whole_number(wanted, "cv", at_least=2)
         cases_by_class = np.bincount(label)
         number = min(wanted, int(cases_by_class.min()))
@@ -167,6 +172,7 @@ class FiDELClassifier(
         kind = StratifiedKFold if groups is None else StratifiedGroupKFold
         splitter = kind(number, shuffle=True, random_state=seed)
         splits = splitter.split(np.zeros(len(label)), label, groups)
+
         return [test for _, test in splits]
 
     def _train(
@@ -217,22 +223,26 @@ class FiDELClassifier(
 def _names_and_models(estimators: object) -> tuple[list[str], list[Any]]:
     """Return names and models; a model without a name is named after its class."""
     listed = list(estimators) if isinstance(estimators, (list, tuple)) else []
+
     own_names = []
     models = []
     for entry in listed:
         is_pair = isinstance(entry, tuple) and len(entry) == 2
         own_names.append(entry[0] if is_pair else None)
         models.append(entry[1] if is_pair else entry)
+
     if not models or not all(hasattr(model, "fit") for model in models):
         raise InputError(
             'estimators must be a list of (name, classifier), such as [("line", '
             f"LogisticRegression())]; found {estimators!r}."
         )
+
     class_names = _numbered([type(model).__name__.lower() for model in models])
     names = [
         own_name or class_name
         for own_name, class_name in zip(own_names, class_names, strict=True)
     ]
+
     return names, models
 
 
@@ -263,5 +273,6 @@ def _output(model: Any, rows: object) -> Any:
         score = np.asarray(model.predict_proba(rows))[:, 1]
     else:
         return (model.predict(rows) == model.classes_[1]).astype(np.float64)
+
     mantissa, exponent = np.frexp(np.asarray(score, dtype=np.float64))
     return np.ldexp(np.round(mantissa * 2.0**32), exponent - 32)

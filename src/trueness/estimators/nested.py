@@ -100,6 +100,7 @@ def _tallies_without_two_folds(
         for tested, other in {(i, j), (j, i)}:
             score = data.score(trained, response, Split(train, folds[tested]))
             tallies[tested, other] = data.count_tally(score, folds[tested])
+
     return tallies
 
 
@@ -118,6 +119,7 @@ def _evaluate_repeat(
     for i, j in permutations(range(number_of_folds), 2):
         counts = apply_design(tallies[i, j]).target_counts
         inner_values[i, j] = measure(counts).value
+
     inner = np.nanmean(inner_values, axis=0)
 
     variances = [fold.variance_estimate for fold in outer_folds]

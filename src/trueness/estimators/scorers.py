@@ -60,6 +60,7 @@ def metric_scorer(
     score_function = partial(
         _best_value, metric=objective, subject_to=subject_to, prevalence=prevalence
     )
+
     return make_scorer(
         score_function,
         response_method=response_method,

@@ -81,6 +81,7 @@ class TrainingData:
         if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
             kind = StratifiedKFold if self.cluster is None else StratifiedGroupKFold
             cv = kind(int(cv), shuffle=seed is not None, random_state=seed)
+
         splitter = check_cv(cv, self.labels, classifier=True)
 
         with warnings.catch_warnings():
@@ -98,6 +99,7 @@ class TrainingData:
                 option="cv",
                 example=5,
             )
+
         return splits
 
 

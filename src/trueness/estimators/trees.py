@@ -78,6 +78,7 @@ def leaf_report(
     counted, grown = tree_leaves(tree, rows, y, positive=positive, classes=classes)
     if grown:
         warnings.warn(_GROWN, OptimisticWarning, stacklevel=2)
+
     report = counted.report(
         confidence=confidence,
         level=level,
@@ -99,6 +100,7 @@ def leaf_report(
         positive=negative_and_positive[1],
         fresh=not grown,
     )
+
     return replace(report, note=_note(report, grown))
 
 
@@ -121,8 +123,10 @@ def _note(report: LeafReport, grown: bool) -> str:
             f" In {contradicted} of {report.node.size} leaves most of them are not of "
             "the class that the tree predicts."
         )
+
     if 2 * contradicted > int((report.majority != "tie").sum()):
         note += " Are the labels swapped?"
+
     return note
 
 
@@ -131,15 +135,18 @@ def _last_step(tree: BaseEstimator, X: object) -> tuple[Any, Any, Any]:  # noqa:
     names = getattr(tree, "feature_names_in_", None)
     if not (hasattr(tree, "steps") and hasattr(tree, "named_steps")):
         return tree, X, names
+
     first_steps = tree[:-1]
     last_step = tree[-1]
     if not len(first_steps.steps):
         return last_step, X, names
+
     rows = None if X is None else first_steps.transform(X)
     try:
         names = first_steps.get_feature_names_out()
     except (AttributeError, ValueError):  # a step that cannot name what it makes
         names = getattr(last_step, "feature_names_in_", None)
+
     return last_step, rows, names
 
 
@@ -174,6 +181,7 @@ def _rules(low: Tree, names: Sequence[str] | None = None) -> Array:
         right = int(low.children_right[node])
         if left < 0:
             continue
+
         feature = int(low.feature[node])
         cut = float(low.threshold[node])
         interval = of_node.get(feature, _LeafInterval())
@@ -181,6 +189,7 @@ def _rules(low: Tree, names: Sequence[str] | None = None) -> Array:
         above = _LeafInterval(max(interval.low, cut), interval.high)
         conditions[left] = of_node | {feature: below}
         conditions[right] = of_node | {feature: above}
+
     return rules
 
 
@@ -198,18 +207,21 @@ def tree_leaves(
     positive_class = labels[1] if positive is None else positive
     class_of(positive_class, labels.tolist(), "positive")
     first_is_positive = bool(positive_class == labels[0])
+
     if X is None:
         neg, pos = grown_counts(tree)
         if first_is_positive:
             neg, pos = pos, neg
         is_leaf = low.children_left < 0
         return Leaves(np.flatnonzero(is_leaf), neg[is_leaf], pos[is_leaf]), True
+
     if y is None:
         raise InputError(
             "Cases need their labels: X and y, or neither of them for the counts that "
             "the tree keeps.",
             option="y",
         )
+
     nodes = tree.apply(X)
     counted = leaves(y, nodes, positive=plain(positive_class))
     return counted, _was_grown_on(tree, counted, nodes, first_is_positive)
@@ -220,6 +232,7 @@ def low_level(tree: BaseEstimator) -> Tree:
     inner = getattr(tree, "estimator_", tree)
     low = getattr(inner, "tree_", None)
     kind = type(tree).__name__
+
     if low is None:
         hint = "Call fit first."
         if hasattr(tree, "estimators_"):
@@ -228,6 +241,7 @@ def low_level(tree: BaseEstimator) -> Tree:
             f"A fitted scikit-learn tree is needed; found {kind} without a tree_. "
             f"{hint}"
         )
+
     classes = len(getattr(inner, "classes_", ()))
     if classes != 2:
         content = f"{classes} classes" if classes else "a regression tree"
@@ -235,6 +249,7 @@ def low_level(tree: BaseEstimator) -> Tree:
             f"A tree of two classes is needed; this {kind} has {content}. For one "
             f"class against the rest grow the tree on y == that class."
         )
+
     return low
 
 
@@ -251,6 +266,7 @@ def class_labels(tree: BaseEstimator, y: object, classes: object) -> Array:
                 example=PythonCode("forest.classes_"),
             )
         return of_forest
+
     if y is None:
         return own
 
@@ -258,9 +274,11 @@ def class_labels(tree: BaseEstimator, y: object, classes: object) -> Array:
     labels = np.unique(column[~_columns.missing(column)])
     if np.isin(labels, own).all():
         return own
+
     only_numbers = own.dtype.kind == "f" and own.tolist() == [0.0, 1.0]
     if only_numbers and labels.size == 2:
         return labels
+
     raise InputError(
         f"y must hold the classes of the tree, {listing(own)}; found "
         f"{listing(labels)}. A tree of a forest has the classes of the forest.",
@@ -275,12 +293,14 @@ def grown_counts(tree: BaseEstimator) -> tuple[Array, Array]:
     weight = low.weighted_n_node_samples[:, None] * low.value[:, 0, :]
     counts = np.rint(weight).astype(np.int64)
     whole = np.array_equal(counts.sum(axis=1), low.n_node_samples)
+
     if not whole or not np.allclose(weight, counts, atol=1e-6):
         raise InputError(
             "The tree keeps weights, not counts: it was grown with sample_weight, "
             "class_weight or on a bootstrap sample. X and y are needed to count cases.",
             option="X",
         )
+
     return counts[:, 0], counts[:, 1]
 
 
@@ -301,11 +321,13 @@ def _was_grown_on(
     leaf_nodes = np.flatnonzero(low.children_left < 0)
     if leaf_nodes.size < 2:
         return False
+
     when_grown = low.value[leaf_nodes, 0, :] * low.n_node_samples[leaf_nodes, None]
     if np.array_equal(counted.node, leaf_nodes) and np.allclose(
         when_grown, np.column_stack([of_first, of_second]), atol=1e-6
     ):
         return True
+
     return _is_own_bootstrap(tree, low, nodes, leaf_nodes)
 
 
@@ -316,10 +338,12 @@ def _is_own_bootstrap(tree: Any, low: Tree, nodes: Array, leaf_nodes: Array) -> 
     seed = getattr(tree, "random_state", None)
     if not is_bootstrap or not isinstance(seed, (int, np.integer)):
         return False
+
     # as scikit-learn's forests draw: a bootstrap sample from the tree's own seed
     random = np.random.RandomState(seed)
     drawn = random.randint(0, nodes.size, int(size), dtype=np.int32)
     cases = np.bincount(nodes[drawn], minlength=low.node_count)
+
     return bool(
         np.array_equal(cases[leaf_nodes], low.weighted_n_node_samples[leaf_nodes])
     )
@@ -400,6 +424,7 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tree = clone(self.estimator or DecisionTreeClassifier())
         if tree.get_params().get("random_state", 0) is None:
             tree.set_params(random_state=random.randint(2**31))
+
         tree.fit(rows[~held_out], code[~held_out])
         self.grown_leaves_ = int(tree.get_n_leaves())
 
@@ -412,6 +437,7 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 confidence=self.confidence,
                 method=self.method,
             )
+
         self.estimator_ = tree
         self.leaves_ = self._count_leaves(rows, code)
         self.report_ = self._count_leaves(rows[decides], code[decides]).report(
@@ -419,6 +445,7 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             method=self.method,
             fresh=bool(held_out.any()),
         )
+
         return self
 
     def _count_leaves(self, rows: object, code: Array) -> Leaves:
@@ -501,6 +528,7 @@ def prune(
     low = low_level(tree)
     left = low.children_left
     right = low.children_right
+
     if X is None:
         neg, pos = grown_counts(tree)
     else:
@@ -511,11 +539,13 @@ def prune(
         pos[counted.node] = counted.pos
         neg = node_counts(left, right, neg)
         pos = node_counts(left, right, pos)
+
     is_leaf = merge_splits(
         left, right, neg, pos, confidence=confidence, method=method, empty=empty
     )
     pruned = copy.copy(tree)
     pruned.tree_ = _cut_back(low, is_leaf)
+
     return pruned
 
 
@@ -525,6 +555,7 @@ def _cut_back(low: Tree, is_leaf: Array) -> Tree:
     right = low.children_right
     depth = np.full(low.node_count, -1)
     depth[0] = 0
+
     for node in range(low.node_count):  # a child has a larger number than its parent
         if depth[node] >= 0 and not is_leaf[node]:
             depth[[left[node], right[node]]] = depth[node] + 1
@@ -536,8 +567,10 @@ def _cut_back(low: Tree, is_leaf: Array) -> Tree:
     state = low.__getstate__()
     nodes = state["nodes"][remaining].copy()
     ends = is_leaf[remaining]
+
     for side in ("left_child", "right_child"):
         nodes[side] = np.where(ends, -1, new_number[nodes[side]])
+
     nodes["feature"][ends] = -2  # scikit-learn's marks of a leaf
     nodes["threshold"][ends] = -2.0
 
@@ -552,4 +585,5 @@ def _cut_back(low: Tree, is_leaf: Array) -> Tree:
             "values": state["values"][remaining].copy(),
         }
     )
+
     return smaller

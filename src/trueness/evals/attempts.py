@@ -91,6 +91,7 @@ class Attempts(Record):
         }
         if self.cluster is not None:
             columns["cluster"] = np.array([str(name) for name in self.cluster], object)
+
         for name, values in columns.items():
             if values.size != names.size:
                 raise InputError(
@@ -126,6 +127,7 @@ class Attempts(Record):
             text += f", {counted(len(set(self.cluster)), 'cluster')}"
         if self.missing:
             text += f", {self.missing:,} without a verdict"
+
         return text
 
     @property
@@ -215,6 +217,7 @@ def add_attempts(parts: Iterable[Attempts]) -> Attempts:
 
     names = list(cluster_of_item)
     position = {name: number for number, name in enumerate(names)}
+
     passed = np.zeros(len(names), np.int64)
     tried = np.zeros(len(names), np.int64)
     for part in parts:
@@ -225,6 +228,7 @@ def add_attempts(parts: Iterable[Attempts]) -> Attempts:
     cluster = None
     if any(part.cluster is not None for part in parts):
         cluster = np.array([cluster_of_item[name] for name in names], object)
+
     return Attempts(
         item=np.array(names, object),
         passed=passed,
@@ -257,10 +261,12 @@ def read_attempts(path: str | os.PathLike[str]) -> Attempts:
     file = Path(_options.file_path(path, "read_attempts"))
     if not file.is_file():
         raise InputError(f"There is no file {file}. Is the folder right?")
+
     try:
         content = json.loads(file.read_text(encoding="utf-8", errors="replace"))
     except (ValueError, RecursionError):
         content = None
+
     if not isinstance(content, Mapping) or content.get("schema") != SCHEMA:
         raise InputError(
             f"{file} is not a file of attempts that Trueness wrote. Logs are counted "
@@ -271,10 +277,12 @@ def read_attempts(path: str | os.PathLike[str]) -> Attempts:
     item = content.get("item")
     cluster = content.get("cluster")
     missing = content.get("missing")
+
     if not _is_text_list(item) or not (cluster is None or _is_text_list(cluster)):
         raise InputError(f"{file} is damaged: items and clusters are lists of text.")
     if type(missing) is not int or not 0 <= missing < 2**63:
         raise InputError(f"{file} is damaged: missing must be a whole number.")
+
     with as_written(file, "attempts"):
         return Attempts(
             item=item,  # type: ignore[arg-type]  # checked above
@@ -310,6 +318,7 @@ def attempts_by_system(
             raise NotEnoughCases(
                 f"{function} needs items; the attempts{of_system} are empty."
             )
+
     return {str(name): run for name, run in runs.items()}
 
 
@@ -320,6 +329,7 @@ def _refuse_other_data(function: str, at_least: int, passed: str) -> NoReturn:
     if at_least > 1:
         needed = f"attempts of {at_least} or more systems"
         example = '{"A": a, "B": b}'
+
     raise InputError(
         f"{function} needs {needed}; found {passed}.",
         example=PythonCode(f"trueness.{function}({example})"),
@@ -479,9 +489,11 @@ def mean_of_items(
     means = np.bincount(item.reshape(-1), grades) / n_grades
     mean = means.mean()
     cluster_codes = None
+
     if cluster is not None:
         cluster_of_item = np.asarray(cluster)[first_row]
         cluster_codes = np.unique(cluster_of_item, return_inverse=True)[1]
+
     variance = variance_between_units((means - mean) / means.size, cluster_codes)
 
     passed_or_failed = bool(((grades == 0) | (grades == 1)).all())
@@ -522,6 +534,7 @@ def item_values(
     total = Fraction()
     for value, number in zip(exact, n_items, strict=True):
         total += value * int(number)
+
     values = np.array([float(value) for value in exact])[row.reshape(-1)]
     return ItemValues(total / len(attempts), values)
 
@@ -554,6 +567,7 @@ def estimate_rate(
         level=level,
         name=name,
     )
+
     return replace(estimate, notes=_rate_notes(attempts, variance.units))
 
 
@@ -562,12 +576,14 @@ def _rate_notes(attempts: Attempts, n_units: float) -> tuple[str, ...]:
     notes = []
     if attempts.missing:
         notes.append(without_verdict(counted(attempts.missing, "attempt")))
+
     if n_units < FEW_CLUSTERS:
         units = "items" if attempts.cluster is None else "clusters of items"
         notes.append(
             f"There are only {int(n_units)} {units}: with fewer than {FEW_CLUSTERS} "
             "the confidence interval itself is uncertain."
         )
+
     return tuple(notes)
 
 

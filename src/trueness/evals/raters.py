@@ -90,8 +90,10 @@ def rater_agreement(
     level = _options.fraction(level, "level")
     chosen = METHODS[_options.choice(method, METHODS, "method")]
     _cases.at_least_two(data.names, "rater_agreement")
+
     if method == "cohen":
         _check_two_raters(data)
+
     distance = _read_weights(weights, method)
 
     panel = data.without_labels().without_design()
@@ -109,12 +111,15 @@ def rater_agreement(
     )
     # items that were rated twice are what could have shown a disagreement
     units = ratings.n_rated_twice
+
     if panel.clusters is not None:
         units = panel.clusters.number
+
     variance_estimate = replace(variance_estimate, units=units)
     estimate = estimate_from_variance(
         coefficient.value, variance_estimate, chosen.ends, level, name=name
     )
+
     return replace(estimate, notes=interval_notes(panel, variance_estimate))
 
 
@@ -122,6 +127,7 @@ def _check_two_raters(data: Panel) -> None:
     """Stop where Cohen's kappa is not of two raters."""
     if len(data.names) == 2:
         return
+
     raise NotEnoughCases(
         f"Cohen's kappa needs two raters; found {len(data.names)}. Choose two of "
         "them, or another method.",
@@ -134,6 +140,7 @@ def _read_weights(weights: str | None, method: str) -> Callable[[Array], Array] 
     """Return the distance that weights stand for; None for unordered categories."""
     if weights is None:
         return None
+
     _options.choice(weights, DISTANCES, "weights")
     if method != "cohen":
         raise InputError(
@@ -141,6 +148,7 @@ def _read_weights(weights: str | None, method: str) -> Callable[[Array], Array] 
             option="method",
             example="cohen",
         )
+
     return DISTANCES[weights]
 
 
@@ -205,11 +213,13 @@ def _read_ratings(panel: Panel) -> RatedItems:
         number_of=np.stack(number_of, axis=1).astype(np.float64),
         items=np.asarray(panel.unknown, np.float64),
     )
+
     if ratings.n_rated_twice < 2:
         raise NotEnoughCases(
             "rater_agreement needs two or more items that two raters have rated; found "
             f"{ratings.n_rated_twice:.0f}."
         )
+
     return ratings
 
 
@@ -244,6 +254,7 @@ def _correct_observed_for_chance(
     """Return the coefficient of items that each have their own agreement."""
     if not expected.value < 1:
         raise NotEnoughCases(ONE_CATEGORY)
+
     room_above_chance = 1 - expected.value
     rated_twice = ratings.n_raters >= 2
     rated = ratings.n_raters > 0
@@ -259,6 +270,7 @@ def _correct_observed_for_chance(
     own_coefficient = np.where(rated_twice, above_chance * n_rated / n_rated_twice, 0.0)
     by_agreement = np.where(rated, own_coefficient - value, 0.0) / n_rated
     by_chance = (1 - value) / room_above_chance * expected.influence
+
     return AgreementCoefficient(value, by_agreement - by_chance)
 
 
@@ -322,6 +334,7 @@ def _conger(ratings: RatedItems) -> AgreementCoefficient:
         value += float(proportions @ others) / n_pairs
         # each pair of raters is there twice, once from either side
         influence += 2 * influence_of_rater @ others / n_pairs
+
     return _correct_for_chance(ratings, ExpectedAgreement(value, influence))
 
 
@@ -370,6 +383,7 @@ def _weighted_cohen(
     )
     # a missing rating has place -1, and its item is not counted
     agreement_of_item = agreement[ratings.category_of[:, 0], ratings.category_of[:, 1]]
+
     return _correct_observed_for_chance(ratings, agreement_of_item, expected)
 
 
@@ -403,6 +417,7 @@ def _krippendorff(ratings: RatedItems) -> AgreementCoefficient:
     more_pairs = (2 * total - 1) * raters
     by_expected = -(more_equal_pairs - equal_pairs / all_pairs * more_pairs) / all_pairs
     influence = -by_observed / expected + observed * by_expected / expected**2
+
     return AgreementCoefficient(1 - observed / expected, influence)
 
 

@@ -89,6 +89,7 @@ def compare_runs(
         comparison = _compare_votes(shared, margin, level)
     else:
         comparison = _compare_means(shared, margin, level)
+
     if reference is not None:
         pairs = [p for p in comparison.pairs if reference in (p.first, p.second)]
         comparison = replace(comparison, pairs=adjusted(pairs))
@@ -99,9 +100,11 @@ def compare_runs(
             f"With {counted(fewest, 'item')} only a very large difference can be "
             "distinguished from chance."
         )
+
     if any(run.missing for run in runs.values()):
         missing = ", ".join(f"{shown(s)} {run.missing:,}" for s, run in runs.items())
         notes.append(without_verdict(missing))
+
     return replace(comparison, method="pass rate", notes=tuple(notes))
 
 
@@ -117,6 +120,7 @@ def same_items(
     items_of_runs = [set(run.item) for run in runs.values()]
     shared = set.intersection(*items_of_runs)
     every = set.union(*items_of_runs)
+
     if not shared:
         raise NotEnoughCases(
             "No item was tried by all runs, so they cannot be compared item by item. "
@@ -126,11 +130,13 @@ def same_items(
     n_left_out = len(every) - len(shared)
     if n_left_out == 0:
         return dict(runs), []
+
     verb = "is" if n_left_out == 1 else "are"
     note = (
         f"{counted(n_left_out, 'item')} of {len(every):,} {verb} left out: not every "
         "run tried them."
     )
+
     return {system: run.of_items(shared) for system, run in runs.items()}, [note]
 
 
@@ -146,6 +152,7 @@ def _compare_votes(
         panel, "recall", thresholds=1.0, method="mcnemar", margin=margin, level=level
     )
     values = tuple(replace(rate, name="pass rate") for rate in comparison.values)
+
     return replace(comparison, values=values)
 
 
@@ -168,6 +175,7 @@ def _compare_means(
         system: estimate_rate(run, values_of_runs[system], level, "pass rate")
         for system, run in runs.items()
     }
+
     return together(rates, difference, margin=margin, paired=True, method="pass rate")
 
 
@@ -222,6 +230,7 @@ class ItemPlan(Record):
             )
         else:
             goal = f"estimate the pass rate to within {percent(self.half_width)}"
+
         text = (
             f"It takes {counted(self.items, 'item')} to {goal}, with "
             f"{counted(self.attempts, 'attempt')} at each."
@@ -229,6 +238,7 @@ class ItemPlan(Record):
         if self.by_attempts:
             others = [f"{items:,} with {k}" for k, items in self.by_attempts.items()]
             text += f" Items by attempts: {', '.join(others)}."
+
         return text
 
 
@@ -336,6 +346,7 @@ def _two_runs(data: Attempts | Mapping[str, Attempts]) -> list[Attempts]:
                 'trueness.plan_items({"A": a, "B": b}, difference=0.03)'
             ),
         )
+
     shared, _ = same_items(runs)
     return list(shared.values())
 
@@ -361,6 +372,7 @@ def _items_for(goal: float, z: float, variances: ItemVariances, attempts: int) -
     variance = variances.total
     if variances.separable:
         variance = variances.between + variances.within / attempts
+
     # a product that is whole but for rounding is not rounded up
     # divided twice: the square of a tiny goal would be zero
     items = z * z * variance / goal / goal
@@ -370,6 +382,7 @@ def _items_for(goal: float, z: float, variances: ItemVariances, attempts: int) -
             "larger difference or half-width.",
             option="difference",
         )
+
     return max(2, math.ceil(items - 1e-9))
 
 
@@ -386,11 +399,13 @@ def _item_variances(runs: Sequence[Attempts]) -> ItemVariances:
 
     within = 0.0
     part_within = 0.0  # what the attempts add to the variance of the rates
+
     for rate, run in zip(rates, runs, strict=True):
         # c (n - c) / (n (n - 1)) is unbiased for the variance of one attempt
         one_attempt = rate * (1 - rate) * run.tried / (run.tried - 1)
         within += float(one_attempt.mean())
         part_within += float((one_attempt / run.tried).mean())
+
     return ItemVariances(total, max(total - part_within, 0.0), within)
 
 
@@ -442,8 +457,10 @@ class Leaderboard(Record):
                 f"  {self.ranks(k):>7}  {shown(name):<{width}}  {value} "
                 f"({low} to {high})  {self.groups[k]}"
             )
+
         for note in self.notes:
             lines.append(f"  Note: {note}")
+
         return "\n".join(lines)
 
     def ranks(self, k: int) -> str:
@@ -499,6 +516,7 @@ def leaderboard(data: Mapping[str, Attempts], *, level: float = 0.95) -> Leaderb
     rates = dict(zip(comparison.names, comparison.values, strict=True))
     names = sorted(rates, key=lambda name: -rates[name].value)
     is_better = _significantly_better(names, comparison, level)
+
     return Leaderboard(
         names=tuple(names),
         rates=tuple(rates[name] for name in names),
@@ -525,6 +543,7 @@ def _significantly_better(
                 is_better[first, second] = True
             else:
                 is_better[second, first] = True
+
     return is_better
 
 

@@ -118,8 +118,10 @@ def head_to_head(
     winners = np.asarray(winner, dtype=object).ravel()
     firsts = _names_of_items(first, winners.size, "first")
     seconds = _names_of_items(second, winners.size, "second")
+
     if not winners.size:
         raise NotEnoughCases("head_to_head needs verdicts; found none.")
+
     _check_verdicts(firsts, seconds, winners, tie)
 
     # in the order in which they first appear
@@ -147,12 +149,14 @@ def _names_of_items(names: object, n_items: int, option: str) -> Array:
     column = np.asarray(names, dtype=object)
     if column.ndim == 0:
         return np.full(n_items, names, dtype=object)
+
     if column.size != n_items:
         raise InputError(
             f"{option} needs one name, or one per verdict; found {column.size:,} names "
             f"and {n_items:,} verdicts.",
             option=option,
         )
+
     return column.ravel()
 
 
@@ -165,6 +169,7 @@ def _check_verdicts(firsts: Array, seconds: Array, winners: Array, tie: str) -> 
             f"position {itself[0]}.",
             option="second",
         )
+
     known = (winners == firsts) | (winners == seconds) | (winners == tie)
     strangers = np.flatnonzero(~known.astype(bool))
     if strangers.size:
@@ -190,6 +195,7 @@ def _pair_of_verdicts(
     win_rate = float(points.mean())
     variance_estimate = variance_between_units((points - win_rate) / points.size)
     p_value = _sign_test(wins, losses)
+
     return HeadToHeadPair(
         first=first,
         second=second,

@@ -43,6 +43,7 @@ def validate_choice(
         level=request.level,
         rng=request.rng,
     )
+
     return validation
 
 
@@ -63,6 +64,7 @@ def guarantee_for(
         level=confidence,
         rng=rng,
     )
+
     return guaranteed
 
 
@@ -92,6 +94,7 @@ def check_guarantee(request: Request) -> None:
             option="subject_to",
             example="recall >= 0.9",
         )
+
     if request.at is not None:
         raise InputError(
             "A given threshold is evaluated, so there is nothing to guarantee. Leave "

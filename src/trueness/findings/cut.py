@@ -86,18 +86,21 @@ def find_cut(
     _fits(request)
     if has_no_labels(t):
         return _without_labels(t, request)
+
     if request.auc is not None:
         raise InputError(
             "An AUC is given for cases without labels; these have labels, which tell "
             "more.",
             option="auc",
         )
+
     if request.for_groups and not groups:
         raise InputError(
             "Constraints on differences between groups need groups.",
             option="by",
             example="COLUMN",
         )
+
     if request.at is not None:
         return _given(t, request, groups or {})
     if request.for_groups:
@@ -124,12 +127,14 @@ def _fits(request: Request) -> None:
             "constraints, validation and guarantee.",
             option="at",
         )
+
     if request.at is not None and isinstance(request.prevalences, tuple):
         raise InputError(
             "A given threshold needs one prevalence; found a range.",
             option="prevalence",
             example=request.prevalences[0],
         )
+
     several = request.for_groups or request.pair_goal is not None
     if request.at is None and request.prevalences is not None and several:
         raise InputError(
@@ -137,6 +142,7 @@ def _fits(request: Request) -> None:
             "constraint of several. Name one prevalence.",
             option="prevalence",
         )
+
     other = request.at is not None or request.guarantee is not None or several
     if request.method != SWEEP and other:
         raise InputError(
@@ -144,12 +150,14 @@ def _fits(request: Request) -> None:
             "it out for a given threshold, a guarantee, groups or two thresholds.",
             option="method",
         )
+
     if request.guarantee is not None and not request.subject_to:
         raise InputError(
             "A guarantee needs a constraint; found none.",
             option="subject_to",
             example="recall >= 0.9",
         )
+
     if request.guarantee is not None and request.validate:
         raise InputError(
             "A guarantee includes its own validation. Leave out validation, or the "
@@ -172,6 +180,7 @@ def _answer_about_cut(
     values = dict.fromkeys(KEYS) | {"groups": {}} | known
     if values["estimates"] is not None:
         values["metrics"] = {k: e.value for k, e in values["estimates"].items()}
+
     answered = finding(
         key,
         values,
@@ -180,6 +189,7 @@ def _answer_about_cut(
         tables=tuple(tables),
         figures=figures,
     )
+
     return answered, choice
 
 
@@ -193,6 +203,7 @@ def _best(t: Tally, request: Request) -> CutFinding:
     if request.prevalences is not None:
         # of a range the numbers are for the prevalence where the threshold is worst
         t = t.with_design(prevalence=point.prevalence)
+
     estimates = at_threshold(t, point.threshold, level=request.level).metrics
     tables = [_matrix(point.confusion)]
     flags_nothing = not point.confusion.tp + point.confusion.fp
@@ -204,6 +215,7 @@ def _best(t: Tally, request: Request) -> CutFinding:
     else:
         tables.append(_metrics(checked.metrics, point.confusion))
         mind = _notes_of_validation(checked)
+
     return _answer_about_cut(
         point,
         t,
@@ -250,10 +262,12 @@ def _without_labels(t: Tally, request: Request) -> CutFinding:
     """Choose by capacity, or by an AUC and a prevalence that are known; else refuse."""
     if request.at is not None:
         return _flagged_at(t, request)
+
     goal = request.goal_as_stated
     if request.maximize is None and request.minimize is None:
         # Youden's J needs labels, the number of flagged cases does not
         goal = replace(goal, maximize=None if request.auc else "flagged")
+
     if request.auc is None and not _asks_for_capacity(goal):
         raise InputError(
             "Without labels a threshold follows from a capacity, from a known AUC with "
@@ -261,12 +275,14 @@ def _without_labels(t: Tally, request: Request) -> CutFinding:
             option="subject_to",
             example="flagged <= 500",
         )
+
     if request.auc is not None and t.design.prevalence is None:
         raise InputError(
             "With a known AUC, ranks mean something once the prevalence is known.",
             option="prevalence",
             example="0.1",
         )
+
     point: OperatingPoint = best_threshold(
         t,
         maximize=goal.maximize or DEFAULT_OBJECTIVE,
@@ -283,12 +299,15 @@ def _without_labels(t: Tally, request: Request) -> CutFinding:
             note("flagged of all", cut=cut, flagged=flagged, n=t.n),
             *when(goal.maximize == "flagged", "as many as allowed"),
         ]
+
         return _answer_about_cut(
             point, t, lines, [], [note("flagged alone")], **fields_of(point, *POINT)
         )
+
     metrics = {m: float(METRICS[m](point.confusion)) for m in SHOWN}
     rows = [(text_of(name), value) for name, value in metrics.items()]
     known = note("known auc", auc=request.auc, prevalence=t.design.prevalence)
+
     return _answer_about_cut(
         point,
         t,
@@ -316,6 +335,7 @@ def _flagged_at(t: Tally, request: Request) -> CutFinding:
     proportion = flagged_rate(t, threshold, request.level)
     flagged = float(t.unknown[t.score >= threshold].sum())
     cut = numbers.cut_text(threshold)
+
     return _answer_about_cut(
         rule_of(request.at),
         t,
@@ -361,6 +381,7 @@ def _validated_choice(t: Tally, request: Request) -> Validation | None:
     goal = request.goal_as_stated
     if request.method != SWEEP:
         return _validated(t, request)
+
     validate = partial(validate_choice, t, goal, request, request.prevalences)
     if request.validate:
         return validate()
@@ -374,6 +395,7 @@ def _validated(
 ) -> Validation | None:
     if not request.validate:
         return None
+
     cases: Any = data  # constraints on groups have one answer for all of them
     goal = request.goal_as_stated
     validation: Validation = validate_threshold(
@@ -385,6 +407,7 @@ def _validated(
         level=request.level,
         rng=request.rng,
     )
+
     return validation
 
 
@@ -397,10 +420,12 @@ def _sentences(point: OperatingPoint) -> list[Note]:
             note("flag a score", cut=cut_of(point)),
             note("same cases", low=low, high=high),
         ]
+
     what = sentences.objective_of(point.objective)
     share = ""
     if point.sampling != CASE_CONTROL:
         share = f", at a prevalence of {numbers.percent(point.prevalence)}"
+
     more = len(point.score_ranges) - 1
     are = numbers.counted(more, "other threshold is", "other thresholds are")
     return [
@@ -431,9 +456,11 @@ def _given(t: Tally, request: Request, groups: Mapping[str, Tally]) -> CutFindin
     share = t.design.prevalence
     code = "flagging" if isinstance(request.at, float) else "by rule"
     tables = [_matrix(evaluated.confusion), _metrics(evaluated.metrics)]
+
     if rule.groups:
         rows = [(g, numbers.cut_text(rule.cuts(g)[1])) for g in rule.groups]
         tables.insert(0, table("Thresholds", ("group", "threshold"), rows))
+
     return _answer_about_cut(
         evaluated,
         t,
@@ -471,6 +498,7 @@ def _promised(t: Tally, request: Request, confidence: float) -> CutFinding:
         "notes": g.notes,
         "guarantee": fields_of(g, "level", "proofs"),
     }
+
     if two:
         known |= {"constraints": {p.constraint: p.value for p in g.proofs}}
         known |= {"method": "guaranteed pair of thresholds", "zones": g.to_dict()}
@@ -481,8 +509,10 @@ def _promised(t: Tally, request: Request, confidence: float) -> CutFinding:
     as_drawn = t.without_design()
     estimates = at_threshold(as_drawn, g.threshold, level=request.level).metrics
     objective = f"maximize {maximize}" if maximize is not None else None
+
     if minimize is not None:
         objective = f"minimize {minimize}"
+
     c = confusion(t, g.threshold)
     return _answer_about_cut(
         g,
@@ -518,6 +548,7 @@ def proof_note(p: Proof) -> Note:
     text = text_of(name)
     many = numbers.counted(p.cases, *cases_of(name))
     write = numbers.percent if is_proportion(name) else numbers.written
+
     return note(
         "proof",
         text=text[:1].upper() + text[1:],
@@ -538,18 +569,22 @@ def _two(t: Tally, request: Request, name: str) -> CutFinding:
         minimize=goal.minimize,
         subject_to=goal.subject_to,
     )
+
     checked = _validated(t, request)
     tables = [_zones(z)]
     notes: list[Note] = []
+
     if checked is not None:
         tables.append(table("On new cases", NEW, checked.metrics.items()))
         notes = [*said([sentences.zone_check(checked)]), note("above and below")]
+
     drawn = figure(
         "Scores and deferred cases",
         score_figure({name: t.labelled()}),
         order=(name,),
         at=(z.lower, z.upper),
     )
+
     return _answer_about_cut(
         z,
         t,
@@ -574,14 +609,17 @@ def _of_groups(t: Tally, groups: Mapping[str, Tally], request: Request) -> CutFi
         subject_to=goal.subject_to,
         level=request.level,
     )
+
     checked = _validated(groups, request)
     tables = [table("Thresholds", sentences.GROUP_HEAD, sentences.group_rows(g))]
     notes = list(said(g.notes))
+
     if checked is not None:
         names = [n for n in (*SHOWN, *g.gaps) if n in checked.metrics]
         rows = [(text_of(n), checked.metrics[n]) for n in names]
         tables.append(table("On new cases", NEW, rows))
         notes += said([sentences.zone_check(checked)])
+
     how = "proved optimal" if g.proved else "best threshold found within the time limit"
     numbers_of_groups = {
         group: {
@@ -592,6 +630,7 @@ def _of_groups(t: Tally, groups: Mapping[str, Tally], request: Request) -> CutFi
         }
         for group in groups
     }
+
     return _answer_about_cut(
         g,
         t,
@@ -613,6 +652,7 @@ def with_groups(
     """Add where each group would be cut if it were alone."""
     if not parts:
         return whole
+
     rows = [_row_of_group(name, part) for name, part in parts.items()]
     flagged = "flagged" if whole.answer[0].code == "cases" else "weight flagged"
     head = (by, "threshold", "objective", "recall", "precision", flagged)
@@ -621,6 +661,7 @@ def with_groups(
         name: part and {k: v for k, v in part.numbers.items() if k != "groups"}
         for name, part in parts.items()
     }
+
     return in_groups(whole, numbers_of_groups, by_group)
 
 
@@ -630,10 +671,12 @@ def _row_of_group(name: str, part: Finding | None) -> tuple[Any, ...]:
     counts = values.get("confusion")
     if counts is None:
         return name, None, None, None, None, None
+
     flagged = counts.tp + counts.fp
     cut = "flag nothing"
     if flagged:
         cut = numbers.cut_text(values["threshold"], values["score_range"])
+
     metrics = values["metrics"]
     return (
         name,

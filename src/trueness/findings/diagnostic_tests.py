@@ -86,8 +86,10 @@ def test_measures(tally: Tally, level: float, method: str) -> TestMeasures:
         for key, (metric, _) in MEASURES.items()
         if metric.name in by_metric
     }
+
     if tally.design.prevalence is not None:  # it was given, and is not measured here
         measures.pop("prevalence", None)
+
     return measures
 
 
@@ -107,6 +109,7 @@ def how_good_are_tests(
         for name in (measures if s.groups else ())
     }
     single = len(measures) == 1
+
     return finding(
         "test" if single else "tests",
         {"tests": measures, "confusion": tables, "groups": by_group},
@@ -147,6 +150,7 @@ def _answer(measures: Mapping[str, TestMeasures]) -> tuple[Note, ...]:
         sensitivity = {name: row["sensitivity"].value for name, row in measures.items()}
         lowest = min(sensitivity, key=lambda name: sensitivity[name])
         highest = max(sensitivity, key=lambda name: sensitivity[name])
+
         return (
             note(
                 "several tests",
@@ -156,6 +160,7 @@ def _answer(measures: Mapping[str, TestMeasures]) -> tuple[Note, ...]:
                 highest=shown(highest),
             ),
         )
+
     ((name, row),) = measures.items()
     who = "The test" if name == subjects.UNNAMED else shown(name)
     first = note(
@@ -164,6 +169,7 @@ def _answer(measures: Mapping[str, TestMeasures]) -> tuple[Note, ...]:
         sensitivity=row["sensitivity"],
         specificity=row["specificity"],
     )
+
     if "ppv" not in row:
         return (first,)
     return (first, note("predictive values", ppv=row["ppv"], npv=row["npv"]))
@@ -184,6 +190,7 @@ def _notes(
         for name, row in measures.items()
         if row["sensitivity"].value == row["specificity"].value == 1
     ]
+
     return (
         note("intervals", level=s.request.level),
         *when(copies, "like labels", names=copies),
@@ -209,6 +216,7 @@ def _single_tables(
         ("test negative", fn, tn, fn + tn),
         ("total", tp + fn, fp + tn, tp + fp + fn + tn),
     ]
+
     head = ("", "condition present", "condition absent", "total")
     rows = [(MEASURES[key][1], estimate) for key, estimate in row.items()]
     return [
@@ -245,11 +253,13 @@ def _figures(measures: Mapping[str, TestMeasures]) -> tuple[Figure, ...]:
         shown_rows = {COLUMNS[key]: row[key] for key in keys}
         drawn = intervals("Rates of the test", "proportion", shown_rows)
         return (Figure(drawn, "Rates of the test", of="measure"),)
+
     figures = []
     for key in COMPARED:
         rows = {shown(name): row[key] for name, row in measures.items()}
         title = key.capitalize()
         figures.append(Figure(intervals(title, key, rows), title, of="test"))
+
     return tuple(figures)
 
 
@@ -281,6 +291,7 @@ def which_test_is_better(
         for name in panel.names
     ]
     head = ("measure", "pair", "difference", "p-value", "adjusted (Holm)")
+
     return finding(
         "test pairs",
         {
@@ -318,8 +329,10 @@ def _verdicts(compared: Mapping[str, Comparison], level: float) -> list[Note]:
         several = len(comparison.pairs)
         difference = pair.difference.value
         first, second = pair.first, pair.second
+
         if difference < 0:
             first, second = second, first
+
         significant = pair.p_adjusted < 1 - level
         code = "test differs" if significant else "test alike"
         notes.append(
@@ -333,6 +346,7 @@ def _verdicts(compared: Mapping[str, Comparison], level: float) -> list[Note]:
                 adjusted=f", allowing for {several} pairs" if several > 1 else "",
             )
         )
+
     return notes
 
 
@@ -355,4 +369,5 @@ def test_tiles(measures: TestMeasures) -> tuple[Tile, ...]:
             span = f"{level_text(e.level)} CI {percent(e.low)} to {percent(e.high)}"
             lane = Lane(e.value, e.low, e.high)
             tiles.append(Tile(MEASURES[key][1], percent(e.value), span, lane))
+
     return tuple(tiles)

@@ -102,10 +102,12 @@ def evaluate(
     request = Request(level=level, at=at)
     if isinstance(data, Confusion):
         data = data.verdicts
+
     if not isinstance(data, Mapping):
         named = {name: data} if isinstance(data, Tally) and name else data
         s = subjects.subject(named, request)
         return replace(how_good(s, method=method), _subject=s)
+
     if not data:
         raise InputError(
             "evaluate needs one group or more; found none.",
@@ -113,11 +115,13 @@ def evaluate(
                 'trueness.evaluate({"a": tally}) or trueness.evaluate(y_true, y_score)'
             ),
         )
+
     whole: Any = reduce(add, data.values())
     groups: Mapping[Any, Any] = data
     if isinstance(whole, Tally) and name:
         whole = {name: whole}
         groups = {group: {name: tally} for group, tally in data.items()}
+
     s = subjects.subject(whole, request, groups=groups)
     return replace(how_good(s, method=method), _subject=s)
 
@@ -138,6 +142,7 @@ def how_good(
     tests = {}
     if not s.request.classes:
         tests = {name: t for name, t in s.tallies_by_key.items() if holds_tests(t)}
+
     tallies = {name: t for name, t in s.tallies_by_key.items() if name not in tests}
     both_classes(next(iter(tallies.values())), "evaluate")
 
@@ -148,6 +153,7 @@ def how_good(
         name: test_measures(t, level, method) for name, t in tests.items()
     }
     impact = _impact_at_threshold(s, measured)
+
     return finding(
         "ranking",
         {
@@ -193,6 +199,7 @@ def _measure_each(
             ScoreAtLevel(name, s.request.level),
             partial(measures, s, name, tallies[name]),
         )
+
     if s.request.classes:
         return measured
 
@@ -211,6 +218,7 @@ def _measures_at_cut(
     threshold = s.request.at
     if threshold is None:
         return {}
+
     level = s.request.level
     return {
         name: at_threshold(tally, threshold, level=level)
@@ -232,12 +240,14 @@ def _impact_at_threshold(
     """Return impact ratios of the groups of each score at the threshold in use."""
     if not s.groups or not isinstance(s.request.at, float):
         return {}
+
     impact = {}
     for name in names:
         groups = subjects.named_groups(s, name)
         compared = impact_of_groups(groups, s.request.at, s.request.level)
         if compared is not None:
             impact[name] = compared
+
     return impact
 
 
@@ -253,6 +263,7 @@ def _measures_by_group(
             group: measures(alone, f"{name} in {group}", tally)
             for group, tally in tallies.items()
         }
+
     return by_group
 
 
@@ -276,6 +287,7 @@ def _notes(
     lacks_a_class = any(
         row["auc"] is None for rows in by_group.values() for row in rows.values()
     )
+
     return (
         *when(at_cut, "at", cut=" ".join(cuts)),
         note("intervals", level=s.request.level),
@@ -305,6 +317,7 @@ def _notes_of_estimates(measured: Mapping[str, Measured]) -> tuple[Note, ...]:
         texts = [text for e in row.values() for text in getattr(e, "notes", ())]
         for text in dict.fromkeys(texts):
             scores_of_text.setdefault(text, []).append(shown(name))
+
     scores_of_text.pop(REVERSED, None)  # it has a note of its own
     return said(
         text if len(names) == len(measured) else f"{listed(names)}: {text}"
@@ -324,6 +337,7 @@ def _tables(
     head = [MEASURES[key] for key in keys]
     rows = [[name, *(row[key] for key in keys)] for name, row in measured.items()]
     tables = [table("How good is each?", [kind, *head], rows)]
+
     if by_group:
         rows_of_groups = [
             [group, name, *(row[key] for key in keys)]
@@ -331,6 +345,7 @@ def _tables(
             for group, row in groups.items()
         ]
         tables.append(table(f"In each {s.by}", [s.by, "score", *head], rows_of_groups))
+
     if at_cut:
         metrics_at_cut = [
             [name, *(evaluated.metrics.get(metric) for metric in SHOWN)]
@@ -338,6 +353,7 @@ def _tables(
         ]
         names = [kind, *map(text_of, SHOWN)]
         tables.append(table("At the threshold in use", names, metrics_at_cut))
+
     return tuple(tables)
 
 
@@ -372,6 +388,7 @@ def measures(s: subjects.Subject, name: str, tally: Tally) -> Measured:
             score.value, score.low, score.high, score.level, score.method, score.se
         )
         measured["brier"] = replace(estimate, bounds=score.bounds)
+
     return measured
 
 
@@ -385,6 +402,7 @@ def exact_within(measured: Mapping[str, Measured]) -> tuple[Note, ...]:
             if estimate is not None and estimate.bounds is not None
         ]
         notes += when(texts, "exact within", name=shown(name), each="; ".join(texts))
+
     return tuple(notes)
 
 
@@ -399,6 +417,7 @@ def _like_labels(
         two_values = tallies[name].labelled().score.size == 2
         if area is not None and two_values and area.value in (0.0, 1.0):
             names.append(shown(name))
+
     return names
 
 
@@ -415,6 +434,7 @@ def cases_note(x: Panel | Tally) -> Note:
         return note("expected", n=x.n, labelled=number_of(x.n_pos + x.n_neg))
     if not x.n_pos + x.n_neg:
         return note("unlabelled only", n=x.n)
+
     return note(
         x.unit,
         n=x.n,
@@ -444,10 +464,12 @@ def few_cases(tally: Tally) -> tuple[Note, ...]:
     if tally.labels_expected:
         # their classes are not known; the map says how many cases it was fitted on
         return ()
+
     effective = zip(tally.equal_cases, ("negative", "positive"), strict=True)
     number, kind = min((round(n), name) for n, name in effective)
     if number == 1:
         return when(number < FEW, "few", are="is", few=f"{number_of(1)} {kind} case")
+
     cases = f"{number_of(number)} {kind} cases"
     return when(number < FEW, "few", are="are", few=cases)
 
@@ -467,6 +489,7 @@ def _forests(measured: dict[str, Measured]) -> tuple[Figure, ...]:
                     folded=key != "auc",
                 )
             )
+
     return tuple(pictures)
 
 
@@ -491,6 +514,7 @@ def in_every_group(s: subjects.Subject) -> Finding | None:
         for group, t in tallies.items()
     ]
     drawn = intervals("AUC by group", "AUC", areas)
+
     return finding(
         "groups",
         {"auc": areas, "test": test, "impact": impact},
@@ -526,12 +550,15 @@ def _note_on_groups(
         "low": areas[lowest].value,
         "high": areas[highest].value,
     }
+
     if test is None:
         return note("groups untested", **values)
+
     is_significant = test.p_value < 1 - level
     could = "not statistically significant"
     if is_significant:
         could = "statistically significant"
+
     return note("groups", **values, could=could, p=test.p_value)
 
 
@@ -541,6 +568,7 @@ def impact_of_groups(
     """Compare selection rates of groups with the highest one (four-fifths rule)."""
     if len(groups) < 2:
         return None
+
     return subjects.possible(
         lambda: compare_groups(
             groups,
@@ -557,6 +585,7 @@ def _impact_table(impact: Comparison | None) -> tuple[Table, ...]:
     """Return the selection rates of groups beside the highest: gap and impact ratio."""
     if impact is None:
         return ()
+
     rates = dict(zip(impact.names, impact.values, strict=True))
     rows = [
         (pair.first, rates[pair.first], pair.difference, pair.ratio)
@@ -565,4 +594,5 @@ def _impact_table(impact: Comparison | None) -> tuple[Table, ...]:
     reference = impact.pairs[0].second
     caption = f"Selection rate relative to the highest, {reference} (impact ratio)"
     head = ("group", "selection rate", "difference", "ratio")
+
     return (table(caption, head, rows, brief=False),)

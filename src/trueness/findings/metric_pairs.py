@@ -30,6 +30,7 @@ def better_by_metric(
         effect=effect,
         level=level,
     )
+
     sign = MINUS if effect == DIFFERENCE else "/"
     rows = [
         (
@@ -40,6 +41,7 @@ def better_by_metric(
         )
         for pair in compared.pairs
     ]
+
     values = zip(map(shown, compared.names), compared.values, strict=True)
     head = ("pair", effect, "p-value", "adjusted (Holm)")
     return finding(

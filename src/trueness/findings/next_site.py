@@ -37,10 +37,12 @@ def next_site(answer: AcrossSites) -> Finding:
         "covariate",
         "scale",
     )
+
     tables = [_summary_table(answer)] if answer.mean is not None else []
     tables.append(_site_table(answer, name))
     if answer.covariate is not None:
         tables.append(_covariate_table(answer))
+
     return finding(
         "sites",
         {**numbers, "sites": dict(answer.sites)},
@@ -55,6 +57,7 @@ def at_the_next_site(s: Subject) -> Finding | None:
     """Answer for the sites of a report: the AUC, and both rates at the threshold."""
     if not s.sites:
         return None
+
     best = s.best
     level = s.request.level
     tallies = named_sites(s, best.key)
@@ -74,6 +77,7 @@ def at_the_next_site(s: Subject) -> Finding | None:
     ]
     if not rows:
         return of_areas
+
     head = ("", "mean over sites", "next site (prediction interval)")
     at_cut = table(f"At a threshold of {cut_of(best.point)}", head, rows)
     return replace(
@@ -88,6 +92,7 @@ def _answer(answer: AcrossSites, name: str) -> tuple[Note, ...]:
     sites = counted(len(answer.sites), "site")
     if answer.mean is None or answer.prediction is None or answer.between is None:
         return (note("sites few", sites=sites, measure=name),)
+
     low, high = f"{answer.prediction.low:.3g}", f"{answer.prediction.high:.3g}"
     return (
         note(
@@ -129,6 +134,7 @@ def _site_table(answer: AcrossSites, name: str) -> Table:
         )
         for site, estimate in answer.sites.items()
     ]
+
     return table("Sites", ("site", name, "weight"), rows)
 
 
@@ -156,6 +162,7 @@ def summary_point(summary: SummaryROC) -> Finding:
         "correlation",
         "method",
     )
+
     return finding(
         "summary",
         numbers,

@@ -32,6 +32,7 @@ def _read() -> dict[str, dict[str, str]]:
         elif line and not line.startswith("#"):
             code, _, text = line.partition(": ")
             section[code] = text
+
     return sections
 
 

@@ -114,13 +114,16 @@ def page_about(
     data, classifiers_shown = subjects.strongest(data, request.classifier)
     groups, groups_shown = subjects.largest(groups)
     classes = None
+
     if request.classes and isinstance(data, Mapping):
         data = classes = _against_the_rest(data)
         groups = None
+
     cases = next(iter(data.values())) if isinstance(data, Mapping) else data
     title = shown(title, 120)
     facts = facts_of(cases, source, classes)
     check_prevalence_known(cases, "A report")
+
     if classifiers_shown:
         facts += (("shown", classifiers_shown),)
     if groups_shown:
@@ -131,10 +134,12 @@ def page_about(
         return without_labels.without_labels(
             cases, title=title, facts=facts, level=request.level, rng=request.rng
         )
+
     if are_tests(data) and not request.classes:
         of_tests = Request(level=request.level, rng=request.rng)
         tests = subjects.subject(data, of_tests, groups=groups, sites=sites)
         return page_about_tests(tests, title=title, facts=facts)
+
     s = subjects.subject(
         data, without_column_names(request), groups=groups, sites=sites
     )
@@ -143,9 +148,11 @@ def page_about(
         for key, ask in steps(QUESTIONS.items(), "Sections", len(QUESTIONS))
         if (finding := subjects.possible(partial(ask, s)))
     }
+
     several = len(s.models) > 1 and not request.classes
     them = "are these classifiers" if several else "is this classifier"
     headline, lead = opening(s, findings)
+
     return Page(
         title or f"How good {them}?",
         facts,
@@ -168,8 +175,10 @@ def page_about_tests(
     counted = cases_note(s.cases)
     good = how_good(s)
     findings = [good]
+
     if s.several:
         findings.append(which_test_is_better(s, cases_note=counted))
+
     first = next(iter(good.numbers["tests"].values()))
     how = [n for f in findings for n in f.answer if n.code not in COUNTED]
     tally = next(iter(s.tallies_by_key.values()))
@@ -178,10 +187,12 @@ def page_about_tests(
         (MIND, (*few_cases(tally), *good.notes)),
         ("What was measured?", (counted,)),
     )
+
     several = len(good.numbers["tests"]) > 1
     question = "How good are these tests?" if several else "How good is this test?"
     # the first screen has the sentences
     sections = tuple(replace(f, answer=(), notes=()) for f in findings)
+
     return Page(
         title or question,
         facts,
@@ -209,6 +220,7 @@ def ties_by_auc(
     """
     if comparison is None or "pairs" not in comparison.numbers:
         return ()
+
     differ = {
         frozenset((pair.first, pair.second))
         for pair in comparison.numbers["pairs"]
@@ -216,12 +228,14 @@ def ties_by_auc(
     }
     ties: list[int] = []
     first_of_tie = ""
+
     for model in models:
         if ties and frozenset((first_of_tie, model.key)) not in differ:
             ties[-1] += 1
         else:
             first_of_tie = model.key
             ties.append(1)
+
     return tuple(ties)
 
 
@@ -231,6 +245,7 @@ def _question(s: subjects.Subject) -> str:
     which = "Which classifier is best" if s.several else "How good is this classifier"
     if not request.wants_a_threshold:
         return f"{which}, and how certain is that?"
+
     constraints = " and ".join(
         constraint_text(repr(constraint)) for constraint in request.constraints
     )
@@ -266,6 +281,7 @@ def _against_the_rest(data: Mapping[str, Tally]) -> dict[str, Tally]:
                 "trueness.report(trueness.one_vs_rest(y_true, scores), path)"
             ),
         )
+
     return {f"{c} against the rest": t for c, t in data.items()}
 
 
@@ -282,6 +298,7 @@ def with_cleaned(page: Page, cleaned: Sequence[str]) -> Page:
     """Say among what to keep in mind, in one line, what was cleaned in the file."""
     if not cleaned:
         return page
+
     # the column is named, and not the option
     named = re.compile(r"\bscores?(?:\[\d+\])?='([^']*)'")
     line = note("cleaned", what=named.sub(r"\1", " ".join(cleaned)))
@@ -289,6 +306,7 @@ def with_cleaned(page: Page, cleaned: Sequence[str]) -> Page:
         (question, (*notes, line) if question == MIND else notes)
         for question, notes in page.answers
     ]
+
     return replace(page, answers=tuple(extended))
 
 
@@ -302,6 +320,7 @@ def facts_of(
     elif data.n_pos + data.n_neg:
         facts.append(("positive", _positives(data)))
         facts.append(("negative", number_of(data.n_neg)))
+
     if data.n_unknown:
         facts.append(("without a label", number_of(data.n_unknown)))
     if data.clusters is not None:
@@ -310,6 +329,7 @@ def facts_of(
         facts.append(("for a prevalence of", percent(data.design.prevalence)))
     if source:
         facts.append(("file", shown(source, 120)))
+
     return tuple(facts)
 
 
@@ -327,6 +347,7 @@ def tiles(s: subjects.Subject) -> tuple[Tile, ...]:
     }.get(type(s.checked), ("in this sample", "the cases"))
     flagged, recall, precision = _rates(s)
     prevalence = s.steps[0].share
+
     return (
         Tile(
             f"AUC of {s.best.name}",
@@ -412,6 +433,7 @@ def _rates(
             rates.append(_RateAtThreshold(first.at_start(name), None))
         else:
             rates.append(_RateAtThreshold(estimate.value, estimate))
+
     flagged, recall, precision = rates
     return flagged, recall, precision
 
@@ -436,6 +458,7 @@ def _how_good(
     more = f" and {len(others) - 5} more" if len(others) > 5 else ""
     sections = [made.get(key) for key in ("comparison", "ensembles", "groups")]
     answers_of_sections = [n for section in sections if section for n in section.answer]
+
     return (
         auc_note(s.best),
         *when(others, "auc of others", others=texts, more=more),
@@ -451,8 +474,10 @@ def _how_sure(
     checked = s.checked
     notes = [note("auc between", name=best.name, auc=best.auc, level=s.request.level)]
     notes += doubt(best.name, best.auc)
+
     for model in s.models[1:]:
         notes += turned(model.name, model.auc)
+
     if checked is not None and {"recall", "precision"} <= checked.metrics.keys():
         notes += when(
             not _flags_nothing(s),
@@ -461,9 +486,11 @@ def _how_sure(
             recall=checked.metrics["recall"],
             precision=checked.metrics["precision"],
         )
+
     bins = made.get("scale")
     if bins:
         notes += bins.answer
+
     return tuple(notes)
 
 
@@ -473,9 +500,11 @@ def auc_note(m: Model) -> Note:
     if m.tally.binned or meant_by_rows(m.tally):
         # scores of a bin may differ, and the pairs of cases without a label are unknown
         return note("auc of bins", name=m.name, times=times, auc=m.auc)
+
     tied = tied_proportion(m.tally)
     if round(100 * tied) == 0:
         return note("auc", name=m.name, times=times, auc=m.auc)
+
     wins = f"{100 * (m.auc.value - tied / 2):.0f}"
     ties = f"{100 * tied:.0f}"
     return note("auc with ties", name=m.name, wins=wins, ties=ties, auc=m.auc)
@@ -498,6 +527,7 @@ def _advice(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Not
     flagged, recall, precision = _rates(s)
     guaranteed = s.guaranteed(best.key, best.tally)
     chosen_by_price = not (request.stated_goal or guaranteed) and request.at is None
+
     return [
         note("flag", name=best.name, cut=subjects.cut_of(best.point)),
         *promise_notes(guaranteed),
@@ -526,13 +556,17 @@ def _mind(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Note]
     data = s.best.tally
     calibration = made.get("calibration")
     on_calibration: tuple[Note, ...] = ()
+
     if calibration:
         on_calibration = (*calibration.answer, *calibration.notes)
+
     infeasible = [model.name for model in s.models if not model.feasible]
     prevalence = s.cases.design.prevalence
     where = "this prevalence"
+
     if prevalence is not None:
         where = f"a prevalence of {percent(prevalence)}"
+
     return [
         *said(interval_notes(data)),
         *few_cases(data),
@@ -555,6 +589,7 @@ def _optimism(s: subjects.Subject) -> list[Note]:
     checked = s.checked
     if s.request.at is not None:
         return [note("given beforehand")]
+
     guaranteed = s.guaranteed(s.best.key, s.best.tally)
     if guaranteed is not None:
         return [*map(proof_note, guaranteed.proofs), *said(guaranteed.notes)]
@@ -562,12 +597,15 @@ def _optimism(s: subjects.Subject) -> list[Note]:
         return []
     if not isinstance(checked, Validation) or isnan(checked.corrected.value):
         return [note("optimistic")]
+
     what = text_of(checked.choice.objective.partition(" ")[2])
     expected = checked.corrected.value
     instead = checked.value
     lines = [note("optimistic by", what=what, expect=expected, instead=instead)]
+
     if written(expected) == written(instead):
         lines = [note("optimistic")]
+
     # a guarantee is given of cases that are counted one by one
     code = "rarely met" if s.best.tally.single_cases else "said"
     return lines + [note(code, text=text) for text in met(checked, SAFE)]
@@ -578,6 +616,7 @@ def measured(s: subjects.Subject) -> Note:
     data = s.best.tally
     if s.request.classes:
         return note("measured classes", number=len(s.models), n=data.n)
+
     who = f"The classifier {s.best.name}"
     if s.best.name == subjects.UNNAMED:
         who = "One classifier"
@@ -588,9 +627,11 @@ def measured(s: subjects.Subject) -> Note:
     if len(s.models) > 1:
         who = f"{len(s.models)} classifiers"
         cases = f"the same {cases}"
+
     known = ", of which"
     if data.n_unknown:
         known = f"; of the {number_of(data.n_pos + data.n_neg)} with a label"
+
     return note(
         "measured",
         who=who,

@@ -110,6 +110,7 @@ class Table:
                 columns[f"{name} high"] = [getattr(v, "high", None) for v in values]
             else:
                 columns[name] = list(values)
+
         return columns
 
 
@@ -249,12 +250,14 @@ class Finding(Record):
         numbers = vars(self).get("numbers", {})
         if name in numbers:
             return numbers[name]
+
         for part in ("scores", "tests"):
             rows = numbers.get(part) or {}
             of_each = {key: row[name] for key, row in rows.items() if name in row}
             if of_each:
                 single = len(of_each) == 1
                 return next(iter(of_each.values())) if single else Answers(of_each)
+
         raise AttributeError(
             f"This finding has no {name!r}; it has {', '.join(_number_names(numbers))}."
         )
@@ -343,6 +346,7 @@ def finding(
         method = words("method", code, values) or words("method", key, values)
     if caveat is None:
         caveat = words("caveat", code, values) or words("caveat", key, values)
+
     return Finding(
         question=words("title", code, values),
         numbers=dict(numbers),

@@ -200,6 +200,7 @@ class Request:
                 maximize = DEFAULT_OBJECTIVE
             else:
                 minimize = "defer"
+
         return ThresholdGoal(maximize, minimize, self.subject_to)
 
     @cached_property
@@ -327,9 +328,11 @@ def goal_of_pair(
     """
     if not asks_for_two_cuts([maximize, minimize, *constraints]):
         return None
+
     if maximize is None and minimize is None:
         deferral_is_bounded = any(_LIMITS_DEFERRED.search(str(c)) for c in constraints)
         minimize = equal_rates if deferral_is_bounded else "defer"
         if cost:
             minimize = cost_text((float(cost["fp"]), float(cost["fn"])))
+
     return ThresholdGoal(maximize, minimize, constraints)

@@ -54,14 +54,17 @@ def scorecard(
     deciles = decile_table(tally, groups=groups, level=level)
     stability = None if reference is None else psi(reference, tally, level=level)
     rows = [(NAMED_MEASURES[name], value) for name, value in measures.items()]
+
     if stability is not None:
         rows.append(("PSI (population stability index)", stability.psi))
+
     place = note(
         "place of KS",
         cut=cut_text(largest.threshold),
         tpr=largest.tpr,
         fpr=largest.fpr,
     )
+
     return finding(
         "scorecard",
         {
@@ -87,13 +90,16 @@ def measures_by_name(s: Subject) -> Finding | None:
     best = s.best
     if best.tally.binned or best.tally.labels_expected:
         return None
+
     level = s.request.level
     measures = named_measures(best.tally, level)
     deciles = possible(partial(decile_table, best.tally, level=level))
     rows = [(NAMED_MEASURES[name], value) for name, value in measures.items()]
     tables = [table("Measures", ("measure", "value"), rows, brief=False)]
+
     if deciles is not None:
         tables.append(replace(table_of_deciles(deciles, level), brief=False))
+
     return finding(
         "by-name",
         {"measures": measures, "deciles": deciles},
@@ -121,6 +127,7 @@ def named_measures(tally: Tally, level: float) -> dict[str, Estimate]:
                 log_loss, tally, clip="scikit-learn", level=level
             ),
         }
+
     answers = {name: possible(ask) for name, ask in questions.items()}
     return {name: value for name, value in answers.items() if value is not None}
 
@@ -146,6 +153,7 @@ def table_of_deciles(deciles: DecileTable, level: float) -> Table:
         deciles.lift.tolist(),
         deciles.ks.tolist(),
     )
+
     return table("Decile table", DECILE_HEAD, zip(*columns, strict=True))
 
 
@@ -163,12 +171,14 @@ def decisions(tally: Tally, thresholds: Sequence[float], level: float) -> Findin
         avoided,
         strict=True,
     )
+
     head = (
         "threshold probability",
         "net benefit",
         "of treating all",
         "net interventions avoided",
     )
+
     return finding(
         "decisions",
         {"curve": curve},
@@ -188,6 +198,7 @@ def risks(
     risk = _estimates(curve.risk, curve.low, curve.high, level)
     rows = zip(curve.coverage.tolist(), risk, curve.confidence.tolist(), strict=True)
     head = ("coverage", "risk (error rate)", "distance from the threshold")
+
     return finding(
         "risks",
         {"curve": curve},

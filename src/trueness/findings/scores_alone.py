@@ -50,6 +50,7 @@ def how_good_alone(s: Subject) -> Finding:
     if isinstance(s.request.at, float):
         flagged = {n: flagged_rate(t, s.request.at, s.request.level)
                    for n, t in tallies.items()}  # fmt: skip
+
     numbers = {
         "scores": {name: dict.fromkeys(_MEASURES) for name in tallies},
         "flagged_rate": flagged,
@@ -58,6 +59,7 @@ def how_good_alone(s: Subject) -> Finding:
     tables = (*_table_of_flagged(flagged, s.request.at),)
     notes = (note("no labels"), *when(flagged, "flagged alone"))
     agreed = _agreement_of(s)
+
     if agreed is None:
         return finding(
             "ranking",
@@ -66,6 +68,7 @@ def how_good_alone(s: Subject) -> Finding:
             notes=notes,
             tables=tables,
         )
+
     return finding(
         "agreement",
         {**numbers, **agreed.numbers},
@@ -129,6 +132,7 @@ def combined_alone(panel: Panel, method: str, level: float) -> tuple[Finding, Ma
     agreed = None
     if len(panel.names) >= LEAST_CLASSIFIERS:
         agreed = possible(partial(agreement, panel, level=level))
+
     name = method or _usual_combiner(agreed)
     if name not in BLIND_COMBINERS:
         raise InputError(
@@ -136,19 +140,23 @@ def combined_alone(panel: Panel, method: str, level: float) -> tuple[Finding, Ma
             option="method",
             choices=tuple(BLIND_COMBINERS),
         )
+
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", DoubtfulAssumptionWarning)
         combiner = BLIND_COMBINERS[name](panel)
+
     warned = said(str(warning.message) for warning in raised)
 
     numbers: dict[str, Any] = {"method": name, "agreement": None}
     tables: tuple[Table, ...] = ()
     notes: tuple[Note, ...] = ()
+
     if agreed is not None:
         about_each = how_good_scores(panel, agreed)
         numbers |= about_each.numbers
         tables = about_each.tables
         notes = about_each.notes
+
     answer = (note("unlabelled only", n=panel.n), note("combined blind", method=name))
     combined = finding(
         "ensembles",
@@ -158,6 +166,7 @@ def combined_alone(panel: Panel, method: str, level: float) -> tuple[Finding, Ma
         tables=tables,
         told={"folds": 0},
     )
+
     return combined, combiner
 
 

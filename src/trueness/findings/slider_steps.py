@@ -92,6 +92,7 @@ class Steps:
         """Return one step alone; ``threshold`` is another place of the same cut."""
         if threshold is None:
             threshold = self.threshold[at]
+
         return replace(
             self,
             threshold=np.array([threshold]),
@@ -122,8 +123,10 @@ def steps(t: Tally, name: str, start: float, models: int = 1) -> Steps:
             for low, high in zip(next_lower[at].tolist(), cut[at].tolist(), strict=True)
         ]
     )
+
     place = int(np.searchsorted(at, chosen))
     threshold[place] = start
+
     return replace(
         every, threshold=threshold, tp=every.tp[at], fp=every.fp[at], start=place
     )
@@ -150,12 +153,14 @@ def _evenly(every: Steps, number: int) -> Ints:
     size = every.tp.size
     if size <= number:
         return np.arange(size)
+
     along_roc = np.asarray(every.tp / every.n_pos + every.fp / every.n_neg)
     flagged = np.asarray((every.tp + every.fp) / (every.n_pos + every.n_neg))
     places = [
         np.searchsorted(values, np.linspace(0, values[-1], number // 2))
         for values in (along_roc, flagged)
     ]
+
     return np.unique(np.concatenate(places)).clip(0, size - 1)
 
 
@@ -197,12 +202,14 @@ def columns(
         ),
         "threshold": s.threshold,
     }
+
     if probability is not None:
         flags_nobody = np.isinf(s.threshold)
         quantities["probability"] = np.where(flags_nobody, np.nan, probability)
         with np.errstate(divide="ignore", invalid="ignore"):
             odds = np.where(s.threshold < 1, s.threshold / (1 - s.threshold), np.nan)
         quantities["net_benefit"] = (target.tp - target.fp * odds) / cases
+
     return quantities
 
 

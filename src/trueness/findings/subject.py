@@ -178,6 +178,7 @@ class Subject:
         request = self.request
         if request.guarantee is None or not request.constraints:
             return None
+
         find = partial(
             guarantee_for,
             tally,
@@ -186,6 +187,7 @@ class Subject:
             confidence=request.guarantee,
             rng=request.rng,
         )
+
         return self.memory.guarantees.once(self._validated_choice(score), find)
 
     def _validated_choice(self, score: str) -> ValidatedChoice:
@@ -245,15 +247,18 @@ def check_request(request: Request, data: Panel | Tally) -> Request:
     """Check what is asked before the work, and add the prevalence of the cases."""
     if not hasattr(data, "design"):
         _cases.one_classifier(data, "An evaluation")
+
     level = _options.fraction(request.level, "level")
     at = request.at
     if at is not None:
         at = _options.real_number(at, "at")
+
     prevalence = data.design.prevalence or (data.prevalence if data.n_pos else 0.5)
     request = replace(request, level=level, at=at, prevalence_in_sample=prevalence)
 
     if request.guarantee is not None:
         check_guarantee(request)
+
     chooses_a_threshold = request.maximize or request.minimize or request.pair_goal
     if at is not None and (chooses_a_threshold or request.group_constraints):
         raise InputError(
@@ -261,8 +266,10 @@ def check_request(request: Request, data: Panel | Tally) -> Request:
             "minimize and constraints on two thresholds or on groups.",
             option="at",
         )
+
     read_prevalence(request.prevalences)
     _ = request.objective, request.constraints  # stop at one that cannot be read
+
     return request
 
 
@@ -300,6 +307,7 @@ def _models(s: Subject) -> list[Model]:
     tallies = s.tallies_by_key
     models = []
     shown_names = told_apart([*tallies], NAME)
+
     for name, (key, tally) in zip(shown_names, tallies.items(), strict=True):
         _cases.both_classes(tally, "report")
         point, feasible = _threshold_of(tally, request)
@@ -327,6 +335,7 @@ def _models(s: Subject) -> list[Model]:
     best = models[0]
     if not best.feasible:
         _say_what_is_infeasible(best, request)
+
     return [replace(best, point=_advised_point(s, best)), *models[1:]]
 
 
@@ -338,12 +347,15 @@ def _advised_point(s: Subject, best: Model) -> OperatingPoint:
     """
     if s.request.at is not None or not s.request.constraints:
         return best.point
+
     guaranteed = s.guaranteed(best.key, best.tally)
     if guaranteed is not None:
         return point_of_guarantee(best.tally, guaranteed)
+
     validation = s.validated(best.key, best.tally)
     if validation is None:
         return best.point
+
     point: OperatingPoint = validation.choice
     return point
 
@@ -372,6 +384,7 @@ def best_for(
         prevalences=prevalences,
         method=method,
     )
+
     return point
 
 
@@ -399,6 +412,7 @@ def _threshold_of(tally: Tally, request: Request) -> tuple[OperatingPoint, bool]
         constraints={repr(c): float(c.metric(counts)) for c in request.constraints},
         prevalence=tally.prevalence,
     )
+
     return in_use, True
 
 
@@ -412,10 +426,12 @@ def strongest(data: Counts, wanted: str) -> tuple[Counts, str]:
         return data, ""
     if len(data.names) <= MOST_MODELS:
         return data, ""
+
     area_of = {name: auc_measure(data[name].labelled()).value for name in data.names}
     best_first = sorted(area_of, key=lambda name: (name != wanted, -area_of[name]))
     kept = [name for name in data.names if name in best_first[:MOST_MODELS]]
     remark = f"the {len(kept)} of {len(data.names)} scores with the highest AUC"
+
     return data[kept], f"{remark}; {len(data.names) - len(kept)} were left out"
 
 

@@ -53,6 +53,7 @@ def how_often(
         }
         for group, part in (groups or {}).items()
     }
+
     tables = [_rates_table(rows, board)]
     if by_group:
         rows_of_groups = [
@@ -61,8 +62,10 @@ def how_often(
             for system, rate in rates.items()
         ]
         tables.append(table(f"By {by}", [by, "system", "pass rate"], rows_of_groups))
+
     if board:
         tables.append(_differences(board))
+
     notes = _notes_of_rates(runs, rows, board)
     drawn = rates_figure(board or next(iter(rows.values())))
     return finding(
@@ -100,9 +103,11 @@ def _rates_of_systems(
         }
         for system, attempts in runs.items()
     }
+
     if board:
         for system, rate in zip(board.names, board.rates, strict=True):
             rows[system]["pass rate"] = rate  # of the items that every system tried
+
     return rows
 
 
@@ -117,6 +122,7 @@ def _notes_of_rates(
     ]
     if board is None:
         return notes
+
     # the board says of each system how many of its attempts were left out
     unnamed = {
         text
@@ -124,6 +130,7 @@ def _notes_of_rates(
         if attempts.missing
         for text in pass_rate(attempts).notes
     }
+
     return [text for text in notes if text not in unnamed] + list(board.notes)
 
 
@@ -134,6 +141,7 @@ def _counts(runs: Runs) -> str:
     if len(sizes) > 1:
         numbers = ", ".join(f"{shown(system)} {n:,}" for system, n in tried.items())
         return f"{len(runs)} systems; attempts: {numbers}."
+
     ((items, attempts_of_each),) = sizes
     size = f"{counted(items, 'item')} and {counted(attempts_of_each, 'attempt')}"
     if len(runs) == 1:
@@ -173,6 +181,7 @@ def _answer(
     rate = _written(board.rates[0])
     if board.worst_rank[0] == 1:
         return note("first alone", first=first, rate=rate)
+
     tied = [
         shown(name)
         for name, other in zip(board.names, board.rates, strict=True)
@@ -188,6 +197,7 @@ def _answer(
         for name, own in zip(board.names[1:], letters[1:], strict=True)
         if own & letters[0]
     ]
+
     return note("first with", first=first, rate=rate, others=others)
 
 
@@ -199,10 +209,12 @@ def _rates_table(
     if board is None:
         of_each = [[system or "all", *rates.values()] for system, rates in rows.items()]
         return table("Pass rates", ["system", *names], of_each)
+
     ranked = [
         [board.ranks(place), system, *rows[system].values(), board.groups[place]]
         for place, system in enumerate(board.names)
     ]
+
     return table("Pass rates", ["rank", "system", *names, "not different"], ranked)
 
 
@@ -214,9 +226,11 @@ def evals_page(found: Finding, source: str = "") -> Page:
         text, _, detail = _written(rates["pass rate"]).partition(" (")
         name = shown(system or "pass rate")
         tiles.append(Tile(name, text, detail.removesuffix(")")))
+
     facts = [("systems", f"{len(systems):,}")]
     if source:
         facts.append(("file", shown(source, 120)))
+
     answers = ((found.question, found.answer),)
     return Page(TITLES["evals"], tuple(facts), tuple(tiles), answers, (found,))
 
@@ -233,10 +247,12 @@ def compared_by_readers(found: ReaderStudy) -> Finding:
         )
         for p in found.pairs
     ]
+
     means = dict(zip(found.treatments, found.means, strict=True))
     tables = [table("Treatments", ("treatment", f"mean {name}"), means.items())]
     if rows:
         tables.append(table("Differences", ("difference", name, "p", "p (Holm)"), rows))
+
     fields = ("metric", "pairs", "components", "design", "assumed", "method", "notes")
     results = {
         treatment: {
@@ -246,6 +262,7 @@ def compared_by_readers(found: ReaderStudy) -> Finding:
         }
         for treatment, values in zip(found.treatments, found.results, strict=True)
     }
+
     return finding(
         "readers",
         {
@@ -280,6 +297,7 @@ def _pair_notes(p: Pair, level: float) -> list[Note]:
     is_significant = p.p_adjusted < 1 - level
     code = "readers better" if is_significant else "readers alike"
     lines = [note(code, first=better, second=worse)]
+
     if p.margin > 0:
         lines.append(_noninferiority(first, second, p.margin, p.p_noninferior, level))
         lines.append(
@@ -293,6 +311,7 @@ def _pair_notes(p: Pair, level: float) -> list[Note]:
             margin=p.margin,
             p=p.p_equivalent,
         )
+
     return lines
 
 
@@ -325,6 +344,7 @@ def rate_sentences(r: Rate, system: str = "") -> list[str]:
         "level": r.level,
         "beside": _if_independent(r),
     }
+
     codes = [
         "mean grade" if has_grades else "raw rate",
         "corrected" if r.identified else "not corrected",
@@ -333,6 +353,7 @@ def rate_sentences(r: Rate, system: str = "") -> list[str]:
         effective = f"{r.effective_judges.value:.1f}"
         values |= {"n": spelt(len(r.naive)), "worth": effective}
         codes.append("worth one" if effective == "1.0" else "worth")
+
     return [str(note(code, **values)) for code in codes]
 
 
@@ -341,12 +362,14 @@ def _if_independent(r: Rate) -> str:
     alone = r.independent
     if alone is None:
         return ""
+
     width = r.high - r.low
     beside = note(
         "rate if independent",
         rate=points(alone.value, alone.high - alone.low),
         ends=f"{points(alone.low, width)} to {points(alone.high, width)}",
     )
+
     return f"; {beside}"
 
 
@@ -368,10 +391,12 @@ def _difference_sentence(c: RateComparison, k: int) -> str:
     value = float(c.difference[k])
     low = float(c.low[k])
     high = float(c.high[k])
+
     if value < 0:  # the better one is named first
         first, second = second, first
         value = -value
         low, high = -high, -low
+
     p = float(c.adjusted_p_value[k])
     sentence = note(
         "system better" if p < 1 - level else "systems alike",
@@ -384,4 +409,5 @@ def _difference_sentence(c: RateComparison, k: int) -> str:
         p=p,
         many=", adjusted for all pairs" if len(c.first) > 1 else "",
     )
+
     return str(sentence)

@@ -57,8 +57,10 @@ def enough_cases(s: Subject) -> Finding | None:
     labelled = model.tally.n_pos + model.tally.n_neg
     more = plan.n - labelled
     needed = note("narrow already", aim=wanted)
+
     if more > 0:
         needed = note("cases needed", aim=wanted, n=plan.n, pos=plan.n_pos, more=more)
+
     now = note(
         "width now",
         n=labelled,
@@ -72,6 +74,7 @@ def enough_cases(s: Subject) -> Finding | None:
         (f"±{half_width:.3g}", p.n, p.n_pos, max(p.n - labelled, 0))
         for half_width, p in plans.items()
     ]
+
     return finding(
         "planning",
         {"plan": plan},
@@ -96,9 +99,11 @@ def lost_in_bins(s: Subject) -> Finding | None:
     if model.is_probability:
         bounded["Brier score"] = brier(tally, level=level)
         bounded["log loss"] = log_loss(tally, level=level)
+
     head = ("what", "from the bins", "exact value between")
     rows = [(name, answer.value, _between(answer)) for name, answer in bounded.items()]
     curve = _bounds_of_roc(model)
+
     return finding(
         "scale",
         bounded,
@@ -114,6 +119,7 @@ def _bounds_of_roc(model: Model) -> Curves:
     middle = (np.asarray(exact.low) + np.asarray(exact.high)) / 2
     line = Line(model.name, {"fpr": exact.x, "tpr": middle})
     band = Line(model.name, {"fpr": exact.x, "low": exact.low, "high": exact.high})
+
     return Curves(
         "ROC curve, exactly",
         Axis("fpr", FPR.title),
@@ -169,10 +175,12 @@ def planned(p: Plan, what: str) -> Finding:
     size = note("plan", n=p.n, pos=p.n_pos)
     if p.counted != p.n:
         size = note("plan rate", n=p.n, part=p.counted, measure=p.measure)
+
     lines = [size, note("plan width", level=p.level, what=what, half=p.half_width)]
     if not isnan(p.power):
         code = "paired power" if isnan(p.null) else "plan power"
         lines.append(note(code, what=what, null=p.null, power=p.power))
+
     return finding("planning", {"plan": p}, answer=tuple(lines))
 
 
@@ -200,12 +208,14 @@ def requirements(found: Check, counted: Note, undecided: str = "report") -> Find
     word = found.verdict
     if word == OPEN and undecided != "report":
         word = HOLDS if undecided == "pass" else FAILS
+
     code = {HOLDS: 0, FAILS: 4, OPEN: 5}[word]
     rows = [
         (v.verdict, v.name, f"{v.value:.4g}", v.span or "exact")
         for v in found.ordered()
     ]
     head = ("verdict", "requirement", "measured", "limits")
+
     return finding(
         "check",
         {
@@ -238,6 +248,7 @@ def still_good(held: Watch, counted: Note, new: bool) -> Finding:
         )
         for group, watch in held.groups.items()
     ]
+
     head = ("group", "", "value", "from", "to")
     sentence = held.sentence()
     return finding(

@@ -39,11 +39,14 @@ def how_raters_agree(
     )
     percent: Estimate = rater_agreement(panel, method="percent", level=level)
     name = RATER_METHODS[method].name
+
     if weights is not None:
         name = f"{name}, {weights} weights"
+
     rows = [(name, coefficient)]
     if method != "percent":
         rows.append((RATER_METHODS["percent"].name, percent))
+
     return finding(
         "raters",
         {"agreement": coefficient, "percent": percent, "method": method},
@@ -72,6 +75,7 @@ def who_wins(result: HeadToHead, level: float) -> Finding:
         *("first", "second", "wins", "losses", "ties", "win rate of the first"),
         *("p-value", "adjusted (Holm)"),
     )
+
     return finding(
         "wins",
         {"pairs": result.pairs},
@@ -93,6 +97,7 @@ def with_indeterminate_results(tally: Tally, rule: Rule, level: float) -> Findin
         (name, *(number_of(number) for number in getattr(result, name)))
         for name in RESULTS
     ]
+
     return finding(
         "indeterminate",
         {

@@ -82,6 +82,7 @@ def what_scores_mean(s: Subject) -> Finding | None:
         name: fields_of(x, "brier", "log_loss", "verdict")
         for name, x in measured.items()
     }
+
     return finding(
         "calibration",
         numbers,
@@ -105,6 +106,7 @@ def calibration_as_it_is(tallies: Mapping[str, Tally], request: Request) -> Find
     for name, tally in tallies.items():
         if not could_be_probabilities(tally):
             continue
+
         verdict = possible(
             partial(
                 calibration_verdict, tally, margin=request.margin, level=request.level
@@ -112,16 +114,19 @@ def calibration_as_it_is(tallies: Mapping[str, Tally], request: Request) -> Find
         )
         if verdict is not None:
             verdicts[name] = verdict
+
     if request.margin is not None and not verdicts:
         raise InputError(
             "A margin is for scores between 0 and 1, with enough cases; found none.",
             option="margin",
         )
+
     sentences = [
         f"{name}: {sentence}" if len(tallies) > 1 else sentence
         for name, verdict in verdicts.items()
         for sentence in verdict.sentences
     ]
+
     return finding("calibration", {"calibration": verdicts}, answer=said(sentences))
 
 
@@ -129,19 +134,22 @@ def _verdict_notes(measured: Mapping[str, Meaning]) -> list[Note]:
     """Say the one verdict of each; how far, and where, of the worst like the best."""
     best = next(iter(measured), "")
     codes = dict.fromkeys(x.verdict.code for x in measured.values())
-    notes: list[Note] = []
 
+    notes: list[Note] = []
     for code in codes:
         verdicts = {
             name: x.verdict for name, x in measured.items() if x.verdict.code == code
         }
         p_values = _p_values_in_words(verdicts.values())
         notes.append(note(code, names=list(verdicts), p=p_values))
+
         if best not in verdicts:
             continue
+
         worst = max(verdicts, key=lambda name: verdicts[name].error.value)
         prefix = f"{worst}: " if len(measured) > 1 else ""
         notes += said(f"{prefix}{text}" for text in verdicts[worst].sentences[1:])
+
     return notes
 
 
@@ -200,10 +208,12 @@ def _figure(
     """Draw the proportion of positives against the score, with its consistency band."""
     if not measured:
         return []
+
     threshold = float(np.clip(s.best.point.threshold, 0, 1))
     probability = math.nan
     if best is not None:
         probability = float(best.probability(np.array(threshold)))
+
     curves = {name: x.curve for name, x in measured.items()}
     return [
         figure(
@@ -225,6 +235,7 @@ def calibrated(s: Subject) -> Finding | None:
     model = s.chosen
     if not request.calibrator:
         return None
+
     gain = calibration_gain(
         model.tally, method=request.calibrator, level=request.level, rng=request.rng
     )
@@ -241,6 +252,7 @@ def what_calibration_changes(
     curves = {n: reliability(x, replicates=FEW_REPLICATES) for n, x in both.items()}
     data = replace(reliability_figure(curves), bands=())
     drawn = figure("Before and after", data, order=(AFTER, BEFORE), legend=True)
+
     return finding(
         "calibrated",
         {"method": method, **gain_numbers(gain)},
@@ -286,6 +298,7 @@ def _logistic_beside(t: Tally, picked: Floats) -> LogisticBeside | None:
     )
     if test is None:
         return None
+
     fits = test.p_value >= LEAST_P_VALUE
     verdict = note("logistic fits" if fits else "logistic differs", p=test.p_value)
     return LogisticBeside(np.asarray(curve(picked), np.float64), verdict)
@@ -307,6 +320,7 @@ def what_a_map_changes(
     """
     meaning = _meaning_of_map(t, fitted, method)
     gain_of_group: Any = {}
+
     try:
         gain = calibration_gain(t, fitted=fitted, method=method, **sure)
         if groups:
@@ -332,6 +346,7 @@ def what_a_map_changes(
         {str(group): gain_numbers(g) for group, g in gain_of_group.items()},
         table(f"The map in each {by}", head, rows),
     )
+
     return [meaning, changed], gain.tally
 
 
@@ -345,6 +360,7 @@ def _meaning_of_map(t: Tally, fitted: Callable[[Any], Any], method: str) -> Find
     if logistic is not None:
         head.append("logistic curve (Platt)")
         columns.append(logistic.probabilities)
+
     rows = [tuple(map(float, row)) for row in zip(*columns, strict=True)]
     how = f"auto, which chose {type(fitted).__name__}" if method == "auto" else method
     return finding(

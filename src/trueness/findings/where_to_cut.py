@@ -70,6 +70,7 @@ def slider(subject: Subject) -> dict[str, Any]:
                 "columns": {k: short(k, values) for k, values in quantities.items()},
             }
         )
+
     return {
         "models": models,
         "constraints": [repr(c) for c in constraints],
@@ -91,15 +92,19 @@ def readout(data: Mapping[str, Any]) -> dict[str, str]:
     """Write the numbers at the first step, for readers whose scripts are blocked."""
     if not data:
         return {}
+
     model = data["models"][0]
     now = {k: v[model["start"]] for k, v in model["columns"].items()}
     write = {"count": lambda v: f"{int(v):,}", "share": percent}
+
     texts = {}
     for name, value in now.items():
         write_value = write.get(quantity(name)[2], "{:.4g}".format)
         texts[name] = "undefined" if value is None else write_value(value)
+
     cut = now["threshold"]
     texts["threshold"] = "above all scores" if cut is None else repr(cut)
+
     return texts
 
 
@@ -113,13 +118,16 @@ def at_the_cut(s: Subject) -> Finding:
     flags_some = bool(counts.tp + counts.fp)
     rows = rows_of(checked.metrics, counts) if checked and flags_some else []
     where = "on new cases, at the threshold"
+
     if is_given:
         where = "at the threshold"
         if request.at is not None:
             where = "at the given threshold"
+
     caption = f"{best.name} {where}, {cut_of(best.point)}"
     prevalence = s.cases.design.prevalence
     guaranteed = s.guaranteed(best.key, best.tally)
+
     return finding(
         "every threshold",
         fields_of(best.point, "threshold", "score_range"),
@@ -141,14 +149,17 @@ def _how_chosen(s: Subject) -> Note:
     request = s.request
     if request.at is not None:
         return note("given", at=request.at)
+
     objective = sentences.objective_of(" youden")
     if request.stated_goal:
         objective = text_of(request.objective.name)
+
     constraints = " and ".join(map(repr, request.constraints))
     limits = f", subject to {constraints}" if constraints else ""
     kept = isinstance(s.checked, Validation) and sentences.kept(s.checked)
     if constraints and kept:
         limits += " on new cases"
+
     best = "minimises" if request.minimizes else "maximises"
     return note("chosen", best=best, what=objective, limits=limits)
 
@@ -159,6 +170,7 @@ def _surer_threshold(s: Subject) -> tuple[Note, ...]:
     best = s.best
     if not request.constraints or not isinstance(s.checked, Validation):
         return ()
+
     find = partial(
         guarantee_for,
         best.tally,
@@ -172,8 +184,10 @@ def _surer_threshold(s: Subject) -> tuple[Note, ...]:
     except InputError:
         # some metrics have no test, and some constraints cannot be proved
         return ()
+
     if surer is None or surer.threshold == best.point.threshold:
         return ()
+
     counts = confusion(best.tally, surer.threshold)
     flagged_rate = METRICS["flagged_rate"]
     return (
@@ -196,6 +210,7 @@ def _with_dot(s: Subject, picture: Figure, plane: str = "") -> Figure:
     first = s.steps[0]
     columns_now = columns(first.pick(first.start), s.request.costs)
     across, up = picture.follow.split()
+
     return replace(
         picture,
         order=s.names,
@@ -238,6 +253,7 @@ def _roc_and_precision_recall(s: Subject) -> list[Figure]:
         _with_dot(s, roc, "roc"),
         _with_dot(s, precision_recall, "precision_recall"),
     ]
+
     return pictures[::-1] if positives_are_rare else pictures
 
 
@@ -248,6 +264,7 @@ def _curves_with_bands(s: Subject, kind: str) -> Curves:
     def draw() -> Curves:
         if not request.replicates:
             return curve_figure(kind, s.tallies)
+
         return curve_figure(
             kind,
             s.tallies,
@@ -278,6 +295,7 @@ def _price(s: Subject) -> Figure:
         rule="flagged_rate",
         folded=not costs_stated,
     )
+
     return _with_dot(s, picture)
 
 
@@ -287,6 +305,7 @@ def _scores(s: Subject) -> Figure:
     data = s.memory.histograms.once(None, lambda: _score_bars(s.tallies, probabilities))
     first = s.steps[0]
     at_start = columns(first.pick(first.start), s.request.costs)
+
     return figure(
         "Scores",
         data,
@@ -304,15 +323,18 @@ def _score_bars(tallies: Mapping[str, Tally], probabilities: bool) -> Bars:
     """Count scores in bins; those of probabilities have equal widths in logits."""
     if not probabilities:
         return score_figure(tallies)
+
     scores = [tally.score for tally in tallies.values()]
     ends = np.array([min(s[-1] for s in scores), max(s[0] for s in scores)])
     low, high = np.clip(ends, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
     if low == high:
         return score_figure(tallies)
+
     logits = np.linspace(np.log(low / (1 - low)), np.log(high / (1 - high)), BINS + 1)
     edges = 1 / (1 + np.exp(-logits))
     edges[0] = low
     edges[-1] = high
+
     return Bars(
         "Scores",
         edges,
@@ -339,6 +361,7 @@ def _capacity(s: Subject) -> Figure:
         rule="flagged_rate",
         folded=True,
     )
+
     return _with_dot(s, picture, "gain")
 
 
@@ -362,6 +385,7 @@ def _any_cost(s: Subject) -> Figure:
         y=(0.0, 0.55),
         folded=True,
     )
+
     return _with_dot(s, picture)
 
 
@@ -379,6 +403,7 @@ def _shaded(s: Subject, plane: str) -> tuple[cost_figures.Strip, ...]:
     ):
         widened = np.concatenate([[x[0] - half_column], x, [x[-1] + half_column]])
         strips.append((widened.clip(0, 1), _with_ends(low), _with_ends(high)))
+
     return tuple(strips)
 
 
@@ -402,6 +427,7 @@ def _benefit(s: Subject) -> Figure | None:
     threshold_now = float(np.clip(first.first, 0, 1))
     largest_benefit = max(float(line["y"].max()) for line in data.lines)
     top = max(largest_benefit, 0.1 * prevalence) * 1.15
+
     return figure(
         "Net benefit",
         data,
@@ -428,6 +454,7 @@ def _thresholds_of_probabilities(s: Subject) -> dict[str, Floats]:
             number = min(threshold.size, POINTS)
             places = np.linspace(0, threshold.size - 1, number).round()
             thresholds_of[model.name] = threshold[places.astype(int)]
+
     return thresholds_of
 
 
@@ -452,6 +479,7 @@ def cuts_for_prevalences(s: Subject) -> Finding | None:
     request = s.request
     if request.prevalences is None:
         return None
+
     point = _best_for_prevalences(s)
     metrics = table("There", ("metric", "value"), point.metrics.items())
     return finding(
@@ -474,6 +502,7 @@ def _best_for_prevalences(s: Subject) -> OperatingPoint:
         if validation is not None:
             point: OperatingPoint = validation.choice
             return point
+
     return best_for(tally, request.single_goal, request.prevalences)
 
 
@@ -482,6 +511,7 @@ def two_cuts(s: Subject) -> Finding | None:
     goal = s.request.pair_goal
     if goal is None:
         return None
+
     of_pair = replace(
         s.request,
         maximize=goal.maximize,
@@ -489,6 +519,7 @@ def two_cuts(s: Subject) -> Finding | None:
         subject_to=goal.subject_to,
         prevalences=None,
     )
+
     return find_cut(s.best.tally, of_pair, name=s.best.name)[0]
 
 
@@ -497,6 +528,7 @@ def cuts_of_groups(s: Subject) -> Finding | None:
     request = s.request
     if not request.group_constraints:
         return None
+
     parts = named_groups(s, s.best.key)
     groups = {g: t for g, t in parts.items() if t.n_pos and t.n_neg}
     if len(groups) < 2:
@@ -504,6 +536,7 @@ def cuts_of_groups(s: Subject) -> Finding | None:
             "Constraints on differences between groups need two groups with "
             "positives and negatives."
         )
+
     goal = request.single_goal
     of_groups = replace(
         request,
@@ -512,4 +545,5 @@ def cuts_of_groups(s: Subject) -> Finding | None:
         subject_to=(*map(repr, request.constraints), *request.group_constraints),
         prevalences=None,
     )
+
     return find_cut(s.best.tally, of_groups, groups)[0]

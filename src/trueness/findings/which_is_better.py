@@ -74,6 +74,7 @@ def which_is_better(s: Subject, metric: str = "") -> Finding:
     ]
     head = ("pair", "difference of AUC", "p-value", "adjusted (Holm)")
     differences_of_best = _differences_from_best(areas, best, shown_names)
+
     return finding(
         "comparison",
         {
@@ -112,6 +113,7 @@ def _differences_from_best(
             e = pair.difference
             turned_round = replace(e, value=-e.value, low=-e.high, high=-e.low)
             differences[f"{text[best]} {MINUS} {text[pair.first]}"] = turned_round
+
     return differences
 
 
@@ -123,9 +125,11 @@ def _compare_curves(s: Subject, panel: Panel, keys: Sequence[str]) -> tuple[Pair
     few, drawn = fewer(panel, s.request.rng)
     if len(few.rows) > MOST_ROWS:  # fewer() draws from independent cases only
         return {}, drawn
+
     pairs = list(combinations(keys, 2))
     if len(pairs) > MOST_PAIRS:
         pairs = [pair for pair in pairs if s.best.key in pair]
+
     curves = dominance.dominance_of_pairs(
         few, pairs, level=s.request.level, rng=s.request.rng
     )
@@ -154,10 +158,12 @@ def fewer(panel: Panel, rng: Seed, most: int = 0) -> tuple[Panel, str]:
         counts_drawn = generator.multivariate_hypergeometric(counts, number)
     else:
         counts_drawn = generator.multinomial(number, counts / total)
+
     neg, pos = counts_drawn.reshape(2, -1)
     kept = neg + pos > 0
     drawn = Panel(labelled.names, labelled.rows[kept], neg=neg[kept], pos=pos[kept])
     drawn = with_fields(drawn, design=labelled.design)
+
     return drawn, f"{number:,} of the {total:,} cases, drawn at random"
 
 
@@ -168,17 +174,21 @@ def _verdict(s: Subject, areas: Comparison) -> tuple[Note, Note]:
     what = "the objective" if by_goal else "AUC"
     same_area = [m.name for m in s.models if m.auc.value == best.auc.value]
     who = note("best", name=best.name, what=what)
+
     if len(same_area) > 1 and not by_goal:
         who = note("best alike", names=same_area, what=what)
 
     both = {best.key, second.key}
     pair = next(p for p in areas.pairs if {p.first, p.second} == both)
     gain = pair.difference.value
+
     if pair.first != best.key:
         gain = -gain
+
     code = "not better"
     if pair.p_adjusted < 1 - s.request.level and gain:
         code = "better" if gain > 0 else "better in use"
+
     several = len(areas.pairs)
     how_sure = note(
         code,
@@ -187,6 +197,7 @@ def _verdict(s: Subject, areas: Comparison) -> tuple[Note, Note]:
         p=pair.p_adjusted,
         adjusted=f", allowing for {several} comparisons" if several > 1 else "",
     )
+
     return who, how_sure
 
 
@@ -201,6 +212,7 @@ def _each(s: Subject) -> Table:
     constraints = " and ".join(map(repr, s.request.constraints))
     if constraints:
         caption += f", subject to {constraints}"
+
     rows_at_best = [(m.name, m.auc, m.point.value, cut_of(m.point)) for m in s.models]
     return table(caption, ("classifier", "AUC", goal, "threshold"), rows_at_best)
 
@@ -215,12 +227,14 @@ def _curve_notes(text: Mapping[str, str], curves: Pairs, best: str) -> list[Note
         elif best == second:
             code = _code_of_curves(difference.verdict, above="is dominated")
             others_of_code.setdefault(code, []).append(text[first])
+
     lines = [
         note(code, best=text[best], others=names)
         for code, names in others_of_code.items()
     ]
     if len(curves) == 1:
         lines += _note_on_margin(text, curves, best)
+
     return lines
 
 
@@ -240,9 +254,11 @@ def _note_on_margin(
     ((first, second), difference), *_ = curves.items()
     margin = difference.margin
     other = second
+
     if best != first:
         margin = difference.margin_first
         other = first
+
     return when(
         margin >= LEAST and difference.verdict != "equal",
         "nowhere better",
@@ -262,6 +278,7 @@ def _figures(
         "Intervals are not adjusted for multiple comparisons; the p-values are."
     )
     pictures = [Figure(forest, "Differences", not_adjusted if many else "", of="pair")]
+
     for (a, b), difference in list(curves.items())[:1]:
         name = f"{text[a]} {MINUS} {text[b]}"
         pictures.append(
@@ -273,6 +290,7 @@ def _figures(
                 folded=many,
             )
         )
+
     return pictures
 
 
@@ -282,6 +300,7 @@ def in_each_group(
     """Add what was found in each group."""
     if not parts:
         return replace(whole, numbers=whole.numbers | {"groups": {}})
+
     rows = [
         (group, *row)
         for group, part in parts.items()
@@ -290,6 +309,7 @@ def in_each_group(
     ]
     numbers = {group: part and part.numbers for group, part in parts.items()}
     by_group = table(f"In each {by}", (by, *whole.tables[-1].head), rows)
+
     return in_groups(whole, numbers, by_group)
 
 
@@ -298,11 +318,13 @@ def better_together(s: Subject) -> Finding:
     panel = _panel(s)
     if s.request.combiner:
         choice(s.request.combiner, list(COMBINERS), "combiner")
+
     few, drawn = fewer(panel, s.request.rng)
     # in the order of the data, so that the same cases share a fold as elsewhere
     keys = {model.key for model in s.models}
     kept = few[[name for name in few.names if name in keys]]
     comparison = compare_combiners(kept, level=s.request.level, rng=s.request.rng)
+
     return combined(s, comparison, s.request.combiner, drawn)
 
 
@@ -323,6 +345,7 @@ def combined(
     head = ("combiner", "AUC", f"gain over {best.name}")
     gain = gains[method]  # the interval that is shown decides
     word = "better" if gain.low > 0 else "worse" if gain.high < 0 else "open"
+
     return finding(
         "ensembles",
         {

@@ -78,6 +78,7 @@ def without_labels(
             "score. Name more scores, or fit a map to labelled cases.",
             option="unlabelled",
         )
+
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
         votes = np.isin(data.rows[~np.isnan(data.rows)], (0.0, 1.0)).all()
@@ -90,6 +91,7 @@ def without_labels(
             agreed = agreement(data, level=level)
             section = how_good_scores(data, agreed)
             tiles = _score_tiles(agreed)
+
     _, common, *good = section.answer
     mind = (*said(str(w.message) for w in raised), *section.notes)
     answers = (
@@ -98,6 +100,7 @@ def without_labels(
         ("What should you do?", when(not votes or posterior.open, "verify")),
         ("What should you keep in mind?", mind),
     )
+
     title = title or "How good are these tests?"
     section = replace(section, answer=(), notes=())  # the first screen has them
     return Page(title, facts, tuple(tiles), answers, (section,))
@@ -112,6 +115,7 @@ def how_good_tests(
     if len(found.populations) > 1:
         rows = [(g, _cell(found.prevalence[g])) for g in found.populations]
         tables.insert(0, table("Prevalence", (by, "prevalence"), rows))
+
     other = found.independent
     return finding(
         "nogold",
@@ -143,11 +147,13 @@ def _table_of_tests(
     # two tests of one population do not determine it even then: that is the prior
     if alone is not None and alone.identified:
         posteriors[", if independent"] = alone
+
     columns: dict[str, list[Any]] = {"test": list(texts)}
     for assumption, posterior in posteriors.items():
         for word in _BOTH:
             accuracies = getattr(posterior, word)
             columns[f"{word}{assumption}"] = [_cell(accuracies[n]) for n in panel.names]
+
     return table("Tests", list(columns), zip(*columns.values(), strict=True))
 
 
@@ -157,6 +163,7 @@ def _sentence_on_cases(panel: Panel, tests: int) -> str:
     labelled = panel.n_pos + panel.n_neg
     if not labelled:
         return f"{counts}; it is not known which cases have the condition."
+
     return (
         f"{counts}; for {number_of(labelled)} it is known whether they have the "
         "condition."
@@ -167,10 +174,12 @@ def _sentence_on_prevalence(found: LatentPosterior, tests: int) -> str:
     """Say how common the condition is, also if errors were independent."""
     if len(found.populations) > 1:
         return "The first table has the prevalence of each population."
+
     sentence = _credible(found.prevalence)
     alone = found.independent if found.open else None
     if alone is None:
         return sentence
+
     code = "if independent" if alone.identified else "from the prior"
     beside = note(code, share=alone.prevalence, tests=counted(tests, "test"))
     return f"{sentence} {beside}"
@@ -185,6 +194,7 @@ def _sentences_on_rule(rule: Combination, is_open: bool) -> list[str]:
     )
     if rule.criterion not in _CRITERIA:
         return [str(best)]
+
     criterion = f"{_CRITERIA[rule.criterion]} of sensitivity and specificity"
     return [str(best), f"It has the highest {criterion}."]
 
@@ -207,6 +217,7 @@ def _accuracy_figures(
             data = replace(data, marks={IF_INDEPENDENT: np.array(values)})
             note_below = str(note("two answers"))
         figures.append(Figure(data, word.capitalize(), of="test", note=note_below))
+
     return tuple(figures)
 
 
@@ -273,6 +284,7 @@ def _score_tiles(agreed: Agreement) -> list[Tile]:
         whose = f"AUC of {shown(best, 40)}, {IF_INDEPENDENT}"
         tiles.append(_tile(IF_INDEPENDENT, alone.prevalence))
         tiles.append(Tile(whose, f"{area.value:.3f}", span))
+
     return tiles
 
 
@@ -301,11 +313,13 @@ def how_good_scores(panel: Panel, found: Agreement) -> Finding:
                 note("contradicted independence", p=alone.misfit),
             ),
         )
+
     texts = told_apart(list(panel.names), NAME)
     areas = dict(zip(texts, (alone.auc[name] for name in panel.names), strict=True))
     best = _best_by_auc(areas)
     check = "cannot check" if np.isnan(alone.misfit) else "checked"
     forest = intervals("AUC without labels", "AUC", areas)
+
     return finding(
         "agreement",
         {"agreement": found},
@@ -347,6 +361,7 @@ def pass_rates(
     differences: list[dict[str, Any]] = []
     sentences_of_differences: list[str] = []
     notes_of_comparison: Sequence[str] = ()
+
     if compared:
         differences = [
             {name: getattr(compared, name)[k] for name in PER_PAIR}
@@ -358,8 +373,10 @@ def pass_rates(
     planned, to_label = _planned(plans)
     data = figures.rates_figure(named)
     mind = _rate_notes(named, notes_of_comparison)
+
     if not sum(rate.labels for rate in rates.values()):  # the answer says it
         mind = [n for n in mind if not n.startswith(("There are no", "Not identified"))]
+
     choices = {rate.labelled for rate in rates.values()}
     how = ' --labelled "by verdict"' if "by verdict" in choices else ""
     return finding(
@@ -416,6 +433,7 @@ def _rate_notes(named: Mapping[str, Rate], more: Sequence[str]) -> list[str]:
         if n not in common
     ]
     of_comparison = [n for n in more if n not in known]
+
     return list(dict.fromkeys([*of_all, *of_one, *of_comparison]))
 
 
@@ -459,14 +477,17 @@ def _rate_tables(
             for system, rate in named.items()
             for row in _judge_rows(rate)
         ]
+
         head = ["system", "raw", "corrected", "labels", "answers"]
         tables = [
             table("Systems", head, systems),
             table("Judges", ["system", *JUDGE_HEAD], judges),
         ]
+
     if compared is not None:
         level = next(iter(named.values())).level
         tables.append(_table_of_differences(compared, level))
+
     return tables
 
 
@@ -484,6 +505,7 @@ def _table_of_differences(c: RateComparison, level: float) -> Table:
                 float(c.adjusted_p_value[k]),
             )
         )
+
     head = ("pair", "difference", "P(first is better)", "p (adjusted)")
     return table("Differences of the corrected rates", head, rows, brief=False)
 
@@ -503,6 +525,7 @@ def _planned(plans: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[Ta
                 without=needed.without_judges,
             )
             lines.append(f"{whose}{sentence}")
+
         next_labels = plan.get("next")
         if next_labels:
             numbers = next_labels.labels.tolist()
@@ -517,6 +540,7 @@ def _planned(plans: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[Ta
             rows = zip(map(str, next_labels.pattern), numbers, strict=True)
             head = ("verdicts in this order", "to label")
             tables.append(table("To label", head, rows))
+
     return lines, tables
 
 
@@ -542,11 +566,13 @@ def judged(
         ("labels", f"{sum(r.labels for r in rates.values()):,} ({first.labelled})"),
         *([("file", shown(source, 120))] if source else []),
     ]
+
     # the first screen has the sentences
     sections = [replace(answered, answer=(), notes=())] if several else []
     for system, rate in rates.items():
         whose = texts[system] if several else ""
         sections.append(_judges(rate, panels[system], whose, len(sections)))
+
     split = len(answered.answer) - len(answered.numbers["sentences"])
     mind = tuple(n for n in answered.notes if n.code != "also")
     answers = (
@@ -554,6 +580,7 @@ def judged(
         ("Which is better?", answered.answer[split:]),
         ("What should you keep in mind?", mind),
     )
+
     return Page(
         title or TITLES["judges"],
         tuple(facts),
@@ -572,14 +599,17 @@ def _tiles(rates: Mapping[str, Rate], texts: Mapping[str, str]) -> tuple[Tile, .
     raw = raw_rate(rate)
     effective = rate.effective_judges
     tiles = []
+
     if np.isfinite(raw):
         text = f"{points(raw, rate.high - rate.low)} %"
         tiles.append(Tile("raw pass rate", text, "what judges say"))
+
     tiles.append(_rate_tile("corrected", rate))
     if np.isfinite(effective.value) and len(rate.naive) > 1:
         detail = f"independent judges ({effective.low:.1f} to {effective.high:.1f})"
         name = f"{spelt(len(rate.naive))} judges are worth"
         tiles.append(Tile(name, f"{effective.value:.1f}", detail))
+
     return tuple(tiles)
 
 
@@ -600,6 +630,7 @@ def _judges(r: Rate, panel: Panel, system: str, number: int) -> Finding:
     ]
     how = "averaged" if r.labelled in ("random", "by verdict") else r.labelled
     on = f" on {system}" if system else ""
+
     return finding(
         "judges of",
         {"rate": r},
@@ -639,4 +670,5 @@ def _figures(r: Rate, panel: Panel) -> tuple[Figure, ...]:
         drawings.append(errors)
     if r.labels and r.labelled != "by truth":
         drawings.append(by_labels)
+
     return tuple(drawn for drawn in map(possible, drawings) if drawn is not None)

@@ -33,9 +33,11 @@ def count_batch(
     counts: Any = batch[0] if len(batch) == 1 else None
     if not _is_counted(counts):
         counts = _count_cases(about, batch, columns, scores_only=scores_only)
+
     _check_groups(counts, about["by"])
     if about["by"] is not None:
         return counts
+
     refuse(counts, "watch")
     return _counts_of_judges(counts, about["judges"])
 
@@ -58,14 +60,17 @@ def _count_cases(
     options: dict[str, Any] = {}
     if about["by"] is not None:
         options["by"] = about["by"]
+
     judges = about["judges"]
     if judges and len(batch) == 1:
         options["scores"] = judges
+
     # columns that are named with the batch come last: they may be others
     options |= columns
 
     if scores_only and len(batch) == 1 and _is_column(batch[0]):
         batch = (None, batch[0])  # scores without labels
+
     count: Any = panel if judges else tally
     return count(*batch, **options)
 
@@ -85,6 +90,7 @@ def _check_groups(counts: object, by: str | None) -> None:
             option="by",
             example="COLUMN",
         )
+
     if by is not None and not has_groups:
         raise InputError(
             f"This watch is by {by!r}: a batch is a mapping from group to tally, or a "
@@ -99,6 +105,7 @@ def _counts_of_judges(counts: Tally | Panel, judges: list[str]) -> Tally | Panel
         if not isinstance(counts, Tally):
             raise InputError("A batch of this watch has labels and one score.")
         return counts
+
     names = counts.names if isinstance(counts, Panel) else ()
     missing = [judge for judge in judges if judge not in names]
     if missing or not isinstance(counts, Panel):
@@ -106,6 +113,7 @@ def _counts_of_judges(counts: Tally | Panel, judges: list[str]) -> Tally | Panel
             f"This watch needs the verdicts of {', '.join(judges)}; the batch has no "
             f"{missing[0]!r}."
         )
+
     return counts[judges]
 
 
@@ -116,11 +124,13 @@ def new_cases(counted: Mapping[str, Any], counts: Counts, name: str) -> Counts |
     """
     if counted["mark"] == fingerprint(counts):
         return None
+
     if counted["counts"] is not None:
         before = unpack_counts(counted["counts"], counts)
         labelled = _newly_labelled(before, counts)
         if labelled is not None:
             return labelled
+
     raise InputError(
         f"Batch {name!r} was counted before, with different cases or labels. Only "
         "missing labels may be added; name a new batch differently."
@@ -131,6 +141,7 @@ def _newly_labelled(before: Counts, now: Counts) -> Counts | None:
     """Return the cases whose label was unknown; None where other cases changed."""
     if not np.array_equal(outputs(before), outputs(now), equal_nan=True):
         return None
+
     neg = now.neg - before.neg
     pos = now.pos - before.pos
     none_is_gone = (neg >= 0).all() and (pos >= 0).all()
@@ -161,6 +172,7 @@ def pack_counts(counts: Tally | Panel) -> dict[str, list[Any]]:
         packed: dict[str, list[Any]] = {"score": counts.score.tolist()}
     else:
         packed = {"rows": [pack_row(row) for row in counts.rows]}
+
     packed["neg"] = counts.neg.tolist()
     packed["pos"] = counts.pos.tolist()
     packed["unknown"] = counts.unknown.tolist()

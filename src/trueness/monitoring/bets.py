@@ -75,6 +75,7 @@ def grow(about: About, state: State, gains: Floats) -> tuple[Floats, float]:
     before = np.full(gains.shape[1:], -np.inf)
     if state["log_m"] is not None:
         before = np.array(state["log_m"])
+
     if before.shape != gains.shape[1:]:
         raise InputError(
             "Another version of Trueness wrote this watch, with a different test. "
@@ -86,6 +87,7 @@ def grow(about: About, state: State, gains: Floats) -> tuple[Floats, float]:
     after = with_new_stakes + np.cumsum(gains, axis=0)
     n_detectors = after.shape[1]
     evidence = logsumexp(after, axis=2).max() - math.log(n_detectors)
+
     return np.asarray(after[-1]), float(evidence)
 
 
@@ -148,9 +150,11 @@ def _proportion_evidence(k: float, n: float, bound: Floats, side: Floats) -> Flo
     is_below = side > 0
     mass = np.where(is_below, betainc(a, b, bound), betaincc(a, b, bound))
     width = np.where(is_below, bound, 1.0 - bound)
+
     with np.errstate(divide="ignore", invalid="ignore"):
         log_mixture = betaln(a, b) + np.log(mass) - np.log(width)
         evidence = log_mixture - xlogy(k, bound) - xlog1py(n - k, -bound)
+
     return np.where(np.isnan(evidence), 0.0, evidence)
 
 
@@ -170,4 +174,5 @@ def _mean_evidence(
     price = -np.log1p(-_SEQUENCE_BETS) - _SEQUENCE_BETS
     log_gains = _SEQUENCE_BETS * shortfall[..., None] - price * variation[..., None]
     evidence = np.logaddexp.reduce(log_gains, axis=-1) - np.log(_SEQUENCE_BETS.size)
+
     return np.asarray(evidence, np.float64)

@@ -103,11 +103,13 @@ def check(
     """
     if isinstance(requirements, (str, Mapping, Requirement)):
         requirements = [requirements]
+
     if not is_several(requirements):
         raise InputError(
             f"Requirements are sentences; found {described(requirements)}.",
             example=PythonCode('["auc >= 0.8"]'),
         )
+
     evidence_by_column = _read_groups(groups)
     if isinstance(data, Mapping) and data and all(map(_is_counted, data.values())):
         baselines = dict(baseline) if isinstance(baseline, Mapping) else {}
@@ -115,6 +117,7 @@ def check(
         data = reduce(add, data.values())
         if baselines:
             baseline = reduce(add, baselines.values())
+
     if not _is_counted(data):
         raise InputError(
             "check needs a tally, a panel or a mapping from group to one of these; "
@@ -142,6 +145,7 @@ def _read_groups(groups: object) -> dict[str, Mapping[str, Evidence]]:
     """Read a mapping from the name of a column to the tallies of its groups."""
     if groups is None:
         return {}
+
     if not isinstance(groups, Mapping) or not all(
         isinstance(counts_by_group, Mapping) for counts_by_group in groups.values()
     ):
@@ -149,6 +153,7 @@ def _read_groups(groups: object) -> dict[str, Mapping[str, Evidence]]:
             "groups must be a mapping from the name of a column to the tallies of its "
             f"groups; found {described(groups)}."
         )
+
     return {
         column: _evidence_of_groups(counts_by_group, {})
         for column, counts_by_group in groups.items()
@@ -184,6 +189,7 @@ def check_all(
             option="level",
             example=0.95,
         )
+
     _options.choice(adjust, ("holm", "none"), "adjust")
     _check_requirements(requirements)
 
@@ -211,6 +217,7 @@ def check_all(
         notes.append(
             "The baseline was measured on other cases, so the comparison is unpaired."
         )
+
     return Check.of(verdicts, level, adjust, notes)
 
 
@@ -220,6 +227,7 @@ def _check_requirements(requirements: Sequence[Requirement]) -> None:
         raise InputError(
             "A check needs requirements, such as 'auc >= 0.8'; found none."
         )
+
     pair = contradiction(requirements)
     if pair is not None:
         first = requirements[pair[0]]
@@ -244,6 +252,7 @@ def _evidence_for(
     column = required.by
     if required.next_site and column is None and of_all_groups is None:
         column = _column_of_sites(groups)
+
     if column is None:
         if of_all_groups is not None:
             return of_all_groups
@@ -259,6 +268,7 @@ def _evidence_for(
             option="by",
             example=column or "COLUMN",
         )
+
     return {f"{column}={group}": e for group, e in of_column.items()}
 
 
@@ -279,6 +289,7 @@ def _notes_on_assumptions(
         units = "Items" if data.cluster is None else "Clusters"
     else:
         units = "Cases" if data.grouped is None else "Clusters"
+
     yield f"{units} are assumed to be independent, and like future cases."
 
     if any(required.judges and required.labelled is None for required in requirements):
@@ -287,6 +298,7 @@ def _notes_on_assumptions(
             "determine a rate, and nothing is decided. Label some cases, and state "
             'how they were chosen: labelled = "random".'
         )
+
     if adjust == "none" and len(requirements) > 1:
         yield (
             "Each requirement is tested separately, so among many some verdicts are "
@@ -301,6 +313,7 @@ def _notes_on_limits(claims: int, level: float, adjust: str) -> Iterator[str]:
     if adjust == "none" or claims == 1:
         yield f"Confidence intervals are one-sided, at a level of {level_text(level)}."
         return
+
     yield (
         f"Confidence intervals are one-sided and adjusted for {claims} decisions "
         f"(Holm). In {level_text(level)} of samples no requirement is wrongly said to "
@@ -321,6 +334,7 @@ def _notes_on_thresholds(
     """Name thresholds that no score, or every score, reaches."""
     if not isinstance(data, Tally) or not data.score.size:
         return
+
     lowest = data.score[-1]
     highest = data.score[0]
     thresholds = [
@@ -328,12 +342,15 @@ def _notes_on_thresholds(
         for required in requirements
         if isinstance(required.threshold, float)
     ]
+
     for threshold in dict.fromkeys(thresholds):
         if lowest <= threshold <= highest:
             continue
+
         scores = "no score reaches"
         if threshold < lowest:
             scores = "all scores are above"
+
         yield (
             f"The scores run from {lowest:.4g} to {highest:.4g}: {scores} the "
             f"threshold {threshold:g}."

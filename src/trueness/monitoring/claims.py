@@ -67,10 +67,12 @@ class Evidence:
         """Return the evidence of a tally, or of a panel: its first is the candidate."""
         if not isinstance(data, Panel):
             return cls(data, {}, baseline, group)
+
         candidate, *others = data.names
         panels = {name: data[[candidate, name]] for name in others}
         if len(others) == 1 and baseline is None:
             panels["baseline"] = panels[others[0]]
+
         panels[""] = data
         return cls(data[candidate], panels, baseline, group)
 
@@ -127,11 +129,13 @@ def _claims_about_group(
             required, required.not_worse_than, group, evidence
         )
         return
+
     subject = ""
     if required.judges:
         limits, subject = _limits_by_judges(required, evidence)
     else:
         limits = evidence.limits(required)
+
     for text, bound, side in required.bounds():
         yield Claim(text, group, bound, side, limits, subject)
 
@@ -146,6 +150,7 @@ def _claims_about_next_site(
             "distinguishes them.",
             option="by",
         )
+
     counts_by_site = {name: evidence.tally for name, evidence in groups.items()}
     limits = next_site_limits(required, counts_by_site)
     for text, bound, side in required.bounds():
@@ -160,6 +165,7 @@ def _claims_about_gaps(
         raise NotEnoughCases(
             f"{required} needs two groups or more; found {len(groups)}."
         )
+
     limits = {group: evidence.limits(required) for group, evidence in groups.items()}
     for first, second in combinations(limits, 2):
         gap = gap_limits(limits[first], limits[second])
@@ -197,6 +203,7 @@ def _claim_against_baseline(
             f"scores of {name!r} on the same cases, in a panel or as a column of the "
             "file."
         )
+
     side = -1 if required.lower_is_better else 1
     return Claim(
         text=str(required),
@@ -213,6 +220,7 @@ def _limits_by_judges(required: Requirement, evidence: Evidence) -> tuple[Limits
     panel = evidence.panels.get(",".join(required.judges), evidence.panels.get(""))
     if panel is None:
         raise InputError("A rate from judges needs a panel of their verdicts, 0 or 1.")
+
     refuse(panel, "prevalence")
     votes = panel[list(required.judges)]
     if not required.labelled:
@@ -237,6 +245,7 @@ def _interval_of_rate(rate: Rate, alpha: float) -> Interval:
             "Label some cases, and state how they were chosen."
         )
         return Interval(rate.value, 0.0, 1.0, rate.cases, "judged", reason)
+
     low, high = np.quantile(rate.draws, [alpha, 1 - alpha])
     mean = float(np.mean(rate.draws))
     return Interval(mean, float(low), float(high), rate.cases, "judged")
@@ -249,6 +258,7 @@ def verdict_on_fact(required: Requirement, group: str, evidence: Evidence) -> Ve
     high = math.inf if required.at_most is None else required.at_most
     reason = f"{prefix(group)}{required}: {value:,.6g} in this file."
     more = None
+
     if required.metric in NUMBERS_OF_CASES and value < low:
         # too few cases are no fault of the predictions: more of them will tell
         verdict = OPEN
@@ -258,6 +268,7 @@ def verdict_on_fact(required: Requirement, group: str, evidence: Evidence) -> Ve
         verdict = HOLDS
     else:
         verdict = FAILS
+
     return Verdict(
         requirement=str(required),
         group=group,
@@ -296,6 +307,7 @@ def decide(claims: Sequence[Claim], alpha: float, adjust: str) -> list[Verdict]:
         else:
             verdict = _verdict(claim, OPEN, held.last_alpha)
         verdicts.append(verdict)
+
     return verdicts
 
 
@@ -316,6 +328,7 @@ def _decide_one_way(
     decided: dict[int, float] = {}
     remaining = set(range(len(claims)))
     alpha_of_each = alpha
+
     while remaining:
         if adjust == "holm":
             alpha_of_each = alpha / len(remaining)
@@ -324,6 +337,7 @@ def _decide_one_way(
             break
         decided |= dict.fromkeys(beyond, alpha_of_each)
         remaining -= beyond
+
     return _Decisions(decided, alpha_of_each)
 
 
@@ -334,6 +348,7 @@ def _is_beyond(claim: Claim, alpha: float, way: int) -> bool:
     except NotEnoughCases as err:
         where = f"In {claim.group.replace('=', ' = ', 1)}: " if claim.group else ""
         raise err.rephrased(message=f"{where}{err.message}") from None
+
     if claim.side * way > 0:
         return interval.low > claim.bound
     return interval.high < claim.bound
@@ -365,11 +380,13 @@ def _cases_to_decide(claim: Claim, interval: Interval) -> int | None:
     # of sites the distance ends at how far they differ, however many there are
     if interval.undecided or interval.what == SITES:
         return None
+
     to_bound = abs(interval.value - claim.bound)
     if interval.value > claim.bound:
         to_limit = interval.value - interval.low
     else:
         to_limit = interval.high - interval.value
+
     if not to_bound or not 0 < to_limit < math.inf:
         return None
     return max(1, math.ceil(interval.n * ((to_limit / to_bound) ** 2 - 1)))
@@ -393,8 +410,10 @@ def _reason(claim: Claim, verdict: str, interval: Interval, more: int | None) ->
     kind = "" if interval.what == "labelled" else f"{interval.what} "
     measured = f"measured {interval.value:.4g} in {interval.n:,} {kind}cases"
     advice = ""
+
     if more is not None:
         advice = f"; about {more:,} more such cases would decide it"
     elif verdict == OPEN:
         advice = "; the value is at the bound, so more cases may not decide it"
+
     return f"{head}{measured}, {limit}{advice}."

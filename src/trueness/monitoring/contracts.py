@@ -55,6 +55,7 @@ def read_contract(path: str | Path) -> Contract:
     lines = text.splitlines()
     keys = _parse_toml(text, path)
     keys.pop("$schema", None)
+
     for key, value in keys.items():
         try:
             _check_key(key, value)
@@ -76,6 +77,7 @@ def _read_text(path: str | Path) -> str:
             f"There is no contract {path}. The command trueness check, with its option "
             "init, writes a first one from predictions."
         )
+
     try:
         return file.read_text(encoding="utf-8-sig")  # some editors put a mark first
     except UnicodeDecodeError:
@@ -99,8 +101,10 @@ def _check_key(key: str, value: Any) -> None:
         raise InputError(
             f"there is no key {key!r}.{nearest(key, KEYS)} Known keys: {known}."
         )
+
     if key == "require" and isinstance(value, dict):
         raise InputError(f"write [[{key}]] with two brackets, for several.")
+
     read_field(key, KEYS[key], value)
 
 
@@ -122,6 +126,7 @@ def _read_requirements(
             f"{file} holds no requirement. Add a table:\n[[require]]\nmetric = "
             '"auc"\nat_least = 0.8'
         )
+
     first_lines = [
         number
         for number, line in enumerate(lines, 1)
@@ -151,6 +156,7 @@ def _read_requirements(
             f"{requirements[second]} contradicts requirement {first + 1}, "
             f"{requirements[first]}; nothing can meet both.",
         )
+
     return tuple(requirements)
 
 
@@ -165,11 +171,13 @@ def _line_of_field(lines: list[str], start: int, field: str | None) -> int:
     """Find the line of a field of the table that starts here, or of the table."""
     if not start:
         return start
+
     for number, line in enumerate(lines[start:], start + 1):
         if re.match(r"\s*\[", line):  # the next table
             break
         if line.partition("=")[0].strip() == field:
             return number
+
     return start
 
 
@@ -194,6 +202,7 @@ def first_contract(
     ]
     if positive is not None:
         lines.append(f"positive = {_toml(positive)}")
+
     lines += _table("positives", {"at_least": max(1, tally.n_pos // 2)})
     lines += _table("auc", {"at_least": _bound_with_room(tally, "auc")})
 
@@ -207,6 +216,7 @@ def first_contract(
     if missing:
         rounded_up = math.ceil(missing * 1000) / 1000
         lines += _table("missing_scores", {"at_most": f"{rounded_up:g}"})
+
     return "\n".join([*lines, ""])
 
 
@@ -220,6 +230,7 @@ def _tables_at_threshold(tally: Tally, threshold: float) -> list[str]:
     for name in ("recall", "precision"):
         bound = _bound_with_room(tally, name, threshold)
         lines += _table(name, {"threshold": f"{threshold:.6g}", "at_least": bound})
+
     return lines
 
 

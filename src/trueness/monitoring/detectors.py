@@ -100,6 +100,7 @@ def _look_at_numbers(
     bound = float(about["bound"] or 0.0)
     if about["metric"] == "f1":  # J = tp / (tp + errors) is F1 / (2 - F1)
         bound = bound / (2 - bound)
+
     largest_loss = high - bound if about["side"] > 0 else bound - low
     variance = (bound - low) * (high - bound)  # no variance around b is larger
     if not _is_proportion(about):
@@ -110,6 +111,7 @@ def _look_at_numbers(
     gain_of_value = np.log1p(np.outer(about["side"] * (bound - values), bets))
     gains = _deal_to_parts(counts, _random(about, state, 1)) @ gain_of_value
     sums = Sums(n, float(counts @ values), float(counts @ values**2))
+
     return BatchLook(gains[:, None, :], sums)
 
 
@@ -131,6 +133,7 @@ def _deal_to_parts(counts: Floats, rng: np.random.Generator) -> Floats:
     value = rng.permutation(np.repeat(np.arange(n_values), counts.astype(np.int64)))
     part = np.arange(n) * parts // n
     dealt = np.bincount(part * n_values + value, minlength=parts * n_values)
+
     return dealt.reshape(parts, n_values).astype(np.float64)
 
 
@@ -139,12 +142,14 @@ def _look_at_proportion(about: About, state: State, tally: Tally) -> BatchLook:
     watched = metric(about["metric"])
     cells = confusion(tally, about["threshold"]).cells
     counts = np.array([int(count) for count in cells], np.float64)
+
     if watched.name == "f1":  # true positives among these and the errors
         over: Any = (1, 0, 0, 0)
         under: Any = (1, 1, 1, 0)
     else:
         assert watched.ratio is not None  # noqa: S101  # a proportion
         over, under = watched.ratio
+
     successes = counts @ np.array(over)
     failures = counts @ np.array(under) - successes
     return _look_at_zeros_and_ones(about, state, successes, failures)
@@ -181,11 +186,13 @@ def _look_at_auc(about: About, state: State, tally: Tally) -> BatchLook:
     """
     if state["waiting"] is not None:
         tally = unpack_counts(state["waiting"], tally) + tally
+
     n_rarer = min(tally.n_pos, tally.n_neg)
     n_labelled = tally.n_pos + tally.n_neg
     if not n_rarer or n_labelled < _BLOCK_SIZE:
         state["waiting"] = pack_counts(tally)
         return _look_at_numbers(about, state, np.empty(0), np.empty(0))
+
     state["waiting"] = None
 
     n_blocks = min(n_rarer, n_labelled // _BLOCK_SIZE, _MAX_BLOCKS)
@@ -193,12 +200,14 @@ def _look_at_auc(about: About, state: State, tally: Tally) -> BatchLook:
     blocks_of_positives = np.array_split(_shuffled_rows(tally.pos, rng), n_blocks)
     blocks_of_negatives = np.array_split(_shuffled_rows(tally.neg, rng), n_blocks)
     areas = np.empty(n_blocks)
+
     for block, positives in enumerate(blocks_of_positives):
         # rows are by falling score: a positive wins over the negatives of later rows
         negatives = np.sort(blocks_of_negatives[block])
         ahead = np.searchsorted(negatives, positives, "left")
         ahead_or_tied = np.searchsorted(negatives, positives, "right")
         areas[block] = 1.0 - np.mean(ahead + ahead_or_tied) / (2 * negatives.size)
+
     return _look_at_numbers(about, state, areas, np.ones(n_blocks))
 
 
@@ -214,8 +223,10 @@ def _look_at_calibration(about: About, state: State, tally: Tally) -> BatchLook:
     unit_scores(tally.score, "Calibration", "Calibrate first.")
     near = about["near"]
     is_near = np.ones(tally.score.size, bool)
+
     if near is not None:
         is_near = abs(tally.score - near) <= _NEARBY
+
     scores = tally.score[is_near]
     neg = tally.neg[is_near].astype(np.float64)
     pos = tally.pos[is_near].astype(np.float64)
@@ -224,6 +235,7 @@ def _look_at_calibration(about: About, state: State, tally: Tally) -> BatchLook:
     effect = _effects(about, state, n)
     if not n:
         return BatchLook(np.zeros((1, 1, 4 * effect.size)), NO_SUMS)
+
     gains = _calibration_gains(scores, neg, pos, effect)
 
     # all cases tell how far the label is from the score; those near one, the label
@@ -234,6 +246,7 @@ def _look_at_calibration(about: About, state: State, tally: Tally) -> BatchLook:
         float(pos @ told_by_positives + neg @ told_by_negatives),
         float(pos @ told_by_positives**2 + neg @ told_by_negatives**2),
     )
+
     return BatchLook(gains[None, None, :], sums)
 
 
@@ -255,6 +268,7 @@ def _calibration_gains(
             of_positives = np.outer(direction * (1 - scores), signed_bets)
             of_negatives = np.outer(direction * scores, -signed_bets)
             gains.append(pos @ np.log1p(of_positives) + neg @ np.log1p(of_negatives))
+
     return np.concatenate(gains)
 
 
@@ -270,6 +284,7 @@ def _look_at_scores(about: About, state: State, tally: Tally) -> BatchLook:
         seen_before = unpack_counts(state["seen"], tally)
         old = old + seen_before
         seen = seen_before + seen
+
     state["seen"] = pack_counts(seen)
 
     # within a batch no order is known: a random one keeps the ranks exchangeable
@@ -285,6 +300,7 @@ def _look_at_scores(about: About, state: State, tally: Tally) -> BatchLook:
     parts = np.array_split(normal_scores, _PARTS)
     gains = np.array([score_gains(part, effect) for part in parts])
     sums = Sums(n, float(rank.sum()), float(rank @ rank))
+
     return BatchLook(gains[:, None, :], sums)
 
 
@@ -294,9 +310,11 @@ def score_gains(z: Floats, effect: Floats) -> Floats:
     total = z.sum()
     squares = z @ z
     gains = [side * effect * total - n * effect**2 / 2 for side in (1, -1)]
+
     for log_scale in (effect / math.sqrt(2), -effect / math.sqrt(2)):
         # the information about the logarithm of a standard deviation is 2
         gains.append(-n * log_scale - squares * np.expm1(-2 * log_scale) / 2)
+
     return np.concatenate(gains)
 
 
@@ -333,6 +351,7 @@ def _earlier(x: Floats) -> tuple[Floats, Floats]:
     right = np.searchsorted(first_half, second_half, "right")
     first_smaller, first_equal = _earlier(x[:half])
     second_smaller, second_equal = _earlier(second_half)
+
     return (
         np.append(first_smaller, second_smaller + left),
         np.append(first_equal, second_equal + right - left),
@@ -353,10 +372,12 @@ def _look_at_judges(
     queue = state["waiting"] or []
     n_usable = _queue_verdicts(queue, panel, name, late)
     corrected = np.empty(0)
+
     if n_usable and panel.n_pos + panel.n_neg:
         unlabelled = [patterns for _, patterns in queue[:n_usable]]
         corrected = _corrected_labels(about, state, panel, unlabelled)
         queue = queue[n_usable:]
+
     state["waiting"] = [batch for batch in queue if batch[1]] or None
 
     by_judges = _look_at_numbers(about, state, corrected, np.ones(corrected.size))
@@ -390,6 +411,7 @@ def _queue_verdicts(
             if n:
                 waiting[pattern][1] -= int(n)
         return place + 1
+
     return 0
 
 
@@ -428,6 +450,7 @@ def _corrected_labels(
     running_sums = np.concatenate([[0.0], np.cumsum(guesses_of_unlabelled)])
     sum_dealt = np.diff(running_sums[edges])
     n_dealt = np.diff(edges)
+
     return np.asarray(labels - guesses + (sum_dealt + guesses) / (n_dealt + 1))
 
 
@@ -484,10 +507,12 @@ def kind_of(watched: str) -> Kind:
     """Find what is watched by its name: a kind, or a metric that is a proportion."""
     if isinstance(watched, str) and watched in KINDS:
         return KINDS[watched]
+
     known = known_metric(watched, KINDS, "There is no metric {} to monitor.")
     if not known.is_proportion and watched != "f1":
         raise InputError(
             f"{watched} is not a proportion of cases and cannot be monitored. Watch "
             "recall, precision, npv, accuracy, f1, auc or brier."
         )
+
     return Kind(_look_at_proportion, proportion=True)

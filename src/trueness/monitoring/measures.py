@@ -51,11 +51,13 @@ def _prevalence(tally: Tally, *, level: float) -> Estimate:
     """Return the prevalence that these cases show."""
     if not tally.n_pos + tally.n_neg and not tally.labels_expected:
         raise NotEnoughCases("prevalence needs labelled cases; found none.")
+
     if tally.design.fixed_classes:
         raise InputError(
             "these cases do not estimate the prevalence: the sample is case-control, "
             "or another prevalence was stated. Leave this requirement out."
         )
+
     return estimate_measure(tally, _prevalence_measure, level=level, name="prevalence")
 
 

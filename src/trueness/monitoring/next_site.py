@@ -28,6 +28,7 @@ def next_site_limits(
             "number.",
             option="threshold",
         )
+
     threshold = requirement.threshold
 
     in_bins = [
@@ -45,15 +46,18 @@ def next_site_limits(
                 "the scores were counted in bins, which do not determine the values "
                 f"of sites ({listing(in_bins, 3)}). Count the scores themselves.",
             )
+
         answer = _across(requirement.metric, counts_by_site, threshold, 1 - 2 * alpha)
         prediction = answer.prediction
         number = len(answer.weights)
+
         if prediction is None:
             return _undecided(
                 number,
                 f"predicting the next site needs at least {FEWEST_SITES} sites with a "
                 "value.",
             )
+
         return Interval(
             prediction.value, prediction.low, prediction.high, number, SITES
         )

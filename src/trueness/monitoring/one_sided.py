@@ -64,6 +64,7 @@ def limits_of(
     _check_kind_of_data(name, data)
     measure = measure_of(name)
     counts: Any = data
+
     if isinstance(threshold, Rule):
         counts, threshold = _apply_rule(threshold, counts)
 
@@ -72,10 +73,12 @@ def limits_of(
         level = round(1 - 2 * alpha, 12)
         if measure is None:
             return _interval_of_metric(name, counts, threshold or 0.0, level)
+
         if fpr is None:
             estimate = measure.ask(counts, level=level)
         else:
             estimate = measure.ask(counts, level=level, fpr=fpr)
+
         interval = _as_interval(estimate, counts)
         return allow_for_bins(interval, estimate.bounds, measure.range)
 
@@ -89,6 +92,7 @@ def _check_kind_of_data(name: str, data: Counted) -> None:
             f"{name} needs labels and scores; found attempts at items. Require "
             "pass_rate, pass_at_k(k=5) or pass_hat_k(k=3)."
         )
+
     if of_attempts(name) and not isinstance(data, Attempts):
         raise InputError(
             f"{name} needs attempts at items, as in an evaluation log; found labels "
@@ -128,6 +132,7 @@ def allow_for_bins(
     """
     if bounds is None:
         return interval
+
     if not isinstance(bounds, tuple):
         reason = (
             "the scores were counted in bins, and their effect on the value is "
@@ -155,6 +160,7 @@ def _interval_of_metric(
             option="prevalence",
             example=0.01,
         )
+
     denominator = _cells_of_denominator(metric)
     kind = _KINDS_OF_CASES.get(denominator, "labelled")
     if isnan(estimate.value):
@@ -168,6 +174,7 @@ def _interval_of_metric(
         interval = Interval(estimate.value, estimate.low, estimate.high, cases, kind)
     if not tally.binned:
         return interval
+
     certain_bounds = _bounds_of_metric(metric, tally, threshold)
     return allow_for_bins(interval, certain_bounds, metric.range)
 
@@ -193,6 +200,7 @@ def _as_interval(estimate: Estimate, data: Tally | Panel | Attempts) -> Interval
         number, kind = data.units
     else:
         number, kind = units_drawn(data)
+
     interval = Interval(
         value=float(estimate.value),
         low=float(estimate.low),
@@ -203,6 +211,7 @@ def _as_interval(estimate: Estimate, data: Tally | Panel | Attempts) -> Interval
     if isnan(estimate.low) and not isnan(estimate.value):
         reason = "the map of expected labels has no standard error."
         return interval._replace(undecided=reason, low=-inf, high=inf)
+
     return interval
 
 
@@ -216,6 +225,7 @@ def paired_limits(name: str, panel: Panel, threshold: float | None) -> Limits:
         ask = partial(compare, panel, measure.ask)
     else:
         raise _not_compared_in_pairs(name)
+
     return _limits_of_pair(ask, panel)
 
 

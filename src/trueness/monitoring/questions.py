@@ -153,9 +153,11 @@ def watch(
         about["bound"] = bound
     elif at_least is not None or at_most is not None:
         raise InputError(f"A watch on {metric} has no bound; leave it out.")
+
     new_watch = Watch(about)
     if metric == "scores" and baseline is not None and baseline.n:
         new_watch.held["state"]["baseline"] = pack_counts(baseline)
+
     return _check_question(new_watch)
 
 
@@ -214,12 +216,14 @@ def looks_between(false_alarms: object) -> float:
         looks = _read_promise(false_alarms)
     elif isinstance(false_alarms, (int, float)) and not isinstance(false_alarms, bool):
         looks = _options.real_number(false_alarms, "false_alarms")
+
     if looks is None or not 2 <= looks < 1e15:
         raise InputError(
             f'false_alarms is a promise such as "one in 20 years", "one in 5 years of '
             f'weekly looks" or "one in 1000 looks" (2 or more); found '
             f"{described(false_alarms)}."
         )
+
     return looks
 
 
@@ -264,6 +268,7 @@ def _check_question(watch: Watch) -> Watch:
     metric = about["metric"]
     has_judges = bool(about["judges"])
     kind = kind_of(metric)
+
     if (metric == "prevalence") != has_judges:
         raise InputError(
             "A watch on prevalence needs judges, the columns of their verdicts; other "
@@ -271,12 +276,14 @@ def _check_question(watch: Watch) -> Watch:
             option="judges",
             example=["a", "b"],
         )
+
     if kind.proportion and about["threshold"] is None:
         raise InputError(
             f"{metric} needs a threshold: which scores are flagged?",
             option="threshold",
             example=0.5,
         )
+
     if metric == "scores" and about["by"] is not None:
         raise InputError("Begin a watch for each group, with its own baseline.")
     if metric == "scores" and state["baseline"] is None:
@@ -311,6 +318,7 @@ def _read_bound(
     if metric == "flagged_share":  # of all cases, with a label or without
         metric = "flagged_rate"
         baseline = Tally(baseline.score, baseline.neg + baseline.pos + baseline.unknown)
+
     as_requirement = requirement(
         Requirement(
             metric, threshold=threshold, not_worse_than="baseline", margin=margin

@@ -96,6 +96,7 @@ class Requirement:
         if self.not_worse_than is not None:
             margin = f" by more than {self.margin:g}" if self.margin else ""
             parts.append(f"{quantity} not worse than {self.not_worse_than}{margin}")
+
         text = " and ".join(parts)
         return f"{text} by {self.by}" if self.by else text
 
@@ -108,6 +109,7 @@ class Requirement:
         if self.at_most is not None:
             text = f"{self.metric} <= {self.at_most:g}{self.at}"
             bounds.append(Bound(text, self.at_most, -1))
+
         return bounds
 
     @property
@@ -150,13 +152,16 @@ def requirement(source: object) -> Requirement:
         source = _fields_of_sentence(source)
     if isinstance(source, Mapping):
         source = _from_fields(source)
+
     if not isinstance(source, Requirement):
         raise InputError(
             "A requirement is a sentence, such as 'auc >= 0.8' or 'recall >= 0.9 at "
             f"0.3', or a table of fields; found {described(source)}."
         )
+
     for mistake in _mistakes(source):
         raise InputError(mistake.sentence, option=mistake.field)
+
     return source
 
 
@@ -182,14 +187,17 @@ def split_requirement(required: Requirement) -> list[Requirement]:
         parts.append(
             replace(subject, at_least=required.at_least, at_most=required.at_most)
         )
+
     if required.gap_at_most is not None:
         parts.append(replace(subject, gap_at_most=required.gap_at_most))
+
     if required.not_worse_than is not None:
         parts.append(
             replace(
                 subject, not_worse_than=required.not_worse_than, margin=required.margin
             )
         )
+
     return parts
 
 
@@ -218,12 +226,14 @@ def _fields_of_sentence(text: str) -> dict[str, Any]:
             "<=, and a number; at is followed by a number or a .json file. Examples: "
             "'auc >= 0.8', 'recall >= 0.9 at 0.3'."
         )
+
     metric = match["metric"]
     sign = match["sign"]
     if metric.endswith("="):
         raise InputError(
             f"Cannot read the requirement {described(text)}: did you mean {sign[0]}=?"
         )
+
     if len(sign) == 1 and Requirement(metric).is_fact:
         raise InputError(
             f"{described(text)} is ambiguous: does it include the bound itself? Write "
@@ -240,6 +250,7 @@ def _fields_of_sentence(text: str) -> dict[str, Any]:
         fields["next_site"] = True
     if match["by"]:
         fields["by"] = match["by"]
+
     return fields
 
 
@@ -248,19 +259,23 @@ def _from_fields(fields: Mapping[str, Any]) -> Requirement:
     for name in fields:
         if name in FIELDS:
             continue
+
         if name in OTHER_WORDS:
             hint = f"; write {OTHER_WORDS[name]} = {fields[name]!r}."
         else:
             known = ", ".join(FIELDS)
             hint = f".{nearest(str(name), FIELDS)} Known fields: {known}."
+
         raise InputError(
             f"A requirement has no field {described(name)}{hint}", option=str(name)
         )
+
     if "metric" not in fields:
         names = ", ".join(repr(name) for name in fields) or "none"
         raise InputError(
             f'A requirement needs metric = "auc" or another; found the fields {names}.'
         )
+
     return Requirement(
         **{name: read_field(name, FIELDS[name], fields[name]) for name in fields}
     )
@@ -295,6 +310,7 @@ def _mistakes_about_judges(required: Requirement) -> Iterator[_Mistake]:
             "judges",
             f"judges are for prevalence; found metric {described(required.metric)}.",
         )
+
     if required.judges and (
         required.by or required.gap_at_most is not None or required.not_worse_than
     ):
@@ -303,10 +319,12 @@ def _mistakes_about_judges(required: Requirement) -> Iterator[_Mistake]:
             "A requirement for a rate from judges needs at_least or at_most; leave "
             "out by, gap_at_most and not_worse_than.",
         )
+
     if required.labelled is not None and not required.judges:
         yield _Mistake(
             "labelled", 'labelled goes with judges = ["a", "b"]; leave it out.'
         )
+
     if required.labelled not in (None, *_LABELLED):
         known = ", ".join(f'"{word}"' for word in _LABELLED)
         yield _Mistake(
@@ -339,6 +357,7 @@ def _mistakes_about_thresholds(required: Requirement) -> Iterator[_Mistake]:
             f"{required.metric} does not depend on a threshold; leave out "
             f"{required.threshold}.",
         )
+
     if required.threshold is None and depends_on_threshold and not required.next_site:
         yield _Mistake(
             "threshold",
@@ -374,6 +393,7 @@ def _mistakes_about_margins(required: Requirement) -> Iterator[_Mistake]:
             "gap_at_most",
             f"gap_at_most of {required.metric} needs groups. Set by as well.",
         )
+
     if required.margin and required.not_worse_than is None:
         yield _Mistake(
             "margin", "margin goes with not_worse_than; leave it out, or set both."
@@ -399,6 +419,7 @@ def _mistakes_about_partial_areas(required: Requirement) -> Iterator[_Mistake]:
         return
     if required.metric != "partial_auc":
         yield _Mistake("fpr", f"fpr goes with partial_auc; {required.metric} has none.")
+
     if not 0 <= required.fpr[0] < required.fpr[1] <= 1:
         yield _Mistake(
             "fpr",
@@ -410,12 +431,14 @@ def _mistakes_about_next_site(required: Requirement) -> Iterator[_Mistake]:
     """Say what cannot be required of a site that was not seen."""
     if not required.next_site:
         return
+
     if required.is_fact or required.judges:
         yield _Mistake(
             "next_site",
             f"{required.metric} is not predicted for the next site; leave next_site "
             "out.",
         )
+
     if required.gap_at_most is not None or required.not_worse_than is not None:
         yield _Mistake(
             "next_site",
@@ -434,6 +457,7 @@ def _range(name: str) -> tuple[float, float, bool]:
         return 0.0, 1.0, False
     if name in FACTS:
         return -math.inf, math.inf, False
+
     low, high = known_metric(name, KNOWN, "There is no metric {}.").range
     return low, high, True
 
@@ -446,6 +470,7 @@ def known_metric(name: str, others: Iterable[str], unknown: str) -> Metric:
         if isinstance(name, str) and not re.fullmatch(r"\w+", name):
             message = f"metric {described(name)}: {err.message}"
             raise err.rephrased(message=message, option="metric") from None
+
         names = [*others, *known_names()]
         raise InputError(
             f"{unknown.format(described(name))}{nearest(name, names)} "

@@ -112,6 +112,7 @@ def psi(
     scale = 1 / float(reference_cases.sum()) + 1 / float(current_cases.sum())
     degrees_of_freedom = score_low.size - 1
     index = float(contribution.sum())
+
     return StabilityIndex(
         psi=_index_with_interval(index, scale, degrees_of_freedom, level),
         p_value=_p_value_of_no_change(index, scale, degrees_of_freedom),
@@ -164,6 +165,7 @@ def _index_with_interval(
         ratio = index / scale
         low = scale * _noncentrality(ratio, degrees_of_freedom, (1 + level) / 2)
         high = scale * _noncentrality(ratio, degrees_of_freedom, (1 - level) / 2)
+
     return estimate_from_interval(index, low, high, level, _METHOD, name="PSI")
 
 
@@ -191,10 +193,12 @@ def _notes_on_bins(current_cases: Array, bins: int, number: int) -> tuple[str, .
     notes = []
     if bins < number:
         notes.append(f"Ties leave {bins} of {number} bins.")
+
     empty = int((current_cases == 0).sum())
     if empty:
         notes.append(
             f"Bins without a case of the current sample: {empty}. The index is "
             "infinite. Use fewer bins, such as 5."
         )
+
     return tuple(notes)

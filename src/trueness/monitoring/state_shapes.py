@@ -21,6 +21,7 @@ def first_misshapen(content: object) -> str:
     """Name the first part of a watch that cannot be; "" if all can."""
     if not isinstance(content, dict) or not isinstance(content.get("groups"), dict):
         return "groups"
+
     for name, shape in (("about", _ABOUT), ("state", _STATE)):
         record = content.get(name)
         if not isinstance(record, dict):
@@ -35,6 +36,7 @@ def first_misshapen(content: object) -> str:
         misshapen = "groups" if has_groups else first_misshapen(group)
         if misshapen:
             return f"{misshapen} of group {name!r}"
+
     return ""
 
 

@@ -70,6 +70,7 @@ def write_state(
         metadata = {"kind": "watch", "watch": stamped}
         write_columns(_columns_of_looks(looks), metadata, path)
         return
+
     text = json.dumps(stamped)
     with replacing(path) as temporary:
         Path(temporary).write_text(text, encoding="utf-8")
@@ -81,9 +82,11 @@ def _columns_of_looks(looks: list[dict[str, Any]]) -> dict[str, Any]:
     for name in NUMBERS_OF_LOOK:
         numbers = [np.nan if look[name] is None else look[name] for look in looks]
         columns[name] = np.array([float(number) for number in numbers])
+
     for name in ("name", "group"):
         texts = [str(look.get(name) or "") for look in looks]
         columns[name] = np.array(texts, dtype=str)
+
     return columns
 
 
@@ -93,14 +96,17 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
     content = _read_content(file)
     if not isinstance(content, dict) or content.get("trueness") != "watch":
         raise InputError(f"{file} is not the state of a watch.")
+
     version = content.get("version")
     if "about" not in content or not isinstance(version, int):
         raise InputError(f"{file} is not the state of a watch.")
+
     if version > VERSION:
         raise InputError(
             f"{file} was written by a newer Trueness. Upgrade it (pip install -U "
             "trueness)."
         )
+
     misshapen = first_misshapen(content)
     if misshapen:
         raise InputError(
@@ -108,6 +114,7 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
             "watch writes. Restore the file from a copy, or begin a new watch in "
             "another file."
         )
+
     return dict(content)
 
 

@@ -113,6 +113,7 @@ def tipping_point(data: Tally, requirement: object) -> TippingPoint:
     bound = claim.at_least if claim.at_least is not None else claim.at_most
     assert bound is not None  # noqa: S101 - _single_bound saw to it
     holds = value >= bound if claim.at_least is not None else value <= bound
+
     if not data.labels_expected or data.design.stratified:
         never = (math.nan, math.nan)
         return TippingPoint(str(claim), value, holds, odds=never, slope=never)
@@ -143,6 +144,7 @@ def _single_bound(sentence: object) -> Requirement:
             'tipping_point needs a claim with one bound, such as "recall >= 0.8 at '
             f'0.5"; found {claim}.'
         )
+
     return claim
 
 

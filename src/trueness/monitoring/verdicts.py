@@ -160,6 +160,7 @@ class Check(Record):
             f'<testsuites><testsuite name="trueness check" tests="{count.total()}" '
             f'failures="{count[FAILS]}" errors="0" skipped="{count[OPEN]}">',
         ]
+
         tags = {FAILS: "failure", OPEN: "skipped"}
         for verdict in self.verdicts:
             name = quoteattr(verdict.name)
@@ -170,6 +171,7 @@ class Check(Record):
             lines.append(
                 f"<system-out>{escape(verdict.reason)}</system-out></testcase>"
             )
+
         return "\n".join([*lines, "</testsuite></testsuites>", ""])
 
     def to_markdown(self, figure: bool = True) -> str:
@@ -195,8 +197,10 @@ class Check(Record):
             )
             row = " | ".join(text.translate(_ESCAPED) for text in texts)
             lines.append(f"| {_MARKS[verdict.verdict]} {verdict.verdict} | {row} |")
+
         if figure:
             lines += ["", "```text", *self._bars(), "```"]
+
         return "\n".join([*lines, "", *(f"*{note}*" for note in self.notes), ""])
 
     def _bars(self) -> list[str]:
@@ -229,6 +233,8 @@ def _bar(verdict: Verdict) -> str:
     start = places.get("[", 0)
     end = places.get("]", _BAR_WIDTH)
     letters[start:end] = "-" * (end - start)
+
     for mark, place in places.items():
         letters[place] = mark
+
     return "".join(letters).rstrip()

@@ -113,8 +113,10 @@ class Watch:
                 text += f" at {about['threshold']:g}"
         elif about["near"] is not None:
             text += f" near {about['near']:g}"
+
         if about["by"]:
             text += f" by {about['by']}"
+
         return text
 
     @property
@@ -207,6 +209,7 @@ class Watch:
         recent = self._state["recent"]
         if not self.alarm or not recent:
             return None
+
         gains = np.array([row["gains"] for row in recent])
         stakes = log_stakes(self._about["metric"], gains.shape[1])
         looks = change_point(gains, stakes, self._about["level"])
@@ -215,6 +218,7 @@ class Watch:
         sums_since = sums_of_looks[::-1].cumsum(axis=0)[::-1]
         if not sums_since[looks.last, 0]:
             return None
+
         intervals = [
             limits(self._about, Sums(*sums))
             for sums in sums_since[looks.first : looks.last + 1].tolist()
@@ -235,11 +239,13 @@ class Watch:
             return "no batch has been counted yet."
         if self.by is not None:
             return self._sentence_on_groups()
+
         if self.judges and not self._state["labels"]:
             return (
                 "no alarm, and none is possible without labels: verdicts alone do "
                 "not determine the rate. Label some cases at random."
             )
+
         evidence = (
             f"evidence {_amount(self.evidence)}, alarm at {_amount(self.alarm_at)}."
         )
@@ -250,6 +256,7 @@ class Watch:
                 f"no alarm; {self.value:.4g} ({ends}) in {self._state['n']:,.0f} cases "
                 f"that count; {evidence}"
             )
+
         return (
             f"alarm since {self.since}. The change began {_when(change)}; since then "
             f"{change.value:.4g} ({change.low:.4g} to {change.high:.4g}); {evidence}"
@@ -292,14 +299,17 @@ class Watch:
                     'score="p") or w.update(tally)'
                 ),
             )
+
         if not isinstance(name, str | None):
             raise InputError(f"The name of a batch is text; found {described(name)}.")
+
         kind = kind_of(self._about["metric"])
         counts = count_batch(self._about, batch, columns, scores_only=not kind.labels)
         if self.by is None:
             self._look_at(counts, kind, name)
         else:
             self._update_groups(counts, name)
+
         return self
 
     def _look_at(self, counts: Any, kind: Kind, name: str | None) -> None:
@@ -307,6 +317,7 @@ class Watch:
         batches = self._state["batches"]
         counted_before = name is not None and name in batches
         new_counts = counts
+
         if name is not None and counted_before:
             new_counts = new_cases(batches[name], counts, name)
 
@@ -320,6 +331,7 @@ class Watch:
             else:
                 look = kind.look(self._about, self._state, new_counts)
             self._count_look(look, name)
+
         if name is not None:
             # with unknown labels the batch may come again
             packed = pack_counts(counts) if counts.n_unknown else None
@@ -331,8 +343,10 @@ class Watch:
         """Look at the batch of each group; there is one alarm for all of them."""
         watches = {str(group): self._watch_of(str(group)) for group in counts_by_group}
         looks_before = sum(watch.looks for watch in watches.values())
+
         for group, counts in counts_by_group.items():
             watches[str(group)].update(counts, name=name)
+
         if sum(watch.looks for watch in watches.values()) > looks_before:
             self._state["looks"] += 1
         if not self.alarm and any(watch.alarm for watch in self.groups.values()):
@@ -342,12 +356,14 @@ class Watch:
         """Return the watch of a group; a new one has its part of the false alarms."""
         if group in self.groups:
             return self.groups[group]
+
         named = self._about["named"]
         if named is not None and group not in named:
             raise InputError(
                 f"This watch covers the groups {', '.join(named)}; found {group!r}. "
                 "Begin a new watch with this group, or without named groups."
             )
+
         # equal parts, or 1 / (k (k + 1)), which add up to one however many will come
         k = len(self.groups) + 1
         parts = k * (k + 1) if named is None else len(named)
@@ -356,6 +372,7 @@ class Watch:
         about["named"] = None
         about["mean_time"] = self.alarm_at * parts
         self.groups[group] = Watch(about)
+
         return self.groups[group]
 
     def _name_of_look(self, name: str | None) -> str:
@@ -371,8 +388,10 @@ class Watch:
         state["log_m"] = log_m.tolist()
         state["peak"] = max(state["peak"], log_evidence)
         state["looks"] += 1
+
         if look.sums.n:
             state["told"] += 1
+
         state["n"] += look.sums.n
         state["total"] += look.sums.total
         state["squares"] += look.sums.squares
@@ -380,6 +399,7 @@ class Watch:
         self._remember(look, name)
         if not self.alarm and log_evidence >= math.log(self.alarm_at):
             state["since"] = self._name_of_look(name)
+
         self._write_history(look.sums, name, math.exp(log_evidence))
 
     def _remember(self, look: BatchLook, name: str | None) -> None:
@@ -387,6 +407,7 @@ class Watch:
         recent = self._state["recent"]
         if self.alarm and len(recent) >= 2 * _MAX_RECENT:
             return
+
         gains = look.gains.sum(axis=0).ravel().round(6).tolist()
         row = {
             "name": self._name_of_look(name),
@@ -394,6 +415,7 @@ class Watch:
             "gains": gains,
         }
         recent.append(row)
+
         if not self.alarm:
             self._state["recent"] = recent[-_MAX_RECENT:]
 
@@ -417,6 +439,7 @@ class Watch:
         rows = [*state["history"], row]
         if len(rows) > _MAX_ROWS:  # both ends stay
             rows = [*rows[:-_MAX_RECENT:2], *rows[-_MAX_RECENT:]]
+
         state["history"] = rows
 
     def check(self) -> Check:
@@ -440,6 +463,7 @@ class Watch:
         verdict = HOLDS if is_good else OPEN
         if self.alarm:
             verdict = FAILS
+
         return Verdict(
             requirement=self.what,
             group=group,
@@ -466,8 +490,10 @@ class Watch:
         self._state["batches"] = before["batches"]
         self._state["labels"] = before["labels"]
         self._state["baseline"] = before["baseline"]
+
         for watch in self.groups.values():
             watch.restart()
+
         return self
 
     def same_cases(self, counts: Tally | Panel | Mapping[Any, Any]) -> str | None:
@@ -479,12 +505,15 @@ class Watch:
                     if name is not None:
                         return name
             return None
+
         if len(outputs(counts)) < _MIN_DISTINCT:
             return None
+
         mark = fingerprint(counts)
         for name, counted in self._state["batches"].items():
             if counted["mark"] == mark:
                 return name
+
         return None
 
     def save(self, path: str | os.PathLike[str]) -> None:

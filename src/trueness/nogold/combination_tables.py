@@ -61,14 +61,17 @@ class CombinationTable(Record):
         }
         _options.choice(by, list(columns), "by")
         highest_first = np.argsort(-columns[by], kind="stable")
+
         if most is None:
             rows = highest_first
         else:
             rows = highest_first[: _options.whole_number(most, "most", at_least=1)]
+
         sorted_columns = {name: column[rows] for name, column in columns.items()}
         formulas = self.formula[rows]
         if len(rows) <= MAX_WORDED:
             formulas = _formulas(sorted_columns["number"], self.names)
+
         return CombinationTable(formula=formulas, names=self.names, **sorted_columns)
 
     def __repr__(self) -> str:
@@ -86,12 +89,14 @@ def _formulas(numbers: Array, names: tuple[str, ...]) -> Array:
     """Word the combinations of these numbers; "" where they are too many."""
     if len(numbers) > MAX_WORDED:
         return np.full(len(numbers), "")
+
     patterns = np.arange(2 ** len(names))
     formulas = []
     for number in numbers:
         code = number - 1
         flagged = code >> patterns & 1 == 1
         formulas.append(formula(patterns[flagged], names))
+
     return np.array(formulas)
 
 
@@ -121,6 +126,7 @@ def all_combinations(post: LatentPosterior) -> CombinationTable:
         name: np.concatenate([summary[name] for summary in summaries])
         for name in summaries[0]
     }
+
     for name in CRITERIA:
         columns[f"best_{name}"] = _proportions_best(name, draws)
 
@@ -154,6 +160,7 @@ def _summarize_rates(sens: Floats, spec: Floats) -> dict[str, Floats]:
     for name, criterion in CRITERIA.items():
         prevalence = sens  # these criteria do not look at it
         columns[name] = criterion(sens, spec, prevalence).mean(axis=0)
+
     return columns
 
 
@@ -227,11 +234,13 @@ def combination_front(post: LatentPosterior) -> CombinationFront:
 def _mean_probabilities(post: LatentPosterior) -> tuple[Floats, Floats]:
     """Return the posterior mean of each pattern's probability in both classes."""
     draws = PatternDraws(post)
+
     in_positives = []
     in_negatives = []
     for block in draws.in_blocks():
         in_positives.append(block.in_positives.sum(axis=0))
         in_negatives.append(block.in_negatives.sum(axis=0))
+
     return (
         np.sum(in_positives, axis=0) / draws.number,
         np.sum(in_negatives, axis=0) / draws.number,

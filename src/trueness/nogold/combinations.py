@@ -66,6 +66,7 @@ class LogicMap(Map):
                 "rows. The probability of each case allows missing votes.",
                 example=PythonCode("panel.observed(), or post.probability"),
             )
+
         # votes are the digits of a number, by which patterns are compared
         power = 2.0 ** np.arange(len(self.names))
         flagged = self.cells.reshape(-1, len(self.names))
@@ -141,6 +142,7 @@ class Combination(Record):
             f"{most_often} ({brief(self.most_often_probability)}, "
             f"{self.winners:,} winners)",
         ]
+
         return "\n".join(lines)
 
     @property
@@ -251,6 +253,7 @@ def best_combination(
     if monotone and not is_monotone(chosen):
         draws = pattern_draws.as_many_as_fit()
         chosen, gap = best_monotone(objective, draws, chosen)
+
     return _describe(
         chosen, pattern_draws, contest, objective=objective, method=method, gap=gap
     )
@@ -276,6 +279,7 @@ def _find_winners(objective: Criterion, draws: Draws) -> _Contest:
     best_sets = winners(objective, draws)
     wins = Counter(best_set.tobytes() for best_set in best_sets)
     most_frequent, _ = wins.most_common(1)[0]
+
     return _Contest(
         objective=objective,
         draws=draws,
@@ -300,6 +304,7 @@ def _best_expected(
         ],
         axis=0,
     )
+
     return net(gain, loss) > 0, 0.0
 
 
@@ -324,6 +329,7 @@ def _describe(
     patterns = np.flatnonzero(chosen).tolist()
     most_often = np.flatnonzero(contest.most_often).tolist()
     flagged_votes = votes(len(post.names))[patterns].tolist()
+
     return Combination(
         formula=formula(patterns, post.names),
         sensitivity=summary_of_draws(sens, post.level),
@@ -373,6 +379,7 @@ def cost_rule(
         prevalence=prevalence,
         monotone=False,
     )
+
     return CostRule(
         formula=best.formula,
         threshold=fp / (fp + fn),
@@ -405,4 +412,5 @@ def _costs_of_alternatives(
     costs = {}
     for name, (sens, spec) in sens_and_spec.items():
         costs[name] = summary_of_draws(-gain(sens, spec, prevalence), post.level)
+
     return costs

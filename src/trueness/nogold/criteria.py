@@ -45,6 +45,7 @@ class Draws(NamedTuple):
             flagged = chosen.astype(np.float64)
             sens = self.in_positives @ flagged
             fpr = self.in_negatives @ flagged
+
         return np.stack([sens, 1 - fpr])
 
     def take(self, rows: slice) -> Draws:
@@ -124,6 +125,7 @@ class Criterion(NamedTuple):
             sens, spec = rates
             bounds = self.slope_bounds((sens, sens), (spec, spec), prevalence)
             return bounds.lowest * np.ones_like(prevalence)
+
         # a linear criterion is as steep everywhere as between 0 and 1
         size = 1 if self.shape == "linear" else DIFFERENCE
         slopes = []
@@ -132,6 +134,7 @@ class Criterion(NamedTuple):
             high = np.clip(rates + step, 0, 1)
             rise = self.value(*high, prevalence) - self.value(*low, prevalence)
             slopes.append(rise / (high - low).sum(axis=0))
+
         return np.stack(slopes)
 
     def slope_bounds(self, sens: Ends, spec: Ends, prevalence: Floats) -> SlopeBounds:
@@ -201,6 +204,7 @@ def _slopes_of_quotient(planes: Planes, sens: Ends, spec: Ends) -> SlopeBounds:
         for quotient in quotients
         for below in denominators
     ]
+
     return SlopeBounds(np.min(slopes, axis=0), np.max(slopes, axis=0))
 
 
@@ -222,6 +226,7 @@ def read_criterion(criterion: str | Metric) -> Criterion:
     """Read a name of ``CRITERIA``, a metric, or the text of a metric."""
     if isinstance(criterion, str) and criterion in CRITERIA:
         return Criterion(criterion, CRITERIA[criterion], SHAPES[criterion])
+
     try:
         chosen_metric = metric(criterion)
     except InputError as err:
@@ -232,6 +237,7 @@ def read_criterion(criterion: str | Metric) -> Criterion:
             f"{described(criterion)}.{reason}",
             option="criterion",
         ) from None
+
     return _criterion_of_metric(chosen_metric)
 
 
@@ -242,6 +248,7 @@ def _criterion_of_metric(m: Metric) -> Criterion:
             f"A criterion needs a direction; for {m.name!r} neither high nor low "
             "values are better."
         )
+
     sign = 1.0 if m.direction == "higher" else -1.0
 
     def value(sens: Array, spec: Array, prevalence: Array) -> Array:
@@ -256,6 +263,7 @@ def _criterion_of_metric(m: Metric) -> Criterion:
         return Criterion(m.name, value, "product")
     if m.terms is None or len(m.terms) == 1:
         return Criterion(m.name, value, "convex", sign, ratio=m.ratio)
+
     # a direction is that of every part, so all of them turn round together
     parts = tuple((abs(w), _criterion_of_metric(part)) for w, part in m.terms)
     return Criterion(m.name, value, "sum of several", sign, parts, sign * m.constant)
@@ -266,6 +274,7 @@ def _expected_counts(sens: Array, spec: Array, prevalence: Array) -> Confusion:
     sens = _round_to_end(sens)
     spec = _round_to_end(spec)
     negatives = 1 - prevalence
+
     return Confusion(
         tp=prevalence * sens,
         fp=negatives * (1 - spec),
@@ -293,4 +302,5 @@ def _is_linear(value: Value) -> bool:
         plane = origin + (at_sens - origin) * sens + (at_spec - origin) * spec
         if not np.allclose(values, plane, rtol=0, atol=1e-12 * np.abs(values).max()):
             return False
+
     return True

@@ -201,6 +201,7 @@ def _table_of_scores(
         positives=np.array([total_of(d) for d in expected.deviations.positives]),
         negatives=np.array([total_of(d) for d in expected.deviations.negatives]),
     )
+
     return ScoreTable(
         score=ascending,
         chances=total_of(cases * expected.chances) / safe_totals,
@@ -219,6 +220,7 @@ def expected_panel(
         return _by_posterior(panel, posterior, dependence, target)
     if hasattr(posterior, "source") and hasattr(posterior, "probability"):
         return _by_fidel(panel, posterior, dependence, target)
+
     raise InputError(
         "Expected labels of a panel need the posterior of a latent class model, or a "
         f"fit of FiDEL without labels; found {described(posterior)}.",
@@ -232,6 +234,7 @@ def _by_posterior(
     """Return expected labels from the draws of a posterior."""
     if dependence == "none" and posterior.open and posterior.independent is not None:
         posterior = posterior.independent
+
     flat = posterior.flat
     size = len(flat["sensitivity"])
     kept = np.linspace(0, size - 1, min(size, _DRAWS)).astype(np.int64)
@@ -276,11 +279,13 @@ def _notes_on_errors(dependence: str) -> tuple[str, ...]:
     """Return what is assumed about the errors of the classifiers."""
     if dependence == "labels":
         return ("Labels of some cases decide how probable each label is.",)
+
     if dependence == "none":
         return (
             "Errors of the classifiers are assumed to be independent within each "
             "class; without labels this cannot be tested.",
         )
+
     return (
         "Without labels, classifiers that make the same errors look good, so there "
         "is an interval but no point estimate. Label some cases, or set dependence "
@@ -303,6 +308,7 @@ def _by_fidel(
         deviations = Deviations(nothing_known, nothing_known, nothing_known)
     else:
         deviations = _jackknife(panel, "given" if assumed == "labels" else "none")
+
     return ExpectedPanel(
         panel=panel,
         chances=chances,
@@ -321,6 +327,7 @@ def _jackknife(panel: Panel, labels: str) -> Deviations:
     """
     group = np.random.default_rng(0).permutation(len(panel)) % _GROUPS
     cases = np.asarray(panel.unknown, np.float64)
+
     chances = []
     positives = []
     negatives = []
@@ -333,6 +340,7 @@ def _jackknife(panel: Panel, labels: str) -> Deviations:
         chances.append(chance)
         positives.append(remaining * chance)
         negatives.append(remaining * (1 - chance))
+
     return Deviations(
         chances=_deviations_of_groups(chances),
         positives=_deviations_of_groups(positives),

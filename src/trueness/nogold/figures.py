@@ -60,6 +60,7 @@ def judges_figure(rate: Rate) -> Crosses:
             "Verdicts without labels do not determine the accuracy of the judges, so "
             "no ROC plane can be drawn. Label some cases."
         )
+
     judges = {n: judge for n, judge in rate.judges.items() if not _gives_grades(judge)}
     if not judges:
         raise NotEnoughCases(
@@ -72,6 +73,7 @@ def judges_figure(rate: Rate) -> Crosses:
     # a high specificity is a low false positive rate
     fpr = 1 - np.array([[e.value, e.high, e.low] for e in specificity])
     chance = guide(FALSE_PASS, TRUE_PASS, [0, 1], [0, 1])
+
     return Crosses("Judges", FALSE_PASS, TRUE_PASS, tuple(judges), fpr, tpr, (chance,))
 
 
@@ -82,6 +84,7 @@ def errors_figure(panel: Panel) -> Matrix:
     for j in range(size):
         for k in range(size):
             correlation[j, k] = _correlation_of_errors(panel, j, k)
+
     return Matrix(
         "Which judges make the same errors",
         "Correlation of errors",
@@ -107,6 +110,7 @@ def _correlation_of_errors(panel: Panel, first: int, second: int) -> float:
         if cases.sum():
             deviation = verdicts - cases @ verdicts / cases.sum()
             covariance += (deviation * cases[:, None]).T @ deviation
+
     scale = float(np.sqrt(covariance[0, 0] * covariance[1, 1]))
     return float(covariance[0, 1] / scale) if scale > 0 else np.nan
 
@@ -116,6 +120,7 @@ def labels_figure(rate: Rate, panel: Panel) -> Curves:
     largest = min(panel.n, max(200, 4 * rate.labels))
     if largest < MIN_PLANNED_LABELS:
         raise NotEnoughCases("There are too few cases to plan more labels.")
+
     numbers = np.unique(np.geomspace(MIN_PLANNED_LABELS, largest, 40).round())
     width = expected_widths(panel, rate.labels, rate.high - rate.low, numbers)
     half_width = width / 2
@@ -134,5 +139,6 @@ def labels_figure(rate: Rate, panel: Panel) -> Curves:
             "high": np.minimum(same_rate + half_width, 1),
         },
     )
+
     labels_now = guide(x, y, [rate.labels] * 2, [lowest_shown, highest_shown])
     return Curves("Interval by number of labels", x, y, (line,), (line,), (labels_now,))

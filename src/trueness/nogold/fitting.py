@@ -122,6 +122,7 @@ def latent_class(
             "many cases sampling error is negligible: divide all counts by "
             f"{10 ** len(str(cases // MAX_CASES)):,}; the answer stays the same."
         )
+
     _options.choice(dependence, DEPENDENCE, "dependence")
     _options.choice(labelled, LABELLED[:2], "labelled")
     draws = _options.whole_number(draws, "draws", at_least=100)
@@ -152,6 +153,7 @@ def fit_latent_classes(
     shared = _summarize(shared_model, coordinates, diagnostics, level)
     log_bayes_factor = diagnostics.log_evidence - independent.diagnostics.log_evidence
     note = _note_on_shared_errors(shared, independent, log_bayes_factor)
+
     return replace(
         shared,
         independent=independent,
@@ -175,6 +177,7 @@ def _fit_and_test_independence(
     log_bayes_factor = of_shared.log_evidence - diagnostics.log_evidence
     assumed = "Errors are assumed to be independent."
     notes = (f"{assumed} {_evidence(log_bayes_factor)}", *independent.notes)
+
     return replace(independent, log_bayes_factor=log_bayes_factor, notes=notes)
 
 
@@ -203,10 +206,12 @@ def _summarize(
                 f"{table.rank} combinations of them. The prior determines the rest, "
                 "however many cases there are."
             )
+
     notes += _notes_on_constant_votes(model.patterns)
     parameters = model.natural(coordinates)
     if not model.ordered:
         notes += _notes_on_swapped_classes(parameters)
+
     return _posterior(
         model,
         parameters,
@@ -224,6 +229,7 @@ def _notes_on_swapped_classes(parameters: Mapping[str, Floats]) -> list[str]:
     swapped = float(np.mean(youden.sum(axis=1) < 0))
     if swapped < SWAPPED_PROPORTION:
         return []
+
     return [
         f"The two classes are interchanged in {100 * swapped:.0f} % of the draws "
         "(label switching), so means over all draws are meaningless. Set an order "
@@ -241,6 +247,7 @@ def _notes_on_constant_votes(patterns: Patterns) -> list[str]:
                 f"{name} votes {vote:.0f} in every case, so its estimates depend on "
                 "the prior and on the other classifiers."
             )
+
     return notes
 
 
@@ -270,6 +277,7 @@ def _posterior(
     prevalence: Any = estimates("prevalence", patterns.populations)
     if len(patterns.populations) == 1:  # a single population has no name
         prevalence = prevalence[patterns.populations[0]]
+
     return LatentPosterior(
         prevalence=prevalence,
         sensitivity=estimates("sensitivity", patterns.names),
@@ -324,6 +332,7 @@ class FromLabels:
             "positive": joint.positive,
             "negative": joint.negative,
         }
+
         return parameters, joint.effective
 
     def _proportion_of_yes(self, of_class: Floats) -> Floats:
@@ -347,6 +356,7 @@ class FromLabels:
         """
         observed = self.patterns.rows
         draws = len(flat["positive"])
+
         in_positives = np.zeros((draws, len(rows)))
         in_negatives = np.zeros((draws, len(rows)))
         for j, row in enumerate(rows):
@@ -356,6 +366,7 @@ class FromLabels:
             same = complete & equal
             in_positives[:, j] = _fraction_of(flat["positive"], same, complete)
             in_negatives[:, j] = _fraction_of(flat["negative"], same, complete)
+
         return in_positives, in_negatives
 
 
@@ -398,6 +409,7 @@ def _fit_by_labels(
         notes=notes,
         level=level,
     )
+
     return replace(posterior, independent=independent)
 
 
@@ -408,6 +420,7 @@ def _notes_on_few_labels(patterns: Patterns) -> list[str]:
         ("positive", "sensitivity", positives),
         ("negative", "specificity", negatives),
     )
+
     return [
         f"Only {labels:.0f} of the labels are {word}, so the {accuracy} is poorly "
         "known."
@@ -443,9 +456,11 @@ def _note_on_shared_errors(
     where = f" in {populations[0]}" if len(populations) > 1 else ""
     warning = "" if shared.identified else NOT_IDENTIFIED
     prior = ""
+
     if not independent.identified:  # not even then would votes be enough
         warning = warning.replace(OR_INDEPENDENT, "")
         prior = ", from the prior"
+
     return (
         f"{warning}If classifiers may make the same errors, the prevalence{where} is "
         f"{_rate(shared)} and the sensitivity of {name} "
@@ -462,16 +477,19 @@ def _evidence(log_bayes_factor: float) -> str:
     over = "more than " if size > LARGEST_SHOWN else ""
     factor = np.exp(min(size, LARGEST_SHOWN))
     more = f"{over}{factor:,.3g} times"
+
     if log_bayes_factor > STRONG_EVIDENCE:
         return (
             f"The votes contradict independent errors: they are {more} as probable "
             "if errors may be shared."
         )
+
     if log_bayes_factor < -STRONG_EVIDENCE:
         return (
             f"The votes are {more} as probable if errors are independent, but some "
             "shared errors are compatible with them."
         )
+
     likelier = "may be shared" if log_bayes_factor > 0 else "are independent"
     return (
         "The votes do not clearly distinguish shared from independent errors: they "

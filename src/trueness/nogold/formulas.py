@@ -59,6 +59,7 @@ def formula(patterns: Sequence[int], names: Sequence[str]) -> str:
     if len(names) > MAX_MINIMISED:
         how_many = f"{inside.sum():,} of {inside.size:,} patterns"
         return _say_as_weighted_vote(inside, names) or how_many
+
     return _say_logically(inside, names)
 
 
@@ -78,6 +79,7 @@ def _say_logically(inside: Array, names: Sequence[str]) -> str:
     if outside_length < inside_length:
         # De Morgan: not (a and b) is (not a) or (not b)
         return _join_terms(outside_terms, names, plain=NO, inner=" or ", outer=" and ")
+
     return _join_terms(inside_terms, names, plain=YES, inner=" and ", outer=" or ")
 
 
@@ -102,7 +104,9 @@ def _join_terms(
         group = inner.join(literals)
         if len(terms) > 1 and len(literals) > 1:
             group = f"({group})"
+
         groups.append(group)
+
     return outer.join(groups)
 
 
@@ -124,6 +128,7 @@ def _say_by_count(inside: Array, names: Sequence[str]) -> str:
     listed = ", ".join(names[i] for i in matter)
     lowest = min(within)
     highest = max(within)
+
     if lowest > max(without) and 1 < lowest < len(matter):
         return f"at least {lowest} of {listed}"
     if highest < min(without) and 0 < highest < len(matter) - 1:
@@ -150,6 +155,7 @@ def _say_as_weighted_vote(inside: Array, names: Sequence[str]) -> str:
     """
     if not _is_monotone(inside):
         return ""
+
     solution = _smallest_weights(inside)
     if solution is None:
         return ""
@@ -158,6 +164,7 @@ def _say_as_weighted_vote(inside: Array, names: Sequence[str]) -> str:
     says_yes = votes(len(names)) @ weights >= points_of_yes
     if (says_yes != inside).any():
         return ""  # the solver stopped a rounding error beside the solution
+
     points = [f"{n} {w}" for n, w in zip(names, weights, strict=True) if w]
     return f"at least {points_of_yes} points ({', '.join(points)})"
 
@@ -214,12 +221,14 @@ def _border_patterns(inside: Array) -> tuple[Array, Array]:
     table = _one_axis_per_classifier(inside)
     is_lowest = table.copy()
     is_highest = ~table
+
     for axis in range(table.ndim):
         with_yes = np.take(table, [YES], axis=axis)
         with_no = np.take(table, [NO], axis=axis)
         no_limit = np.ones_like(with_no)
         is_lowest &= np.concatenate([~with_no, no_limit], axis=axis)
         is_highest &= np.concatenate([no_limit, with_yes], axis=axis)
+
     # an index is 0 for a yes
     return 1.0 - np.argwhere(is_lowest), 1.0 - np.argwhere(is_highest)
 
@@ -242,12 +251,14 @@ def _cover(packed: bytes) -> tuple[Term, ...]:
         stop_if_requested()
         gain = np.where(primes, _gather(uncovered.astype(np.int32), np.add), 0)
         largest_gain = int(gain.max())
+
         for term in np.argwhere(gain == largest_gain).tolist():
             place = _patterns_of(term)
             # one that was taken before may have covered some of its patterns
             if np.count_nonzero(uncovered[place]) == largest_gain:
                 chosen[tuple(term)] = True
                 uncovered[place] = False
+
     return _without_superfluous(chosen)
 
 
@@ -260,6 +271,7 @@ def _prime_implicants(patterns: Array) -> Array:
         larger = np.take(implicants, [EITHER], axis=axis)
         none = np.zeros_like(larger)
         primes = primes & ~np.concatenate([larger, larger, none], axis=axis)
+
     return primes
 
 
@@ -292,6 +304,7 @@ def _without_superfluous(chosen: Array) -> tuple[Term, ...]:
     """Drop implicants that the others cover, the longest first; the rest in order."""
     covered = _covering_terms(chosen)
     terms = [tuple(term) for term in np.argwhere(chosen).tolist()]
+
     needed = []
     for term in sorted(terms, key=lambda term: (term.count(EITHER), term)):
         place = _patterns_of(term)
@@ -299,6 +312,7 @@ def _without_superfluous(chosen: Array) -> tuple[Term, ...]:
             covered[place] -= 1
         else:
             needed.append(term)
+
     return tuple(sorted(needed, key=_order_in_a_formula))
 
 

@@ -46,6 +46,7 @@ def identification(patterns: Patterns) -> Identification:
     parameters = populations + 2 * tests
     designs = _table_designs(patterns)
     degrees_of_freedom = sum(design.degrees_of_freedom for design in designs)
+
     if tests > MAX_RANKED_TESTS:
         at_most = min(degrees_of_freedom, parameters)
         return Identification(degrees_of_freedom, parameters, at_most)
@@ -68,6 +69,7 @@ def identification(patterns: Patterns) -> Identification:
     size = np.linalg.norm(jacobian, axis=0)
     scaled = jacobian / np.where(size > 0, size, 1)
     rank = int(np.linalg.matrix_rank(scaled, tol=1e-7))
+
     return Identification(degrees_of_freedom, parameters, rank)
 
 
@@ -81,6 +83,7 @@ def _table_designs(patterns: Patterns) -> list[TableDesign]:
         for population, counts in enumerate(cases):
             for row in patterns.rows[counts > 0]:
                 designs.add(TableDesign(population, tuple(~np.isnan(row)), labelled))
+
     return sorted(designs)
 
 
@@ -100,6 +103,7 @@ def _pattern_probabilities(
     votes = np.array(list(product((False, True), repeat=sum(design.tests_run))))
     positive = phi * np.where(votes, alpha, 1 - alpha).prod(axis=1)
     negative = (1 - phi) * np.where(votes, beta, 1 - beta).prod(axis=1)
+
     if design.labelled:
         return np.concatenate([positive, negative])
     return np.asarray(positive + negative)

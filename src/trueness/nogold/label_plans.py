@@ -81,6 +81,7 @@ def plan_next(panel: Panel, width: float, labels: int) -> LabelPlan:
             f"There are {unlabelled.sum():,.0f} cases without a label; {labels:,} were "
             f"asked for."
         )
+
     probability = _probability_given_votes(verdicts)
     labels_now = verdicts.pos + verdicts.neg
     variance_of_label = probability * (1 - probability)
@@ -97,6 +98,7 @@ def plan_next(panel: Panel, width: float, labels: int) -> LabelPlan:
     # patterns with most labels first
     order = np.argsort(-new_labels[new_labels > 0], kind="stable")
     chosen = np.flatnonzero(new_labels)[order]
+
     return LabelPlan(
         pattern=np.array(_pattern_names(panel, chosen)),
         labels=new_labels[chosen].astype(int),
@@ -182,6 +184,7 @@ def standard_error(
     of_regression = gradient @ np.linalg.solve(information, gradient)
     deviation = probability - proportion @ probability
     of_cases = proportion @ deviation**2 / cases.sum()
+
     return float(np.sqrt(of_regression + of_cases))
 
 
@@ -277,6 +280,7 @@ def plan_labels(
             level=level,
             assurance=assurance,
         )
+
     half_width = _checked_half_width(half_width)
 
     if data is None:
@@ -316,6 +320,7 @@ def _plan_of_scores(
             f"and a map; found {type(data).__name__}.",
             option="metric",
         )
+
     if (half_width is None) == (labels is None):
         raise InputError(
             "A plan for a metric needs either the half-width of the interval or the "
@@ -323,10 +328,12 @@ def _plan_of_scores(
             option="half_width",
             example=0.05,
         )
+
     if half_width is not None:
         half_width = _checked_half_width(half_width)
     if labels is not None:
         labels = _options.whole_number(labels, "labels", at_least=1)
+
     return plan_by_score(
         data,
         metric,
@@ -348,6 +355,7 @@ def _checked_half_width(half_width: float | None) -> float:
             option="half_width",
             example=0.05,
         )
+
     return checked
 
 
@@ -429,6 +437,7 @@ def _expected_population(
         raise InputError(
             f"correlation must lie between 0 and 1 (not 1 itself); found {correlation}."
         )
+
     rate = 0.5 if rate is None else _options.fraction(rate, "prevalence")
     judges = _options.whole_number(judges, "judges", at_least=1, at_most=MOST_JUDGES)
     cases = _options.whole_number(cases, "cases", at_least=2)
@@ -454,6 +463,7 @@ def _expected_population(
         cases=cases,
         notes=(note,),
     )
+
     if judges > MOST_LISTED_JUDGES:
         return _as_one_verdict(by_number_of_yes, judges)
     return _by_pattern(by_number_of_yes, judges)
@@ -483,6 +493,7 @@ def _by_pattern(population: _Population, judges: int) -> _Population:
     # all patterns with as many yes are equally likely
     patterns_alike = np.bincount(number_of_yes)
     proportion = (population.proportion / patterns_alike)[number_of_yes]
+
     return population._replace(
         proportion=proportion / proportion.sum(),
         probability=population.probability[number_of_yes],
@@ -524,6 +535,7 @@ def _labels_by_simulation(
 
     labels = min(cases, step * smallest(narrow_enough, start=max(1, fewest // step)))
     _check_within_reach(widths[labels], half_width, cases)
+
     return labels, widths[labels]
 
 
@@ -551,6 +563,7 @@ def _simulated_width(population: _Population, labels: int, level: float) -> floa
         # Blom's positions: of few draws, NumPy's default lies too far inwards
         low, high = np.quantile(positive.sum(axis=1), tails, method="normal_unbiased")
         widths[study] = high - low
+
     return float(widths.mean())
 
 
@@ -562,6 +575,7 @@ def _simulated_study(
     unlabelled = rng.multinomial(population.cases - labels, population.proportion)
     positive = rng.binomial(labelled, population.probability)
     drawn = labelled + unlabelled > 0
+
     return center_verdicts(
         [str(judge) for judge in range(population.rows.shape[1])],
         population.rows[drawn],
@@ -597,4 +611,5 @@ def _right_votes(accuracy: float, correlation: float, k: int) -> Floats:
         a = accuracy * size
         b = (1 - accuracy) * size
         log_p = log_p + betaln(j + a, k - j + b) - betaln(a, b)
+
     return np.asarray(np.exp(log_p))

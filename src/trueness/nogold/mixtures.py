@@ -133,6 +133,7 @@ def draw_from_mixture(mixture: Mixture, number: int, rng: Rng) -> Floats:
     of_component = np.split(points, ends[:-1])  # views, so that points are changed
     for part, mean, root in zip(of_component, mixture.mean, mixture.root, strict=True):
         part[:] = mean + part @ root.T
+
     return np.asarray(rng.permutation(points))
 
 
@@ -162,6 +163,7 @@ def mixture_density(
     top = height.max(axis=0)
     relative = np.exp(height - top)
     total = relative.sum(axis=0)
+
     return Density(
         log_density=top + np.log(total),
         membership=relative / total,

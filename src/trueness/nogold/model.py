@@ -121,6 +121,7 @@ class LatentModel:
     def _log_prior(self, parameters: Parameters) -> Floats:
         """Return the log prior density, over that of the coordinates."""
         phi, not_phi, tests = parameters
+
         log_density = np.zeros(len(phi))
         for yes, no, shapes in (
             (phi, not_phi, self.prior.phi),
@@ -137,6 +138,7 @@ class LatentModel:
             # what the constraint leaves, and d beta = alpha d(beta / alpha)
             log_jacobian = np.log(tests.alpha).sum(axis=1)
             log_density += log_jacobian - np.log(self.in_order).sum()
+
         return log_density
 
     def _parameters(self, coordinates: Floats) -> Parameters:
@@ -158,6 +160,7 @@ class LatentModel:
         not_alpha = no[:, of_alpha]
         beta = yes[:, of_beta]
         not_beta = no[:, of_beta]
+
         if self.ordered:  # the last coordinates are those of beta / alpha
             not_beta = not_alpha + alpha * not_beta
             beta = alpha * beta
@@ -183,6 +186,7 @@ class LatentModel:
         beta_quantile = normal_quantile(tests.beta, tests.not_beta)
         in_positives = shared_patterns(alpha_quantile, tests.sigma[:, 0], halves)
         in_negatives = shared_patterns(beta_quantile, tests.sigma[:, 1], halves)
+
         return in_positives, in_negatives
 
     def natural(self, coordinates: Floats) -> dict[str, Floats]:
@@ -195,6 +199,7 @@ class LatentModel:
         }
         if self.shared:
             natural["spread"] = parameters.tests.sigma
+
         return natural
 
     def prior_draws(self, n: int, rng: np.random.Generator) -> dict[str, Floats]:
@@ -223,6 +228,7 @@ class LatentModel:
             not_beta=not_beta,
             sigma=draws.get("spread", alpha[:, :0]),
         )
+
         return self._class_probabilities(tests, rows, split_into_halves(rows))
 
 
@@ -237,6 +243,7 @@ def read_model(patterns: Patterns, prior: object, ordered: bool) -> LatentModel:
             f'{{"prevalence": (1, 1), "sensitivity": {{"A": (9, 1)}}}}; '
             f"found {prior!r}."
         )
+
     by_parameter = prior or {}
     for parameter in by_parameter:
         choice(parameter, PARAMETERS, "The parameters of prior")
@@ -250,6 +257,7 @@ def read_model(patterns: Patterns, prior: object, ordered: bool) -> LatentModel:
     model = LatentModel(patterns, BetaPriors(phi, alpha, beta), ordered)
     if ordered:
         _check_order_is_possible(model)
+
     return model
 
 
@@ -268,16 +276,20 @@ def _beta_shapes(
                 f"prior[{parameter!r}] names {name!r}, but there are only "
                 f"{listing(names)}.{nearest(name, names)}"
             )
+
         if pair is None:
             continue
+
         if not isinstance(pair, (tuple, list, np.ndarray)) or len(pair) != 2:
             raise InputError(
                 f"prior[{parameter!r}] must be (a, b) of a Beta distribution, such as "
                 f"(1, 1); found {pair!r}."
             )
+
         described = f"Each of (a, b) of prior[{parameter!r}]"
         row = list(names).index(name)
         shapes[row] = [positive_number(number, described) for number in pair]
+
     return shapes
 
 

@@ -53,11 +53,13 @@ def best_monotone(
     """
     if is_monotone(optimum):
         return optimum, 0.0
+
     all_are_tried = optimum.size <= 2**MOST_ENUMERATED
     if all_are_tried:
         candidates = list(monotone_sets(optimum.size))
     else:
         candidates = [upward_closure(optimum), monotone_interior(optimum)]
+
     values = [float(criterion.evaluate(draws, c).mean()) for c in candidates]
     best = int(np.argmax(values))
     if all_are_tried:
@@ -74,6 +76,7 @@ def monotone_sets(size: int) -> Iterator[Array]:
         yield np.array([False])
         yield np.array([True])
         return
+
     # without the last vote a subset of what is flagged with it
     halves = list(monotone_sets(size // 2))
     for without in halves:

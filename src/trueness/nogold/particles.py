@@ -83,6 +83,7 @@ def temper(
             advance(step)
             if t == 1.0:
                 break
+
     return particles
 
 

@@ -70,6 +70,7 @@ class PatternDraws:
         else:  # much faster, and the same
             in_positives = _products(draws["sensitivity"])
             in_negatives = _products(1 - draws["specificity"])
+
         return Draws(in_positives, in_negatives, phi)
 
 

@@ -88,6 +88,7 @@ class Patterns:
                     blocks.append(CellBlock(population, kind, seen))
                     counts.append(cases[seen])
                     totals.append(np.full(seen.size, total))
+
         return Cells(blocks, np.concatenate(counts), np.concatenate(totals))
 
     def log_probabilities(
@@ -112,6 +113,7 @@ class Patterns:
                 blocks.append(negative)
             else:
                 blocks.append(positive + negative)
+
         return np.log(np.maximum(np.hstack(blocks), TINY))
 
     @cached_property
@@ -127,6 +129,7 @@ def read_patterns(data: Panel | Mapping[str, Panel]) -> Patterns:
     _check_disagreement(pooled)
 
     place_of_row = {row.tobytes(): j for j, row in enumerate(pooled.rows)}
+
     unknown = np.zeros((len(panels), len(pooled)))
     pos = np.zeros_like(unknown)
     neg = np.zeros_like(unknown)
@@ -165,6 +168,7 @@ def _checked_panels(panels: Mapping[Any, Any]) -> dict[str, Panel]:
             "latent_class needs at least one population; found none.",
             example=PythonCode('{"site": panel}'),
         )
+
     for population, panel in panels.items():
         where = f" in population {population!r}" if len(panels) > 1 else ""
         _check_panel(panel, where)
@@ -176,6 +180,7 @@ def _checked_panels(panels: Mapping[Any, Any]) -> dict[str, Panel]:
                 f"All populations must have the same classifiers; found "
                 f"{listing(first.names)} and {listing(other.names)}."
             )
+
     names = list(first.names)
     return {str(population): panel[names] for population, panel in panels.items()}
 
@@ -188,12 +193,14 @@ def _check_panel(panel: Any, where: str) -> None:
             f"Panel; found {type(panel).__name__}{where}.",
             example=PythonCode('trueness.panel(None, {"a": a, "b": b})'),
         )
+
     if len(panel.names) < 2:
         raise InputError(
             "latent_class needs at least 2 classifiers on the same cases; found "
             f"{listing(panel.names)}{where}. One classifier alone cannot be evaluated "
             "without labels."
         )
+
     if panel.n == 0:
         raise NotEnoughCases(f"latent_class needs cases; the panel{where} is empty.")
 
@@ -205,6 +212,7 @@ def _check_panel(panel: Any, where: str) -> None:
                 "first, with a threshold for each classifier.",
                 example=PythonCode(f"panel.vote({{{name!r}: 0.5, ...}})"),
             )
+
         if np.isnan(column).all():
             raise NotEnoughCases(f"Classifier {name!r} has no vote at all{where}.")
 
@@ -230,6 +238,7 @@ def parameter_labels(patterns: Patterns) -> tuple[str, ...]:
     prevalences = ["prevalence"]
     if len(patterns.populations) > 1:
         prevalences = [f"prevalence[{name}]" for name in patterns.populations]
+
     return (
         *prevalences,
         *(f"sensitivity[{name}]" for name in patterns.names),

@@ -215,16 +215,20 @@ class LatentPosterior(Record):
         block_size = max(MAX_BLOCK_SIZE // max(len(rows), 1), 64)
         total = np.zeros(len(rows))
         never_possible = np.ones(len(rows), dtype=bool)
+
         for block in blocks(number_of_draws, block_size):
             draws = {name: values[block] for name, values in self._flat.items()}
             in_positives, in_negatives = self._model.class_probabilities(draws, rows)
             phi: Any = prevalence
+
             if prevalence is None:
                 phi = draws["prevalence"][:, [column]]
+
             positive = phi * in_positives
             either = positive + (1 - phi) * in_negatives
             never_possible &= (either == 0).all(axis=0)
             total += (positive / np.maximum(either, TINY)).sum(axis=0)
+
         return np.where(never_possible, np.nan, total / number_of_draws)
 
     def ranking(self, by: str = "sensitivity") -> Ranking:
@@ -245,6 +249,7 @@ class LatentPosterior(Record):
         place = np.argsort(np.argsort(-score, axis=1), axis=1)
         number = score.shape[1]
         probability = [(place == i).mean(axis=0) for i in range(number)]
+
         return Ranking(self.names, by, np.array(probability).T)
 
     def to_datatree(self) -> Any:
@@ -266,6 +271,7 @@ class LatentPosterior(Record):
         votes = {"votes": (dimensions, _by_chain(log_likelihood))}
         cases = {"cases": ("pattern", patterns.cells.counts)}
         names = {"pattern": np.array(self._cell_names())}
+
         return xarray.DataTree.from_dict(
             {
                 "posterior": self._posterior_dataset(xarray),
@@ -287,6 +293,7 @@ class LatentPosterior(Record):
             "specificity": "classifier",
             "spread": "class",
         }
+
         variables = {}
         used = set()
         for name, draws in self._flat.items():
@@ -294,6 +301,7 @@ class LatentPosterior(Record):
             dimension = dimension_of.get(name, f"{name}_of")
             variables[name] = (("chain", "draw", dimension), _by_chain(draws))
             used.add(dimension)
+
         return xarray.Dataset(
             variables, {name: coordinates[name] for name in coordinates if name in used}
         )
@@ -318,9 +326,11 @@ class LatentPosterior(Record):
         quantiles = np.quantile(draws, [low, 0.5, high], axis=0)
         mean = draws.mean(axis=0)
         median = quantiles[1]
+
         if self.open:
             mean = np.full_like(mean, np.nan)
             median = np.full_like(median, np.nan)
+
         return {
             "parameter": self.diagnostics.parameter,
             "mean": mean,
@@ -359,12 +369,14 @@ class LatentPosterior(Record):
         if_independent = {}
         if self.independent is not None and self.independent.identified:
             if_independent = self.independent.estimates
+
         texts = []
         for name, estimate in self.estimates.items():
             text = span(estimate)
             if name in if_independent:
                 text += f"; {if_independent[name].value:.3f} if independent"
             texts.append((name, text))
+
         return texts
 
     @property
@@ -373,6 +385,7 @@ class LatentPosterior(Record):
         prevalences = [self.prevalence]
         if not isinstance(self.prevalence, Estimate):
             prevalences = list(self.prevalence.values())
+
         estimates = [
             *prevalences,
             *self.sensitivity.values(),
@@ -404,6 +417,7 @@ def summary_of_draws(values: Floats, level: float, *, known: bool = True) -> Est
     # the mean of equal draws may end a rounding error beside them
     mean = min(max(mean, float(values.min())), float(values.max()))
     value = mean if known else np.nan
+
     return estimate_from_interval(
         value, low, high, level, "posterior", standard_deviation
     )
@@ -424,12 +438,14 @@ def vote_rows(rows: ArrayLike, names: Sequence[str]) -> Floats:
             f"Votes must have shape (rows, {len(names)}), a column for each of "
             f"{listing(names)}; found shape {votes.shape}."
         )
+
     if other_votes(votes).size:
         raise InputError(
             f"Votes must be 0, 1 or NaN; found {listing(other_votes(votes))}. Turn "
             "scores into 0 and 1 first, with a threshold for each classifier.",
             example=PythonCode("panel.vote(...)"),
         )
+
     return votes
 
 
@@ -452,6 +468,7 @@ def which_population(
             f"{described(name)}. Leave it out.",
             option="population",
         )
+
     raise InputError(
         "Which population is meant? Name it, or state a prevalence; found "
         f"{described(name)}.",
@@ -467,6 +484,7 @@ def check_posterior(post: Any, function: str, max_classifiers: float = np.inf) -
             f"{function} needs a posterior; found {type(post).__name__}.",
             example=PythonCode(f"trueness.{function}(trueness.latent_class(panel))"),
         )
+
     if len(post.names) > max_classifiers:
         raise InputError(
             f"This is possible for up to {max_classifiers} classifiers; found "

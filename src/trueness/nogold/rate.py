@@ -129,17 +129,20 @@ class Rate(Record):
         ]
         raw = ", ".join(f"{name} {percent(yes)}" for name, yes in self.naive.items())
         lines.append(f"  raw proportion of positive verdicts: {raw}")
+
         if self.identified:
             for name, judge in self.judges.items():
                 lines.append(
                     f"  {name}: sensitivity {judge.sensitivity.value:.3f}, specificity "
                     f"{judge.specificity.value:.3f}"
                 )
+
         number = self.effective_judges.value
         if np.isfinite(number):
             lines.append(
                 f"  worth {number:.1f} independent judges of {len(self.naive)}"
             )
+
         lines += [f"  Note: {note}" for note in self.notes]
         return "\n".join(lines)
 
@@ -149,6 +152,7 @@ class Rate(Record):
         level = level_text(self.level)
         if self.independent is None:
             return f"{percent(self.value)} ({level} interval {span})"
+
         return (
             f"not determined, {span} ({level} interval); "
             f"{percent(self.independent.value)} if errors were independent"
@@ -206,6 +210,7 @@ def prevalence(
     panel = _verdicts.panel_of_verdicts(data)
     level = _options.fraction(level, "level")
     rng = _options.generator(rng)
+
     if panel.n_pos + panel.n_neg == 0:
         return _rate_without_labels(panel, level, rng)
 
@@ -213,6 +218,7 @@ def prevalence(
     design_effect = _design_effect(panel, labelled, level)
     verdicts = _verdicts.verdicts_of(panel, design_effect)
     proportions = None
+
     if labelled == "by truth":
         draws = _verdicts.draws_by_truth(verdicts, rng)
         judges = _verdicts.accuracies(verdicts, verdicts.pos, verdicts.neg, level, rng)
@@ -253,6 +259,7 @@ def _read_labelled(labelled: str | None, panel: Panel) -> str:
             option="labelled",
             choices=_verdicts.LABELLED,
         )
+
     _options.choice(labelled, _verdicts.LABELLED, "labelled")
     fewest = min(panel.n_pos, panel.n_neg, panel.n_unknown)
     if labelled == "by truth" and fewest == 0:
@@ -263,6 +270,7 @@ def _read_labelled(labelled: str | None, panel: Panel) -> str:
             option="labelled",
             example="random",
         )
+
     return labelled
 
 
@@ -270,6 +278,7 @@ def _design_effect(panel: Panel, labelled: str, level: float) -> float:
     """Return how many cases of the clusters are worth one that is alone."""
     if panel.clusters is None:
         return 1.0
+
     verdicts = _verdicts.verdicts_of(panel)
     if labelled == "by truth":
         draws = _verdicts.draws_by_truth(verdicts, np.random.default_rng(0))
@@ -277,6 +286,7 @@ def _design_effect(panel: Panel, labelled: str, level: float) -> float:
     else:
         positives = verdicts.pos.sum()
         rate = float(positives / (positives + verdicts.neg.sum()))
+
     influence = influence_on_rate(verdicts, labelled, rate)
     return _verdicts.design_effect(panel, influence, level)
 
@@ -329,6 +339,7 @@ def _notes_on_clusters(panel: Panel, design_effect: float) -> list[str]:
     clusters = panel.clusters
     if clusters is None or clusters.number == panel.n:
         return []
+
     effective_cases = panel.n / design_effect
     return [
         f"{panel.n:,} cases are repeats of {clusters.number:,} items or clusters, and "
@@ -348,6 +359,7 @@ def _notes_on_labels(panel: Panel, labelled: str) -> list[str]:
                 f"differ from those of the other cases ({p_is(p_value)}). If they "
                 "were chosen by their verdicts, set labelled to 'by verdict'."
             ]
+
     if labelled == "by truth":
         p_value = _verdicts.outside_by_truth(verdicts)
         if p_value < DOUBTFUL_P_VALUE:
@@ -357,6 +369,7 @@ def _notes_on_labels(panel: Panel, labelled: str) -> list[str]:
                 f"among labelled negatives ({p_is(p_value)}). Do the labelled cases "
                 "come from another population?"
             ]
+
     return []
 
 
@@ -370,6 +383,7 @@ def _notes_on_judges(panel: Panel, judges: Mapping[str, Judge]) -> list[str]:
             f"The verdicts of {', '.join(copies)} are those of another judge in every "
             "case, and are counted once."
         )
+
     for name, column in zip(panel.names, panel.rows.T, strict=True):
         verdict = only_value(column)
         if np.isfinite(verdict):
@@ -377,12 +391,14 @@ def _notes_on_judges(panel: Panel, judges: Mapping[str, Judge]) -> list[str]:
                 f"{name} gives the verdict {verdict:g} in every case, which carries no "
                 "information."
             )
+
     for name, judge in judges.items():
         if judge.sensitivity.high + judge.specificity.high < 1:
             notes.append(
                 f"{name} is worse than chance: it calls negatives positive more often "
                 "than positives. Are its verdicts reversed?"
             )
+
     return notes
 
 
@@ -405,6 +421,7 @@ def _notes_on_numbers_of_labels(panel: Panel, labelled: str) -> list[str]:
                 "for which no case was labelled; the results for them are extrapolated "
                 "from the others. Label some of them."
             )
+
     return notes
 
 
@@ -430,6 +447,7 @@ def _rate_without_labels(panel: Panel, level: float, rng: Rng) -> Rate:
             "independent errors. A latent class model can use a prior.",
             example=PythonCode("trueness.latent_class(panel, prior=...)"),
         )
+
     design_effect = _verdicts.design_effect(panel, None, level)
     patterns = read_patterns(panel.without_clusters() if design_effect > 1 else panel)
     patterns = replace(patterns, unknown=patterns.unknown / design_effect)

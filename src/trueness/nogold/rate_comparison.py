@@ -131,10 +131,12 @@ def compare_prevalence(
             f"{described(data)}.",
             example=PythonCode('{"system A": panel_a, "system B": panel_b}'),
         )
+
     level = _options.fraction(level, "level")
     rng = _options.generator(rng)
     panels = {str(name): panel_of_verdicts(panel) for name, panel in data.items()}
     items = {}
+
     if item is not None:
         items = {name: _read_items(name, p, item) for name, p in panels.items()}
         panels = {name: _without_column(p, item) for name, p in panels.items()}
@@ -146,6 +148,7 @@ def compare_prevalence(
     }
     draws = {name: rate.draws for name, rate in rates.items()}
     notes = list(dict.fromkeys(note for rate in rates.values() for note in rate.notes))
+
     if item is None:
         notes.append(DIFFERENT_ITEMS)
     else:
@@ -173,6 +176,7 @@ def _read_items(system: str, panel: Panel, item: str) -> _Items:
             f"{listing(panel.names)}, not {item!r}.{nearest(item, panel.names)}",
             option="item",
         )
+
     judges = [name for name in panel.names if name != item]
     if not judges:
         raise InputError(f"{system!r} has no judge besides the column {item!r}.")
@@ -184,6 +188,7 @@ def _read_items(system: str, panel: Panel, item: str) -> _Items:
     rows = panel.rows[:, [panel.names.index(name) for name in judges]]
     pattern_of_row = {row.tobytes(): j for j, row in enumerate(panel[judges].rows)}
     pattern = np.array([pattern_of_row[row.tobytes()] for row in rows])
+
     return _Items(numbers, pattern, counts)
 
 
@@ -195,6 +200,7 @@ def _check_items_occur_once(system: str, numbers: Floats, cases: Array) -> None:
             f"Every case needs its item; {int(missing.sum()):,} rows of {system!r} "
             f"have none."
         )
+
     distinct, place = np.unique(numbers, return_inverse=True)
     cases_of_item = np.bincount(place, cases)
     if cases_of_item.max() > 1:
@@ -220,6 +226,7 @@ def _check_pairs(panels: Mapping[str, Panel], items: Mapping[str, _Items]) -> No
             "Leave one of item and cluster out.",
             option="item",
         )
+
     if not _items_of_all(items):
         raise NotEnoughCases(
             "No item was answered by all systems, so the systems cannot be "
@@ -253,6 +260,7 @@ def _correlation_of_rates(
             "some cases.",
             option="item",
         )
+
     all_items = _items_of_any(items)
     by_item = np.zeros((len(panels), all_items.size))
     for row, (name, own) in enumerate(items.items()):
@@ -294,6 +302,7 @@ def _couple_draws(
     for column, (name, rates) in enumerate(draws.items()):
         rank = np.argsort(np.argsort(normal[:, column]))
         coupled[name] = np.sort(rates[:number])[rank]
+
     return coupled
 
 
@@ -324,6 +333,7 @@ def _compare_draws(
         # errors that judges share may differ between systems: nothing is known
         mean = low = high = half_width = np.full(len(pairs), np.nan)
         probability = p_value = mean
+
     first, second = np.array(pairs).T
     return RateComparison(
         first=first,

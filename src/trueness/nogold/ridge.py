@@ -85,6 +85,7 @@ def ridge_mixture(model: LatentModel, start: Floats, rng: Rng) -> Mixture:
         move=lambda peaks, t: _walk(model, peaks, coordinates, t, rng),
         rng=rng,
     )
+
     return _mixture_at(peaks, coordinates)
 
 
@@ -193,6 +194,7 @@ def climb(model: LatentModel, place: Floats, free: Array, *, steps: int) -> Peak
         failed = climbing[~higher]
         damping[risen] = damping[risen] / 4
         damping[failed] = np.maximum(8 * damping[failed], 0.05)
+
     return Peaks(place, log_density, information)
 
 
@@ -225,6 +227,7 @@ def _derivatives(model: LatentModel, place: Floats) -> tuple[Floats, Floats, Flo
     weight = (counts + total * np.exp(log_cells)) / 2
     weighted_slope = slope_of_cells * weight[:, None]
     information = weighted_slope @ slope_of_cells.swapaxes(1, 2) + np.eye(dimension)
+
     return log_density, gradient, information
 
 

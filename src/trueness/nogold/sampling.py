@@ -125,6 +125,7 @@ def sample(
         first_mixture = fit_mixture(particles, rng)
     else:
         first_mixture = ridge_mixture(model, start, rng)
+
     number_of_rows = (4 if model.shared else 2) * draws
 
     # a first pool teaches the proposal what the particles, which are few, did not
@@ -135,6 +136,7 @@ def sample(
     proposals = _propose_until(model, mixture, 2 * draws, rng)
     family = rng.permutation(proposals.choose(number_of_rows, rng))
     rows = proposals.point[family]
+
     if model.shared:  # proposals near one particle of the ridge have it in common
         family = mixture_density(first_mixture, rows).membership.argmax(axis=0)
 
@@ -151,6 +153,7 @@ def sample(
     log_evidence, evidence_error = _bridge_sampling(
         model, polished.rows, mixture, proposals.log_weight
     )
+
     return polished.rows, Diagnostics(
         converged=polished.effective >= enough,
         message=f"{polished.effective:,.0f} effective draws of {draws:,} requested",
@@ -213,6 +216,7 @@ def _propose_until(
         number = len(proposals.point)
         if effective >= wanted or number >= max_number:
             return proposals
+
         stop_if_requested()
         missing = 1.1 * (wanted / effective - 1) * number
         size = min(max(missing, 1000), max_number - number, 4 * number)
@@ -257,6 +261,7 @@ def _polish(
 
         if step == 0:
             particles = Particles(rows, model.log_ratio(rows))
+
         particles = _move(model, particles, 1.0, STEPS_PER_FIT // 3, rng)
         step += STEPS_PER_FIT
 
@@ -386,6 +391,7 @@ def _move(
             np.where(accepted[:, None], proposed, point),
             np.where(accepted, proposed_ratio, log_ratio),
         )
+
     return particles
 
 
@@ -414,17 +420,21 @@ def _propose_nearby(point: Floats, mixture: Mixture, rng: Rng) -> tuple[Floats, 
     b = rng.choice(STEP_LENGTHS, size=number)[:, None]
     width = np.sqrt(square / rng.chisquare(dimension, number))[:, None]
     noise = np.empty_like(point)
+
     for k, root in enumerate(mixture.root):
         chosen = component == k
         noise[chosen] = rng.standard_normal((int(chosen.sum()), dimension)) @ root.T
+
     mean = mixture.mean[component]
     proposed = mean + np.sqrt(1 - b**2) * (point - mean) + b * width * noise
 
     proposed_density = mixture_density(mixture, proposed)
     proposed_square = proposed_density.squared_distance[of_component]
     log_density_ratio = np.log(proposed_square / np.maximum(square, TINY))
+
     with np.errstate(divide="ignore"):
         log_chance_back = np.log(proposed_density.membership[of_component])
         log_chance = np.log(density.membership[of_component])
+
     correction = dimension / 2 * log_density_ratio + log_chance_back - log_chance
     return proposed, correction

@@ -96,11 +96,13 @@ class ScoreLabelPlan(Record):
         for number, labels in enumerate(self.labels.tolist()):
             members = np.flatnonzero(band == number)
             chosen.append(generator.permutation(members)[: min(labels, members.size)])
+
         index = np.sort(np.concatenate(chosen)).astype(np.int64)
 
         sizes = np.bincount(band, minlength=self.labels.size)
         drawn = np.bincount(band[index], minlength=self.labels.size)
         probability = drawn / np.maximum(sizes, 1)
+
         return DrawnCases(index, band[index], probability[band[index]])
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -123,6 +125,7 @@ class ScoreLabelPlan(Record):
             self.low, self.high, self.cases, self.labels, strict=True
         ):
             lines.append(f"  scores {low:.4g} to {high:.4g}: {labels:,} of {cases:,}")
+
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
 
 
@@ -168,12 +171,15 @@ def plan_by_score(
         plan = _Allocation(
             bands, claims, assurance, level, include_drawing=not about_these
         )
+
         if labels is not None:
             numbers = plan.allocate(labels)
         else:
             assert half_width is not None  # noqa: S101 - its caller saw to it
             numbers = plan.smallest(half_width)
+
         plans.append((int(numbers.sum()), numbers, plan.half_width(numbers)))
+
     _, numbers, width = max(plans, key=lambda plan: (plan[0], plan[2]))
 
     sample = LabelSample(
@@ -182,6 +188,7 @@ def plan_by_score(
         target=expected.labels.target,
         map=expected.labels.map,
     )
+
     return ScoreLabelPlan(
         low=bands.low,
         high=bands.high,
@@ -209,6 +216,7 @@ def _notes_on_half_width(
             f"Draw the cases at random within each stratum; {percent(assurance)} of "
             "such samples reach this half-width if the map is right.",
         )
+
     # the interval of a proportion of few cases depends on the positives among them
     return (
         f"Only {number_of(flagged)} of {number_of(float(unknown.sum()))} cases score "
@@ -228,6 +236,7 @@ def _expected_labels(tally: Tally) -> ExpectedCounts:
             option="unlabelled",
             example=PythonCode("map"),
         )
+
     only_unknown = tally.without_labels() if tally.n_pos + tally.n_neg else tally
     return expect_labels(only_unknown)
 
@@ -259,6 +268,7 @@ def _shifts_of_map(expected: ExpectedCounts, assurance: float) -> list[float]:
     variance = expected.labels.map.error_variance(expected.observed.score, weights)
     if not math.isfinite(variance):
         return [0.0]
+
     error = float(ndtri(assurance)) * math.sqrt(variance)
     return [-error, 0.0, error]
 
@@ -274,6 +284,7 @@ def _make_bands(expected: ExpectedCounts, threshold: float) -> _Bands:
     band = np.unique(2 * part + (score < threshold), return_inverse=True)[1].reshape(-1)
     starts = np.flatnonzero(np.diff(band, prepend=-1))
     ends = np.append(starts[1:] - 1, band.size - 1)
+
     return _Bands(
         of_row=band,
         sizes=np.bincount(band, unknown).astype(np.float64),
@@ -308,6 +319,7 @@ def _claims(
     band_mean = np.bincount(bands.of_row, unknown * mean) / bands.sizes
     between = (mean - band_mean[bands.of_row]) ** 2
     within = np.bincount(bands.of_row, unknown * (of_label + between))
+
     return _Claims(
         sum_of_squares=np.asarray(bands.sizes * within),
         label_variance=np.bincount(
@@ -361,6 +373,7 @@ class _Allocation:
         )
         luck = math.sqrt(float(parts**2 @ chance_of_luck)) / variance
         unlucky = variance * math.exp(self.luck_quantile * luck)
+
         return self.quantile * math.sqrt(unlucky + self.fixed_variance)
 
     def smallest(self, half_width: float) -> Array:
@@ -369,6 +382,7 @@ class _Allocation:
             labels = self.allocate(total)
             if self.half_width(labels) <= half_width:
                 return labels
+
         raise NotEnoughCases(
             f"With all of {self.sizes.sum():,.0f} cases labelled the interval is still "
             f"± {self.half_width(self.sizes):.3f}, more than {half_width:g}. Take more "

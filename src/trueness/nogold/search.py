@@ -74,6 +74,7 @@ def all_sets(draws: Draws, tried: Array, fixed: Array) -> Iterator[SetBlock]:
     in_negatives = draws.in_negatives[:, tried]
     block_size = max(1, MAX_BLOCK_SIZE // len(draws.prevalence))
     bits = np.arange(tried.size)[:, None]
+
     for codes in blocks(2**tried.size, block_size):
         code = np.arange(codes.start, codes.stop)
         sets = (code >> bits & 1).astype(np.float64)  # (patterns, codes)
@@ -131,8 +132,8 @@ def _winners_of_all_sets(criterion: Criterion, draws: Draws) -> Array:
     best = np.full(number, -np.inf)
     best_code = np.zeros(number, dtype=np.int64)
     prevalence = draws.prevalence[:, None]
-    nothing = np.zeros(patterns, dtype=bool)
 
+    nothing = np.zeros(patterns, dtype=bool)
     for codes, sens, spec in all_sets(draws, np.arange(patterns), nothing):
         value = criterion.value(sens, spec, prevalence)
         highest = value.max(axis=1)
@@ -140,6 +141,7 @@ def _winners_of_all_sets(criterion: Criterion, draws: Draws) -> Array:
         better = highest > best + ROUNDING
         best_code[better] = value[better].argmax(axis=1) + codes.start
         best = np.where(better, highest, best)
+
     return np.asarray(best_code[:, None] >> np.arange(patterns) & 1 == 1)
 
 
@@ -153,10 +155,12 @@ def _winners_near_prefixes(criterion: Criterion, draws: Draws) -> Array:
         length = value.argmax(axis=1)[:, None]
         in_prefix = np.arange(patterns) < length
         np.put_along_axis(chosen[rows], prefixes.order, in_prefix, axis=1)
+
         if criterion.shape in CONCAVE:
             relaxed = _relax(criterion, prefixes.sens, prefixes.spec)
             some_draws = draws.take(rows)
             chosen[rows] = _flip_best(criterion, some_draws, chosen[rows], relaxed)
+
     return chosen
 
 
@@ -170,11 +174,13 @@ def _relax(criterion: Criterion, sens: Floats, spec: Floats) -> Relaxed:
     y = -np.diff(spec)
     s = sens[:, :-1]
     p = spec[:, :-1]
+
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if criterion.shape == "product":
             t = (p / y - s / x) / 2
         else:
             t = (p - s) / (x + y)
+
     t = np.clip(np.nan_to_num(t), 0, 1)
     s = s + t * x
     p = p - t * y
@@ -217,6 +223,7 @@ def _flip_best(
     flipped = chosen.copy()
     is_flipped = flips[:, best].T == 1
     np.put_along_axis(flipped, tried, was_chosen ^ is_flipped, axis=1)
+
     return flipped
 
 
@@ -229,6 +236,7 @@ def _cost_of_wrong_side(criterion: Criterion, draws: Draws, relaxed: Relaxed) ->
         both = relaxed.in_positives + relaxed.in_negatives
         by_sens = relaxed.in_negatives / both
         by_spec = relaxed.in_positives / both
+
     return np.abs(by_sens * draws.in_positives - by_spec * draws.in_negatives)
 
 
@@ -237,6 +245,7 @@ def mean_of_best(criterion: Criterion, draws: Draws) -> float:
     if criterion.shape == "sum of several":
         parts = [weight * mean_of_best(part, draws) for weight, part in criterion.parts]
         return criterion.constant + sum(parts)
+
     best = []
     for prefixes in _prefixes(draws):
         sens = prefixes.sens
@@ -244,6 +253,7 @@ def mean_of_best(criterion: Criterion, draws: Draws) -> float:
         if criterion.shape in CONCAVE:
             sens, spec, *_ = _relax(criterion, sens, spec)
         best.append(criterion.value(sens, spec, prefixes.prevalence).max(axis=1))
+
     return _mean(np.concatenate(best))
 
 
@@ -258,6 +268,7 @@ def best_on_average(criterion: Criterion, draws: Draws) -> tuple[Array, float]:
     probability = (mean_draw.in_positives + mean_draw.in_negatives)[0]
     small = (probability < SMALL) & np.isfinite(gain)
     chosen = np.where(small, gain > 0, chosen)
+
     if upper is None:
         return chosen, 0.0
 
@@ -302,10 +313,12 @@ def _search_and_bound(
     probability = (draws.in_positives + draws.in_negatives).mean(axis=0)
     best = chosen
     upper = np.inf
+
     if criterion.bounded or patterns <= PATTERNS_OF_FOUR:
         best, upper, proved = _branch(criterion, draws, best, probability)
         if proved:
             return best, None
+
     return _search_nearby(criterion, draws, best, probability), upper
 
 
@@ -319,6 +332,7 @@ def _branch(
     patterns = best.size
     parts = [np.full(patterns, OPEN, np.int8)]
     upper_of_all = np.inf
+
     for i in range(min(64, MAX_PARTS // patterns)):
         state, upper = _settle(criterion, draws, best, parts.pop())
         if i == 0:  # the first part is the whole
@@ -341,6 +355,7 @@ def _branch(
 
         if not parts:
             return best, upper_of_all, True
+
     return best, upper_of_all, False
 
 
@@ -362,8 +377,10 @@ def _search_nearby(
             number = min(MAX_ENUMERATED, 22 - len(draws.prevalence).bit_length())
             few_candidates = np.sort(candidates[:number])
             tried = _best_of_all_ways(criterion, draws, best, few_candidates)
+
         if not _is_better(criterion, draws, tried, best):
             return best
+
         best = tried
 
 
@@ -385,6 +402,7 @@ def _best_of_all_ways(
     """Try all ways to flag these patterns, the others as they are."""
     if tried.size > MAX_ENUMERATED:
         draws = draws.take(slice(None, None, 1 + len(draws.prevalence) // 1000))
+
     prevalence = draws.prevalence[:, None]
     means = np.concatenate(
         [
@@ -396,6 +414,7 @@ def _best_of_all_ways(
     code = int(np.argmax(means >= means.max() - ROUNDING))
     best = chosen.copy()
     best[tried] = code >> np.arange(tried.size) & 1
+
     return best
 
 
@@ -409,6 +428,7 @@ def _settle(
     best = _mean_value(criterion, draws, chosen)
     rates = draws.rates(chosen)
     upper = np.inf
+
     while criterion.bounded and (state == OPEN).any():
         stop_if_requested()
         free = np.flatnonzero(state == OPEN)
@@ -426,8 +446,10 @@ def _settle(
         inside = np.where(too_costly, cost > 0, lowest_gain > 0)
         state = state.copy()
         state[free[sure]] = np.where(inside[sure], IN, OUT)
+
         if not sure.any():
             break
+
     return state, max(upper, best)
 
 
@@ -465,6 +487,7 @@ def _bound(
     slope = (convex(high) - convex(low)) / np.maximum(high - low, TINY)
     cost = slope / len(start) @ changes
     upper = _mean(convex(low) + slope * (start - low))
+
     return SearchBound(upper + float(np.maximum(cost, 0).sum()), cost)
 
 
@@ -488,6 +511,7 @@ def _convex_bound(
     high = np.max(corners, axis=0)
     quotient = plane_value(numerator, *rates) / plane_value(denominator, *rates)
     plane = numerator - quotient * denominator
+
     return plane, lambda height: quotient + np.maximum(height / low, height / high)
 
 
@@ -495,6 +519,7 @@ def _bound_of_minimum(draws: Draws, with_none: Floats, rates: Floats) -> SearchB
     """Weigh both rates of each draw: the lower one, or both where they are close."""
     sens, spec = rates
     difference = spec - sens
+
     bounds = []
     for width in np.quantile(np.abs(difference), [0.0, 0.02, 0.1, 0.3]):
         weight = np.clip(0.5 + difference / (2 * max(width, TINY)), 0, 1)
@@ -502,4 +527,5 @@ def _bound_of_minimum(draws: Draws, with_none: Floats, rates: Floats) -> SearchB
         cost = gain / len(weight)
         upper = _mean(weight * with_none[0] + (1 - weight) * with_none[1])
         bounds.append(SearchBound(upper + float(np.maximum(cost, 0).sum()), cost))
+
     return min(bounds, key=lambda bound: bound.upper)

@@ -94,6 +94,7 @@ def shared_patterns(quantile: Floats, sigma: Floats, halves: Halves) -> Floats:
                 quantile[draws], sigma[draws], halves, steps
             )
         lowest_sigma = highest_sigma
+
     return probability
 
 
@@ -115,10 +116,12 @@ def _integrate(quantile: Floats, sigma: Floats, halves: Halves, steps: int) -> F
     if len(first_votes) * len(second_votes) <= MAX_PAIRS_PER_PATTERN * patterns:
         all_pairs = np.einsum("gan,gbn->abn", first, second)
         return np.asarray(all_pairs[i, j].T)
+
     # few of many patterns were seen
     total = np.zeros((patterns, len(sigma)))
     for first_at_ease, second_at_ease in zip(first, second, strict=True):
         total += first_at_ease[i] * second_at_ease[j]
+
     return total.T
 
 
@@ -138,6 +141,7 @@ def _votes_one_by_one(yes: Floats, votes: Array) -> Floats:
     """Multiply the probabilities of the votes of all tests, for these votes only."""
     nodes, tests, n = yes.shape
     probability = np.ones((nodes, len(votes), n))
+
     for test in range(tests):
         vote = votes[:, test, None]
         is_yes = np.where(vote == 1, 1.0, 0.0)
@@ -145,6 +149,7 @@ def _votes_one_by_one(yes: Floats, votes: Array) -> Floats:
         # p for a yes, 1 - p for a no
         of_vote = p * (2 * is_yes - 1) + 1 - is_yes
         probability *= np.where(vote == MISSING, 1.0, of_vote)
+
     return probability
 
 
@@ -167,6 +172,7 @@ def _votes_from_table(yes: Floats, votes: Array, symbols: int) -> Floats:
 
     if len(votes) == table.shape[1]:  # all of them: no copy is needed
         return table
+
     place = votes @ symbols ** np.arange(tests)[::-1]
     return np.asarray(table[:, place])
 

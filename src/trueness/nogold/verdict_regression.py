@@ -62,6 +62,7 @@ def regressors_by_design(verdicts: Verdicts, labelled: str) -> Verdicts:
     total = verdicts.total
     if labelled == "random" or (known == total).all():
         return verdicts
+
     group = np.column_stack([~verdicts.yes, verdicts.yes]).astype(float)
     group = group[:, total @ group > 0]
     cases = total @ group
@@ -80,6 +81,7 @@ def regressors_by_design(verdicts: Verdicts, labelled: str) -> Verdicts:
         np.full(verdicts.regressors.shape[1], SLOPE_SD),
         LABELLED_FRACTION_SD,
     ]
+
     varies = np.abs(regressors).max(axis=0) > 1e-9
     return verdicts._replace(
         regressors=regressors[:, varies],
@@ -143,6 +145,7 @@ def draw_joint_proportions(
     gamma = rng.standard_gamma(data.total, (draws, len(data.regressors)))
     proportion = gamma / gamma.sum(axis=1, keepdims=True)
     probability = probabilities(coefficients, data.regressors)
+
     return JointProportions(
         positive=proportion * probability,
         negative=proportion * (1 - probability),
@@ -160,6 +163,7 @@ def _robust_stretch(data: Verdicts, mode: Floats, information: Floats) -> Floats
     """
     if data.regressors.shape[1] < 2:
         return np.eye(mode.size)
+
     rows = np.column_stack([np.ones(len(data.regressors)), data.regressors])
     p = expit(rows @ mode)
     inverse = np.linalg.inv(information)
@@ -222,6 +226,7 @@ def mode_and_information(verdicts: Verdicts) -> tuple[Floats, Floats]:
     """Climb to the mode by Newton's steps, halved while they lead down."""
     data = _add_prior(verdicts)
     rows, pos, neg, penalty = data
+
     mode = np.zeros(rows.shape[1])
     for _ in range(MAX_NEWTON_STEPS):
         stop_if_requested()
@@ -234,9 +239,11 @@ def mode_and_information(verdicts: Verdicts) -> tuple[Floats, Floats]:
         current = _log_posterior(mode, data)
         while _log_posterior(mode + step, data) < current and step.any():
             step = np.where(np.abs(step) > 1e-12, step / 2, 0.0)
+
         mode = mode + step
         if np.abs(step).max() < 1e-9:
             break
+
     return mode, information
 
 
@@ -251,6 +258,7 @@ def influence_on_rate(verdicts: Verdicts, labelled: str, rate: float) -> Floats:
     """Return what a case adds to the rate: without a label, positive, negative."""
     if labelled == "by truth":
         return _influence_by_truth(verdicts, rate)
+
     data = regressors_by_design(verdicts, labelled)
     proportion = verdicts.total / verdicts.total.sum()
     mode, information = mode_and_information(data)
@@ -263,6 +271,7 @@ def influence_on_rate(verdicts: Verdicts, labelled: str, rate: float) -> Floats:
     unlabelled = (p - proportion @ p) / verdicts.total.sum()
     positive = unlabelled + step * (1 - p)
     negative = unlabelled - step * p
+
     return np.column_stack([unlabelled, positive, negative])
 
 
@@ -274,6 +283,7 @@ def _influence_by_truth(verdicts: Verdicts, rate: float) -> Floats:
     b = _proportion_of_yes(verdicts.neg, yes)
     q = _proportion_of_yes(verdicts.unknown, yes)
     gap = a - b if abs(a - b) > 1e-3 else 1e-3
+
     return np.column_stack(
         [
             1.0 * (yes - q) / (verdicts.unknown.sum() * gap),

@@ -59,17 +59,21 @@ def panel_of_verdicts(data: object) -> Panel:
     if isinstance(data, Tally):
         rows = data.score[:, None]
         data = Panel(["judge"], rows, neg=data.neg, pos=data.pos, unknown=data.unknown)
+
     if not isinstance(data, Panel):
         raise InputError(
             "prevalence needs a Panel of verdicts, or the Tally of one judge; found "
             f"{type(data).__name__}.",
             example=PythonCode('trueness.panel(labels, {"judge": verdicts})'),
         )
+
     if data.n == 0:
         raise NotEnoughCases("prevalence needs cases; the panel is empty.")
+
     for name, column in zip(data.names, data.rows.T, strict=True):
         if np.isnan(column).all():
             raise NotEnoughCases(f"Judge {name!r} has given no verdict at all.")
+
     return data
 
 
@@ -98,6 +102,7 @@ def center_verdicts(
     value = np.where(is_seen, rows, mean)
     centered = (value - mean) / unit
     lean = np.where(gives_grades, centered, value - 0.5)[:, judges].mean(axis=1)
+
     return Verdicts(
         names=tuple(names),
         rows=rows,
@@ -123,6 +128,7 @@ def _mean_and_sd(rows: Floats, cases: Floats) -> tuple[Floats, Floats]:
     value = value / largest
     mean = (proportion * value).sum(axis=0)
     variance = (proportion * (value - mean) ** 2).sum(axis=0)
+
     return mean * largest, np.sqrt(np.maximum(variance, TINY)) * largest
 
 
@@ -166,6 +172,7 @@ def random_p_value(verdicts: Verdicts) -> float:
     rank = int(np.linalg.matrix_rank(covariance, hermitian=True))
     if rank == 0:
         return 1.0
+
     square = float(mean @ np.linalg.pinv(covariance, hermitian=True) @ mean)
     return float(chdtrc(rank, square))
 
@@ -180,12 +187,14 @@ def design_effect(panel: Panel, influence: Floats | None, level: float) -> float
     clusters = panel.clusters
     if clusters is None or clusters.single:
         return 1.0
+
     if clusters.number < 2:
         raise NotEnoughCases(
             "All cases are in one cluster, so nothing shows how clusters differ. Is "
             "it the right column?",
             option="cluster",
         )
+
     if influence is None:
         return _mean_design_effect(panel, clusters)
 
@@ -196,6 +205,7 @@ def design_effect(panel: Panel, influence: Floats | None, level: float) -> float
         + _sum_of_squares(panel.pos, positive)
         + _sum_of_squares(panel.neg, negative)
     )
+
     # few clusters: Student's quantile in place of the normal one
     quantile = student_quantile(of_clusters.degrees_of_freedom, level)
     widening = quantile / student_quantile(np.inf, level)
@@ -328,12 +338,14 @@ def accuracies(
             unknown = nothing(level, "graded")
             judges[name] = Judge(unknown, unknown)
             continue
+
         yes = (verdicts.rows[:, k] == 1).astype(float)
         no = (verdicts.rows[:, k] == 0).astype(float)
         judges[name] = Judge(
             sensitivity=proportion(pos, right=yes, wrong=no),
             specificity=proportion(neg, right=no, wrong=yes),
         )
+
     return judges
 
 
@@ -371,6 +383,7 @@ def effective_judges(
         in_negatives = rng.standard_gamma(verdicts.neg, size)
     else:
         in_positives, in_negatives = proportions
+
     correlation = _mean_correlation(
         rows[complete],
         in_positives[:REPLICATES, complete],
@@ -399,4 +412,5 @@ def _mean_correlation(rows: Floats, pos: Floats, neg: Floats) -> Floats:
     sd = np.sqrt(np.maximum(variance, TINY))
     correlation = covariance / sd[:, :, None] / sd[:, None]
     first, second = np.triu_indices(judges, 1)
+
     return np.asarray(correlation[:, first, second].mean(axis=1))

@@ -39,6 +39,7 @@ def set_axes(ax: Axes, x: Axis, y: Axis) -> None:
     ax.set_xlabel(x.title)
     ax.set_xlim(*_visible_range(x))
     _set_ticks(ax.set_xticks, x)
+
     if sum(len(text) for _, text in x.ticks) > _LETTERS_OF_TICKS:
         for label in ax.get_xticklabels():
             label.set(rotation=30, horizontalalignment="right")
@@ -167,6 +168,7 @@ def _first_free_box(
         )
         if inside and not any(box.overlaps(other) for other in taken):
             return box
+
     return boxes[0]
 
 

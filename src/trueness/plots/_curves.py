@@ -83,6 +83,7 @@ def draw_guides(ax: Axes, figure: Curves, entries: LegendEntries) -> None:
         dash = DASHES[0]
         if line.name:
             dash = DASHES[names.index(line.name) % len(DASHES)]
+
         ax.plot(
             across,
             line[figure.y.name],
@@ -109,6 +110,7 @@ def _draw_bands(
     for band in figure.bands:
         if band.name not in colours:
             colours[band.name] = _next_colour(ax)
+
         ax.fill_between(
             band[figure.x.name],
             band["low"],

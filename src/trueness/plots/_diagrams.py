@@ -38,8 +38,10 @@ def draw_diagram(ax: Axes, figure: Diagram) -> None:
     _draw_plates(ax, figure)
     _draw_edges(ax, figure)
     _draw_nodes(ax, figure)
+
     for node in figure.nodes:
         _write_node(ax, node)
+
     if figure.shapes:
         ax.legend(
             loc="upper left",
@@ -133,9 +135,11 @@ def _draw_nodes_of_shape(ax: Axes, figure: Diagram, shape: str) -> Any:
     low, high = figure.level_range
     area = _WHITE_NODE
     colours: dict[str, Any] = {"color": "white"}
+
     if None not in levels:
         area = _LARGEST_COLOURED_NODE
         colours = {"c": levels, "cmap": "viridis", "vmin": low, "vmax": high}
+
     return ax.scatter(
         [node.x for node in nodes],
         [node.y for node in nodes],
@@ -162,6 +166,7 @@ def _write_node(ax: Axes, node: Node) -> None:
 def _write_at(ax: Axes, node: Node, text: str, *, offset: int, alignment: str) -> None:
     if not text:
         return
+
     ax.annotate(
         text,
         (node.x, node.y),

@@ -53,6 +53,7 @@ def draw_intervals(ax: Axes, figure: Intervals) -> None:
         ax.errorbar(figure.value, rows, xerr=_arms_of(figure), fmt="o", elinewidth=1.5)
     else:
         _draw_intervals_by_verdict(ax, figure, rows, verdicts)
+
     for name, values in figure.marks.items():
         ax.plot(values, rows, "D", fillstyle="none", color=ACCENT, label=name)
 
@@ -61,6 +62,7 @@ def draw_intervals(ax: Axes, figure: Intervals) -> None:
     ax.set_xlabel(figure.label)
     ax.grid(visible=False, axis="y")
     _write_estimates(ax, figure, rows)
+
     if figure.marks or verdicts is not None:
         ax.legend(
             loc="lower right",
@@ -154,6 +156,7 @@ def draw_matrix(ax: Axes, figure: Matrix) -> None:
 
     ax.grid(visible=False)
     ax.imshow(value, cmap="PuOr_r", vmin=-1, vmax=1)
+
     for i, j in np.argwhere(np.isfinite(value)):
         ax.text(
             j,

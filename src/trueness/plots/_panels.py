@@ -47,12 +47,14 @@ def _draw_side_by_side(ax: Axes, panels: Panels) -> None:
             "Make them with fig, ax = matplotlib.pyplot.subplots().",
             option="ax",
         )
+
     # the axes themselves hold the title only
     ax.set_axis_off()
 
     grid = place_in_grid.subgridspec(_rows(panels), panels.columns)
     owner: Any = ax.figure
     same_names = len({names_in(part) for part in panels.parts}) == 1
+
     for k, part in enumerate(panels.parts):
         row, column = divmod(k, panels.columns)
         panel = owner.add_subplot(grid[row, column])

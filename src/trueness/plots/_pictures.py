@@ -131,6 +131,7 @@ def _drawing_and_data(make: Callable[..., Shown]) -> tuple[Any, Any]:
 
     for function in (show, figure_data):
         cast("Any", function).__signature__ = signature
+
     return show, figure_data
 
 
@@ -176,6 +177,7 @@ def _check_kinds(
         hint = hints.get(option, str)
         if option == "data" or _fits(value, hint):
             continue
+
         annotation = str(signature.parameters[option].annotation)
         maker = _MADE_BY.get(annotation, "").split()
         advice = f" Type trueness.{maker[0]}(...)." if maker else ""
@@ -190,11 +192,13 @@ def _fits(value: object, hint: object) -> bool:
     """Is this of the kind that the annotation says, as far as classes tell?"""
     if get_origin(hint) in (Union, UnionType):
         return any(_fits(value, part) for part in get_args(hint))
+
     if get_origin(hint) is Mapping:
         inner = get_args(hint)[1]
         return isinstance(value, Mapping) and all(
             _fits(part, inner) for part in value.values()
         )
+
     # numbers are checked where they are used, with their range
     if hint in (Any, float, int, bool) or not isinstance(hint, type):
         return True
@@ -229,11 +233,13 @@ def named(x: Source) -> dict[str, Tally]:
         return {name: x[name] for name in x.names}
     if isinstance(x, Mapping) and x and all(isinstance(t, Tally) for t in x.values()):
         return {str(name): t for name, t in x.items()}
+
     if isinstance(x, Mapping) and not x:
         raise NotEnoughCases(
             "A figure needs a classifier or a group with positive and negative cases; "
             "found none."
         )
+
     raise InputError(
         "A figure needs a tally, a panel or a mapping from name to tally; found "
         f"{type(x).__name__}.",

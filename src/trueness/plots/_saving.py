@@ -43,8 +43,10 @@ def save(figure: TitledFigure, path: str | os.PathLike[str]) -> None:
             'themselves: ax.figure.savefig("roc.pdf").',
             option="figure",
         )
+
     ending = _options.file_path(path, "save").suffix.lower().lstrip(".")
     _options.choice(ending, FORMATS, "the ending of the file name")
+
     with replacing(path) as temporary:
         if ending in DRAWN_BY_MATPLOTLIB:
             metadata = {"Title": figure.title or figure.description}

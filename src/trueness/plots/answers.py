@@ -47,6 +47,7 @@ def dominance(result: Dominance, **look: Unpack[Style]) -> Shown:
             f" in the sample; {first} better somewhere: {p_is(result.p_better)}, worse "
             f"somewhere: {p_is(result.p_worse)}"
         )
+
     about = (
         f"Difference of the ROC curves of {first} and {second} with its "
         f"{level_text(result.level)} band for the whole curve. {verdict}."
@@ -106,11 +107,13 @@ def combiner_lines(
         Half-widths of the bands, by the name of the combiner in the same way.
     """
     places = np.asarray(x, dtype=np.float64)
+
     lines = []
     bands = []
     for name, areas in aucs.items():
         line = Line(name, {"x": places, "auc": np.asarray(areas, dtype=np.float64)})
         lines.append(line)
+
     for name, half_widths in (errors or {}).items():
         area = np.asarray(aucs[name], dtype=np.float64)
         half_width = np.asarray(half_widths, dtype=np.float64)
@@ -142,6 +145,7 @@ def reader_results(study: ReaderStudy, **look: Unpack[Style]) -> Shown:
         "low": np.array([mean.low for mean in study.means]),
         "high": np.array([mean.high for mean in study.means]),
     }
+
     ticks = tuple((float(k), str(name)) for k, name in enumerate(study.treatments))
     x = Axis("treatment", "Treatment", -0.5, places.size - 0.5, ticks)
     y = span("value", metric, study.results, means["low"], means["high"])
@@ -152,6 +156,7 @@ def reader_results(study: ReaderStudy, **look: Unpack[Style]) -> Shown:
         if read.any():
             line = guide(x, y, places[read], results[read], "each reader")
             lines_of_readers.append(line)
+
     name_of_means = f"mean of the readers, {level} interval"
     dots = Line(name_of_means, {"treatment": places, **means})
 
@@ -161,6 +166,7 @@ def reader_results(study: ReaderStudy, **look: Unpack[Style]) -> Shown:
         f"with means and {level} intervals. {test}"
     )
     figure = Curves(about, x, y, guides=tuple(lines_of_readers), dots=(dots,))
+
     return TitledFigure(figure, title=test, description=about)
 
 
@@ -189,6 +195,7 @@ def check_verdicts(check: Check, **look: Unpack[Style]) -> Shown:
     estimated = [verdict for verdict in verdicts if verdict.low < verdict.high]
     if estimated:
         verdicts = estimated
+
     return Intervals(
         what=f"Intervals of {len(verdicts)} requirements, seen from their bounds",
         label="Distance from the bound",
@@ -221,6 +228,7 @@ def watch_history(watch: Watch, **look: Unpack[Style]) -> Shown:
     parts = tuple(_history_figure(part) for part in with_cases.values())
     if not watch.groups:
         return TitledFigure(parts[0], description=about)
+
     panels = Panels(about, parts, tuple(with_cases), heights=(0.6,))
     return TitledFigure(panels, description=about)
 
@@ -252,6 +260,7 @@ def _history_figure(watch: Watch) -> Curves:
     guides = []
     dots = [line]
     rules = []
+
     if watch.change is not None and watch.since in look_of:
         alarm = look_of[watch.since]
         rules.append((f"alarm: {watch.since}", alarm))
@@ -260,8 +269,10 @@ def _history_figure(watch: Watch) -> Curves:
             first = look_of[watch.change.first]
             last = look_of.get(watch.change.last, first)
             guides.append(_area_of_change(first, last, y))
+
     if bounds:
         guides.append(guide(x, y, [x.low, x.high], bounds * 2, "bound"))
+
     return Curves(
         watch.what,
         x,

@@ -56,6 +56,7 @@ def posterior_densities(
     # labels that answer by themselves have no prior of these parameters
     if post.dependence != "labels":
         prior = post.model.prior_draws(PRIOR_DRAWS, np.random.default_rng(0))
+
     families = list(prior) or ["prevalence", "sensitivity", "specificity"]
     posterior_draws = np.hstack([post.flat[family] for family in families])
     prior_draws = np.hstack([prior[family] for family in families]) if prior else None
@@ -69,6 +70,7 @@ def posterior_densities(
         if prior_draws is not None:
             draws["prior"] = prior_draws[:, i]
         panels.append(_density_panel(name, draws, true_values.get(name)))
+
     what = "Posterior and prior density of every parameter"
     return Panels(what, tuple(panels), columns=3, heights=(0.5,))
 
@@ -94,6 +96,7 @@ def _density_panel(
         for kind, of_kind in draws.items()
     }
     top = max(float(area["high"].max()) for area in areas.values())
+
     return Curves(
         name,
         Axis("value", name, low, high),
@@ -111,11 +114,13 @@ def _range_of_density(draws: Floats, true_value: float | None) -> tuple[float, f
     if true_value is not None:
         lowest = min(lowest, true_value)
         highest = max(highest, true_value)
+
     low = float(lowest - margin)
     high = float(highest + margin)
     if draws.min() >= 0 and draws.max() <= 1:  # a probability, not a variance
         low = max(0.0, low)
         high = min(1.0, high)
+
     return low, high
 
 
@@ -133,6 +138,7 @@ def _density(draws: Floats, low: float, high: float) -> dict[str, Floats]:
     middles = (edges[1:] + edges[:-1]) / 2
     across = np.concatenate([edges[:1], middles, edges[-1:]])
     up = np.concatenate([height[:1], height, height[-1:]])
+
     return {"value": across, "low": np.zeros(up.size), "high": up}
 
 
@@ -162,6 +168,7 @@ def combination_densities(
         panels.append(
             Curves(formula, x, Axis("density", "", 0, 1.05 * top), bands=areas)
         )
+
     what = "Posterior densities of combinations"
     return Panels(what, tuple(panels), columns=min(3, len(panels)), heights=(0.5,))
 
@@ -185,6 +192,7 @@ def latent_model(post: LatentPosterior, **look: Unpack[Style]) -> Shown:
         shared = Node(1.6, 0.0, above="shared errors", inside="z", shape="circle")
         nodes.append(shared)
         edges.append((5, 2))
+
     plates = (
         Plate(-0.6, 0.6, 2.3, 1.95, "individuals n = 1 ... N"),
         Plate(0.9, 0.35, 3.8, 2.3, f"classifiers k = 1 ... {len(post.names)}"),
@@ -245,8 +253,10 @@ def _combinations_to_draw(post: LatentPosterior, most: int) -> dict[str, Array]:
         best_by_criterion = best_combination(post, criterion=criterion)
         formula = shown(best_by_criterion.formula, 60)
         drawn.setdefault(formula, best_by_criterion.map(patterns) > 0)
+
     for k, name in enumerate(post.names):
         drawn[name] = patterns[:, k] > 0
+
     return drawn
 
 

@@ -82,6 +82,7 @@ def roc(
         band=band,
         points=points,
     )
+
     return _with_models(figure, tallies, roc_lines(models), data)
 
 
@@ -106,6 +107,7 @@ def precision_recall(
     tallies, models = _data_and_models(data)
     if prevalences is not None:
         return _at_prevalences(tallies, models, prevalences, band, points)
+
     figure = figures.curve_figure("precision_recall", tallies, band=band, points=points)
     prevalence = _one_prevalence(tallies)
     return _with_models(
@@ -121,6 +123,7 @@ def _data_and_models(
         return {}, {model_name(data): data}
     if not isinstance(data, Mapping):
         return named(data), {}
+
     models = {str(k): v for k, v in data.items() if isinstance(v, MODELS)}
     rest = {k: v for k, v in data.items() if not isinstance(v, MODELS)}
     tallies = named(cast("Source", rest)) if rest or not models else {}
@@ -169,6 +172,7 @@ def _at_prevalences(
             tallies_in_use[label(name, prevalence)] = in_use
         for name, line in precision_recall_lines(models, prevalence).items():
             model_lines.append(replace(line, name=label(name, prevalence)))
+
     figure = figures.curve_figure(
         "precision_recall", tallies_in_use, band=band, points=points
     )
@@ -216,12 +220,14 @@ def score_distributions(
     tallies = named(data)
     if threshold is None:
         return figures.score_figure(tallies, bins)
+
     if len(tallies) > 1:
         raise InputError(
             "A threshold is drawn for one classifier; found "
             f"{listing(list(tallies))}. Pass one of them.",
             option="threshold",
         )
+
     (tally,) = tallies.values()
     return figures.threshold_figure(
         tally, _options.real_number(threshold, "threshold"), bins
@@ -301,6 +307,7 @@ def rank_probability(
         observed = {}
     elif not isinstance(observed, Mapping):
         observed = dict.fromkeys(distributions, observed)
+
     n_bins = _options.whole_number(bins, "bins", at_least=1)
 
     curves = []
@@ -313,6 +320,7 @@ def rank_probability(
         if 1 <= distribution.rank_threshold <= n:
             label = f"r* of {name}" if len(distributions) > 1 else "r*"
             rules.append((label, distribution.rank_threshold))
+
     dots = [
         Line(name, _observed_points(proportions, distributions[name].n, n_bins))
         for name, proportions in observed.items()
@@ -332,16 +340,19 @@ def _observed_points(observed: Any, n: int, bins: int) -> dict[str, Floats]:
     """Return observed proportions of positives by rank, on the scale of 1 to n."""
     if isinstance(observed, Tally):
         return _binned_rank_frequencies(observed.labelled(), n, bins)
+
     try:
         proportions = np.asarray(observed, dtype=np.float64)
     except (TypeError, ValueError):
         proportions = np.empty((0, 0))
+
     if proportions.ndim != 1 or not proportions.size:
         raise InputError(
             "rank_probability needs observed to be a tally, or the proportion of "
             f"positives at each rank; found {described(observed)}.",
             option="observed",
         )
+
     return {"rank": np.arange(1.0, proportions.size + 1), "p": proportions}
 
 
@@ -356,6 +367,7 @@ def _binned_rank_frequencies(t: Tally, n: int, bins: int) -> dict[str, Floats]:
     cases_in_bin = np.add.reduceat(cases, start)
     mean_rank = np.add.reduceat(middle_rank * cases, start) / cases_in_bin
     scale = n / float(cases.sum())
+
     return {
         "rank": (mean_rank - 0.5) * scale + 0.5,
         "p": np.add.reduceat(t.pos, start) / cases_in_bin,
@@ -387,6 +399,7 @@ def fermi_parameters(n: int = 1000, **look: Unpack[Style]) -> Shown:
     mu_axis = Axis("m", "mu / n", -2, 3)
     parts = tuple(Curves(y.title, x, y, tuple(lines)) for y in (beta_axis, mu_axis))
     what = "beta n and mu / n by AUC, for five prevalences."
+
     return Panels(what, parts, columns=2)
 
 
@@ -417,6 +430,7 @@ def identity(
     first = np.asarray(x, dtype=np.float64)
     second = np.asarray(y, dtype=np.float64)
     names = np.full(first.size, ONE)
+
     if colour is not None:
         names = np.array([f"{colour_title} {value}".strip() for value in colour])
 
@@ -429,6 +443,7 @@ def identity(
     )
     what = f"{y_title} against {x_title}; the dashed line marks equality"
     equal = guide(x_axis, y_axis, ends, ends)
+
     return Curves(what, x_axis, y_axis, guides=(equal,), dots=dots)
 
 
@@ -455,12 +470,14 @@ def reliability(
     figure = calibration.reliability_figure(diagrams)
     if not isinstance(data, Tally):
         return figure
+
     about = (
         f"Reliability diagram of {diagrams[ONE].n:,} cases: proportion of positives "
         f"against score, with {level_text(level)} consistency and confidence bands"
     )
     parts = (_with_consistency_band(figure, diagrams), _scores_below(data))
     panels = Panels("Reliability diagram", parts, heights=(1.0, 0.22), joined=True)
+
     return TitledFigure(panels, description=about)
 
 
@@ -472,6 +489,7 @@ def _with_consistency_band(
     consistency = replace(band, name="consistency band")
     curve = replace(figure.lines[0], name="calibration curve")
     confidence = replace(figure.bands[0], name="calibration curve")
+
     return replace(
         figure,
         lines=(curve,),
@@ -513,6 +531,7 @@ def calibration_maps(
                 'calibration_maps({"platt": trueness.calibrate(t, method="platt")}, t)'
             ),
         )
+
     _cases.some_labels(t, "calibration_maps")
     return calibration.map_figure(maps, t.labelled(), bins)
 

@@ -25,6 +25,7 @@ def site_forest(across: AcrossSites, **look: Unpack[Style]) -> Shown:
             " Then the mean over sites, and the prediction interval for a new site, "
             f"from {across.prediction.low:.3g} to {across.prediction.high:.3g}."
         )
+
     return TitledFigure(forest_figure(across), description=about)
 
 

@@ -94,6 +94,7 @@ def operating_point(
             rng=rng,
         )
         point = validation.choice
+
     _cases.both_classes(data, "operating_point")
     constraints = read_constraints(subject_to)
     objective = read_metric(maximize if minimize is None else minimize)
@@ -106,6 +107,7 @@ def operating_point(
         n=data.n_pos + data.n_neg,
         prevalence=point.prevalence,
     )
+
     readings = {"cut": np.array(point.threshold), "value": np.array(point.value)}
     figure = _with_points(figure, data, "best threshold", point.confusion, readings)
 
@@ -114,6 +116,7 @@ def operating_point(
         f"ROC plane: {conditions}; threshold "
         f"{cut_text(point.threshold)}, value {point.value:.4g}"
     )
+
     return TitledFigure(figure, description=about)
 
 
@@ -137,6 +140,7 @@ def guaranteed_cut(
     figure = _with_points(figure, labelled, "guaranteed threshold", counts)
     conditions = " and ".join(map(repr, constraints))
     about = f"ROC plane with the threshold at which {conditions} can be guaranteed."
+
     return TitledFigure(figure, description=about)
 
 
@@ -145,12 +149,14 @@ def _plane(t: Tally, constraints: Sequence[Constraint], prevalence: float) -> Cu
     figure = curve_figure("roc", {ROC: t})
     if not constraints:
         return figure
+
     n = t.n_pos + t.n_neg
     strips = region(constraints, "roc", n * prevalence, n * (1 - prevalence))
     bands = tuple(
         Line("allowed", {"fpr": fpr, "low": low, "high": high})
         for fpr, low, high in strips
     )
+
     return replace(figure, bands=bands)
 
 
@@ -171,6 +177,7 @@ def _with_line_of_equal_value(
     has_edge = (low > 0) | (high < 1)
     edge = np.where(low > 0, low, high)
     line = guide(FPR, TPR, fpr[has_edge], edge[has_edge], "same value")
+
     return replace(figure, guides=(*figure.guides, line))
 
 
@@ -218,6 +225,7 @@ def pareto(
     across, *others = front.values
     order = np.argsort(on_front[across], kind="stable")
     what = "Pareto front of " + ", ".join(front.values)
+
     parts = []
     for up in others:
         x = span("x", across, at_all_cuts[across], on_front[across])
@@ -230,6 +238,7 @@ def pareto(
         line = Line("Pareto front", columns)
         grey = guide(x, y, at_all_cuts[across], at_all_cuts[up], "all thresholds")
         parts.append(Curves(what, x, y, (line,), guides=(grey,), dots=(line,)))
+
     if len(parts) == 1:
         return TitledFigure(parts[0], description=what)
     return Panels(what, tuple(parts), columns=min(len(parts), 2))
@@ -256,6 +265,7 @@ def pareto_plane(
     _cases.both_classes(data, "pareto_plane")
     points_drawn = _thinned(len(front))
     readings = {"cut": front.threshold[points_drawn]}
+
     for name, values in front.values.items():
         readings[name] = values[points_drawn]
 
@@ -263,6 +273,7 @@ def pareto_plane(
     counts = front.confusion[points_drawn]
     figure = _with_points(figure, data, "Pareto front", counts, readings)
     about = "ROC plane with the Pareto front of " + ", ".join(front.values)
+
     return TitledFigure(figure, description=about)
 
 
@@ -354,10 +365,12 @@ def _two_zones(t: Tally, rule: Rule, figure: Curves) -> TitledFigure:
         rules=((f"positive from {text} \N{RIGHTWARDS ARROW}", place),),
         rule_sides=("right" if _has_room_on_the_right(place, figure.x) else "left",),
     )
+
     about = (
         f"Scores of both classes: negative below {text}, positive from {text} on, "
         f"{flagged} of the cases."
     )
+
     return TitledFigure(marked, description=about)
 
 
@@ -401,4 +414,5 @@ def _three_zones(t: Tally, rule: Rule, figure: Curves) -> TitledFigure:
         f"Scores of both classes: {negative_below}, {positive_from} on, "
         f"{percent(float(deferred))} of the cases between."
     )
+
     return TitledFigure(marked, description=about)

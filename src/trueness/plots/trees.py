@@ -57,6 +57,7 @@ def levels_by_n(
     """
     _options.choice(level, _LEVELS, "level")
     sizes = [_options.whole_number(size, "n") for size in n]
+
     lines = []
     for name, split in named_splits(splits).items():
         weights, _, p = split_parameters(split, method)
@@ -64,6 +65,7 @@ def levels_by_n(
             getattr(tree_levels(size, weights, p, empty), level) for size in sizes
         ]
         lines.append(Line(name, {"n": np.array(sizes), "level": np.array(levels)}))
+
     x = span("n", "Cases n", sizes)
     y = span("level", _LEVELS[level], *(line["level"] for line in lines))
     return Curves(_LEVELS[level], x, y, tuple(lines))
@@ -140,6 +142,7 @@ def leaf_tree(
     nodes_of_tree = fitted.tree_
     if names is None:
         names = getattr(tree, "feature_names_in_", None)
+
     left = nodes_of_tree.children_left
     right = nodes_of_tree.children_right
     x, depth = _layout(left, right)
@@ -164,6 +167,7 @@ def leaf_tree(
         if left[number] >= 0:
             edges.append((place[number], place[left[number]]))
             edges.append((place[number], place[right[number]]))
+
     diagram = Diagram(
         "A tree with the confidence of its leaves",
         tuple(nodes),
@@ -176,6 +180,7 @@ def leaf_tree(
         f"A tree of {report.node.size} leaves coloured by level of confidence; "
         f"{trusted} reach {report.wanted:g}."
     )
+
     return TitledFigure(diagram, description=about)
 
 
@@ -200,6 +205,7 @@ def _leaf_nodes(report: LeafReport, x: Array, depth: Array) -> dict[int, Node]:
     classes = ("negative", "positive") if report.classes is None else report.classes
     class_names = {"negative": classes[0], "positive": classes[1]}
     largest = max(float(report.n.max()), 1.0)
+
     leaves = {}
     for k, leaf in enumerate(report.node.tolist()):
         majority = report.majority[k]
@@ -215,6 +221,7 @@ def _leaf_nodes(report: LeafReport, x: Array, depth: Array) -> dict[int, Node]:
             readout=f"{rule}{report.n[k]:,} cases, {report.verdict[k]}, "
             f"P(C) {report.confidence[k]:.3f}, P(U) {report.utility[k]:.3f}",
         )
+
     return leaves
 
 
@@ -227,6 +234,7 @@ def _layout(left: Array, right: Array) -> tuple[Array, Array]:
     depth[0] = 0
     parents_first = []
     to_visit = [0]
+
     while to_visit:
         node = to_visit.pop()
         parents_first.append(node)
@@ -237,9 +245,11 @@ def _layout(left: Array, right: Array) -> tuple[Array, Array]:
     x = np.zeros(left.size)
     leaves = [node for node in parents_first if left[node] < 0]
     x[leaves] = np.arange(len(leaves))
+
     for node in reversed(parents_first):
         if left[node] >= 0:
             x[node] = (x[left[node]] + x[right[node]]) / 2
+
     return x, depth
 
 

@@ -113,6 +113,7 @@ def html(
         sites=sites,
     )
     page = with_remarks(page, remarks)
+
     return render(page)
 
 
@@ -230,8 +231,10 @@ def report(
     )
     page = with_remarks(page, remarks)
     declaration = None
+
     if evidence:
         declaration = evidence_of(data, at, title=page.title)
+
     return write_page(page, path, declaration)
 
 
@@ -240,11 +243,13 @@ def evidence_of(data: object, threshold: object, *, title: str) -> Declaration:
     counts: Any = data
     if isinstance(data, Panel) and len(data.names) == 1:
         counts = data[data.names[0]]
+
     if not isinstance(counts, Tally):
         raise InputError(
             "A report carries the counts of one score; found several. Choose one.",
             option="score",
         )
+
     thresholds = [threshold] if isinstance(threshold, (int, float)) else []
     declaration: Declaration = declare(counts, at=thresholds, title=title)
     return declaration
@@ -257,12 +262,14 @@ def report_of(
     data: Any = s.data
     if isinstance(data, Mapping) and len(data) == 1:
         (data,) = data.values()
+
     groups: Any = s.groups
     if groups:
         groups = {
             name: next(iter(part.values())) if isinstance(part, Mapping) else part
             for name, part in groups.items()
         }
+
     options = {"level": s.request.level, "groups": groups} | options
     written: Report = report(data, path, **options)
     return written
@@ -370,6 +377,7 @@ def render(
         evidence=None if evidence is None else embedded(evidence.to_dict()),
         **moving(page.slider),
     )  # fmt: skip
+
     return text
 
 
@@ -417,4 +425,5 @@ def environment(*more: jinja2.BaseLoader, face: str = REPORT) -> jinja2.Environm
         "rank": first_screen.draw_ranking,
         "say": partial(say, face=face),
     }
+
     return made

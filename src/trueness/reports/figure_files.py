@@ -90,6 +90,7 @@ def figure_html(figure: TitledFigure) -> str:
     svg, parts = _file(figure)
     title = escape(figure.title or figure.description or "Figure")
     tables = "".join(_table_html(part.numbers) for part in parts if part.numbers)
+
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta http-equiv="Content-Security-Policy" '
@@ -133,9 +134,11 @@ def _file(figure: TitledFigure) -> tuple[Markup, list[_Part]]:
     width = max(part.width for part in parts)
     marks: list[Markup] = []
     y = 8.0
+
     for words in wrap(figure.title, int(TITLE_LETTERS * width / WIDTH)):
         marks.append(text("heading", RIGHT, y + 12, words))
         y += 19
+
     y += READOUT_HEIGHT
     for part in parts:
         inner = part.svg.replace(
@@ -147,9 +150,11 @@ def _file(figure: TitledFigure) -> tuple[Markup, list[_Part]]:
         )
         marks.append(inner)
         y += part.height
+
         if part.legend:
             marks += _legend_below(part.legend, y)
             y += LEGEND_ROW * len(part.legend) + 8
+
     style = element("style", None, Markup(light_style() + _READOUT_STYLE))  # noqa: S704
     paper = element("rect", None, width=width, height=y, fill="#ffffff")
     svg = element(
@@ -163,6 +168,7 @@ def _file(figure: TitledFigure) -> tuple[Markup, list[_Part]]:
         role="img",
         aria_label=figure.description,
     )
+
     return svg, parts
 
 
@@ -177,7 +183,9 @@ def _legend_below(entries: Sequence[tuple[str, str]], top: float) -> list[Markup
             marks.append(element("rect", kind, **box))
         else:
             marks.append(segment(kind, LEFT, y + 8, LEFT + 30, y + 8))
+
         marks.append(text("name", LEFT + 38, y + 12, shown(name, 60)))
+
     return marks
 
 
@@ -185,12 +193,14 @@ def _parts_of(data: FigureData, figure: TitledFigure) -> list[_Part]:
     """Return the drawings of a figure, from top to bottom."""
     if isinstance(data, Bars):
         data = score_bands(data)
+
     if isinstance(data, Panels):
         titles = data.titles or ("",) * len(data.parts)
         return [
             _curves_part(part, title or part.what)
             for part, title in zip(data.parts, titles, strict=True)
         ]
+
     if isinstance(data, Curves):
         return [_curves_part(data, figure.title or data.what)]
     if isinstance(data, Diagram):
@@ -208,12 +218,15 @@ def _finding_part(data: Any, figure: TitledFigure) -> _Part:
     svg, numbers = draw(finding_figure, most_intervals=len(names))
     height = _height_of(svg)
     legend: tuple[tuple[str, str], ...] = ()
+
     if isinstance(data, Crosses):
         legend = tuple(
             (f"dot {colour(k)}", f"{k + 1}  {name}") for k, name in enumerate(names)
         )
+
     if isinstance(data, Matrix):
         legend = tuple(("gone", f"{k + 1}  {name}") for k, name in enumerate(names))
+
     return _Part(svg, height, legend, numbers)
 
 
@@ -235,6 +248,7 @@ def _curves_part(data: Curves, title: str) -> _Part:
         *_rule_lines(axes, data),
         *_line_marks(axes, data, order),
     ]
+
     over = [
         *dot_marks(axes, data, order),
         *_rule_names(axes, data),
@@ -243,6 +257,7 @@ def _curves_part(data: Curves, title: str) -> _Part:
     description = f"{title}: {data.y.title} against {data.x.title}"
     svg = drawing(axes, [clipped(axes, marks), *over], description)
     legend = _legend_entries(data, order)
+
     return _Part(svg, axes.height, legend, curve_table(data, title))
 
 
@@ -259,6 +274,7 @@ def _band_marks(axes: Axes, data: Curves, order: Sequence[str]) -> list[Markup]:
         opacity = "band" if around_a_line else "shade"
         kind = f"{opacity} {colour(place_in(order, band.name))}"
         marks.append(area(axes, band[data.x.name], band["low"], band["high"], kind))
+
     return marks
 
 
@@ -297,6 +313,7 @@ def _legend_entries(data: Curves, order: Sequence[str]) -> tuple[tuple[str, str]
         if guide.name:
             kind = "expected" if "low" in guide.columns else "line chance"
             entries.setdefault(guide.name, kind)
+
     for drawn in (*data.lines, *data.bands, *data.dots):
         kind = colour(place_in(order, drawn.name))
         if drawn.name in line_names:
@@ -305,6 +322,7 @@ def _legend_entries(data: Curves, order: Sequence[str]) -> tuple[tuple[str, str]
             entries.setdefault(drawn.name, f"area shade {kind}")
         else:
             entries.setdefault(drawn.name, f"dot {kind}")
+
     if len(entries) < 2 and not any(": " in name for name in entries):
         return ()
     return tuple((kind, name) for name, kind in entries.items())
@@ -323,6 +341,7 @@ def _readouts(axes: Axes, data: Curves, order: Sequence[str]) -> list[Markup]:
             if axes.x[0] <= x <= axes.x[1] and axes.y[0] <= y <= axes.y[1]:
                 words = _readout_text(data, drawn, int(i))
                 marks.append(_point(float(axes.px(x)), float(axes.py(y)), kind, words))
+
     return marks
 
 
@@ -357,6 +376,7 @@ def _readout_text(data: Curves, drawn: Line, i: int) -> str:
     name = drawn.name.partition(": ")[0]
     if "cut" in drawn.columns:
         name += f", threshold {float(drawn['cut'][i]):.4g}"
+
     titles = {
         data.x.name: data.x.title.partition(" (")[0],
         data.y.name: data.y.title.partition(" (")[0],
@@ -370,6 +390,7 @@ def _readout_text(data: Curves, drawn: Line, i: int) -> str:
         for key, column in drawn.columns.items()
         if key != "cut"
     ]
+
     return f"{name}\n{', '.join(numbers)}"
 
 
@@ -406,11 +427,14 @@ def _diagram_part(data: Diagram) -> _Part:
         box = {"x": x1, "y": y1, "width": x2 - x1, "height": y2 - y1, "rx": 6}
         marks.append(element("rect", "plate", **box))
         marks.append(text("tick", x1 + 6, y2 - 6, plate.text))
+
     for first, second in data.edges:
         start, end = data.nodes[first], data.nodes[second]
         marks.append(_edge(at(start.x, start.y), at(end.x, end.y), end, data.directed))
+
     for node in data.nodes:
         marks += _node_marks(node, *at(node.x, node.y), data.level_range)
+
     svg = picture(height, data.what, marks, width=width)
     rows = [
         (node.inside or node.above or node.below.replace("\n", " "), node.readout)
@@ -419,6 +443,7 @@ def _diagram_part(data: Diagram) -> _Part:
     ]
     numbers = table(data.what, ("node", "what it is"), rows) if rows else None
     legend = tuple(("gone", f"{shape}: {name}") for shape, name in data.shapes.items())
+
     return _Part(svg, height, legend, numbers, width)
 
 
@@ -430,6 +455,7 @@ def _edge(
     before = 17.0
     if node.above:  # end above the two lines of words, however the edge leans
         before = 34 * distance / max(abs(end[1] - start[1]), 1.0)
+
     after = 17 if directed else 0
     ends = [
         start[k] + fraction * (end[k] - start[k])
@@ -437,8 +463,10 @@ def _edge(
         for k in (0, 1)
     ]
     edge = segment("edge", *ends)
+
     if not directed:
         return edge
+
     x, y = ends[2], ends[3]
     turn = np.degrees(np.arctan2(end[1] - start[1], end[0] - start[0]))
     head = element(
@@ -447,6 +475,7 @@ def _edge(
         d="M0 0l-7-3v6z",
         transform=f"translate({x:.1f} {y:.1f}) rotate({turn:.1f})",
     )
+
     return edge + head
 
 
@@ -461,34 +490,42 @@ def _node_marks(
             low, high = level_range
             strength = float(np.clip((node.level - low) / (high - low), 0, 1))
             look = {"fill": "#2447c4", "fill_opacity": f"{0.08 + 0.92 * strength:.2f}"}
+
         if node.shape == "circle":
             marks.append(element("circle", "node", cx=x, cy=y, r=radius, **look))
         else:
             path = _SHAPES[node.shape](round(x, 1), round(y, 1), round(radius, 1))
             marks.append(element("path", "node", d=path, **look))
+
     above = node.above.split("\n") if node.above else []
     for row, words in enumerate(reversed(above)):
         lift = 20 if node.inside else 6
         marks.append(text("tick mid", x, y - lift - 12 * row, words))
+
     if node.inside:
         marks.append(text("name mid", x, y + 4, node.inside))
+
     for row, words in enumerate(node.below.split("\n") if node.below else []):
         drop = 28 if node.inside else 24
         marks.append(text("tick mid", x, y + drop + 12 * row, words))
+
     if node.readout and node.shape:
         readout = Markup("").join(_readout_lines(node.readout.replace("; ", "\n")))
         catch = element("circle", "catch", cx=x, cy=y, r=12)
         marks.append(element("g", "point", catch + readout))
+
     return marks
 
 
 def _table_html(numbers: Table) -> str:
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in numbers.head)
     body = ""
+
     for row in numbers.texts:
         first, *cells = row
         data_cells = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
         body += f'<tr><th scope="row">{escape(first)}</th>{data_cells}</tr>\n'
+
     caption = f"<caption>{escape(numbers.caption)}</caption>"
     return (
         f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

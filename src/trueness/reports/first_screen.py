@@ -36,6 +36,7 @@ def draw_lane(lane: Lane) -> Markup:
         anchor = _anchor(lane.reference, lane.start, lane.end)
         text = lane.reference_text
         marks.append(element("text", f"tick {anchor}", text, x=place, y="29"))
+
     return element("svg", "lane", Markup("").join(marks), aria_hidden="true")
 
 
@@ -45,9 +46,11 @@ def _interval_marks(lane: Lane, y: str) -> list[Markup]:
         low = _percent(lane.low, lane.start, lane.end)
         high = _percent(lane.high, lane.start, lane.end)
         marks.append(element("line", "lane-interval", x1=low, x2=high, y1=y, y2=y))
+
     if np.isfinite(lane.value):
         place = _percent(lane.value, lane.start, lane.end)
         marks.append(element("circle", "lane-dot", cx=place, cy=y, r="4.5"))
+
     return marks
 
 
@@ -115,6 +118,7 @@ def draw_ranking(
     ]
     values = in_column([e.value for _, e in best], 3)
     ranks = _rank_cells(ties, len(best))
+
     rows = []
     for (name, estimate), value, rank in zip(best, values, ranks, strict=True):
         lane = Lane(estimate.value, estimate.low, estimate.high, start, end)
@@ -145,6 +149,7 @@ def _rank_cells(ties: Sequence[int], size: int) -> list[tuple[str, int]]:
         cells.append((rank, min(tied, size - len(cells))))
         cells += [("", 0)] * (tied - 1)
         first = last + 1
+
     return [*cells[:size], *[("", 0)] * (size - len(cells))]
 
 
@@ -155,6 +160,7 @@ def draw_flagging(slider: Mapping[str, Any]) -> Markup:
         columns = model["columns"]
         flagged = _known(columns["flagged_rate"])
         kind = "only gone" if number else "only"
+
         for name in ("recall", "precision"):
             path = _path(flagged, _known(columns[name]))
             marks.append(
@@ -168,11 +174,13 @@ def draw_flagging(slider: Mapping[str, Any]) -> Markup:
                     preserveAspectRatio="none",
                 )
             )
+
     marks += _moving_marks(slider["models"][0])
     names = ", ".join(model["name"] for model in slider["models"])
     description = (
         f"Recall and precision of {names} against the proportion of cases flagged."
     )
+
     return element(
         "svg",
         "plot",
@@ -193,8 +201,10 @@ def _path(x: Any, y: Any) -> str:
     is_known = np.isfinite(x) & np.isfinite(y)
     x = x[is_known]
     y = y[is_known]
+
     if not x.size:
         return ""
+
     kept = few_points(x, y, x.size, _UNSEEN)
     places = zip(np.round(1000 * x[kept]), np.round(1000 - 1000 * y[kept]), strict=True)
     return "M" + "L".join(f"{across:.0f} {up:.0f}" for across, up in places)
@@ -207,11 +217,13 @@ def _flagging_axes() -> Markup:
         text = f"{tick} %" if tick == 100 else str(tick)
         marks.append(element("line", "grid", x1="0", x2="100%", y1=place, y2=place))
         marks.append(element("text", "tick end", text, x="0", y=place, dx="-8", dy="4"))
+
     for tick in (0, 25, 50, 75, 100):
         text = f"{tick} %" if tick == 100 else str(tick)
         marks.append(
             element("text", "tick mid", text, x=_place(tick), y="100%", dy="18")
         )
+
     return Markup("").join(marks)
 
 
@@ -232,6 +244,7 @@ def _moving_marks(model: Mapping[str, Any]) -> list[Markup]:
             data_x="flagged_rate",
         )
     ]
+
     for name in ("recall", "precision"):
         value = columns[name][start]
         up = _percent(1.0 - (value or 0.0), 0.0, 1.0)
@@ -247,6 +260,7 @@ def _moving_marks(model: Mapping[str, Any]) -> list[Markup]:
                 visibility=None if value is not None else "hidden",
             )
         )
+
         marks.append(
             element(
                 "text",
@@ -262,6 +276,7 @@ def _moving_marks(model: Mapping[str, Any]) -> list[Markup]:
                 data_text=name,
             )
         )
+
     return marks
 
 
@@ -288,8 +303,10 @@ def draw_icons(slider: Mapping[str, Any]) -> DrawnIcons | None:
     else:
         # the workbench looks numbers up
         values = {name: slider["now"][name] for name in _RATES}
+
     if None in values.values():
         return None
+
     prevalence = slider["prevalence"]
     counts = of_a_thousand(
         {
@@ -299,6 +316,7 @@ def draw_icons(slider: Mapping[str, Any]) -> DrawnIcons | None:
             "tn": (1 - prevalence) * (1 - values["fpr"]),
         }
     )
+
     marks = []
     first = 0
     for cell in CELLS:
@@ -309,6 +327,7 @@ def draw_icons(slider: Mapping[str, Any]) -> DrawnIcons | None:
         if cell == "fn":
             # a ring: those who were missed
             marks.append(element("path", "icon hole", d=path, data_cell=cell))
+
     width = 10 * (ICONS // ICONS_IN_A_COLUMN)
     drawing = element(
         "svg",
@@ -319,6 +338,7 @@ def draw_icons(slider: Mapping[str, Any]) -> DrawnIcons | None:
         aria_label="1,000 cases as dots; the sentence above has the numbers.",
         data_prevalence=repr(prevalence),
     )
+
     return DrawnIcons(drawing, counts)
 
 

@@ -59,9 +59,11 @@ def show_in_notebook(answer: Any) -> str:
             figure_of(answer),
             [str(note) for note in answer.notes],
         )
+
     notes = [str(note) for note in getattr(answer, "notes", ())]
     if isinstance(answer, Answers):
         notes = answer.notes
+
     return _page(_sentences(answer), _table(answer), figure_of(answer), notes)
 
 
@@ -74,17 +76,21 @@ def figure_of(answer: Any) -> TitledFigure | None:
             return None
         first = answer.figures[0]
         return TitledFigure(first.data, first.title, first.note)
+
     if isinstance(answer, TwoAxes):
         return _curve(answer)
     if isinstance(getattr(answer, "probability", None), np.ndarray):
         return _reliability_curve(answer)
+
     estimates = dict(list(_comparable(answer).items())[:MOST_INTERVALS])
     if not estimates:
         return None
+
     differences = hasattr(answer, "pairs")
     title = "difference" if differences else "estimate"
     zero = 0.0 if differences else None
     drawn: Intervals = intervals("Estimates", title, estimates, zero=zero)
+
     return TitledFigure(drawn, "", "Estimates with their intervals")
 
 
@@ -109,6 +115,7 @@ def _curve(answer: TwoAxes) -> TitledFigure:
     y: Axis = Axis("y", names[1]) if fractions else span("y", names[1], up)
     line = Line(names[1], {"x": across, "y": up})
     description = f"{answer.axes[1]} against {answer.axes[0]}"
+
     return TitledFigure(Curves(type(answer).__name__, x, y, (line,)), "", description)
 
 
@@ -117,6 +124,7 @@ def _reliability_curve(answer: Any) -> TitledFigure | None:
     score, probability = answer.score, answer.probability
     if score.size != probability.size or not 0 <= score.min() <= score.max() <= 1:
         return None
+
     line = Line("probability", {"x": score, "y": probability})
     diagonal = Line("", {"x": np.array([0.0, 1.0]), "y": np.array([0.0, 1.0])})
     x, y = Axis("x", "score"), Axis("y", "proportion of positives")
@@ -149,6 +157,7 @@ def _rows(answer: Any) -> Iterable[tuple[str, str]]:
         return _rows_of_comparison(answer)
     if hasattr(answer, "verdicts"):  # of a check
         return [(str(v.verdict), str(v.reason)) for v in answer.verdicts]
+
     names = [field.name for field in fields(answer)]
     return [row for name in names for row in _rows_of_field(answer, name)]
 
@@ -199,11 +208,13 @@ def _comparable(answer: Any) -> dict[str, Estimate]:
     """Collect estimates on one scale, which can stand in one figure."""
     if isinstance(answer, Estimate):
         return {answer.name or "estimate": answer}
+
     found: dict[str, Estimate] = {}
     parts = answer.items() if isinstance(answer, Answers) else _estimates(answer)
     for name, part in parts:
         if isinstance(part, Estimate) and np.isfinite(part.value):
             found[shown(name, 40)] = part
+
     proportions = {n: e for n, e in found.items() if e.low >= 0 and e.high <= 1}
     differences = {n: e for n, e in found.items() if -1 <= e.low < 0}
     return proportions or differences or dict(list(found.items())[:1])
@@ -214,6 +225,7 @@ def _estimates(answer: Any) -> Iterable[tuple[str, Any]]:
     if hasattr(answer, "names") and hasattr(answer, "pairs"):  # of a comparison
         yield from ((_part_name(pair), pair.difference) for pair in answer.pairs)
         return
+
     for field in fields(answer):
         value = getattr(answer, field.name)
         if isinstance(value, Estimate):
@@ -242,9 +254,11 @@ def _html_table(head: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
     """Write a small table, words left and numbers right; every cell is escaped."""
     top = "".join(_cell("th", word, k) for k, word in enumerate(head))
     body = ""
+
     for row in rows:
         cells = "".join(_cell("td", word, k) for k, word in enumerate(row))
         body += f"<tr>{cells}</tr>"
+
     style = "border-collapse:collapse;margin:6px 0;font-variant-numeric:tabular-nums"
     return (
         f'<table style="{style}"><thead><tr>{top}</tr></thead>'
@@ -276,6 +290,7 @@ def picture(figure: TitledFigure) -> str:
     light = figure_svg(figure)
     dark = _in_dark_colours(light)
     text = escape(figure.description or figure.title or "Figure")
+
     return (
         '<picture style="display:block;margin:6px 0">'
         f'<source media="(prefers-color-scheme: dark)" srcset="{_address(dark)}">'

@@ -68,12 +68,14 @@ def draw(figure: Figure, most_intervals: int = MOST_SHOWN) -> Drawn:
     """Draw a figure of a finding; of many intervals the first ones are drawn."""
     if isinstance(figure.data, Intervals):
         return _draw_forest(figure, figure.data, most_intervals)
+
     drawings: dict[type, Callable[[Figure, Any], Drawn]] = {
         Curves: _draw_curves,
         Bars: _draw_bars,
         Crosses: _draw_crosses,
         Matrix: _draw_matrix,
     }
+
     return drawings[type(figure.data)](figure, figure.data)
 
 
@@ -87,6 +89,7 @@ def _draw_curves(figure: Figure, data: Curves) -> Drawn:
         low, high = axes.y
         numbers = tuple(ticks(low, high))
         axes = replace(axes, y=(HISTOGRAM[0] * (high - low), high), y_ticks=numbers)
+
     marks = [
         *_histogram_marks(axes, figure),
         *_forbidden_regions(axes, figure),
@@ -97,6 +100,7 @@ def _draw_curves(figure: Figure, data: Curves) -> Drawn:
     ]
     if figure.legend:
         marks += _legend_inside(axes, figure, data.lines)
+
     moving = [*_moving_line(axes, figure), *_moving_point(axes, figure)]
     names = ", ".join(curve.name for curve in data.lines)
     description = (
@@ -104,6 +108,7 @@ def _draw_curves(figure: Figure, data: Curves) -> Drawn:
         f"{figure.note}"
     )
     svg = drawing(axes, [clipped(axes, marks), *moving], description)
+
     return svg, curve_table(data, figure.title)
 
 
@@ -112,6 +117,7 @@ def _histogram_marks(axes: Axes, figure: Figure) -> list[Markup]:
     data = figure.histogram
     if data is None:
         return []
+
     base, top = (HISTOGRAM[0] * axes.y[1], HISTOGRAM[1] * axes.y[1])
     marks = []
     for name in data.neg:
@@ -121,6 +127,7 @@ def _histogram_marks(axes: Axes, figure: Figure) -> list[Markup]:
         up = np.concatenate([[0], np.repeat(heights, 2), [0]])
         outline = (np.repeat(data.edges, 2), base + (top - base) * up)
         marks.append(line(axes, *outline, f"histogram {only(k)}", str(k), "area"))
+
     return marks
 
 
@@ -137,6 +144,7 @@ def guide_marks(axes: Axes, data: Curves) -> list[Markup]:
             marks.append(area(axes, across, guide["low"], guide["high"], "expected"))
         else:
             marks.append(line(axes, across, guide[data.y.name], "chance"))
+
     return marks
 
 
@@ -158,6 +166,7 @@ def _curve_lines(axes: Axes, figure: Figure, data: Curves) -> list[Markup]:
         kind = f"curve {colour(k)}{' chosen' if is_chosen else ''}"
         model = "" if figure.legend else str(k)
         marks.append(line(axes, curve[data.x.name], curve[data.y.name], kind, model))
+
     return marks
 
 
@@ -173,6 +182,7 @@ def dot_marks(axes: Axes, data: Curves, order: Sequence[str]) -> list[Markup]:
         kind = colour(place_in(order, dots.name))
         across, up = dots[data.x.name], dots[data.y.name]
         small = across.size > LABELLED_DOTS
+
         for i, (x, y) in enumerate(zip(across.tolist(), up.tolist(), strict=True)):
             if "low" in dots.columns:
                 ends = [dots["low"][i], dots["high"][i]]
@@ -181,6 +191,7 @@ def dot_marks(axes: Axes, data: Curves, order: Sequence[str]) -> list[Markup]:
                 ends = [dots["left"][i], dots["right"][i]]
                 marks.append(line(axes, ends, [y, y], f"{kind} thick"))
             marks.append(dot(axes, x, y, f"{kind} small" if small else kind))
+
     return marks
 
 
@@ -188,12 +199,14 @@ def _legend_inside(axes: Axes, figure: Figure, curves: Sequence[Line]) -> list[M
     """Name the curves in the lower right corner, beside a piece of each line."""
     right = WIDTH - RIGHT
     lowest = axes.height - BOTTOM - 10 + TEXT
+
     marks = []
     for row, curve in enumerate(curves):
         y = lowest - TEXT * (len(curves) - row)
         kind = f"line curve chosen {colour(place_in(figure.order, curve.name))}"
         marks.append(segment(kind, right - 150, y - 4, right - 122, y - 4))
         marks.append(text("name", right - 116, y, shown(curve.name, 20)))
+
     return marks
 
 
@@ -201,6 +214,7 @@ def _moving_line(axes: Axes, figure: Figure) -> list[Markup]:
     """Draw the straight line whose ends follow two quantities."""
     if not figure.tilt:
         return []
+
     left_quantity, right_quantity = figure.tilt.split()
     (x1, x2), (y1, y2) = axes.px(axes.x), axes.py(figure.ends)
     straight = element(
@@ -213,6 +227,7 @@ def _moving_line(axes: Axes, figure: Figure) -> list[Markup]:
         y1=y1,
         y2=y2,
     )
+
     return [clipped(axes, [straight])]
 
 
@@ -245,6 +260,7 @@ def curve_table(data: Curves, title: str) -> Table:
                 cuts = curve.columns.get("cut")
                 row.append("" if cuts is None else _threshold_text(cuts[i]))
             rows.append([*row, *(float(curve[key][i]) for key in keys)])
+
     titles = [axis.title for axis in (x, y) if axis.name in columns]
     head = ["classifier", *(["threshold"] if has_thresholds else []), *titles]
     return table(title, [*head, *(["from", "to"] if has_band else [])], rows)
@@ -276,6 +292,7 @@ def _draw_bars(figure: Figure, data: Bars) -> Drawn:
         x_ticks=_logit_ticks(low, high) if figure.logit else (),
         names_width=8,  # the first number stands under the left end
     )
+
     pale: list[Markup] = []
     solid: list[Markup] = []
     rows: list[tuple[Any, ...]] = []
@@ -292,20 +309,24 @@ def _draw_bars(figure: Figure, data: Bars) -> Drawn:
     thresholds = np.clip(_places_of_scores(figure, scores), low, high)
     marks = [*pale, *_flagged_side(axes, solid, thresholds, figure.rule)]
     marks.append(line(axes, [low, high], [0, 0], "zero"))
+
     if figure.rule:
         marks.append(upright(axes, float(thresholds[0]), "now rule", figure.rule))
     elif thresholds.size:
         marks.insert(0, area(axes, thresholds, [-1.05] * 2, [1.05] * 2, "band c2"))
         marks += [upright(axes, float(cut), "now rule") for cut in thresholds]
+
     marks += _corner_counts(axes, figure)
     description = (
         f"Histogram of the scores of {', '.join(data.neg)}, from "
         f"{data.edges[0]:.3g} to {data.edges[-1]:.3g}, positives above and negatives "
         "below; the table has the numbers."
     )
+
     head = ("classifier", "score", "negatives", "positives")
     scale = "logit" if figure.logit else ""
     svg = drawing(axes, marks, description, scale=scale)
+
     return svg, table(figure.title, head, rows)
 
 
@@ -343,6 +364,7 @@ def _flagged_side(
     """Show the solid areas from the (upper) threshold on: a window that moves."""
     if not thresholds.size:
         return []
+
     start = float(axes.px(thresholds.max()))
     width = max(axes.right - start, 0.0)
     height = axes.height - TOP - BOTTOM
@@ -353,6 +375,7 @@ def _flagged_side(
         "height": height,
         "viewBox": f"{place(start)} {TOP} {place(width)} {height}",
     }
+
     return [
         element(
             "svg",
@@ -373,6 +396,7 @@ def _corner_counts(axes: Axes, figure: Figure) -> list[Markup]:
         ("tn", "rightly passed", "name", axes.left, bottom),
         ("fp", "false alarms", "name end", axes.right, bottom),
     )
+
     marks = []
     counts = figure.counts or {}
     for cell, meaning, kind, x, y in corners if counts else ():
@@ -381,6 +405,7 @@ def _corner_counts(axes: Axes, figure: Figure) -> list[Markup]:
         )
         words = Markup("{} {}").format(number, meaning)
         marks.append(element("text", kind, words, x=x, y=y))
+
     return marks
 
 
@@ -439,6 +464,7 @@ def _draw_forest(figure: Figure, data: Intervals, most: int) -> Drawn:
     rows = zip(data.names, *(column.tolist() for column in columns), strict=True)
     head = (figure.of, data.label, "from", "to", *data.marks)
     svg = drawing(axes, marks, description.strip())
+
     return svg, table(figure.title, head, rows)
 
 
@@ -458,11 +484,13 @@ def _forest_name(name: str) -> ForestName:
     words = shown(name, 3 * WIDE)
     if len(words) <= NAME:
         return ForestName(beside=[words], above=[])
+
     lines = textwrap.wrap(
         words.replace(" \N{MINUS SIGN} ", " \N{MINUS SIGN}\xa0"), NAME
     )
     if len(lines) <= 2:
         return ForestName(beside=lines, above=[])
+
     above = [words[k : k + WIDE] for k in range(0, len(words), WIDE)]
     return ForestName(beside=[], above=above)
 
@@ -484,11 +512,14 @@ def _forest_range(data: Intervals, most: int) -> tuple[float, float]:
     columns = (data.value, data.low, data.high, *data.marks.values())
     ends = np.concatenate([column[:most] for column in columns])
     ends = ends[np.isfinite(ends)]
+
     if data.zero is not None:
         ends = np.append(ends, 0.0)
+
     low, high = (ends.min(), ends.max()) if ends.size else (0.0, 1.0)
     room = 0.08 * high - 0.08 * low or 0.05  # in parts: the whole may overflow
     largest = np.finfo(float).max
+
     return max(low - room, -largest), min(high + room, largest)
 
 
@@ -503,12 +534,14 @@ def _forest_row(
         marks.append(line(axes, [data.zero] * 2, ends, "chance"))
     if np.isfinite([low, high]).all():
         marks.append(line(axes, [low, high], [middle, middle], f"{kind} thick"))
+
     marks += [
         _diamond(axes, values[k], middle)
         for values in data.marks.values()
         if np.isfinite(values[k])
     ]
     marks.append(dot(axes, float(data.value[k]), middle, kind))
+
     return marks
 
 
@@ -558,6 +591,7 @@ def _draw_crosses(figure: Figure, data: Crosses) -> Drawn:
     guides = Curves(data.what, data.x, data.y, guides=data.guides)
     marks = guide_marks(axes, guides)
     numbers, rows = [], []
+
     for k, name in enumerate(data.names):
         x, left, right = data.across[k].tolist()
         y, low, high = data.up[k].tolist()
@@ -568,11 +602,13 @@ def _draw_crosses(figure: Figure, data: Crosses) -> Drawn:
         beside, above = float(axes.px(x)) + 7, float(axes.py(y)) - 6
         numbers.append(text("name", beside, above, str(k + 1)))
         rows.append((f"{k + 1} {name}", y, low, high, x, left, right))
+
     head = (figure.of, data.y.title, "from", "to", data.x.title, "from", "to")
     description = (
         f"{figure.title}: {data.y.title} against {data.x.title}. {figure.note}"
     )
     svg = drawing(axes, [*marks, *numbers], description)
+
     return svg, table(figure.title, head, rows)
 
 
@@ -582,15 +618,18 @@ def _draw_matrix(figure: Figure, data: Matrix) -> Drawn:
     width = (WIDTH - LEFT - RIGHT) / max(size - 1, 1)
     height = min(width, 46.0)
     marks, rows = [], []
+
     for i, j in zip(*np.tril_indices(size, -1), strict=True):
         value = float(data.value[i, j])
         rows.append((data.names[j], data.names[i], value))
         if np.isfinite(value):
             left, top = LEFT + width * j, TOP + height * (i - 1)
             marks += _cell(left, top, width, height, value)
+
     marks += _matrix_numbers(size, width, height)
     description = f"{figure.title}: {data.label} of each pair. {figure.note}"
     numbers = table(figure.title, ("first", "second", data.label), rows)
+
     return picture(TOP + height * size, description, marks), numbers
 
 

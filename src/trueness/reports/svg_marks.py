@@ -185,20 +185,24 @@ def _frame(axes: Axes) -> list[Markup]:
     """Draw grid, numbers and titles of both axes."""
     left, right = axes.left, axes.right
     bottom = axes.height - BOTTOM
+
     marks = []
     for value, words in axes.numbers_of_x:
         x = float(axes.px(value))
         marks.append(segment("grid", x, TOP, x, bottom))
         marks.append(text("tick mid", x, bottom + 15, words))
+
     if not axes.bare:
         for value, words in axes.numbers_of_y:
             y = float(axes.py(value))
             marks.append(segment("grid", left, y, right, y))
             marks.append(text("tick end", left - 6, y + 4, words))
+
     marks.append(text("title mid", (left + right) / 2, axes.height - 8, axes.x_label))
     middle = (bottom + TOP) / 2
     turned = f"translate(14 {middle:.1f}) rotate(-90)"
     marks.append(element("text", "title mid", axes.y_label, transform=turned))
+
     return marks
 
 
@@ -246,6 +250,7 @@ def dot(axes: Axes, x: float, y: float, kind: str = "", follow: str = "") -> Mar
     inside = axes.x[0] <= x <= axes.x[1] and min(axes.y) <= y <= max(axes.y)
     if not inside:
         x, y = axes.x[0], axes.y[0]
+
     visibility = None if inside else "hidden"
     follows = {**_follow(follow), "visibility": visibility}
     return element(

@@ -110,16 +110,20 @@ class AcrossSites(Record):
         if self.mean is not None and self.prediction is not None:
             lines.append(f"  mean: {_line(self.mean)}")
             lines.append(f"  next site: {_line(self.prediction)}")
+
         if self.between is not None:
             lines.append(
                 f"  between sites: standard deviation {_line(self.between)} on the "
                 f"scale {self.scale!r}, {p_is(self.p_value)}"
             )
+
         if self.i_squared is not None:
             lines.append(f"  I²: {percent(self.i_squared.value)} of the variance")
+
         lines += [f"  {name}: {_line(value)}" for name, value in self.sites.items()]
         if self.covariate is not None:
             lines.append(f"  {self.covariate}".replace("\n", "\n  "))
+
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
 
     __str__ = __repr__
@@ -135,6 +139,7 @@ class AcrossSites(Record):
             "weight": [self.weights.get(name, math.nan) for name in names],
             "stands_out": [name in self.stand_out for name in names],
         }
+
         return native_frame(columns, backend)
 
 
@@ -176,6 +181,7 @@ def of_sites(analysis: Callable[..., R]) -> OfSites[R]:
     public: Any = call
     public.takes = of_groups.takes
     public.__signature__ = _signature_with_site(of_groups)
+
     return cast("OfSites[R]", public)
 
 
@@ -268,6 +274,7 @@ def across_sites(
     }
     usable = {name: value for name, value in values.items() if value.usable}
     notes = _notes_on_sites(values)
+
     if len(usable) < FEWEST_SITES:
         return _without_variation(chosen, values, len(usable), level, notes)
 
@@ -311,6 +318,7 @@ def _read_sites(data: object) -> dict[str, Any]:
             option="site",
             example="COLUMN",
         )
+
     by_site = {str(name): counts for name, counts in data.items()}
     for name, counts in by_site.items():
         if not isinstance(counts, _KINDS):
@@ -319,12 +327,14 @@ def _read_sites(data: object) -> dict[str, Any]:
                 f"{described(counts)} at {name!r}.",
                 option="site",
             )
+
     kinds = {type(counts) for counts in by_site.values()}
     if len(kinds) > 1:
         names = sorted(kind.__name__ for kind in kinds)
         raise InputError(
             f"All sites must be of one kind; found {listing(names)}.", option="site"
         )
+
     return by_site
 
 
@@ -424,10 +434,12 @@ def _without_variation(
             f"{counted(len(values), 'site')}.",
             option="site",
         )
+
     note = (
         f"Only {counted(usable, 'site')} with a value: at least {FEWEST_SITES} are "
         "needed to estimate the variance between sites and to predict the next site."
     )
+
     return AcrossSites(
         measure=measure.name,
         sites=_estimates(values),
@@ -455,18 +467,21 @@ def _notes_on_sites(values: Mapping[str, SiteValue]) -> list[str]:
             "Left out, because the measure or its variance is undefined: "
             f"{listing(left_out)}."
         )
+
     corrected = [name for name, value in values.items() if value.corrected]
     if corrected:
         notes.append(
             "Half a case was added to each outcome where the sample variance is 0: "
             f"{listing(corrected)}."
         )
+
     small = [name for name, value in values.items() if value.cases < FEW_CASES]
     if small:
         notes.append(
             f"Small sites, with fewer than {FEW_CASES} cases: {listing(small)}. Their "
             "standard errors are uncertain."
         )
+
     return notes
 
 
@@ -479,6 +494,7 @@ def _notes_on_mean(model: RandomEffects, level: float) -> list[str]:
     common_error = math.sqrt(1 / float((1 / model.variances).sum()))
     if high - low >= 2 * normal_quantile(level) * common_error:
         return []
+
     return [
         "The sites differ less than expected by chance, so Hartung and Knapp's "
         "interval of the mean is too narrow."

@@ -126,6 +126,7 @@ def fit_normal(counts: StudyCounts) -> BivariateFit:
     studies = values.shape[0]
     constant = (_PAIR * studies - _PAIR) * math.log(2 * math.pi)
     value, _ = deviance(root)
+
     return BivariateFit(
         mean=mean,
         covariance=covariance,
@@ -186,6 +187,7 @@ def _restricted_deviance(
     )
     by_factor = 2 * by_covariance @ factor
     slopes = np.array([by_factor[0, 0], by_factor[1, 0], by_factor[1, 1]])
+
     return deviance, slopes
 
 
@@ -202,6 +204,7 @@ def _minimise_from(
     best = min(results, key=lambda result: float(result.fun))
     # rounding stops the search before its goal where the slope is already nothing
     converged = bool(np.abs(best.jac).max() < 1e-4 * max(1.0, abs(float(best.fun))))
+
     return np.asarray(best.x), converged
 
 
@@ -233,6 +236,7 @@ def fit_binomial(counts: StudyCounts) -> BivariateFit:
         deviance_with_slopes,
     )
     factor = _lower_triangle(parameters[_PAIR:])
+
     return BivariateFit(
         mean=parameters[:_PAIR],
         covariance=_covariance_of_mean(deviance, parameters),
@@ -263,6 +267,7 @@ class _ConditionalModes:
         )
         information = self._information(log_odds, factor)
         _, log_information = np.linalg.slogdet(information)
+
         return float(
             log_densities.sum()
             + coefficients.sum()
@@ -281,8 +286,10 @@ class _ConditionalModes:
             # concave, but a long step may pass the mode
             longest = np.abs(steps @ factor.T).max(axis=1, keepdims=True)
             effects = effects + steps / np.maximum(longest / 2, 1.0)
+
             if np.abs(steps).max() < 1e-12:
                 break
+
         return effects
 
     def _residuals(self, log_odds: Floats) -> Floats:
@@ -348,6 +355,7 @@ def _curvature(function: Callable[[Floats], float], place: Floats) -> Floats:
             coarse = second(first, other, 2 * _CURVATURE_STEP)
             curvature[row, column] = (4 * fine - coarse) / 3
             curvature[column, row] = curvature[row, column]
+
     return curvature
 
 

@@ -80,6 +80,7 @@ def covariate_effect(
         column: _coefficient(regression, place, column, level)
         for place, column in enumerate(columns, start=1)
     }
+
     return CovariateEffect(
         covariate=name,
         coefficients=coefficients,
@@ -118,11 +119,13 @@ def _check_estimable(name: str, design: Floats) -> None:
             f"{name} must be known for every site; it is missing for {missing}.",
             option="covariate",
         )
+
     if columns < 2 or np.linalg.matrix_rank(design) < columns:
         raise InputError(
             f"{name} must differ between sites; it is the same for all.",
             option="covariate",
         )
+
     if sites - columns < 2:
         raise NotEnoughCases(
             f"{name} takes {columns} coefficients, too many for {sites} sites.",
@@ -138,6 +141,7 @@ def _coefficient(
     standard_error = math.sqrt(float(regression.covariance[place, place]))
     quantile = student_quantile(regression.degrees_of_freedom, level)
     half_width = quantile * standard_error
+
     return estimate_from_interval(
         value,
         value - half_width,
@@ -173,6 +177,7 @@ def read_covariate(
     """Return the name of a covariate and its entry for each site, in their order."""
     if covariate is None:
         return None
+
     if not isinstance(covariate, Mapping) or not covariate:
         raise InputError(
             "covariate must be a mapping from site to a number or a group; found "
@@ -202,6 +207,7 @@ def read_covariate(
             f"{listing(missing)}.",
             option="covariate",
         )
+
     return name, [entries[site] for site in sites]
 
 

@@ -33,6 +33,7 @@ def forest_figure(answer: AcrossSites) -> Intervals:
         rows[MEAN] = answer.mean
         rows[NEXT_SITE] = answer.prediction
         mean = answer.mean.value
+
     return intervals(
         f"{answer.measure} at each site",
         answer.measure,
@@ -50,6 +51,7 @@ def plane_figure(summary: SummaryROC) -> Curves:
     site_tpr = np.array([sensitivity.value for sensitivity, _ in pairs])
     point_fpr = np.array([1 - summary.specificity.value])
     point_tpr = np.array([summary.sensitivity.value])
+
     return Curves(
         "Sensitivity and specificity of sites",
         FALSE_POSITIVE_RATE,

@@ -54,6 +54,7 @@ class SitesLeftOut(Record):
         lines += [
             f"  outside: {name}" for name, inside in self.held.items() if not inside
         ]
+
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
 
     __str__ = __repr__
@@ -106,6 +107,7 @@ def leave_sites_out(
             f"{described(answer)}.",
             option="answer",
         )
+
     model = model_of(answer)
     if model is None or model.values.size <= FEWEST_SITES:
         raise NotEnoughCases(
@@ -115,12 +117,14 @@ def leave_sites_out(
         )
 
     scale = scale_of(answer)
+
     predictions = {}
     held = {}
     for place, name in enumerate(answer.weights):
         estimate, inside = _predict_site(model, place, scale, prediction, answer.level)
         predictions[name] = estimate
         held[name] = inside
+
     return SitesLeftOut(
         predictions=MappingProxyType(predictions),
         held=MappingProxyType(held),
@@ -144,6 +148,7 @@ def _predict_site(
         level,
         f"prediction ({method})",
     )
+
     return estimate, bool(low <= model.values[place] <= high)
 
 
@@ -152,6 +157,7 @@ def _coverage(held: list[bool], level: float) -> Estimate:
     number = len(held)
     proportion = sum(held) / number
     variance = proportion * (1 - proportion) / number
+
     return estimate_of_proportion(
         proportion,
         VarianceEstimate(variance, number - 1.0, float(number), variance),

@@ -68,9 +68,11 @@ def nagashima_interval(
         far = centre + direction * width
         while (predictive.probability_below(far) - probability) * direction < 0:
             far += 2 * direction * abs(far - centre)
+
         near = centre
         while (predictive.probability_below(near) - probability) * direction > 0:
             near -= direction * width
+
         return float(
             brentq(
                 lambda value: predictive.probability_below(value) - probability,
@@ -168,6 +170,7 @@ def _predictive_distribution(
     )
     # sites that do not differ at all leave no variance, of which there is no normal
     variances = np.maximum(variances, 1e-16 * float(model.variances.min()))
+
     return _NormalMixture(
         means=np.repeat(means, chi_squared.size),
         variances=variances.ravel(),
@@ -218,6 +221,7 @@ def _interpolate_variances(
     scores = ndtri(probabilities[kept])
     deviation = PchipInterpolator(scores, np.sqrt(grid[kept]), extrapolate=True)
     inside = np.clip(ndtri(levels), scores[0], None)
+
     return np.asarray(np.maximum(deviation(inside), 0.0) ** 2)
 
 
@@ -241,6 +245,7 @@ def _distribution_on_grid(model: RandomEffects) -> tuple[Floats, Floats]:
         quadratic_form.probability_above(observed, between_variance)
         for between_variance in grid
     ]
+
     return grid, np.maximum.accumulate(probabilities)
 
 
@@ -280,6 +285,7 @@ def probability_above_weighted_sum(value: float, coefficients: Floats) -> float:
     """
     if not value > 0:
         return 1.0
+
     # in units of the mean coefficient, so that both methods have one scale
     scale = float(coefficients.mean())
     weights = np.maximum(coefficients, 0.0) / scale
@@ -287,6 +293,7 @@ def probability_above_weighted_sum(value: float, coefficients: Floats) -> float:
         probability = _probability_by_contour(value / scale, weights)
     else:
         probability = _probability_by_sum(value / scale, weights)
+
     return min(max(probability, 0.0), 1.0)
 
 
@@ -319,6 +326,7 @@ def _probability_by_contour(bound: float, weights: Floats) -> float:
     factors = np.sqrt(1 + 2 * np.outer(contour / bound, weights))
     transform = 1 / (contour * np.prod(factors, axis=1))
     integral = step / (2j * math.pi) * np.sum(np.exp(contour) * transform * slope)
+
     return 1 - float(integral.real)
 
 
@@ -344,6 +352,7 @@ def _probability_by_sum(bound: float, weights: Floats) -> float:
     angles = 0.5 * (np.arctan(products).sum(axis=1) - bound * indices * step)
     log_radius = 0.25 * np.log1p(products**2).sum(axis=1)
     total = float((np.sin(angles) / indices * np.exp(-log_radius)).sum())
+
     return 0.5 + total / math.pi
 
 

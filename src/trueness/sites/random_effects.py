@@ -191,6 +191,7 @@ def _variance_with_squares(model: RandomEffects, squares: float) -> float:
     upper = _value_variance(model.values, model.variances)
     while excess(upper) > 0:
         upper *= 2
+
     return float(brentq(excess, 0.0, upper, xtol=1e-15 * upper, rtol=1e-14))
 
 
@@ -232,9 +233,11 @@ def _restricted_likelihood_variance(
     high = float(grid[min(best + 1, grid.size - 1)])
     while slope(high) > 0:
         high *= 2
+
     if slope(low) <= 0:
         # the likelihood falls from zero on
         return low
+
     return float(brentq(slope, low, high, xtol=1e-15 * high, rtol=1e-14))
 
 

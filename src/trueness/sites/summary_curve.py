@@ -99,6 +99,7 @@ class SummaryROC(Record):
             f"{self.between_specificity:.3g} of specificity, correlation "
             f"{self.correlation:.2f}",
         ]
+
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
 
     __str__ = __repr__
@@ -167,6 +168,7 @@ def summary_roc(
     cuts = _read_tables(data, threshold)
     tables = {name: cut.confusion for name, cut in cuts.items()}
     usable = [name for name, table in tables.items() if _has_both_classes(table)]
+
     if len(usable) < FEWEST_SITES:
         raise NotEnoughCases(
             f"A summary of sensitivity and specificity needs {FEWEST_SITES} sites with "
@@ -182,6 +184,7 @@ def summary_roc(
             option="method",
             example="normal",
         )
+
     fit = FITS[method](counts)
     curve_fpr, curve_tpr = _summary_curve(fit, counts)
     return SummaryROC(
@@ -215,6 +218,7 @@ def _read_tables(data: object, threshold: float | None) -> dict[str, Cut]:
             option="site",
             example="COLUMN",
         )
+
     cuts = {}
     for name, tally in data.items():
         if not isinstance(tally, Tally):
@@ -223,9 +227,11 @@ def _read_tables(data: object, threshold: float | None) -> dict[str, Cut]:
                 f"at {str(name)!r}.",
                 option="site",
             )
+
         refuse(tally, "summary_roc")
         where = verdict_threshold(tally, "sensitivity", threshold)
         cuts[str(name)] = Cut.of(tally, where)
+
     return cuts
 
 
@@ -264,6 +270,7 @@ def _proportion(fit: BivariateFit, place: int, name: str, level: float) -> Estim
     standard_error = math.sqrt(float(fit.covariance[place, place]))
     half_width = normal_quantile(level) * standard_error
     value = _LOG_ODDS.value(position)
+
     return estimate_from_interval(
         value,
         _LOG_ODDS.value(position - half_width),
@@ -300,6 +307,7 @@ def _log_ratio(fit: BivariateFit, ratio: Any, name: str, level: float) -> Estima
     standard_error = math.sqrt(float(slopes @ fit.covariance @ slopes))
     half_width = normal_quantile(level) * standard_error
     value = math.exp(log_value)
+
     return estimate_from_interval(
         value,
         math.exp(log_value - half_width),
@@ -354,6 +362,7 @@ def summary_sensitivity(fit: BivariateFit, fpr: Floats) -> Floats:
     if math.isnan(fit.correlation):
         # without variation of one of both, the curve keeps the odds ratio
         of_sensitivity = of_specificity = 1.0
+
     ratio = of_specificity / of_sensitivity
     accuracy = math.sqrt(ratio) * fit.mean[0] + fit.mean[1] / math.sqrt(ratio)
     return _LOG_ODDS.values(accuracy / math.sqrt(ratio) + logit(fpr) / ratio)
@@ -375,14 +384,17 @@ def _notes(
         notes.append("A cell is empty, so half a case was added to each cell.")
     if not fit.converged:
         notes.append("The likelihood did not converge: do not use these results.")
+
     if not abs(fit.correlation) < _BOUNDARY:
         notes.append(
             "The estimated correlation between sites is at its boundary: these sites "
             "do not show how sensitivity and specificity vary together."
         )
+
     if len(usable) < _FEW_STUDIES:
         notes.append(
             f"Fewer than {_FEW_STUDIES} sites: normal intervals of the summary point "
             "may contain the true value less often than their level says."
         )
+
     return tuple(notes)

@@ -90,6 +90,7 @@ def statistic_by_name(name: str) -> Statistic | Metric:
     if name in STATISTICS:
         statistic, _ = STATISTICS[name]
         return statistic
+
     try:
         # called as it was typed: sensitivity, not recall
         return by_name(name) or read_metric(name)
@@ -163,11 +164,13 @@ def read_measure(
         statistic, known_ends = STATISTICS[measure]
         _check_no_threshold(measure, threshold)
         return SiteMeasure(measure, known_ends, statistic=statistic)
+
     if isinstance(measure, (str, Metric)):
         chosen = read_metric(measure)
         return SiteMeasure(
             chosen.name, chosen.range, metric=chosen, threshold=threshold
         )
+
     if callable(measure):
         name = name_of(measure)
         _check_no_threshold(name, threshold)
@@ -175,6 +178,7 @@ def read_measure(
         if known is not None and known[0] is measure and ends is None:
             return SiteMeasure(name, known[1], statistic=measure)
         return SiteMeasure(name, ends or PROPORTION, statistic=measure)
+
     raise InputError(
         "A measure is a name, a metric or a function of counts; found "
         f"{described(measure)}.",
@@ -225,6 +229,7 @@ def _value_of_statistic(tally: Tally, measure: SiteMeasure, level: float) -> Sit
         tally, statistic, ends=measure.ends, level=level, name=measure.name
     )
     assert evaluated.estimate is not None  # noqa: S101  # made at a level
+
     return _on_open_scale(
         evaluated.estimate,
         evaluated.variance_estimate.variance,
@@ -249,6 +254,7 @@ def _value_of_metric(
     """Return a metric of the confusion matrix of one site."""
     if depends_on_prevalence(metric):
         apply_design(tally, metric.name)
+
     cut = Cut.of(tally, verdict_threshold(tally, metric.name, threshold))
     evaluated = evaluate_measure(cut.sample, partial(metric_measure, metric, cut.flags))
     estimate = estimate_at(cut, metric, level)
@@ -257,12 +263,14 @@ def _value_of_metric(
     variance = variance_estimate.variance
     sample_size = variance_estimate.units
     cases = _smaller_class(tally)
+
     if metric.is_proportion and not math.isnan(estimate.value):
         # a proportion of n cases: p(1 - p)/n, as everywhere in meta-analysis
         variance = variance_estimate.uncorrected_variance
         sample = sample_of_proportion(cut, metric, estimate.value, variance_estimate)
         sample_size = sample.sample_size
         cases = sample_size
+
     return _on_open_scale(
         estimate,
         variance,
@@ -278,6 +286,7 @@ def verdict_threshold(tally: Tally, name: str, threshold: float | None) -> float
         return threshold
     if np.isin(tally.score, (0.0, 1.0)).all():
         return 1.0
+
     raise InputError(
         f"{name} needs a threshold: which scores are flagged? Found scores from "
         f"{tally.score[-1]:g} to {tally.score[0]:g}.",
@@ -294,6 +303,7 @@ def _value_of_difference(panel: Panel, measure: SiteMeasure, level: float) -> Si
             f"{len(panel.names)}.",
             option="scores",
         )
+
     compared = _compared(panel, measure, level)
     difference = compared.pairs[0].difference
     return _on_open_scale(
@@ -309,6 +319,7 @@ def _compared(panel: Panel, measure: SiteMeasure, level: float) -> Any:
     """Return the comparison of the classifiers of a panel."""
     if measure.statistic is not None:
         return compare(panel, measure.statistic, ends=measure.ends, level=level)
+
     assert measure.metric is not None  # noqa: S101  # a measure has one of both
     thresholds = [
         verdict_threshold(panel[name], measure.name, measure.threshold)
@@ -339,10 +350,12 @@ def _published_value(estimate: Estimate, measure: SiteMeasure) -> SiteValue:
         return _on_open_scale(
             estimate, estimate.se**2, scale, sample_size=math.nan, cases=math.nan
         )
+
     # an interval alone: half its width on the open scale, in standard errors
     low = scale.position(estimate.low)
     high = scale.position(estimate.high)
     standard_error = (high - low) / (2 * normal_quantile(estimate.level))
+
     return SiteValue(estimate, scale.position(estimate.value), standard_error**2)
 
 
@@ -367,6 +380,7 @@ def _on_open_scale(
         return SiteValue(
             estimate, position, variance * scale.slope(value) ** 2, cases=cases
         )
+
     if scale.name != "log odds" or not sample_size > 0:
         # nothing says how much half a case would change
         return SiteValue(estimate, math.nan, math.nan, cases=cases)
@@ -374,6 +388,7 @@ def _on_open_scale(
     proportion = (value - lowest) / (highest - lowest)
     above = sample_size * proportion + 0.5
     below = sample_size * (1 - proportion) + 0.5
+
     return SiteValue(
         estimate,
         math.log(above / below),
