@@ -19,12 +19,20 @@ CALLS: dict[str, tuple[str, ...]] = {
         *("roc_auc_vec", "binary_auroc", "ranking", "c_statistic", "c_index"),
         *("concordance", "concordance_index", "mann_whitney", "auc_score"),
     ),
-    "gini(y_true, y_score)": ("accuracy_ratio", "somers_d", "gini_coefficient"),
+    "gini(y_true, y_score)": (
+        *("accuracy_ratio", "somers_d", "gini_coefficient", "scorecard"),
+    ),
     "psi(reference, current)": ("population_stability_index", "score_drift"),
-    "calibration.jeffreys_test(y_true, pd)": ("pd_backtest", "binomial_test"),
-    "ks(y_true, y_score)": ("ks_statistic", "kolmogorov_smirnov", "ks_2samp"),
+    "calibration.jeffreys_test(y_true, pd)": (
+        "pd_backtest",
+        "binomial_test",
+        "jeffreys",
+    ),
+    "ks(y_true, y_score)": (
+        *("ks_statistic", "kolmogorov_smirnov", "ks_2samp", "ks_test", "ks_score"),
+    ),
     "decile_table(y_true, y_score)": (
-        *("gains_table", "deciles", "gain_table", "lift_table"),
+        *("gains_table", "deciles", "gain_table", "lift_table", "ks_table"),
     ),
     "partial_auc(y_true, y_score, fpr=0.1)": ("pauc", "partial_auc_score", "mcclish"),
     "roc(y_true, y_score)": ("roc_curve", "BinaryROC", "RocCurveDisplay"),
@@ -79,11 +87,13 @@ CALLS: dict[str, tuple[str, ...]] = {
     'compare_groups(y_true, y_score, "selection_rate", threshold=0.5, by=group, '
     'effect="ratio", reference="highest")': (
         *("impact_ratio", "adverse_impact_ratio", "disparate_impact", "four_fifths"),
+        *("four_fifths_rule", "adverse_impact", "demographic_parity"),
         *("demographic_parity_ratio", "selection_rate_ratio", "local_law_144"),
     ),
     'compare_groups(y_true, y_score, "recall", threshold=0.5, by=group)': (
         *("equal_opportunity_difference", "true_positive_rate_difference"),
         *("demographic_parity_difference", "equalized_odds_difference", "MetricFrame"),
+        *("equalized_odds", "equal_opportunity", "smallest_group", "worst_group"),
     ),
     "calibrate(y_true, y_score)": (
         *("CalibratedClassifierCV", "calibration", "platt", "platt_scaling"),
@@ -126,8 +136,10 @@ CALLS: dict[str, tuple[str, ...]] = {
         *("risk_coverage_curve", "aurc", "selective_prediction", "reject_option"),
         "selective_risk",
     ),
-    "gain_curve(y_true, y_score)": ("gains", "cumulative_gain", "cap"),
-    "lift_curve(y_true, y_score)": ("cumulative_lift", "plot_lift_curve"),
+    "gain_curve(y_true, y_score)": (
+        *("gains", "cumulative_gain", "cap", "cap_curve", "gain_chart", "gains_chart"),
+    ),
+    "lift_curve(y_true, y_score)": ("cumulative_lift", "plot_lift_curve", "lift_chart"),
     "fidel(panel) or trueness.compare_combiners(panel)": (
         *("combine", "ensemble", "ensembles", "stacking", "super_learner"),
     ),
@@ -144,7 +156,20 @@ CALLS: dict[str, tuple[str, ...]] = {
             "krippendorff",
             "krippendorff_alpha",
         ),
-        *("gwet", "gwet_ac1", "kappa_score", "irr", "weighted_kappa"),
+        *("kappa_score", "irr"),
+    ),
+    'rater_agreement(panel, method="gwet")': ("gwet", "gwet_ac1", "ac1"),
+    'rater_agreement(panel, method="brennan-prediger")': (
+        *("pabak", "brennan_prediger"),
+    ),
+    'rater_agreement(panel, method="cohen", weights="quadratic")': (
+        *("weighted_kappa", "quadratic_weighted_kappa"),
+    ),
+    "head_to_head(first, second, winner)": (
+        *("win_rate", "sign_test", "pairwise_preference", "arena"),
+    ),
+    "at_horizon(time, event, 5)": (
+        *("ipcw", "censoring", "time_dependent_auc", "survival"),
     ),
     "attempts(frame)": ("evals", "evaluation_log"),
     "pass_at_k(attempts, 5)": ("estimate_pass_at_k", "passk"),
