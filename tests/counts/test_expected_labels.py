@@ -114,3 +114,15 @@ def test_a_guarantee_is_refused():
 def test_a_case_control_map_needs_a_prevalence():
     with pytest.raises(InputError, match="prevalence"):
         TODAY.with_design(unlabelled=REFERENCE.with_design(sampling="case-control"))
+
+
+@pytest.mark.parametrize(
+    ("score", "probability"),
+    [([1, 3, 2, 4], [0.5] * 4), ([1, 2, 3, 4], [0.5, 0.5, 1.5, 1.5])],
+    ids=["bands overlap", "probability above 1"],
+)
+def test_strata_that_are_no_bands_of_scores_are_refused(score, probability):
+    with pytest.raises(trueness.InputError, match="bands of scores"):
+        trueness.LabelSample.of_drawn(
+            score=score, stratum=["a", "a", "b", "b"], probability=probability
+        )

@@ -7,6 +7,7 @@ from scipy import stats
 import trueness
 from trueness import Tally
 from trueness.counts.resampling import (
+    common_weight,
     compact,
     draw,
     replicates,
@@ -124,3 +125,13 @@ def test_many_rows_of_several_counts_are_drawn_in_proportion(rng):
         error = np.sqrt(kind / of_kind.size)
         assert of_kind.mean() == pytest.approx(kind, abs=4 * error)
         assert of_kind.var() == pytest.approx(kind, rel=0.05)
+
+
+def test_a_common_weight_is_found_whatever_the_rows_hold():
+    scores, labels = [3, 3, 2, 1, 1, 1], [1, 1, 0, 1, 0, 0]
+    equal = trueness.tally(labels, scores, weight=[2.5] * 6)
+    unequal = trueness.tally(labels, scores, weight=[2.5, 2.5, 2.5, 2.5, 2.5, 4])
+
+    assert common_weight(equal) == pytest.approx(2.5)
+    assert common_weight(unequal) is None
+    assert common_weight(trueness.tally(labels, scores)) is None

@@ -151,3 +151,12 @@ def test_errors():
         trueness.estimate(tally, mean_of_positives, method="t")
     with pytest.raises(trueness.InputError, match="replicates"):
         trueness.estimate(tally, mean_of_positives, replicates=5)
+
+
+@pytest.mark.parametrize(
+    ("units", "size"),
+    # n^0.7 (Kleiner et al. 2014), at least 10,000, at most all
+    [(9_000, 9_000), (20_000, 10_000), (10**6, 15_849), (10**8, 398_108)],
+)
+def test_size_of_a_part(units, size):
+    assert bootstrap._part_size(units) == size

@@ -213,3 +213,16 @@ def test_the_scale_of_mcclish_carries_the_interval_along(rng):
     # McClish (1989): (1 + (area - chance) / (best - chance)) / 2
     for end, on_scale in ((area.low, corrected.low), (area.high, corrected.high)):
         assert on_scale == pytest.approx((1 + (end - 0.02) / (0.2 - 0.02)) / 2)
+
+
+def test_variance_of_the_design_effect_of_uniform_placements():
+    """Of an AUC of one half placements are uniform, with kurtosis 9/5."""
+    sizes = ClassSizes(positives=10, negatives=30, positive_units=10, negative_units=30)
+
+    found = roc_intervals._variance_of_design_effect(0.5, sizes)
+
+    # Cramer (1946), eq. 27.4.2; the positives have 3/4 of the variance
+    of_positives = 1.8 / 10 - 7 / 90
+    of_negatives = 1.8 / 30 - 27 / 870
+    expected = (3 / 4) ** 2 * of_positives + (1 / 4) ** 2 * of_negatives
+    assert found == pytest.approx(expected)

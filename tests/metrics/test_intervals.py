@@ -13,6 +13,7 @@ from sklearn import metrics as sk
 import trueness
 from trueness import Tally
 from trueness.inference.estimates import evaluate_measure
+from trueness.metrics import intervals
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.intervals import Cut, estimates, metric_measure
 
@@ -263,3 +264,36 @@ def test_a_class_on_one_side_leaves_room_for_the_other():
     # Wilson's upper end of none of 20
     unseen = Z**2 / (20 + Z**2)
     assert found.ci == pytest.approx(g_mean_interval([20, 0], [10, 30], unseen))
+
+
+@pytest.mark.parametrize(
+    "name", ["lr_positive", "lr_negative", "diagnostic_odds_ratio"]
+)
+def test_intervals_of_ratios_on_the_logarithmic_scale(name):
+    """Simel et al. (1991), Woolf (1955), by hand."""
+    tp, fp, fn, tn = 30.0, 8.0, 10.0, 52.0
+    rates = {
+        "lr_positive": (tp, tp + fn, fp, fp + tn),
+        "lr_negative": (fn, tp + fn, tn, fp + tn),
+    }
+    if name in rates:
+        first, first_cases, second, second_cases = rates[name]
+        value = (first / first_cases) / (second / second_cases)
+        variance = 1 / first - 1 / first_cases + 1 / second - 1 / second_cases
+    else:
+        value = tp * tn / (fp * fn)
+        variance = 1 / tp + 1 / fp + 1 / fn + 1 / tn
+
+    found = intervals._log_interval(name, value, np.array([tp, fp, fn, tn]), 0.95)
+
+    factor = math.exp(Z * math.sqrt(variance))
+    assert (found.low, found.high) == pytest.approx((value / factor, value * factor))
+
+
+def test_a_number_of_cases_ends_at_all_of_them():
+    t = Tally([1, 0], pos=[9, 0], neg=[10, 1])
+
+    flagged = estimates(t, 0.5, [METRICS["flagged"]])["flagged"]
+
+    assert flagged.value == 19
+    assert flagged.high <= 20

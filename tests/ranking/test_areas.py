@@ -13,7 +13,7 @@ import trueness
 from conftest import tied_cases
 from trueness import InputError, NotEnoughCases, Tally
 from trueness._core.arrays import blocks
-from trueness.ranking import areas
+from trueness.ranking import areas, multiclass_areas
 
 PROC = json.loads((Path(__file__).parents[1] / "reference" / "proc.json").read_text())
 METHODS = ["bootstrap", "delong", "fermi-dirac", "hanley-mcneil", "newcombe"]
@@ -439,3 +439,50 @@ def test_influence_on_average_precision_does_not_depend_on_blocks(monkeypatch):
 
 def walk_in_blocks_of_100(compute, size):
     return [compute(block) for block in blocks(size, 100)]
+
+
+def test_sums_of_placements_answer_as_the_cases_do():
+    """Unequal classes: each has its own number of cases."""
+    y, s, _ = sample(n=60)
+    won = wins(y, s)
+    of_positives, of_negatives = won.mean(axis=1), won.mean(axis=0)
+    area = won.mean()
+
+    def moments(placements):
+        deviation = placements - area
+        return areas.PlacementMoments(
+            placements.size, (deviation**2).sum(), (deviation**4).sum()
+        )
+
+    found = areas.auc_from_moments(area, moments(of_negatives), moments(of_positives))
+
+    expected = trueness.auc(y, s)
+    assert three(found) == pytest.approx(three(expected))
+    assert found.se == pytest.approx(expected.se)
+
+
+@pytest.mark.parametrize(
+    ("positives", "negatives", "expected"),
+    # at a prevalence of one half every negative is at the top
+    [(1000, 49, True), (1000, 50, False), (60, 29, True), (60, 30, False)],
+)
+def test_few_negatives_are_under_fifty_and_half_of_the_positives(
+    positives, negatives, expected
+):
+    assert areas.too_few_negatives(positives, negatives, 0.5) == expected
+
+
+@pytest.mark.parametrize("average", ["macro", "weighted", "hand-till"])
+def test_two_classes_have_the_standard_error_of_delong(average):
+    y, s, _ = sample(n=60)
+    probability = 1 / (1 + np.exp(-s))
+    columns = np.column_stack([1 - probability, probability])
+
+    area, influence = multiclass_areas.multiclass_auc_and_influence(y, columns, average)
+
+    won = wins(y, s)
+    expected = np.empty(y.size)
+    expected[y == 1] = (won.mean(axis=1) - area) * y.size / y.sum()
+    expected[y == 0] = (won.mean(axis=0) - area) * y.size / (1 - y).sum()
+    assert area == pytest.approx(won.mean())
+    assert influence == pytest.approx(expected)

@@ -296,3 +296,12 @@ def test_copies_of_a_cluster_are_no_effective_cases():
     assert once.positives == label.sum()
     assert copied.positives == pytest.approx(once.positives, rel=0.05)
     assert copied.negatives == pytest.approx(once.negatives, rel=0.05)
+
+
+def test_a_band_is_as_wide_as_the_fewer_of_points_and_positives_demand():
+    of_points = bands._likely_distance(1000.0, 20, 0.95, "simultaneous")
+    of_positives = bands._likely_distance(20.0, 1000, 0.95, "simultaneous")
+    of_more = bands._likely_distance(1000.0, 1000, 0.95, "simultaneous")
+
+    assert of_points == of_positives
+    assert of_points < of_more
