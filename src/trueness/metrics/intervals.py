@@ -315,6 +315,8 @@ def _from_slopes(
     if by_class and cut.sample.imputation is None:
         below, above = _with_unseen_side(cut, metric, evaluated, level)
     lower = interval_from_variance(evaluated.value, below, evaluated.ends, level)
+    if above == below:
+        return lower
     upper = interval_from_variance(evaluated.value, above, evaluated.ends, level)
     return ConfidenceInterval(lower.low, upper.high, lower.method)
 
