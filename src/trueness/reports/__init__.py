@@ -360,7 +360,8 @@ def render(
     page: Page, version: str = __version__, evidence: Declaration | None = None
 ) -> str:
     """Write a page as HTML."""
-    style, script = (file_of("style.css") + file_of("figure.css")), file_of("script.js")
+    style = file_of("style.css") + file_of("figure.css")
+    script = file_of("script.js")
     # a JSON block is data: no browser runs it, so the policy need not name it
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
@@ -382,7 +383,7 @@ def render(
 
 
 def moving(slider: Mapping[str, Any]) -> dict[str, Any]:
-    """Give what the parts of a page need to show numbers that move."""
+    """Return what the parts of a page need to show numbers that move."""
     return {"now": readout(slider), "first": READOUT, "every": EVERY}
 
 
@@ -403,21 +404,21 @@ def _hash(text: str) -> str:
 
 @cache
 def file_of(name: str) -> str:
-    """Give the text of a file of this room: template, style or script."""
+    """Return the text of a file of this room: template, style or script."""
     return (resources.files(__package__) / name).read_text(encoding="utf-8")
 
 
 def environment(*more: jinja2.BaseLoader, face: str = REPORT) -> jinja2.Environment:
-    """Read templates: those of the report, and of who else shows findings."""
+    """Return the templates of the report, and of others that show findings."""
     known = {name: file_of(name) for name in ("page.html.j2", "parts.html.j2")}
-    made = jinja2.Environment(
+    templates = jinja2.Environment(
         loader=jinja2.ChoiceLoader([*more, jinja2.DictLoader(known)]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
+    templates.filters |= {
         "draw": svg.draw,
         "flagging": first_screen.draw_flagging,
         "icons": first_screen.draw_icons,
@@ -426,4 +427,4 @@ def environment(*more: jinja2.BaseLoader, face: str = REPORT) -> jinja2.Environm
         "say": partial(say, face=face),
     }
 
-    return made
+    return templates

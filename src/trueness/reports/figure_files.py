@@ -135,8 +135,8 @@ def _file(figure: TitledFigure) -> tuple[Markup, list[_Part]]:
     marks: list[Markup] = []
     y = 8.0
 
-    for words in wrap(figure.title, int(TITLE_LETTERS * width / WIDTH)):
-        marks.append(text("heading", RIGHT, y + 12, words))
+    for title_line in wrap(figure.title, int(TITLE_LETTERS * width / WIDTH)):
+        marks.append(text("heading", RIGHT, y + 12, title_line))
         y += 19
 
     y += READOUT_HEIGHT
@@ -337,16 +337,22 @@ def _readouts(axes: Axes, data: Curves, order: Sequence[str]) -> list[Markup]:
     for drawn in (*data.lines, *data.dots):
         kind = colour(place_in(order, drawn.name))
         for i in _points_to_read(axes, data, drawn):
-            x, y = float(drawn[data.x.name][i]), float(drawn[data.y.name][i])
-            if axes.x[0] <= x <= axes.x[1] and axes.y[0] <= y <= axes.y[1]:
-                words = _readout_text(data, drawn, int(i))
-                marks.append(_point(float(axes.px(x)), float(axes.py(y)), kind, words))
+            x = float(drawn[data.x.name][i])
+            y = float(drawn[data.y.name][i])
+            is_visible = axes.x[0] <= x <= axes.x[1] and axes.y[0] <= y <= axes.y[1]
+            if is_visible:
+                readout = _readout_text(data, drawn, int(i))
+                across = float(axes.px(x))
+                up = float(axes.py(y))
+                marks.append(_point(across, up, kind, readout))
 
     return marks
 
 
 def _points_to_read(axes: Axes, data: Curves, drawn: Line) -> Any:
-    across, up = axes.px(drawn[data.x.name]), axes.py(drawn[data.y.name])
+    """Return the indices of the points whose numbers can be read."""
+    across = axes.px(drawn[data.x.name])
+    up = axes.py(drawn[data.y.name])
     readable = np.flatnonzero(np.isfinite(across) & np.isfinite(up))
     if readable.size <= READOUTS:
         return readable
@@ -396,7 +402,11 @@ def _readout_text(data: Curves, drawn: Line, i: int) -> str:
 
 # diagrams
 
-_STEP_X, _STEP_Y = 70.0, 84.0
+# of a diagram: between neighbouring nodes, and from the edge of the paper to the first
+_STEP_X = 70.0
+_STEP_Y = 84.0
+_MARGIN_X = 60
+_MARGIN_Y = 56
 _SHAPES: dict[str, Callable[[float, float, float], str]] = {
     "square": lambda x, y, r: f"M{x - r} {y - r}h{2 * r}v{2 * r}h{-2 * r}z",
     "triangle": lambda x, y, r: f"M{x} {y - r}l{r} {2 * r}h{-2 * r}z",
@@ -414,37 +424,58 @@ def _diagram_part(data: Diagram) -> _Part:
     across = [node.x for node in data.nodes]
     across += [plate.right - 0.5 for plate in data.plates]
     down = [node.y for node in data.nodes]
-    left, top = min(across), min(down)
+    left = min(across)
+    top = min(down)
     width = max(WIDTH, _STEP_X * (max(across) - left) + 120)
     height = _STEP_Y * (max(down) - top) + 120
 
-    def at(x: float, y: float) -> tuple[float, float]:
-        return 60 + _STEP_X * (x - left), 56 + _STEP_Y * (y - top)
+    def on_paper(x: float, y: float) -> tuple[float, float]:
+        return _MARGIN_X + _STEP_X * (x - left), _MARGIN_Y + _STEP_Y * (y - top)
 
     marks: list[Markup] = []
     for plate in data.plates:
-        (x1, y1), (x2, y2) = at(plate.left, plate.top), at(plate.right, plate.bottom)
-        box = {"x": x1, "y": y1, "width": x2 - x1, "height": y2 - y1, "rx": 6}
-        marks.append(element("rect", "plate", **box))
-        marks.append(text("tick", x1 + 6, y2 - 6, plate.text))
+        top_left = on_paper(plate.left, plate.top)
+        bottom_right = on_paper(plate.right, plate.bottom)
+        marks += _plate_marks(top_left, bottom_right, plate.text)
 
     for first, second in data.edges:
-        start, end = data.nodes[first], data.nodes[second]
-        marks.append(_edge(at(start.x, start.y), at(end.x, end.y), end, data.directed))
+        parent = data.nodes[first]
+        child = data.nodes[second]
+        start = on_paper(parent.x, parent.y)
+        end = on_paper(child.x, child.y)
+        marks.append(_edge(start, end, child, data.directed))
 
     for node in data.nodes:
-        marks += _node_marks(node, *at(node.x, node.y), data.level_range)
+        marks += _node_marks(node, *on_paper(node.x, node.y), data.level_range)
 
     svg = picture(height, data.what, marks, width=width)
+    legend = tuple(("gone", f"{shape}: {name}") for shape, name in data.shapes.items())
+
+    return _Part(svg, height, legend, _node_table(data), width)
+
+
+def _plate_marks(
+    top_left: tuple[float, float], bottom_right: tuple[float, float], name: str
+) -> list[Markup]:
+    """Draw a plate: a box around nodes that are repeated, with its name."""
+    left, top = top_left
+    right, bottom = bottom_right
+    box = element(
+        "rect", "plate", x=left, y=top, width=right - left, height=bottom - top, rx=6
+    )
+    return [box, text("tick", left + 6, bottom - 6, name)]
+
+
+def _node_table(data: Diagram) -> Table | None:
+    """Return what is said about each node, or None where nothing is."""
     rows = [
         (node.inside or node.above or node.below.replace("\n", " "), node.readout)
         for node in data.nodes
         if node.readout
     ]
-    numbers = table(data.what, ("node", "what it is"), rows) if rows else None
-    legend = tuple(("gone", f"{shape}: {name}") for shape, name in data.shapes.items())
-
-    return _Part(svg, height, legend, numbers, width)
+    if not rows:
+        return None
+    return table(data.what, ("node", "what it is"), rows)
 
 
 def _edge(
@@ -457,57 +488,54 @@ def _edge(
         before = 34 * distance / max(abs(end[1] - start[1]), 1.0)
 
     after = 17 if directed else 0
-    ends = [
-        start[k] + fraction * (end[k] - start[k])
-        for fraction in (after / distance, 1 - before / distance)
-        for k in (0, 1)
-    ]
-    edge = segment("edge", *ends)
+    x1, y1 = _between(start, end, after / distance)
+    x2, y2 = _between(start, end, 1 - before / distance)
+    edge = segment("edge", x1, y1, x2, y2)
 
     if not directed:
         return edge
 
-    x, y = ends[2], ends[3]
     turn = np.degrees(np.arctan2(end[1] - start[1], end[0] - start[0]))
     head = element(
         "path",
         "arrow",
         d="M0 0l-7-3v6z",
-        transform=f"translate({x:.1f} {y:.1f}) rotate({turn:.1f})",
+        transform=f"translate({x2:.1f} {y2:.1f}) rotate({turn:.1f})",
     )
 
     return edge + head
 
 
+def _between(
+    start: tuple[float, float], end: tuple[float, float], fraction: float
+) -> tuple[float, float]:
+    """Return the place that lies this fraction of the way from start to end."""
+    return (
+        start[0] + fraction * (end[0] - start[0]),
+        start[1] + fraction * (end[1] - start[1]),
+    )
+
+
 def _node_marks(
     node: Node, x: float, y: float, level_range: tuple[float, float]
 ) -> list[Markup]:
+    """Draw a node with the words around it, and the read-out of the pointer."""
     marks: list[Markup] = []
     if node.shape:
-        radius = 15.0 if node.level is None else 4 + 6 * float(np.sqrt(node.size))
-        look: dict[str, Any] = {"fill": "#ffffff"}
-        if node.level is not None:
-            low, high = level_range
-            strength = float(np.clip((node.level - low) / (high - low), 0, 1))
-            look = {"fill": "#2447c4", "fill_opacity": f"{0.08 + 0.92 * strength:.2f}"}
+        marks.append(_node_shape(node, x, y, level_range))
 
-        if node.shape == "circle":
-            marks.append(element("circle", "node", cx=x, cy=y, r=radius, **look))
-        else:
-            path = _SHAPES[node.shape](round(x, 1), round(y, 1), round(radius, 1))
-            marks.append(element("path", "node", d=path, **look))
-
-    above = node.above.split("\n") if node.above else []
-    for row, words in enumerate(reversed(above)):
-        lift = 20 if node.inside else 6
-        marks.append(text("tick mid", x, y - lift - 12 * row, words))
+    lines_above = node.above.split("\n") if node.above else []
+    lift = 20 if node.inside else 6
+    for row, line_above in enumerate(reversed(lines_above)):
+        marks.append(text("tick mid", x, y - lift - 12 * row, line_above))
 
     if node.inside:
         marks.append(text("name mid", x, y + 4, node.inside))
 
-    for row, words in enumerate(node.below.split("\n") if node.below else []):
-        drop = 28 if node.inside else 24
-        marks.append(text("tick mid", x, y + drop + 12 * row, words))
+    lines_below = node.below.split("\n") if node.below else []
+    drop = 28 if node.inside else 24
+    for row, line_below in enumerate(lines_below):
+        marks.append(text("tick mid", x, y + drop + 12 * row, line_below))
 
     if node.readout and node.shape:
         readout = Markup("").join(_readout_lines(node.readout.replace("; ", "\n")))
@@ -515,6 +543,28 @@ def _node_marks(
         marks.append(element("g", "point", catch + readout))
 
     return marks
+
+
+def _node_shape(
+    node: Node, x: float, y: float, level_range: tuple[float, float]
+) -> Markup:
+    """Draw the mark of a node: white without a level, else the darker the higher."""
+    radius = 15.0
+    fill = "#ffffff"
+    opacity = None
+    if node.level is not None:
+        low, high = level_range
+        strength = float(np.clip((node.level - low) / (high - low), 0, 1))
+        radius = 4 + 6 * float(np.sqrt(node.size))
+        fill = "#2447c4"
+        opacity = f"{0.08 + 0.92 * strength:.2f}"
+
+    if node.shape == "circle":
+        return element(
+            "circle", "node", cx=x, cy=y, r=radius, fill=fill, fill_opacity=opacity
+        )
+    path = _SHAPES[node.shape](round(x, 1), round(y, 1), round(radius, 1))
+    return element("path", "node", d=path, fill=fill, fill_opacity=opacity)
 
 
 def _table_html(numbers: Table) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from trueness._core.arrays import Array
 from trueness._core.figures import (
     Axis,
     Curves,
@@ -98,37 +99,54 @@ def _roc_curves(answer: Finding) -> TitledFigure:
     """Draw the ROC curves of the scores, the best ones first."""
     tallies = tallies_of(subject_of(answer).data)
     names = [name for name in answer.numbers["scores"] if name in tallies]
-    some = {shown(name, 40): tallies[name] for name in names[:MOST_CURVES]}
+    best = {shown(name, 40): tallies[name] for name in names[:MOST_CURVES]}
     return TitledFigure(
-        curve_figure("roc", some), "", f"ROC curve of {', '.join(some)}"
+        curve_figure("roc", best), "", f"ROC curve of {', '.join(best)}"
     )
 
 
 def _curve(answer: TwoAxes) -> TitledFigure:
     """Draw the two columns of an answer as one curve."""
     known = np.isfinite(answer.x) & np.isfinite(answer.y)
-    across, up = answer.x[known], answer.y[known]
-    names = [name.replace("_", " ") for name in answer.axes]
-    fractions = known.any() and min(across.min(), up.min()) >= 0
-    fractions = bool(fractions and max(across.max(), up.max()) <= 1)
-    x: Axis = Axis("x", names[0]) if fractions else span("x", names[0], across)
-    y: Axis = Axis("y", names[1]) if fractions else span("y", names[1], up)
-    line = Line(names[1], {"x": across, "y": up})
-    description = f"{answer.axes[1]} against {answer.axes[0]}"
+    across = answer.x[known]
+    up = answer.y[known]
+    x_name, y_name = [name.replace("_", " ") for name in answer.axes]
 
-    return TitledFigure(Curves(type(answer).__name__, x, y, (line,)), "", description)
+    # rates have axes from 0 to 1, so that figures can be compared
+    if known.any() and _are_fractions(across) and _are_fractions(up):
+        x_axis = Axis("x", x_name)
+        y_axis = Axis("y", y_name)
+    else:
+        x_axis = span("x", x_name, across)
+        y_axis = span("y", y_name, up)
+
+    line = Line(y_name, {"x": across, "y": up})
+    data = Curves(type(answer).__name__, x_axis, y_axis, (line,))
+    description = f"{answer.axes[1]} against {answer.axes[0]}"
+    return TitledFigure(data, "", description)
+
+
+def _are_fractions(values: Array) -> bool:
+    """Return whether all values lie between 0 and 1."""
+    return bool(values.min() >= 0 and values.max() <= 1)
 
 
 def _reliability_curve(answer: Any) -> TitledFigure | None:
     """Draw the probability that a score means, beside the diagonal."""
-    score, probability = answer.score, answer.probability
+    score = answer.score
+    probability = answer.probability
     if score.size != probability.size or not 0 <= score.min() <= score.max() <= 1:
         return None
 
     line = Line("probability", {"x": score, "y": probability})
     diagonal = Line("", {"x": np.array([0.0, 1.0]), "y": np.array([0.0, 1.0])})
-    x, y = Axis("x", "score"), Axis("y", "proportion of positives")
-    data = Curves("Reliability", x, y, (line,), guides=(diagonal,))
+    data = Curves(
+        "Reliability",
+        Axis("x", "score"),
+        Axis("y", "proportion of positives"),
+        (line,),
+        guides=(diagonal,),
+    )
     return TitledFigure(data, "", "Reliability curve")
 
 
@@ -167,8 +185,8 @@ def _rows_of_comparison(answer: Any) -> list[tuple[str, str]]:
     values = zip(answer.names, answer.values, strict=True)
     rows = [(str(name), _first_line(value)) for name, value in values]
     for pair in answer.pairs:
-        words = f"{_first_line(pair.difference)}, {p_is(pair.p_adjusted)}"
-        rows.append((_part_name(pair), words))
+        difference = f"{_first_line(pair.difference)}, {p_is(pair.p_adjusted)}"
+        rows.append((_part_name(pair), difference))
     return rows
 
 
@@ -209,15 +227,15 @@ def _comparable(answer: Any) -> dict[str, Estimate]:
     if isinstance(answer, Estimate):
         return {answer.name or "estimate": answer}
 
-    found: dict[str, Estimate] = {}
+    estimates: dict[str, Estimate] = {}
     parts = answer.items() if isinstance(answer, Answers) else _estimates(answer)
     for name, part in parts:
         if isinstance(part, Estimate) and np.isfinite(part.value):
-            found[shown(name, 40)] = part
+            estimates[shown(name, 40)] = part
 
-    proportions = {n: e for n, e in found.items() if e.low >= 0 and e.high <= 1}
-    differences = {n: e for n, e in found.items() if -1 <= e.low < 0}
-    return proportions or differences or dict(list(found.items())[:1])
+    proportions = {n: e for n, e in estimates.items() if e.low >= 0 and e.high <= 1}
+    differences = {n: e for n, e in estimates.items() if -1 <= e.low < 0}
+    return proportions or differences or dict(list(estimates.items())[:1])
 
 
 def _estimates(answer: Any) -> Iterable[tuple[str, Any]]:
@@ -278,11 +296,11 @@ def _page(
     notes: Iterable[str],
 ) -> str:
     """Put sentences, table, figure and notes under one another."""
-    said = "".join(f'<p style="margin:4px 0">{escape(s)}</p>' for s in sentences)
+    above = "".join(f'<p style="margin:4px 0">{escape(s)}</p>' for s in sentences)
     small = "margin:2px 0;font-size:90%;opacity:.8"
     beneath = "".join(f'<p style="{small}">{escape(n)}</p>' for n in notes)
     image = picture(figure) if figure is not None else ""
-    return f"<div>{said}{table}{image}{beneath}</div>"
+    return f"<div>{above}{table}{image}{beneath}</div>"
 
 
 def picture(figure: TitledFigure) -> str:
@@ -311,7 +329,7 @@ def _in_dark_colours(svg: str) -> str:
     partner |= {"#ffffff": dark["--paper"], "#1b1f24": dark["--ink"]}
     return re.sub(
         r"#[0-9a-fA-F]{3,6}\b",
-        lambda found: partner.get(_long(found[0]), found[0]),
+        lambda match: partner.get(_long(match[0]), match[0]),
         svg,
     )
 
@@ -327,7 +345,7 @@ def _colours() -> tuple[dict[str, str], dict[str, str]]:
     """Return the colours of the report by name, light and dark."""
     folder = resources.files("trueness.reports")
     parts = (folder / "style.css").read_text(encoding="utf-8").split("}")
-    light, dark = (
-        dict(re.findall(r"(--[\w-]+):\s*(#[0-9a-f]+)", part)) for part in parts[:2]
-    )
+    definition = re.compile(r"(--[\w-]+):\s*(#[0-9a-f]+)")
+    light = dict(definition.findall(parts[0]))
+    dark = dict(definition.findall(parts[1]))
     return light, dark

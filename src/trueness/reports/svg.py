@@ -118,7 +118,8 @@ def _histogram_marks(axes: Axes, figure: Figure) -> list[Markup]:
     if data is None:
         return []
 
-    base, top = (HISTOGRAM[0] * axes.y[1], HISTOGRAM[1] * axes.y[1])
+    base = HISTOGRAM[0] * axes.y[1]
+    top = HISTOGRAM[1] * axes.y[1]
     marks = []
     for name in data.neg:
         k = place_in(figure.order, name)
@@ -153,8 +154,8 @@ def _bands(axes: Axes, figure: Figure, data: Curves) -> list[Markup]:
     for band in data.bands:
         k = place_in(figure.order, band.name)
         kind = f"{figure.band} {only(k)} {colour(k)}"
-        across, low, high = band[data.x.name], band["low"], band["high"]
-        marks.append(area(axes, across, low, high, kind, str(k)))
+        across = band[data.x.name]
+        marks.append(area(axes, across, band["low"], band["high"], kind, str(k)))
     return marks
 
 
@@ -180,7 +181,8 @@ def dot_marks(axes: Axes, data: Curves, order: Sequence[str]) -> list[Markup]:
     marks = []
     for dots in data.dots:
         kind = colour(place_in(order, dots.name))
-        across, up = dots[data.x.name], dots[data.y.name]
+        across = dots[data.x.name]
+        up = dots[data.y.name]
         small = across.size > LABELLED_DOTS
 
         for i, (x, y) in enumerate(zip(across.tolist(), up.tolist(), strict=True)):
@@ -216,7 +218,8 @@ def _moving_line(axes: Axes, figure: Figure) -> list[Markup]:
         return []
 
     left_quantity, right_quantity = figure.tilt.split()
-    (x1, x2), (y1, y2) = axes.px(axes.x), axes.py(figure.ends)
+    x1, x2 = axes.px(axes.x)
+    y1, y2 = axes.py(figure.ends)
     straight = element(
         "line",
         "now rule",
@@ -243,27 +246,34 @@ def _moving_point(axes: Axes, figure: Figure) -> list[Markup]:
 
 def curve_table(data: Curves, title: str) -> Table:
     """Return some points of each curve, with thresholds and bands where it has them."""
-    x, y = data.x, data.y
     lines = data.lines or data.dots or data.bands
     columns = lines[0].columns if lines else {}
     has_thresholds = any("cut" in curve.columns for curve in lines)
     has_band = "low" in columns
-    keys = [key for key in (x.name, y.name) if key in columns]
-    keys += ["low", "high"] if has_band else []
+    axes = [axis for axis in (data.x, data.y) if axis.name in columns]
+    keys = [axis.name for axis in axes]
+    head = ["classifier"]
+    if has_thresholds:
+        head.append("threshold")
+    head += [axis.title for axis in axes]
+    if has_band:
+        keys += ["low", "high"]
+        head += ["from", "to"]
 
     rows = []
     for curve in lines:
-        size = len(curve[x.name])
+        size = len(curve[data.x.name])
+        thresholds = curve.columns.get("cut")
         for i in np.unique(np.linspace(0, size - 1, ROWS_OF_A_CURVE).astype(int)):
             row: list[Any] = [curve.name]
-            if has_thresholds:  # a model beside data has none
-                cuts = curve.columns.get("cut")
-                row.append("" if cuts is None else _threshold_text(cuts[i]))
-            rows.append([*row, *(float(curve[key][i]) for key in keys)])
+            if thresholds is not None:
+                row.append(_threshold_text(thresholds[i]))
+            elif has_thresholds:
+                row.append("")  # a model beside data has none
+            row += [float(curve[key][i]) for key in keys]
+            rows.append(row)
 
-    titles = [axis.title for axis in (x, y) if axis.name in columns]
-    head = ["classifier", *(["threshold"] if has_thresholds else []), *titles]
-    return table(title, [*head, *(["from", "to"] if has_band else [])], rows)
+    return table(title, head, rows)
 
 
 def _threshold_text(threshold: float) -> str:
@@ -389,7 +399,8 @@ def _flagged_side(
 
 def _corner_counts(axes: Axes, figure: Figure) -> list[Markup]:
     """Write how many cases each of the four areas holds into its corner."""
-    top, bottom = TOP + 10, axes.height - BOTTOM - 6
+    top = TOP + 10
+    bottom = axes.height - BOTTOM - 6
     corners = (
         ("fn", "missed", "name", axes.left, top),
         ("tp", "found", "name end", axes.right, top),
@@ -403,8 +414,8 @@ def _corner_counts(axes: Axes, figure: Figure) -> list[Markup]:
         number = element(
             "tspan", None, counts[cell], data_value=cell, data_kind="count"
         )
-        words = Markup("{} {}").format(number, meaning)
-        marks.append(element("text", kind, words, x=x, y=y))
+        count_and_meaning = Markup("{} {}").format(number, meaning)
+        marks.append(element("text", kind, count_and_meaning, x=x, y=y))
 
     return marks
 
@@ -481,17 +492,17 @@ def _forest_name(name: str) -> ForestName:
     >>> _forest_name("logistic - boosting").beside
     ['logistic -', 'boosting']
     """
-    words = shown(name, 3 * WIDE)
-    if len(words) <= NAME:
-        return ForestName(beside=[words], above=[])
+    full_name = shown(name, 3 * WIDE)
+    if len(full_name) <= NAME:
+        return ForestName(beside=[full_name], above=[])
 
     lines = textwrap.wrap(
-        words.replace(" \N{MINUS SIGN} ", " \N{MINUS SIGN}\xa0"), NAME
+        full_name.replace(" \N{MINUS SIGN} ", " \N{MINUS SIGN}\xa0"), NAME
     )
     if len(lines) <= 2:
         return ForestName(beside=lines, above=[])
 
-    above = [words[k : k + WIDE] for k in range(0, len(words), WIDE)]
+    above = [full_name[k : k + WIDE] for k in range(0, len(full_name), WIDE)]
     return ForestName(beside=[], above=above)
 
 
@@ -503,7 +514,7 @@ def _number_lines(number: str) -> list[str]:
 
 def _column_width(lines: Iterable[str]) -> int:
     """Return the width of a column of words, with the space beside it."""
-    longest = max((len(words) for words in lines), default=0)
+    longest = max((len(text_line) for text_line in lines), default=0)
     return round(LETTER_OF_NAME * longest) + 10 if longest else 0
 
 
@@ -558,8 +569,8 @@ def _forest_words(
     top_of_row = float(axes.py(middle - 0.5 * ROW))
     return [
         *(
-            text("name", RIGHT, top_of_row - TEXT * row - 1, words)
-            for row, words in enumerate(reversed(name.above))
+            text("name", RIGHT, top_of_row - TEXT * row - 1, name_line)
+            for row, name_line in enumerate(reversed(name.above))
         ),
         *_lines_around(name.beside, RIGHT, centre, "name"),
         *_lines_around(number, WIDTH - RIGHT, centre, "name end"),
@@ -576,9 +587,9 @@ def _lines_around(
             kind if not row else f"{kind} second",
             across,
             first + LINE_OF_NAME * row,
-            words,
+            text_line,
         )
-        for row, words in enumerate(lines)
+        for row, text_line in enumerate(lines)
     ]
 
 
@@ -590,7 +601,8 @@ def _draw_crosses(figure: Figure, data: Crosses) -> Drawn:
     axes = axes_of(data.x, data.y)
     guides = Curves(data.what, data.x, data.y, guides=data.guides)
     marks = guide_marks(axes, guides)
-    numbers, rows = [], []
+    numbers = []
+    rows = []
 
     for k, name in enumerate(data.names):
         x, left, right = data.across[k].tolist()
@@ -599,7 +611,8 @@ def _draw_crosses(figure: Figure, data: Crosses) -> Drawn:
         marks.append(line(axes, [left, right], [y, y], kind))
         marks.append(line(axes, [x, x], [low, high], kind))
         marks.append(dot(axes, x, y, kind))
-        beside, above = float(axes.px(x)) + 7, float(axes.py(y)) - 6
+        beside = float(axes.px(x)) + 7
+        above = float(axes.py(y)) - 6
         numbers.append(text("name", beside, above, str(k + 1)))
         rows.append((f"{k + 1} {name}", y, low, high, x, left, right))
 
@@ -617,13 +630,15 @@ def _draw_matrix(figure: Figure, data: Matrix) -> Drawn:
     size = len(data.names)
     width = (WIDTH - LEFT - RIGHT) / max(size - 1, 1)
     height = min(width, 46.0)
-    marks, rows = [], []
+    marks = []
+    rows = []
 
     for i, j in zip(*np.tril_indices(size, -1), strict=True):
         value = float(data.value[i, j])
         rows.append((data.names[j], data.names[i], value))
         if np.isfinite(value):
-            left, top = LEFT + width * j, TOP + height * (i - 1)
+            left = LEFT + width * j
+            top = TOP + height * (i - 1)
             marks += _cell(left, top, width, height, value)
 
     marks += _matrix_numbers(size, width, height)
@@ -646,7 +661,8 @@ def _cell(
         width=width - 2,
         height=height - 2,
     )
-    middle_x, middle_y = left + width / 2, top + height / 2 + 4
+    middle_x = left + width / 2
+    middle_y = top + height / 2 + 4
     return [cell, text("name mid", middle_x, middle_y, f"{value:.2f}")]
 
 

@@ -50,7 +50,7 @@ class Axes:
         """Return the place of the left edge, which leaves room for the numbers."""
         if self.bare:
             return RIGHT + self.names_width
-        longest = max((len(words) for _, words in self.numbers_of_y), default=0)
+        longest = max((len(label) for _, label in self.numbers_of_y), default=0)
         return max(LEFT, 26 + LETTER * longest)
 
     @property
@@ -104,7 +104,7 @@ def _that_fit(named_ticks: Sequence[Tick]) -> Sequence[Tick]:
     """Return every tick, or every second, third ... one, so that names do not touch."""
     if not named_ticks:
         return ()
-    longest = max(len(words) for _, words in named_ticks)
+    longest = max(len(label) for _, label in named_ticks)
     room = (WIDTH - LEFT - RIGHT) // (LETTER * (longest + 1))
     step = -(-len(named_ticks) // max(room, 1))
     return named_ticks[::step]
@@ -128,13 +128,13 @@ def element(
     >>> print(element("line", "rule", x1=1.04, data_x="a < b"))
     <line class="rule" x1="1" data-x="a &lt; b"/>
     """
-    words = ""
+    written = ""
     for name, value in {"class": kind, **attributes}.items():
         if value is not None:
             text = escape(value) if isinstance(value, str) else place(value)
-            words += f' {name.replace("_", "-")}="{text}"'
+            written += f' {name.replace("_", "-")}="{text}"'
     end = "/>" if inside is None else f">{escape(inside)}</{tag}>"
-    return Markup(f"<{tag}{words}{end}")  # noqa: S704 - escaped in these lines
+    return Markup(f"<{tag}{written}{end}")  # noqa: S704 - escaped in these lines
 
 
 def place(value: SupportsFloat) -> str:
@@ -183,20 +183,21 @@ def picture(
 
 def _frame(axes: Axes) -> list[Markup]:
     """Draw grid, numbers and titles of both axes."""
-    left, right = axes.left, axes.right
+    left = axes.left
+    right = axes.right
     bottom = axes.height - BOTTOM
 
     marks = []
-    for value, words in axes.numbers_of_x:
+    for value, label in axes.numbers_of_x:
         x = float(axes.px(value))
         marks.append(segment("grid", x, TOP, x, bottom))
-        marks.append(text("tick mid", x, bottom + 15, words))
+        marks.append(text("tick mid", x, bottom + 15, label))
 
     if not axes.bare:
-        for value, words in axes.numbers_of_y:
+        for value, label in axes.numbers_of_y:
             y = float(axes.py(value))
             marks.append(segment("grid", left, y, right, y))
-            marks.append(text("tick end", left - 6, y + 4, words))
+            marks.append(text("tick end", left - 6, y + 4, label))
 
     marks.append(text("title mid", (left + right) / 2, axes.height - 8, axes.x_label))
     middle = (bottom + TOP) / 2
@@ -249,7 +250,8 @@ def dot(axes: Axes, x: float, y: float, kind: str = "", follow: str = "") -> Mar
     """
     inside = axes.x[0] <= x <= axes.x[1] and min(axes.y) <= y <= max(axes.y)
     if not inside:
-        x, y = axes.x[0], axes.y[0]
+        x = axes.x[0]
+        y = axes.y[0]
 
     visibility = None if inside else "hidden"
     follows = {**_follow(follow), "visibility": visibility}
@@ -273,11 +275,19 @@ def _follow(names: str) -> dict[str, str]:
 
 def clipped(axes: Axes, marks: Sequence[Markup]) -> Markup:
     """Cut off what leaves the axes: an inner drawing does so by itself."""
-    left, width = axes.left, axes.right - axes.left
+    left = axes.left
+    width = axes.right - axes.left
     height = axes.height - TOP - BOTTOM
-    box = {"x": left, "y": TOP, "width": width, "height": height}
-    view = " ".join(map(str, box.values()))
-    return element("svg", None, Markup("").join(marks), **box, viewBox=view)
+    return element(
+        "svg",
+        None,
+        Markup("").join(marks),
+        x=left,
+        y=TOP,
+        width=width,
+        height=height,
+        viewBox=f"{left} {TOP} {width} {height}",
+    )
 
 
 def only(k: int) -> str:
@@ -292,9 +302,10 @@ def colour(k: int) -> str:
 
 def _path(axes: Axes, x: ArrayLike, y: ArrayLike) -> str:
     """Write a line in steps, which are short, without points that nobody would see."""
-    across, up = axes.px(x), axes.py(y)
+    across = axes.px(x)
+    up = axes.py(y)
     kept = few_points(across / WIDTH, up / WIDTH, across.size, UNSEEN / WIDTH)
     places = np.round([across[kept], up[kept]], 1)
     places[:, 1:] = np.diff(places)
-    first, *steps = (f"{place(a)} {place(b)}" for a, b in places.T)
-    return f"M{first}l{' '.join(steps)}"
+    steps = [f"{place(dx)} {place(dy)}" for dx, dy in places.T]
+    return f"M{steps[0]}l{' '.join(steps[1:])}"
