@@ -39,7 +39,7 @@ from trueness.nogold.verdict_regression import (
     draw_joint_proportions,
     regressors_by_design,
 )
-from trueness.nogold.verdicts import LABELLED, center_verdicts
+from trueness.nogold.verdicts import LABELLED, center_verdicts, proportion_with_vote
 
 Rng = np.random.Generator
 DEPENDENCE = ("shared", "none")
@@ -327,25 +327,25 @@ class FromLabels:
         joint = draw_joint_proportions(data, rng)
         parameters = {
             "prevalence": joint.positive.sum(axis=1, keepdims=True),
-            "sensitivity": self._proportion_of_yes(joint.positive),
-            "specificity": 1 - self._proportion_of_yes(joint.negative),
+            "sensitivity": self._accuracies(joint.positive, right_vote=1),
+            "specificity": self._accuracies(joint.negative, right_vote=0),
             "positive": joint.positive,
             "negative": joint.negative,
         }
 
         return parameters, joint.effective
 
-    def _proportion_of_yes(self, of_class: Floats) -> Floats:
-        """Return how often each test says yes in a class, (draws, K).
+    def _accuracies(self, of_class: Floats, right_vote: int) -> Floats:
+        """Return how often each test is right in a class, (draws, K).
 
-        Joint proportions are added up over patterns with a yes, over those with a vote,
-        so that rate and accuracies always agree.
+        Joint proportions are added up over patterns with the right vote and over those
+        with any vote, so that rate and accuracies always agree.
         """
-        rows = self.patterns.rows
-        with_vote = (~np.isnan(rows)).astype(float)
-        return np.asarray(
-            of_class @ (rows == 1) / np.maximum(of_class @ with_vote, TINY)
-        )
+        of_tests = [
+            proportion_with_vote(of_class, votes, right_vote)
+            for votes in self.patterns.rows.T
+        ]
+        return np.column_stack(of_tests)
 
     def class_probabilities(
         self, flat: Mapping[str, Floats], rows: Floats

@@ -408,6 +408,9 @@ def span(estimate: Estimate) -> str:
 
 def summary_of_draws(values: Floats, level: float, *, known: bool = True) -> Estimate:
     """Summarise draws by mean, equal-tailed interval and sd; or by the interval."""
+    # a column of a table and the same draws in a row have one mean, to the last bit
+    values = np.ascontiguousarray(values, dtype=np.float64)
+
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     # costs of 1e300 are divided before they are squared
     unit = float(np.abs(values).max(initial=0.0)) or 1.0

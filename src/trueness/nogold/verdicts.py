@@ -324,12 +324,15 @@ def accuracies(
     Draws of their proportions, or counts of labelled cases with the prior of Jeffreys.
     """
 
-    def proportion(patterns: Floats, right: Floats, wrong: Floats) -> Estimate:
-        good = patterns @ right
-        bad = patterns @ wrong
-        if patterns.ndim == 1:
-            return summary_of_draws(rng.beta(good + 0.5, bad + 0.5, DRAWS), level)
-        return summary_of_draws(good / np.maximum(good + bad, TINY), level)
+    def accuracy(of_class: Floats, votes: Floats, right_vote: int) -> Estimate:
+        if of_class.ndim == 1:
+            right = of_class @ (votes == right_vote)
+            wrong = of_class @ (votes == 1 - right_vote)
+            draws = rng.beta(right + 0.5, wrong + 0.5, DRAWS)
+        else:
+            draws = proportion_with_vote(of_class, votes, right_vote)
+
+        return summary_of_draws(draws, level)
 
     judges = {}
     gives_grades = graded(verdicts.rows)
@@ -339,14 +342,30 @@ def accuracies(
             judges[name] = Judge(unknown, unknown)
             continue
 
-        yes = (verdicts.rows[:, k] == 1).astype(float)
-        no = (verdicts.rows[:, k] == 0).astype(float)
+        votes = verdicts.rows[:, k]
         judges[name] = Judge(
-            sensitivity=proportion(pos, right=yes, wrong=no),
-            specificity=proportion(neg, right=no, wrong=yes),
+            sensitivity=accuracy(pos, votes, right_vote=1),
+            specificity=accuracy(neg, votes, right_vote=0),
         )
 
     return judges
+
+
+def proportion_with_vote(of_class: Floats, votes: Floats, vote: int) -> Floats:
+    """Return how often one judge votes so in a class, among its votes, (draws,).
+
+    Parameters
+    ----------
+    of_class : array, (draws, patterns)
+        Joint proportions of the class and each pattern of votes.
+    votes : array, (patterns,)
+        What the judge says in each pattern; NaN where no vote was cast.
+    vote : int
+        1 for a yes, 0 for a no.
+    """
+    with_this_vote = of_class @ (votes == vote).astype(np.float64)
+    with_a_vote = of_class @ (~np.isnan(votes)).astype(np.float64)
+    return np.asarray(with_this_vote / np.maximum(with_a_vote, TINY))
 
 
 def effective_judges(
