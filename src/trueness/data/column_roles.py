@@ -365,7 +365,13 @@ def not_found(
 ) -> InputError:
     """Ask for a column that nobody named, and that cannot be found beyond doubt."""
     columns = list(table.kinds)
-    two_words = _two_words(table, set(taken) if option == "score" else set(columns))
+    if option != "score":
+        return InputError(question, option=option, choices=columns)
+    others = set(taken)
+    # beside numbers that could be the score, two words are rather a group
+    if could_be_score := numeric_columns(table, others):
+        return InputError(question, option=option, choices=could_be_score)
+    two_words = _two_words(table, others)
     return InputError(f"{question}{two_words}", option=option, choices=columns)
 
 
