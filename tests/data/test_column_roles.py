@@ -144,6 +144,16 @@ def test_doubt_is_an_error(columns, option):
     assert err.value.option == option
 
 
+def test_a_missing_score_is_chosen_from_columns_that_could_be_scores():
+    features = {"y": Y, "sex": np.where(Y, "f", "m"), "a": 9 * P, "b": 9 * Q}
+
+    with pytest.raises(InputError, match="Which columns hold the scores") as err:
+        trueness.evaluate(pd.DataFrame(features))
+
+    assert list(err.value.choices) == ["a", "b"]
+    assert "sex" not in str(err.value)
+
+
 def test_judges_are_found_beside_items_and_a_few_labels(tmp_path):
     from shell import run
 
