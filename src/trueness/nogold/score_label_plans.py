@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtri
 
 from trueness._core.arrays import Array, Floats, Ints
@@ -349,6 +348,9 @@ class _Allocation:
 
     def allocate(self, total: float) -> Array:
         """Return Neyman's allocation of so many labels, within what bands can take."""
+        # not at the top: it takes 0.15 s to load, and few commands plan labels
+        from scipy.optimize import brentq
+
         fewest = np.minimum(self.sizes, _FEWEST_LABELS)
         wanted = round(min(max(total, fewest.sum()), self.sizes.sum()))
         claim = np.sqrt(self.claims.sum_of_squares)
