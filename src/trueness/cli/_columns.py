@@ -32,7 +32,8 @@ from trueness.data.frames import panel, tally
 from trueness.data.storage import are_counts, count_columns_of
 from trueness.findings.request import Request
 
-_TRUE, _FALSE = ("true", "yes", "t", "1"), ("false", "no", "f", "0")
+_TRUE = ("true", "yes", "t", "1")
+_FALSE = ("false", "no", "f", "0")
 
 
 @final
@@ -95,7 +96,7 @@ def choose(
 
 def _is_about_counts(source: Source, request: Request) -> bool:
     """Does the file hold counts, whose columns need not be named?"""
-    # of counts the columns that are named are those of what was counted
+    # the columns that a request names may be those of the cases that were counted
     named = {request.label, *request.scores} & set(source.types)
     only_the_score = {str(name).lower() for name in named} <= {"score"}
     of_cases = request.count or request.weight or request.cluster
@@ -117,13 +118,19 @@ def _refuse_list(source: Source, name: str, option: str) -> None:
 
 def looks_counted(source: Source, request: Request) -> str | None:
     """Which column, that nobody named, looks like numbers of cases?"""
-    free = (c for c, kind in source.types.items() if kind in WHOLE_TYPES)
-    like = [c for c in free if c.lower() in COUNT_NAMES and c not in request.columns]
-    return like[0] if like and request.count is None else None
+    if request.count is not None:
+        return None
+
+    for column, kind in source.types.items():
+        is_free = column not in request.columns
+        if is_free and kind in WHOLE_TYPES and column.lower() in COUNT_NAMES:
+            return column
+
+    return None
 
 
 def _positive(source: Source, label: str | None, text: str | None) -> Any:
-    """Give the positive label the type of its column: "1" is a number there."""
+    """Return the positive label with the type of its column: "1" is a number there."""
     if text is None or label is None:
         return None
 
@@ -156,35 +163,62 @@ def with_verdicts(
 
     Where it is one of ``abstain`` there is none.
     """
-    votes, types = data.request.scores, data.source.types
-    words = [c for c in votes if types[c] == "VARCHAR"]
-    if yes is None and words:
-        values = [str(v) for v in data.source.distinct(words[0], 3)]
-        if not values:
-            raise InputError(f"Column {words[0]!r} holds no verdicts. Leave it out.")
-
-        raise InputError(
-            f"Verdicts must be 0 and 1; column {words[0]!r} holds "
-            f"{names_of(values, 3)}. Which verdict means positive?",
-            option="yes",
-            choices=values,
-        )
-
+    types = data.source.types
+    tests = data.request.scores
+    text_columns = [column for column in tests if types[column] == "VARCHAR"]
     if yes is None:
+        if text_columns:
+            raise _positive_verdict_missing(data.source, text_columns[0])
         return data
-    if {types[c] for c in votes} == {"BOOLEAN"}:  # DuckDB reads yes and no as such
+
+    if {types[column] for column in tests} == {"BOOLEAN"}:
+        # DuckDB reads yes and no as truth values
         yes = str(yes.lower() in _TRUE).lower()
 
-    most = 2 + len(abstain)
-    found = {
-        # as SQL writes them
-        c: [str(v).lower() if isinstance(v, bool) else str(v)
-            for v in data.source.distinct(c, most + 1) if v != ""]
-        for c in (words or votes)
-    }  # fmt: skip
-    found = {c: [w for w in values if w not in abstain] for c, values in found.items()}
+    verdicts = {
+        column: _verdicts_in(data.source, column, abstain)
+        for column in (text_columns or tests)
+    }
+    _check_verdicts(verdicts, yes)
 
-    for column, values in found.items():
+    other_columns = [
+        quoted(column) for column in data.rows.columns if column not in verdicts
+    ]
+    columns = [*other_columns, *as_votes(verdicts, yes, abstain)]
+    return replace(data, rows=data.rows.project(", ".join(columns)))
+
+
+def _positive_verdict_missing(source: Source, column: str) -> InputError:
+    """Return the error of verdicts that are words, none of them named as positive."""
+    verdicts = [str(value) for value in source.distinct(column, 3)]
+    if not verdicts:
+        return InputError(f"Column {column!r} holds no verdicts. Leave it out.")
+
+    return InputError(
+        f"Verdicts must be 0 and 1; column {column!r} holds "
+        f"{names_of(verdicts, 3)}. Which verdict means positive?",
+        option="yes",
+        choices=verdicts,
+    )
+
+
+def _verdicts_in(source: Source, column: str, abstain: Sequence[str]) -> list[str]:
+    """Return the distinct verdicts of a column as SQL writes them, abstentions aside.
+
+    At most three of them: with more than two, a column holds no verdicts of a test.
+    """
+    verdicts = []
+    for value in source.distinct(column, 3 + len(abstain)):
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        if text != "" and text not in abstain:
+            verdicts.append(text)
+
+    return verdicts
+
+
+def _check_verdicts(verdicts: Mapping[str, Sequence[str]], yes: str) -> None:
+    """Stop when a column has more than two verdicts, or none of them is ``yes``."""
+    for column, values in verdicts.items():
         if len(values) > 2:
             raise InputError(
                 "A positive verdict needs columns with two verdicts; column "
@@ -193,32 +227,30 @@ def with_verdicts(
                 option="yes",
             )
 
-    if not any(yes in values for values in found.values()):
+    all_verdicts = [value for values in verdicts.values() for value in values]
+    if yes not in all_verdicts:
         raise InputError(
             "The positive verdict must occur in the tests; none of them says "
-            f"{yes!r}; found "
-            f"{names_of(dict.fromkeys(v for vs in found.values() for v in vs))}.",
+            f"{yes!r}; found {names_of(dict.fromkeys(all_verdicts))}.",
             option="yes",
         )
-
-    others = [quoted(c) for c in data.rows.columns if c not in found]
-    made = as_votes(found, yes, abstain)
-    return replace(data, rows=data.rows.project(", ".join(others + made)))
 
 
 def as_votes(
     columns: Iterable[str], yes: str, abstain: Sequence[str] = ()
 ) -> list[str]:
     """Write columns of words as columns of 0 and 1, in SQL."""
-    made, none = [], ", ".join(map(text_in_sql, abstain))
-    for name in map(quoted, columns):
-        said = f"CAST({name} AS VARCHAR)"
-        vote = f"CAST({said} = {text_in_sql(yes)} AS INTEGER)"
-        if none:
-            vote = f"CASE WHEN {said} NOT IN ({none}) THEN {vote} END"
-        made.append(f"{vote} AS {name}")
+    abstentions = ", ".join(map(text_in_sql, abstain))
 
-    return made
+    votes = []
+    for name in map(quoted, columns):
+        text = f"CAST({name} AS VARCHAR)"
+        vote = f"CAST({text} = {text_in_sql(yes)} AS INTEGER)"
+        if abstentions:
+            vote = f"CASE WHEN {text} NOT IN ({abstentions}) THEN {vote} END"
+        votes.append(f"{vote} AS {name}")
+
+    return votes
 
 
 def count_tally(data: FileData, score: str, by: bool = False) -> Any:
@@ -235,50 +267,63 @@ def classes_of(data: FileData) -> dict[Any, str]:
     A column belongs to a class that it is called after: ``cat``, ``p_cat``,
     ``cat_score``. Empty when the label has two values or a positive one was named.
     """
-    label, positive = data.request.label, data.request.positive
-    if label is None or positive is not None:
+    label = data.request.label
+    if label is None or data.request.positive is not None:
         return {}
 
-    found = data.source.distinct(label, MOST_CLASSES + 1)
+    values = data.source.distinct(label, MOST_CLASSES + 1)
     if data.source.reads_as(label) == "labels":
         return {}
 
-    found = one_spelling(found)
-    if len(found) < 3 or data.source.types[label].startswith(REAL_TYPES):
+    values = one_spelling(values)
+    if len(values) < 3 or data.source.types[label].startswith(REAL_TYPES):
         return {}
 
-    names: dict[str, list[str]] = {str(c): [] for c in found}
-    for score in data.request.scores:
-        name = score.lower()
-        parts = re.split(r"[^0-9a-z]+", name)
-        for c, own in names.items():  # alone, or with another word beside it
-            word = c.lower()
-            if word in (name, parts[0], parts[-1]) or name.endswith(f"_{word}"):
-                own.append(score)
-
-    if len(found) <= MOST_CLASSES and all(len(x) == 1 for x in names.values()):
-        return {c: x[0] for c, x in names.items()}
+    classes = [str(value) for value in values]
+    scores_by_class = {
+        name: [score for score in data.request.scores if _is_called_after(score, name)]
+        for name in classes
+    }
+    one_score_each = all(len(scores) == 1 for scores in scores_by_class.values())
+    if len(values) <= MOST_CLASSES and one_score_each:
+        return {name: scores[0] for name, scores in scores_by_class.items()}
 
     raise InputError(
-        f"Column {label!r} holds more than two classes: {names_of(names, 6)}. Name "
-        "one column of scores per class, each with the name of its class "
-        f"({names_of([f'p_{c}' for c in names], 3)}). Or make a column that is 1 for "
-        "one class and 0 for the rest.",
+        f"Column {label!r} holds more than two classes: "
+        f"{names_of(scores_by_class, 6)}. Name one column of scores per class, each "
+        "with the name of its class "
+        f"({names_of([f'p_{name}' for name in scores_by_class], 3)}). Or make a column "
+        "that is 1 for one class and 0 for the rest.",
         option="score",
     )
 
 
+def _is_called_after(score: str, class_name: str) -> bool:
+    """Is the class the whole name of a column, or a word at one of its ends?"""
+    column = score.lower()
+    word = class_name.lower()
+    words_of_column = re.split(r"[^0-9a-z]+", column)
+    is_at_an_end = word in (column, words_of_column[0], words_of_column[-1])
+    return is_at_an_end or column.endswith(f"_{word}")
+
+
 def count_classes(data: FileData, classes: Mapping[Any, str]) -> dict[str, Any]:
     """Count each class against the rest."""
-    c, found = data.request, {}
-    beside = [name for name in (c.count, c.weight, c.cluster) if name is not None]
-    for name, score in classes.items():
-        kept = map(quoted, (score, *beside))
-        columns = ", ".join([*as_votes([str(c.label)], str(name)), *kept])
-        part = replace(data, rows=data.rows.project(columns))
-        found[str(name)] = count_tally(part, score)
+    request = data.request
+    design_columns = [
+        name
+        for name in (request.count, request.weight, request.cluster)
+        if name is not None
+    ]
 
-    return found
+    tallies = {}
+    for class_name, score in classes.items():
+        is_of_class = as_votes([str(request.label)], str(class_name))
+        columns = [*is_of_class, *map(quoted, (score, *design_columns))]
+        part = replace(data, rows=data.rows.project(", ".join(columns)))
+        tallies[str(class_name)] = count_tally(part, score)
+
+    return tallies
 
 
 def count_panel(data: FileData, by: bool = False) -> Any:
@@ -291,6 +336,7 @@ def count_panel(data: FileData, by: bool = False) -> Any:
 def _count(
     count: Callable[..., Any], data: FileData, by: bool, **columns: object
 ) -> Any:
+    """Count the rows of a file as its request says; say what was cleaned."""
     request = data.request
     reading: dict[str, Any] = {}
     if request.missing_scores is not None:
@@ -331,12 +377,12 @@ def _inverted_scores(scores: Floats) -> Callable[[Floats], Floats]:
     return (lambda s: 1 - s) if fractions else np.negative
 
 
-def refuse_cleaned(said: Sequence[str]) -> None:
+def refuse_cleaned(cleaned: Sequence[str]) -> None:
     """Stop where something had to be cleaned."""
-    if said:
+    if cleaned:
         raise InputError(
-            f"With --strict nothing is cleaned, and this needed it: {' '.join(said)} "
-            "Clean the file, or leave --strict out."
+            "With --strict nothing is cleaned, and this needed it: "
+            f"{' '.join(cleaned)} Clean the file, or leave --strict out."
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -38,7 +38,9 @@ from trueness.monitoring.measures import of_attempts
 from trueness.monitoring.requirements import requirement, requirement_of_test
 from trueness.monitoring.verdicts import Check
 
-_BASELINE, _LABEL = "trueness_baseline", "trueness_label"
+# columns of the baseline beside those of the candidate
+_BASELINE = "trueness_baseline"
+_LABEL = "trueness_label"
 Checked = tuple[Check, Note, dict[str, Any]]
 
 
@@ -112,90 +114,132 @@ def holds_counts(rows: Any, label: str | None) -> bool:
     return are_counts(rows.columns) and label not in rows.columns
 
 
-def _tally_of(rows: Any, words: dict[str, Any]) -> Any:
+def _count_baseline(
+    rows: Any, *, score: str, by: str | None, counting: dict[str, Any]
+) -> Any:
     """Count cases; counts have no columns to be named but that of their groups."""
-    if not holds_counts(rows, words.get("label")):
-        return tally(rows, **words)
-    said = {w: v for w, v in words.items() if w in ("by", *DESIGN)}
-    return tally(rows, **said)
+    if not holds_counts(rows, counting.get("label")):
+        return tally(rows, score=score, by=by, **counting)
+    design = {name: value for name, value in counting.items() if name in DESIGN}
+    return tally(rows, by=by, **design)
 
 
 def with_scores(source: Source, score: str) -> tuple[Any, float]:
-    """Give the rows that have a score, and the proportion of those that have none."""
-    name = quoted(score)
-    gone = f"{name} IS NULL"
+    """Return the rows that have a score, and the proportion of those that have none."""
+    column = quoted(score)
+    is_missing = f"{column} IS NULL"
     if source.types[score] in ("DOUBLE", "FLOAT"):
-        gone = f"({gone} OR isnan({name}))"
-    counts = source.rows.aggregate(f"count(*) AS n, count_if({gone}) AS lost")
-    ((n, lost),) = counts.fetchall()
-    return source.rows.filter(f"NOT {gone}") if lost else source.rows, lost / n
+        is_missing = f"({is_missing} OR isnan({column}))"
+
+    counts = source.rows.aggregate(f"count(*) AS n, count_if({is_missing}) AS missing")
+    ((n, n_missing),) = counts.fetchall()
+    if not n_missing:
+        return source.rows, 0.0
+    return source.rows.filter(f"NOT {is_missing}"), n_missing / n
 
 
 def evidence_of(
     contract: Contract, file: str, baseline: str | None
 ) -> tuple[FileData, Callable[[str | None], Any]]:
-    """Give what is asked, and a function that counts all cases or those of groups.
+    """Return the data, and a function that counts all cases or those of groups.
 
     Each baseline that is a column is counted beside the score; one in a file of its
     own on the same cases where a key joins the files, otherwise by itself.
     """
     data, missing = data_of(contract, file)
-    source, words, rows = data.source, data.request.counting, data.rows
+    counting = data.request.counting
     (score,) = data.request.scores
-    named = (r.not_worse_than for r in contract.requirements)
-    pairs = {n: (rows, [score, n]) for n in named if n and n in source.types}
-    old = None if baseline is None else _baseline(data, contract.key, baseline)
 
+    # the rows and the two scores of each paired comparison, by its baseline
+    pairs = {
+        required.not_worse_than: (data.rows, [score, required.not_worse_than])
+        for required in contract.requirements
+        if required.not_worse_than in data.source.types
+    }
+    unpaired_rows = None
     if baseline is None:
-        _stop_without(contract, source)
+        _check_baselines_are_columns(contract, data.source)
     elif contract.key:
-        pairs["baseline"] = old, [score, _BASELINE]
-        old = None
+        joined_rows = _baseline(data, contract.key, baseline)
+        pairs["baseline"] = (joined_rows, [score, _BASELINE])
+    else:
+        unpaired_rows = _baseline(data, None, baseline)
 
     def count(by: str | None) -> Any:
-        own = {"score": score, "by": known(source, by, "by"), **words}
-        tallies = tally(rows, **own)
-        other = None if old is None else _tally_of(old, own)
-        panels: dict[str, Any] = {
-            n: panel(x, both, by=by, **words) for n, (x, both) in pairs.items()
-        }
-
-        if by is None:
-            for r in contract.requirements:  # judges that a requirement asks for
-                if r.judges:
-                    named = [known(source, j, "judges") for j in r.judges]
-                    panels[",".join(named)] = panel(rows, named, **words)
-            return Evidence(tallies, panels, other, missing=missing)
-
-        return {
-            str(g): Evidence(
-                t,
-                {name: parts[g] for name, parts in panels.items() if g in parts},
-                None if other is None else other.get(g),
-                str(g),
+        known(data.source, by, "by")
+        tallies: Any = tally(data.rows, score=score, by=by, **counting)
+        baselines = None
+        if unpaired_rows is not None:
+            baselines = _count_baseline(
+                unpaired_rows, score=score, by=by, counting=counting
             )
-            for g, t in tallies.items()
+
+        panels: dict[str, Any] = {
+            name: panel(rows, both_scores, by=by, **counting)
+            for name, (rows, both_scores) in pairs.items()
         }
+        if by is not None:
+            return _evidence_of_groups(tallies, panels, baselines)
+
+        panels |= _count_judges(contract, data)
+        return Evidence(tallies, panels, baselines, missing=missing)
 
     return data, count
 
 
-def _stop_without(contract: Contract, source: Source) -> None:
+def _count_judges(contract: Contract, data: FileData) -> dict[str, Any]:
+    """Count the verdicts of the judges that requirements name."""
+    panels = {}
+    for required in contract.requirements:
+        if required.judges:
+            judges = [known(data.source, judge, "judges") for judge in required.judges]
+            counts = panel(data.rows, judges, **data.request.counting)
+            panels[",".join(judges)] = counts
+
+    return panels
+
+
+def _evidence_of_groups(
+    tallies: Mapping[Any, Any],
+    panels: Mapping[str, Mapping[Any, Any]],
+    baselines: Mapping[Any, Any] | None,
+) -> dict[str, Evidence]:
+    """Return the evidence of each group: its cases, panels and baseline."""
+    evidence = {}
+    for group, group_tally in tallies.items():
+        group_panels = {
+            name: by_group[group]
+            for name, by_group in panels.items()
+            if group in by_group
+        }
+        evidence[str(group)] = Evidence(
+            tally=group_tally,
+            panels=group_panels,
+            baseline=None if baselines is None else baselines.get(group),
+            group=str(group),
+        )
+
+    return evidence
+
+
+def _check_baselines_are_columns(contract: Contract, source: Source) -> None:
     """Stop at a requirement that compares with what is not there."""
-    for r in contract.requirements:
-        if r.not_worse_than and r.not_worse_than not in source.types:
-            near = nearest(r.not_worse_than, list(source.types))
+    for required in contract.requirements:
+        name = required.not_worse_than
+        if name and name not in source.types:
+            near = nearest(name, list(source.types))
             raise InputError(
-                f"{r} needs a baseline: another file, or a column of {source.name} "
-                f"with its scores.{near}",
+                f"{required} needs a baseline: another file, or a column of "
+                f"{source.name} with its scores.{near}",
                 option="baseline",
                 example="last_release.parquet",
             )
 
 
 def _baseline(data: FileData, key: str | None, file: str) -> Any:
-    """Give the rows of the baseline; with a key both files, joined case by case."""
-    other, (score,) = open_source(file), data.request.scores
+    """Return the rows of the baseline; with a key both files, joined case by case."""
+    other = open_source(file)
+    (score,) = data.request.scores
     if holds_counts(other.rows, data.request.label):
         return other.rows
 
@@ -216,57 +260,79 @@ def _baseline(data: FileData, key: str | None, file: str) -> Any:
         known(other, data.request.label, "label")
         return old
 
-    return _joined(data, key, replace(other, rows=old))
+    return _join_by_key(data, key, replace(other, rows=old))
 
 
-def _joined(data: FileData, key: str, other: Source) -> Any:
+def _join_by_key(data: FileData, key: str, other: Source) -> Any:
     """Put the baseline's score beside the candidate's, case by case."""
-    source, label = data.source, str(data.request.label)
-    name, rows, old = quoted(key), data.rows, other.rows
-    for one in (source, other):
-        known(one, key, "key")
-        counts = f"count({name}) - count(DISTINCT {name}) AS twice"
-        ((twice,),) = one.rows.aggregate(counts).fetchall()
-        if twice:  # joined, they would count as more cases
-            raise InputError(
-                f"{one.name}: {twice:,} rows repeat a value of the key {key!r}, so "
-                "cases cannot be paired. Name a key that is unique to each case, or "
-                "leave key out of the contract."
-            )
-
-    if source.types[key] != other.types[key]:  # 7 and "7" name the same case
-        as_text = f"* REPLACE (CAST({name} AS VARCHAR) AS {name})"
-        rows, old = rows.project(as_text), old.project(as_text)
-
-    said = quoted(label) if label in other.types else "NULL"
+    source = data.source
+    label = str(data.request.label)
     (score,) = data.request.scores
-    wanted = f"{name}, {quoted(score)} AS {_BASELINE}, {said} AS {_LABEL}"
-    here = rows.to_arrow_table()
-    both = here.join(old.project(wanted).to_arrow_table(), key)
-    both = both.filter(both[_BASELINE].is_valid())
+    _check_key_is_unique(source, key)
+    _check_key_is_unique(other, key)
 
-    if not both.num_rows:
+    new_rows = data.rows
+    old_rows = other.rows
+    if source.types[key] != other.types[key]:
+        # 7 and "7" name the same case
+        key_as_text = f"* REPLACE (CAST({quoted(key)} AS VARCHAR) AS {quoted(key)})"
+        new_rows = new_rows.project(key_as_text)
+        old_rows = old_rows.project(key_as_text)
+
+    old_label = quoted(label) if label in other.types else "NULL"
+    old_columns = (
+        f"{quoted(key)}, {quoted(score)} AS {_BASELINE}, {old_label} AS {_LABEL}"
+    )
+    candidate = new_rows.to_arrow_table()
+    joined = candidate.join(old_rows.project(old_columns).to_arrow_table(), key)
+    joined = joined.filter(joined[_BASELINE].is_valid())
+
+    if not joined.num_rows:
         raise NotEnoughCases(
             f"No case of {source.name} has a baseline score: no value of {key!r} in "
             f"{other.name} matches. For an unpaired comparison, leave key out of the "
             "contract."
         )
 
-    if both.num_rows < here.num_rows:
+    n_unmatched = candidate.num_rows - joined.num_rows
+    if n_unmatched:
         say(
-            f"{here.num_rows - both.num_rows:,} of {here.num_rows:,} rows have no "
+            f"{n_unmatched:,} of {candidate.num_rows:,} rows have no "
             f"baseline score with the same {key!r}; the comparison leaves them out."
         )
 
-    pairs = zip(both[label].to_pylist(), both[_LABEL].to_pylist(), strict=True)
-    differ = sum(a != b for a, b in pairs if a is not None and b is not None)
-    if differ and source.types[label] == other.types.get(label):
+    n_differing = _differing_labels(joined, label)
+    if n_differing and source.types[label] == other.types.get(label):
         raise InputError(
-            f"{differ:,} of {both.num_rows:,} cases have a different {label!r} in "
-            f"{other.name} than in {source.name}. Is {key!r} the key of the cases?"
+            f"{n_differing:,} of {joined.num_rows:,} cases have a different {label!r} "
+            f"in {other.name} than in {source.name}. Is {key!r} the key of the cases?"
         )
 
-    return both
+    return joined
+
+
+def _check_key_is_unique(source: Source, key: str) -> None:
+    """Stop where two rows have the same key: joined, they would be more cases."""
+    name = quoted(known(source, key, "key"))
+    repeats = f"count({name}) - count(DISTINCT {name}) AS repeats"
+    ((n_repeats,),) = source.rows.aggregate(repeats).fetchall()
+    if n_repeats:
+        raise InputError(
+            f"{source.name}: {n_repeats:,} rows repeat a value of the key {key!r}, so "
+            "cases cannot be paired. Name a key that is unique to each case, or "
+            "leave key out of the contract."
+        )
+
+
+def _differing_labels(joined: Any, label: str) -> int:
+    """Return the number of cases whose labels are known in both files and differ."""
+    new_labels = joined[label].to_pylist()
+    old_labels = joined[_LABEL].to_pylist()
+    return sum(
+        new != old
+        for new, old in zip(new_labels, old_labels, strict=True)
+        if new is not None and old is not None
+    )
 
 
 def check_command(
@@ -366,19 +432,8 @@ def check_command(
     Example:
     trueness check sample:west_nile "auc >= 0.7" --score boosting
     """
-    words = [contract, *([file] if file else []), *(more or [])]
-    sentences = [word for word in words if _is_requirement(word)]
-    if not sentences and more:
-        raise InputError(
-            "A check needs one contract and one file of predictions, or requirements "
-            f'such as "auc >= 0.7"; found {listing(words)}.'
-        )
-
-    if not sentences and file is not None and _is_contract(file):
-        # in the other order
-        contract, file = file, contract
-
-    agreed = None
+    arguments = [word for word in (contract, file, *(more or [])) if word]
+    sentences = [word for word in arguments if _is_requirement(word)]
     if sentences:
         if init:
             raise InputError(
@@ -387,9 +442,9 @@ def check_command(
                 option="init",
             )
 
-        file = _one_file(words, sentences)
-        contract = "; ".join(sentences)
-        agreed = _contract_of_sentences(sentences, file, label, score, positive)
+        name = "; ".join(sentences)
+        predictions = _one_file(arguments, sentences)
+        agreed = _contract_of_sentences(sentences, predictions, label, score, positive)
     elif init:
         _refuse_options(
             "does not go with --init, which only writes a contract.",
@@ -398,11 +453,12 @@ def check_command(
             junit=junit,
             markdown=markdown,
         )
-        file = contract if file is None else file
-        new_file = output or Path("quality.toml")
-        _write_first_contract(file, new_file, label, score, positive)
-        contract = str(new_file)
+        predictions = _predictions_of_first_contract(arguments)
+        name = str(output or "quality.toml")
+        _write_first_contract(predictions, Path(name), label, score, positive)
+        agreed = read_contract(name)
     else:
+        _refuse_many(arguments)
         _refuse_options(
             "goes with --init or a requirement; a check reads it in the contract.",
             label=label,
@@ -410,23 +466,13 @@ def check_command(
             positive=positive,
             output=output,
         )
+        name, predictions = _contract_and_predictions(arguments)
+        agreed = read_contract(name)
 
-    if file is None:
-        raise InputError(
-            "A check needs a contract and predictions. Type trueness check "
-            "quality.toml predictions.parquet."
-        )
-
-    if agreed is None:
-        agreed = read_contract(contract)
     if undecided is not None:
         choice(undecided, ("report", "pass", "fail"), "--undecided")
 
-    if any(of_attempts(r.metric) for r in agreed.requirements):
-        checked, counts_note, about_data = _check_log(agreed, file, baseline)
-    else:
-        checked, counts_note, about_data = _check_predictions(agreed, file, baseline)
-
+    checked, counts_note, about_data = _check_file(agreed, predictions, baseline)
     if junit is not None:
         _write(junit, checked.to_junit())
     if markdown is not None:
@@ -438,7 +484,36 @@ def check_command(
         chart=lambda: trueness.plots.check_verdicts.figure_data(checked),
         about=about_data,
         code=finding.numbers["exit_code"],
-        contract=contract,
+        contract=name,
+    )
+
+
+def _refuse_many(arguments: Sequence[str]) -> None:
+    """Stop at more than a contract and a file of predictions."""
+    if len(arguments) > 2:
+        raise InputError(
+            "A check needs one contract and one file of predictions, or requirements "
+            f'such as "auc >= 0.7"; found {listing(arguments)}.'
+        )
+
+
+def _contract_and_predictions(arguments: Sequence[str]) -> tuple[str, str]:
+    """Return the contract and the predictions, which may stand in either order."""
+    if len(arguments) < 2:
+        raise InputError(
+            "A check needs a contract and predictions. Type trueness check "
+            "quality.toml predictions.parquet."
+        )
+
+    first, second = arguments
+    return (second, first) if _is_contract(second) else (first, second)
+
+
+def _predictions_of_first_contract(arguments: Sequence[str]) -> str:
+    """Return the predictions that a first contract is written from."""
+    _refuse_many(arguments)
+    return (
+        arguments[0] if len(arguments) == 1 else _contract_and_predictions(arguments)[1]
     )
 
 
@@ -515,6 +590,13 @@ def _write(path: Path, text: str) -> None:
     say(f"Written to {path}.")
 
 
+def _check_file(agreed: Contract, file: str, baseline: str | None) -> Checked:
+    """Check a file: attempts at items where the metrics are theirs, or predictions."""
+    if any(of_attempts(required.metric) for required in agreed.requirements):
+        return _check_log(agreed, file, baseline)
+    return _check_predictions(agreed, file, baseline)
+
+
 def _check_predictions(agreed: Contract, file: str, baseline: str | None) -> Checked:
     """Check the predictions of a file: of all cases, and of the groups."""
     data, count = evidence_of(agreed, file, baseline)
@@ -578,11 +660,11 @@ def _count_log(logs: dict[str, Any], columns: AttemptColumns) -> Evidence:
     return Evidence.of(*counts)
 
 
-def _only_system(found: Any) -> Any:
-    """Give the attempts of the one system that a table names; several stay several."""
-    if isinstance(found, dict) and len(found) == 1:
-        return next(iter(found.values()))
-    return found
+def _only_system(attempts: Any) -> Any:
+    """Return the attempts of the one system in a table; several stay several."""
+    if isinstance(attempts, dict) and len(attempts) == 1:
+        return next(iter(attempts.values()))
+    return attempts
 
 
 def _write_first_contract(
