@@ -285,6 +285,7 @@ class Files:
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
+
         self._files[word] = upload
         self._forget_oldest_uploads()
         return self.get(word)

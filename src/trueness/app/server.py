@@ -245,8 +245,10 @@ class Workbench:
             model_index=_whole(request, "model"),
             step_index=_whole(request, "at"),
         )
+
         line = pages.flagged_line(address, numbers["values"]["threshold"])
         answer = JSONResponse(numbers | {"flagged": line})
+
         milliseconds = 1000 * (time.perf_counter() - begun)
         answer.headers["server-timing"] = f"look;dur={milliseconds:.2f}"
         return answer

@@ -261,18 +261,17 @@ def compare_groups(
     measure = statistic_or_metric(statistic)
     _options.choice(method, METHODS, "method")
     _options.choice(effect, ("difference", "ratio"), "effect")
-    _cases.at_least_two([str(n) for n in data], "compare_groups")
+    _cases.at_least_two([str(name) for name in data], "compare_groups")
+
     names = list(data)
     tallies = {str(name): tally for name, tally in data.items()}
     if isinstance(measure, Metric):
+        if threshold is not None:
+            threshold = _options.real_number(threshold, "threshold")
         return compare_group_metrics(
             tallies,
             measure,
-            threshold=(
-                None
-                if threshold is None
-                else _options.real_number(threshold, "threshold")
-            ),
+            threshold=threshold,
             reference=_reference_of_metric(reference, names),
             effect=effect,
             level=level,
@@ -287,8 +286,9 @@ def compare_groups(
                 f"reference must be one of the groups {listing(names)}; found "
                 f"{described(reference)}."
             )
-        at = names.index(reference)
-        pairs = [(k, at) for k in range(len(names)) if k != at]
+        position = names.index(reference)
+        pairs = [(k, position) for k in range(len(names)) if k != position]
+
     if method == "bootstrap" and not hasattr(measure, "measure"):
         return _compare_groups_by_bootstrap(
             tallies,

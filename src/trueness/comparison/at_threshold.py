@@ -116,30 +116,26 @@ def compare_metric(
     chosen = read_metric(metric)
     if depends_on_prevalence(chosen):
         check_prevalence_known(data, f"compare_metric of {chosen.name}")
+
     votes = complete_panel(data, "compare_metric").vote(thresholds)
     verification_notes = _notes_on_verification(data.vote(thresholds))
     sample = apply_design(votes)
-    shared = _same_cases(chosen, sample)
+    same_cases = _same_cases(chosen, sample)
+
     if method == "mcnemar":
-        if not shared:
-            raise InputError(
-                "McNemar's test compares proportions on the same cases (accuracy, "
-                f"recall, specificity); found {chosen.name}.",
-                option="method",
-                example="auto",
-            )
-        why = "It counts the discordant cases, one by one."
-        refuse(votes, "McNemar's test", {"weight": why, "cluster": why})
+        _check_mcnemar(chosen, votes, same_cases=same_cases)
     if method in PREDICTIVE_VALUE_TESTS:
         _check_predictive_value(chosen, sample, votes, method)
+
     values = {
         name: estimates(votes[name], 1.0, [chosen], level=level)[chosen.name]
         for name in votes.names
     }
     columns = []
-    if effect == "ratio" or not shared:
+    if effect == "ratio" or not same_cases:
         columns = _metric_columns(sample, chosen, list(values.values()))
-    if not shared:
+
+    if not same_cases:
         comparison = compare_columns(votes, columns, margin, chosen.name)
         if method in PREDICTIVE_VALUE_TESTS:
             comparison = _by_score_test(comparison, votes, chosen, method)
@@ -160,7 +156,22 @@ def compare_metric(
     )
     if method == "mcnemar":
         comparison = _by_mcnemar(comparison, difference)
+
     return _with_ratios(comparison, sample, columns, effect, level)
+
+
+def _check_mcnemar(metric: Metric, votes: Panel, *, same_cases: bool) -> None:
+    """Refuse what McNemar's test does not compare."""
+    if not same_cases:
+        raise InputError(
+            "McNemar's test compares proportions on the same cases (accuracy, "
+            f"recall, specificity); found {metric.name}.",
+            option="method",
+            example="auto",
+        )
+
+    why = "It counts the discordant cases, one by one."
+    refuse(votes, "McNemar's test", {"weight": why, "cluster": why})
 
 
 def _notes_on_verification(votes: Panel) -> tuple[str, ...]:

@@ -469,6 +469,7 @@ def simulate_tally(
     score = generator.normal(size=n)
     score[n - n_pos :] *= sd_ratio
     score[n - n_pos :] += shift
+
     is_pos = np.arange(n) >= n - n_pos
     counted = count_scores(score, lambda rows: is_pos[rows])
     return tally_of_rows(*counted, no_cases(counted[0].size))

@@ -368,10 +368,12 @@ def _inverse_root(covariance: Floats, n: int) -> Floats:
     variances = np.diag(covariance) / n
     covariance = covariance / n
     scale = np.sqrt(np.where(variances > 0, variances, 1.0))
+
     # few cases for so many moments: correlations are drawn towards none
     shrinkage = min(1.0, 2 * len(covariance) / n)
     correlation = (1 - shrinkage) * covariance / np.outer(scale, scale)
     np.fill_diagonal(correlation, 1.0)
+
     eigenvalues, eigenvectors = np.linalg.eigh(correlation)
     root = (eigenvectors / np.sqrt(np.maximum(eigenvalues, 1e-6))).T
     return np.asarray(root / scale)

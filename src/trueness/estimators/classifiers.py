@@ -172,11 +172,13 @@ class Calibrator(Wrapper):
         calibrator_name(self.method)
         _options.choice(self.response_method, RESPONSES, "response_method")
         label, self.classes_ = two_labels(y, type(self).__name__)
+
         # a splitter may shuffle: one list of folds serves the models and the maps
         folds = list(check_cv(self.cv, label, classifier=True).split(X, label, groups))
         base = self._base()
         response = response_of(base, self.response_method, "calibrate")
         score = self._out_of_fold(X, label, folds, response)
+
         self.estimator_ = clone(base).fit(X, label)
         self.tally_ = tally_of(label, score, self.classes_[1])
         self.map_ = self._map(self.tally_)

@@ -62,6 +62,7 @@ def which_is_better(s: Subject, metric: str = "") -> Finding:
     best = s.best.key
     shown_names = {model.key: model.name for model in s.models}
     keys = [name for name in panel.names if name in shown_names]
+
     areas = compare_auc(panel[keys], level=s.request.level)
     curves, drawn = _compare_curves(s, panel, keys)
     pairs = {
@@ -72,6 +73,7 @@ def which_is_better(s: Subject, metric: str = "") -> Finding:
         (name, pair.shown, p_value(pair.p_value), p_value(pair.p_adjusted))
         for name, pair in pairs.items()
     ]
+
     head = ("pair", "difference of AUC", "p-value", "adjusted (Holm)")
     differences_of_best = _differences_from_best(areas, best, shown_names)
 
@@ -343,6 +345,7 @@ def combined(
         *((f"{m.name} alone", m.auc, "") for m in s.models),
     ]
     head = ("combiner", "AUC", f"gain over {best.name}")
+
     gain = gains[method]  # the interval that is shown decides
     word = "better" if gain.low > 0 else "worse" if gain.high < 0 else "open"
 

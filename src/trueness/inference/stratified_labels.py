@@ -81,8 +81,10 @@ class StratifiedCounts:
             np.asarray(influence.by_negative), np.asarray(influence.by_positive)
         )
         means = means / number
+
         within = np.maximum(squares - number * means**2, 0.0)
         within = within / np.maximum(number - 1, 1.0)
+
         parts = sizes**2 * (1 / number - 1 / np.maximum(sizes, number)) * within
         variance = float(parts.sum())
         if self.sample.target != THESE_CASES:

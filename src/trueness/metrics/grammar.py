@@ -90,6 +90,7 @@ def constraint(text: str | Constraint) -> Constraint:
     sign = reader.here.text
     if sign not in _COMPARISONS:
         reader.fail("'>=', '<=', '>' or '<' and a bound were needed")
+
     reader.step()
     right = reader.sum()
     if reader.here.text in _COMPARISONS:

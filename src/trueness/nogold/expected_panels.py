@@ -239,6 +239,7 @@ def _by_posterior(
     size = len(flat["sensitivity"])
     kept = np.linspace(0, size - 1, min(size, _DRAWS)).astype(np.int64)
     part = {name: values[kept] for name, values in flat.items()}
+
     in_positives, in_negatives = posterior.model.class_probabilities(part, panel.rows)
     rate = part["prevalence"][:, [0]]
     positives = rate * in_positives

@@ -499,9 +499,11 @@ class _RedrawnCounts:
         expected = imputation.expected
         observed = self.sample.observed
         bins = imputation.bins
+
         cases_in_bin = np.bincount(bins, expected.neg + expected.pos)
         labels_in_bin = np.bincount(bins, observed.neg + observed.pos)
         cases_per_label = (cases_in_bin / labels_in_bin)[bins]
+
         fpr_of_rows = running_proportions(self.counts.neg)[1:]
         at_fpr = np.interp(fpr, fpr_of_rows, cases_per_label)
         return np.minimum(number, expected.n_pos / at_fpr)

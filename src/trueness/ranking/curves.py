@@ -538,6 +538,7 @@ def _area_inside(x: Floats, y: Floats, fpr: Range, tpr: Range) -> _Inside:
     start_height = y[:, :-1] - low
     mean_height = dy * (leaves * leaves - enters * enters) / 2
     under_segment = (leaves - enters) * start_height + mean_height
+
     # where the curve runs above the rectangle, all of its height counts
     above = np.maximum(leaves_fpr - np.maximum(enters_fpr, leaves_tpr), 0.0)
     area = np.einsum("rm,rm->r", dx, under_segment + (high - low) * above)

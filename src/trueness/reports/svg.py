@@ -250,6 +250,7 @@ def curve_table(data: Curves, title: str) -> Table:
     columns = lines[0].columns if lines else {}
     has_thresholds = any("cut" in curve.columns for curve in lines)
     has_band = "low" in columns
+
     axes = [axis for axis in (data.x, data.y) if axis.name in columns]
     keys = [axis.name for axis in axes]
     head = ["classifier"]

@@ -192,12 +192,14 @@ def guaranteed_threshold(
     _cases.one_classifier(data, "guaranteed_threshold")
     _cases.some_labels(data, "guaranteed_threshold")
     level = _options.fraction(level, "level")
+
     constraints = read_scoped_constraints(subject_to, SIDES)
     objective = None
     if maximize is not None or minimize is not None:
         objective = read_objective(maximize, minimize).maximized
     has_choice = objective is not None or thresholds is not None
     two_cuts = _asks_for_two_cuts(constraints, has_choice)
+
     prevalence = prevalence_of_use(data, prevalences)
     metrics = [scoped.metric for scoped in constraints]
     check_prevalence_of_use(data, prevalence, metrics, "guaranteed_threshold")

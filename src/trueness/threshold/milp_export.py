@@ -200,9 +200,11 @@ def _lp_lines(program: MilpProgram) -> Iterator[str]:
     names = program.names
     value = f"{program.constant!r} + {program.factor!r} * objective"
     yield f"\\ {program.objective}: its value is {value}"
+
     yield "Maximize"
     used = np.flatnonzero(program.weights)
     yield from _lp_sum("objective", program.weights[used], used, names)
+
     yield "Subject To"
     matrix = program.matrix
     for row, bound in enumerate(program.lower.tolist()):
@@ -218,6 +220,7 @@ def _lp_lines(program: MilpProgram) -> Iterator[str]:
     yield "Bounds"
     for place in np.flatnonzero(~program.binary).tolist():
         yield f" 0 <= {names[place]} <= {float(program.upper[place])!r}"
+
     yield "Binary"
     for place in np.flatnonzero(program.binary).tolist():
         yield f" {names[place]}"

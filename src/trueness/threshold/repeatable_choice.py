@@ -224,11 +224,13 @@ def choice_of_one_cut(
         prevalences=prevalences,
     )
     choice = name_stated_constraints(choice, stated, required)
+
     labelled = data.labelled()
     prevalence = prevalence_of_use(data, prevalences)
 
     metrics = [objective.shown, *(scoped.metric for scoped in constraints)]
     to_try = prevalences_to_try(prevalence, metrics)
+
     prevalence_text, note = _describe_prevalence(labelled, prevalence)
     return RepeatableChoice(
         choice=choice,

@@ -489,6 +489,7 @@ def _at_rule(
     one_threshold = not (rule.groups or rule.defers)
     if not one_threshold:
         _check_labels_not_expected(data)
+
     if one_threshold and isinstance(data, Tally):
         # the scores are kept: the chance of a label may depend on them
         tally = data
@@ -507,18 +508,23 @@ def _at_rule(
             )
 
     if one_threshold:
+        verdicts = rule.verdicts(tally)
         values = estimates(tally, rule.cuts()[1], metrics, level=level, method=method)
     else:
+        verdicts = tally
         decided = keep_rows(tally, tally.score != DEFERRED)
         values = estimates(decided, FLAGGED, metrics, level=level, method=method)
+
     if rule.defers:
         values |= _proportion_deferred(tally, level)
-    # the warning points at the caller of at_threshold
-    notes = (*unlabelled_notes(tally, stacklevel=6), *_notes(tally, values))
-    verdicts = rule.verdicts(tally) if one_threshold else tally
+
     confusion_matrix = _count_verdicts(verdicts)
     if not shows_values(tally):
         confusion_matrix = Confusion(math.nan, math.nan, math.nan, math.nan)
+
+    # the warning points at the caller of at_threshold
+    notes = (*unlabelled_notes(tally, stacklevel=6), *_notes(tally, values))
+
     return AtThreshold(
         rule=rule,
         confusion=confusion_matrix,

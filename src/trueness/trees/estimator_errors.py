@@ -117,12 +117,15 @@ def estimator_error(
     law = entropic_binomial(n, p)
     majority: Ints = np.arange((n + 1) // 2, n + 1)
     mass: Floats = law.pmf(majority)
+
     probability = TOP_METHODS[method](majority, np.full_like(majority, n))
     estimate = QUANTITIES[quantity](n, probability)
+
     truth = float(QUANTITIES[quantity](n, law.p))
     mean = float(mass @ estimate)
     variance = float(mass @ (estimate - mean) ** 2)
     bias = mean - truth
+
     return EstimatorError(
         bias=bias,
         mean_squared_error=variance + bias**2,

@@ -402,9 +402,11 @@ class EntropicTree(Record):
         weight_left = np.cumsum(self.weights[::-1])[::-1]
         proportion = self.weights / np.where(weight_left > 0, weight_left, 1.0)
         cases_left = np.maximum(self.n - cases_before, 0)
+
         of_each_leaf = binomial_pmf(cases, cases_left, proportion)
         is_complete = cases.sum(axis=-1) == self.n
         of_cases = np.where(is_complete, of_each_leaf.prod(axis=-1), 0.0)
+
         of_majorities = _majority_pmf(majority, cases, self.p).prod(axis=-1)
         return plain_number(np.asarray(of_cases * of_majorities))
 
