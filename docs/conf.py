@@ -260,6 +260,7 @@ def command_lines(name: str, command: Any) -> list[str]:
 def write_other_names() -> None:
     """Write what other libraries and professions call each function."""
     from trueness._core.synonyms import CALLS
+    from trueness.cli._synonyms import command_of_call
 
     page = [
         "# What others call it",
@@ -267,14 +268,16 @@ def write_other_names() -> None:
         "The names that scikit-learn, pROC, yardstick, torchmetrics, epidemiology, "
         "credit scoring and machine learning use, and what to type here.",
         "",
-        "| elsewhere | here |",
-        "| --- | --- |",
+        "| elsewhere | here | in a shell |",
+        "| --- | --- | --- |",
     ]
     for call, synonyms in CALLS.items():
         # readers search for words; names of functions have underscores
         phrases = [name.replace("_", " ") for name in synonyms if "_" in name]
         names = ", ".join([*(f"`{name}`" for name in synonyms), *phrases])
-        page.append(f"| {names} | `trueness.{call}` |")
+        command = command_of_call(call)
+        in_a_shell = f"`{command}`" if command else ""
+        page.append(f"| {names} | `trueness.{call}` | {in_a_shell} |")
     (GENERATED / "other_names.md").write_text("\n".join(page) + "\n")
 
 

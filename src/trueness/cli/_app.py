@@ -22,6 +22,7 @@ from typer.core import TyperCommand
 from trueness._core.progress import stopped_by
 from trueness.cli import _signals
 from trueness.cli._help import ShellGroup
+from trueness.cli._synonyms import command_for
 
 EXIT_CODES = (
     "Exit codes: 0 success; 1 the output could not be written; 2 wrong input; 3 too "
@@ -220,10 +221,21 @@ class LazyGroup(ShellGroup):
         super().__init__(**settings | {"commands": listed})
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Load a command; for a misspelt name Typer suggests one of the table."""
+        """Load a command; for another name say which of the table to type."""
+        word = args[0] if args else ""
+        if word not in COMMANDS and not ctx.resilient_parsing:
+            _name_command_for(word, ctx)
+
         name, _, rest = super().resolve_command(ctx, args)
         command = load(name) if name else None
         return name, command, rest
+
+
+def _name_command_for(word: str, ctx: Any) -> None:
+    """Raise the error of a word of another library or profession, if it is one."""
+    command = command_for(word)
+    if command is not None:
+        ctx.fail(f"There is no command '{word}'. Type: {command}")
 
 
 @cache

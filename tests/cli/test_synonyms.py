@@ -1,0 +1,68 @@
+"""A word of another library or profession: the shell says which command to type."""
+
+import shlex
+
+import pytest
+
+from shell import PYTHON, run
+from trueness._core.synonyms import CALLS
+from trueness.cli import COMMANDS
+from trueness.cli._app import load
+from trueness.cli._synonyms import COMMAND_OF_CALL, command_for
+
+CALLS_AND_FUNCTIONS = {*CALLS, *(call.partition("(")[0] for call in CALLS)}
+
+
+def options_of(command):
+    return {name for option in command.params for name in option.opts}
+
+
+@pytest.mark.parametrize(
+    ("word", "command"),
+    [
+        ("gini", "trueness scorecard FILE"),
+        ("Kolmogorov-Smirnov", "trueness scorecard FILE"),
+        ("mcnemar", "--method mcnemar"),
+        ("four_fifths", "--by COLUMN"),
+        ("ipcw", "--horizon 5"),
+    ],
+)
+def test_a_word_of_a_profession_is_told_its_command(word, command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+
+    result = run(word, "cases.csv")
+
+    assert result.exit_code == 2
+    assert f"There is no command '{word}'." in result.stderr
+    assert command in result.stderr
+    assert not PYTHON.search(result.stderr)
+
+
+def test_a_misspelt_command_is_still_suggested():
+    assert "'evaluate'" in run("evaluat", "cases.csv").stderr
+
+
+def test_no_word_of_the_table_hides_a_command():
+    for name in COMMANDS:
+        assert run(name, "--help").exit_code == 0
+
+
+def test_every_entry_belongs_to_a_call_of_the_one_table():
+    assert set(COMMAND_OF_CALL) <= CALLS_AND_FUNCTIONS
+
+
+@pytest.mark.parametrize("line", sorted(set(COMMAND_OF_CALL.values())))
+def test_what_to_type_has_a_command_and_its_options(line):
+    name, *words = shlex.split(line)
+    command = load(name)
+    if name == "plan":
+        command = command.commands[words[0]]
+
+    typed = {word for word in words if word.startswith("-")}
+
+    assert typed <= options_of(command)
+
+
+def test_a_word_without_a_command_has_no_answer():
+    assert command_for("save") is None
+    assert command_for("nonsense") is None
