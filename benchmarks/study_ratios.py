@@ -1,6 +1,6 @@
 """How often do intervals of ratios hold the true ratio?
 
-``python benchmarks/study_ratios.py 1000`` prints the figures of the maths pages: ratios
+``python benchmarks/study_ratios.py 4000`` prints the figures of the maths pages: ratios
 of a metric on the same cases (Student's interval on the logarithmic scale) and of
 selection rates of two groups (Donner and Zou 2012).
 """
