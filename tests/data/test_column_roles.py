@@ -33,23 +33,28 @@ def value_of(finding, score="p"):
     return finding.numbers["scores"][score]["auc"].value
 
 
+def in_form(frame, form, folder):
+    """Return a frame of pandas in another form, or the path of its file."""
+    if form == "pandas":
+        return frame
+    if form == "polars":
+        return pl.from_pandas(frame)
+    if form == "lazy":
+        return pl.from_pandas(frame).lazy()
+    if form == "mapping":
+        return {name: frame[name].to_numpy() for name in frame}
+    path = folder / f"cases.{form}"
+    if form == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_parquet(path)
+    return path
+
+
 @pytest.fixture(params=["pandas", "polars", "lazy", "mapping", "csv", "parquet"])
 def data(request, tmp_path):
     """The same cases in every form."""
-    if request.param == "pandas":
-        return FRAME
-    if request.param == "polars":
-        return pl.from_pandas(FRAME)
-    if request.param == "lazy":
-        return pl.from_pandas(FRAME).lazy()
-    if request.param == "mapping":
-        return {name: FRAME[name].to_numpy() for name in FRAME}
-    path = tmp_path / f"cases.{request.param}"
-    if request.param == "csv":
-        FRAME.to_csv(path, index=False)
-    else:
-        FRAME.to_parquet(path)
-    return path
+    return in_form(FRAME, request.param, tmp_path)
 
 
 class TestFrames:
@@ -152,6 +157,61 @@ def test_a_missing_score_is_chosen_from_columns_that_could_be_scores():
 
     assert list(err.value.choices) == ["a", "b"]
     assert "sex" not in str(err.value)
+
+
+LONG_FRAME = pd.DataFrame(
+    {
+        "case": np.tile(FRAME["id"], 2),
+        "model": np.repeat(["A", "B"], CASES),
+        "y": np.tile(Y, 2),
+        "score": np.concatenate([P, Q]),
+    }
+)
+
+
+class TestLongTables:
+    @pytest.fixture(params=["pandas", "polars", "lazy", "mapping", "csv", "parquet"])
+    def long_table(self, request, tmp_path):
+        """The same rows, two for each case, in every form."""
+        return in_form(LONG_FRAME, request.param, tmp_path)
+
+    def test_stop_where_each_case_would_count_twice(self, long_table):
+        with pytest.raises(InputError, match="each case would count 2 times") as err:
+            trueness.evaluate(long_table)
+
+        assert err.value.option == "cluster"
+        assert 'cluster="case"' in str(err.value)
+
+    @pytest.mark.parametrize("analysis", ["auc", "best_threshold", "calibrate"])
+    def test_stop_where_columns_are_named_too(self, analysis):
+        function = getattr(trueness, analysis)
+
+        with pytest.raises(InputError, match=f"{analysis}: Column 'case' names"):
+            function(LONG_FRAME, label="y", score="score")
+
+    def test_are_answered_for_each_model_where_clusters_are_named(self):
+        finding = trueness.evaluate(LONG_FRAME, cluster="case", by="model")
+
+        areas = finding.numbers["groups"]["score"]
+        assert areas["A"]["auc"].value == pytest.approx(trueness.auc(Y, P).value)
+        assert areas["B"]["auc"].value == pytest.approx(trueness.auc(Y, Q).value)
+
+    def test_cannot_be_compared_by_column(self):
+        with pytest.raises(InputError, match="into a column of its own"):
+            trueness.compare(LONG_FRAME)
+
+    def test_are_not_seen_where_labels_differ_within_a_case(self):
+        labels = LONG_FRAME["y"].to_numpy().copy()
+        labels[:CASES:2] = 1 - labels[:CASES:2]
+
+        estimate = trueness.auc(LONG_FRAME.assign(y=labels), score="score")
+
+        assert np.isfinite(estimate.value)
+
+    def test_are_not_seen_where_a_case_comes_twice_for_one_model(self):
+        repeated = LONG_FRAME.assign(case=LONG_FRAME["case"] // 2)
+
+        assert np.isfinite(trueness.auc(repeated, score="score").value)
 
 
 def test_judges_are_found_beside_items_and_a_few_labels(tmp_path):

@@ -22,6 +22,7 @@ from trueness._core.checks.words import described, listing
 from trueness.data import cleaning
 from trueness.data.column_roles import (
     LABEL_NAMES,
+    MOST_ROWS,
     DataTable,
     FoundColumns,
     FrameTable,
@@ -43,8 +44,9 @@ from trueness.data.columns import (
     one_thing,
     several_columns,
 )
-from trueness.data.engines import column_names
+from trueness.data.engines import column_names, is_lazy, open_frame
 from trueness.data.frames import panel, tally, tally_in_place
+from trueness.data.long_tables import refuse_long_table
 from trueness.data.storage import are_counts
 from trueness.data.total_rows import without_total_row
 
@@ -321,12 +323,42 @@ def _of_table(
             chosen = columns.scores[0] if is_alone else list(columns.scores)
         remarks = columns.remarks
 
+        _refuse_long_table(name, takes, data, columns, words)
+
     if takes == "panel" or several is not None or isinstance(chosen, (list, tuple)):
         names = [chosen] if isinstance(chosen, str) else chosen
         return CountedArguments(panel(data, names, **words), rest, remarks)
 
     counts = tally(data, score=chosen, **words)
     return CountedArguments(counts, rest, remarks, str(chosen or ""))
+
+
+def _refuse_long_table(
+    name: str, takes: str, data: object, columns: FoundColumns, words: Words
+) -> None:
+    """Stop at a table with several rows for each case, of which nobody said so."""
+    says_so = words.get("cluster") is not None or words.get("count") is not None
+    if says_so or not isinstance(columns.label, str):
+        return
+    if not columns.guessed and not _is_quick_to_look_at(data):
+        return
+
+    compares = takes == "panel" and len(columns.scores) == 1
+    try:
+        refuse_long_table(
+            table_of(data), columns.label, columns.scores, compares=compares
+        )
+    except InputError as error:
+        message = f"{name}: {error.message}"
+        raise InputError(message, option=error.option, example=error.example) from None
+
+
+def _is_quick_to_look_at(data: object) -> bool:
+    """Can all columns be read at little cost, or is it a query or a large frame?"""
+    if isinstance(data, Mapping) or _is_relation(data):
+        return True
+    frame = open_frame(data)
+    return not is_lazy(frame) and len(frame) <= MOST_ROWS
 
 
 def _find(
@@ -392,9 +424,14 @@ def _advice_without_labels(table: DataTable, error: InputError) -> str:
     return " Where there are none, ask latent_class or agreement."
 
 
+def _is_relation(data: object) -> bool:
+    """Is this a file or a table that DuckDB has opened?"""
+    return type(data).__name__ == "DuckDBPyRelation"
+
+
 def table_of(data: object) -> DataTable:
     """Look at a frame or a mapping; a file is asked by its engine."""
-    if type(data).__name__ == "DuckDBPyRelation":
+    if _is_relation(data):
         from trueness.data.relation_tables import RelationTable
 
         return RelationTable(data)

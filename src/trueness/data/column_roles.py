@@ -22,6 +22,11 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import plain
 from trueness._core.records import shown
 from trueness.data import cleaning, engines
+from trueness.data.repeated_cases import (
+    RepeatedCases,
+    count_repeats,
+    number_of_values,
+)
 
 # what a column holds
 WHOLE, REAL, TRUTH, TEXT = "whole numbers", "numbers", "true and false", "text"
@@ -89,6 +94,14 @@ class DataTable(Protocol):
 
     def different_rows(self, columns: Sequence[str]) -> tuple[int, int]:
         """Return how many rows there are, and how many differ in these columns."""
+        ...
+
+    def value_counts(self, columns: Sequence[str]) -> tuple[int, dict[str, int]]:
+        """Return how many rows there are, and about how many values of each column."""
+        ...
+
+    def repeated_cases(self, case: str, part: str, label: str) -> RepeatedCases:
+        """Count the cases, their parts and their labels, by the names of columns."""
         ...
 
 
@@ -518,6 +531,16 @@ class FrameTable:
         """Return how many rows there are, and how many differ in these columns."""
         rows = list(zip(*(self._columns[c].tolist() for c in columns), strict=True))
         return len(rows), len({str(row) for row in rows})
+
+    def value_counts(self, columns: Sequence[str]) -> tuple[int, dict[str, int]]:
+        """Return how many rows there are, and how many values each column has."""
+        number = {c: number_of_values(self._known[c]) for c in columns}
+        return max(map(len, self._columns.values()), default=0), number
+
+    def repeated_cases(self, case: str, part: str, label: str) -> RepeatedCases:
+        """Count the cases, their parts and their labels, by the names of columns."""
+        columns = self._columns
+        return count_repeats(columns[case], columns[part], columns[label])
 
     def mostly_empty(self) -> list[str]:
         """Return the columns that are empty in more than half of the rows."""

@@ -14,6 +14,7 @@ from typing import Any, final
 from trueness.data.cleaning import meaning
 from trueness.data.column_roles import DATE, OTHER, REAL, TEXT, TRUTH, WHOLE
 from trueness.data.engines import quoted
+from trueness.data.repeated_cases import RepeatedCases
 
 LETTERS = 200  # of a text, to find out what it means
 ROWS_OF_TEXT = 1000  # to find out what its words mean
@@ -68,6 +69,34 @@ class RelationTable:
         different = self.rows.select(names).distinct()
         (number,) = different.aggregate("count(*)").fetchall()[0]
         return int(total), int(number)
+
+    def value_counts(self, columns: Sequence[str]) -> tuple[int, dict[str, int]]:
+        """Return how many rows there are, and about how many values of each column."""
+        wanted = [f"approx_count_distinct({quoted(c)})" for c in columns]
+        (counts,) = self.rows.aggregate(", ".join(["count(*)", *wanted])).fetchall()
+        return int(counts[0]), dict(zip(columns, counts[1:], strict=True))
+
+    def repeated_cases(self, case: str, part: str, label: str) -> RepeatedCases:
+        """Count the cases, their parts and their labels, by the names of columns."""
+        of_case = quoted(case)
+        of_part = quoted(part)
+        of_label = quoted(label)
+        labelled = f"FILTER ({of_label} IS NOT NULL)"
+        different_cases = f"count(DISTINCT {of_case})"
+        wanted = [
+            "count(*)",
+            different_cases,
+            f"count(DISTINCT ({of_case}, {of_part}))",
+            f"{different_cases} {labelled}",
+            f"count(DISTINCT ({of_case}, {of_label})) {labelled}",
+        ]
+        named = self.rows.filter(f"{of_case} IS NOT NULL AND {of_part} IS NOT NULL")
+        (counts,) = named.aggregate(", ".join(wanted)).fetchall()
+        by_label = named.aggregate(f"{of_label}, {different_cases}", of_label)
+        of_labels = tuple(
+            int(n) for value, n in by_label.fetchall() if value is not None
+        )
+        return RepeatedCases(*map(int, counts), cases_of_labels=of_labels)
 
     def mostly_empty(self) -> list[str]:
         """Return the columns that are empty in more than half of the rows."""

@@ -302,7 +302,9 @@ def missing(values: Array) -> NDArray[np.bool_]:
         return np.isnat(values)
     if kind != "O":
         return np.zeros(values.size, dtype=bool)
-    return np.fromiter((_is_missing(v) for v in values), bool, values.size)
+    # most objects are text, which is never missing
+    of_values = (type(v) is not str and _is_missing(v) for v in values)
+    return np.fromiter(of_values, bool, values.size)
 
 
 def _is_missing(value: object) -> bool:
