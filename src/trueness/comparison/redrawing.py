@@ -51,7 +51,10 @@ def redrawn_curves(
     curves = np.empty((len(sides), request.replicates, request.grid.size))
     drawn = 0
     with progress("Bootstrap", request.replicates, "samples") as advance:
-        for neg, pos in redraws(counted_cells, request.replicates, request.rng):
+        blocks = redraws(
+            counted_cells, request.replicates, request.rng, small_counts=True
+        )
+        for neg, pos in blocks:
             for k, proportions in enumerate(sides):
                 corners = zip(proportions(neg), proportions(pos), strict=True)
                 for replicate, (fpr, tpr) in enumerate(corners, drawn):
@@ -103,12 +106,25 @@ def _levels(output: Floats, tally: Tally, max_levels: int | None) -> Array:
 
 def _combinations_of_levels(levels: Sequence[Array]) -> tuple[Array, Array]:
     """Return a number for each combination that occurs, by row, and a row of each."""
-    keys = levels[0]
+    cells = _consecutive_numbers(levels[0])
     for level in levels[1:]:
-        _, codes = np.unique(keys, return_inverse=True)
-        keys = codes * (int(level.max()) + 1) + level
-    _, first_rows, cells = np.unique(keys, return_index=True, return_inverse=True)
-    return cells, first_rows
+        cells = _consecutive_numbers(cells * (int(level.max()) + 1) + level)
+
+    row_of_cell = np.empty(int(cells.max()) + 1, np.intp)
+    row_of_cell[cells] = np.arange(cells.size)
+    return cells, row_of_cell
+
+
+def _consecutive_numbers(keys: Array) -> Array:
+    """Return whole numbers from 0 on in the order of the keys, without gaps."""
+    if int(keys.max()) > 4 * keys.size:
+        return np.unique(keys, return_inverse=True)[1]
+
+    # a table of all keys up to the largest takes less time than a sort
+    occurs = np.zeros(int(keys.max()) + 1, dtype=bool)
+    occurs[keys] = True
+    number_of_key = np.cumsum(occurs) - 1
+    return number_of_key[keys]
 
 
 def _cumulative_proportions_by(level: Array) -> Callable[[Array], Floats]:
@@ -121,9 +137,23 @@ def _cumulative_proportions_by(level: Array) -> Callable[[Array], Floats]:
         if not is_in_order:
             counts = np.take(counts, order, axis=1)
         cumulative = np.zeros((len(counts), starts.size + 1))
-        counts_of_levels = np.add.reduceat(counts, starts, axis=1)
-        np.cumsum(counts_of_levels, axis=1, out=cumulative[:, 1:])
+        cumulative[:, 1:] = _sums_up_to_level(counts, starts)
         cumulative /= cumulative[:, -1:]
         return cumulative
 
     return proportions
+
+
+def _sums_up_to_level(counts: Array, starts: Array) -> Array:
+    """Return running sums of cells in the order of their levels, at each level's end.
+
+    Of integers all running sums are exact, and faster than the sum of each level.
+    """
+    if counts.dtype.kind == "f":
+        return np.cumsum(np.add.reduceat(counts, starts, axis=1), axis=1)
+
+    most_cases = int(counts.sum(axis=1, dtype=np.int64).max())
+    exact = np.int32 if most_cases < 2**31 else np.int64
+    running = np.cumsum(counts, axis=1, dtype=exact)
+    ends = np.append(starts[1:], counts.shape[1]) - 1
+    return running if starts.size == ends[-1] + 1 else np.take(running, ends, axis=1)

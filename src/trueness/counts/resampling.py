@@ -13,7 +13,7 @@ Gaussian scores (``simulate_tally``, ``simulate_panel``).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,6 +51,37 @@ class _ByteTable(NamedTuple):
     cumulative: Floats  # probabilities of the counts of bytes that are not settled
 
 
+class _RowsOfCases:
+    """Rows whose cases are drawn anew; what every block of draws needs is made once."""
+
+    def __init__(self, count: Ints) -> None:
+        self.count = count
+        self.n = int(count.sum())
+
+    @cached_property
+    def order(self) -> Array:
+        """Rows with equal counts side by side, since they share a table."""
+        return np.argsort(self.count, kind="stable")
+
+    @cached_property
+    def place(self) -> Array:
+        """Where each row is in that order."""
+        place = np.empty(self.count.size, dtype=np.intp)
+        place[self.order] = np.arange(self.count.size)
+        return place
+
+    @cached_property
+    def distinct_counts(self) -> tuple[Ints, list[int]]:
+        """The counts that occur, and where the rows of each begin in the order."""
+        distinct, start = np.unique(self.count[self.order], return_index=True)
+        return distinct, [*start.tolist(), self.count.size]
+
+    @cached_property
+    def row_of_case(self) -> Array:
+        """The row of each case, when cases are numbered row by row."""
+        return np.repeat(np.arange(self.count.size, dtype=np.int32), self.count)
+
+
 def draw(
     count: Ints, replicates: int, rng: Seed = 0, *, dtype: DTypeLike = np.int64
 ) -> Array:
@@ -58,18 +89,24 @@ def draw(
 
     Exact multinomial counts. ``compact(count)`` is the smallest safe ``dtype``.
     """
-    rng = _options.generator(rng)
-    n = int(count.sum())
-    if n == 0:
+    return _draw(_RowsOfCases(count), replicates, _options.generator(rng), dtype)
+
+
+def _draw(
+    rows: _RowsOfCases, replicates: int, rng: np.random.Generator, dtype: DTypeLike
+) -> Array:
+    """Draw a block of exact multinomial counts."""
+    count = rows.count
+    if rows.n == 0:
         return np.zeros((replicates, count.size), dtype=dtype)
-    if n < _FEW_CASES or count.size**2 < n:
-        drawn = rng.multinomial(n, count / n, size=replicates)
+    if rows.n < _FEW_CASES or count.size**2 < rows.n:
+        drawn = rng.multinomial(rows.n, count / rows.n, size=replicates)
         return drawn.astype(dtype, copy=False)
 
     # four standard deviations below one, so that a draw hardly ever has too many cases
-    mean_per_case = 1 - 4 / np.sqrt(n)
-    drawn = _poisson_counts(count, replicates, mean_per_case, rng)
-    return _fill_up(drawn.astype(dtype, copy=False), count, n, rng)
+    mean_per_case = 1 - 4 / np.sqrt(rows.n)
+    drawn = _poisson_counts(rows, replicates, mean_per_case, rng)
+    return _fill_up(drawn.astype(dtype, copy=False), rows, rng)
 
 
 def compact(count: Ints) -> Any:
@@ -80,35 +117,34 @@ def compact(count: Ints) -> Any:
 
 
 def _poisson_counts(
-    count: Ints, replicates: int, mean_per_case: float, rng: np.random.Generator
+    rows: _RowsOfCases,
+    replicates: int,
+    mean_per_case: float,
+    rng: np.random.Generator,
 ) -> Array:
     """Draw independent Poisson counts with means ``mean_per_case * count``."""
-    # rows with equal counts lie side by side, since they share a table
-    order = np.argsort(count, kind="stable")
-    distinct, start = np.unique(count[order], return_index=True)
-    edges = [*start.tolist(), count.size]
+    count = rows.count
+    distinct, edges = rows.distinct_counts
     drawn = np.empty((replicates, count.size), compact(count))
 
     number_by_table = int(np.searchsorted(distinct, _MAX_BYTE_MEAN, side="right"))
     for k, row_count in enumerate(distinct[:number_by_table].tolist()):
-        rows = slice(edges[k], edges[k + 1])
+        equal_rows = slice(edges[k], edges[k + 1])
         if row_count == 0:
-            drawn[:, rows] = 0
+            drawn[:, equal_rows] = 0
             continue
-        shape = (replicates, rows.stop - rows.start)
-        drawn[:, rows] = _draw_bytes(_byte_table(mean_per_case * row_count), shape, rng)
+        table = _byte_table(mean_per_case * row_count)
+        shape = (replicates, equal_rows.stop - equal_rows.start)
+        drawn[:, equal_rows] = _draw_bytes(table, shape, rng)
 
     rows_of_many = slice(edges[number_by_table], count.size)
     if rows_of_many.start < rows_of_many.stop:
-        means = mean_per_case * count[order[rows_of_many]]
+        means = mean_per_case * count[rows.order[rows_of_many]]
         drawn[:, rows_of_many] = rng.poisson(means, (replicates, means.size))
 
     if distinct.size == 1:  # the order is as it was
         return drawn
-
-    place = np.empty(count.size, dtype=np.intp)
-    place[order] = np.arange(count.size)
-    return np.take(drawn, place, axis=1)
+    return np.take(drawn, rows.place, axis=1)
 
 
 @lru_cache(maxsize=1024)
@@ -146,30 +182,28 @@ def _draw_bytes(
     return drawn.reshape(shape)
 
 
-def _fill_up(drawn: Array, count: Ints, n: int, rng: np.random.Generator) -> Array:
+def _fill_up(drawn: Array, rows: _RowsOfCases, rng: np.random.Generator) -> Array:
     """Add the cases by which each draw falls short of n, in place."""
-    lacking = n - drawn.sum(axis=1, dtype=np.int64)
+    lacking = rows.n - drawn.sum(axis=1, dtype=np.int64)
     for replicate in np.flatnonzero(lacking < 0):  # once in thirty thousand draws
-        drawn[replicate] = rng.multinomial(n, count / n)
+        drawn[replicate] = rng.multinomial(rows.n, rows.count / rows.n)
         lacking[replicate] = 0
 
-    rows = count.size
-    case = rng.integers(0, n, size=int(lacking.sum()))
-    row = _rows_of_cases(case, count, n)
-    replicate_start = np.arange(len(drawn)) * rows
+    case = rng.integers(0, rows.n, size=int(lacking.sum()))
+    row = _rows_of_cases(case, rows)
+    replicate_start = np.arange(len(drawn)) * rows.count.size
     cell = row + np.repeat(replicate_start, lacking)
     np.add.at(drawn.reshape(-1), cell, drawn.dtype.type(1))
     return drawn
 
 
-def _rows_of_cases(case: Array, count: Ints, n: int) -> Array:
+def _rows_of_cases(case: Array, rows: _RowsOfCases) -> Array:
     """Return the row of each case, when cases are numbered row by row."""
-    if n == count.size:  # one case in each row
+    if rows.n == rows.count.size:  # one case in each row
         return case
-    if n <= 4 * case.size + _CELLS:  # a list of all is cheaper than searches
-        row_of_case = np.repeat(np.arange(count.size), count)
-        return row_of_case[case]
-    return np.searchsorted(np.cumsum(count), case, side="right")
+    if rows.n <= 4 * case.size + _CELLS:  # a list of all is cheaper than searches
+        return rows.row_of_case[case]
+    return np.searchsorted(np.cumsum(rows.count), case, side="right")
 
 
 def replicates(
@@ -179,59 +213,65 @@ def replicates(
     *,
     stratified: bool = True,
     unknown: bool = False,
+    small_counts: bool = False,
 ) -> Iterator[tuple[Array, ...]]:
     """Draw the counts of negatives and positives that other samples would have shown.
 
     Yields blocks (neg, pos), each of shape (replicates of the block, m).
     ``stratified=False`` draws both classes together, ``unknown=True`` cases without a
     label, too, as a third array. Weighted cases are drawn by the Bayesian bootstrap,
-    clusters whole.
+    clusters whole. ``small_counts=True`` allows integers of fewer bytes, in which sums
+    of rows may not fit.
     """
     rng = _options.generator(rng)
     weight = common_weight(x)
     if weight is not None:  # equal weights are no weights
         numbers = [np.rint(c / weight).astype(np.int64) for c in x.counts[:3]]
-        unweighted = with_counts(x, numbers)
-        for block in _blocks_of_draws(unweighted, number, rng, stratified, unknown):
-            yield tuple(column * weight for column in block)
-    else:
-        yield from _blocks_of_draws(x, number, rng, stratified, unknown)
+        x = with_counts(x, numbers)
 
-
-def _blocks_of_draws(
-    x: Tally | Panel,
-    number: int,
-    rng: np.random.Generator,
-    stratified: bool,
-    unknown: bool,
-) -> Iterator[tuple[Array, ...]]:
-    """Draw blocks of replicates as the design of the cases says."""
     classes = 3 if unknown else 2
-    columns = (x.neg, x.pos, x.unknown)[:classes]
-    draw_clusters = None
-    if x.grouped is not None:
-        draw_clusters = _cluster_draw(x.grouped, len(x), classes)
-
+    draw_block = _draw_by_design(x, classes, stratified, small_counts)
     block_size = max(1, min(number, _CELLS // max(len(x), 1)))
     for start in range(0, number, block_size):
-        size = min(block_size, number - start)
-        if draw_clusters is not None:
-            yield draw_clusters(size, rng)
-        elif x.weighted:
-            yield tuple(
-                gamma_draw(weight, square, size, rng)
-                for weight, square in zip(columns, x.squares, strict=False)
-            )
-        elif stratified:
-            yield tuple(_class_draw(count, size, rng) for count in columns)
-        else:
-            drawn = _class_draw(np.concatenate(columns), size, rng)
-            yield tuple(np.split(drawn, classes, axis=1))
+        block = draw_block(min(block_size, number - start), rng)
+        yield block if weight is None else tuple(drawn * weight for drawn in block)
 
 
-def _cluster_draw(
-    clusters: Clusters, rows: int, classes: int
-) -> Callable[[int, np.random.Generator], tuple[Array, ...]]:
+# draws a block of replicates: counts of each class, (replicates, rows)
+_DrawBlock = Callable[[int, np.random.Generator], tuple[Array, ...]]
+
+
+def _draw_by_design(
+    x: Tally | Panel, classes: int, stratified: bool, small_counts: bool
+) -> _DrawBlock:
+    """Return a function that draws a block of replicates as the design says."""
+    if x.grouped is not None:
+        return _cluster_draw(x.grouped, len(x), classes)
+
+    columns = (x.neg, x.pos, x.unknown)[:classes]
+    if x.weighted:
+        return _weight_draw(columns, x.squares)
+    if stratified:
+        draw_class = [_class_draw(count, small_counts) for count in columns]
+        return lambda size, rng: tuple(draw(size, rng) for draw in draw_class)
+
+    draw_all = _class_draw(np.concatenate(columns), small_counts)
+    return lambda size, rng: tuple(np.split(draw_all(size, rng), classes, axis=1))
+
+
+def _weight_draw(weights: Sequence[Array], squares: Sequence[Array]) -> _DrawBlock:
+    """Return a function that draws the weights of each class."""
+
+    def draw_weights(size: int, rng: np.random.Generator) -> tuple[Array, ...]:
+        return tuple(
+            gamma_draw(weight, square, size, rng)
+            for weight, square in zip(weights, squares, strict=False)
+        )
+
+    return draw_weights
+
+
+def _cluster_draw(clusters: Clusters, rows: int, classes: int) -> _DrawBlock:
     """Return a function that draws whole clusters and adds up their counts."""
     from scipy.sparse import csr_array  # clusters are small
 
@@ -267,15 +307,27 @@ def common_weight(x: Tally | Panel) -> float | None:
     return float(mean_weight[0]) if all_whole else None
 
 
-def _class_draw(count: Ints, replicates: int, rng: np.random.Generator) -> Array:
-    """Draw the cases of a class; rows without a case take no part."""
-    rows = np.flatnonzero(count)
-    if rows.size == count.size:
-        return draw(count, replicates, rng)
+def _class_draw(
+    count: Ints, small_counts: bool
+) -> Callable[[int, np.random.Generator], Array]:
+    """Return a function that draws the cases of a class.
 
-    drawn = np.zeros((replicates, count.size), dtype=np.int64)
-    drawn[:, rows] = draw(count[rows], replicates, rng, dtype=compact(count))
-    return drawn
+    Rows without a case take no part.
+    """
+    with_cases = np.flatnonzero(count)
+    rows = _RowsOfCases(count[with_cases])
+    smallest = compact(count)
+    dtype = smallest if small_counts else np.int64
+
+    def draw_class(size: int, rng: np.random.Generator) -> Array:
+        if with_cases.size == count.size:
+            return _draw(rows, size, rng, dtype)
+
+        drawn = np.zeros((size, count.size), dtype=dtype)
+        drawn[:, with_cases] = _draw(rows, size, rng, smallest)
+        return drawn
+
+    return draw_class
 
 
 def whole_draws(weight: Array, square: Array) -> tuple[Array, Floats]:
