@@ -1,13 +1,16 @@
 """Do the tests of a room notice a fault in its code? Mutants, drawn by a seed.
 
 A mutant is the package with one operator, comparison or constant changed. It is killed
-when a test of its room fails, or runs far longer than it should. Type
+when a test of its room fails, or runs far longer than it should; where none does, the
+tests of the rooms that import its module are tried. Type
 
     python benchmarks/mutants.py --number 100 --seed 1
+    python benchmarks/mutants.py --again survivors.log
 
 Nothing in the work tree changes: sources and tests are copied to a temporary folder.
-The survivors are printed with their place, so that each can have a test. This takes
-about ten seconds a mutant on one core, so no workflow runs it.
+The survivors are printed with their place, so that each can have a test; the second
+line tries those of an earlier run again. This takes about ten seconds a mutant on one
+core, and minutes where it survives, so no workflow runs it.
 """
 
 from __future__ import annotations
@@ -22,12 +25,16 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("metrics", "inference", "counts", "ranking")
 # the slowest of these rooms takes half a minute
 TIME_LIMIT = 240
+# rooms that show answers take minutes; others import what they show
+FACES = {"app", "cli", "data", "declarations", "estimators", "findings", "gpu", "plots"}
+FACES |= {"reports", "scale"}
 
 # one change for each operator: the nearest fault that somebody could type
 ARITHMETIC: dict[type[ast.operator], str] = {
@@ -171,6 +178,26 @@ def draw(rooms: list[str], number: int, seed: int) -> list[Mutant]:
     return random.Random(seed).sample(every, min(number, len(every)))  # noqa: S311
 
 
+def read_survivors(log: Path) -> list[Mutant]:
+    """Return the survivors that an earlier run printed, where they stand today."""
+    survivors = []
+    for line in log.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("survived: "):
+            continue
+        place, _, change = line.removeprefix("survived: ").partition(": ")
+        path, _, line_number = place.partition(":")
+        same = [
+            mutant
+            for mutant in mutants_of(Path(path))
+            if change == f"{mutant.before}  ->  {mutant.after}"
+        ]
+        if not same:
+            print(f"no longer there: {line}")
+            continue
+        survivors.append(min(same, key=lambda m: abs(m.line - int(line_number))))
+    return survivors
+
+
 def tests_of(mutant: Mutant, copy: Path) -> list[str]:
     """Return the tests of the room, those of the module first."""
     folder = Path("tests") / mutant.room
@@ -179,19 +206,56 @@ def tests_of(mutant: Mutant, copy: Path) -> list[str]:
     return [*first, str(mutant.path), str(folder), str(mutant.path.parent)]
 
 
-def is_killed(mutant: Mutant, copy: Path) -> bool:
-    """Do the tests of the room fail with the mutant?"""
+def rooms_that_import(mutant: Mutant, copy: Path) -> list[str]:
+    """Return the tests of other rooms, faces aside, that import the module."""
+    imports = (
+        f"from trueness.{mutant.room}.{mutant.path.stem} import",
+        f"from trueness.{mutant.room} import {mutant.path.stem}",
+    )
+    rooms = {
+        path.relative_to(copy / "src/trueness").parts[0]
+        for path in (copy / "src/trueness").rglob("*.py")
+        if any(words in path.read_text(encoding="utf-8") for words in imports)
+    }
+    return [f"tests/{room}" for room in sorted(rooms - FACES - {mutant.room})]
+
+
+def killer(mutant: Mutant, copy: Path) -> str | None:
+    """Return the tests that fail with the mutant: of its room, or of another."""
     module = copy / mutant.path
     source = module.read_bytes()
     changed = source[: mutant.start] + mutant.after.encode() + source[mutant.stop :]
     try:
         module.write_bytes(changed)
-        run = subprocess.run(
-            [
-                *(sys.executable, "-B", "-m", "pytest", "-x", "-q"),
-                *("-m", "not (slow or spark or package)"),
-                *tests_of(mutant, copy),
-            ],
+        if fails(tests_of(mutant, copy), copy) is not False:
+            return mutant.room
+        suspects = [
+            folder
+            for folder in rooms_that_import(mutant, copy)
+            # another room may take long, so that only a failure counts
+            if fails([folder], copy)
+        ]
+    finally:
+        module.write_bytes(source)
+    return next((folder for folder in suspects if passes_unchanged(folder, copy)), None)
+
+
+@cache
+def passes_unchanged(folder: str, copy: Path) -> bool:
+    """Do the tests of a folder pass, and in time, without any mutant?"""
+    return fails([folder], copy) is False
+
+
+def fails(tests: list[str], copy: Path) -> bool | None:
+    """Do these tests fail? None where they do not end."""
+    command = [
+        *(sys.executable, "-B", "-m", "pytest", "-x", "-q"),
+        *("-m", "not (slow or spark or package)"),
+        *tests,
+    ]
+    try:
+        ended = subprocess.run(
+            command,
             cwd=copy,
             env={**os.environ, "PYTHONPATH": str(copy / "src")},
             capture_output=True,
@@ -199,10 +263,8 @@ def is_killed(mutant: Mutant, copy: Path) -> bool:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return True
-    finally:
-        module.write_bytes(source)
-    return run.returncode != 0
+        return None
+    return ended.returncode != 0
 
 
 def main() -> None:
@@ -211,23 +273,38 @@ def main() -> None:
     parser.add_argument("--number", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--room", choices=ROOMS, action="append")
+    parser.add_argument("--again", type=Path, help="the log of an earlier run")
     arguments = parser.parse_args()
 
-    drawn = draw(arguments.room or list(ROOMS), arguments.number, arguments.seed)
-    survivors = []
+    if arguments.again:
+        drawn = read_survivors(arguments.again)
+    else:
+        drawn = draw(arguments.room or list(ROOMS), arguments.number, arguments.seed)
+
+    killed = {"own": 0, "other": 0}
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
         unwanted = shutil.ignore_patterns("__pycache__")
         for part in ("src", "tests", "docs"):
             shutil.copytree(ROOT / part, copy / part, ignore=unwanted)
         shutil.copy(ROOT / "pyproject.toml", copy)
+        for room in sorted({mutant.room for mutant in drawn}):
+            if not passes_unchanged(f"tests/{room}", copy):
+                sys.exit(f"The tests of {room} fail without a mutant.")
         for tried, mutant in enumerate(drawn, start=1):
-            if not is_killed(mutant, copy):
-                survivors.append(mutant)
+            room = killer(mutant, copy)
+            if room is None:
                 print(f"survived: {mutant}", flush=True)
+            elif room == mutant.room:
+                killed["own"] += 1
+            else:
+                killed["other"] += 1
+                print(f"killed by {room}: {mutant}", flush=True)
             if tried % 10 == 0:
-                print(f"{tried - len(survivors)} of {tried} killed", flush=True)
-    print(f"{len(drawn) - len(survivors)} of {len(drawn)} mutants killed")
+                print(f"{sum(killed.values())} of {tried} killed", flush=True)
+
+    print(f"{sum(killed.values())} of {len(drawn)} mutants killed,")
+    print(f"{killed['own']} of them by the tests of their own room")
 
 
 if __name__ == "__main__":

@@ -168,3 +168,26 @@ def test_an_error_in_a_thread_is_raised(monkeypatch):
 
     with pytest.raises(ZeroDivisionError):
         arrays.map_blocks(lambda block: 1 // (block.start - 20 * BLOCK), 40 * BLOCK)
+
+
+def test_ranges_of_scores_are_of_like_size():
+    scores = np.array([4.0, 0, 8, 2, 6, 1, 5, 3, 7])
+
+    ranges = sorting._ranges_of_scores(scores, 3)
+
+    # an edge, 5 or 2, is the lowest score of its range
+    assert list(ranges) == [1, 2, 0, 1, 0, 2, 0, 1, 0]
+
+
+def test_ranges_of_many_scores_are_of_like_size(rng):
+    scores = rng.exponential(size=50_000)
+
+    ranges = sorting._ranges_of_scores(scores, 5)
+
+    sizes = np.bincount(ranges)
+    assert sizes.size == 5
+    # each edge is a quantile of 4,096 scores: an error of some 320 cases
+    assert sizes == pytest.approx(np.full(5, 10_000), abs=1500)
+    assert all(
+        scores[ranges == k].min() > scores[ranges == k + 1].max() for k in range(4)
+    )

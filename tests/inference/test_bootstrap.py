@@ -160,3 +160,13 @@ def test_errors():
 )
 def test_size_of_a_part(units, size):
     assert bootstrap._part_size(units) == size
+
+
+def test_units_of_weighted_cases_are_the_rows_that_hold_some():
+    labels, scores = [0, 0, 0, 1, 1], [1, 2, 2, 3, 4]
+    plain = trueness.tally(labels, scores)
+    weighted = trueness.tally(labels, scores, weight=[2, 1, 3, 1.5, 1])
+
+    assert bootstrap._class_units(plain) == (3, 2)
+    # negatives at 1 and 2, positives at 3 and 4
+    assert bootstrap._class_units(weighted) == (2, 2)

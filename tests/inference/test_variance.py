@@ -12,7 +12,12 @@ import trueness
 from trueness.counts.cases import kish
 from trueness.inference.estimates import evaluate_measure
 from trueness.inference.sample import apply_design
-from trueness.inference.variance import Influence, estimate_variance
+from trueness.inference.variance import (
+    Influence,
+    VarianceEstimate,
+    add_variance_of_map,
+    estimate_variance,
+)
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.intervals import Cut, estimates, metric_measure
 from trueness.ranking.areas import auc_measure
@@ -176,3 +181,40 @@ def test_prevalence_makes_classes_strata():
     by_hand = 0.25 * (0.8 * 0.2 / 9 + 0.85 * 0.15 / 19)
 
     assert found.variance == pytest.approx(by_hand, rel=1e-8)
+
+
+def test_the_variance_of_a_map_is_added():
+    """Satterthwaite (1946): of sums of squares with 4 and 9 degrees of freedom."""
+    of_cases = VarianceEstimate(
+        variance=0.5,
+        degrees_of_freedom=4,
+        units=5,
+        uncorrected_variance=0.4,
+        constant_class_sizes=(3,),
+    )
+
+    found = add_variance_of_map(of_cases, 0.25, 9)
+
+    half, quarter = Fraction(1, 2), Fraction(1, 4)
+    degrees_of_freedom = (half + quarter) ** 2 / (half**2 / 4 + quarter**2 / 9)
+    assert found.variance == 0.75
+    assert found.uncorrected_variance == pytest.approx(0.65)
+    assert found.degrees_of_freedom == pytest.approx(float(degrees_of_freedom))
+    assert found.map_variance == 0.25
+    assert found.constant_class_sizes == ()
+
+
+@pytest.mark.parametrize(
+    ("of_cases", "of_map", "degrees_of_freedom"),
+    [(0.0, 0.25, 9), (0.5, 0.0, 4), (0.0, 0.0, np.inf)],
+)
+def test_one_of_two_variances_keeps_its_degrees_of_freedom(
+    of_cases, of_map, degrees_of_freedom
+):
+    estimate = VarianceEstimate(of_cases, 4, units=5, constant_class_sizes=(3,))
+
+    found = add_variance_of_map(estimate, of_map, 9)
+
+    assert found.variance == of_cases + of_map
+    assert found.degrees_of_freedom == degrees_of_freedom
+    assert found.constant_class_sizes == (() if of_cases + of_map else (3,))

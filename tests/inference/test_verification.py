@@ -119,3 +119,29 @@ def test_labels_that_go_with_the_score_are_noticed(shift):
 
 def test_equal_scores_tell_nothing_of_missing_labels():
     assert score_difference_p_value(Tally([1], pos=[3], neg=[2], unknown=[4])) == 1
+
+
+def test_p_value_is_that_of_a_regression_on_ranks_and_their_squares(rng):
+    """The F test of having a label, on the mid-rank and its square."""
+    score = rng.integers(0, 12, 40)
+    has_label = rng.random(40) < special.expit((score - 6) / 4)
+    label = np.where(has_label, rng.integers(0, 2, 40), np.nan)
+
+    found = score_difference_p_value(trueness.tally(label, score))
+
+    rank = stats.rankdata(score)
+    predictors = np.column_stack([np.ones(40), rank, rank**2])
+    fitted = predictors @ np.linalg.lstsq(predictors, has_label, rcond=None)[0]
+    residual = ((has_label - fitted) ** 2).sum()
+    total = ((has_label - has_label.mean()) ** 2).sum()
+    f_value = ((total - residual) / 2) / (residual / 37)
+    assert found == pytest.approx(stats.f.sf(f_value, 2, 37))
+
+
+def test_p_value_of_few_cases_is_at_least_that_of_one_order():
+    """Of four cases the two highest have labels: one of six pairs."""
+    tally = Tally(
+        [4, 3, 2, 1], pos=[1, 0, 0, 0], neg=[0, 1, 0, 0], unknown=[0, 0, 1, 1]
+    )
+
+    assert score_difference_p_value(tally) >= 1 / 6

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import trueness
 from trueness import Confusion, InputError
 from trueness.metrics.definitions import METRICS
-from trueness.metrics.grammar import constraint_text, constraints
+from trueness.metrics.grammar import cases_of, constraint_text, constraints
 
 C = Confusion(tp=3, fp=1, fn=2, tn=4)
 
@@ -184,3 +184,24 @@ def test_money_as_people_write_it():
 )
 def test_a_bound_is_written_with_the_digits_that_were_typed(constraint, words):
     assert constraint_text(constraint) == words
+
+
+@pytest.mark.parametrize(
+    ("rate", "cases"),
+    [
+        ("recall", "positives"),
+        ("fnr", "positives"),
+        ("specificity", "negatives"),
+        ("fpr", "negatives"),
+        ("precision", "flagged cases"),
+        ("npv", "cases not flagged"),
+        ("accuracy", "cases"),
+        ("tp", "cases"),
+        ("no such name", "cases"),
+    ],
+)
+def test_cases_of_which_a_rate_is_a_proportion(rate, cases):
+    one, several = cases_of(rate)
+
+    assert several == cases
+    assert one == cases.replace("cases", "case").removesuffix("s")

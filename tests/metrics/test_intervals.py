@@ -297,3 +297,30 @@ def test_a_number_of_cases_ends_at_all_of_them():
 
     assert flagged.value == 19
     assert flagged.high <= 20
+
+
+@pytest.mark.parametrize("level", [0.8, 0.99])
+@pytest.mark.parametrize("flagged", ["all positives", "all negatives"])
+def test_the_side_that_was_not_seen_widens_one_end(flagged, level):
+    """F1 falls by positives that are missed, and rises by negatives that are not."""
+    pos, neg = ([20, 0], [10, 30]) if flagged == "all positives" else ([15, 5], [40, 0])
+    cut = Cut.of(Tally([1, 0], pos=pos, neg=neg), 1)
+    metric = METRICS["f1"]
+    evaluated = evaluate_measure(cut.sample, partial(metric_measure, metric, cut.flags))
+
+    below, above = intervals._with_unseen_side(cut, metric, evaluated, level)
+
+    # Wilson's upper end of none of n cases is on the side that was not seen
+    z = stats.norm.ppf((1 + level) / 2)
+    tp, fn, fp = pos[0], pos[1], neg[0]
+    if flagged == "all positives":
+        fn = 20 * z**2 / (20 + z**2)
+        tp = 20 - fn
+    else:
+        fp = 40 - 40 * z**2 / (40 + z**2)
+    change = 2 * tp / (2 * tp + fp + fn) - evaluated.value
+    estimate = evaluated.variance_estimate
+    t = stats.t.ppf((1 + level) / 2, estimate.degrees_of_freedom)
+    widened, kept = (below, above) if flagged == "all positives" else (above, below)
+    assert widened.variance == pytest.approx(estimate.variance + change**2 / t**2)
+    assert kept.variance == estimate.variance

@@ -461,6 +461,16 @@ def test_sums_of_placements_answer_as_the_cases_do():
     assert found.se == pytest.approx(expected.se)
 
 
+def test_a_variance_rests_on_the_cases_of_the_smaller_class():
+    moments_of_nine = areas.PlacementMoments(9, 0.5, 0.1)
+    moments_of_forty = areas.PlacementMoments(40, 0.9, 0.2)
+
+    variance = areas.auc_variance_from_moments(moments_of_forty, moments_of_nine)
+
+    assert variance.units == 9
+    assert areas.auc_variance_from_moments(moments_of_nine, moments_of_forty).units == 9
+
+
 @pytest.mark.parametrize(
     ("positives", "negatives", "expected"),
     # at a prevalence of one half every negative is at the top

@@ -1,6 +1,7 @@
 """Curves against counting by hand, loops over thresholds, scikit-learn."""
 
 import copy
+import math
 
 import numpy as np
 import pytest
@@ -154,3 +155,18 @@ def test_a_curve_has_its_axes_only():
     assert copy.deepcopy(curve) == curve
     assert curve.to_dict()["threshold"] == ["inf", 2.0, 1.0]
     assert list(curve.to_frame("dict")) == ["fpr", "fnr", "threshold"]
+
+
+def test_simplify_scales_lift_by_its_maximum():
+    """Its heights, up to 4, are compared with depths, which end at 1."""
+    curve = trueness.lift_curve(
+        Tally([4, 3, 2, 1], pos=[10, 3, 1, 1], neg=[0, 10, 15, 20])
+    )
+    height = curve.lift / curve.lift.max()
+    chord = np.interp(curve.x, curve.x[[0, -1]], height[[0, -1]])
+    slope = (height[-1] - height[0]) / (curve.x[-1] - curve.x[0])
+    distance = np.abs(height - chord).max() / math.hypot(1, slope)
+
+    two = trueness.ranking.simplify(curve, points=2)
+
+    assert two.moved == pytest.approx(distance)

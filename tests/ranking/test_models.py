@@ -7,6 +7,7 @@ from scipy import integrate, optimize, stats
 import trueness
 from trueness import Tally
 from trueness.ranking import fit_binormal, kl_divergence
+from trueness.ranking.models import MODELS
 
 CURVES = [(1.0, 0.0), (1.0, 1.0), (0.5, 0.8), (2.0, 0.8), (1.5, -0.4)]
 
@@ -198,3 +199,21 @@ def test_divergence_of_the_data_is_near_the_closed_form(rng, b, slack):
         assert d.entropy == -d.pos_to_neg.value
         assert d.spread == pytest.approx(np.exp(d.entropy))
         assert d.pos_to_neg.low <= d.pos_to_neg.value <= d.pos_to_neg.high
+
+
+def test_placements_of_fermi_dirac_ranks_have_the_variances_of_the_sums():
+    """Eq. 22 of the paper with ties as one half, summed over all ranks."""
+    pos, neg = 12, 18
+    at_rank = trueness.fermi_dirac(n=30, n_pos=pos, auc=0.8).probability(
+        np.arange(1, 31)
+    )
+
+    of_negatives_first = MODELS["fermi-dirac"].placement_variances(0.8, pos, neg)
+
+    of_positives = at_rank / at_rank.sum()
+    of_negatives = (1 - at_rank) / (1 - at_rank).sum()
+    positives_before = np.cumsum(of_positives) - of_positives / 2
+    negatives_after = 1 - np.cumsum(of_negatives) + of_negatives / 2
+    over_positives = of_positives @ negatives_after**2 - 0.8**2
+    over_negatives = of_negatives @ positives_before**2 - 0.8**2
+    assert of_negatives_first == pytest.approx((over_positives, over_negatives))

@@ -5,7 +5,10 @@ import pytest
 from scipy import stats
 
 import trueness
+from trueness.inference.estimates import evaluate_measure
+from trueness.inference.sample import apply_design
 from trueness.ranking import planning
+from trueness.ranking.areas import auc_measure
 
 
 def spread_of_normals(area):
@@ -155,3 +158,49 @@ def test_a_paired_difference_is_planned(rng):
 def test_errors(goal, words):
     with pytest.raises(trueness.InputError, match=words):
         trueness.plan_auc(auc=0.8, **goal)
+
+
+@pytest.mark.parametrize("recall", [0.5, 0.6])
+def test_no_more_than_all_cases_can_be_flagged(recall):
+    """One half of the cases positive: at 0.5 all of them would be flagged."""
+    with pytest.raises(trueness.InputError, match="more cases than there are"):
+        trueness.plan_rate(
+            "precision", value=0.25, recall=recall, prevalence=0.5, half_width=0.1
+        )
+
+
+def test_samples_are_drawn_where_the_smaller_class_has_few():
+    question = planning._auc_question(
+        auc=0.8,
+        null=float("nan"),
+        prevalence=0.1,
+        level=0.95,
+        model="binormal",
+        sampling="case-control",
+    )
+
+    # 249 and 250 positives, far more negatives
+    assert question.reach(2490).half_width == question._by_samples(2490).half_width
+    assert question.reach(2500).half_width == question.by_law(2500).half_width
+
+
+@pytest.mark.parametrize("kind", ["normal", "heavy tails"])
+def test_areas_of_placements_are_those_of_the_engine(rng, kind):
+    scores = rng.normal(size=(3, 45))
+    if kind == "heavy tails":
+        scores[:, :15] += 2.5
+        scores[:, 0] = -9
+    placements = planning._placements(scores, 15)
+
+    areas = planning._areas_of_placements(*placements)
+
+    labels = np.arange(45) < 15
+    for sample in range(3):
+        tally = trueness.tally(labels, scores[sample])
+        expected = evaluate_measure(apply_design(tally), auc_measure)
+        of_engine = expected.variance_estimate
+        assert areas.value[sample] == pytest.approx(expected.value)
+        assert areas.variance[sample] == pytest.approx(of_engine.variance)
+        assert areas.degrees_of_freedom[sample] == pytest.approx(
+            of_engine.degrees_of_freedom
+        )
