@@ -267,7 +267,7 @@ class Cases:
         sums = (self.neg, self.pos, self.unknown)
         return (*sums, *self.squares) if self.weighted else sums
 
-    @property
+    @cached_property
     def equal_cases(self) -> tuple[float, float]:
         """Return Kish's effective numbers of negatives and of positives."""
         squares_of_negatives, squares_of_positives, _ = self.squares
@@ -408,7 +408,7 @@ def count_columns(
 def with_counts(x: C, columns: Sequence[Array]) -> C:
     """Return the same rows with other counts; which clusters they are of is lost."""
     changed = with_fields(x, clusters=None, _squares=None)
-    for cached_total in ("n_neg", "n_pos", "n_unknown"):
+    for cached_total in ("n_neg", "n_pos", "n_unknown", "equal_cases"):
         vars(changed).pop(cached_total, None)
     set_fields(changed, COUNTS, columns)
     return changed

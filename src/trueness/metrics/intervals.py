@@ -7,11 +7,12 @@ Proportions of cases have Wilson's interval, other metrics that of the engine.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import product
 from statistics import NormalDist
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,14 +52,15 @@ from trueness.metrics.definitions import METRICS
 WILSON_METHOD, EXACT_METHOD = "wilson", "exact"
 METHODS = (WILSON_METHOD, EXACT_METHOD)
 
+_BOTH_RATES = (METRICS["recall"], METRICS["specificity"])
+
 
 def metric_measure(metric: Metric, flags: Array, cases: Cases) -> MeasuredValue:
     """Return a metric of the flagged cases, with its slopes by tp, fp, fn and tn."""
     cells = np.array(_cells(cases, flags))
-    value = float(metric(Confusion(*cells)))
     n_cases = float(cells.sum())
 
-    cell_slopes = _metric_slopes(metric, cells)
+    value, cell_slopes = _value_and_slopes(metric, cells)
     mean_slope = cell_slopes @ cells / n_cases if n_cases else 0.0
     tp, fp, fn, tn = cell_slopes - mean_slope
     influence = Influence(np.where(flags, fp, tn), np.where(flags, tp, fn))
@@ -86,15 +88,22 @@ def _cells(cases: Cases, flags: Array) -> list[float]:
     ]
 
 
-def _metric_slopes(metric: Metric, cells: Floats) -> Floats:
-    r"""Return the slopes of a metric by tp, fp, fn and tn.
+class _ValueAndSlopes(NamedTuple):
+    """A measure of some counts, and its slopes by each of them."""
+
+    value: float
+    slopes: Floats
+
+
+def _value_and_slopes(metric: Metric, cells: Floats) -> _ValueAndSlopes:
+    r"""Return a metric, and its slopes by tp, fp, fn and tn.
 
     A quotient of two sums of counts, :math:`a / b`, has the slopes
     :math:`(a_k - (a / b)\,b_k) / b` by its coefficients. They are exact, so that
     Wilson's interval of a proportion has all digits of its closed form.
     """
     if metric.ratio is None:
-        return slopes(lambda counts: metric(Confusion(*counts.T)), cells)
+        return _by_differences(lambda counts: metric(Confusion(*counts.T)), cells)
 
     exact = np.asarray(metric.ratio.over, dtype=np.float64)
     if metric.ratio.under is not None:
@@ -105,19 +114,29 @@ def _metric_slopes(metric: Metric, cells: Floats) -> Floats:
             exact = (exact - value * under) / denominator
 
     # an empty cell has no case to move anything, and an infinite value has no slope
-    return np.where(np.isfinite(exact) & (cells != 0), exact, 0.0)
+    exact = np.where(np.isfinite(exact) & (cells != 0), exact, 0.0)
+    return _ValueAndSlopes(float(metric(Confusion(*cells))), exact)
 
 
 def slopes(measure: Callable[[Floats], Any], cells: Floats) -> Floats:
     """Return the slopes of a measure by each of some counts, by central differences."""
+    return _by_differences(measure, cells).slopes
+
+
+def _by_differences(measure: Callable[[Floats], Any], cells: Floats) -> _ValueAndSlopes:
+    """Return a measure, called once, and its slopes by central differences."""
     # a step of a millionth of the count: errors of 1e-12 and of rounding, 1e-10
     steps = (1e-6 * np.diag(cells.ravel())).reshape(-1, *cells.shape)
-    above = np.asarray(measure(cells + steps), np.float64)
-    below = np.asarray(measure(cells - steps), np.float64)
+    tables = np.concatenate([cells[None], cells + steps, cells - steps])
+    # a measure that is constant may return one number for all tables
+    values = np.broadcast_to(np.asarray(measure(tables), np.float64), len(tables))
+    above, below = np.split(values[1:], 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         slope = (above - below) / (2e-6 * cells.ravel())
+
     # an empty cell has no case to move anything, and an infinite value has no slope
-    return np.where(np.isfinite(slope), slope, 0.0).reshape(cells.shape)
+    defined = np.where(np.isfinite(slope), slope, 0.0).reshape(cells.shape)
+    return _ValueAndSlopes(float(values[0]), defined)
 
 
 def units_seen(
@@ -204,20 +223,30 @@ def estimates(
     design = tally.design
     if design.sampling == "case-control" and design.prevalence is None:
         chosen = [metric for metric in chosen if not depends_on_prevalence(metric)]
+    chosen = list(chosen)
     cut = Cut.of(tally, threshold)
+
+    # both rates first: intervals of other metrics are made of theirs
+    known: dict[Metric, Estimate] = {}
+    for metric in sorted(chosen, key=lambda metric: metric not in _BOTH_RATES):
+        known[metric] = estimate_at(cut, metric, level, known)
+
     if method == EXACT_METHOD:
         refuse(tally, "The exact interval", _NO_EXACT_INTERVAL)
-        return {metric.name: exact_estimate(cut, metric, level) for metric in chosen}
-    return {metric.name: estimate_at(cut, metric, level) for metric in chosen}
+        return {
+            metric.name: _with_exact_interval(cut, metric, known[metric])
+            for metric in chosen
+        }
+    return {metric.name: known[metric] for metric in chosen}
 
 
-def exact_estimate(cut: Cut, metric: Metric, level: float) -> Estimate:
+def _with_exact_interval(cut: Cut, metric: Metric, usual: Estimate) -> Estimate:
     """Return a metric with the interval that R's epiR prints.
 
     Clopper and Pearson's of a proportion; of likelihood ratios and of the diagnostic
     odds ratio the one on the logarithmic scale. Other metrics as they are elsewhere.
     """
-    usual = estimate_at(cut, metric, level)
+    level = usual.level
     cells = np.array(_cells(cut.sample.target_counts, cut.flags))
     interval = None
     if metric.is_proportion:
@@ -272,8 +301,16 @@ _NO_EXACT_INTERVAL = dict.fromkeys(
 )
 
 
-def estimate_at(cut: Cut, metric: Metric, level: float) -> Estimate:
-    """How large is one metric at a cut, and how sure are we?"""
+def estimate_at(
+    cut: Cut,
+    metric: Metric,
+    level: float,
+    known: Mapping[Metric, Estimate] = MappingProxyType({}),
+) -> Estimate:
+    """How large is one metric at a cut, and how sure are we?
+
+    ``known`` has other metrics at this cut and level, which need not be computed again.
+    """
     sample = cut.sample
     evaluated = evaluate_measure(sample, partial(metric_measure, metric, cut.flags))
     at_other_prevalence = sample.reweighted and depends_on_prevalence(metric)
@@ -291,7 +328,7 @@ def estimate_at(cut: Cut, metric: Metric, level: float) -> Estimate:
         low, high = _interval_from_rates(cut, metric, level)
         method = WILSON
     elif rates is not None and not math.isnan(value):
-        low, high = _from_both_rates(cut, rates, evaluated, level)
+        low, high = _from_both_rates(cut, rates, evaluated, level, known)
         method = NEWCOMBE_RATES
     else:
         low, high, method = _from_slopes(cut, metric, evaluated, level)
@@ -357,7 +394,11 @@ def rate_coefficients(metric: Metric) -> RateCoefficients | None:
 
 
 def _from_both_rates(
-    cut: Cut, rates: RateCoefficients, evaluated: EvaluatedMeasure, level: float
+    cut: Cut,
+    rates: RateCoefficients,
+    evaluated: EvaluatedMeasure,
+    level: float,
+    known: Mapping[Metric, Estimate],
 ) -> tuple[float, float]:
     r"""Return the interval of a sum of multiples of recall and specificity.
 
@@ -369,8 +410,9 @@ def _from_both_rates(
 
     a and b are how far each multiple can fall.
     """
-    recall = estimate_at(cut, METRICS["recall"], level)
-    specificity = estimate_at(cut, METRICS["specificity"], level)
+    recall, specificity = (
+        known.get(rate) or estimate_at(cut, rate, level) for rate in _BOTH_RATES
+    )
     recall_falls, recall_rises = _distances(recall, rates.recall)
     specificity_falls, specificity_rises = _distances(specificity, rates.specificity)
 
