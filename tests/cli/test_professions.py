@@ -55,6 +55,73 @@ def test_a_decision_curve_has_net_interventions_avoided():
     assert found["interventions_avoided"] == pytest.approx(avoided)
 
 
+def test_a_grade_has_its_jeffreys_test():
+    counted = {
+        "pd": [0.05, 0.05, 0.01, 0.01],
+        "y": [1, 0, 1, 0],
+        "n": [10, 110, 3, 197],
+    }
+    pd.DataFrame(counted).to_csv("grades.csv", index=False)
+    words = ("--label", "y", "--score", "pd", "--count", "n", "--jeffreys")
+
+    found = answer("scorecard", "grades.csv", *words)
+
+    # the numbers of the docstring of jeffreys_test
+    assert found["result"]["grades"]["p_value"] == pytest.approx(
+        [0.0556, 0.2196], abs=5e-5
+    )
+    assert "A small p-value means that the PD is too low" in " ".join(
+        found["sentences"]
+    )
+
+
+def test_many_distinct_scores_are_no_grades():
+    words = ("--label", "y", "--score", "p", "--jeffreys")
+
+    refused = run("scorecard", "cases.csv", *words)
+
+    assert refused.exit_code == 2
+    assert "400 distinct scores" in refused.output
+
+
+def test_a_scorecard_of_each_group():
+    words = ("--label", "y", "--score", "p", "--by", "a")
+
+    found = answer("scorecard", "cases.csv", *words)["result"]["groups"]
+
+    chosen = read("a") == 1
+    gini = trueness.gini(read("y")[chosen], read("p")[chosen])
+    assert set(found) == {"0", "1"}
+    assert found["1"]["measures"]["gini"]["low"] == pytest.approx(gini.low)
+
+
+@pytest.mark.parametrize("kind", ["decision", "risk-coverage"])
+def test_a_curve_of_each_group(kind):
+    words = ("--label", "y", "--score", "p", "--kind", kind, "--place", "0.5")
+
+    found = answer("curve", "cases.csv", *words, "--by", "a")["result"]["groups"]
+
+    chosen = read("a") == 0
+    pd.read_csv("cases.csv")[chosen].to_csv("part.csv", index=False)
+    part = answer("curve", "part.csv", *words)["result"]
+    assert found["0"]["curve"] == part["curve"]
+
+
+def test_a_group_of_one_class_has_no_curve():
+    rows = pd.read_csv("cases.csv")
+    rows["group"] = np.where(rows["y"] == 1, "sick", "well")
+    rows.loc[:100, "group"] = "mixed"
+    rows.to_csv("cases.csv", index=False)
+    words = ("cases.csv", "--label", "y", "--score", "p", "--by", "group")
+
+    curve = run("curve", *words)
+    scorecard = answer("scorecard", *words)["result"]["groups"]
+
+    assert curve.exit_code == 0, curve.output
+    assert "gini" not in scorecard["sick"]["measures"]
+    assert "gini" in scorecard["mixed"]["measures"]
+
+
 def test_risk_and_coverage_are_drawn():
     words = ("--label", "y", "--score", "p", "--kind", "risk-coverage")
     result = run("curve", "cases.csv", *words, "--plot", "risk.svg")

@@ -32,6 +32,7 @@ COMMAND_OF_CALL: Mapping[str, str] = {
     "gini": SCORECARD,
     "ks": SCORECARD,
     "decile_table": SCORECARD,
+    "calibration.jeffreys_test": f"{SCORECARD} --jeffreys",
     "psi": f"{SCORECARD} --reference FILE",
     "calibration.nagelkerke_r2": SCORECARD,
     "roc": f"{EVALUATE} --plot roc.svg",

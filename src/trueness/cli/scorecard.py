@@ -16,7 +16,16 @@ from trueness.cli._file_data import ONE_SCORE, ColumnRule, open_data
 from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.counts.values import Tally
 from trueness.data.column_roles import one_score
-from trueness.findings.scorecards import decisions, risks, scorecard
+from trueness.findings.records import Finding
+from trueness.findings.scorecards import (
+    decisions,
+    decisions_of_groups,
+    grades,
+    risks,
+    risks_of_groups,
+    scorecard,
+    scorecard_of_groups,
+)
 
 # of which only the scores are needed
 SCORES_OF_REFERENCE = ColumnRule("score", one_score, needs_label=False)
@@ -49,8 +58,17 @@ def scorecard_command(
             "--groups", metavar="NUMBER", help="Rows of the decile (gains) table."
         ),
     ] = 10,
+    jeffreys: Annotated[
+        bool,
+        typer.Option(
+            "--jeffreys",
+            help="The score is the probability of default (PD) of a rating grade: adds "
+            "the Jeffreys test of each grade.",
+        ),
+    ] = False,
     positive: options.Positive = None,
     count: options.Count = None,
+    by: options.By = None,
     decimal: options.Decimal = None,
     missing_scores: options.MissingScores = None,
     invert: options.Invert = False,
@@ -76,6 +94,7 @@ def scorecard_command(
         columns=[score] if score else (),
         positive=positive,
         count=count,
+        by=by,
         decimal=decimal,
         missing_scores=missing_scores,
         invert=invert,
@@ -88,13 +107,29 @@ def scorecard_command(
         with progress("Counting", unit=""):
             tally = count_tally(data, data.request.scores[0])
             older = _count_reference(data, reference)
+            tallies_by_group = _count_groups(data)
 
         finding = scorecard(tally, level=level, groups=groups, reference=older)
+        if by is not None:
+            finding = scorecard_of_groups(finding, tallies_by_group, by=by, level=level)
+        findings = [finding]
+        if jeffreys:
+            findings.append(grades(tally, level=level))
+
         return shell.answered(
-            finding,
+            *findings,
             about=shell.about(data, tally),
             chart=lambda: trueness.plots.gain_curve.figure_data(tally),
         )
+
+
+def _count_groups(data: FileData) -> dict[Any, Tally]:
+    """Count the score in each group of --by."""
+    if data.request.by is None:
+        return {}
+
+    tallies: dict[Any, Tally] = count_tally(data, data.request.scores[0], by=True)
+    return tallies
 
 
 def _count_reference(data: FileData, reference: str | None) -> Tally | None:
@@ -147,6 +182,7 @@ def curve_command(
     ] = 0.5,
     positive: options.Positive = None,
     count: options.Count = None,
+    by: options.By = None,
     decimal: options.Decimal = None,
     missing_scores: options.MissingScores = None,
     invert: options.Invert = False,
@@ -175,6 +211,7 @@ def curve_command(
         columns=[score] if score else (),
         positive=positive,
         count=count,
+        by=by,
         decimal=decimal,
         missing_scores=missing_scores,
         invert=invert,
@@ -189,11 +226,22 @@ def curve_command(
     with naming_rows_without_score(data):
         with progress("Counting", unit=""):
             tally = count_tally(data, data.request.scores[0])
+            tallies_by_group = _count_groups(data)
 
+        finding: Finding
         if kind == DECISION:
             finding = decisions(tally, places, level)
         else:
             finding = risks(tally, places, at, level)
+
+        if by is not None and kind == DECISION:
+            finding = decisions_of_groups(
+                finding, tallies_by_group, places, by=by, level=level
+            )
+        elif by is not None:
+            finding = risks_of_groups(
+                finding, tallies_by_group, places, threshold=at, by=by, level=level
+            )
 
         return shell.answered(
             finding,

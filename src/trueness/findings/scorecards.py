@@ -12,15 +12,25 @@ from typing import Any
 
 import numpy as np
 
+from trueness._core.checks.errors import InputError
 from trueness._core.numbers import cut_text
 from trueness._core.records import Estimate
 from trueness.calibration.explained import nagelkerke_r2
+from trueness.calibration.grades import jeffreys_test
 from trueness.calibration.proper_scores import log_loss
+from trueness.counts.cases import headings
 from trueness.counts.values import Tally
 from trueness.findings.how_good import cases_note
 from trueness.findings.memory import could_be_probabilities
 from trueness.findings.notes import note, said
-from trueness.findings.records import Finding, Table, fields_of, finding, table
+from trueness.findings.records import (
+    Finding,
+    Table,
+    fields_of,
+    finding,
+    in_groups,
+    table,
+)
 from trueness.findings.subject import Subject, possible
 from trueness.inference.estimates import estimate_from_interval
 from trueness.monitoring.stability import StabilityIndex, psi
@@ -38,6 +48,8 @@ NAMED_MEASURES: Mapping[str, str] = {
     "log_loss": "log loss",
     "log_loss_clipped": "log loss, clipped as scikit-learn does",
 }
+MOST_GRADES = 100  # of a rating; more distinct scores are no grades
+MEASURES_OF_GROUPS = ("gini", "ks")  # in a table; all are among its numbers
 DECILE_HEAD = ("decile", "from", "cases", "positives", "rate", "gain", "lift", "KS")
 
 
@@ -82,6 +94,53 @@ def scorecard(
             table("Measures", ("measure", "value"), rows),
             table_of_deciles(deciles, level),
         ),
+    )
+
+
+def scorecard_of_groups(
+    whole: Finding, groups: Mapping[Any, Tally], *, by: str, level: float
+) -> Finding:
+    """Add Gini, KS and the other measures of each group."""
+    measures = {str(name): named_measures(t, level) for name, t in groups.items()}
+    rows = [
+        (str(name), t.n, t.n_pos, *map(measures[str(name)].get, MEASURES_OF_GROUPS))
+        for name, t in groups.items()
+    ]
+    counted = headings(next(iter(groups.values())))
+    head = (by, *counted, *(NAMED_MEASURES[name] for name in MEASURES_OF_GROUPS))
+    numbers = {name: {"measures": found} for name, found in measures.items()}
+
+    return in_groups(whole, numbers, table(f"In each {by}", head, rows))
+
+
+def grades(tally: Tally, *, level: float) -> Finding:
+    """Return the Jeffreys test of each rating grade; its score is its PD."""
+    distinct = len(tally.score)
+    if distinct > MOST_GRADES:
+        raise InputError(
+            "The Jeffreys test needs the probability of default (PD) of each rating "
+            f"grade as its score; there are {distinct:,} distinct scores.",
+            option="jeffreys",
+        )
+
+    tests = jeffreys_test(tally, level=level)
+    rates = _estimates(tests.rate, tests.rate_low, tests.rate_high, level)
+    rows = zip(
+        tests.pd.tolist(),
+        tests.n.tolist(),
+        tests.n_pos.tolist(),
+        rates,
+        tests.p_value.tolist(),
+        strict=True,
+    )
+    head = ("PD", *headings(tally), "rate", "p-value")
+
+    return finding(
+        "grades",
+        {"grades": tests},
+        answer=(note("portfolio", p=tests.portfolio_p_value),),
+        notes=(note("grades tested"), *said(tests.notes)),
+        tables=(table("Jeffreys test of each grade", head, rows),),
     )
 
 
@@ -186,6 +245,54 @@ def decisions(tally: Tally, thresholds: Sequence[float], level: float) -> Findin
         notes=(note("intervals", level=level),),
         tables=(table("Net benefit", head, rows),),
     )
+
+
+def decisions_of_groups(
+    whole: Finding,
+    groups: Mapping[Any, Tally],
+    thresholds: Sequence[float],
+    *,
+    by: str,
+    level: float,
+) -> Finding:
+    """Add net benefit and net interventions avoided in each group."""
+    findings = {
+        str(name): possible(partial(decisions, t, thresholds, level))
+        for name, t in groups.items()
+    }
+    return _curves_of_groups(whole, findings, by)
+
+
+def risks_of_groups(
+    whole: Finding,
+    groups: Mapping[Any, Tally],
+    coverages: Sequence[float],
+    *,
+    threshold: float,
+    by: str,
+    level: float,
+) -> Finding:
+    """Add risk and coverage in each group."""
+    findings = {
+        str(name): possible(partial(risks, t, coverages, threshold, level))
+        for name, t in groups.items()
+    }
+    return _curves_of_groups(whole, findings, by)
+
+
+def _curves_of_groups(
+    whole: Finding, findings: Mapping[str, Finding | None], by: str
+) -> Finding:
+    """Put the tables of groups below each other, with the name of the group."""
+    answered = {name: found for name, found in findings.items() if found is not None}
+    rows = [
+        (name, *row) for name, found in answered.items() for row in found.tables[0].rows
+    ]
+    head = (by, *whole.tables[0].head)
+    # a group with too few cases has no numbers
+    numbers = {name: found and found.numbers for name, found in findings.items()}
+
+    return in_groups(whole, numbers, table(f"In each {by}", head, rows))
 
 
 def risks(
