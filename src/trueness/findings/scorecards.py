@@ -108,7 +108,7 @@ def scorecard_of_groups(
     ]
     counted = headings(next(iter(groups.values())))
     head = (by, *counted, *(NAMED_MEASURES[name] for name in MEASURES_OF_GROUPS))
-    numbers = {name: {"measures": found} for name, found in measures.items()}
+    numbers = {name: {"measures": of_group} for name, of_group in measures.items()}
 
     return in_groups(whole, numbers, table(f"In each {by}", head, rows))
 
@@ -284,13 +284,15 @@ def _curves_of_groups(
     whole: Finding, findings: Mapping[str, Finding | None], by: str
 ) -> Finding:
     """Put the tables of groups below each other, with the name of the group."""
-    answered = {name: found for name, found in findings.items() if found is not None}
     rows = [
-        (name, *row) for name, found in answered.items() for row in found.tables[0].rows
+        (name, *row)
+        for name, curve in findings.items()
+        if curve is not None
+        for row in curve.tables[0].rows
     ]
     head = (by, *whole.tables[0].head)
     # a group with too few cases has no numbers
-    numbers = {name: found and found.numbers for name, found in findings.items()}
+    numbers = {name: curve and curve.numbers for name, curve in findings.items()}
 
     return in_groups(whole, numbers, table(f"In each {by}", head, rows))
 
