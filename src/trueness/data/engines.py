@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext
 from functools import wraps
 from types import FrameType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeGuard, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 from weakref import WeakSet
 
 import numpy as np
@@ -32,6 +32,7 @@ from trueness.data.columns import column, is_frame
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
+    from typing_extensions import TypeIs
 else:
     nw = lazy_import("narwhals.stable.v2", "cli")  # imported when a frame arrives
 
@@ -111,7 +112,7 @@ def column_names(frame: object) -> list[str]:
         return [str(c) for c in native]
 
 
-def is_lazy(opened: object) -> TypeGuard[nw.LazyFrame[Any]]:
+def is_lazy(opened: object) -> TypeIs[nw.LazyFrame[Any]]:
     """Is this Narwhals frame a plan of an engine and not rows in memory?"""
     return isinstance(opened, nw.LazyFrame)
 

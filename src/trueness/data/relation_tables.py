@@ -92,11 +92,19 @@ class RelationTable:
         ]
         named = self.rows.filter(f"{of_case} IS NOT NULL AND {of_part} IS NOT NULL")
         (counts,) = named.aggregate(", ".join(wanted)).fetchall()
+        rows, cases, pairs, labelled_cases, case_labels = map(int, counts)
         by_label = named.aggregate(f"{of_label}, {different_cases}", of_label)
         of_labels = tuple(
             int(n) for value, n in by_label.fetchall() if value is not None
         )
-        return RepeatedCases(*map(int, counts), cases_of_labels=of_labels)
+        return RepeatedCases(
+            rows=rows,
+            cases=cases,
+            pairs=pairs,
+            labelled_cases=labelled_cases,
+            case_labels=case_labels,
+            cases_of_labels=of_labels,
+        )
 
     def mostly_empty(self) -> list[str]:
         """Return the columns that are empty in more than half of the rows."""
