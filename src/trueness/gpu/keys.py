@@ -33,8 +33,8 @@ class Library(NamedTuple):
         return getattr(self.xp, name)
 
     def cast(self, values: Tensor, name: str) -> Tensor:
-        """Return the same values as another type."""
-        return self.xp.astype(values, self.dtype(name))
+        """Return the same values as another type, which may be the same array."""
+        return self.xp.astype(values, self.dtype(name), copy=False)
 
     def bits(self, values: Tensor, name: str) -> Tensor:
         """Return the same bits as another type of the same size."""
@@ -53,13 +53,20 @@ class Library(NamedTuple):
         order = self.xp.argsort(values)
         return values[order], order
 
-    def ends(self, values: Tensor) -> tuple[int, int]:
-        """Return the smallest and the largest of whole numbers."""
+    def sorted_counts(self, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the distinct values, ascending, and how often each of them occurs."""
+        # the standard leaves the order open, both libraries sort
+        distinct, counts = self.xp.unique_counts(values)
+        return distinct, counts
+
+    def ends(self, values: Tensor) -> tuple[float, float]:
+        """Return the smallest and the largest value; NaN if any value is NaN."""
         if self.name == "torch":
+            # PyTorch reads the values once for both
             ends = self.xp.stack(values.aminmax())
         else:
             ends = self.xp.stack([self.xp.min(values), self.xp.max(values)])
-        smallest, largest = self.host(ends).tolist()
+        smallest, largest = ends.tolist()
         return smallest, largest
 
     def differences(self, running_sum: Tensor) -> Tensor:
@@ -128,10 +135,19 @@ def float_type(scores: Tensor) -> str:
     return name
 
 
-def keys_of(library: Library, scores: Tensor, kind: str) -> Tensor:
-    """Return the keys of scores on their device."""
+def keys_of(
+    library: Library, scores: Tensor, kind: str, *, lowest: float = -math.inf
+) -> Tensor:
+    """Return the keys of scores on their device.
+
+    Where the lowest score is known and positive, as of most probabilities, the bits
+    are the keys, and no pass over the scores is needed.
+    """
+    if lowest > 0:
+        return library.bits(scores, KEY_TYPES[kind])
     without_negative_zero = scores + 0.0
-    return order_keys(library.bits(without_negative_zero, KEY_TYPES[kind]))
+    bits = library.bits(without_negative_zero, KEY_TYPES[kind])
+    return bits if lowest == 0 else order_keys(bits)
 
 
 def finite_keys(kind: str) -> tuple[int, int]:

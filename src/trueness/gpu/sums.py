@@ -38,23 +38,45 @@ def placement_sums(data: DeviceTally) -> PlacementSums:
     positives_below = twice_below(data.positives_to, data.positives)
     twice_wins = int(data.library.xp.sum(data.positives * negatives_below))
     auc = twice_wins / (2 * data.n_pos * data.n_neg)
-
-    def moments(
-        below: Tensor, others: int, counts: Tensor, size: int, mean: float
-    ) -> PlacementMoments:
-        deviation = data.library.cast(below, "float64") / (2 * others) - mean
-        stratum = power_sums(data.library, deviation, counts, size)
-        return PlacementMoments(*stratum)
-
     return PlacementSums(
         twice_wins=twice_wins,
         auc=auc,
-        of_negatives=moments(
-            positives_below, data.n_pos, data.negatives, data.n_neg, 1 - auc
+        of_negatives=_placement_moments(
+            data.library,
+            positives_below,
+            mean=2 * data.n_pos * (1 - auc),
+            largest=2 * data.n_pos,
+            counts=data.negatives,
+            size=data.n_neg,
         ),
-        of_positives=moments(
-            negatives_below, data.n_neg, data.positives, data.n_pos, auc
+        of_positives=_placement_moments(
+            data.library,
+            negatives_below,
+            mean=2 * data.n_neg * auc,
+            largest=2 * data.n_neg,
+            counts=data.positives,
+            size=data.n_pos,
         ),
+    )
+
+
+def _placement_moments(
+    library: Library,
+    twice_placement: Tensor,
+    *,
+    mean: float,
+    largest: int,
+    counts: Tensor,
+    size: int,
+) -> PlacementMoments:
+    """Return the powers of the placement values of one class about their mean."""
+    deviation = library.cast(twice_placement, "float64") - mean
+    powers = power_sums(library, deviation, counts, size)
+    # numbers of pairs become proportions at the end: a pass less over all scores
+    return PlacementMoments(
+        powers.size,
+        powers.squares / largest**2,
+        powers.fourth_powers / largest**4,
     )
 
 
@@ -65,12 +87,18 @@ def twice_below(running: Tensor, counts: Tensor) -> Tensor:
 
 def power_sums(library: Library, values: Tensor, counts: Tensor, size: int) -> Stratum:
     """Return the sums of squares and fourth powers of values of so many cases."""
-    xp = library.xp
-    # a value that no case has may be infinite
-    square = xp.where(counts > 0, values * values, values * 0)
-    sums = xp.stack([xp.sum(counts * square), xp.sum(counts * square * square)])
-    squares, fourth_powers = library.host(sums).tolist()
+    square = values * values
+    weighted = counts * square
+    sums = library.xp.stack(
+        [library.xp.sum(weighted), library.xp.sum(weighted * square)]
+    )
+    squares, fourth_powers = sums.tolist()
     return Stratum(float(size), squares, fourth_powers)
+
+
+def _of_cases(library: Library, values: Tensor, counts: Tensor) -> Tensor:
+    """Return zero for the values that no case has, which may be infinite."""
+    return library.xp.where(counts > 0, values, 0.0)
 
 
 class CaseInfluence(NamedTuple):
@@ -132,16 +160,18 @@ def variance_of_sum(
     """Return the variance of an estimate, as ``inference`` has it."""
     library = data.library
     units = min(data.n_pos, data.n_neg)
+    of_negatives = _of_cases(library, influence.of_negatives, data.negatives)
+    of_positives = _of_cases(library, influence.of_positives, data.positives)
     # where the design fixes the class sizes, these add no variance
     if data.design.fixed_classes:
         strata = [
-            _centered_powers(library, influence.of_negatives, data.negatives),
-            _centered_powers(library, influence.of_positives, data.positives),
+            _centered_powers(library, of_negatives, data.negatives, data.n_neg),
+            _centered_powers(library, of_positives, data.positives, data.n_pos),
         ]
         return combine_strata(strata, units, extra_variance)
 
-    negatives = power_sums(library, influence.of_negatives, data.negatives, data.n_neg)
-    positives = power_sums(library, influence.of_positives, data.positives, data.n_pos)
+    negatives = power_sums(library, of_negatives, data.negatives, data.n_neg)
+    positives = power_sums(library, of_positives, data.positives, data.n_pos)
     all_cases = Stratum(
         size=negatives.size + positives.size,
         squares=negatives.squares + positives.squares,
@@ -150,16 +180,12 @@ def variance_of_sum(
     return combine_strata([all_cases], units, extra_variance)
 
 
-def _centered_powers(library: Library, values: Tensor, counts: Tensor) -> Stratum:
+def _centered_powers(
+    library: Library, values: Tensor, counts: Tensor, size: int
+) -> Stratum:
     """Return sums of powers about the mean of a class."""
-    size = int(library.xp.sum(counts))
-    mean = _sum_over_cases(library, values, counts) / size
+    mean = float(library.xp.sum(counts * values)) / size
     return power_sums(library, values - mean, counts, size)
-
-
-def _sum_over_cases(library: Library, values: Tensor, counts: Tensor) -> float:
-    """Return the sum of values over cases; one that no case has may be infinite."""
-    return float(library.xp.sum(library.xp.where(counts > 0, counts * values, 0.0)))
 
 
 def _losses(library: Library, name: str, probability: Tensor) -> tuple[Tensor, Tensor]:
@@ -181,8 +207,15 @@ def mean_loss_variance(
     if clip:
         probability = library.xp.clip(probability, clip, 1 - clip)
     of_negative, of_positive = _losses(library, name, probability)
-    total_of_negatives = _sum_over_cases(library, of_negative, data.negatives)
-    total_of_positives = _sum_over_cases(library, of_positive, data.positives)
+    of_negative = _of_cases(library, of_negative, data.negatives)
+    of_positive = _of_cases(library, of_positive, data.positives)
+    totals = library.xp.stack(
+        [
+            library.xp.sum(data.negatives * of_negative),
+            library.xp.sum(data.positives * of_positive),
+        ]
+    )
+    total_of_negatives, total_of_positives = totals.tolist()
 
     # what a case of each class counts, so that all together count one
     cases = data.n_pos + data.n_neg

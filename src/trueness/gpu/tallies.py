@@ -9,6 +9,7 @@ all that the answers need.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -28,7 +29,6 @@ from trueness.gpu.keys import (
     Library,
     Tensor,
     check_same_device,
-    finite_keys,
     float_type,
     key_at_least,
     keys_of,
@@ -197,7 +197,7 @@ class DeviceTally:
         check_same_device(self.keys, other.keys)
         xp = self.library.xp
         keys, order = self.library.sort_with_order(xp.concat([self.keys, other.keys]))
-        last = _last_of_runs(self.library, keys)
+        last = _last_of_equal(self.library, keys)
 
         def joined(name: str) -> Tensor:
             counts = [_terms(part, name) for part in (self, other)]
@@ -359,21 +359,20 @@ def _count_block(
     kind = float_type(scores)
     if not library.size(scores):
         raise InputError("y_score must have at least one case; found none.")
-    cases = _sort_cases(library, scores, labels, kind)
-    last = _last_of_runs(library, cases.numbers)
+    runs = _sort_cases(library, scores, labels, kind)
+    last = _last_of_equal(library, runs.numbers)
 
-    cases_to = last + 1
-    if labels.known is None:
-        # a class is 1 or 0: it counts its positives itself
-        positives_to = _running_sum(library, cases.classes)[last]
-        unknown_to = None
-        negatives_to = cases_to - positives_to
-    else:
-        positives_to = _running_sum(library, cases.classes == 1)[last]
-        unknown_to = _running_sum(library, cases.classes == 2)[last]
-        negatives_to = cases_to - positives_to - unknown_to
+    cases_to = _running_count(library, runs.sizes, last)
+    positives_to = _running_count(library, runs.sizes * (runs.classes == 1), last)
+    unknown_to = None
+    negatives_to = cases_to - positives_to
+    if labels.known is not None:
+        unknown_to = _running_count(library, runs.sizes * (runs.classes == 2), last)
+        negatives_to = negatives_to - unknown_to
 
-    keys = library.cast(cases.numbers[last], "int64") + cases.offset
+    keys = runs.numbers[last]
+    if runs.offset:
+        keys = keys + runs.offset
     return DeviceTally(
         library=library,
         kind=kind,
@@ -384,34 +383,41 @@ def _count_block(
     )
 
 
-def _running_sum(library: Library, flags: Tensor) -> Tensor:
-    """Return how many flags, ones among zeros, are set up to each place."""
-    return library.xp.cumulative_sum(flags, dtype=library.dtype("int64"))
+def _running_count(library: Library, sizes: Tensor, places: Tensor) -> Tensor:
+    """Return how many cases there are up to each of these places."""
+    return library.xp.cumulative_sum(sizes, dtype=library.dtype("int64"))[places]
 
 
-def _last_of_runs(library: Library, keys: Tensor) -> Tensor:
+def _last_of_equal(library: Library, keys: Tensor) -> Tensor:
     """Return the place of the last of each run of equal keys."""
     xp = library.xp
-    end = xp.ones(1, dtype=library.dtype("bool"), device=keys.device)
-    (last,) = xp.nonzero(xp.concat([keys[1:] != keys[:-1], end]))
-    return last
+    (last_but_one,) = xp.nonzero(keys[1:] != keys[:-1])
+    end = xp.full(
+        1, library.size(keys) - 1, dtype=last_but_one.dtype, device=keys.device
+    )
+    return xp.concat([last_but_one, end])
 
 
-class SortedCases(NamedTuple):
-    """Cases in the order of their scores."""
+class SortedRuns(NamedTuple):
+    """Cases in the order of their scores, those of one score and class together."""
 
     numbers: Tensor  # the key of a case is its number plus the offset
     classes: Tensor  # 0 negative, 1 positive, 2 without a label
+    sizes: Tensor  # how many cases have this number and class
     offset: int
 
 
 def _sort_cases(
     library: Library, scores: Tensor, labels: DeviceLabels, kind: str
-) -> SortedCases:
+) -> SortedRuns:
     """Return the cases in order, by one sort."""
-    keys = keys_of(library, scores, kind)
-    lowest, highest = library.ends(keys)
-    _check_finite(keys, lowest, highest, kind)
+    lowest, highest = library.ends(scores)
+    if not (math.isfinite(lowest) and math.isfinite(highest)):
+        number = int((~library.xp.isfinite(scores)).sum())
+        raise InputError(
+            f"y_score must be finite; found NaN or infinite scores in {number:,} "
+            "cases. Remove these cases or give them a score yourself."
+        )
 
     classes = library.cast(labels.positive, "int8")
     class_bits = 1
@@ -420,33 +426,44 @@ def _sort_cases(
         classes = library.xp.where(labels.known, classes, unlabelled)
         class_bits = 2
 
+    keys = keys_of(library, scores, kind, lowest=lowest)
     if kind == "float64":
+        # the class does not fit into the key: each case stands alone
         ordered, order = library.sort_with_order(keys)
-        return SortedCases(ordered, classes[order], offset=0)
+        in_order = classes[order]
+        return SortedRuns(ordered, in_order, sizes=in_order * 0 + 1, offset=0)
 
-    # probabilities, and all scores of 16 bits, leave room for the class in 32 bits
-    width = 32 if highest - lowest < 2 ** (32 - class_bits) else 64
-    middle = 2 ** (31 - class_bits) if width == 32 else 0
-    numbers = library.cast(keys, f"int{width}") - lowest - middle
-    packed = library.xp.sort((numbers << class_bits) | classes)
-    return SortedCases(
+    packed_type, offset = _packing(kind, lowest, highest, class_bits)
+    numbers = library.cast(keys - offset if offset else keys, packed_type)
+    # this sorts the keys alone, which is three times as fast as a sort with places
+    packed, sizes = library.sorted_counts((numbers << class_bits) | classes)
+    return SortedRuns(
         numbers=packed >> class_bits,
         classes=packed & (2**class_bits - 1),
-        offset=lowest + middle,
+        sizes=sizes,
+        offset=offset,
     )
 
 
-def _check_finite(keys: Tensor, lowest: int, highest: int, kind: str) -> None:
-    """Refuse scores that are NaN or infinite."""
-    smallest_finite, largest_finite = finite_keys(kind)
-    if smallest_finite <= lowest and highest <= largest_finite:
-        return
-    beyond = (keys < smallest_finite) | (keys > largest_finite)
-    raise InputError(
-        "y_score must be finite; found NaN or infinite scores in "
-        f"{int(beyond.sum()):,} cases. Remove these cases or give them a score "
-        "yourself."
-    )
+def _packing(
+    kind: str, lowest: float, highest: float, class_bits: int
+) -> tuple[str, int]:
+    """Return the type that holds a key and a class, and what to take off the keys.
+
+    Scores of 16 bits, and those between -2 and 2, have room for the class in 32 bits
+    as they are; others have it where they are not too far apart.
+    """
+    if KEY_TYPES[kind] == "int16":
+        return "int32", 0
+
+    first = key_at_least(lowest, kind)
+    last = key_at_least(highest, kind)
+    room = 2 ** (31 - class_bits)
+    if -room <= first and last < room:
+        return "int32", 0
+    if last - first < 2 * room:
+        return "int32", first + room
+    return "int64", 0
 
 
 def read_labels(
