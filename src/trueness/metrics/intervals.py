@@ -52,7 +52,8 @@ from trueness.metrics.definitions import METRICS
 WILSON_METHOD, EXACT_METHOD = "wilson", "exact"
 METHODS = (WILSON_METHOD, EXACT_METHOD)
 
-_BOTH_RATES = (METRICS["recall"], METRICS["specificity"])
+_RECALL = METRICS["recall"]
+_SPECIFICITY = METRICS["specificity"]
 
 
 def metric_measure(metric: Metric, flags: Array, cases: Cases) -> MeasuredValue:
@@ -228,7 +229,9 @@ def estimates(
 
     # both rates first: intervals of other metrics are made of theirs
     known: dict[Metric, Estimate] = {}
-    for metric in sorted(chosen, key=lambda metric: metric not in _BOTH_RATES):
+    for metric in sorted(
+        chosen, key=lambda metric: metric not in (_RECALL, _SPECIFICITY)
+    ):
         known[metric] = estimate_at(cut, metric, level, known)
 
     if method == EXACT_METHOD:
@@ -410,9 +413,8 @@ def _from_both_rates(
 
     a and b are how far each multiple can fall.
     """
-    recall, specificity = (
-        known.get(rate) or estimate_at(cut, rate, level) for rate in _BOTH_RATES
-    )
+    recall = known.get(_RECALL) or estimate_at(cut, _RECALL, level)
+    specificity = known.get(_SPECIFICITY) or estimate_at(cut, _SPECIFICITY, level)
     recall_falls, recall_rises = _distances(recall, rates.recall)
     specificity_falls, specificity_rises = _distances(specificity, rates.specificity)
 
