@@ -193,19 +193,27 @@ def _slopes_of_quotient(planes: Planes, sens: Ends, spec: Ends) -> SlopeBounds:
     quotient and in 1 / Q, so they are extreme at the ends of these.
     """
     numerator, denominator = planes
-    corners = [(s, p) for s in sens for p in spec]
-    n = np.array([plane_value(numerator, s, p) for s, p in corners])
-    q = np.array([plane_value(denominator, s, p) for s, p in corners])
-    quotients = ((n / q).min(axis=0), (n / q).max(axis=0))
-    denominators = (q.min(axis=0), q.max(axis=0))
+    numerators = np.array(_values_at_corners(numerator, sens, spec))
+    denominators = np.array(_values_at_corners(denominator, sens, spec))
+    quotients = numerators / denominators
 
-    slopes = [
-        (numerator[1:] - quotient * denominator[1:]) / below
-        for quotient in quotients
-        for below in denominators
-    ]
+    # the derivative of N / Q is (N' - (N / Q) Q') / Q, in both rates
+    slopes = []
+    for quotient in (quotients.min(axis=0), quotients.max(axis=0)):
+        change = numerator[1:] - quotient * denominator[1:]
+        slopes.append(change / denominators.min(axis=0))
+        slopes.append(change / denominators.max(axis=0))
 
     return SlopeBounds(np.min(slopes, axis=0), np.max(slopes, axis=0))
+
+
+def _values_at_corners(plane: Floats, sens: Ends, spec: Ends) -> list[Floats]:
+    """Return the heights of a plane at the four corners of a rectangle of rates."""
+    heights = []
+    for sensitivity in sens:
+        for specificity in spec:
+            heights.append(plane_value(plane, sensitivity, specificity))
+    return heights
 
 
 # the paper's four: Keith, Davey, Boyd 2012, Methods

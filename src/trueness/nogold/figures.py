@@ -93,26 +93,30 @@ def errors_figure(panel: Panel) -> Matrix:
     )
 
 
-def _correlation_of_errors(panel: Panel, first: int, second: int) -> float:
+def _correlation_of_errors(panel: Panel, judge: int, other_judge: int) -> float:
     """Return the correlation of two judges' verdicts within classes.
 
     Deviations from the mean of the own class are what is left of their agreement when
     the truth is known. NaN where a judge never errs.
     """
-    both_judged = ~np.isnan(panel.rows[:, [first, second]]).any(axis=1)
-    verdicts = panel.rows[both_judged][:, [first, second]]
+    pair = panel.rows[:, [judge, other_judge]]
+    both_judged = ~np.isnan(pair).any(axis=1)
+    verdicts = pair[both_judged]
     # grades of 1e300 have no square
     largest = np.abs(verdicts).max(axis=0, initial=0.0)
     verdicts = verdicts / np.maximum(largest, 1.0)
 
     covariance = np.zeros((2, 2))
-    for cases in (panel.pos[both_judged], panel.neg[both_judged]):
-        if cases.sum():
-            deviation = verdicts - cases @ verdicts / cases.sum()
-            covariance += (deviation * cases[:, None]).T @ deviation
+    for cases_of_class in (panel.pos[both_judged], panel.neg[both_judged]):
+        number = cases_of_class.sum()
+        if number:
+            deviation = verdicts - cases_of_class @ verdicts / number
+            covariance += (deviation * cases_of_class[:, None]).T @ deviation
 
     scale = float(np.sqrt(covariance[0, 0] * covariance[1, 1]))
-    return float(covariance[0, 1] / scale) if scale > 0 else np.nan
+    if scale > 0:
+        return float(covariance[0, 1] / scale)
+    return np.nan
 
 
 def labels_figure(rate: Rate, panel: Panel) -> Curves:

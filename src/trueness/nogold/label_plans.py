@@ -596,20 +596,22 @@ def _labels_without_judges(rate: float, half_width: float, level: float) -> int:
     return smallest(narrow_enough)
 
 
-def _right_votes(accuracy: float, correlation: float, k: int) -> Floats:
-    """How likely are j = 0 to k right votes of k judges that are alike? (k + 1,)
+def _right_votes(accuracy: float, correlation: float, judges: int) -> Floats:
+    """How likely are 0, 1, ... right votes of judges that are alike? (judges + 1,)
 
     The beta-binomial distribution, whose errors correlate by 1 / (1 + a + b).
     """
-    j = np.arange(k + 1)
-    # the binomial coefficient, which overflows
-    log_p = -betaln(j + 1, k - j + 1) - np.log(k + 1)
-    if correlation == 0:
-        log_p = log_p + j * np.log(accuracy) + (k - j) * np.log1p(-accuracy)
-    else:
-        size = 1 / correlation - 1
-        a = accuracy * size
-        b = (1 - accuracy) * size
-        log_p = log_p + betaln(j + a, k - j + b) - betaln(a, b)
+    right = np.arange(judges + 1)
+    wrong = judges - right
+    # log of the binomial coefficient, which itself overflows
+    log_ways = -betaln(right + 1, wrong + 1) - np.log(judges + 1)
 
+    if correlation == 0:
+        log_p = log_ways + right * np.log(accuracy) + wrong * np.log1p(-accuracy)
+        return np.asarray(np.exp(log_p))
+
+    a_plus_b = 1 / correlation - 1
+    a = accuracy * a_plus_b
+    b = (1 - accuracy) * a_plus_b
+    log_p = log_ways + betaln(right + a, wrong + b) - betaln(a, b)
     return np.asarray(np.exp(log_p))

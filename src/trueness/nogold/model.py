@@ -309,8 +309,9 @@ def _check_order_is_possible(model: LatentModel) -> None:
 def order_mass(a: ArrayLike, b: ArrayLike, c: ArrayLike, d: ArrayLike) -> Floats:
     """Probability that Beta(a, b) is at least as large as Beta(c, d), independently.
 
-    By the trapezoid rule on the logit scale, over the narrower of both distributions,
-    which the step must resolve.
+    The integral of the density of one times the distribution function of the other, by
+    the trapezoid rule on the logit scale. Its nodes follow the narrower of both, which
+    the step must resolve.
 
     >>> float(order_mass(1.0, 1.0, 1.0, 1.0))
     0.5
@@ -321,22 +322,28 @@ def order_mass(a: ArrayLike, b: ArrayLike, c: ArrayLike, d: ArrayLike) -> Floats
         np.asarray(c, np.float64),
         np.asarray(d, np.float64),
     )
-    # X >= Y is 1 - Y >= 1 - X, where 1 - Y is Beta(d, c) and 1 - X is Beta(b, a)
-    turned_round = 1 / c + 1 / d < 1 / a + 1 / b
-    narrow_a = np.where(turned_round, d, a)[..., None]
-    narrow_b = np.where(turned_round, c, b)[..., None]
-    wide_a = np.where(turned_round, b, c)[..., None]
-    wide_b = np.where(turned_round, a, d)[..., None]
 
+    # X >= Y is 1 - Y >= 1 - X, where 1 - Y is Beta(d, c) and 1 - X is Beta(b, a): so
+    # the narrower distribution can always stand on the left
+    second_is_narrower = 1 / c + 1 / d < 1 / a + 1 / b
+    narrow_a = np.where(second_is_narrower, d, a)[..., None]
+    narrow_b = np.where(second_is_narrower, c, b)[..., None]
+    wide_a = np.where(second_is_narrower, b, c)[..., None]
+    wide_b = np.where(second_is_narrower, a, d)[..., None]
+
+    # about 0.4 standard deviations a step, and 40 of them on either side
     step = 0.4 * np.sqrt(1 / narrow_a + 1 / narrow_b)
     logit = np.log(narrow_a / narrow_b) + step * np.arange(-100, 101)
     log_p, log_not_p = _log_expits(logit)
+
+    # dp = p (1 - p) d logit, hence a and b in place of a - 1 and b - 1
     log_density = narrow_a * log_p + narrow_b * log_not_p - betaln(narrow_a, narrow_b)
     density = np.exp(log_density)
+    wide_is_below = betainc(wide_a, wide_b, np.exp(log_p))
 
     # the same rule applied to 1 takes out what rounding adds
-    part = density * betainc(wide_a, wide_b, np.exp(log_p))
-    return np.asarray(part.sum(axis=-1) / density.sum(axis=-1))
+    integral = (density * wide_is_below).sum(axis=-1)
+    return np.asarray(integral / density.sum(axis=-1))
 
 
 def _log_expits(logit: Array) -> tuple[Floats, Floats]:

@@ -328,9 +328,10 @@ def _raw_proportions(panel: Panel) -> dict[str, float]:
     """Return the mean verdict of each judge, over the cases that have one."""
     cases = np.asarray(panel.pos + panel.neg + panel.unknown, float)
     means = {}
-    for name, column in zip(panel.names, panel.rows.T, strict=True):
-        judged = ~np.isnan(column)
-        means[name] = float(cases[judged] @ column[judged] / cases[judged].sum())
+    for name, verdicts in zip(panel.names, panel.rows.T, strict=True):
+        judged = ~np.isnan(verdicts)
+        total = cases[judged] @ verdicts[judged]
+        means[name] = float(total / cases[judged].sum())
     return means
 
 

@@ -185,11 +185,15 @@ def _read_items(system: str, panel: Panel, item: str) -> _Items:
     counts = np.column_stack([panel.unknown, panel.pos, panel.neg])
     _check_items_occur_once(system, numbers, counts.sum(axis=1))
 
-    rows = panel.rows[:, [panel.names.index(name) for name in judges]]
-    pattern_of_row = {row.tobytes(): j for j, row in enumerate(panel[judges].rows)}
-    pattern = np.array([pattern_of_row[row.tobytes()] for row in rows])
+    # the panel of the judges alone has each pattern of verdicts once
+    place_of_pattern = {}
+    for place, pattern in enumerate(panel[judges].rows):
+        place_of_pattern[pattern.tobytes()] = place
 
-    return _Items(numbers, pattern, counts)
+    judge_columns = [panel.names.index(name) for name in judges]
+    verdicts = panel.rows[:, judge_columns]
+    places = np.array([place_of_pattern[row.tobytes()] for row in verdicts])
+    return _Items(numbers, places, counts)
 
 
 def _check_items_occur_once(system: str, numbers: Floats, cases: Array) -> None:

@@ -201,12 +201,15 @@ def climb(model: LatentModel, place: Floats, free: Array, *, steps: int) -> Peak
 def _damped_step(information: Floats, gradient: Floats, damping: Floats) -> Floats:
     """Return (I + damping diag I)^-1 gradient, of no more than the longest step."""
     diagonal = np.einsum("nii->ni", information)
-    extra = damping[:, None, None] * diagonal[:, :, None]
+    damped_diagonal = damping[:, None, None] * diagonal[:, :, None]
     identity = np.eye(information.shape[-1])
-    step = np.linalg.solve(information + extra * identity, gradient[..., None])[..., 0]
+
+    matrix = information + damped_diagonal * identity
+    step = np.linalg.solve(matrix, gradient[..., None])[..., 0]
 
     length = np.abs(step).max(axis=1)
-    step *= np.minimum(1, LONGEST_STEP / np.maximum(length, 1e-9))[:, None]
+    shortening = np.minimum(1, LONGEST_STEP / np.maximum(length, 1e-9))
+    step *= shortening[:, None]
     return np.asarray(step)
 
 
@@ -239,10 +242,12 @@ def _prior_and_cells(
     # each place, and behind it one that is a little off in each coordinate
     nearby = place[:, None] + DIFFERENCE * np.eye(dimension)
     points = np.concatenate([place[:, None], nearby], axis=1)
-    log_prior, log_cells = model.log_cells(points.reshape(-1, dimension))
-    log_prior = log_prior.reshape(number, dimension + 1)
-    log_cells = log_cells.reshape(number, dimension + 1, -1)
+
+    flat_log_prior, flat_log_cells = model.log_cells(points.reshape(-1, dimension))
+    log_prior = flat_log_prior.reshape(number, dimension + 1)
+    log_cells = flat_log_cells.reshape(number, dimension + 1, -1)
+    at_place = (log_prior[:, 0], log_cells[:, 0])
 
     slope_of_prior = (log_prior[:, 1:] - log_prior[:, :1]) / DIFFERENCE
     slope_of_cells = (log_cells[:, 1:] - log_cells[:, :1]) / DIFFERENCE
-    return (log_prior[:, 0], log_cells[:, 0]), slope_of_prior, slope_of_cells
+    return at_place, slope_of_prior, slope_of_cells

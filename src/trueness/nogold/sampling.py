@@ -415,26 +415,38 @@ def _propose_nearby(point: Floats, mixture: Mixture, rng: Rng) -> tuple[Floats, 
     density = mixture_density(mixture, point)
     component = choose_component(density.membership, rng)
     of_component = (component, np.arange(number))
-    square = density.squared_distance[of_component]
+    squared_distance = density.squared_distance[of_component]
 
-    b = rng.choice(STEP_LENGTHS, size=number)[:, None]
-    width = np.sqrt(square / rng.chisquare(dimension, number))[:, None]
-    noise = np.empty_like(point)
-
-    for k, root in enumerate(mixture.root):
-        chosen = component == k
-        noise[chosen] = rng.standard_normal((int(chosen.sum()), dimension)) @ root.T
+    # b of the paper: how much of a step is new, how much stays with the old place
+    new_part = rng.choice(STEP_LENGTHS, size=number)[:, None]
+    width = np.sqrt(squared_distance / rng.chisquare(dimension, number))[:, None]
+    noise = _noise_of_components(mixture, component, dimension, rng)
 
     mean = mixture.mean[component]
-    proposed = mean + np.sqrt(1 - b**2) * (point - mean) + b * width * noise
+    old_part = np.sqrt(1 - new_part**2)
+    proposed = mean + old_part * (point - mean) + new_part * width * noise
 
+    # the ratio of the densities |x - m|^-d, there and here
     proposed_density = mixture_density(mixture, proposed)
     proposed_square = proposed_density.squared_distance[of_component]
-    log_density_ratio = np.log(proposed_square / np.maximum(square, TINY))
+    log_density_ratio = np.log(proposed_square / np.maximum(squared_distance, TINY))
 
+    # a component that could not have been chosen there has the log chance -inf
     with np.errstate(divide="ignore"):
         log_chance_back = np.log(proposed_density.membership[of_component])
         log_chance = np.log(density.membership[of_component])
 
     correction = dimension / 2 * log_density_ratio + log_chance_back - log_chance
     return proposed, correction
+
+
+def _noise_of_components(
+    mixture: Mixture, component: Array, dimension: int, rng: Rng
+) -> Floats:
+    """Draw for each point a normal step with the covariance of its component."""
+    noise = np.empty((component.size, dimension))
+    for number, root in enumerate(mixture.root):
+        members = component == number
+        standard_normal = rng.standard_normal((int(members.sum()), dimension))
+        noise[members] = standard_normal @ root.T
+    return noise

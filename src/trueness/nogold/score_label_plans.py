@@ -276,11 +276,17 @@ def _make_bands(expected: ExpectedCounts, threshold: float) -> _Bands:
     """Return bands with equal parts of the cumulative root of the label variance."""
     score = expected.observed.score
     unknown = np.asarray(expected.observed.unknown, np.float64)
-    root = np.cumsum(unknown * np.sqrt(expected.chances * (1 - expected.chances)))
-    # Dalenius and Hodges (1959)
-    part = np.minimum((_BANDS * root / root[-1]).astype(np.int64), _BANDS - 1)
+
+    # Dalenius and Hodges (1959): bands of equal sums of the standard deviation need
+    # the fewest labels
+    label_sd = np.sqrt(expected.chances * (1 - expected.chances))
+    cumulative_sd = np.cumsum(unknown * label_sd)
+    part = (_BANDS * cumulative_sd / cumulative_sd[-1]).astype(np.int64)
+    part = np.minimum(part, _BANDS - 1)  # the last row belongs to the last band
+
     # the threshold is a border, too
-    band = np.unique(2 * part + (score < threshold), return_inverse=True)[1].reshape(-1)
+    part_and_side = 2 * part + (score < threshold)
+    band = np.unique(part_and_side, return_inverse=True)[1].reshape(-1)
     starts = np.flatnonzero(np.diff(band, prepend=-1))
     ends = np.append(starts[1:] - 1, band.size - 1)
 
@@ -309,21 +315,23 @@ def _claims(
     negatives = unknown - positives
     columns = (negatives, positives, np.zeros(unknown.size))
     counts = tally_of_rows(expected.observed.score, *columns, *columns)
+
     influence = measured(counts).influence
     by_positive = np.asarray(influence.by_positive)
     by_negative = np.asarray(influence.by_negative)
 
+    # the variance of a case's influence: of its label, and of its mean within the band
+    label_variance = chances * (1 - chances)
+    of_label = label_variance * (by_positive - by_negative) ** 2
     mean = chances * by_positive + (1 - chances) * by_negative
-    of_label = chances * (1 - chances) * (by_positive - by_negative) ** 2
     band_mean = np.bincount(bands.of_row, unknown * mean) / bands.sizes
-    between = (mean - band_mean[bands.of_row]) ** 2
-    within = np.bincount(bands.of_row, unknown * (of_label + between))
+    of_mean = (mean - band_mean[bands.of_row]) ** 2
+    within = np.bincount(bands.of_row, unknown * (of_label + of_mean))
 
+    labels_in_bands = np.bincount(bands.of_row, unknown * chances * (1 - chances))
     return _Claims(
         sum_of_squares=np.asarray(bands.sizes * within),
-        label_variance=np.bincount(
-            bands.of_row, unknown * chances * (1 - chances)
-        ).astype(np.float64),
+        label_variance=labels_in_bands.astype(np.float64),
         of_all_cases=float(positives @ by_positive**2 + negatives @ by_negative**2),
     )
 

@@ -202,10 +202,13 @@ def _flip_best(
     A pattern on the wrong side costs no less than its distance from the tangent at the
     relaxed optimum.
     """
-    slack = criterion.value(relaxed.sens, relaxed.spec, 0.5)
-    slack = slack - criterion.evaluate(draws, chosen)[:, None]
+    best_possible = criterion.value(relaxed.sens, relaxed.spec, 0.5)
+    slack = best_possible - criterion.evaluate(draws, chosen)[:, None]
     cost = _cost_of_wrong_side(criterion, draws, relaxed)
-    priority = np.where(cost <= slack, -draws.in_positives - draws.in_negatives, cost)
+
+    # first those that may be on the wrong side, by their weight, then the cheapest
+    weight = -draws.in_positives - draws.in_negatives
+    priority = np.where(cost <= slack, weight, cost)
     tried = np.argsort(priority, axis=1)[:, :MAX_ENUMERATED]
 
     # a flip adds a pattern that was out, and takes away one that was in
@@ -214,17 +217,22 @@ def _flip_best(
     change_in_positives = sign * np.take_along_axis(draws.in_positives, tried, axis=1)
     change_in_negatives = sign * np.take_along_axis(draws.in_negatives, tried, axis=1)
 
-    flips = np.arange(2**MAX_ENUMERATED) >> np.arange(MAX_ENUMERATED)[:, None] & 1
+    flips = _all_subsets(MAX_ENUMERATED)
     sens, spec = draws.rates(chosen)[:, :, None]
     new_sens = sens + change_in_positives @ flips
     new_spec = spec - change_in_negatives @ flips
-    best = criterion.value(new_sens, new_spec, 0.5).argmax(axis=1)
+    best_flips = criterion.value(new_sens, new_spec, 0.5).argmax(axis=1)
 
     flipped = chosen.copy()
-    is_flipped = flips[:, best].T == 1
+    is_flipped = flips[:, best_flips].T == 1
     np.put_along_axis(flipped, tried, was_chosen ^ is_flipped, axis=1)
-
     return flipped
+
+
+def _all_subsets(number: int) -> Array:
+    """Return a column of 0 and 1 for each subset of so many, (number, 2^number)."""
+    bit = np.arange(number)[:, None]
+    return np.asarray(np.arange(2**number) >> bit & 1)
 
 
 def _cost_of_wrong_side(criterion: Criterion, draws: Draws, relaxed: Relaxed) -> Floats:
@@ -389,11 +397,14 @@ def _best_single_flip(
 ) -> Array:
     """Flip the one candidate after which the set is best on average."""
     flipped = draws.of_patterns(candidates)
+    # a flip adds a pattern that was out, and takes away one that was in
     direction = np.where(chosen[candidates], -1.0, 1.0)
     change = direction * np.stack([flipped.in_positives, -flipped.in_negatives])
+
     sens, spec = draws.rates(chosen)[:, :, None] + change
     value = criterion.value(sens, spec, draws.prevalence[:, None]).mean(axis=0)
-    return np.asarray(chosen ^ (np.arange(chosen.size) == candidates[value.argmax()]))
+    best_candidate = candidates[value.argmax()]
+    return np.asarray(chosen ^ (np.arange(chosen.size) == best_candidate))
 
 
 def _best_of_all_ways(
@@ -516,16 +527,23 @@ def _convex_bound(
 
 
 def _bound_of_minimum(draws: Draws, with_none: Floats, rates: Floats) -> SearchBound:
-    """Weigh both rates of each draw: the lower one, or both where they are close."""
+    """Weigh both rates of each draw: the lower one, or both where they are close.
+
+    A weighted mean of two rates is no lower than their minimum, whatever the weights;
+    of four ways to weigh, the one with the lowest bound counts.
+    """
     sens, spec = rates
     difference = spec - sens
+    sens_with_none, spec_with_none = with_none
 
     bounds = []
     for width in np.quantile(np.abs(difference), [0.0, 0.02, 0.1, 0.3]):
         weight = np.clip(0.5 + difference / (2 * max(width, TINY)), 0, 1)
         gain = weight @ draws.in_positives - (1 - weight) @ draws.in_negatives
         cost = gain / len(weight)
-        upper = _mean(weight * with_none[0] + (1 - weight) * with_none[1])
-        bounds.append(SearchBound(upper + float(np.maximum(cost, 0).sum()), cost))
+
+        start = _mean(weight * sens_with_none + (1 - weight) * spec_with_none)
+        gain_of_useful = float(np.maximum(cost, 0).sum())
+        bounds.append(SearchBound(start + gain_of_useful, cost))
 
     return min(bounds, key=lambda bound: bound.upper)

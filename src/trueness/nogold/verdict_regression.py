@@ -168,18 +168,22 @@ def _robust_stretch(data: Verdicts, mode: Floats, information: Floats) -> Floats
     p = expit(rows @ mode)
     inverse = np.linalg.inv(information)
 
+    # HC3: a residual over 1 - leverage is that of a fit without the case
     leverage = p * (1 - p) * np.einsum("ij,jk,ik->i", rows, inverse, rows)
     residual_left = np.maximum(1 - leverage, LEAST_RESIDUAL)
-    squares = data.pos * (1 - p) ** 2 + data.neg * p**2
-    observed = squares / residual_left**2
-    assumed = (data.pos + data.neg) * p * (1 - p)
-    trusted_excess = _trust_in_residuals(data) * (observed - assumed)
+    squared_residuals = data.pos * (1 - p) ** 2 + data.neg * p**2
+
+    observed_variance = squared_residuals / residual_left**2
+    assumed_variance = (data.pos + data.neg) * p * (1 - p)
+    excess = observed_variance - assumed_variance
+    trusted_excess = _trust_in_residuals(data) * excess
     middle = information + (rows * trusted_excess[:, None]).T @ rows
 
     # deviations are L'^-1 u with I = L L' and u of unit variance; those of the result
     # are I^-1 C u with M = C C'
-    factor = np.linalg.cholesky(information)
-    return np.asarray(inverse @ np.linalg.cholesky(middle) @ factor.T)
+    information_root = np.linalg.cholesky(information)
+    middle_root = np.linalg.cholesky(middle)
+    return np.asarray(inverse @ middle_root @ information_root.T)
 
 
 def _trust_in_residuals(data: Verdicts) -> Floats:
@@ -230,6 +234,7 @@ def mode_and_information(verdicts: Verdicts) -> tuple[Floats, Floats]:
     mode = np.zeros(rows.shape[1])
     for _ in range(MAX_NEWTON_STEPS):
         stop_if_requested()
+        # gradient and information of a logistic regression with a normal prior
         p = expit(rows @ mode)
         gradient = rows.T @ (pos - (pos + neg) * p) - penalty * mode
         weight = (pos + neg) * p * (1 - p)
@@ -238,6 +243,7 @@ def mode_and_information(verdicts: Verdicts) -> tuple[Floats, Floats]:
         step = np.linalg.solve(information, gradient)
         current = _log_posterior(mode, data)
         while _log_posterior(mode + step, data) < current and step.any():
+            # halves that are too small to move the mode end the search
             step = np.where(np.abs(step) > 1e-12, step / 2, 0.0)
 
         mode = mode + step

@@ -287,13 +287,16 @@ def outside_by_truth(verdicts: Verdicts) -> float:
     return float(2 * ndtr(-max(below_negatives, above_positives)))
 
 
-def _z_of_difference(first: Floats, second: Floats, yes: Array) -> float:
+def _z_of_difference(minuend: Floats, subtrahend: Floats, yes: Array) -> float:
     """Return the difference of two proportions of yes over its standard error."""
-    n = first.sum() + 1.0
-    m = second.sum() + 1.0
-    p = (first[yes].sum() + 0.5) / n
-    q = (second[yes].sum() + 0.5) / m
-    return float((p - q) / np.sqrt(p * (1 - p) / n + q * (1 - q) / m))
+    # half a yes and half a no more, so that no standard error is 0
+    minuend_size = minuend.sum() + 1.0
+    subtrahend_size = subtrahend.sum() + 1.0
+    p = (minuend[yes].sum() + 0.5) / minuend_size
+    q = (subtrahend[yes].sum() + 0.5) / subtrahend_size
+
+    variance = p * (1 - p) / minuend_size + q * (1 - q) / subtrahend_size
+    return float((p - q) / np.sqrt(variance))
 
 
 @final
@@ -414,22 +417,29 @@ def effective_judges(
 
 
 def _mean_correlation(rows: Floats, pos: Floats, neg: Floats) -> Floats:
-    """Average the correlation of errors over pairs, within classes, for each draw."""
-    judges = rows.shape[1]
-    rows = rows - rows.mean(axis=0)
-    products = (rows[:, :, None] * rows[:, None]).reshape(len(rows), judges * judges)
+    """Average the correlation of errors over pairs of judges, for each draw.
+
+    An error is a deviation from the mean of the own class, so that agreement which the
+    truth explains does not count. ``rows`` are verdicts, (patterns, judges), ``pos``
+    and ``neg`` the weights of the patterns in both classes, (draws, patterns).
+    """
+    patterns, judges = rows.shape
+    # the covariance has no origin; this one keeps the rounding small
+    verdicts = rows - rows.mean(axis=0)
+    products = verdicts[:, :, None] * verdicts[:, None]
+    flat_products = products.reshape(patterns, judges * judges)
 
     covariance = np.zeros((len(pos), judges, judges))
     for weight in (pos, neg):
         total = np.maximum(weight.sum(axis=1), TINY)
-        mean = weight @ rows / total[:, None]
-        covariance += (weight @ products).reshape(-1, judges, judges)
-        # within the class: products less those of the means
+        mean = weight @ verdicts / total[:, None]
+        covariance += (weight @ flat_products).reshape(-1, judges, judges)
+        # the mean of the class is taken out: what is left is within it
         covariance -= total[:, None, None] * mean[:, :, None] * mean[:, None]
 
     variance = np.diagonal(covariance, axis1=1, axis2=2)
     sd = np.sqrt(np.maximum(variance, TINY))
     correlation = covariance / sd[:, :, None] / sd[:, None]
-    first, second = np.triu_indices(judges, 1)
 
-    return np.asarray(correlation[:, first, second].mean(axis=1))
+    row, column = np.triu_indices(judges, 1)
+    return np.asarray(correlation[:, row, column].mean(axis=1))
