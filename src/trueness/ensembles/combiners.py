@@ -481,15 +481,20 @@ def mean_score(data: Panel) -> MeanScore:
     array([0.375, 0.5  ])
     """
     cases = (data.neg + data.pos + data.unknown)[:, None]
-    seen = ~np.isnan(data.rows)
-    value = np.where(seen, data.rows, 0.0)
-    weight = seen * cases
-    count = float(weight.sum())
-    if not count:
+    has_output = ~np.isnan(data.rows)
+    outputs = np.where(has_output, data.rows, 0.0)
+    weight = has_output * cases
+
+    total_weight = float(weight.sum())
+    if not total_weight:
         return MeanScore(data.names, 0.0)
-    if np.abs(value).max() > 1e150:  # such sums are beyond a float: divide first
-        return MeanScore(data.names, float((value * (weight / count)).sum()))
-    return MeanScore(data.names, float((value * weight).sum()) / count)
+
+    # sums of such outputs are beyond a float: divide first
+    if np.abs(outputs).max() > 1e150:
+        mean = float((outputs * (weight / total_weight)).sum())
+        return MeanScore(data.names, mean)
+
+    return MeanScore(data.names, float((outputs * weight).sum()) / total_weight)
 
 
 def _quiet_fidel(panel: Panel) -> Map:

@@ -121,14 +121,19 @@ def _covariance_within_classes(
 
     Pooling would let the larger class decide (Su and Liu 1993).
     """
-    seen = ~np.isnan(scores)
-    number = scores.shape[1]
-    covariance = np.zeros((number, number))
-    sampling_error = np.zeros((number, number))
+    has_score = ~np.isnan(scores)
+    classifiers = scores.shape[1]
+    covariance = np.zeros((classifiers, classifiers))
+    sampling_error = np.zeros((classifiers, classifiers))
+
     for mean, cases in ((mean_pos, reference.pos), (mean_neg, reference.neg)):
-        deviation = np.where(seen, scores - mean, 0.0)
+        # each pair over the cases that both have scored
+        deviation = np.where(has_score, scores - mean, 0.0)
         products = deviation.T @ (deviation * cases[:, None])
-        common_cases = (seen * cases[:, None].astype(np.float64)).T @ seen
+        weighted = has_score * cases[:, None].astype(np.float64)
+        common_cases = weighted.T @ has_score
+
+        # half of either class: the mean of both
         covariance += products / np.maximum(common_cases - 1, 1) / 2
         sampling_error += 0.25 / np.maximum(common_cases, 1.0)
 
@@ -140,27 +145,35 @@ def _shrink(correlation: Floats, sampling_error: Floats) -> tuple[Floats, float]
 
     Return them and the shrinkage, from 0 (as they are) to 1 (all of them equal).
     """
-    number = len(correlation)
-    if number == 1:
+    classifiers = len(correlation)
+    if classifiers == 1:
         return np.ones((1, 1)), 0.0
 
-    pairs = np.triu_indices(number, 1)
-    r = correlation[pairs]
-    # Schafer and Strimmer (2005): the variance of a correlation is (1 - r^2)^2 / n
-    variance_by_chance = float(((1 - r**2) ** 2 * sampling_error[pairs]).sum())
-    variance = float(((r - r.mean()) ** 2).sum())
+    pairs = np.triu_indices(classifiers, 1)
+    of_pairs = correlation[pairs]
+    # Schafer and Strimmer (2005): the variance of a correlation r is (1 - r^2)^2 / n
+    chance_variances = (1 - of_pairs**2) ** 2 * sampling_error[pairs]
+    variance_by_chance = float(chance_variances.sum())
+    variance = float(((of_pairs - of_pairs.mean()) ** 2).sum())
+
     shrinkage = 1.0
     if variance > 0:
         shrinkage = min(1.0, variance_by_chance / variance)
-    shrunk = shrinkage * r.mean() + (1 - shrinkage) * correlation
-    np.fill_diagonal(shrunk, 1.0)
 
-    # copies of a classifier make the matrix singular: one case's worth of independence
+    shrunk = shrinkage * of_pairs.mean() + (1 - shrinkage) * correlation
+    np.fill_diagonal(shrunk, 1.0)
+    return _regular_correlation(shrunk, sampling_error), shrinkage
+
+
+def _regular_correlation(correlation: Floats, sampling_error: Floats) -> Floats:
+    """Return a matrix that can be inverted, also where classifiers are copies."""
+    # one case's worth of independence
     ridge = min(float(sampling_error.max()), 0.5)
-    eigenvalues, eigenvectors = np.linalg.eigh((1 - ridge) * shrunk)
+    eigenvalues, eigenvectors = np.linalg.eigh((1 - ridge) * correlation)
+    # rounding leaves eigenvalues just below 0
     scaled_vectors = eigenvectors * np.maximum(eigenvalues, 0.0)
-    regular = scaled_vectors @ eigenvectors.T + ridge * np.eye(number)
-    return regular, shrinkage
+    identity = np.eye(len(correlation))
+    return np.asarray(scaled_vectors @ eigenvectors.T + ridge * identity)
 
 
 def normal_scores(ranks: Floats, n: Floats) -> Floats:

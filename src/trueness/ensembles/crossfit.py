@@ -274,12 +274,17 @@ def _estimate_of_difference(difference: Difference, level: float) -> Estimate:
     )
 
 
-def _alone(k: int) -> Combiner:
-    """Take the k-th output as it is; where it is missing, its median in the rest."""
+def _alone(place: int) -> Combiner:
+    """Take one output as it is; where it is missing, its median in the other folds."""
 
     def fit(panel: Panel) -> Callable[[Floats], Any]:
-        middle = rank_columns(panel.rows[:, [k]], panel.neg + panel.pos)[0].median
-        return lambda rows: np.where(np.isnan(rows[:, k]), middle, rows[:, k])
+        (column,) = rank_columns(panel.rows[:, [place]], panel.neg + panel.pos)
+
+        def output(rows: Floats) -> Floats:
+            outputs = rows[:, place]
+            return np.where(np.isnan(outputs), column.median, outputs)
+
+        return output
 
     return fit
 

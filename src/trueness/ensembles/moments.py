@@ -86,19 +86,23 @@ class RankMoments:
         self.first, self.second = np.triu_indices(len(ranked.names), 1)
         weight = ranked.cases / ranked.cases.sum()
         seen = ranked.seen.astype(np.float64)
+
+        # second moments: over the cases that both classifiers of a pair have seen
         common = np.maximum((seen * weight[:, None]).T @ seen, TINY)
         weighted_ranks = ranked.centred_ranks * weight[:, None]
         covariances = weighted_ranks.T @ ranked.centred_ranks / common
+        of_pairs = covariances[self.first, self.second]
 
+        # the third moment tells a rare class from a frequent one
         loadings = _rank_one_loadings(covariances)
         self.triple_weights = _triple_weights(loadings)
         triples = _triple_products(ranked.centred_ranks * self.triple_weights)
-        of_pairs = covariances[self.first, self.second]
         self.observed = np.append(of_pairs, weight @ triples)
 
         self.patterns, pattern = np.unique(seen, axis=0, return_inverse=True)
         proportions = np.bincount(pattern.reshape(-1), weight)
         self.proportions = proportions.astype(np.float64)
+
         common_to_pair = common[self.first, self.second]
         covariance = self._covariance(ranked, weight, common_to_pair, triples)
         self.whitening = _inverse_root(covariance, self.n)
@@ -110,21 +114,23 @@ class RankMoments:
         """Set the parameters nearest to the moments; what is known stays."""
         logit_bound = math.log(max(self.n - 1, 2))
         self.bound = np.append(logit_bound, np.full(loadings.size, 0.5))
-        expected_triple = float(
-            self.proportions
-            @ _triple_products(self.patterns * self.triple_weights * loadings)
+
+        expected_products = _triple_products(
+            self.patterns * self.triple_weights * loadings
         )
+        expected_triple = float(self.proportions @ expected_products)
         start = _start(loadings, float(self.observed[-1]), expected_triple)
 
-        # a classifier that says one thing to all has an AUC of 1/2
-        constant = [
-            1 + k for k, column in enumerate(ranked.columns) if column.score.size < 2
-        ]
-        start[constant] = 0.0
-        self.fixed = {*constant}
+        self.fixed: set[int] = set()
+        for parameter, column in enumerate(ranked.columns, start=1):
+            # a classifier that says one thing to all has an AUC of 1/2
+            if column.score.size < 2:
+                start[parameter] = 0.0
+                self.fixed.add(parameter)
+
         if prevalence is not None:
             start[0] = math.log(prevalence / (1 - prevalence))
-            self.fixed |= {0}
+            self.fixed.add(0)
 
         self.free = [k for k in range(start.size) if k not in self.fixed]
         self.value, self.distance = self._nearest(start, self.free)
@@ -139,18 +145,21 @@ class RankMoments:
         """
         rows = _spaced_rows(len(weight))
         influence = self._influence_of_products(ranked, rows, common, triples)
+
         # for the third moment: the products of all pairs that leave a classifier out
         triple_ranks = ranked.centred_ranks * self.triple_weights
         other_pairs = _pair_products_without(triple_ranks) * self.triple_weights
+
         for k in range(len(ranked.names)):
             pairs = np.flatnonzero((self.first == k) | (self.second == k))
             through_ranks = self._influence_through_ranks(
                 ranked, weight, k, pairs, other_pairs[:, k]
             )[rows]
-            seen = ranked.seen[rows, k]
-            of_pairs = through_ranks[:, :-1] / common[pairs] * seen[:, None]
+
+            has_output = ranked.seen[rows, k]
+            of_pairs = through_ranks[:, :-1] / common[pairs] * has_output[:, None]
             influence[:, pairs] += of_pairs
-            influence[:, -1] += through_ranks[:, -1] * seen
+            influence[:, -1] += through_ranks[:, -1] * has_output
 
         row_weight = weight[rows] / weight[rows].sum()
         return np.asarray((influence * row_weight[:, None]).T @ influence)
@@ -160,12 +169,12 @@ class RankMoments:
     ) -> Floats:
         """Return how far cases move the moments by their own products."""
         ranks = ranked.centred_ranks[rows]
-        seen = ranked.seen[rows]
-        both_seen = seen[:, self.first] & seen[:, self.second]
+        has_output = ranked.seen[rows]
+        has_both = has_output[:, self.first] & has_output[:, self.second]
         products = ranks[:, self.first] * ranks[:, self.second]
 
         influence = np.empty((rows.size, self.observed.size))
-        influence[:, :-1] = (products - self.observed[:-1]) * both_seen / common
+        influence[:, :-1] = (products - self.observed[:-1]) * has_both / common
         influence[:, -1] = triples[rows] - self.observed[-1]
         return influence
 
@@ -193,29 +202,36 @@ class RankMoments:
         return np.asarray(moved - ranked.centred_ranks[:, k] @ factors)
 
     def _residual(self, value: Floats) -> tuple[Floats, Floats]:
-        """Return the whitened deviation of expected moments, and its derivatives."""
-        first = self.first
-        second = self.second
+        """Return the whitened deviation of expected moments, and its derivatives.
+
+        Of a mixture in which classifier i moves positives by D_i: the mean product of
+        two is rho (1 - rho) D_i D_j, that of three has the skewness 1 - 2 rho, too.
+        """
         rho = float(expit(value[0]))
-        d = value[1:]
+        distances = value[1:]  # D = AUC - 1/2
         variance = rho * (1 - rho)
-        skew = 1 - 2 * rho
+        skewness = 1 - 2 * rho
 
-        products = d[first] * d[second]
-        weighted = self.patterns * (self.triple_weights * d)
-        triple = float(self.proportions @ _triple_products(weighted))
-        expected = np.append(variance * products, variance * skew * triple)
+        pair_products = distances[self.first] * distances[self.second]
+        weighted_distances = self.patterns * (self.triple_weights * distances)
+        triple = float(self.proportions @ _triple_products(weighted_distances))
+        expected = np.append(variance * pair_products, variance * skewness * triple)
 
-        slopes = np.zeros((first.size + 1, value.size))
+        slopes = np.zeros((self.first.size + 1, value.size))
         # by the logit of rho, which moves rho by rho (1 - rho)
         slopes[:, 0] = np.append(
-            variance * skew * products, variance * (1 - 6 * variance) * triple
+            variance * skewness * pair_products,
+            variance * (1 - 6 * variance) * triple,
         )
-        pair = np.arange(first.size)
-        slopes[pair, 1 + first] = variance * d[second]
-        slopes[pair, 1 + second] = variance * d[first]
-        others = self.proportions @ (_pair_products_without(weighted) * self.patterns)
-        slopes[-1, 1:] = variance * skew * others * self.triple_weights
+
+        # by each distance: of a product, what is left of it
+        pair = np.arange(self.first.size)
+        slopes[pair, 1 + self.first] = variance * distances[self.second]
+        slopes[pair, 1 + self.second] = variance * distances[self.first]
+        other_products = _pair_products_without(weighted_distances) * self.patterns
+        triple_slopes = self.proportions @ other_products
+        slopes[-1, 1:] = variance * skewness * triple_slopes * self.triple_weights
+
         return self.whitening @ (expected - self.observed), self.whitening @ slopes
 
     def _nearest(self, start: Floats, free: list[int]) -> tuple[Floats, float]:

@@ -84,10 +84,11 @@ class RankReference:
 def class_means(value: Floats, cases: Array) -> tuple[Floats, Floats]:
     """Return the number of cases with a value, and the mean value, by column."""
     weight = cases.astype(np.float64)
-    seen = ~np.isnan(value)
-    count = weight @ seen.astype(np.float64)
-    total = weight @ np.where(seen, value, 0.0)
-    return count, total / np.maximum(count, 1.0)
+    has_value = ~np.isnan(value)
+    number = weight @ has_value.astype(np.float64)
+    total = weight @ np.where(has_value, value, 0.0)
+    # a column without a value has the mean 0, not 0 / 0
+    return number, total / np.maximum(number, 1.0)
 
 
 class RankMap(Map):
@@ -149,11 +150,14 @@ def calibrator_of(
 
 def _pool_neighbours(tally: Tally) -> Tally:
     """Merge neighbouring scores into some thousand groups, each at its mean."""
-    start = np.arange(0, len(tally), -(-len(tally) // POOLED_GROUPS))
+    rows_per_group = -(-len(tally) // POOLED_GROUPS)  # rounded up
+    start = np.arange(0, len(tally), rows_per_group)
+
     neg = np.add.reduceat(tally.neg, start)
     pos = np.add.reduceat(tally.pos, start)
-    sum_of_scores = np.add.reduceat(tally.score * (tally.neg + tally.pos), start)
-    return Tally(sum_of_scores / (neg + pos), neg, pos)
+    weighted_scores = tally.score * (tally.neg + tally.pos)
+    mean_score = np.add.reduceat(weighted_scores, start) / (neg + pos)
+    return Tally(mean_score, neg, pos)
 
 
 def rank_correlation_figure(combiner: RankMap) -> Matrix:
@@ -175,8 +179,12 @@ def independent_loses(auc: ArrayLike, correlation: Floats) -> bool:
     # of normal scores, Pearson's correlation from Spearman's
     pearson = 2 * np.sin(np.pi / 6 * np.nan_to_num(correlation))
     np.fill_diagonal(pearson, 1.0)
-    error = max(float(d @ pearson @ d), 0.0)
-    return float(d @ d) < (1 - 1e-9) * float(np.abs(d).max()) * math.sqrt(error)
+
+    variance_of_sum = max(float(d @ pearson @ d), 0.0)
+    best_alone = float(np.abs(d).max())
+    # a margin of rounding: equally good classifiers do not lose
+    needed = (1 - 1e-9) * best_alone * math.sqrt(variance_of_sum)
+    return float(d @ d) < needed
 
 
 def crossing(auc: ArrayLike) -> float:

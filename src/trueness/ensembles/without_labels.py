@@ -433,13 +433,19 @@ def _inside(mixture: _RankMixture, value: Floats) -> Floats:
 def _positive_probability(mixture: _RankMixture, value: Floats) -> Floats:
     """How likely is each case positive? FiDEL with these parameters."""
     ranked = mixture.ranked
-    sizes = ranked.reference_sizes
-    rho = float(value[0])
-    beta, llr, centre = finite_lines(sizes, sizes * rho, 0.5 + value[1:])
+    reference_sizes = ranked.reference_sizes
+    prevalence = float(value[0])
+    areas = 0.5 + value[1:]
+    beta, llr, centre = finite_lines(
+        reference_sizes, reference_sizes * prevalence, areas
+    )
+
     # rank = n (1/2 - x) + 1/2, so that each line has this height at x = 0
-    height = llr - beta * (sizes / 2 + 0.5 - centre)
-    total = ranked.centred_ranks @ (beta * sizes) + ranked.seen @ height
-    return np.asarray(expit(math.log(rho / (1 - rho)) + total))
+    height = llr - beta * (reference_sizes / 2 + 0.5 - centre)
+    slope = beta * reference_sizes
+    evidence = ranked.centred_ranks @ slope + ranked.seen @ height
+    prior_log_odds = math.log(prevalence / (1 - prevalence))
+    return np.asarray(expit(prior_log_odds + evidence))
 
 
 def _em_step(mixture: _RankMixture, value: Floats) -> Floats:
@@ -502,7 +508,8 @@ def _influence_on_mean(ranked: RankedPanel, probability: Floats) -> Floats:
     """Return what each case adds to the mean rank of a class, (m, K)."""
     cases = ranked.cases * probability
     outputs = np.maximum(cases @ ranked.seen, 1e-300)
-    deviation = ranked.centred_ranks - cases @ ranked.centred_ranks / outputs
+    mean_rank = cases @ ranked.centred_ranks / outputs
+    deviation = ranked.centred_ranks - mean_rank
     return np.asarray(probability[:, None] * ranked.seen * deviation / outputs)
 
 
