@@ -105,11 +105,15 @@ def change_point(gains: Floats, stakes: Floats, level: float) -> ChangePoint:
     The proportion of each start in the detector is its posterior probability
     (Shiryaev 1963).
     """
-    gains_since = np.cumsum(gains[::-1], axis=0)[::-1]  # of a stake put at each look
+    # what a stake has gained that was put at each look
+    gains_since = np.cumsum(gains[::-1], axis=0)[::-1]
     log_weight = logsumexp(gains_since + stakes, axis=1)
     probability = np.exp(log_weight - logsumexp(log_weight))
+
+    # the most probable looks that together have the level
     order = np.argsort(-probability, kind="stable")
-    n_credible = np.searchsorted(np.cumsum(probability[order]), level) + 1
+    cumulative = np.cumsum(probability[order])
+    n_credible = np.searchsorted(cumulative, level) + 1
     credible = order[:n_credible]
     return ChangePoint(int(credible.min()), int(order[0]), int(credible.max()))
 
@@ -143,17 +147,21 @@ def confidence_sequence(
 def _proportion_evidence(k: float, n: float, bound: Floats, side: Floats) -> Floats:
     """Return the log evidence that a proportion is below (side 1) or above a bound.
 
-    A mixture of likelihood ratios over all proportions beyond the bound (Robbins 1970).
+    A mixture of likelihood ratios over all proportions beyond the bound (Robbins 1970);
+    ``k`` of ``n`` cases were successes.
     """
+    failures = n - k
+    # the likelihood p^k (1 - p)^failures is the density of this beta distribution
     a = k + 1.0
-    b = n - k + 1.0
+    b = failures + 1.0
     is_below = side > 0
     mass = np.where(is_below, betainc(a, b, bound), betaincc(a, b, bound))
     width = np.where(is_below, bound, 1.0 - bound)
 
+    # a bound of 0 or 1 leaves nothing beyond it on one side
     with np.errstate(divide="ignore", invalid="ignore"):
         log_mixture = betaln(a, b) + np.log(mass) - np.log(width)
-        evidence = log_mixture - xlogy(k, bound) - xlog1py(n - k, -bound)
+        evidence = log_mixture - xlogy(k, bound) - xlog1py(failures, -bound)
 
     return np.where(np.isnan(evidence), 0.0, evidence)
 
@@ -166,13 +174,18 @@ def _mean_evidence(
     A mixture of the bets of Fan, Grama and Liu (2015), which need only sums.
     """
     n, total, squares = sums
-    width = ends[1] - ends[0]
+    lowest, highest = ends
+    width = highest - lowest
+
+    # sums of b - x and of (b - x)^2, in units of the width
     shortfall = side * (n * bound - total) / width
     squares_about_bound = squares - 2 * bound * total + n * bound**2
     variation = np.maximum(squares_about_bound, 0.0) / width**2
 
+    # Fan, Grama and Liu (2015): log(1 + bet x) >= bet x - price x^2 for x >= -1
     price = -np.log1p(-_SEQUENCE_BETS) - _SEQUENCE_BETS
-    log_gains = _SEQUENCE_BETS * shortfall[..., None] - price * variation[..., None]
+    won = _SEQUENCE_BETS * shortfall[..., None]
+    log_gains = won - price * variation[..., None]
     evidence = np.logaddexp.reduce(log_gains, axis=-1) - np.log(_SEQUENCE_BETS.size)
 
     return np.asarray(evidence, np.float64)

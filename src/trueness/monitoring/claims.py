@@ -394,26 +394,29 @@ def _cases_to_decide(claim: Claim, interval: Interval) -> int | None:
 
 def _reason(claim: Claim, verdict: str, interval: Interval, more: int | None) -> str:
     """Say a verdict in a sentence."""
-    subject = f" ({claim.subject})" if claim.subject else ""
+    subject = ""
+    if claim.subject:
+        subject = f" ({claim.subject})"
     head = f"{prefix(claim.group)}{claim.text}{subject}: "
     if interval.undecided:
         return f"{head}{interval.undecided}"
 
-    # the limit that decided, or did not reach the bound
-    is_lower = (claim.side > 0) == (verdict != FAILS)
-    limit = f"upper bound {interval.high:.4g}"
-    if is_lower:
-        limit = f"lower bound {interval.low:.4g}"
+    # the end of the interval that decided, or did not reach the bound
+    end = f"upper bound {interval.high:.4g}"
+    if (claim.side > 0) == (verdict != FAILS):
+        end = f"lower bound {interval.low:.4g}"
     if interval.what == SITES:
-        return f"{head}mean {interval.value:.4g} over {interval.n:,} sites, {limit}."
+        return f"{head}mean {interval.value:.4g} over {interval.n:,} sites, {end}."
 
-    kind = "" if interval.what == "labelled" else f"{interval.what} "
-    measured = f"measured {interval.value:.4g} in {interval.n:,} {kind}cases"
+    cases = f"{interval.what} cases"
+    if interval.what == "labelled":
+        cases = "cases"
+    measured = f"measured {interval.value:.4g} in {interval.n:,} {cases}"
+
     advice = ""
-
     if more is not None:
         advice = f"; about {more:,} more such cases would decide it"
     elif verdict == OPEN:
         advice = "; the value is at the bound, so more cases may not decide it"
 
-    return f"{head}{measured}, {limit}{advice}."
+    return f"{head}{measured}, {end}{advice}."

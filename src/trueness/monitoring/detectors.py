@@ -129,12 +129,15 @@ def _deal_to_parts(counts: Floats, rng: np.random.Generator) -> Floats:
     if n < 2 or max(n, n_values * _PARTS) > _MAX_DEALT:
         return counts[None, :].astype(np.float64)
 
-    parts = min(n, _PARTS)
-    value = rng.permutation(np.repeat(np.arange(n_values), counts.astype(np.int64)))
-    part = np.arange(n) * parts // n
-    dealt = np.bincount(part * n_values + value, minlength=parts * n_values)
+    n_parts = min(n, _PARTS)
+    value_of_case = np.repeat(np.arange(n_values), counts.astype(np.int64))
+    value_of_case = rng.permutation(value_of_case)
+    part_of_case = np.arange(n) * n_parts // n
 
-    return dealt.reshape(parts, n_values).astype(np.float64)
+    # one number for each pair of part and value
+    pair = part_of_case * n_values + value_of_case
+    dealt = np.bincount(pair, minlength=n_parts * n_values)
+    return dealt.reshape(n_parts, n_values).astype(np.float64)
 
 
 def _look_at_proportion(about: About, state: State, tally: Tally) -> BatchLook:
@@ -278,14 +281,7 @@ def _look_at_scores(about: About, state: State, tally: Tally) -> BatchLook:
     While old and new scores are exchangeable, ranks with ties broken at random are
     uniform and independent (Vovk, Nouretdinov and Gammerman 2003).
     """
-    seen = tally.without_labels()
-    old = unpack_counts(state["baseline"], tally)
-    if state["seen"] is not None:
-        seen_before = unpack_counts(state["seen"], tally)
-        old = old + seen_before
-        seen = seen_before + seen
-
-    state["seen"] = pack_counts(seen)
+    old = _scores_before(state, tally)
 
     # within a batch no order is known: a random one keeps the ranks exchangeable
     rng = _random(about, state)
@@ -302,6 +298,19 @@ def _look_at_scores(about: About, state: State, tally: Tally) -> BatchLook:
     sums = Sums(n, float(rank.sum()), float(rank @ rank))
 
     return BatchLook(gains[:, None, :], sums)
+
+
+def _scores_before(state: State, tally: Tally) -> Any:
+    """Return the scores before a batch, and add those of the batch to the state."""
+    old = unpack_counts(state["baseline"], tally)
+    new = tally.without_labels()
+    if state["seen"] is not None:
+        since_baseline = unpack_counts(state["seen"], tally)
+        old = old + since_baseline
+        new = since_baseline + new
+
+    state["seen"] = pack_counts(new)
+    return old
 
 
 def score_gains(z: Floats, effect: Floats) -> Floats:
@@ -476,12 +485,18 @@ def _letter(verdict: float) -> str:
 
 def _guesses(rows: Floats, patterns: list[str], labels: dict[str, list[int]]) -> Floats:
     """Guess the truth of each pattern from earlier labels, never from its own."""
-    is_seen = ~np.isnan(rows)
-    yes = np.where(is_seen, np.clip(rows, 0, 1), 0.0).sum(axis=1)
-    prior = (yes + 0.5) / (is_seen.sum(axis=1) + 1)
-    counts = np.array([labels.get(p, (0, 0)) for p in patterns], np.float64)
+    has_verdict = ~np.isnan(rows)
+    verdicts = np.where(has_verdict, np.clip(rows, 0, 1), 0.0)
+    yes = verdicts.sum(axis=1)
+    # before any label: how many judges say yes, with one that is undecided
+    prior = (yes + 0.5) / (has_verdict.sum(axis=1) + 1)
+
+    no_labels = (0, 0)
+    label_counts = [labels.get(pattern, no_labels) for pattern in patterns]
+    counts = np.array(label_counts, np.float64)
+    positives = counts[:, 0]
     n_labels = counts.sum(axis=1)
-    return np.asarray((counts[:, 0] + _PRIOR_CASES * prior) / (n_labels + _PRIOR_CASES))
+    return np.asarray((positives + _PRIOR_CASES * prior) / (n_labels + _PRIOR_CASES))
 
 
 class Kind(NamedTuple):

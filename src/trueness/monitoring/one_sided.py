@@ -261,12 +261,20 @@ def difference_limits(first: Limits, second: Limits) -> Limits:
     """
 
     def limits(alpha: float) -> Interval:
-        x = first(alpha)
-        y = second(alpha)
-        difference = x.value - y.value
-        low = difference - hypot(x.value - x.low, y.high - y.value)
-        high = difference + hypot(x.high - x.value, y.value - y.low)
-        return Interval(difference, low, high, x.n + y.n, x.what)
+        minuend = first(alpha)
+        subtrahend = second(alpha)
+        difference = minuend.value - subtrahend.value
+
+        # the difference is low where the minuend is low and the subtrahend high
+        below = hypot(minuend.value - minuend.low, subtrahend.high - subtrahend.value)
+        above = hypot(minuend.high - minuend.value, subtrahend.value - subtrahend.low)
+        return Interval(
+            difference,
+            difference - below,
+            difference + above,
+            minuend.n + subtrahend.n,
+            minuend.what,
+        )
 
     return limits
 
