@@ -312,24 +312,14 @@ class ThresholdClassifier(Wrapper):
         has_weight = _cases_with_weight(label, params.get("sample_weight", 1.0))
 
         routed = self._routed(params)
-        score: Any = None
         if isinstance(self.cv, str):
             _options.choice(self.cv, ("prefit",), "cv")
             self.estimator_ = self._base()
             score = self._score_of_positive(self.estimator_, X)
         else:
-            base = self._base()
-            splitter = check_cv(self.cv, label, classifier=True)
-            folds = list(splitter.split(X, label, **routed.splitter.split))
-            response = response_of(base, self.response_method, "cut")
-            fit_params = dict(routed.estimator.fit)
+            score = self._train(X, label, routed)
 
-            if self.rule is None:
-                score = self._out_of_fold(X, label, folds, response, fit_params)
-                score = self._towards_positive(score, response)
-
-            self.estimator_ = clone(base).fit(X, label, **fit_params)
-
+        # a rule that was passed is used as it is; else the threshold is chosen here
         self.operating_point_ = None
         if self.rule is None:
             self.tally_ = tally_of(
@@ -338,18 +328,45 @@ class ThresholdClassifier(Wrapper):
             self.operating_point_ = self._at_usual_cut(self._choose())
 
         self.rule_ = rule_of(self.rule or self.operating_point_)
-        has_one_cut = not (self.rule_.groups or self.rule_.defers)
-        self.threshold_ = self.rule_.cuts()[1] if has_one_cut else np.nan
-        self._take_features()
+        self.threshold_ = np.nan
+        if not (self.rule_.groups or self.rule_.defers):
+            self.threshold_ = self.rule_.cuts()[1]
 
+        self._take_features()
         return self
+
+    def _train(self, rows: object, label: Array, routed: Any) -> Any:
+        """Train the model on all cases, and return their scores of cross-validation.
+
+        Without a threshold to choose no case needs a score: the scores are None.
+        """
+        base = self._base()
+        splitter = check_cv(self.cv, label, classifier=True)
+        folds = list(splitter.split(rows, label, **routed.splitter.split))
+        response = response_of(base, self.response_method, "cut")
+        fit_params = dict(routed.estimator.fit)
+
+        score: Floats | None = None
+        if self.rule is None:
+            score = self._out_of_fold(rows, label, folds, response, fit_params)
+            score = self._towards_positive(score, response)
+
+        self.estimator_ = clone(base).fit(rows, label, **fit_params)
+        return score
 
     def _routed(self, params: Mapping[str, Any]) -> Any:
         """Return which parameters go to the splitter, and which to the model."""
         if _routing_enabled():
             return process_routing(self, "fit", **params)
-        for_splitter = {"groups": params["groups"]} if "groups" in params else {}
-        for_model = {name: params[name] for name in params if name != "groups"}
+
+        for_splitter = {}
+        for_model = {}
+        for name, value in params.items():
+            if name == "groups":
+                for_splitter[name] = value
+            else:
+                for_model[name] = value
+
         return Bunch(estimator=Bunch(fit=for_model), splitter=Bunch(split=for_splitter))
 
     def _positive(self) -> Any:
@@ -364,7 +381,9 @@ class ThresholdClassifier(Wrapper):
         """Turn scores of the second class round where the first one is positive."""
         if self._positive() == self.classes_[1]:
             return score
-        return 1 - score if response == "predict_proba" else -score
+        if response == "predict_proba":
+            return 1 - score
+        return -score
 
     def _choose(self) -> Any:
         """Return the best threshold, or the best that keeps a guarantee."""

@@ -108,10 +108,11 @@ class CrossValidation(Record):
     def __repr__(self) -> str:
         """Write a line for each number, under what it speaks of."""
         lines = [f"CrossValidation of {len(self.folds)} folds"]
-        for about, values in ((ON_FOLDS, self.values), (REFITTED, self.refitted)):
-            if values is not None:
-                lines += [f"  About {about}:", *_lines(values)]
-        return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
+        lines += [f"  About {ON_FOLDS}:", *_lines(self.values)]
+        if self.refitted is not None:
+            lines += [f"  About {REFITTED}:", *_lines(self.refitted)]
+        lines += [f"  Note: {note}" for note in self.notes]
+        return "\n".join(lines)
 
     def plan(
         self, metric: str = "auc", *, power: float = 0.9, level: float = 0.95
@@ -282,59 +283,53 @@ def cross_validate(
     repeats = _options.whole_number(repeats, "repeats")
     data = _read_cases(X, y, positive, cluster, sample_weight)
     several_models = isinstance(estimator, Mapping)
-    models = (
-        cast("Mapping[str, Any]", estimator)
-        if several_models
-        else {_ONLY_MODEL: estimator}
-    )
-    responses = {
-        name: common.response_of(model, "auto", "cross-validate")
-        for name, model in models.items()
-    }
+    models: Mapping[str, Any] = {_ONLY_MODEL: estimator}
+    if several_models:
+        models = cast("Mapping[str, Any]", estimator)
+
+    responses = {}
+    for name, model in models.items():
+        responses[name] = common.response_of(model, "auto", "cross-validate")
 
     if threshold is None:
         threshold = 0.0 if "decision_function" in responses.values() else 0.5
-
     threshold = _options.real_number(threshold, "threshold")
-    names = one_or_more(metrics, "metrics", "names", ["auc", "recall"])
+    measures = {}
+    for name in one_or_more(metrics, "metrics", "names", ["auc", "recall"]):
+        measures[name] = _read_measure(name, threshold)
+
     splits = data.splits(cv)
-    fitted = {
-        name: _fit_folds(data, model, responses[name], splits, n_jobs)
-        for name, model in models.items()
-    }
+    fitted = {}
+    for name, model in models.items():
+        fitted[name] = _fit_folds(data, model, responses[name], splits, n_jobs)
     folds = _count_folds(data, splits, fitted)
-    measures = {name: _read_measure(name, threshold) for name in names}
     values = {name: _values_of_model(folds, name, measures, level) for name in models}
 
     refitted = None
     if repeats:
         seeds = _options.generator(rng).integers(0, 2**31, repeats).tolist()
         shuffled = [data.splits(len(splits), seed) for seed in seeds]
-        refitted = {
-            name: nested_cross_validation(
+        refitted = {}
+        for name, model in models.items():
+            refitted[name] = nested_cross_validation(
                 data, model, responses[name], shuffled, measures, level
             )
-            for name, model in models.items()
-        }
 
     estimators = {name: [fold.model for fold in fitted[name]] for name in models}
-    if not several_models:
+    notes = _notes(data, repeats)
+    if several_models:
         return CrossValidation(
-            values[_ONLY_MODEL],
-            None if refitted is None else refitted[_ONLY_MODEL],
-            folds,
-            threshold,
-            notes=_notes(data, repeats),
-            _estimators=estimators[_ONLY_MODEL],
+            values, refitted, folds, threshold, notes=notes, _estimators=estimators
         )
 
+    # of one model without the mapping from its name
     return CrossValidation(
-        values,
-        refitted,
+        values[_ONLY_MODEL],
+        None if refitted is None else refitted[_ONLY_MODEL],
         folds,
         threshold,
-        notes=_notes(data, repeats),
-        _estimators=estimators,
+        notes=notes,
+        _estimators=estimators[_ONLY_MODEL],
     )
 
 

@@ -223,30 +223,37 @@ class _Display:
         several = len(self.curves) > 1
 
         lines = []
-        for k, curve in enumerate(self.curves):
-            name = f"fold {k + 1}" if several else CURVE
-            across = curve.across
-            up = curve.up
-            if self._steps:
-                across, up = _as_steps(across, up)
-            lines.append(Line(name, {x.name: across, y.name: up}))
+        for number, curve in enumerate(self.curves, start=1):
+            name = f"fold {number}" if several else CURVE
+            lines.append(self._line(name, curve, x, y))
 
         bands = []
         if band and not several:
             (curve,) = self.curves
-            ends_of_band = {"low": curve.low, "high": curve.high}
-            bands.append(Line(CURVE, {x.name: curve.band_across, **ends_of_band}))
+            columns = {x.name: curve.band_across, "low": curve.low, "high": curve.high}
+            bands.append(Line(CURVE, columns))
 
-        guides = []
-        heights = self._chance() if plot_chance_level else None
-        if heights is not None:
-            name = "Chance level" if self.estimate else "Perfectly calibrated"
-            guides.append(guide(x, y, [0, 1], heights, name))
-        if self._x[0] == "thresholds":
+        guides = self._guides(x, y) if plot_chance_level else []
+        if x.name == "thresholds":
             thresholds = np.concatenate([curve.across for curve in self.curves])
             x = span(x.name, x.title, thresholds)
 
         return Curves(y.title, x, y, tuple(lines), tuple(bands), tuple(guides))
+
+    def _line(self, name: str, curve: _DrawnCurve, x: Axis, y: Axis) -> Line:
+        across = curve.across
+        up = curve.up
+        if self._steps:
+            across, up = _as_steps(across, up)
+        return Line(name, {x.name: across, y.name: up})
+
+    def _guides(self, x: Axis, y: Axis) -> list[Line]:
+        """Return the line of a guess, or of a calibrated score; some have none."""
+        heights = self._chance()
+        if heights is None:
+            return []
+        name = "Chance level" if self.estimate else "Perfectly calibrated"
+        return [guide(x, y, [0, 1], heights, name)]
 
     def plot(
         self,

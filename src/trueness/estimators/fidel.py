@@ -142,11 +142,14 @@ class FiDELClassifier(
         outputs = np.full((len(label), len(models)), np.nan)
         for part in parts:
             other_cases = np.setdiff1d(all_cases, part)
-            of_fold = self._train(rows, label, [(m, other_cases) for m in models])
-            unseen = _safe_indexing(rows, part)
-            outputs[part] = np.column_stack([_output(m, unseen) for m in of_fold])
+            trained_on_others = self._train(
+                rows, label, [(model, other_cases) for model in models]
+            )
+            rows_of_part = _safe_indexing(rows, part)
+            for k, model in enumerate(trained_on_others):
+                outputs[part, k] = _output(model, rows_of_part)
 
-        trained = self._train(rows, label, [(m, all_cases) for m in models])
+        trained = self._train(rows, label, [(model, all_cases) for model in models])
         return trained, outputs
 
     def _parts(

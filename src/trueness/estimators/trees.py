@@ -106,10 +106,12 @@ def leaf_report(
 
 def _predicted_classes(tree: Any, nodes: Array, labels: Array) -> Array:
     """Return the class that a tree predicts in each of these leaves."""
-    if hasattr(tree, "leaves_"):  # a ConfidentTree, whose leaves were counted anew
+    # a ConfidentTree, whose leaves were counted anew
+    if hasattr(tree, "leaves_"):
         place = np.searchsorted(tree.leaves_.node, nodes)
         is_second = tree.leaves_.scores(method=tree.method) > 0.5
         return np.asarray(labels[is_second[place].astype(np.intp)])
+
     counts = low_level(tree).value[nodes, 0, :]
     return np.asarray(labels[np.argmax(counts, axis=1)])
 
@@ -158,10 +160,15 @@ class _LeafInterval(NamedTuple):
 
     def in_words(self, name: str) -> str:
         """Write the condition on a feature, such as ``0.5 < age <= 2``."""
-        if np.isinf(self.high):
-            return name if np.isinf(self.low) else f"{name} > {self.low:.4g}"
-        condition = f"{name} <= {self.high:.4g}"
-        return condition if np.isinf(self.low) else f"{self.low:.4g} < {condition}"
+        has_low = not np.isinf(self.low)
+        has_high = not np.isinf(self.high)
+        if has_low and has_high:
+            return f"{self.low:.4g} < {name} <= {self.high:.4g}"
+        if has_low:
+            return f"{name} > {self.low:.4g}"
+        if has_high:
+            return f"{name} <= {self.high:.4g}"
+        return name
 
 
 def _rules(low: Tree, names: Sequence[str] | None = None) -> Array:
