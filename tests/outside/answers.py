@@ -285,6 +285,96 @@ def _reader_study(data: Any = None, **options: Any) -> Answers:
     }
 
 
+def _groups(
+    label: Any, score: Any, group: Any, metric: str, threshold: float
+) -> Answers:
+    """Rates by group, the largest gap of two and the smallest ratio of two."""
+    tallies = trueness.tally(label, score, by=group)
+    rates = {
+        name: trueness.at_threshold(each, threshold, [metric])[metric].value
+        for name, each in tallies.items()
+    }
+    pairs = trueness.compare_groups(tallies, metric, threshold=threshold).pairs
+    ratios = trueness.compare_groups(
+        tallies, metric, threshold=threshold, effect="ratio", reference="highest"
+    ).pairs
+    return {f"rate_{name}": rate for name, rate in rates.items()} | {
+        "largest_gap": max(abs(pair.difference.value) for pair in pairs),
+        "smallest_ratio": min(pair.ratio.value for pair in ratios),
+    }
+
+
+def _fairness(label: Any, score: Any, group: Any, threshold: float) -> Answers:
+    """Names of fairness: each is a gap or a ratio of rates of groups."""
+    selected, recall, fpr = (
+        _groups(label, score, group, metric, threshold)
+        for metric in ("selection_rate", "recall", "fpr")
+    )
+    return {
+        "demographic_parity_difference": selected["largest_gap"],
+        "demographic_parity_ratio": selected["smallest_ratio"],
+        "equal_opportunity_difference": recall["largest_gap"],
+        "equalized_odds_difference": max(recall["largest_gap"], fpr["largest_gap"]),
+        "equalized_odds_ratio": min(recall["smallest_ratio"], fpr["smallest_ratio"]),
+    }
+
+
+def _scorecard(label: Any, score: Any) -> Answers:
+    return {
+        "auc": trueness.auc(label, score).value,
+        "gini": trueness.gini(label, score).value,
+        "ks": trueness.ks(label, score).ks.value,
+    }
+
+
+def _decile(label: Any, score: Any, decile: int) -> Answers:
+    table = trueness.decile_table(label, score)
+    row = list(table.decile).index(decile)
+    names = ("n_pos", "n_neg", "rate", "gain", "cumulative_lift", "ks")
+    return {name: float(getattr(table, name)[row]) for name in names}
+
+
+def _psi(reference: Any, current: Any) -> Answers:
+    return _estimate(trueness.psi(reference, current).psi)
+
+
+def _grades(positives: list[int], negatives: list[int]) -> Answers:
+    """Counts of grades, the lowest score first."""
+    score = range(len(positives))
+    information = trueness.psi(
+        Tally(score, unknown=negatives), Tally(score, unknown=positives)
+    )
+    return {
+        "gini": trueness.gini(Tally(score, neg=negatives, pos=positives)).value,
+        "information_value": information.psi.value,
+    }
+
+
+def _latent_class(votes: list[list[int]], cases: list[int]) -> Answers:
+    """Tests without a truth, with independent errors."""
+    names = [str(number) for number in range(1, 1 + len(votes[0]))]
+    found = trueness.latent_class(Panel(names, votes, unknown=cases), dependence="none")
+    answers = {"prevalence": found.prevalence.value}
+    for name in names:
+        answers[f"sensitivity_{name}"] = found.sensitivity[name].value
+        answers[f"specificity_{name}"] = found.specificity[name].value
+    return answers
+
+
+def _judged(labelled: list[int], unlabelled: list[int]) -> Answers:
+    """Label and verdict 11, 10, 01, 00; then verdicts 1 and 0 without a label."""
+    both, missed, wrong, neither = labelled
+    panel = Panel(
+        ["judge"],
+        [[1], [0]],
+        pos=[both, missed],
+        neg=[wrong, neither],
+        unknown=unlabelled,
+    )
+    rate = trueness.prevalence(panel, labelled="random")
+    return {"value": rate.value, "low": rate.low, "high": rate.high}
+
+
 CALLS: dict[str, Callable[..., Answers]] = {
     "across_sites": _across_sites,
     "auc": _auc,
@@ -298,17 +388,25 @@ CALLS: dict[str, Callable[..., Answers]] = {
     "compare_auc": _compare_auc,
     "compare_tests": _compare_tests,
     "compare_verdicts": _compare_verdicts,
+    "decile": _decile,
     "decision_curve": _decision_curve,
+    "fairness": _fairness,
+    "grades": _grades,
+    "groups": _groups,
+    "judged": _judged,
+    "latent_class": _latent_class,
     "log_loss": _log_loss,
     "metric": _metric,
     "nagelkerke": _nagelkerke,
     "partial_auc": _partial_auc,
     "partly_verified": _partly_verified,
     "pass_at_k": _pass_at_k,
-    "rater_table": _rater_table,
     "precision_recall_area": _precision_recall_area,
+    "psi": _psi,
+    "rater_table": _rater_table,
     "raters": _raters,
     "reader_study": _reader_study,
+    "scorecard": _scorecard,
     "summary_roc": _summary_roc,
     "table": _table,
     "two_groups": _two_groups,
