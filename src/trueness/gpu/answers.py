@@ -42,7 +42,6 @@ from trueness.gpu.sums import (
     average_precision_variance,
     mean_loss_variance,
     placement_sums,
-    twice_below,
 )
 from trueness.gpu.tallies import FEW_SCORES, DeviceTally
 from trueness.inference.estimates import (
@@ -118,11 +117,12 @@ def replicated_aucs(
     xp = library.xp
     seeds = _options.generator(rng).integers(2**31, size=(replicates, 2)).tolist()
     drawn = []
+    counts = data.labelled_counts
     for seed_of_negatives, seed_of_positives in seeds:
-        negatives = _poisson(library, data.negatives, seed_of_negatives)
-        positives = _poisson(library, data.positives, seed_of_positives)
+        negatives = _poisson(library, counts[0], seed_of_negatives)
+        positives = _poisson(library, counts[1], seed_of_positives)
         negatives_to = xp.cumulative_sum(negatives)
-        twice_wins = xp.sum(positives * twice_below(negatives_to, negatives))
+        twice_wins = xp.sum(positives * (2 * negatives_to - negatives))
         drawn.append(xp.stack([twice_wins, xp.sum(positives), negatives_to[-1]]))
 
     sums = library.host(xp.stack(drawn)).astype(np.float64)
@@ -272,13 +272,19 @@ def _check_probabilities(extremes: Tally, name: str) -> None:
 def _extreme_scores(data: DeviceTally) -> Tally:
     """Return the counts at the lowest and at the highest score of labelled cases."""
     library = data.library
-    (places,) = library.xp.nonzero(data.positives + data.negatives > 0)
-    two = library.xp.stack([places[0], places[-1]])
-    return Tally(
-        scores_on_host(library.host(data.keys[two]), data.kind),
-        neg=library.host(data.negatives[two]),
-        pos=library.host(data.positives[two]),
+    lowest, highest = 0, data.distinct_scores - 1
+    if data.n_unknown:
+        labelled = library.xp.sum(data.labelled_counts, axis=0)
+        (places,) = library.xp.nonzero(labelled > 0)
+        lowest, highest = int(places[0]), int(places[-1])
+
+    two_keys = library.xp.stack([data.keys[lowest], data.keys[highest]])
+    two_counts = library.xp.stack(
+        [data.labelled_counts[:, lowest], data.labelled_counts[:, highest]], axis=1
     )
+    negatives, positives = library.host(two_counts)
+    scores = scores_on_host(library.host(two_keys), data.kind)
+    return Tally(scores, neg=negatives, pos=positives)
 
 
 def best_threshold(

@@ -69,10 +69,15 @@ class Library(NamedTuple):
         smallest, largest = ends.tolist()
         return smallest, largest
 
-    def differences(self, running_sum: Tensor) -> Tensor:
-        """Return the terms of a running sum."""
-        before = self.xp.concat([running_sum[:1] * 0, running_sum[:-1]])
-        return running_sum - before
+    def running_sums(self, rows: Tensor) -> Tensor:
+        """Return the running sum of each row of whole numbers."""
+        # row by row: a library may give a row of a table to one processor alone
+        return self.xp.stack([self.xp.cumulative_sum(row) for row in rows])
+
+    def differences(self, running_sums: Tensor) -> Tensor:
+        """Return the terms of the running sums in the rows."""
+        terms = running_sums[:, 1:] - running_sums[:, :-1]
+        return self.xp.concat([running_sums[:, :1], terms], axis=1)
 
     def host(self, values: Tensor) -> Array:
         """Return a copy on the host."""

@@ -139,12 +139,10 @@ def compare_auc(
 
     twice_wins = np.array([area.twice_wins for area in sums], dtype=np.float64)
     gap = twice_wins[:, None] - twice_wins
-    of_positives = [
-        twice_below(counts.negatives_to, counts.negatives) for counts in data.tallies
-    ]
-    of_negatives = [
-        twice_below(counts.positives_to, counts.positives) for counts in data.tallies
-    ]
+    # the placement of a case counts the cases of the other class
+    below = [twice_below(counts) for counts in data.tallies]
+    of_positives = [negatives_below for negatives_below, _ in below]
+    of_negatives = [positives_below for _, positives_below in below]
     down = _difference_powers(data, ~data.positive, of_negatives, -gap / n_neg)
     up = _difference_powers(data, data.positive, of_positives, gap / n_pos)
 

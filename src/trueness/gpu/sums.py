@@ -34,78 +34,53 @@ class PlacementSums(NamedTuple):
 
 def placement_sums(data: DeviceTally) -> PlacementSums:
     """Return what the AUC and DeLong's variance need."""
-    negatives_below = twice_below(data.negatives_to, data.negatives)
-    positives_below = twice_below(data.positives_to, data.positives)
-    twice_wins = int(data.library.xp.sum(data.positives * negatives_below))
-    auc = twice_wins / (2 * data.n_pos * data.n_neg)
+    library = data.library
+    counts = data.labelled_counts
+    # the placement of a case counts the cases of the other class
+    placement = library.xp.flip(twice_below(data), axis=0)
+    total = library.xp.sum(counts * placement, axis=1)
+    _, twice_wins = total.tolist()
+
+    mean = library.cast(total, "float64") / library.cast(
+        data.running_counts[:2, -1], "float64"
+    )
+    deviation = library.cast(placement, "float64") - mean[:, None]
+    of_negatives, of_positives = power_sums(data, deviation)
     return PlacementSums(
         twice_wins=twice_wins,
-        auc=auc,
-        of_negatives=_placement_moments(
-            data.library,
-            positives_below,
-            mean=2 * data.n_pos * (1 - auc),
-            largest=2 * data.n_pos,
-            counts=data.negatives,
-            size=data.n_neg,
-        ),
-        of_positives=_placement_moments(
-            data.library,
-            negatives_below,
-            mean=2 * data.n_neg * auc,
-            largest=2 * data.n_neg,
-            counts=data.positives,
-            size=data.n_pos,
-        ),
+        auc=twice_wins / (2 * data.n_pos * data.n_neg),
+        of_negatives=_placement_moments(of_negatives, largest=2 * data.n_pos),
+        of_positives=_placement_moments(of_positives, largest=2 * data.n_neg),
     )
 
 
-def _placement_moments(
-    library: Library,
-    twice_placement: Tensor,
-    *,
-    mean: float,
-    largest: int,
-    counts: Tensor,
-    size: int,
-) -> PlacementMoments:
-    """Return the powers of the placement values of one class about their mean."""
-    deviation = library.cast(twice_placement, "float64") - mean
-    powers = power_sums(library, deviation, counts, size)
-    # numbers of pairs become proportions at the end: a pass less over all scores
+def twice_below(data: DeviceTally) -> Tensor:
+    """Return twice the cases below each score, those at it once, of both classes."""
+    return 2 * data.running_counts[:2] - data.labelled_counts
+
+
+def _placement_moments(powers: Stratum, largest: int) -> PlacementMoments:
+    """Return the powers of placement values from those of numbers of cases."""
     return PlacementMoments(
-        powers.size,
-        powers.squares / largest**2,
-        powers.fourth_powers / largest**4,
+        powers.size, powers.squares / largest**2, powers.fourth_powers / largest**4
     )
 
 
-def twice_below(running: Tensor, counts: Tensor) -> Tensor:
-    """Return twice the cases below each distinct score, those at it once."""
-    return 2 * running - counts
+def power_sums(data: DeviceTally, values: Tensor) -> tuple[Stratum, Stratum]:
+    """Return the sums of squares and fourth powers of values of all cases.
 
-
-def power_sums(library: Library, values: Tensor, counts: Tensor, size: int) -> Stratum:
-    """Return the sums of squares and fourth powers of values of so many cases."""
+    ``values`` has a row for the negatives and one for the positives, as the answer has
+    a :class:`Stratum` for each.
+    """
+    xp = data.library.xp
     square = values * values
-    weighted = counts * square
-    sums = library.xp.stack(
-        [library.xp.sum(weighted), library.xp.sum(weighted * square)]
-    )
+    weighted = data.labelled_counts * square
+    sums = xp.stack([xp.sum(weighted, axis=1), xp.sum(weighted * square, axis=1)])
     squares, fourth_powers = sums.tolist()
-    return Stratum(float(size), squares, fourth_powers)
-
-
-def _of_cases(library: Library, values: Tensor, counts: Tensor) -> Tensor:
-    """Return zero for the values that no case has, which may be infinite."""
-    return library.xp.where(counts > 0, values, 0.0)
-
-
-class CaseInfluence(NamedTuple):
-    """What one negative and one positive case add to an estimate, at each score."""
-
-    of_negatives: Tensor
-    of_positives: Tensor
+    return (
+        Stratum(float(data.n_neg), squares[0], fourth_powers[0]),
+        Stratum(float(data.n_pos), squares[1], fourth_powers[1]),
+    )
 
 
 def weight_of_negative(data: DeviceTally) -> float:
@@ -119,7 +94,8 @@ def weight_of_negative(data: DeviceTally) -> float:
 def average_precision_value(data: DeviceTally) -> float:
     """Return the average precision."""
     precision, _ = _precision_of_scores(data)
-    return float(data.library.xp.sum(data.positives * precision)) / data.n_pos
+    _, positives = data.labelled_counts
+    return float(data.library.xp.sum(positives * precision)) / data.n_pos
 
 
 def average_precision_variance(data: DeviceTally) -> tuple[float, VarianceEstimate]:
@@ -127,51 +103,56 @@ def average_precision_variance(data: DeviceTally) -> tuple[float, VarianceEstima
     xp = data.library.xp
     n_pos = data.n_pos
     odds = weight_of_negative(data)
+    _, positives = data.labelled_counts
     precision, flagged = _precision_of_scores(data)
-    value = float(xp.sum(data.positives * precision)) / n_pos
+    value = float(xp.sum(positives * precision)) / n_pos
 
-    loss = xp.cumulative_sum(data.positives * precision / flagged)
-    gain = xp.cumulative_sum(data.positives / flagged)
-    influence = CaseInfluence(
-        of_negatives=-odds * loss / n_pos,
-        of_positives=(precision - value + gain - loss) / n_pos,
-    )
+    loss = xp.cumulative_sum(positives * precision / flagged)
+    gain = xp.cumulative_sum(positives / flagged)
+    influence_of_negative = -odds * loss / n_pos
+    influence_of_positive = (precision - value + gain - loss) / n_pos
 
     prevalence = data.design.prevalence
     if prevalence is None:
         prevalence = n_pos / (n_pos + data.n_neg)
-    extra_variance = extra_variance_of_precision(n_pos, data.n_neg, prevalence)
-    return value, variance_of_sum(data, influence, extra_variance)
+    variance = variance_of_sum(
+        data,
+        influence=xp.stack([influence_of_negative, influence_of_positive]),
+        extra_variance=extra_variance_of_precision(n_pos, data.n_neg, prevalence),
+    )
+    return value, variance
 
 
 def _precision_of_scores(data: DeviceTally) -> tuple[Tensor, Tensor]:
     """Return the precision with each score as the threshold, and the cases flagged."""
-    true_positives = data.n_pos - data.positives_to + data.positives
-    false_positives = data.n_neg - data.negatives_to + data.negatives
-    found = data.library.cast(true_positives, "float64")
-    odds = weight_of_negative(data)
-    flagged = found + odds * data.library.cast(false_positives, "float64")
-    return found / flagged, flagged
+    counts = data.labelled_counts
+    above = data.running_counts[:2, -1:] - data.running_counts[:2] + counts
+    false_positives, true_positives = data.library.cast(above, "float64")
+    flagged = true_positives + weight_of_negative(data) * false_positives
+    return true_positives / flagged, flagged
 
 
 def variance_of_sum(
-    data: DeviceTally, influence: CaseInfluence, extra_variance: float = 0.0
+    data: DeviceTally, influence: Tensor, extra_variance: float = 0.0
 ) -> VarianceEstimate:
-    """Return the variance of an estimate, as ``inference`` has it."""
-    library = data.library
+    """Return the variance of an estimate, as ``inference`` has it.
+
+    ``influence`` has a row for a negative at each score, and one for a positive.
+    """
+    xp = data.library.xp
+    counts = data.labelled_counts
     units = min(data.n_pos, data.n_neg)
-    of_negatives = _of_cases(library, influence.of_negatives, data.negatives)
-    of_positives = _of_cases(library, influence.of_positives, data.positives)
+    # a value that no case has may be infinite
+    influence = xp.where(counts > 0, influence, 0.0)
+
     # where the design fixes the class sizes, these add no variance
     if data.design.fixed_classes:
-        strata = [
-            _centered_powers(library, of_negatives, data.negatives, data.n_neg),
-            _centered_powers(library, of_positives, data.positives, data.n_pos),
-        ]
+        sizes = data.library.cast(data.running_counts[:2, -1], "float64")
+        mean = xp.sum(counts * influence, axis=1) / sizes
+        strata = power_sums(data, influence - mean[:, None])
         return combine_strata(strata, units, extra_variance)
 
-    negatives = power_sums(library, of_negatives, data.negatives, data.n_neg)
-    positives = power_sums(library, of_positives, data.positives, data.n_pos)
+    negatives, positives = power_sums(data, influence)
     all_cases = Stratum(
         size=negatives.size + positives.size,
         squares=negatives.squares + positives.squares,
@@ -180,19 +161,12 @@ def variance_of_sum(
     return combine_strata([all_cases], units, extra_variance)
 
 
-def _centered_powers(
-    library: Library, values: Tensor, counts: Tensor, size: int
-) -> Stratum:
-    """Return sums of powers about the mean of a class."""
-    mean = float(library.xp.sum(counts * values)) / size
-    return power_sums(library, values - mean, counts, size)
-
-
-def _losses(library: Library, name: str, probability: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the loss of a negative and of a positive at each probability."""
+def _losses(library: Library, name: str, probability: Tensor) -> Tensor:
+    """Return the loss of a negative and, in a second row, of a positive."""
+    xp = library.xp
     if name == "brier":
-        return probability * probability, (1 - probability) ** 2
-    return -library.xp.log1p(-probability), -library.xp.log(probability)
+        return xp.stack([probability, 1 - probability]) ** 2
+    return -xp.stack([xp.log1p(-probability), xp.log(probability)])
 
 
 def mean_loss_variance(
@@ -203,19 +177,16 @@ def mean_loss_variance(
     Probabilities keep the distance ``clip`` from 0 and 1.
     """
     library = data.library
+    xp = library.xp
     probability = scores_on_device(library, data.keys, data.kind)
     if clip:
-        probability = library.xp.clip(probability, clip, 1 - clip)
-    of_negative, of_positive = _losses(library, name, probability)
-    of_negative = _of_cases(library, of_negative, data.negatives)
-    of_positive = _of_cases(library, of_positive, data.positives)
-    totals = library.xp.stack(
-        [
-            library.xp.sum(data.negatives * of_negative),
-            library.xp.sum(data.positives * of_positive),
-        ]
-    )
-    total_of_negatives, total_of_positives = totals.tolist()
+        probability = xp.clip(probability, clip, 1 - clip)
+    # a loss that no case has may be infinite
+    loss = _losses(library, name, probability)
+    loss = xp.where(data.labelled_counts > 0, loss, 0.0)
+    total_of_negatives, total_of_positives = xp.sum(
+        data.labelled_counts * loss, axis=1
+    ).tolist()
 
     # what a case of each class counts, so that all together count one
     cases = data.n_pos + data.n_neg
@@ -229,8 +200,11 @@ def mean_loss_variance(
         weight_of_negatives * total_of_negatives
         + weight_of_positives * total_of_positives
     )
-    influence = CaseInfluence(
-        of_negatives=weight_of_negatives * (of_negative - value),
-        of_positives=weight_of_positives * (of_positive - value),
+    influence_of_negative, influence_of_positive = loss - value
+    influence = xp.stack(
+        [
+            weight_of_negatives * influence_of_negative,
+            weight_of_positives * influence_of_positive,
+        ]
     )
     return value, variance_of_sum(data, influence)

@@ -67,10 +67,9 @@ class DeviceTally:
         The type of the scores, such as ``"float32"``.
     keys : array (m,)
         The distinct scores as whole numbers in their order, ascending.
-    positives_to, negatives_to : array (m,)
-        How many cases of the class have this score or a lower one.
-    unknown_to : array (m,) or None
-        The same of cases without a label, if there are any.
+    running_counts : array (2, m) or (3, m)
+        How many negatives, positives and, if there are any, cases without a label have
+        this score or a lower one.
     design : Design
         How the cases were sampled.
     """
@@ -78,9 +77,7 @@ class DeviceTally:
     library: Library
     kind: str
     keys: Tensor
-    positives_to: Tensor
-    negatives_to: Tensor
-    unknown_to: Tensor | None = None
+    running_counts: Tensor
     design: Design = PLAIN
 
     def answer_analysis(
@@ -107,8 +104,7 @@ class DeviceTally:
     @cached_property
     def _totals(self) -> list[int]:
         """The numbers of negatives, positives and unknowns, read at one go."""
-        last = [running[-1] for running in self._running_counts]
-        totals: list[int] = self.library.host(self.library.xp.stack(last)).tolist()
+        totals: list[int] = self.running_counts[:, -1].tolist()
         return totals
 
     @property
@@ -137,22 +133,14 @@ class DeviceTally:
         return self.library.size(self.keys)
 
     @cached_property
-    def positives(self) -> Tensor:
-        """The positives at each distinct score."""
-        return self.library.differences(self.positives_to)
-
-    @cached_property
-    def negatives(self) -> Tensor:
-        """The negatives at each distinct score."""
-        return self.library.differences(self.negatives_to)
+    def counts(self) -> Tensor:
+        """The negatives, positives and, if any, unknowns at each distinct score."""
+        return self.library.differences(self.running_counts)
 
     @property
-    def _running_counts(self) -> list[Tensor]:
-        """The running sums of negatives, positives and, if any, unknowns."""
-        running = [self.negatives_to, self.positives_to]
-        if self.unknown_to is not None:
-            running.append(self.unknown_to)
-        return running
+    def labelled_counts(self) -> Tensor:
+        """The negatives and the positives at each distinct score."""
+        return self.counts[:2]
 
     def __repr__(self) -> str:
         """Say what was counted, in one line."""
@@ -165,15 +153,19 @@ class DeviceTally:
     def to_host(self) -> Tally:
         """Copy the distinct scores and their counts to the host."""
         keys = self.library.host(self.keys)
-        counts = []
-        for running in self._running_counts:
-            count = np.diff(self.library.host(running), prepend=0)
-            counts.append(_descending(count.astype(np.int64)))
-        if len(counts) < 3:
-            counts.append(np.zeros(keys.size, dtype=np.int64))
-
         scores = _descending(scores_on_host(keys, self.kind))
+        counts = self._counts_on_host(self.running_counts)
         return self.designed(tally_of_rows(scores, *counts))
+
+    def _counts_on_host(self, running_counts: Tensor) -> list[Ints]:
+        """Return negatives, positives and unknowns, from the highest score on."""
+        running = self.library.host(running_counts)
+        counts = [
+            _descending(np.diff(row, prepend=0).astype(np.int64)) for row in running
+        ]
+        if len(counts) < 3:
+            counts.append(np.zeros_like(counts[0]))
+        return counts
 
     def to_host_if_few(self) -> Tally | DeviceTally:
         """Copy the counts to the host unless there are many distinct scores."""
@@ -199,18 +191,14 @@ class DeviceTally:
         keys, order = self.library.sort_with_order(xp.concat([self.keys, other.keys]))
         last = _last_of_equal(self.library, keys)
 
-        def joined(name: str) -> Tensor:
-            counts = [_terms(part, name) for part in (self, other)]
-            return xp.cumulative_sum(xp.concat(counts)[order])[last]
-
-        unknown = self.unknown_to is not None or other.unknown_to is not None
+        with_unknown = max(len(self.counts), len(other.counts))
+        of_both = [_with_rows(part, with_unknown) for part in (self, other)]
+        counts = xp.concat(of_both, axis=1)[:, order]
         return DeviceTally(
             library=self.library,
             kind=self.kind,
             keys=keys[last],
-            positives_to=joined("positives_to"),
-            negatives_to=joined("negatives_to"),
-            unknown_to=joined("unknown_to") if unknown else None,
+            running_counts=self.library.running_sums(counts)[:, last],
             design=self.design + other.design,
         )
 
@@ -229,7 +217,7 @@ class DeviceTally:
 
     def _equal_parts(self, number: int) -> list[int]:
         """Return the distinct scores at which equal parts of all cases begin."""
-        cases_to = sum(self._running_counts[1:], self._running_counts[0])
+        cases_to = self.library.xp.sum(self.running_counts, axis=0)
         size = -(-self.n // number)
         # the first case of each part but the first, numbered from the lowest score on
         case = self.library.xp.arange(size, self.n, size, device=self.keys.device) + 1
@@ -257,13 +245,7 @@ class DeviceTally:
         at_start = xp.asarray(starts, device=self.keys.device)
         at_last = xp.asarray(last, device=self.keys.device)
 
-        counts = []
-        for running in self._running_counts:
-            count = np.diff(self.library.host(running[at_last]), prepend=0)
-            counts.append(_descending(count.astype(np.int64)))
-        if len(counts) < 3:
-            counts.append(np.zeros(starts.size, dtype=np.int64))
-
+        counts = self._counts_on_host(self.running_counts[:, at_last])
         low = scores_on_host(self.library.host(self.keys[at_start]), self.kind)
         high = scores_on_host(self.library.host(self.keys[at_last]), self.kind)
         return self.designed(tally_of_bins(_descending(low), _descending(high), counts))
@@ -278,17 +260,11 @@ class DeviceTally:
         parts = [slice(*pair) for pair in zip(places[::2], places[1::2], strict=True)]
         xp = self.library.xp
 
-        def inside(running: Tensor) -> Tensor:
-            counts = self.library.differences(running)
-            return xp.cumulative_sum(xp.concat([counts[part] for part in parts]))
-
-        unknown = self.unknown_to
+        counts = xp.concat([self.counts[:, part] for part in parts], axis=1)
         return replace(
             self,
             keys=xp.concat([self.keys[part] for part in parts]),
-            positives_to=inside(self.positives_to),
-            negatives_to=inside(self.negatives_to),
-            unknown_to=None if unknown is None else inside(unknown),
+            running_counts=self.library.running_sums(counts),
         )
 
     def flagged(self, threshold: float) -> tuple[int, int]:
@@ -296,11 +272,8 @@ class DeviceTally:
         (place,) = self._places([key_at_least(threshold, self.kind)])
         if place == 0:
             return self.n_pos, self.n_neg
-        below = place - 1
-        return (
-            self.n_pos - int(self.positives_to[below]),
-            self.n_neg - int(self.negatives_to[below]),
-        )
+        negatives_below, positives_below = self.running_counts[:2, place - 1].tolist()
+        return self.n_pos - positives_below, self.n_neg - negatives_below
 
 
 def _descending(column: Any) -> Any:
@@ -308,12 +281,11 @@ def _descending(column: Any) -> Any:
     return np.ascontiguousarray(column[::-1])
 
 
-def _terms(counts: DeviceTally, name: str) -> Tensor:
-    """Return the counts at each distinct score, zero where nothing was counted."""
-    running = getattr(counts, name)
-    if running is None:
-        return counts.negatives_to * 0
-    return counts.library.differences(running)
+def _with_rows(data: DeviceTally, rows: int) -> Tensor:
+    """Return the counts of a tally in so many rows, zero where nothing was counted."""
+    if len(data.counts) == rows:
+        return data.counts
+    return data.library.xp.concat([data.counts, data.counts[:1] * 0])
 
 
 def device_tally(
@@ -362,13 +334,11 @@ def _count_block(
     runs = _sort_cases(library, scores, labels, kind)
     last = _last_of_equal(library, runs.numbers)
 
-    cases_to = _running_count(library, runs.sizes, last)
-    positives_to = _running_count(library, runs.sizes * (runs.classes == 1), last)
-    unknown_to = None
-    negatives_to = cases_to - positives_to
-    if labels.known is not None:
-        unknown_to = _running_count(library, runs.sizes * (runs.classes == 2), last)
-        negatives_to = negatives_to - unknown_to
+    xp = library.xp
+    of_class = [
+        runs.sizes * (runs.classes == label) for label in range(runs.number_of_classes)
+    ]
+    running = [xp.cumulative_sum(sizes)[last] for sizes in of_class]
 
     keys = runs.numbers[last]
     if runs.offset:
@@ -377,15 +347,8 @@ def _count_block(
         library=library,
         kind=kind,
         keys=library.cast(keys, KEY_TYPES[kind]),
-        positives_to=positives_to,
-        negatives_to=negatives_to,
-        unknown_to=unknown_to,
+        running_counts=xp.stack(running),
     )
-
-
-def _running_count(library: Library, sizes: Tensor, places: Tensor) -> Tensor:
-    """Return how many cases there are up to each of these places."""
-    return library.xp.cumulative_sum(sizes, dtype=library.dtype("int64"))[places]
 
 
 def _last_of_equal(library: Library, keys: Tensor) -> Tensor:
@@ -404,7 +367,8 @@ class SortedRuns(NamedTuple):
     numbers: Tensor  # the key of a case is its number plus the offset
     classes: Tensor  # 0 negative, 1 positive, 2 without a label
     sizes: Tensor  # how many cases have this number and class
-    offset: int
+    number_of_classes: int  # 2, or 3 where labels are missing
+    offset: int = 0
 
 
 def _sort_cases(
@@ -420,18 +384,19 @@ def _sort_cases(
         )
 
     classes = library.cast(labels.positive, "int8")
-    class_bits = 1
     if labels.known is not None:
         unlabelled = classes * 0 + 2
         classes = library.xp.where(labels.known, classes, unlabelled)
-        class_bits = 2
+    number_of_classes = 2 if labels.known is None else 3
+    class_bits = 1 if labels.known is None else 2
 
     keys = keys_of(library, scores, kind, lowest=lowest)
     if kind == "float64":
         # the class does not fit into the key: each case stands alone
         ordered, order = library.sort_with_order(keys)
         in_order = classes[order]
-        return SortedRuns(ordered, in_order, sizes=in_order * 0 + 1, offset=0)
+        one_each = library.xp.ones_like(order)
+        return SortedRuns(ordered, in_order, one_each, number_of_classes)
 
     packed_type, offset = _packing(kind, lowest, highest, class_bits)
     numbers = library.cast(keys - offset if offset else keys, packed_type)
@@ -441,6 +406,7 @@ def _sort_cases(
         numbers=packed >> class_bits,
         classes=packed & (2**class_bits - 1),
         sizes=sizes,
+        number_of_classes=number_of_classes,
         offset=offset,
     )
 
