@@ -34,7 +34,12 @@ def machine() -> str:
         cpu = lines[0].split(":")[1].strip() if lines else cpu
     libraries = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     python = f"Python {platform.python_version()}"
-    return f"{cpu}, {os.cpu_count()} cores; {python}, {libraries}"
+    # a benchmark of a device has imported its library
+    torch = sys.modules.get("torch")
+    device = ""
+    if torch is not None and torch.cuda.is_available():
+        device = f", {torch.cuda.get_device_name()}, torch {torch.__version__}"
+    return f"{cpu}, {os.cpu_count()} cores{device}; {python}, {libraries}"
 
 
 def run_file(path: Path) -> dict:
