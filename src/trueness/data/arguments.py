@@ -97,34 +97,41 @@ def count_arguments(
             return CountedArguments(args[0], args[1:])
 
     data = args[0]
-    rest = list(args[1:])
-    if _is_model(data) and len(rest) >= 2:
-        return _of_model(name, data, rest, keywords)
+    others = list(args[1:])
+    if _is_model(data) and len(others) >= 2:
+        return _of_model(name, data, others, keywords)
 
     names_columns = not keywords.keys().isdisjoint(("label", "score", "scores"))
-    has_scores = bool(rest) and _is_column(rest[0])
+    has_scores = bool(others) and _is_column(others[0])
     if isinstance(data, (str, os.PathLike)) and not has_scores:
         data = _open_file(data, name, takes)
 
     is_table = is_frame(data) and (names_columns or not has_scores)
     if isinstance(data, Mapping) or is_table:
-        return _of_table(name, data, takes, keywords, tuple(rest))
+        return _of_table(name, data, takes, keywords, tuple(others))
     if not has_scores:
         raise _needs(name, takes, one_thing(data))
-
-    is_one_argument = takes == "tally" or isinstance(rest[0], Mapping)
-    number = 1 if is_one_argument else _leading_columns(rest)
     if names_columns:
         raise InputError(
             "label and score name columns of a frame; leave them out for arrays.",
             example=PythonCode(f"trueness.{name}(y_true, y_score)"),
         )
 
-    scores, remarks = _scores(data, rest[:number], name, takes, keywords)
-    count = panel if isinstance(scores, Mapping) else tally_in_place
-    counts = count(data, scores, **keywords)
+    return _of_arrays(name, takes, data, others, keywords)
 
-    return CountedArguments(counts, tuple(rest[number:]), remarks)
+
+def _of_arrays(
+    name: str, takes: str, labels: object, others: list[Any], words: Words
+) -> CountedArguments:
+    """Count arrays of labels and scores; what follows them is left to the analysis."""
+    number = 1
+    if takes != "tally" and not isinstance(others[0], Mapping):
+        number = _leading_columns(others)
+
+    scores, remarks = _scores(labels, others[:number], name, takes, words)
+    count = panel if isinstance(scores, Mapping) else tally_in_place
+    counts = count(labels, scores, **words)
+    return CountedArguments(counts, tuple(others[number:]), remarks)
 
 
 def _is_requirement(argument: object) -> bool:
@@ -224,11 +231,21 @@ def _is_column(x: object) -> bool:
     return isinstance(x, Mapping) or hasattr(x, "__len__") or hasattr(x, "__array__")
 
 
-def _leading_columns(rest: list[Any]) -> int:
+def _leading_columns(arguments: list[Any]) -> int:
     """How many of the arguments are scores of several classifiers?"""
-    sizes = [len(x) if _is_column(x) and hasattr(x, "__len__") else -1 for x in rest]
-    same = [size == sizes[0] for size in sizes]
-    return same.index(False) if False in same else len(same)
+    # scores of the same cases are columns of the same length
+    sizes = [_size_of_column(argument) for argument in arguments]
+    for number, size in enumerate(sizes):
+        if size != sizes[0]:
+            return number
+    return len(sizes)
+
+
+def _size_of_column(argument: Any) -> int:
+    """Return the length of a column; -1 of anything else."""
+    if _is_column(argument) and hasattr(argument, "__len__"):
+        return len(argument)
+    return -1
 
 
 def _scores(
@@ -236,7 +253,7 @@ def _scores(
 ) -> tuple[Any, tuple[str, ...]]:
     """Return one column, or a mapping from name to column, and remarks on them."""
     if len(columns) > 1:
-        return {f"C{k + 1}": column for k, column in enumerate(columns)}, ()
+        return _numbered_columns(columns), ()
 
     (only,) = columns
     if isinstance(only, (Mapping, list, tuple)) or is_frame(only):
@@ -258,11 +275,16 @@ def _scores(
             example=PythonCode("y_score.toarray()"),
         )
 
+    # one score in a table: a single column, or what ``predict_proba`` returns
     if takes != "panel" and shape[1] == 1:
         return table[:, 0], ()
     if takes != "panel" and shape[1] == 2 and np.allclose(table.sum(axis=1), 1):
         return _probability_of_positive(labels, table, words.get("positive"))
     return several_columns(table), ()
+
+
+def _numbered_columns(columns: Sequence[Any]) -> dict[str, Any]:
+    return {f"C{number}": column for number, column in enumerate(columns, start=1)}
 
 
 def _probability_of_positive(
@@ -274,23 +296,24 @@ def _probability_of_positive(
     """
     chosen = _positive_label(labels, positive)
     values = column(labels, "y_true")
-    at = 1
+    place = 1
 
     if cleaning.has_text(values) and values.size:
-        known = sorted({str(v) for v in values.tolist() if v is not None})
-        at = known.index(str(chosen)) if str(chosen) in known else 1
-        if len(known) != 2:
+        names = sorted({str(value) for value in values.tolist() if value is not None})
+        if len(names) != 2:
             raise InputError(
                 "y_score has two columns that add up to 1, but the labels have "
-                f"{len(known)} values. Pass the column of the positive class.",
+                f"{len(names)} values. Pass the column of the positive class.",
                 example=PythonCode("y_score[:, 1]"),
             )
+        if str(chosen) in names:
+            place = names.index(str(chosen))
     elif chosen in (0, False, -1):
-        at = 0
+        place = 0
 
-    place = "second" if at else "first"
-    return table[:, at], (
-        f"Using the {place} column of the probabilities, that of the positive class "
+    which = "second" if place else "first"
+    return table[:, place], (
+        f"Using the {which} column of the probabilities, that of the positive class "
         f"{described(chosen)}.",
     )
 
@@ -309,18 +332,18 @@ def _of_table(
 
     chosen = score if several is None else several
     data = without_total_row(data, words.get("label"))
+    column_names_of_data = column_names(data)
     remarks: tuple[str, ...] = ()
-    known = column_names(data)
-    counted = chosen in (None, "score") and are_counts(known)
 
-    if not (counted and words.get("label") is None):
-        columns = _find(name, takes, data, known, chosen, words)
+    # a table of counts needs no search: its columns have names of their own
+    holds_counts = chosen in (None, "score") and are_counts(column_names_of_data)
+    if not holds_counts or words.get("label") is not None:
+        columns = _find(name, takes, data, column_names_of_data, chosen, words)
         words["label"] = columns.label
         if columns.count is not None:
             words["count"] = columns.count
         if chosen is None:
-            is_alone = len(columns.scores) == 1 and takes != "panel"
-            chosen = columns.scores[0] if is_alone else list(columns.scores)
+            chosen = _as_chosen(columns.scores, takes)
         remarks = columns.remarks
 
         _refuse_long_table(name, takes, data, columns, words)
@@ -331,6 +354,13 @@ def _of_table(
 
     counts = tally(data, score=chosen, **words)
     return CountedArguments(counts, rest, remarks, str(chosen or ""))
+
+
+def _as_chosen(scores: Sequence[str], takes: str) -> str | list[str]:
+    """Return one column that was found by its name, several as a list."""
+    if len(scores) == 1 and takes != "panel":
+        return scores[0]
+    return list(scores)
 
 
 def _refuse_long_table(
@@ -365,33 +395,42 @@ def _find(
     name: str,
     takes: str,
     data: object,
-    known: Sequence[str],
+    names: Sequence[str],
     chosen: Any,
     words: Words,
 ) -> FoundColumns:
-    """Find the columns that nobody named."""
-    named = () if chosen is None else (chosen,) if isinstance(chosen, str) else chosen
+    """Find the columns that nobody named.
+
+    ``names`` are the columns of the data, ``chosen`` the scores that were named.
+    """
+    named_scores: tuple[str, ...] = ()
+    if isinstance(chosen, str):
+        named_scores = (chosen,)
+    elif chosen is not None:
+        named_scores = chosen
+
     label = words.get("label")
-    unlabelled = name in _OF_VERDICTS or name in _WITHOUT_LABELS
-    finds_label = label is None and "label" not in words and not unlabelled
-    if named and not finds_label:
-        return FoundColumns(label, tuple(named))
+    may_lack_labels = name in _OF_VERDICTS or name in _WITHOUT_LABELS
+    finds_label = label is None and "label" not in words and not may_lack_labels
+    if named_scores and not finds_label:
+        return FoundColumns(label, tuple(named_scores))
 
-    others = [words.get(role) for role in ("count", "weight", "cluster", "by")]
-    taken = [other for other in others if isinstance(other, str)]
+    taken = []
+    for role in ("count", "weight", "cluster", "by"):
+        if isinstance(words.get(role), str):
+            taken.append(words[role])
+
     table = table_of(data)
-
     if finds_label and _does_without(name, words):
-        finds_label = not has_no_label(table, {*named, *taken})
-    if label is None and unlabelled:
-        by_name = [c for c in known if c.lower() in LABEL_NAMES]
-        label = by_name[0] if len(by_name) == 1 else label_of_some(table)
+        finds_label = not has_no_label(table, {*named_scores, *taken})
+    if label is None and may_lack_labels:
+        label = _label_of_few(table, names)
 
     try:
         columns = find_columns(
             table,
             label=label,
-            scores=named,
+            scores=named_scores,
             guess=_guess_for(name, takes),
             option="test" if name in _OF_VERDICTS else "score",
             needs_label=finds_label,
@@ -403,11 +442,19 @@ def _find(
         message = f"{name}: {error.message}{_advice_without_labels(table, error)}"
         raise InputError(message, option=error.option, choices=error.choices) from None
 
-    if words.get("count") is None and not unlabelled:
+    if words.get("count") is None and not may_lack_labels:
         count = count_column(table, columns.label, columns.scores, taken)
         columns = replace(columns, count=count)
 
     return unused_columns(table, columns, taken)
+
+
+def _label_of_few(table: DataTable, names: Sequence[str]) -> str | None:
+    """Return the labels of a few cases: by their name, or as a rarely filled column."""
+    by_name = [name for name in names if name.lower() in LABEL_NAMES]
+    if len(by_name) == 1:
+        return by_name[0]
+    return label_of_some(table)
 
 
 def _does_without(name: str, words: Words) -> bool:

@@ -111,10 +111,19 @@ def folded(value: object) -> str:
 
 
 def one_spelling(values: Sequence[Any]) -> list[Any]:
-    """Keep of values that differ in their spelling one, and no missing one."""
-    kept = {folded(v): v for v in reversed(values) if isinstance(v, str)}
-    text = {id(v) for w, v in kept.items() if w not in MISSING | TOTALS}
-    return [v for v in values if not isinstance(v, str) or id(v) in text]
+    """Keep of values that differ in their spelling the first, and no missing one."""
+    spellings = set()
+    kept = []
+    for value in values:
+        if not isinstance(value, str):
+            kept.append(value)
+            continue
+
+        word = folded(value)
+        if word not in spellings and word not in MISSING | TOTALS:
+            kept.append(value)
+        spellings.add(word)
+    return kept
 
 
 def is_missing_word(value: object) -> bool:
@@ -137,45 +146,75 @@ def label_words(values: Sequence[Any], positive: object, what: str) -> LabelMean
         spellings.setdefault(folded(value), []).append(value)
 
     missing, totals = _no_labels(spellings, positive)
-    labels = [w for w in spellings if w not in missing and w not in totals]
+    labels = [word for word in spellings if word not in missing | totals]
 
     pair = _known_pair(labels, positive)
-    if pair is None:
+    positive_words = pair
+    if positive_words is None:
         # the check says what is needed where the words are no known pair
         positive_words = _named_positive(spellings, labels, positive, what)
-    else:
-        positive_words = pair
 
     code: dict[Any, int] = {}
     for word, written in spellings.items():
         if word in totals:
             meaning_of_word = TOTAL
-        elif word not in labels:
+        elif word in missing:
             meaning_of_word = UNKNOWN
+        elif word in positive_words:
+            meaning_of_word = POSITIVE
         else:
-            meaning_of_word = POSITIVE if word in positive_words else NEGATIVE
+            meaning_of_word = NEGATIVE
         code |= dict.fromkeys(written, meaning_of_word)
 
-    first_positive = next((w for w in labels if w in positive_words), None)
-    remarks = []
-    several_spellings = any(len(spellings[w]) > 1 for w in labels)
     understood = pair is not None and positive is None
+    remarks = _remarks_on_words(
+        spellings, labels, positive_words, missing, totals, understood=understood
+    )
+    # the positive label as the column writes it
+    written_positives = [
+        spellings[word][0] for word in labels if word in positive_words
+    ]
+    if written_positives:
+        positive = written_positives[0]
+    return LabelMeaning(code=code, positive=positive, remarks=remarks)
+
+
+def _remarks_on_words(
+    spellings: Mapping[str, list[Any]],
+    labels: Sequence[str],
+    positive_words: frozenset[str],
+    missing: set[str],
+    totals: set[str],
+    *,
+    understood: bool,
+) -> list[str]:
+    """Say how the words were read, where that is not plain.
+
+    ``understood`` says that no positive label was named: a known pair told it.
+    """
+    remarks = []
+    several_spellings = any(len(spellings[word]) > 1 for word in labels)
     if understood or len(labels) > 2 or several_spellings:
         remarks.append(_remark_on_labels(spellings, labels, positive_words))
 
-    blank = [v for w in sorted(missing) for v in spellings[w] if str(v).strip()]
-    if blank:
-        remarks.append(f"{listing(blank, 5)} as a missing label.")
+    missing_values = _written_as(sorted(missing), spellings)
+    visible = [value for value in missing_values if str(value).strip()]
+    if visible:
+        remarks.append(f"{listing(visible, 5)} as a missing label.")
 
-    total_values = [v for w in sorted(totals) for v in spellings[w]]
+    total_values = _written_as(sorted(totals), spellings)
     if total_values:
         remarks.append(f"The row of {listing(total_values, 3)} is no case.")
 
-    return LabelMeaning(
-        code=code,
-        positive=positive if first_positive is None else spellings[first_positive][0],
-        remarks=remarks,
-    )
+    return remarks
+
+
+def _written_as(words: Iterable[str], spellings: Mapping[str, list[Any]]) -> list[Any]:
+    """Return all values of the column that are spellings of these words."""
+    values = []
+    for word in words:
+        values += spellings[word]
+    return values
 
 
 def _named_positive(
@@ -199,14 +238,16 @@ def _remark_on_labels(
     positive_words: frozenset[str],
 ) -> str:
     """Say which labels were read as positive and as negative."""
-    of_positive = [v for w in labels if w in positive_words for v in spellings[w]]
-    of_negative = [v for w in labels if w not in positive_words for v in spellings[w]]
-    parts = []
+    read_as_positive = [word for word in labels if word in positive_words]
+    read_as_negative = [word for word in labels if word not in positive_words]
 
-    if of_positive:
-        parts.append(f"{listing(of_positive, 5)} as positive")
-    if of_negative:
-        parts.append(f"{listing(of_negative, 5)} as negative")
+    parts = []
+    if read_as_positive:
+        values = _written_as(read_as_positive, spellings)
+        parts.append(f"{listing(values, 5)} as positive")
+    if read_as_negative:
+        values = _written_as(read_as_negative, spellings)
+        parts.append(f"{listing(values, 5)} as negative")
 
     return f"Labels: {' and '.join(parts)}."
 
@@ -216,18 +257,31 @@ def _no_labels(words: Iterable[str], positive: object) -> tuple[set[str], set[st
 
     One that may be a label ("-" beside "+", "none") is one where two would not be left.
     """
-    spellings = list(words)
-    named = None if positive is None else folded(positive)
-    missing = {word for word in spellings if word in MISSING and word != named}
-    totals = {word for word in spellings if word in TOTALS and word != named}
-    labels = [word for word in spellings if word not in missing | totals]
+    named = None
+    if positive is not None:
+        named = folded(positive)
 
-    beside_plus = labels and set(labels) <= YES
-    if "-" in missing and beside_plus:
+    missing = set()
+    totals = set()
+    labels = []
+    for word in words:
+        # what was named as the positive label is no missing value
+        if word in MISSING and word != named:
+            missing.add(word)
+        elif word in TOTALS and word != named:
+            totals.add(word)
+        else:
+            labels.append(word)
+
+    all_positive = bool(labels) and set(labels) <= YES
+    if "-" in missing and all_positive:
         missing.remove("-")
-    if "none" in missing and len(labels) == 1 and labels[0] not in YES | NO:
+
+    one_unknown_word = len(labels) == 1 and labels[0] not in YES | NO
+    if "none" in missing and one_unknown_word:
         missing.remove("none")
 
+    # "unsure" beside a known pair is a missing label, too
     sure = [word for word in labels if word not in UNSURE or word == named]
     if 1 < len(sure) < len(labels) and _known_pair(sure, None) is not None:
         missing |= set(labels) - set(sure)
@@ -357,32 +411,28 @@ def read_numbers(
     if cases is None:
         cases = np.ones(values.size, int)
 
-    is_missing = _columns.missing(values)
     spellings = [folded(value) for value in values.tolist()]
-    for place, word in enumerate(spellings):
-        is_missing[place] |= word in MISSING
+    is_missing = _columns.missing(values)
+    is_missing |= np.array([word in MISSING for word in spellings], dtype=bool)
 
-    known = [word for word, lost in zip(spellings, is_missing, strict=True) if not lost]
-    without_signs = {word: word.translate(_SIGNS).strip() for word in known}
-    no_numbers = [w for w, text in without_signs.items() if not _NUMBER.fullmatch(text)]
-    if no_numbers:
-        among_them = np.isin(spellings, no_numbers) & ~is_missing
-        raise InputError(
-            f"{what} must be numbers; found text in {int(cases[among_them].sum()):,} "
-            f"of {cases.sum():,} cases, such as {listing(no_numbers, 3)}. Is it the "
-            "right column? Otherwise convert it to numbers first."
-        )
+    present = []
+    for word, missing in zip(spellings, is_missing, strict=True):
+        if not missing:
+            present.append(word)
 
-    in_percent = _are_percentages(known, what)
+    without_signs = {word: word.translate(_SIGNS).strip() for word in present}
+    _check_are_numbers(without_signs, spellings, is_missing, cases, what)
+
+    in_percent = _are_percentages(present, what)
     distinct = sorted(set(without_signs.values()))
     decimal_comma = _has_decimal_comma(distinct, what, decimal)
     unit = 100 if in_percent else 1
-    number_of = {
-        word: _number(text, decimal_comma) / unit
-        for word, text in without_signs.items()
-    }
+    number_of = {}
+    for word, text in without_signs.items():
+        number_of[word] = _number(text, decimal_comma) / unit
+
     numbers = np.full(values.size, np.nan)
-    numbers[~is_missing] = [number_of[word] for word in known]
+    numbers[~is_missing] = [number_of[word] for word in present]
 
     ways = []
     if in_percent:
@@ -396,6 +446,29 @@ def read_numbers(
         way += f", {counted(missing_cases, 'value')} missing"
 
     return NumbersFromText(numbers, way)
+
+
+def _check_are_numbers(
+    without_signs: Mapping[str, str],
+    spellings: Sequence[str],
+    is_missing: Array,
+    cases: Array,
+    what: str,
+) -> None:
+    """Stop at words that are no numbers, and say how many cases have them."""
+    no_numbers = []
+    for word, text in without_signs.items():
+        if not _NUMBER.fullmatch(text):
+            no_numbers.append(word)
+    if not no_numbers:
+        return
+
+    has_word = np.isin(spellings, no_numbers) & ~is_missing
+    raise InputError(
+        f"{what} must be numbers; found text in {int(cases[has_word].sum()):,} "
+        f"of {cases.sum():,} cases, such as {listing(no_numbers, 3)}. Is it the "
+        "right column? Otherwise convert it to numbers first."
+    )
 
 
 def _are_percentages(words: Sequence[str], what: str) -> bool:
@@ -514,28 +587,21 @@ def few_words(values: Sequence[Any], rows: bool = True) -> str:
     return f"text in {len(places_of_text):,} of {len(values):,} rows ({first})"
 
 
-def _has_decimal_comma(text: Sequence[str], what: str, decimal: str | None) -> bool:
+def _has_decimal_comma(texts: Sequence[str], what: str, decimal: str | None) -> bool:
     """Does a comma stand before the decimals? Stops where it may or may not."""
     if decimal is not None:
         return decimal == ","
 
-    with_both = [word for word in text if "," in word and "." in word]
-    with_commas = [word for word in text if "," in word and "." not in word]
-    with_points = [word for word in text if "." in word and "," not in word]
-
-    # the signs that stand before decimals beyond doubt
-    ends = {"," if word.rfind(",") > word.rfind(".") else "." for word in with_both}
-    ends |= {"," for word in with_commas if not THOUSANDS.fullmatch(word)}
-    # 0.167 has decimals; 1.234 is a thousand only where commas mark decimals
-    ends |= {"." for word in with_points if not THOUSANDS.fullmatch(word)}
-    if len(ends) > 1:
+    signs = {_decimal_sign(text) for text in texts} - {None}
+    if len(signs) > 1:
         raise InputError(
-            f"{what} must be written in one way; {_with(text, ',')!r} has a decimal "
-            f"comma and {_with(text, '.')!r} a decimal point. Write all of them in the "
-            f"same way."
+            f"{what} must be written in one way; {_with(texts, ',')!r} has a decimal "
+            f"comma and {_with(texts, '.')!r} a decimal point. Write all of them in "
+            f"the same way."
         )
 
-    if not ends and with_commas:
+    with_commas = [text for text in texts if "," in text and "." not in text]
+    if not signs and with_commas:
         raise InputError(
             f"{what} has numbers such as {with_commas[0]}, where the comma may mark "
             "decimals or thousands.",
@@ -543,7 +609,23 @@ def _has_decimal_comma(text: Sequence[str], what: str, decimal: str | None) -> b
             choices=(",", "."),
         )
 
-    return ends == {","}
+    return signs == {","}
+
+
+def _decimal_sign(text: str) -> str | None:
+    """Return the sign that stands before the decimals; None where that is in doubt."""
+    if "," in text and "." in text:
+        # 1.234,5 or 1,234.5: the sign farther to the right
+        return "," if text.rfind(",") > text.rfind(".") else "."
+
+    # 0.167 has decimals; 1.234 is a thousand only where commas mark decimals
+    if THOUSANDS.fullmatch(text):
+        return None
+    if "," in text:
+        return ","
+    if "." in text:
+        return "."
+    return None
 
 
 def _with(text: Sequence[str], sign: str) -> str:

@@ -195,23 +195,26 @@ def _columns_of_words(
 
 def find_label(table: DataTable, taken: set[str | None]) -> str:
     """Return the column of the labels: by its name, or the only one of two values."""
-    free = [c for c in table.kinds if c not in taken]
-    by_name = [c for c in free if c.strip().lower() in LABEL_NAMES]
-    if not by_name:
-        _refuse_table_of_verdicts(table)
-    if len(by_name) == 1:
-        return by_name[0]
+    free = [name for name in table.kinds if name not in taken]
+    called_so = [name for name in free if name.strip().lower() in LABEL_NAMES]
+    if len(called_so) == 1:
+        return called_so[0]
+    # two columns with such a name leave it open which is meant
+    if called_so:
+        raise not_found("Which column holds the labels?", table, "label")
 
-    binary = [c for c in free if is_binary(table, c)]
-    likely = [c for c in binary if _plain_name(c) in LIKELY_LABEL_NAMES]
-    if len(binary) == 1 and not by_name:
+    _refuse_table_of_verdicts(table)
+    binary = [name for name in free if is_binary(table, name)]
+    if len(binary) == 1:
         return binary[0]
-    if len(likely) == 1 and not by_name:
+
+    likely = [name for name in binary if _plain_name(name) in LIKELY_LABEL_NAMES]
+    if len(likely) == 1:
         return likely[0]
 
     # of two classes in words that are no known pair the name alone decides
-    classes = [c for c in free if _holds_classes(table, c)]
-    if len(classes) == 1 and not by_name and not binary:
+    classes = [name for name in free if _holds_classes(table, name)]
+    if len(classes) == 1 and not binary:
         return classes[0]
 
     raise not_found("Which column holds the labels?", table, "label")
@@ -237,15 +240,15 @@ def _holds_classes(table: DataTable, column: str) -> bool:
 
 def _refuse_table_of_verdicts(table: DataTable) -> None:
     """Stop at a table with a row for each verdict: a verdict is no label."""
-    named = {_plain_name(c): c for c in table.kinds}
-    judge = next((named[name] for name in JUDGE_NAMES if name in named), None)
-    verdict = next((named[name] for name in VERDICT_NAMES if name in named), None)
-    if judge is None or verdict is None:
+    column_of = {_plain_name(column): column for column in table.kinds}
+    judges = [column_of[name] for name in JUDGE_NAMES if name in column_of]
+    verdicts = [column_of[name] for name in VERDICT_NAMES if name in column_of]
+    if not judges or not verdicts:
         return
 
     raise InputError(
-        f"Each row has the verdict of one judge ({names_of([judge, verdict])}), and no "
-        "column holds labels. look says what can be asked of such a table.",
+        f"Each row has the verdict of one judge ({names_of([judges[0], verdicts[0]])}),"
+        " and no column holds labels. look says what can be asked of such a table.",
         option="label",
         choices=tuple(table.kinds),
     )
@@ -308,12 +311,7 @@ def several_scores(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
     of tests; then readings, which are whole numbers.
     """
     real = numeric_columns(table, taken)
-    # text holds percentages, and numbers with a decimal comma
-    plain = [c for c in real if table.kinds[c] != TEXT]
-    extents = table.extents(plain) if len(real) > 1 else []
-    if real and all(
-        low is not None and low >= 0 and high <= 1 for low, high in extents
-    ):
+    if real and _are_fractions(table, real):
         return tuple(real)
 
     by_name = _called_like_a_score(table, taken)
@@ -321,13 +319,28 @@ def several_scores(table: DataTable, taken: set[str | None]) -> tuple[str, ...]:
         return tuple(by_name)
 
     if not real:
-        if tests := tests_among(table, taken):
+        tests = tests_among(table, taken)
+        if tests:
             return tests
         whole = _whole_scores(table, taken)
         if len(whole) == 1 or (whole and _same_scale(table, whole)):
             return tuple(whole)
 
     raise not_found("Which columns hold the scores?", table, "score", taken)
+
+
+def _are_fractions(table: DataTable, columns: Sequence[str]) -> bool:
+    """Do several columns lie between 0 and 1? A single one may be any score."""
+    if len(columns) == 1:
+        return True
+
+    # text holds percentages, and numbers with a decimal comma
+    plain = [name for name in columns if table.kinds[name] != TEXT]
+    for low, high in table.extents(plain):
+        # a column without a value has no extent
+        if low is None or low < 0 or high > 1:
+            return False
+    return True
 
 
 def numeric_columns(table: DataTable, taken: set[str | None]) -> list[str]:
@@ -450,13 +463,17 @@ def _whole_scores(table: DataTable, taken: set[str | None]) -> list[str]:
 
 def _same_scale(table: DataTable, columns: Sequence[str]) -> bool:
     """Do all columns hold readings of one scale, such as 1 to 5?"""
-    readings = [table.distinct(c, MOST_READINGS) for c in columns]
-    few = all(len(values) <= MOST_READINGS for values in readings)
+    for name in columns:
+        if len(table.distinct(name, MOST_READINGS)) > MOST_READINGS:
+            return False
+
     extents = table.extents(columns)
-    lowest = {low for low, _ in extents}
-    highest = {high for _, high in extents}
-    same_ends = max(lowest) - min(lowest) <= 1 and max(highest) - min(highest) <= 1
-    return few and same_ends
+    lowest = [low for low, _ in extents]
+    highest = [high for _, high in extents]
+    # an end of the scale may be missing among the readings of one column
+    same_low_end = max(lowest) - min(lowest) <= 1
+    same_high_end = max(highest) - min(highest) <= 1
+    return bool(same_low_end and same_high_end)
 
 
 def _words_of(name: str) -> set[str]:

@@ -8,7 +8,7 @@ frame or a Series arrives: plain arrays need NumPy alone.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -162,21 +162,31 @@ def several_columns(scores: Any) -> Any:
     as it is.
     """
     if is_frame(scores):
-        import narwhals.stable.v2 as nw
-
-        if hasattr(type(scores), "iloc"):  # pandas allows a name twice, or a number
-            _columns.distinct_names(list(map(str, scores.columns)))
-            scores = scores.rename(columns=str)
-        frame: Any = nw.from_native(scores)
-        return {str(k): frame[k].to_native() for k in frame.columns}
-
+        return _columns_of_frame(scores)
     if isinstance(scores, (list, tuple)) and scores and np.ndim(scores[0]) == 1:
-        return {f"C{k + 1}": column for k, column in enumerate(scores)}
+        return _with_numbered_names(scores)
     if isinstance(scores, Mapping) or len(getattr(scores, "shape", ())) != 2:
         return scores
     if on_device(scores):
-        return {f"C{k + 1}": scores[:, k] for k in range(scores.shape[1])}
-    return {f"C{k + 1}": x for k, x in enumerate(np.asarray(scores).T)}
+        return _with_numbered_names([scores[:, k] for k in range(scores.shape[1])])
+    return _with_numbered_names(np.asarray(scores).T)
+
+
+def _columns_of_frame(frame: Any) -> dict[str, Any]:
+    """Return the columns of a frame as their library has them."""
+    import narwhals.stable.v2 as nw
+
+    # pandas allows a name twice, or a number
+    if hasattr(type(frame), "iloc"):
+        _columns.distinct_names(list(map(str, frame.columns)))
+        frame = frame.rename(columns=str)
+
+    opened: Any = nw.from_native(frame)
+    return {str(name): opened[name].to_native() for name in opened.columns}
+
+
+def _with_numbered_names(columns: Iterable[Any]) -> dict[str, Any]:
+    return {f"C{number}": column for number, column in enumerate(columns, start=1)}
 
 
 def read_label_values(
@@ -371,18 +381,26 @@ def _refuse_or_drop(
 
 def _dropped(is_missing: Array, labels: Labels | None, count: Ints | None) -> str:
     """Say how many cases without a score were left out, by label."""
-    cases = np.ones(is_missing.size, np.int64) if count is None else count
-    code = np.full(is_missing.size, 2) if labels is None else labels.codes()
+    cases = np.ones(is_missing.size, np.int64)
+    if count is not None:
+        cases = count
+
+    unlabelled_code = 2
+    code = np.full(is_missing.size, unlabelled_code)
+    if labels is not None:
+        code = labels.codes()
+
     negatives = int(cases[is_missing & (code == 0)].sum())
     positives = int(cases[is_missing & (code == 1)].sum())
-    unknown = int(cases[is_missing & (code == 2)].sum())
-    total = positives + negatives + unknown
-    subject = f"{total:,} cases" if total > 1 else f"{total:,} case"
-    verb = "were" if total > 1 else "was"
+    unknown = int(cases[is_missing & (code == unlabelled_code)].sum())
 
+    total = positives + negatives + unknown
+    subject = f"{total:,} case without a score was"
+    if total > 1:
+        subject = f"{total:,} cases without a score were"
     return (
-        f"{subject} without a score {verb} left out ({positives:,} positive, "
-        f"{negatives:,} negative, {unknown:,} without a label)."
+        f"{subject} left out ({positives:,} positive, {negatives:,} negative, "
+        f"{unknown:,} without a label)."
     )
 
 

@@ -184,19 +184,27 @@ def either(value: nw.Expr, edge: float, below: nw.Expr, above: nw.Expr) -> nw.Ex
     return nw.when(value < edge).then(below).otherwise(above)
 
 
-def _bin_number(score: nw.Expr, edges: Floats, each: int) -> nw.Expr:
-    """Number the bins of a score: each segment is divided into ``each`` even parts."""
-    parts = []
-    for base, (low, high) in enumerate(pairwise(edges.tolist())):
+def _bin_number(score: nw.Expr, edges: Floats, bins: int) -> nw.Expr:
+    """Number the bins of a score: each segment is divided into so many even parts."""
+    numbers = []
+    for segment, (low, high) in enumerate(pairwise(edges.tolist())):
+        offset = segment * bins
         with np.errstate(over="ignore", divide="ignore"):
-            scale = float(np.float64(each) / (high - low))
-        if not np.isfinite(scale) or scale == 0:  # too narrow or wide to be divided
-            parts.append(nw.lit(base * each))
-            continue
-        within = ((score - low) * scale).floor().clip(0.0, float(each - 1))
-        parts.append((within + float(base * each)).cast(nw.Int64))
+            bins_per_unit = float(np.float64(bins) / (high - low))
 
-    return chosen_by(score, edges[1:-1], parts, either) if parts else nw.lit(0)
+        # a segment that is too narrow or too wide to be divided is one bin
+        if not np.isfinite(bins_per_unit) or bins_per_unit == 0:
+            numbers.append(nw.lit(offset))
+            continue
+
+        part = ((score - low) * bins_per_unit).floor()
+        # rounding may put the end of a segment one part too far
+        part = part.clip(0.0, float(bins - 1))
+        numbers.append((part + float(offset)).cast(nw.Int64))
+
+    if not numbers:
+        return nw.lit(0)
+    return chosen_by(score, edges[1:-1], numbers, either)
 
 
 def count_bins(

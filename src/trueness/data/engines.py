@@ -85,16 +85,18 @@ def with_text_names(
     frame: object, roles: Mapping[str, object]
 ) -> tuple[object, dict[str, Any]]:
     """Name columns by text that are named by numbers, and what asks for them."""
+    # a Series of pandas has no columns
     pandas: Any = frame if hasattr(type(frame), "iloc") else None
-    names = list(getattr(pandas, "columns", ()))  # a Series has none
-    if all(isinstance(n, str) for n in names):
+    names = list(getattr(pandas, "columns", ()))
+    if all(isinstance(name, str) for name in names):
         return frame, dict(roles)
 
-    no_text = {n for n in names if isinstance(n, (int, float, tuple))}
-    text_roles = {
-        role: str(name) if is_one(name) and name in no_text else name
-        for role, name in roles.items()
-    }
+    no_text = {name for name in names if isinstance(name, (int, float, tuple))}
+    text_roles: dict[str, Any] = {}
+    for role, name in roles.items():
+        text_roles[role] = name
+        if is_one(name) and name in no_text:
+            text_roles[role] = str(name)
 
     return pandas.rename(columns=str), text_roles
 
@@ -262,22 +264,32 @@ def columns_of(
     """Read some columns, or all, of a frame or a mapping; ``most`` of the rows."""
     opened: Any
     if isinstance(data, Mapping):
-        opened = {str(k): v for k, v in data.items()}
+        opened = {str(name): values for name, values in data.items()}
     else:
         opened = open_frame(data)
 
-    known = column_names(opened)
-    wanted = known if names is None else names
-    chosen = [_columns.there(n, known) for n in dict.fromkeys(wanted)]
+    existing = column_names(opened)
+    if names is None:
+        names = existing
+    chosen = [_columns.there(name, existing) for name in dict.fromkeys(names)]
 
     if is_lazy(opened):
-        # by number: a name may mean all columns, or a pattern, to an engine
-        numbered = {f"c{k}": name for k, name in enumerate(chosen)}
-        rows = by_role(opened, numbered)
-        sent = collect(rows if most is None else rows.head(most))
-        return {name: column(sent[key], name) for key, name in numbered.items()}
-
+        return _columns_of_lazy(opened, chosen, most)
     return {name: column(opened[name], name)[:most] for name in chosen}
+
+
+def _columns_of_lazy(
+    lazy: Any, names: Sequence[str], most: int | None
+) -> dict[str, Array]:
+    """Ask an engine for columns, at most so many rows of them."""
+    # by number: a name may mean all columns, or a pattern, to an engine
+    name_of_key = {f"c{number}": name for number, name in enumerate(names)}
+    rows = by_role(lazy, name_of_key)
+    if most is not None:
+        rows = rows.head(most)
+
+    sent = collect(rows)
+    return {name: column(sent[key], name) for key, name in name_of_key.items()}
 
 
 def _counted(

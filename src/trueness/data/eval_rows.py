@@ -242,14 +242,14 @@ def _number(value: object, name: str) -> float:
 
 def _numbered(values: Array, name: str) -> tuple[list[str], Ints]:
     """Number the names of a column in the order in which they come."""
-    rows = values.tolist()
-    name_of = {value: _name(value) for value in rows}
-    if "" in name_of.values():
-        place = next(k for k, value in enumerate(rows) if not name_of[value])
-        raise InputError(f"Column {name!r} has no value in row {place + 1:,}.")
+    number_of: dict[str, int] = {}
+    code = np.empty(values.size, int)
+    for row, value in enumerate(values.tolist()):
+        text = _name(value)
+        if not text:
+            raise InputError(f"Column {name!r} has no value in row {row + 1:,}.")
+        code[row] = number_of.setdefault(text, len(number_of))
 
-    number_of = {n: k for k, n in enumerate(dict.fromkeys(name_of.values()))}
-    code = np.array([number_of[name_of[value]] for value in rows], int)
     return list(number_of), code
 
 

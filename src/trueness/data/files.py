@@ -421,15 +421,23 @@ def _json(connection: DuckDBPyConnection, files: list[str]) -> DuckDBPyRelation:
     """Read JSON lines; of counts with the sampling design that they state."""
     read: Any = connection.read_json  # several files are more than its types say
     rows: DuckDBPyRelation = read(files, sample_size=SAMPLE_ROWS, union_by_name=True)
-    kinds: dict[str, Any] = dict(zip(rows.columns, rows.types, strict=True))
-    if len(files) == 1 and str(kinds.get("columns", "")).startswith("STRUCT"):
-        inside = [name for name, _ in kinds["columns"].children]
-        if are_counts(inside):  # a file in the format of counts
-            about = rows.select("design").fetchall() if "design" in kinds else [({},)]
-            parts = (f"unnest(columns.{quoted(n)}) AS {quoted(n)}" for n in inside)
-            return rows.project(", ".join(parts)).project(f"*{_design(about[0][0])}")
+    types: dict[str, Any] = dict(zip(rows.columns, rows.types, strict=True))
+    if len(files) > 1 or not str(types.get("columns", "")).startswith("STRUCT"):
+        return rows
 
-    return rows
+    names = [name for name, _ in types["columns"].children]
+    if not are_counts(names):
+        return rows
+
+    # a file in the format of counts: one object with the columns and the design
+    design: Any = {}
+    if "design" in types:
+        design = rows.select("design").fetchall()[0][0]
+
+    columns = []
+    for name in names:
+        columns.append(f"unnest(columns.{quoted(name)}) AS {quoted(name)}")
+    return rows.project(", ".join(columns)).project(f"*{_design(design)}")
 
 
 def _design(said: Mapping[str, Any] | None) -> str:

@@ -172,28 +172,36 @@ def look(data: object) -> Look:
     if not columns:
         raise NotEnoughCases("look needs columns of numbers or text; found none.")
 
-    rows = len(next(iter(columns.values())))
+    first_column = next(iter(columns.values()))
+    rows = len(first_column)
     looked = tuple(_looked(name, values) for name, values in columns.items())
     looked += tuple(_unread(name, content) for name, content in unread.items())
 
     if are_counts(columns):
-        counts = {k: columns[n] for k, n in count_columns_of(columns).items()}
-        looked = tuple(_counted(c, counts) for c in looked)
-        of_counts = tuple(LookedQuestion(*question, {}) for question in _ONE_SCORE)
-        return Look(rows, looked, of_counts)
+        return _look_at_counts(rows, looked, columns)
 
-    chosen = _found_columns(columns)
-    scores_alone = () if chosen is not None else _scores_without_labels(columns)
-    if scores_alone:
-        return Look(rows, looked, _questions_without_labels(scores_alone))
+    found_columns = _found_columns(columns)
+    if found_columns is None:
+        scores_alone = _scores_without_labels(columns)
+        if scores_alone:
+            return Look(rows, looked, _questions_without_labels(scores_alone))
 
     questions = (
         _questions_of_leaves(looked)
-        or _questions_of_tests(looked, rows, chosen)
-        or _questions(looked, rows, chosen)
+        or _questions_of_tests(looked, rows, found_columns)
+        or _questions(looked, rows, found_columns)
     )
-
     return Look(rows, looked, questions)
+
+
+def _look_at_counts(
+    rows: int, looked: Sequence[LookedColumn], columns: Mapping[str, Array]
+) -> Look:
+    """Return what can be asked of a table of counts, whose cases are in few rows."""
+    counts = {role: columns[name] for role, name in count_columns_of(columns).items()}
+    counted_columns = tuple(_counted(column, counts) for column in looked)
+    questions = tuple(LookedQuestion(*question, {}) for question in _ONE_SCORE)
+    return Look(rows, counted_columns, questions)
 
 
 def _found_columns(columns: Mapping[str, Array]) -> FoundColumns | None:
@@ -223,38 +231,44 @@ def _scores_without_labels(columns: Mapping[str, Array]) -> tuple[str, ...]:
 
 
 def _questions_of_tests(
-    looked: Sequence[LookedColumn], rows: int, found: FoundColumns | None
+    looked: Sequence[LookedColumn], rows: int, columns: FoundColumns | None
 ) -> tuple[LookedQuestion, ...]:
     """What can be asked of tests of which the truth is in the file?"""
-    if found is None:
+    if columns is None:
         return ()
 
     by_name = {column.name: column for column in looked}
-    label = by_name[str(found.label)]
-    verdicts = [by_name[name] for name in found.scores]
-    tests = all("label" in v.could_be or "judge" in v.could_be for v in verdicts)
-    attempts = any("item" in column.could_be for column in looked)
-    if not tests or attempts or 2 * label.missing > rows:
+    label = by_name[str(columns.label)]
+    mostly_unlabelled = 2 * label.missing > rows
+    holds_attempts = any("item" in column.could_be for column in looked)
+    all_are_tests = all(_could_be_verdict(by_name[name]) for name in columns.scores)
+    if not all_are_tests or holds_attempts or mostly_unlabelled:
         return ()
 
-    columns = {"label": label.name, "scores": list(found.scores)}
-    questions = [("How good is each test?", "evaluate", "evaluate", columns)]
-    if len(verdicts) > 1:
-        questions.append(("Which test is better?", "compare", "compare", columns))
+    arguments = {"label": label.name, "scores": list(columns.scores)}
+    questions = [
+        LookedQuestion("How good is each test?", "evaluate", "evaluate", arguments)
+    ]
+    if len(columns.scores) > 1:
+        questions.append(
+            LookedQuestion("Which test is better?", "compare", "compare", arguments)
+        )
 
-    return tuple(LookedQuestion(*question) for question in questions)
+    return tuple(questions)
+
+
+def _could_be_verdict(column: LookedColumn) -> bool:
+    return "label" in column.could_be or "judge" in column.could_be
 
 
 def _questions_of_leaves(looked: Sequence[LookedColumn]) -> tuple[LookedQuestion, ...]:
     """What can be asked of the leaves of a tree, and the labels of their cases?"""
-    nodes = [c.name for c in looked if c.name.lower() in NODE_NAMES]
-    labels = [c.name for c in looked if c.could_be[:1] == ("label",)]
+    by_role = _by_likeliest_role(looked)
+    labels = _names(by_role.get("label", []))
+    counts = _names(by_role.get("count", []))
+    nodes = [name for name in _names(looked) if name.lower() in NODE_NAMES]
     # leaves that are numbered look like scores
-    scores = [
-        c.name for c in looked if c.could_be[:1] == ("score",) and c.name not in nodes
-    ]
-    counts = [c.name for c in looked if c.could_be[:1] == ("count",)]
-
+    scores = [name for name in _names(by_role.get("score", [])) if name not in nodes]
     if len(nodes) != 1 or len(labels) != 1 or scores:
         return ()
 
@@ -397,31 +411,23 @@ def _could_be(
     number_distinct = len(distinct)
     is_number = kind in ("numbers", "whole numbers", "numbers as text")
     is_whole = kind == "whole numbers"
-    has_two_values = (
-        kind == "true and false"
-        or meaning == "labels"
-        or (is_whole and set(distinct) in ({0, 1}, {-1, 1}))
-    )
+    has_two_values = _has_two_values(kind, distinct, meaning)
 
-    parts_of_name = {*re.sub(r"\d+$", "", name).replace("-", "_").split("_"), name}
-    is_identifier = "id" in parts_of_name or (
-        is_whole and number_distinct == values.size > 20
-    )
-    has_few_values = 1 < number_distinct <= min(MOST_GROUPS, max(2, values.size // 3))
+    all_differ = number_distinct == values.size > 20
+    is_identifier = "id" in _parts_of_name(name) or (is_whole and all_differ)
+    most_groups = min(MOST_GROUPS, max(2, values.size // 3))
     could_be_group = (
-        has_few_values and not has_two_values and kind in ("words", "whole numbers")
+        1 < number_distinct <= most_groups
+        and not has_two_values
+        and kind in ("words", "whole numbers")
     )
 
-    holds = {
-        "label": name in LABEL_NAMES or has_two_values,
-        "count": is_whole and name in COUNT_NAMES,
-        "weight": is_number and name in WEIGHT_NAMES,
-        "cluster": bool(parts_of_name & set(_CLUSTER_WORDS))
-        and 1 < number_distinct < values.size,
-        "item": bool(parts_of_name & set(_ITEM_WORDS)) and number_distinct > 1,
-        "judge": bool(parts_of_name & set(_JUDGE_WORDS)) and kind == "words",
-    }
-    roles = [role for role, does_hold in holds.items() if does_hold]
+    roles = []
+    if name in LABEL_NAMES or has_two_values:
+        roles.append("label")
+    roles += _roles_by_name(name, kind, values.size, number_distinct)
+
+    # what no name tells
     is_fraction = is_number and not is_whole and not is_identifier
     if name in SCORE_NAMES or (is_fraction and not roles):
         roles.append("score")
@@ -435,6 +441,39 @@ def _could_be(
         roles.append("score")
 
     return tuple(dict.fromkeys(roles))
+
+
+def _has_two_values(kind: str, distinct: Sequence[Any], meaning: str) -> bool:
+    """Does a column hold two values as labels are written?"""
+    if kind == "true and false" or meaning == "labels":
+        return True
+    return kind == "whole numbers" and set(distinct) in ({0, 1}, {-1, 1})
+
+
+def _parts_of_name(name: str) -> set[str]:
+    """Return a name and its words: of "judge_id2" also "judge" and "id"."""
+    without_number = re.sub(r"\d+$", "", name)
+    return {name, *without_number.replace("-", "_").split("_")}
+
+
+def _roles_by_name(name: str, kind: str, size: int, number_distinct: int) -> list[str]:
+    """Which roles does the name of a column tell, where its values allow them?"""
+    words = _parts_of_name(name)
+    is_whole = kind == "whole numbers"
+    is_number = is_whole or kind in ("numbers", "numbers as text")
+
+    roles = []
+    if is_whole and name in COUNT_NAMES:
+        roles.append("count")
+    if is_number and name in WEIGHT_NAMES:
+        roles.append("weight")
+    if words & set(_CLUSTER_WORDS) and 1 < number_distinct < size:
+        roles.append("cluster")
+    if words & set(_ITEM_WORDS) and number_distinct > 1:
+        roles.append("item")
+    if words & set(_JUDGE_WORDS) and kind == "words":
+        roles.append("judge")
+    return roles
 
 
 _ONE_SCORE = (
@@ -483,21 +522,21 @@ def _questions(
 ) -> tuple[LookedQuestion, ...]:
     """What can be asked of these columns?"""
     by_role = _by_likeliest_role(looked)
-    names = {role: [c.name for c in of_role] for role, of_role in by_role.items()}
-    labels = names.get("label", [])
-    scores = names.get("score", [])
+    labels = _names(by_role.get("label", []))
+    scores = _names(by_role.get("score", []))
+    items = _names(by_role.get("item", []))
+    judges = _names(by_role.get("judge", []))
 
-    if labels and {*_STUDY} <= {c.name for c in looked}:
-        return _questions_of_readers(looked, labels, scores, names.get("item", []))
+    if labels and {*_STUDY} <= {column.name for column in looked}:
+        return _questions_of_readers(looked, labels, scores, items)
 
-    binary = {c.name for c in looked if "label" in c.could_be}
+    binary = {column.name for column in looked if "label" in column.could_be}
     if columns is not None and not {*columns.scores} <= binary:
         # those that the analyses take, too
         labels = [str(columns.label)]
         scores = list(columns.scores)
 
     design = _design_arguments(by_role, rows)
-
     questions: list[LookedQuestion] = []
     if labels and scores:
         questions += _questions_of_one_score(looked, labels[0], scores[0], design)
@@ -506,13 +545,17 @@ def _questions(
 
     if len(labels) > 2 and not scores:
         questions += _questions_of_votes(by_role["label"], labels, rows)
-    elif labels and not scores and "item" in names:
-        tried = {"item": names["item"][0], "passed": labels[0]}
-        if names.get("judge"):
-            tried["system"] = names["judge"][0]
-        questions.append(LookedQuestion(*_OF_A_LOG, tried))
+    elif labels and not scores and items:
+        attempts = {"item": items[0], "passed": labels[0]}
+        if judges:
+            attempts["system"] = judges[0]
+        questions.append(LookedQuestion(*_OF_A_LOG, attempts))
 
     return tuple(questions)
+
+
+def _names(columns: Sequence[LookedColumn]) -> list[str]:
+    return [column.name for column in columns]
 
 
 def _design_arguments(

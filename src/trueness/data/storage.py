@@ -322,15 +322,17 @@ def _columns_of_csv(place: Path) -> dict[str, Any]:
     """Read the columns of a CSV file; each is numbers or names."""
     with place.open(encoding="utf-8-sig", newline="") as file:
         lines = [line for line in csv.reader(file) if line]
+    if not lines:
+        return {}
 
-    head, *rows = lines or [[]]
-    if any(len(row) != len(head) for row in rows):
+    names, *rows = lines
+    if any(len(row) != len(names) for row in rows):
         raise InputError(f"{place} has lines of different numbers of fields.")
-    if not rows:
-        return {name: _read(name, ()) for name in head}
 
-    texts = zip(*rows, strict=True)
-    return {name: _read(name, column) for name, column in zip(head, texts, strict=True)}
+    columns = {}
+    for number, name in enumerate(names):
+        columns[name] = _read(name, tuple(row[number] for row in rows))
+    return columns
 
 
 def _recognised(columns: dict[str, Any], place: Path) -> Tally:
@@ -364,11 +366,16 @@ def _read(name: str, texts: tuple[str, ...]) -> Any:
 
 
 def _exact(values: list[Any]) -> Any:
-    """Give an array; whole numbers that 64 bits cannot hold stay as they are."""
-    if all(type(v) is int for v in values):
-        wide = any(abs(v) >= 2**63 for v in values)
-        return np.array(values, object if wide else np.int64)
-    return np.array(values, object if any(v is None for v in values) else None)
+    """Return an array; whole numbers that 64 bits cannot hold stay as they are."""
+    if all(type(value) is int for value in values):
+        if any(abs(value) >= 2**63 for value in values):
+            return np.array(values, object)
+        return np.array(values, np.int64)
+
+    # None would become NaN, or the text "None"
+    if any(value is None for value in values):
+        return np.array(values, object)
+    return np.array(values)
 
 
 def tally_of_columns(columns: dict[str, Any], about: dict[str, Any]) -> Tally:

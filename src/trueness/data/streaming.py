@@ -75,8 +75,10 @@ def _known_rows(lazy: nw.LazyFrame[Any]) -> int | None:
 
 def can_stream(lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]) -> bool:
     """Can this lazy frame be read in batches, and is one score column all of it?"""
-    batches = (nw.Implementation.DUCKDB, nw.Implementation.POLARS)
-    if lazy.implementation not in batches or not wanted.keys() <= set(_ROLES):
+    come_in_batches = (nw.Implementation.DUCKDB, nw.Implementation.POLARS)
+    if lazy.implementation not in come_in_batches:
+        return False
+    if not wanted.keys() <= set(_ROLES):
         return False
 
     schema = lazy.collect_schema()
@@ -84,13 +86,16 @@ def can_stream(lazy: nw.LazyFrame[Any], wanted: Mapping[str, str]) -> bool:
     label = schema.get(wanted.get("label", ""))
     weight = schema.get(wanted.get("weight", ""))
 
+    # whole numbers of 128 bits have no place in a float
     if score is None or not _is_number(score) or score in (nw.Int128, nw.UInt128):
         return False
     if weight is not None and not (score.is_float() and _is_number(weight)):
         return False
+    if label is None:
+        return True
 
     text = (nw.Boolean, nw.String, nw.Categorical, nw.Enum)
-    return label is None or isinstance(label, text) or _is_number(label)
+    return isinstance(label, text) or _is_number(label)
 
 
 def _is_number(dtype: nw.dtypes.DType) -> bool:
@@ -372,34 +377,51 @@ class KeyCounter:
         block, used = self._blocks.pop(pile)
         runs = self._runs.setdefault(pile, [])
         runs.append(self._pool.submit(_sorted_run, block[:used]))
+        if len(runs) % _FOLDED_AT_MOST:
+            return
 
-        if len(runs) % _FOLDED_AT_MOST == 0:
-            folded = [r for r in runs if r.result()[1] is not None]
-            if len(folded) > 1:
-                whole = [r.result() for r in folded]
-                merged: Future[Any] = self._pool.submit(_merge, whole)
-                runs[:] = [r for r in runs if r not in folded] + [merged]
+        # a folded run has counts; only these are small enough to be merged on the way
+        folded = []
+        unfolded = []
+        for run in runs:
+            _, counts = run.result()
+            if counts is None:
+                unfolded.append(run)
+            else:
+                folded.append(run)
+
+        if len(folded) > 1:
+            sorted_runs = [run.result() for run in folded]
+            merged: Future[Any] = self._pool.submit(_merge, sorted_runs)
+            runs[:] = [*unfolded, merged]
 
     def result(self) -> tuple[Floats, dict[Hashable, Ints]]:
         """Return the distinct scores, highest first, and the counts of each pile."""
         for pile in list(self._blocks):
             self._store(pile)
 
-        piles = {p: [r.result() for r in runs] for p, runs in self._runs.items()}
+        runs_of_pile = {}
+        for pile, runs in self._runs.items():
+            runs_of_pile[pile] = [run.result() for run in runs]
         self._runs = {}
-        pieces = _merge_ranges(piles, self._pool)
-        del piles  # the runs are as large as the data: gone before the columns grow
+        pieces = _merge_ranges(runs_of_pile, self._pool)
+        # the runs are as large as the data: gone before the columns grow
+        del runs_of_pile
+
         ends = np.cumsum([0, *(keys.size for keys, _ in pieces)]).tolist()
         score = np.empty(ends[-1])
-        names = {pile for _, counts in pieces for pile in counts}
-        columns = {pile: np.zeros(ends[-1], dtype=np.int64) for pile in names}
+        columns: dict[Hashable, Ints] = {}
+        for _, counts in pieces:
+            for pile in counts:
+                if pile not in columns:
+                    columns[pile] = np.zeros(ends[-1], dtype=np.int64)
 
-        def fill(piece: Piece, first: int, stop: int) -> None:
+        def fill(piece: Piece, start: int, stop: int) -> None:
             keys, counts = piece
             bits = _descending_keys(keys.view(_BITS[self._dtype][1]))
-            score[first:stop] = bits.view(self._dtype)
+            score[start:stop] = bits.view(self._dtype)
             for pile, count in counts.items():
-                columns[pile][first:stop] = count
+                columns[pile][start:stop] = count
 
         # in parallel: most of the time goes into the first touch of new memory
         list(self._pool.map(fill, pieces, ends[:-1], ends[1:]))
@@ -460,11 +482,21 @@ def _merge_ranges(
 
 
 def _between(run: Run, low: Any, high: Any) -> Run:
-    """Return the keys of a sorted run with low <= key < high, and their counts."""
+    """Return the keys of a sorted run with low <= key < high, and their counts.
+
+    None stands for an end without a bound.
+    """
     keys, counts = run
-    first = 0 if low is None else int(np.searchsorted(keys, low))
-    stop = keys.size if high is None else int(np.searchsorted(keys, high))
-    return keys[first:stop], None if counts is None else counts[first:stop]
+    start = 0
+    stop = keys.size
+    if low is not None:
+        start = int(np.searchsorted(keys, low))
+    if high is not None:
+        stop = int(np.searchsorted(keys, high))
+
+    if counts is not None:
+        counts = counts[start:stop]
+    return keys[start:stop], counts
 
 
 def _join(piles: Mapping[Hashable, tuple[Array, Array]]) -> Piece:

@@ -449,41 +449,48 @@ def _with_one_header(text: str) -> str:
     lines = text[:_HEAD_CHARACTERS].splitlines(keepends=True)[:_HEADER_LINES]
     head = "".join(lines)
     likely_separators = separators(head)
+    # in quotes a line may end within a field
     if not likely_separators or len(lines) < _HEADER_LINES or '"' in head:
         return text
 
-    first, second, *others = [
-        [field.strip() for field in line.rstrip("\r\n").split(likely_separators[0])]
-        for line in lines
-    ]
-    if any(len(row) != len(first) for row in (second, *others)):
+    rows = []
+    for line in lines:
+        fields = line.rstrip("\r\n").split(likely_separators[0])
+        rows.append([field.strip() for field in fields])
+
+    upper, lower, *data_rows = rows
+    if any(len(row) != len(upper) for row in rows):
         return text
-    if not _are_two_headers(first, second, others):
+    if not _are_two_headers(upper, lower, data_rows):
         return text
 
     # titles above several columns leave cells empty, or repeat themselves
-    first_is_titles = len({field for field in first if field}) < len(first)
-    second_is_names = len(set(second)) == len(second) and all(second)
-    header = 0 if first_is_titles and second_is_names else 1
-    shown = lines[header].strip()[:60]
-    tell([f"Left out line {header + 1}, a second header: {shown!r}."])
-    start = sum(len(line) for line in lines[:header])
+    distinct_titles = {field for field in upper if field}
+    upper_is_titles = len(distinct_titles) < len(upper)
+    lower_is_names = len(set(lower)) == len(lower) and all(lower)
+    left_out = 0 if upper_is_titles and lower_is_names else 1
 
-    return text[:start] + text[start + len(lines[header]) :]
+    shown = lines[left_out].strip()[:60]
+    tell([f"Left out line {left_out + 1}, a second header: {shown!r}."])
+    start = sum(len(line) for line in lines[:left_out])
+    return text[:start] + text[start + len(lines[left_out]) :]
 
 
 def _are_two_headers(
-    first: Sequence[str], second: Sequence[str], others: Sequence[Sequence[str]]
+    upper: Sequence[str], lower: Sequence[str], data_rows: Sequence[Sequence[str]]
 ) -> bool:
     """Return whether two lines have words where all of the next have numbers."""
-    numeric = [
-        column
-        for column in range(len(first))
-        if all(_is_number(row[column]) for row in others)
-    ]
-    if not numeric or any(_is_number(field) for field in (*first, *second)):
+    if any(_is_number(field) for field in (*upper, *lower)):
         return False
-    return not any(folded(second[column]) in MISSING for column in numeric)
+
+    numeric = []
+    for column in range(len(upper)):
+        if all(_is_number(row[column]) for row in data_rows):
+            numeric.append(column)
+
+    # a missing value in the second line makes it a case
+    has_missing = any(folded(lower[column]) in MISSING for column in numeric)
+    return bool(numeric) and not has_missing
 
 
 def _is_number(field: str) -> bool:
@@ -557,23 +564,29 @@ def _with_distinct_names(read: Reader, rows: DuckDBPyRelation) -> DuckDBPyRelati
     DuckDB would number the second one only, and take the first for what was meant.
     """
     names = [" ".join(name.split()) for name in rows.columns]
-    known = {name.lower() for name in names}
-    numbered = [_NUMBERED_NAME.match(name) for name in names]
-    if any(match and match[1].lower() in known for match in numbered):
-        first_line = read(header="false", all_varchar="true").limit(1).fetchall()[0]
-        written = [str(value or "").strip() for value in first_line]
+    if _may_be_numbered(names):
+        header = read(header="false", all_varchar="true").limit(1).fetchall()[0]
+        written = [str(value or "").strip() for value in header]
         if len(written) == len(names):
             names = _number_repeated(names, written)
 
     if names == rows.columns or len(set(names)) < len(names):
         return rows
 
-    renamed = [
-        f"{quoted(old)} AS {quoted(new)}"
-        for old, new in zip(rows.columns, names, strict=True)
-    ]
-
+    renamed = []
+    for old_name, new_name in zip(rows.columns, names, strict=True):
+        renamed.append(f"{quoted(old_name)} AS {quoted(new_name)}")
     return rows.select(", ".join(renamed))
+
+
+def _may_be_numbered(names: Sequence[str]) -> bool:
+    """Is there a name such as "p_1" beside "p", as DuckDB writes a repeated one?"""
+    lower_names = {name.lower() for name in names}
+    for name in names:
+        match = _NUMBERED_NAME.match(name)
+        if match and match[1].lower() in lower_names:
+            return True
+    return False
 
 
 def _number_repeated(names: Sequence[str], written: Sequence[str]) -> list[str]:
@@ -597,12 +610,13 @@ def _has_decimal_commas(rows: DuckDBPyRelation, names: Sequence[str]) -> bool:
     if not text_columns:
         return False
 
-    some_rows = rows.select(", ".join(text_columns)).limit(1000).fetchall()
-    for column in zip(*some_rows, strict=True):
-        values = [value.strip() for value in column if value is not None]
-        # 1,234 alone may be a thousand
-        beyond_doubt = any("," in v and not THOUSANDS.fullmatch(v) for v in values)
-        if beyond_doubt and all(v and _DECIMAL_COMMA.fullmatch(v) for v in values):
-            return True
+    head = rows.select(", ".join(text_columns)).limit(1000).fetchall()
+    for column in zip(*head, strict=True):
+        texts = [text.strip() for text in column if text is not None]
+        if all(text and _DECIMAL_COMMA.fullmatch(text) for text in texts):
+            # 1,234 alone may be a thousand
+            beyond_doubt = [text for text in texts if not THOUSANDS.fullmatch(text)]
+            if any("," in text for text in beyond_doubt):
+                return True
 
     return False

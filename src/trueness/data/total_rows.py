@@ -37,18 +37,19 @@ def without_total_row(data: Any, label: object = None) -> Any:
 
 
 def _mapping_without_total(data: Mapping[Any, Any], label: object) -> Any:
-    columns = {name: np.ndim(column) == 1 for name, column in data.items()}
-    if not data or not all(columns.values()):
+    """Leave out a total in the last place of columns of the same length."""
+    if not data or any(np.ndim(column) != 1 for column in data.values()):
         return data
 
     sizes = {len(column) for column in data.values()}
     if len(sizes) != 1 or min(sizes) < 2:
         return data
 
-    last = {name: column[len(column) - 1] for name, column in data.items()}
-    if not _says_total(last, label):
+    (size,) = sizes
+    last_row = {name: column[size - 1] for name, column in data.items()}
+    if not _says_total(last_row, label):
         return data
-    return {name: column[: len(column) - 1] for name, column in data.items()}
+    return {name: column[: size - 1] for name, column in data.items()}
 
 
 def _says_total(row: Mapping[Any, Any], label: object) -> bool:

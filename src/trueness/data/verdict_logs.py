@@ -175,11 +175,15 @@ def _item_and_epoch(answer: LoggedAnswer) -> str:
 
 def _column(values: Sequence[Any]) -> Array:
     """Return numbers as numbers; everything else stays text."""
-    if all(value is None or isinstance(value, (bool, int, float)) for value in values):
+    known = [value for value in values if value is not None]
+    if all(isinstance(value, (bool, int, float)) for value in known):
         # a whole number beyond every float stays text
         with suppress(OverflowError):
-            return np.array([np.nan if v is None else float(v) for v in values])
-    return np.array([None if v is None else str(v) for v in values], object)
+            numbers = [np.nan if value is None else float(value) for value in values]
+            return np.array(numbers)
+
+    texts = [None if value is None else str(value) for value in values]
+    return np.array(texts, object)
 
 
 def _as_number(verdict: object) -> object:
