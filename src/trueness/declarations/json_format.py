@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -180,24 +181,28 @@ def _columns(tally: Tally) -> dict[str, list[Any]]:
 
 def attempts_to_json(attempts: Attempts) -> dict[str, Any]:
     """Count the items by how many attempts passed, and in which cluster."""
-    rows: dict[tuple[int, ...], int] = {}
+    # without clusters all items are in the same one
     clusters = np.zeros(len(attempts), np.int64)
     if attempts.cluster is not None:
         _, clusters = np.unique(attempts.cluster.astype(str), return_inverse=True)
 
-    columns = (attempts.passed.tolist(), attempts.tried.tolist(), clusters.tolist())
-    for row in zip(*columns, strict=True):
-        rows[row] = rows.get(row, 0) + 1
+    kinds = zip(
+        attempts.passed.tolist(),
+        attempts.tried.tolist(),
+        clusters.tolist(),
+        strict=True,
+    )
+    items_of_kind = Counter(kinds)
+    ordered = sorted(items_of_kind)
 
-    ordered = sorted(rows)
     content: dict[str, Any] = {
-        "passed": [row[0] for row in ordered],
-        "tried": [row[1] for row in ordered],
-        "items": [rows[row] for row in ordered],
+        "passed": [passed for passed, _, _ in ordered],
+        "tried": [tried for _, tried, _ in ordered],
+        "items": [items_of_kind[kind] for kind in ordered],
         "missing": attempts.missing,
     }
     if attempts.cluster is not None:
-        content["cluster"] = [row[2] for row in ordered]
+        content["cluster"] = [cluster for _, _, cluster in ordered]
 
     return content
 
@@ -499,12 +504,15 @@ def _read_entry(member: _Member) -> float | int:
 def _read_attempts(member: _Member) -> Attempts:
     """Read attempts at items, which are numbered and not named."""
     passed = member.get("passed").each(_Member.whole)
-    tried = member.get("tried").each(lambda m: m.whole(1))
-    items = member.get("items").each(lambda m: m.whole(1))
-    clusters = member.get("cluster")
-    codes = clusters.each(_Member.whole) if clusters.is_there else None
-    columns = [passed, tried, items] if codes is None else [passed, tried, items, codes]
-    lengths = {len(column) for column in columns}
+    tried = member.get("tried").each(lambda number: number.whole(1))
+    items = member.get("items").each(lambda number: number.whole(1))
+    lengths = {len(passed), len(tried), len(items)}
+
+    cluster_of_row = None
+    if member.get("cluster").is_there:
+        cluster_of_row = member.get("cluster").each(_Member.whole)
+        lengths.add(len(cluster_of_row))
+
     if len(lengths) > 1 or lengths == {0}:
         raise member.error("columns with the same number of entries")
 
@@ -512,10 +520,13 @@ def _read_attempts(member: _Member) -> Attempts:
     if number > _MOST_ITEMS:
         raise member.error(f"at most {_MOST_ITEMS:,} items")
 
-    # a row stands for several items, which had as many attempts and passes
     width = len(str(number))
     names = [f"item {place:0{width}}" for place in range(number)]
-    cluster = None if codes is None else np.repeat(np.array(codes).astype(str), items)
+
+    # a row stands for several items, which had as many attempts and passes
+    cluster = None
+    if cluster_of_row is not None:
+        cluster = np.repeat(np.array(cluster_of_row).astype(str), items)
 
     return Attempts(
         item=np.array(names, object),

@@ -344,20 +344,26 @@ class _Chain:
 
         Return the groups that can be published, and the names of those in the pool.
         """
-        order = sorted(counts, key=lambda name: -_smaller_class(counts[name]))
-        large = [name for name in order if self._is_safe(counts[name])]
-        small = [name for name in order if name not in large]
-        pool = _add_columns([counts[name] for name in small])
+        by_falling_size = sorted(counts, key=lambda name: -_smaller_class(counts[name]))
+        large = []
+        small = []
+        for name in by_falling_size:
+            if self._is_safe(counts[name]):
+                large.append(name)
+            else:
+                small.append(name)
 
+        pool = _add_columns([counts[name] for name in small])
         # a pool that is still too small takes in the smallest of the large groups
         while small and large and not self._is_safe(pool):
             small.insert(0, large.pop())
             pool = _add_columns([counts[name] for name in small])
 
         publishable = {name: counts[name] for name in large}
+        # without a large group nothing but the total can be published
         if small and large:
-            name = _free_name(f"{len(small)} small groups combined", publishable)
-            publishable[name] = pool
+            pool_name = _free_name(f"{len(small)} small groups combined", publishable)
+            publishable[pool_name] = pool
 
         return publishable, tuple(sorted(small))
 
@@ -520,18 +526,24 @@ def _ends_at_gap(
 def _outer_end(end: float, other: float, wanted: Sequence[float], up: bool) -> float:
     """Return a short number at most a tenth of the bin beyond its outer end.
 
-    A probability stays above 0 and below 1, where log odds exist.
+    ``other`` is the other end of the bin, ``wanted`` are numbers that ends are to be,
+    such as thresholds. A probability stays above 0 and below 1, where log odds exist.
     """
     room = abs(end - other) / 10
     if up:
-        beyond = end + (min(room, (1 - end) / 2) if end <= 1 else room)
-        nearer = [cut for cut in wanted if end < cut <= beyond]
-        beyond = min(nearer, default=beyond)
-        return shortest_decimal(end, beyond, open_above=bool(nearer))
+        if end <= 1:
+            room = min(room, (1 - end) / 2)
+        farthest = end + room
+        within_reach = [cut for cut in wanted if end < cut <= farthest]
+        farthest = min(within_reach, default=farthest)
+        # scores at a wanted number belong to the next bin
+        return shortest_decimal(end, farthest, open_above=bool(within_reach))
 
-    beyond = end - (min(room, end / 2) if end >= 0 else room)
-    nearer = [cut for cut in wanted if beyond < cut <= end]
-    return shortest_decimal(max(nearer, default=beyond), end, down=True)
+    if end >= 0:
+        room = min(room, end / 2)
+    farthest = end - room
+    within_reach = [cut for cut in wanted if farthest < cut <= end]
+    return shortest_decimal(max(within_reach, default=farthest), end, down=True)
 
 
 def shortest_decimal(

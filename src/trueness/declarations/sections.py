@@ -413,17 +413,22 @@ def _cross_table(declaration: Declaration, threshold: float) -> ShownTable:
         (f"flagged (score at least {threshold:g})", *_cells(table, "tp", "fp")),
         ("not flagged", *_cells(table, "fn", "tn")),
     ]
+
     missing = declaration.flow.without_score or {}
     if missing.get("pos") or missing.get("neg"):
         positives = f"{missing.get('pos', 0):,}"
         negatives = f"{missing.get('neg', 0):,}"
         rows.append(("no score", positives, negatives))
 
-    unknown_cells = ("unknown_flagged", "unknown_not_flagged")
-    if any(any(table.cells[name]) for name in unknown_cells):
+    has_unknown = any(table.cells["unknown_flagged"]) or any(
+        table.cells["unknown_not_flagged"]
+    )
+    if has_unknown:
         head = (*head, "without a label")
-        unknown = (*_cells(table, *unknown_cells), "")
-        rows = [(*row, cell) for row, cell in zip(rows, unknown, strict=False)]
+        flagged, not_flagged = _cells(table, "unknown_flagged", "unknown_not_flagged")
+        # of cases without a score only those with a label were counted
+        column = (flagged, not_flagged, "")
+        rows = [(*row, cell) for row, cell in zip(rows, column, strict=False)]
 
     return ShownTable(f"All cases at {threshold:g}", head, tuple(rows))
 

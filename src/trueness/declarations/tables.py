@@ -72,10 +72,13 @@ def _table(counts: Tally, **constants: Any) -> Any:
     arrow = required("pyarrow", "files")
     columns = dict(counts.named_columns)
     columns.setdefault("high", columns["score"])
-    design = {word: value for word, value in design_words(counts).items() if value}
     size = len(columns["score"])
 
-    for name, value in (design | constants).items():
+    # the design, then what the caller adds: the same value in every row
+    for word, value in design_words(counts).items():
+        if value and word not in constants:
+            columns[word] = np.full(size, value)
+    for name, value in constants.items():
         columns[name] = np.full(size, value)
 
     return arrow.table({name: arrow.array(values) for name, values in columns.items()})
