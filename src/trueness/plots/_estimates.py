@@ -137,14 +137,18 @@ def draw_crosses(ax: Axes, figure: Crosses) -> None:
         put_legend_below(ax, handlelength=1)
 
 
-def _draw_cross(ax: Axes, figure: Crosses, k: int, label: str) -> None:
-    x, left, right = figure.across[k]
-    y, low, high = figure.up[k]
+def _draw_cross(ax: Axes, figure: Crosses, place: int, label: str) -> None:
+    """Draw a point, and its intervals across and up in the same colour."""
+    across, left, right = figure.across[place]
+    up, low, high = figure.up[place]
     # colours come round again, but not with the same marker
-    marker = _CROSS_MARKERS[k // _COLOURS_IN_CYCLE % len(_CROSS_MARKERS)]
-    (mark,) = ax.plot([x], [y], marker, label=label, zorder=3)
-    ax.hlines([y], left, right, color=mark.get_color(), linewidth=1, alpha=0.5)
-    ax.vlines([x], low, high, color=mark.get_color(), linewidth=1, alpha=0.5)
+    round_of_colours = place // _COLOURS_IN_CYCLE
+    marker = _CROSS_MARKERS[round_of_colours % len(_CROSS_MARKERS)]
+
+    (mark,) = ax.plot([across], [up], marker, label=label, zorder=3)
+    colour = mark.get_color()
+    ax.hlines([up], left, right, color=colour, linewidth=1, alpha=0.5)
+    ax.vlines([across], low, high, color=colour, linewidth=1, alpha=0.5)
 
 
 def draw_matrix(ax: Axes, figure: Matrix) -> None:

@@ -146,28 +146,33 @@ def reader_results(study: ReaderStudy, **look: Unpack[Style]) -> Shown:
         "high": np.array([mean.high for mean in study.means]),
     }
 
-    ticks = tuple((float(k), str(name)) for k, name in enumerate(study.treatments))
-    x = Axis("treatment", "Treatment", -0.5, places.size - 0.5, ticks)
+    ticks = []
+    for place, treatment in enumerate(study.treatments):
+        ticks.append((float(place), str(treatment)))
+    x = Axis("treatment", "Treatment", -0.5, places.size - 0.5, tuple(ticks))
     y = span("value", metric, study.results, means["low"], means["high"])
 
     lines_of_readers = []
     for results in study.results.T:
-        read = np.isfinite(results)
-        if read.any():
-            line = guide(x, y, places[read], results[read], "each reader")
+        # a reader need not have read with every treatment
+        has_result = np.isfinite(results)
+        if has_result.any():
+            line = guide(x, y, places[has_result], results[has_result], "each reader")
             lines_of_readers.append(line)
 
     name_of_means = f"mean of the readers, {level} interval"
     dots = Line(name_of_means, {"treatment": places, **means})
 
-    test = f"All treatments equal: {p_is(study.p_value)}" if study.pairs else ""
-    about = (
+    test = ""
+    if study.pairs:
+        test = f"All treatments equal: {p_is(study.p_value)}"
+    description = (
         f"{metric} of {counted(len(study.readers), 'reader')} by treatment (grey), "
         f"with means and {level} intervals. {test}"
     )
-    figure = Curves(about, x, y, guides=tuple(lines_of_readers), dots=(dots,))
+    figure = Curves(description, x, y, guides=tuple(lines_of_readers), dots=(dots,))
 
-    return TitledFigure(figure, title=test, description=about)
+    return TitledFigure(figure, title=test, description=description)
 
 
 def _capitalized(text: str) -> str:
@@ -240,19 +245,22 @@ def _batches_with_cases(watch: Watch) -> list[dict[str, Any]]:
 def _history_figure(watch: Watch) -> Curves:
     """Show each batch, the interval of all so far, the bound, the alarm, the change."""
     rows = _batches_with_cases(watch)
-    columns = {
-        name: np.array([row[name] for row in rows], dtype=np.float64)
-        for name in ("look", "batch", "low", "high")
-    }
-    look = columns["look"]
-    look_of = {row["name"] or f"look {row['look']}": float(row["look"]) for row in rows}
-    bounds = [] if watch.bound is None else [watch.bound]
+    columns = {}
+    for name in ("look", "batch", "low", "high"):
+        columns[name] = np.array([row[name] for row in rows], dtype=np.float64)
 
-    ticks = tuple((place, name) for name, place in look_of.items())
+    look = columns["look"]
+    look_by_name = {}
+    for row in rows:
+        look_by_name[row["name"] or f"look {row['look']}"] = float(row["look"])
+
+    ticks = tuple((place, name) for name, place in look_by_name.items())
     x = Axis("look", "Batch", look.min() - 0.5, look.max() + 0.5, ticks)
+    bounds = [] if watch.bound is None else [watch.bound]
     y = span(
-        "batch", watch.what, *(columns[k] for k in ("batch", "low", "high")), bounds
+        "batch", watch.what, columns["batch"], columns["low"], columns["high"], bounds
     )
+
     line = Line("each batch", {"look": look, "batch": columns["batch"]})
     ends = {"low": columns["low"], "high": columns["high"]}
     band = Line("interval of all so far", {"look": look, **ends})
@@ -260,16 +268,15 @@ def _history_figure(watch: Watch) -> Curves:
     guides = []
     dots = [line]
     rules = []
-
-    if watch.change is not None and watch.since in look_of:
-        alarm = look_of[watch.since]
+    # the alarm and the change lie at batches that are drawn
+    if watch.change is not None and watch.since in look_by_name:
+        alarm = look_by_name[watch.since]
         rules.append((f"alarm: {watch.since}", alarm))
         dots.append(guide(x, y, [alarm], line["batch"][look == alarm], "alarm"))
-        if watch.change.first in look_of:
-            first = look_of[watch.change.first]
-            last = look_of.get(watch.change.last, first)
-            guides.append(_area_of_change(first, last, y))
-
+        if watch.change.first in look_by_name:
+            earliest = look_by_name[watch.change.first]
+            latest = look_by_name.get(watch.change.last, earliest)
+            guides.append(_area_of_change(earliest, latest, y))
     if bounds:
         guides.append(guide(x, y, [x.low, x.high], bounds * 2, "bound"))
 

@@ -126,12 +126,14 @@ def _range_of_density(draws: Floats, true_value: float | None) -> tuple[float, f
 
 def _density(draws: Floats, low: float, high: float) -> dict[str, Floats]:
     """Return a histogram with neighbouring bins averaged; bins by the Rice rule."""
-    bins = int(np.clip(2 * draws.size ** (1 / 3), FEWEST_BINS, MOST_BINS))
+    rice_rule = 2 * draws.size ** (1 / 3)
+    bins = int(np.clip(rice_rule, FEWEST_BINS, MOST_BINS))
     count, edges = np.histogram(draws, bins=bins, range=(low, high))
+    bin_width = edges[1] - edges[0]
+
     weights_of_neighbours = [0.25, 0.5, 0.25]
     with_outer_bins_twice = np.pad(count, 1, mode="edge")
     smooth = np.convolve(with_outer_bins_twice, weights_of_neighbours, "valid")
-    bin_width = edges[1] - edges[0]
     height = smooth / (draws.size * bin_width)
 
     # the areas reach both ends: the middles of the outer bins do not

@@ -124,10 +124,18 @@ def _data_and_models(
     if not isinstance(data, Mapping):
         return named(data), {}
 
-    models = {str(k): v for k, v in data.items() if isinstance(v, MODELS)}
-    rest = {k: v for k, v in data.items() if not isinstance(v, MODELS)}
-    tallies = named(cast("Source", rest)) if rest or not models else {}
-    return tallies, models
+    models: dict[str, CurveModel] = {}
+    others = {}
+    for name, value in data.items():
+        if isinstance(value, MODELS):
+            models[str(name)] = value
+        else:
+            others[name] = value
+
+    # an empty mapping is refused by ``named``, one of models alone is not
+    if models and not others:
+        return {}, models
+    return named(cast("Source", others)), models
 
 
 def _with_models(
@@ -386,21 +394,24 @@ def fermi_parameters(n: int = 1000, **look: Unpack[Style]) -> Shown:
     areas = np.linspace(0.52, 0.98, 47)
     lines = []
     for prevalence in (0.1, 0.3, 0.5, 0.7, 0.9):
-        distributions = [
-            solve(n=n, prevalence=prevalence, auc=float(area)) for area in areas
-        ]
-        beta = np.array([distribution.beta for distribution in distributions])
-        mu = np.array([distribution.mu for distribution in distributions])
+        beta = np.empty(areas.size)
+        mu = np.empty(areas.size)
+        for place, area in enumerate(areas.tolist()):
+            distribution = solve(n=n, prevalence=prevalence, auc=area)
+            beta[place] = distribution.beta
+            mu[place] = distribution.mu
+
         columns = {"auc": areas, "b": beta * n, "m": mu / n}
         lines.append(Line(f"prevalence {prevalence:g}", columns))
 
     x = span("auc", "AUC", areas)
     beta_axis = span("b", "beta n", *(line["b"] for line in lines))
     mu_axis = Axis("m", "mu / n", -2, 3)
-    parts = tuple(Curves(y.title, x, y, tuple(lines)) for y in (beta_axis, mu_axis))
-    what = "beta n and mu / n by AUC, for five prevalences."
+    panel_of_beta = Curves(beta_axis.title, x, beta_axis, tuple(lines))
+    panel_of_mu = Curves(mu_axis.title, x, mu_axis, tuple(lines))
 
-    return Panels(what, parts, columns=2)
+    description = "beta n and mu / n by AUC, for five prevalences."
+    return Panels(description, (panel_of_beta, panel_of_mu), columns=2)
 
 
 @picture

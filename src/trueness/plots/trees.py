@@ -202,24 +202,30 @@ _SHAPES = {
 
 def _leaf_nodes(report: LeafReport, x: Array, depth: Array) -> dict[int, Node]:
     """Return the leaves by their number: colour, shape and size say what to trust."""
-    classes = ("negative", "positive") if report.classes is None else report.classes
-    class_names = {"negative": classes[0], "positive": classes[1]}
-    largest = max(float(report.n.max()), 1.0)
+    class_names: dict[Any, Any] = {}
+    if report.classes is not None:
+        class_names["negative"] = report.classes[0]
+        class_names["positive"] = report.classes[1]
 
+    largest = max(float(report.n.max()), 1.0)
     leaves = {}
-    for k, leaf in enumerate(report.node.tolist()):
-        majority = report.majority[k]
-        name = shown(class_names.get(majority, majority), 14)
-        rule = "" if report.rule is None else f"{report.rule[k]}; "
+    for row, leaf in enumerate(report.node.tolist()):
+        majority = report.majority[row]
+        class_name = shown(class_names.get(majority, majority), 14)
+        cases = f"{report.n[row]:,}"
+        rule = ""
+        if report.rule is not None:
+            rule = f"{report.rule[row]}; "
+
         leaves[int(leaf)] = Node(
             x[leaf],
             depth[leaf],
-            below=f"{name}\n#{leaf}, n = {report.n[k]:,}",
-            shape=_SHAPES[report.verdict[k]],
-            size=float(report.n[k]) / largest,
-            level=float(report.confidence[k]),
-            readout=f"{rule}{report.n[k]:,} cases, {report.verdict[k]}, "
-            f"P(C) {report.confidence[k]:.3f}, P(U) {report.utility[k]:.3f}",
+            below=f"{class_name}\n#{leaf}, n = {cases}",
+            shape=_SHAPES[report.verdict[row]],
+            size=float(report.n[row]) / largest,
+            level=float(report.confidence[row]),
+            readout=f"{rule}{cases} cases, {report.verdict[row]}, "
+            f"P(C) {report.confidence[row]:.3f}, P(U) {report.utility[row]:.3f}",
         )
 
     return leaves
