@@ -138,21 +138,37 @@ def how_good(
     if are_tests(s.data) and not s.request.classes:
         return how_good_are_tests(s, method=method, cases_note=cases_note(s.cases))
 
-    level = s.request.level
-    tests = {}
-    if not s.request.classes:
-        tests = {name: t for name, t in s.tallies_by_key.items() if holds_tests(t)}
+    scores, tests = _scores_and_tests(s)
+    both_classes(next(iter(scores.values())), "evaluate")
 
-    tallies = {name: t for name, t in s.tallies_by_key.items() if name not in tests}
-    both_classes(next(iter(tallies.values())), "evaluate")
+    measured = _measure_each(s, scores)
+    measured_tests = {}
+    for name, tally in tests.items():
+        measured_tests[name] = test_measures(tally, s.request.level, method)
 
-    measured = _measure_each(s, tallies)
-    by_group = _measures_by_group(s, measured) if s.groups else {}
-    at_cut = _measures_at_cut(s, {name: tallies[name] for name in measured})
-    measured_tests = {
-        name: test_measures(t, level, method) for name, t in tests.items()
-    }
+    by_group: dict[str, dict[str, Measured]] = {}
+    if s.groups:
+        by_group = _measures_by_group(s, measured)
+    at_cut = _measures_at_cut(s, {name: scores[name] for name in measured})
+    numbers_at_cut = {}
+    for name, evaluated in at_cut.items():
+        numbers_at_cut[name] = fields_of(evaluated, "threshold", "confusion", "metrics")
+
+    notes = [*_notes(s, scores, measured, by_group, at_cut)]
+    tables = [*_tables(s, measured, by_group, at_cut)]
+    if tests:
+        notes.append(note("tests and scores", names=[shown(name) for name in tests]))
+
     impact = _impact_at_threshold(s, measured)
+    sentences_on_impact: list[str] = []
+    for compared in impact.values():
+        sentences_on_impact += compared.notes
+        for impact_table in _impact_table(compared):
+            tables.append(replace(impact_table, brief=True))
+    notes += said(sentences_on_impact)
+
+    if tests:
+        tables.append(table_of(measured_tests))
 
     return finding(
         "ranking",
@@ -162,31 +178,33 @@ def how_good(
             "multiclass_auc": together,
             "tests": measured_tests,
             "impact": impact,
-            "at": {
-                name: fields_of(evaluated, "threshold", "confusion", "metrics")
-                for name, evaluated in at_cut.items()
-            },
+            "at": numbers_at_cut,
         },
         answer=(
-            _note_on_cases(s, tallies),
+            _note_on_cases(s, scores),
             *when(together, "all classes", auc=together),
         ),
-        notes=(
-            *_notes(s, tallies, measured, by_group, at_cut),
-            *when(tests, "tests and scores", names=[shown(name) for name in tests]),
-            *said(text for compared in impact.values() for text in compared.notes),
-        ),
-        tables=(
-            *_tables(s, measured, by_group, at_cut),
-            *(
-                replace(impact_table, brief=True)
-                for compared in impact.values()
-                for impact_table in _impact_table(compared)
-            ),
-            *((table_of(measured_tests),) if tests else ()),
-        ),
+        notes=tuple(notes),
+        tables=tuple(tables),
         figures=_forests({shown(name): row for name, row in measured.items()}),
     )
+
+
+def _scores_and_tests(
+    s: subjects.Subject,
+) -> tuple[dict[str, Tally], dict[str, Tally]]:
+    """Tell columns of scores from those of verdicts, which have no threshold."""
+    if s.request.classes:
+        return dict(s.tallies_by_key), {}
+
+    scores = {}
+    tests = {}
+    for name, tally in s.tallies_by_key.items():
+        if holds_tests(tally):
+            tests[name] = tally
+        else:
+            scores[name] = tally
+    return scores, tests
 
 
 def _measure_each(
@@ -275,39 +293,53 @@ def _notes(
     at_cut: Mapping[str, AtThreshold],
 ) -> tuple[Note, ...]:
     """Say what to keep in mind, warn of a reversed score, and repeat the warnings."""
-    first = next(iter(tallies.values()))
-    prevalence = first.design.prevalence
-    prevalence_unknown = no_share(first)
+    first_tally = next(iter(tallies.values()))
     cuts = {write_number(evaluated.threshold) for evaluated in at_cut.values()}
-    copies = _like_labels(tallies, measured)
-    sizes = [f"{shown(name)} {number_of(t.n)}" for name, t in tallies.items()]
-    sizes_differ = len({t.n for t in tallies.values()}) > 1
-    are_readings = _are_readings(s, measured)
-    lacks_brier = any(row["brier"] is None for row in measured.values())
-    lacks_a_class = any(
-        row["auc"] is None for rows in by_group.values() for row in rows.values()
-    )
-
-    return (
+    notes = [
         *when(at_cut, "at", cut=" ".join(cuts)),
         note("intervals", level=s.request.level),
         *exact_within(measured),
-        *when(copies, "like labels", names=copies),
-        *when(sizes_differ, "scored cases", each=listed(sizes)),
-        *when(lacks_brier and not prevalence_unknown and not are_readings, "no brier"),
-        *when(are_readings, "readings"),
-        *when(lacks_a_class, "one class"),
-        *s.alike,
-        *_notes_of_estimates(measured),
-        *(n for name, row in measured.items() for n in doubt(name, row["auc"])),
-        *when(
-            prevalence is not None,
-            "for prevalence",
-            wanted=prevalence,
-            share=first.prevalence,
-        ),
-        *when(prevalence_unknown, "case-control"),
-    )
+    ]
+
+    # what is unusual about the data
+    copies = _like_labels(tallies, measured)
+    notes += when(copies, "like labels", names=copies)
+    sizes = [f"{shown(name)} {number_of(t.n)}" for name, t in tallies.items()]
+    sizes_differ = len({tally.n for tally in tallies.values()}) > 1
+    notes += when(sizes_differ, "scored cases", each=listed(sizes))
+
+    # what could not be measured
+    prevalence_unknown = no_share(first_tally)
+    are_readings = _are_readings(s, measured)
+    lacks_brier = any(row["brier"] is None for row in measured.values())
+    if lacks_brier and not prevalence_unknown and not are_readings:
+        notes.append(note("no brier"))
+    notes += when(are_readings, "readings")
+    notes += when(_a_group_lacks_a_class(by_group), "one class")
+
+    notes += s.alike
+    notes += _notes_of_estimates(measured)
+    for name, row in measured.items():
+        notes += doubt(name, row["auc"])
+
+    # which prevalence the values are about
+    prevalence = first_tally.design.prevalence
+    if prevalence is not None:
+        notes.append(
+            note("for prevalence", wanted=prevalence, share=first_tally.prevalence)
+        )
+    notes += when(prevalence_unknown, "case-control")
+    return tuple(notes)
+
+
+def _a_group_lacks_a_class(
+    by_group: Mapping[str, Mapping[str, Measured]],
+) -> bool:
+    """Is there a group without an AUC, since it has cases of one class only?"""
+    for measures_of_groups in by_group.values():
+        if any(row["auc"] is None for row in measures_of_groups.values()):
+            return True
+    return False
 
 
 def _notes_of_estimates(measured: Mapping[str, Measured]) -> tuple[Note, ...]:
@@ -334,25 +366,25 @@ def _tables(
     """Return the measures of all cases, of each group, and at the threshold in use."""
     kind = "class" if s.request.classes else "score"
     keys = _measures_shown(s, measured)
-    head = [MEASURES[key] for key in keys]
+    titles = [MEASURES[key] for key in keys]
     rows = [[name, *(row[key] for key in keys)] for name, row in measured.items()]
-    tables = [table("How good is each?", [kind, *head], rows)]
+    tables = [table("How good is each?", [kind, *titles], rows)]
 
     if by_group:
-        rows_of_groups = [
-            [group, name, *(row[key] for key in keys)]
-            for name, groups in by_group.items()
-            for group, row in groups.items()
-        ]
-        tables.append(table(f"In each {s.by}", [s.by, "score", *head], rows_of_groups))
+        rows_of_groups = []
+        for name, measures_of_groups in by_group.items():
+            for group, row in measures_of_groups.items():
+                rows_of_groups.append([group, name, *(row[key] for key in keys)])
+        head = [s.by, "score", *titles]
+        tables.append(table(f"In each {s.by}", head, rows_of_groups))
 
     if at_cut:
-        metrics_at_cut = [
-            [name, *(evaluated.metrics.get(metric) for metric in SHOWN)]
-            for name, evaluated in at_cut.items()
-        ]
-        names = [kind, *map(text_of, SHOWN)]
-        tables.append(table("At the threshold in use", names, metrics_at_cut))
+        rows_at_cut = []
+        for name, evaluated in at_cut.items():
+            values = [evaluated.metrics.get(metric) for metric in SHOWN]
+            rows_at_cut.append([name, *values])
+        head = [kind, *map(text_of, SHOWN)]
+        tables.append(table("At the threshold in use", head, rows_at_cut))
 
     return tuple(tables)
 
@@ -497,23 +529,27 @@ def in_every_group(s: subjects.Subject) -> Finding | None:
     """Does it hold in every group? The best classifier at one threshold."""
     best = s.best
     level = s.request.level
+    threshold = best.point.threshold
     tallies = subjects.named_groups(s, best.key, each_column=True)
     # groups that share no case with another: those can be compared
     disjoint = subjects.named_groups(s, best.key)
-    comparable = {g: t for g, t in disjoint.items() if t.n_pos and t.n_neg}
+    comparable = _with_both_classes(disjoint)
     if len(comparable) < 2:
         return None
 
-    measurable = {g: t for g, t in tallies.items() if t.n_pos and t.n_neg}
-    areas = {group: auc(tally, level=level) for group, tally in measurable.items()}
+    areas = {}
+    for group, tally in _with_both_classes(tallies).items():
+        areas[group] = auc(tally, level=level)
     test = subjects.possible(lambda: compare_auc(comparable, level=level))
-    impact = impact_of_groups(disjoint, best.point.threshold, level)
+    impact = impact_of_groups(disjoint, threshold, level)
+
+    rows = []
+    for group, tally in tallies.items():
+        rates = _rates_at(tally, threshold)
+        rows.append((group, tally.n, tally.n_pos, areas.get(group), *rates))
+
     head = ("group", *headings(s.cases), "AUC", *map(text_of, _AT))
-    rows = [
-        (group, t.n, t.n_pos, areas.get(group), *_rates_at(t, best.point.threshold))
-        for group, t in tallies.items()
-    ]
-    drawn = intervals("AUC by group", "AUC", areas)
+    forest = intervals("AUC by group", "AUC", areas)
 
     return finding(
         "groups",
@@ -527,8 +563,13 @@ def in_every_group(s: subjects.Subject) -> Finding | None:
             table(f"{best.name}, by group", head, rows),
             *_impact_table(impact),
         ),
-        figures=(Figure(drawn, "AUC by group", of="group"),),
+        figures=(Figure(forest, "AUC by group", of="group"),),
     )
+
+
+def _with_both_classes(tallies: Mapping[str, Tally]) -> dict[str, Tally]:
+    """Return the groups that have an AUC."""
+    return {group: t for group, t in tallies.items() if t.n_pos and t.n_neg}
 
 
 def _rates_at(tally: Tally, threshold: float) -> list[float]:

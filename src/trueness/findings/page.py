@@ -114,27 +114,27 @@ def page_about(
     data, classifiers_shown = subjects.strongest(data, request.classifier)
     groups, groups_shown = subjects.largest(groups)
     classes = None
-
     if request.classes and isinstance(data, Mapping):
-        data = classes = _against_the_rest(data)
+        classes = _against_the_rest(data)
+        data = classes
         groups = None
 
     cases = next(iter(data.values())) if isinstance(data, Mapping) else data
     title = shown(title, 120)
     facts = facts_of(cases, source, classes)
     check_prevalence_known(cases, "A report")
-
     if classifiers_shown:
         facts += (("shown", classifiers_shown),)
     if groups_shown:
         facts += (("groups", groups_shown),)
 
-    labelled = cases.n_pos + cases.n_neg
-    if not labelled and cases.n_unknown and not cases.labels_expected:
+    has_labels = cases.n_pos + cases.n_neg > 0
+    if not has_labels and cases.n_unknown and not cases.labels_expected:
         return without_labels.without_labels(
             cases, title=title, facts=facts, level=request.level, rng=request.rng
         )
 
+    # tests have no threshold: of the request only these two matter
     if are_tests(data) and not request.classes:
         of_tests = Request(level=request.level, rng=request.rng)
         tests = subjects.subject(data, of_tests, groups=groups, sites=sites)
@@ -143,18 +143,30 @@ def page_about(
     s = subjects.subject(
         data, without_column_names(request), groups=groups, sites=sites
     )
-    findings = {
-        key: finding
-        for key, ask in steps(QUESTIONS.items(), "Sections", len(QUESTIONS))
-        if (finding := subjects.possible(partial(ask, s)))
-    }
+    return _page_about_scores(s, title, facts)
 
-    several = len(s.models) > 1 and not request.classes
-    them = "are these classifiers" if several else "is this classifier"
+
+def _page_about_scores(
+    s: subjects.Subject, title: str, facts: tuple[tuple[str, str], ...]
+) -> Page:
+    """Ask every question of a report, and put the answers on a page."""
+    findings = {}
+    for key, ask in steps(QUESTIONS.items(), "Sections", len(QUESTIONS)):
+        # a question that these data cannot answer has no section
+        finding = subjects.possible(partial(ask, s))
+        if finding:
+            findings[key] = finding
+
+    models = by_auc(s)
+    ranking: tuple[tuple[str, Estimate], ...] = ()
+    usual_title = "How good is this classifier?"
+    if len(s.models) > 1 and not s.request.classes:
+        usual_title = "How good are these classifiers?"
+        ranking = tuple((model.name, model.auc) for model in models)
+
     headline, lead = opening(s, findings)
-
     return Page(
-        title or f"How good {them}?",
+        title or usual_title,
         facts,
         tiles(s),
         answers(s, findings),
@@ -163,8 +175,8 @@ def page_about(
         question=_question(s),
         headline=headline,
         lead=lead,
-        ranking=tuple((m.name, m.auc) for m in by_auc(s)) if several else (),
-        ties=ties_by_auc(by_auc(s), findings.get("comparison"), s.request.level),
+        ranking=ranking,
+        ties=ties_by_auc(models, findings.get("comparison"), s.request.level),
     )
 
 
@@ -450,20 +462,26 @@ def answers(s: subjects.Subject, made: Mapping[str, Finding | None]) -> Answers:
 
 
 def _how_good(
-    s: subjects.Subject, made: Mapping[str, Finding | None]
+    s: subjects.Subject, findings: Mapping[str, Finding | None]
 ) -> tuple[Note, ...]:
     """Say how good the best classifier is, and what other sections answered."""
+    notes = [auc_note(s.best)]
     others = s.models[1:]
-    texts = ", ".join(f"{m.name} {m.auc.value:.3f}" for m in others[:5])
-    more = f" and {len(others) - 5} more" if len(others) > 5 else ""
-    sections = [made.get(key) for key in ("comparison", "ensembles", "groups")]
-    answers_of_sections = [n for section in sections if section for n in section.answer]
+    if others:
+        texts = ", ".join(f"{m.name} {m.auc.value:.3f}" for m in others[:5])
+        more = ""
+        if len(others) > 5:
+            more = f" and {len(others) - 5} more"
+        notes.append(note("auc of others", others=texts, more=more))
 
-    return (
-        auc_note(s.best),
-        *when(others, "auc of others", others=texts, more=more),
-        *(n for n in answers_of_sections if n.code not in ("best", *COUNTED)),
-    )
+    for key in ("comparison", "ensembles", "groups"):
+        section = findings.get(key)
+        if section is None:
+            continue
+        # the best one has been named already
+        notes += [n for n in section.answer if n.code not in ("best", *COUNTED)]
+
+    return tuple(notes)
 
 
 def _how_sure(
@@ -510,10 +528,10 @@ def auc_note(m: Model) -> Note:
     return note("auc with ties", name=m.name, wins=wins, ties=ties, auc=m.auc)
 
 
-def _advice(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Note]:
+def _advice(s: subjects.Subject, findings: Mapping[str, Finding | None]) -> list[Note]:
     """Advise two thresholds, or those of groups, where that was asked; else one."""
     for key in ("zones", "group-cuts", "prevalence"):
-        special = made.get(key)
+        special = findings.get(key)
         if special is not None:
             return [n for n in special.answer if n.code not in COUNTED]
 
@@ -522,26 +540,38 @@ def _advice(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Not
     if np.isposinf(best.point.threshold):
         return [note("flag nothing"), note("nothing flagged")]
 
-    of_new_cases = isinstance(s.checked, Validation)
-    of_labelled_ones = best.tally.n_unknown and not meant_by_rows(best.tally)
-    flagged, recall, precision = _rates(s)
     guaranteed = s.guaranteed(best.key, best.tally)
-    chosen_by_price = not (request.stated_goal or guaranteed) and request.at is None
-
-    return [
+    notes = [
         note("flag", name=best.name, cut=subjects.cut_of(best.point)),
         *promise_notes(guaranteed),
-        note(
-            "nothing flagged" if _flags_nothing(s) else "then",
-            expect="On new cases expect that this" if of_new_cases else "That",
-            flagged=flagged.value,
-            seen="labelled " if of_labelled_ones and not of_new_cases else "",
-            recall=recall.value,
-            precision=precision.value,
-        ),
+        _rates_to_expect(s),
         *said(_expected_constraints(s) or limiting(best.point)),
-        *when(chosen_by_price, "price", fn=request.costs[1]),
     ]
+    # the price of an error chose the threshold, since nothing else was asked
+    if request.at is None and not request.stated_goal and not guaranteed:
+        notes.append(note("price", fn=request.costs[1]))
+    return notes
+
+
+def _rates_to_expect(s: subjects.Subject) -> Note:
+    """Say what share is flagged, recall and precision, on new cases where known."""
+    flagged, recall, precision = _rates(s)
+    tally = s.best.tally
+    expect = "That"
+    labelled = ""
+    if isinstance(s.checked, Validation):
+        expect = "On new cases expect that this"
+    elif tally.n_unknown and not meant_by_rows(tally):
+        labelled = "labelled "
+
+    return note(
+        "nothing flagged" if _flags_nothing(s) else "then",
+        expect=expect,
+        flagged=flagged.value,
+        seen=labelled,
+        recall=recall.value,
+        precision=precision.value,
+    )
 
 
 def _expected_constraints(s: subjects.Subject) -> list[str]:

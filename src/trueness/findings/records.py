@@ -363,12 +363,17 @@ def finding(
 def _in_columns(t: Table) -> list[str]:
     """Write a table with its columns under one another: words left, numbers right."""
     rows = [list(t.head), *t.texts]
-    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths = []
+    for column in zip(*rows, strict=True):
+        widths.append(max(map(len, column)))
+
     lines = []
     for row in rows:
-        cells = zip(row, wide, t.wordy, strict=True)
-        lines.append("  ".join(c.ljust(w) if k else c.rjust(w) for c, w, k in cells))
-    return [line.rstrip() for line in lines]
+        cells = []
+        for text, width, is_wordy in zip(row, widths, t.wordy, strict=True):
+            cells.append(text.ljust(width) if is_wordy else text.rjust(width))
+        lines.append("  ".join(cells).rstrip())
+    return lines
 
 
 def in_groups(whole: Finding, groups: Mapping[str, Any], more: Table) -> Finding:

@@ -101,15 +101,17 @@ def scorecard_of_groups(
     whole: Finding, groups: Mapping[Any, Tally], *, by: str, level: float
 ) -> Finding:
     """Add Gini, KS and the other measures of each group."""
-    measures = {str(name): named_measures(t, level) for name, t in groups.items()}
-    rows = [
-        (str(name), t.n, t.n_pos, *map(measures[str(name)].get, MEASURES_OF_GROUPS))
-        for name, t in groups.items()
-    ]
-    counted = headings(next(iter(groups.values())))
-    head = (by, *counted, *(NAMED_MEASURES[name] for name in MEASURES_OF_GROUPS))
-    numbers = {name: {"measures": of_group} for name, of_group in measures.items()}
+    numbers = {}
+    rows = []
+    for group, tally in groups.items():
+        measures = named_measures(tally, level)
+        numbers[str(group)] = {"measures": measures}
+        values = [measures.get(name) for name in MEASURES_OF_GROUPS]
+        rows.append((str(group), tally.n, tally.n_pos, *values))
 
+    first_tally = next(iter(groups.values()))
+    titles = [NAMED_MEASURES[name] for name in MEASURES_OF_GROUPS]
+    head = (by, *headings(first_tally), *titles)
     return in_groups(whole, numbers, table(f"In each {by}", head, rows))
 
 

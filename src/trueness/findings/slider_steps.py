@@ -217,13 +217,22 @@ def short(name: str, values: ArrayLike) -> list[Any]:
     """Round what is drawn or shown with fewer digits; thresholds stay whole.
 
     A share is rounded as it is shown: rounded again, its last digit could be another.
+    JSON has neither NaN nor infinity: both become null.
     """
     exact = np.asarray(values).tolist()
     if name in (*COUNTS, "threshold"):
         return [None if value == np.inf else value for value in exact]
-    if name in METRICS and is_proportion(name):
-        return [_as_shown(value) if np.isfinite(value) else None for value in exact]
-    return [float(f"{value:.4g}") if np.isfinite(value) else None for value in exact]
+
+    is_share = name in METRICS and is_proportion(name)
+    rounded: list[Any] = []
+    for value in exact:
+        if not np.isfinite(value):
+            rounded.append(None)
+        elif is_share:
+            rounded.append(_as_shown(value))
+        else:
+            rounded.append(float(f"{value:.4g}"))
+    return rounded
 
 
 def _as_shown(proportion: float) -> float:

@@ -417,22 +417,31 @@ def _threshold_of(tally: Tally, request: Request) -> tuple[OperatingPoint, bool]
 
 
 def strongest(data: Counts, wanted: str) -> tuple[Counts, str]:
-    """Keep the classifiers that rank best, and say how many were left out.
+    """Return the classifiers that rank best, and say how many were left out.
 
     The one that is ``wanted`` stays. A page on hundreds would take hours to make, and
     nobody would read it.
     """
     if not isinstance(data, Panel) or not (data.n_pos and data.n_neg):
         return data, ""
-    if len(data.names) <= MOST_MODELS:
+
+    number = len(data.names)
+    if number <= MOST_MODELS:
         return data, ""
 
-    area_of = {name: auc_measure(data[name].labelled()).value for name in data.names}
-    best_first = sorted(area_of, key=lambda name: (name != wanted, -area_of[name]))
-    kept = [name for name in data.names if name in best_first[:MOST_MODELS]]
-    remark = f"the {len(kept)} of {len(data.names)} scores with the highest AUC"
+    area_of = {}
+    for name in data.names:
+        area_of[name] = auc_measure(data[name].labelled()).value
 
-    return data[kept], f"{remark}; {len(data.names) - len(kept)} were left out"
+    best_first = sorted(area_of, key=lambda name: (name != wanted, -area_of[name]))
+    chosen = set(best_first[:MOST_MODELS])
+    # in the order of the data
+    names = [name for name in data.names if name in chosen]
+    remark = (
+        f"the {len(names)} of {number} scores with the highest AUC; "
+        f"{number - len(names)} were left out"
+    )
+    return data[names], remark
 
 
 def largest(groups: Groups) -> tuple[Groups, str]:

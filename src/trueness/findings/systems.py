@@ -45,44 +45,44 @@ def how_often(
 ) -> Finding:
     """How often does each system pass, on all items and on those of every group?"""
     board = leaderboard(runs, level=level) if len(runs) > 1 else None
-    rows = _rates_of_systems(runs, board, pass_at, pass_hat, level)
-    by_group = {
-        group: {
-            system: pass_rate(attempts, level=level)
-            for system, attempts in part.items()
-        }
-        for group, part in (groups or {}).items()
-    }
+    rates = _rates_of_systems(runs, board, pass_at, pass_hat, level)
 
-    tables = [_rates_table(rows, board)]
+    by_group: dict[str, dict[str, Any]] = {}
+    rows_of_groups = []
+    for group, runs_of_group in (groups or {}).items():
+        by_group[group] = {}
+        for system, attempts in runs_of_group.items():
+            rate = pass_rate(attempts, level=level)
+            by_group[group][system] = rate
+            rows_of_groups.append([group, system or "all", rate])
+
+    tables = [_rates_table(rates, board)]
     if by_group:
-        rows_of_groups = [
-            [group, system or "all", rate]
-            for group, rates in by_group.items()
-            for system, rate in rates.items()
-        ]
         tables.append(table(f"By {by}", [by, "system", "pass rate"], rows_of_groups))
-
     if board:
         tables.append(_differences(board))
 
-    notes = _notes_of_rates(runs, rows, board)
-    drawn = rates_figure(board or next(iter(rows.values())))
+    notes = _notes_of_rates(runs, rates, board)
+    forest = rates_figure(board or next(iter(rates.values())))
+    number_of_attempts = {}
+    for system, attempts in runs.items():
+        number_of_attempts[system] = int(attempts.tried.sum())
+
     return finding(
         "evals" if board is None else "systems",
         {
-            "systems": rows,
-            "items": {s: len(a) for s, a in runs.items()},
-            "attempts": {s: int(a.tried.sum()) for s, a in runs.items()},
+            "systems": rates,
+            "items": {system: len(attempts) for system, attempts in runs.items()},
+            "attempts": number_of_attempts,
             "groups": by_group,
             "leaderboard": None if board is None else board.columns(),
             "differences": [] if board is None else list(board.comparison.pairs),
         },
         key="evals",
-        answer=(*said([_counts(runs)]), _answer(rows, board, level)),
+        answer=(*said([_counts(runs)]), _answer(rates, board, level)),
         notes=(*said(notes), note("trusted")),
         tables=tuple(tables),
-        figures=(Figure(drawn, "Pass rates"),),
+        figures=(Figure(forest, "Pass rates"),),
     )
 
 

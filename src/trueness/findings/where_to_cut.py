@@ -324,23 +324,27 @@ def _score_bars(tallies: Mapping[str, Tally], probabilities: bool) -> Bars:
     if not probabilities:
         return score_figure(tallies)
 
-    scores = [tally.score for tally in tallies.values()]
-    ends = np.array([min(s[-1] for s in scores), max(s[0] for s in scores)])
-    low, high = np.clip(ends, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+    # scores stand highest first
+    lowest = min(tally.score[-1] for tally in tallies.values())
+    highest = max(tally.score[0] for tally in tallies.values())
+    low, high = np.clip(
+        np.array([lowest, highest]), LEAST_PROBABILITY, 1 - LEAST_PROBABILITY
+    )
     if low == high:
         return score_figure(tallies)
 
     logits = np.linspace(np.log(low / (1 - low)), np.log(high / (1 - high)), BINS + 1)
     edges = 1 / (1 + np.exp(-logits))
+    # as they were before rounding, so that no score is outside
     edges[0] = low
     edges[-1] = high
 
-    return Bars(
-        "Scores",
-        edges,
-        neg={name: _in_bins(t.score, t.neg, edges) for name, t in tallies.items()},
-        pos={name: _in_bins(t.score, t.pos, edges) for name, t in tallies.items()},
-    )
+    neg = {}
+    pos = {}
+    for name, tally in tallies.items():
+        neg[name] = _in_bins(tally.score, tally.neg, edges)
+        pos[name] = _in_bins(tally.score, tally.pos, edges)
+    return Bars("Scores", edges, neg=neg, pos=pos)
 
 
 def _in_bins(score: Floats, counts: Array, edges: Floats) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -54,28 +55,37 @@ def which_is_better(s: Subject, metric: str = "") -> Finding:
     Tests, which have no threshold, are compared by ``metric``, or by sensitivity and
     specificity.
     """
-    if are_tests(s.data):
-        counted = cases_note(_panel(s))
-        return which_test_is_better(s, cases_note=counted, metric=metric)
-
     panel = _panel(s)
+    if are_tests(s.data):
+        return which_test_is_better(s, cases_note=cases_note(panel), metric=metric)
+
     best = s.best.key
     shown_names = {model.key: model.name for model in s.models}
     keys = [name for name in panel.names if name in shown_names]
 
     areas = compare_auc(panel[keys], level=s.request.level)
     curves, drawn = _compare_curves(s, panel, keys)
-    pairs = {
-        f"{shown_names[pair.first]} {MINUS} {shown_names[pair.second]}": pair
-        for pair in areas.pairs
-    }
-    rows = [
-        (name, pair.shown, p_value(pair.p_value), p_value(pair.p_adjusted))
-        for name, pair in pairs.items()
-    ]
+    dominance = []
+    for (first_name, second_name), compared in curves.items():
+        pair_of_names = {"first": first_name, "second": second_name}
+        dominance.append({**pair_of_names, **fields_of(compared, *DOMINANCE)})
+
+    rows = []
+    for pair in areas.pairs:
+        name = f"{shown_names[pair.first]} {MINUS} {shown_names[pair.second]}"
+        row = (name, pair.shown, p_value(pair.p_value), p_value(pair.p_adjusted))
+        rows.append(row)
 
     head = ("pair", "difference of AUC", "p-value", "adjusted (Holm)")
     differences_of_best = _differences_from_best(areas, best, shown_names)
+    notes = [*s.alike]
+    for model in s.models:
+        notes += turned(model.name, model.auc)
+    notes += _curve_notes(shown_names, curves, best)
+    notes += when(not curves, "no curves", most=MOST_ROWS)
+    if curves and drawn:
+        notes.append(note("drawn", what="Curves were compared", drawn=drawn))
+    notes += said(areas.notes)
 
     return finding(
         "comparison",
@@ -84,20 +94,10 @@ def which_is_better(s: Subject, metric: str = "") -> Finding:
             "pairs": areas.pairs,
             "all_equal": fields_of(areas, "p_value"),
             "method": areas.method,
-            "dominance": [
-                {"first": a, "second": b, **fields_of(d, *DOMINANCE)}
-                for (a, b), d in curves.items()
-            ],
+            "dominance": dominance,
         },
         answer=(cases_note(panel), *_verdict(s, areas)),
-        notes=(
-            *s.alike,
-            *(n for m in s.models for n in turned(m.name, m.auc)),
-            *_curve_notes(shown_names, curves, best),
-            *when(not curves, "no curves", most=MOST_ROWS),
-            *when(curves and drawn, "drawn", what="Curves were compared", drawn=drawn),
-            *said(areas.notes),
-        ),
+        notes=tuple(notes),
         tables=(_each(s), table("Differences of the AUC", head, rows)),
         figures=tuple(_figures(differences_of_best, shown_names, curves)),
     )
@@ -173,34 +173,38 @@ def _verdict(s: Subject, areas: Comparison) -> tuple[Note, Note]:
     """Say who is best, by what, and whether that is sure."""
     best, second, *_ = s.models
     by_goal = s.request.stated_goal and s.request.at is None
-    what = "the objective" if by_goal else "AUC"
     same_area = [m.name for m in s.models if m.auc.value == best.auc.value]
-    who = note("best", name=best.name, what=what)
+    if by_goal:
+        best_note = note("best", name=best.name, what="the objective")
+    elif len(same_area) > 1:
+        best_note = note("best alike", names=same_area, what="AUC")
+    else:
+        best_note = note("best", name=best.name, what="AUC")
 
-    if len(same_area) > 1 and not by_goal:
-        who = note("best alike", names=same_area, what=what)
-
-    both = {best.key, second.key}
-    pair = next(p for p in areas.pairs if {p.first, p.second} == both)
+    keys = {best.key, second.key}
+    (pair,) = [p for p in areas.pairs if {p.first, p.second} == keys]
     gain = pair.difference.value
-
     if pair.first != best.key:
         gain = -gain
 
+    # the best by an objective may have the lower AUC
     code = "not better"
     if pair.p_adjusted < 1 - s.request.level and gain:
         code = "better" if gain > 0 else "better in use"
 
-    several = len(areas.pairs)
+    number_of_pairs = len(areas.pairs)
+    adjusted = ""
+    if number_of_pairs > 1:
+        adjusted = f", allowing for {number_of_pairs} comparisons"
     how_sure = note(
         code,
         best=best.name,
         second=second.name,
         p=pair.p_adjusted,
-        adjusted=f", allowing for {several} comparisons" if several > 1 else "",
+        adjusted=adjusted,
     )
 
-    return who, how_sure
+    return best_note, how_sure
 
 
 def _each(s: Subject) -> Table:
@@ -331,50 +335,66 @@ def better_together(s: Subject) -> Finding:
 
 
 def combined(
-    s: Subject, found: CombinerComparison, method: str = "", drawn: str = ""
+    s: Subject, comparison: CombinerComparison, method: str = "", drawn: str = ""
 ) -> Finding:
     """Say what the best combination, or the one named, adds to the best classifier."""
-    fitted = {k: e for k, e in found.auc.items() if k != found.against}
-    method = method or found.best()
-    best = max(s.models, key=lambda m: m.auc.value)
-    gains = {k: found.gain[k][best.key] for k in fitted}
-    order = sorted(fitted, key=lambda k: -fitted[k].value)
-    forest = intervals("Combined", "AUC on new cases", {k: fitted[k] for k in order})
-    rows = [
-        *((k, found.auc[k], gains[k]) for k in order),
-        *((f"{m.name} alone", m.auc, "") for m in s.models),
-    ]
-    head = ("combiner", "AUC", f"gain over {best.name}")
+    method = method or comparison.best()
+    best = max(s.models, key=lambda model: model.auc.value)
 
-    gain = gains[method]  # the interval that is shown decides
-    word = "better" if gain.low > 0 else "worse" if gain.high < 0 else "open"
+    # the combiner that all are compared with is no combination of its own
+    areas = {}
+    for name, area in comparison.auc.items():
+        if name != comparison.against:
+            areas[name] = area
+
+    gains = {}
+    out_of_sample = {}
+    for name, area in areas.items():
+        gains[name] = comparison.gain[name][best.key]
+        out_of_sample[name] = {
+            "auc": area,
+            "gain": gains[name],
+            "gain_over_each": comparison.gain[name],
+            "p_value": comparison.p_value[name],
+        }
+
+    best_first = sorted(areas, key=lambda name: -areas[name].value)
+    rows: list[tuple[Any, ...]] = []
+    for name in best_first:
+        rows.append((name, areas[name], gains[name]))
+    for model in s.models:
+        rows.append((f"{model.name} alone", model.auc, ""))
+    head = ("combiner", "AUC", f"gain over {best.name}")
+    forest = intervals(
+        "Combined", "AUC on new cases", {name: areas[name] for name in best_first}
+    )
+
+    # the interval that is shown decides
+    gain = gains[method]
+    verdict = "open"
+    if gain.low > 0:
+        verdict = "better"
+    elif gain.high < 0:
+        verdict = "worse"
 
     return finding(
         "ensembles",
         {
             "method": method,
-            "out_of_sample": {
-                k: {
-                    "auc": found.auc[k],
-                    "gain": gains[k],
-                    "gain_over_each": found.gain[k],
-                    "p_value": found.p_value[k],
-                }
-                for k in fitted
-            },
-            "alone": {m.key: m.auc for m in s.models},
-            "alone_in_folds": {m.key: found.alone[m.key] for m in s.models},
+            "out_of_sample": out_of_sample,
+            "alone": {model.key: model.auc for model in s.models},
+            "alone_in_folds": {m.key: comparison.alone[m.key] for m in s.models},
             "against": best.key,
-            "folds": found.folds,
+            "folds": comparison.folds,
         },
         answer=(
             cases_note(s.cases),
-            note(f"together {word}", method=method, best=best.name, gain=gain),
+            note(f"together {verdict}", method=method, best=best.name, gain=gain),
         ),
         notes=when(drawn, "drawn", what="Combinations were compared", drawn=drawn),
         tables=(
             table("Combiners on cases not used for fitting, fold by fold", head, rows),
         ),
         figures=(Figure(forest, "Combined", of="combiner", folded=True),),
-        told={"folds": found.folds},
+        told={"folds": comparison.folds},
     )

@@ -352,40 +352,43 @@ def pass_rates(
     """
     several = len(rates) > 1
     plans = plans or {}
-    texts = dict(zip(rates, told_apart(list(rates), NAME), strict=True))
-    named = {texts[system]: rate for system, rate in rates.items()}
-    sentences = {
-        system: rate_sentences(rate, texts[system] if several else "")
-        for system, rate in rates.items()
-    }
+    name_of = dict(zip(rates, told_apart(list(rates), NAME), strict=True))
+    rate_of_name = {name_of[system]: rate for system, rate in rates.items()}
+
+    numbers = {}
+    sentences = []
+    for system, rate in rates.items():
+        of_system = rate_sentences(rate, name_of[system] if several else "")
+        numbers[system] = _rate_numbers(rate, of_system, plans.get(system, {}))
+        sentences.append(" ".join(of_system))
+
     differences: list[dict[str, Any]] = []
     sentences_of_differences: list[str] = []
     notes_of_comparison: Sequence[str] = ()
-
     if compared:
-        differences = [
-            {name: getattr(compared, name)[k] for name in PER_PAIR}
-            for k in range(len(compared.first))
-        ]
+        for pair in range(len(compared.first)):
+            values = {name: getattr(compared, name)[pair] for name in PER_PAIR}
+            differences.append(values)
         sentences_of_differences = difference_sentences(compared)
         notes_of_comparison = compared.notes
 
     planned, to_label = _planned(plans)
-    data = figures.rates_figure(named)
-    mind = _rate_notes(named, notes_of_comparison)
-
-    if not sum(rate.labels for rate in rates.values()):  # the answer says it
-        mind = [n for n in mind if not n.startswith(("There are no", "Not identified"))]
+    notes = _rate_notes(rate_of_name, notes_of_comparison)
+    if not any(rate.labels for rate in rates.values()):
+        # the answer says so already
+        said_already = ("There are no", "Not identified")
+        notes = [
+            sentence for sentence in notes if not sentence.startswith(said_already)
+        ]
 
     choices = {rate.labelled for rate in rates.values()}
-    how = ' --labelled "by verdict"' if "by verdict" in choices else ""
+    option = ' --labelled "by verdict"' if "by verdict" in choices else ""
+    forest = figures.rates_figure(rate_of_name)
+
     return finding(
         "judged" if several else "judges",
         {
-            "systems": {
-                system: _rate_numbers(rate, sentences[system], plans.get(system, {}))
-                for system, rate in rates.items()
-            },
+            "systems": numbers,
             "differences": differences,
             "notes": list(notes_of_comparison),
             "sentences": sentences_of_differences,
@@ -394,17 +397,17 @@ def pass_rates(
         answer=said(
             [
                 _sentence_on_answers(rates),
-                *map(" ".join, sentences.values()),
+                *sentences,
                 *sentences_of_differences,
                 *planned,
             ]
         ),
         notes=(
-            *said(mind),
-            *when(choices & {"random", "by verdict"}, "also", how=how),
+            *said(notes),
+            *when(choices & {"random", "by verdict"}, "also", how=option),
         ),
-        tables=(*_rate_tables(named, compared), *to_label),
-        figures=(figure(data.what, data, of="system"),) if several else (),
+        tables=(*_rate_tables(rate_of_name, compared), *to_label),
+        figures=(figure(forest.what, forest, of="system"),) if several else (),
     )
 
 
@@ -420,20 +423,25 @@ def _sentence_on_answers(rates: Mapping[str, Rate]) -> str:
     )
 
 
-def _rate_notes(named: Mapping[str, Rate], more: Sequence[str]) -> list[str]:
+def _rate_notes(
+    rates: Mapping[str, Rate], notes_of_comparison: Sequence[str]
+) -> list[str]:
     """Return what must be known, once; what is true of one system with its name."""
-    notes_of_each = [set(rate.notes) for rate in named.values()]
+    notes_of_each = [set(rate.notes) for rate in rates.values()]
     common = set.intersection(*notes_of_each)
-    known = set.union(*notes_of_each)
-    of_all = [n for rate in named.values() for n in rate.notes if n in common]
-    of_one = [
-        f"{shown(system)}: {n[:1].lower()}{n[1:]}"
-        for system, rate in named.items()
-        for n in rate.notes
-        if n not in common
-    ]
-    of_comparison = [n for n in more if n not in known]
+    of_any = set.union(*notes_of_each)
 
+    of_all = []
+    of_one = []
+    for system, rate in rates.items():
+        for sentence in rate.notes:
+            if sentence in common:
+                of_all.append(sentence)
+            else:
+                continued = f"{sentence[:1].lower()}{sentence[1:]}"
+                of_one.append(f"{shown(system)}: {continued}")
+
+    of_comparison = [each for each in notes_of_comparison if each not in of_any]
     return list(dict.fromkeys([*of_all, *of_one, *of_comparison]))
 
 
@@ -590,25 +598,28 @@ def judged(
     )
 
 
-def _tiles(rates: Mapping[str, Rate], texts: Mapping[str, str]) -> tuple[Tile, ...]:
+def _tiles(rates: Mapping[str, Rate], name_of: Mapping[str, str]) -> tuple[Tile, ...]:
     """Return the rates of several systems, or the rates and the judges of one."""
     if len(rates) > 1:
-        return tuple(_rate_tile(texts[s], r) for s, r in list(rates.items())[:6])
+        shown_systems = list(rates)[:6]
+        return tuple(
+            _rate_tile(name_of[system], rates[system]) for system in shown_systems
+        )
 
     (rate,) = rates.values()
-    raw = raw_rate(rate)
-    effective = rate.effective_judges
     tiles = []
-
+    raw = raw_rate(rate)
     if np.isfinite(raw):
         text = f"{points(raw, rate.high - rate.low)} %"
         tiles.append(Tile("raw pass rate", text, "what judges say"))
 
     tiles.append(_rate_tile("corrected", rate))
+    effective = rate.effective_judges
     if np.isfinite(effective.value) and len(rate.naive) > 1:
-        detail = f"independent judges ({effective.low:.1f} to {effective.high:.1f})"
-        name = f"{spelt(len(rate.naive))} judges are worth"
-        tiles.append(Tile(name, f"{effective.value:.1f}", detail))
+        interval = f"{effective.low:.1f} to {effective.high:.1f}"
+        title = f"{spelt(len(rate.naive))} judges are worth"
+        detail = f"independent judges ({interval})"
+        tiles.append(Tile(title, f"{effective.value:.1f}", detail))
 
     return tuple(tiles)
 
