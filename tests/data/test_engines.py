@@ -74,26 +74,70 @@ def random_columns(rng, n):
     }
 
 
-def test_random_cases_on_every_engine(typed_engine, rng):
-    """The slow twin: count the same columns as arrays."""
+def columns_as_arrays(columns):
+    """Return the columns as NumPy arrays, the slow twin of what an engine reads."""
+    fractions = columns["q"].to_pylist()
+    return {
+        "y": np.array(columns["y"].to_pylist(), dtype=object),
+        "p": columns["p"].to_numpy(),
+        "q": np.array([NAN if value is None else value for value in fractions]),
+        "n": columns["n"].to_numpy(),
+        "site": np.array(columns["site"].to_pylist()),
+    }
+
+
+def test_a_tally_of_random_cases_is_that_of_arrays(typed_engine, rng):
+    columns = random_columns(rng, 1000)
+    arrays = columns_as_arrays(columns)
+
+    counted = trueness.tally(typed_engine(columns), label="y", score="p")
+
+    assert counted == trueness.tally(arrays["y"], arrays["p"])
+
+
+def test_groups_of_counted_cases_are_those_of_arrays(typed_engine, rng):
+    columns = random_columns(rng, 1000)
+    arrays = columns_as_arrays(columns)
+
+    groups = trueness.tally(
+        typed_engine(columns), label="y", score="p", count="n", by="site"
+    )
+
+    assert list(groups) == ["a", "b", "c"]
+    assert groups == trueness.tally(
+        arrays["y"], arrays["p"], count=arrays["n"], by=arrays["site"]
+    )
+
+
+def test_a_panel_of_random_cases_is_that_of_arrays(typed_engine, rng):
     columns = random_columns(rng, 1000)
     frame = typed_engine(columns)
-    y = np.array(columns["y"].to_pylist(), dtype=object)
-    p = columns["p"].to_numpy()
-    q = np.array([np.nan if v is None else v for v in columns["q"].to_pylist()])
-    n, site = columns["n"].to_numpy(), np.array(columns["site"].to_pylist())
-    asked = {"label": "y", "score": "p"}
-    counted = trueness.tally(frame, **asked, count="n", by="site")
-    assert counted == trueness.tally(y, p, count=n, by=site)
-    assert list(counted) == ["a", "b", "c"]
-    both = trueness.panel(frame, label="y", scores=["p", "q"], count="n")
-    assert both == trueness.panel(y, {"p": p, "q": q}, count=n)
-    assert trueness.panel(frame, scores=["p", "q"], count="n") == both.without_labels()
-    groups = trueness.panel(frame, label="y", scores=["q"], by="site")
-    assert groups == trueness.panel(y, {"q": q}, by=site)
-    assert trueness.tally(frame, **asked) == trueness.tally(y, p)
-    days = trueness.tally(frame, **asked, by="day")
-    assert {str(day)[:10] for day in days} == set(map(str, columns["day"].to_pylist()))
+    arrays = columns_as_arrays(columns)
+    scores = {"p": arrays["p"], "q": arrays["q"]}
+
+    counted = trueness.panel(frame, label="y", scores=["p", "q"], count="n")
+    unlabelled = trueness.panel(frame, scores=["p", "q"], count="n")
+
+    assert counted == trueness.panel(arrays["y"], scores, count=arrays["n"])
+    assert unlabelled == counted.without_labels()
+
+
+def test_groups_of_a_panel_are_those_of_arrays(typed_engine, rng):
+    columns = random_columns(rng, 1000)
+    arrays = columns_as_arrays(columns)
+
+    groups = trueness.panel(typed_engine(columns), label="y", scores=["q"], by="site")
+
+    assert groups == trueness.panel(arrays["y"], {"q": arrays["q"]}, by=arrays["site"])
+
+
+def test_days_make_groups_on_every_engine(typed_engine, rng):
+    columns = random_columns(rng, 1000)
+
+    groups = trueness.tally(typed_engine(columns), label="y", score="p", by="day")
+
+    days = set(map(str, columns["day"].to_pylist()))
+    assert {str(day)[:10] for day in groups} == days
 
 
 SLIPS = {
@@ -164,41 +208,81 @@ def test_a_plan_is_counted_not_its_source(lazy_engine):
     assert t == Tally([0.2, 0.3, 0.4], neg=[0, 0, 1], pos=[1, 1, 0])
 
 
-@pytest.mark.parametrize("at_most", [1, 7, 10_000])
-@pytest.mark.parametrize("how", [{}, {"count": "n"}, {"weight": "w"}], ids=str)
-def test_bins_hold_what_they_say_on_every_engine(exact_engine, rng, how, at_most):
-    n = 500
-    y = (rng.random(n) < 0.3).astype(int)
-    columns = {
-        "y": pa.array(y, mask=rng.random(n) < 0.1),
-        "p": pa.array((rng.normal(size=n) + y).round(2)),
-        "n": pa.array(rng.integers(0, 4, n)),
-        # some cases weigh nothing
-        "w": pa.array(rng.exponential(size=n) * (rng.random(n) < 0.9)),
-        "g": pa.array(rng.choice(["a", "b"], n)),
+MOST_BINS = 10_000  # more than there are scores: nothing is put together
+
+
+def binned_columns(rng):
+    """Return cases with rounded scores, counts and weights, in two groups."""
+    size = 500
+    label = (rng.random(size) < 0.3).astype(int)
+    missing_label = rng.random(size) < 0.1
+    score = (rng.normal(size=size) + label).round(2)
+    count = rng.integers(0, 4, size)
+    # some cases weigh nothing
+    weight = rng.exponential(size=size) * (rng.random(size) < 0.9)
+    return {
+        "y": pa.array(label, mask=missing_label),
+        "p": pa.array(score),
+        "n": pa.array(count),
+        "w": pa.array(weight),
+        "g": pa.array(rng.choice(["a", "b"], size)),
     }
-    frame, plan = exact_engine(columns), pl.from_arrow(pa.table(columns)).lazy()
-    asked = {"label": "y", "score": "p", "at_most": at_most, **how}
-    t = trueness.tally(frame, **asked)
+
+
+@pytest.mark.parametrize("at_most", [1, 7, MOST_BINS])
+@pytest.mark.parametrize("design", [{}, {"count": "n"}, {"weight": "w"}], ids=str)
+def test_bins_hold_what_they_say_on_every_engine(exact_engine, rng, design, at_most):
+    columns = binned_columns(rng)
+    frame = exact_engine(columns)
+    words = {"label": "y", "score": "p", "at_most": at_most, **design}
+    design_of_arrays = {role: columns[name].to_numpy() for role, name in design.items()}
     exact = trueness.tally(
-        columns["y"].to_pylist(),
-        columns["p"].to_numpy(),
-        **{k: columns[v].to_numpy() for k, v in how.items()},
+        columns["y"].to_pylist(), columns["p"].to_numpy(), **design_of_arrays
     )
-    assert len(t) <= at_most
-    assert t.binned == (at_most < 10_000)  # with fewer scores nothing is lost
-    same = trueness.tally(plan, **asked)
-    assert np.array_equal(t.score, same.score)
-    for found, other, counts in zip(t.counts, same.counts, exact.counts, strict=True):
-        np.testing.assert_allclose(found, other, rtol=1e-12)
-        for low, high, count in zip(t.score, t.high, found, strict=True):
+
+    binned = trueness.tally(frame, **words)
+
+    assert len(binned) <= at_most
+    assert binned.binned == (at_most < MOST_BINS)
+    for in_bins, in_rows in zip(binned.counts, exact.counts, strict=True):
+        bins = zip(binned.score, binned.high, in_bins, strict=True)
+        for low, high, count in bins:
             inside = (exact.score >= low) & (exact.score <= high)
-            assert counts[inside].sum() == pytest.approx(count, rel=1e-12)
-    area, value = trueness.auc(t), trueness.auc(exact).value
+            assert in_rows[inside].sum() == pytest.approx(count, rel=1e-12)
+
+    # the AUC of all scores lies within the bounds of the binned one
+    area = trueness.auc(binned)
     low, high = area.bounds or (area.value - 1e-12, area.value + 1e-12)
-    assert low <= value <= high
-    groups = trueness.tally(frame, **asked, by="g")
-    assert sum(g.n_pos for g in groups.values()) == pytest.approx(exact.n_pos)
+    assert low <= trueness.auc(exact).value <= high
+
+
+@pytest.mark.parametrize("at_most", [1, 7, MOST_BINS])
+@pytest.mark.parametrize("design", [{}, {"count": "n"}, {"weight": "w"}], ids=str)
+def test_bins_are_the_same_on_every_engine(exact_engine, rng, design, at_most):
+    columns = binned_columns(rng)
+    polars_plan = pl.from_arrow(pa.table(columns)).lazy()
+    words = {"label": "y", "score": "p", "at_most": at_most, **design}
+
+    binned = trueness.tally(exact_engine(columns), **words)
+    by_polars = trueness.tally(polars_plan, **words)
+
+    assert np.array_equal(binned.score, by_polars.score)
+    for counts, counts_of_polars in zip(binned.counts, by_polars.counts, strict=True):
+        np.testing.assert_allclose(counts, counts_of_polars, rtol=1e-12)
+
+
+@pytest.mark.parametrize("at_most", [1, 7, MOST_BINS])
+@pytest.mark.parametrize("design", [{}, {"count": "n"}, {"weight": "w"}], ids=str)
+def test_binned_groups_hold_all_positives_on_every_engine(
+    exact_engine, rng, design, at_most
+):
+    frame = exact_engine(binned_columns(rng))
+    words = {"label": "y", "score": "p", "at_most": at_most, **design}
+
+    groups = trueness.tally(frame, **words, by="g")
+
+    positives = sum(tally.n_pos for tally in groups.values())
+    assert positives == pytest.approx(trueness.tally(frame, **words).n_pos)
 
 
 def test_bins_of_extreme_scores_of_nothing_and_of_arrays():

@@ -111,25 +111,69 @@ def test_forged_counts_get_a_sentence(tmp_path, text):
         trueness.read_tally(tmp_path / "t.json")
 
 
+def rewrite_panel_file(path, *, columns=None, about=None):
+    """Write another value into columns of a file, and into what it says of itself."""
+    original = pq.read_table(path)
+    statements = json.loads(original.schema.metadata[b"trueness"])
+    statements |= about or {}
+
+    values = {name: original[name] for name in original.column_names}
+    for name, forged_value in (columns or {}).items():
+        values[name] = pa.array([forged_value] * len(original))
+
+    metadata = {"trueness": json.dumps(statements)}
+    pq.write_table(pa.table(values).replace_schema_metadata(metadata), path)
+
+
 @pytest.mark.parametrize(
-    ("forged", "about"),
+    ("column", "value"),
     [
-        *(({"neg": v}, {}) for v in (-1, 0.5, "x", None, True, 2**62)),
-        *(({"output_0": v}, {}) for v in ("x", np.inf, [1])),
-        *(({}, {"names": v}) for v in (1, "x", [], ["a", "a"], ["a"], [1, 2])),
-        *(({}, {k: v}) for k in ("version", "design", "kind") for v in ("x", [1])),
+        ("neg", -1),
+        ("neg", 0.5),
+        ("neg", "x"),
+        ("neg", None),
+        ("neg", True),
+        ("neg", 2**62),
+        ("output_0", "x"),
+        ("output_0", np.inf),
+        ("output_0", [1]),
     ],
 )
-def test_a_forged_panel_gets_a_sentence(tmp_path, panel, forged, about):
-    panel.write(tmp_path / "p.parquet")
-    held = pq.read_table(tmp_path / "p.parquet")
-    said = json.loads(held.schema.metadata[b"trueness"]) | about
-    columns = {k: held[k] for k in held.column_names}
-    columns |= {k: pa.array([v] * len(held)) for k, v in forged.items()}
-    table = pa.table(columns).replace_schema_metadata({"trueness": json.dumps(said)})
-    pq.write_table(table, tmp_path / "p.parquet")
+def test_a_panel_with_a_forged_column_gets_a_sentence(tmp_path, panel, column, value):
+    path = tmp_path / "p.parquet"
+    panel.write(path)
+    rewrite_panel_file(path, columns={column: value})
+
     with pytest.raises(InputError, match=r"[.]$"):
-        trueness.read_panel(tmp_path / "p.parquet")
+        trueness.read_panel(path)
+
+
+@pytest.mark.parametrize(
+    ("statement", "value"),
+    [
+        ("names", 1),
+        ("names", "x"),
+        ("names", []),
+        ("names", ["a", "a"]),
+        ("names", ["a"]),
+        ("names", [1, 2]),
+        ("version", "x"),
+        ("version", [1]),
+        ("design", "x"),
+        ("design", [1]),
+        ("kind", "x"),
+        ("kind", [1]),
+    ],
+)
+def test_a_panel_with_a_forged_statement_gets_a_sentence(
+    tmp_path, panel, statement, value
+):
+    path = tmp_path / "p.parquet"
+    panel.write(path)
+    rewrite_panel_file(path, about={statement: value})
+
+    with pytest.raises(InputError, match=r"[.]$"):
+        trueness.read_panel(path)
 
 
 @pytest.mark.parametrize("score", [0.5, "a" * 2**20])

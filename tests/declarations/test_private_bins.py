@@ -62,46 +62,47 @@ def test_subtraction_finds_no_small_cell(seed):
     By linear algebra, which knows nothing of chains: an indicator that is a linear
     combination of published bins is a number that a reader can compute.
     """
-    k = 5
+    at_least = 5
     whole, groups = random_groups(seed, sizes=(160, 90, 70, 40))
-    published = private_counts(whole, {"site": groups}, at_least=k, thresholds=[0.5])
-    tallies = published.groups["site"].tallies
-    names = list(tallies)
-    fine = published.whole.score.tolist()
 
-    def rows_of(group, tally):
-        above = [np.inf, *tally.score[:-1].tolist()]
-        return [
-            (group, low, high) for low, high in zip(tally.score, above, strict=True)
-        ]
-
-    rows = rows_of(None, published.whole)
-    for name, tally in tallies.items():
-        rows += rows_of(name, tally)
-    matrix = np.array([indicator(row, fine, names) for row in rows])
-    exact_counts = np.array(
-        [
-            [
-                counted_between(groups_in(name, groups, published), low, high)
-                for low, high in zip(fine, [np.inf, *fine[:-1]], strict=True)
-            ]
-            for name in names
-        ]
+    published = private_counts(
+        whole, {"site": groups}, at_least=at_least, thresholds=[0.5]
     )
 
-    found = 0
-    for size in range(1, len(names) + 1):
-        for chosen in itertools.combinations(range(len(names)), size):
-            for first, last in itertools.combinations(range(len(fine) + 1), 2):
-                wanted = np.zeros((len(names), len(fine)))
-                wanted[list(chosen), first:last] = 1
-                solution, *_ = np.linalg.lstsq(matrix.T, wanted.ravel(), rcond=None)
-                if np.abs(matrix.T @ solution - wanted.ravel()).max() > 1e-8:
-                    continue
-                found += 1
-                neg, pos, unknown = exact_counts[list(chosen), first:last].sum((0, 1))
-                assert is_safe(neg, pos, unknown, k), (chosen, first, last)
-    assert found >= len(rows)
+    tallies = published.groups["site"].tallies
+    names = list(tallies)
+    edges = published.whole.score.tolist()
+    rows = [(None, low, high) for low, high in bins_of(published.whole)]
+    for name, tally in tallies.items():
+        rows += [(name, low, high) for low, high in bins_of(tally)]
+    matrix = np.array([indicator(row, edges, names) for row in rows]).T
+
+    exact_counts = np.zeros((len(names), len(edges), 3))
+    for number, name in enumerate(names):
+        behind = groups_in(name, groups, published)
+        for place, (low, high) in enumerate(bins_of(published.whole)):
+            exact_counts[number, place] = counted_between(behind, low, high)
+
+    computable = 0
+    for chosen, start, stop in groups_and_intervals(len(names), len(edges)):
+        wanted = np.zeros((len(names), len(edges)))
+        wanted[chosen, start:stop] = 1
+        solution, *_ = np.linalg.lstsq(matrix, wanted.ravel(), rcond=None)
+        if np.abs(matrix @ solution - wanted.ravel()).max() > 1e-8:
+            continue
+
+        computable += 1
+        neg, pos, unknown = exact_counts[chosen, start:stop].sum((0, 1))
+        assert is_safe(neg, pos, unknown, at_least), (chosen, start, stop)
+    assert computable >= len(rows)
+
+
+def groups_and_intervals(number_of_groups, number_of_bins):
+    """Go through all sets of groups, and all intervals of bins."""
+    for size in range(1, number_of_groups + 1):
+        for chosen in itertools.combinations(range(number_of_groups), size):
+            for start, stop in itertools.combinations(range(number_of_bins + 1), 2):
+                yield list(chosen), start, stop
 
 
 def groups_in(name, groups, published):
@@ -119,62 +120,91 @@ def counted_between(tallies, low, high):
     return counts
 
 
+def cell_indicator(cells, fine_edges, low, high, site=None, sex=None):
+    """Return which cells a published bin of scores and of a group holds."""
+    entries = []
+    for cell_site, cell_sex, cell_bin in cells:
+        has_site = site in (None, cell_site)
+        has_sex = sex in (None, cell_sex)
+        has_score = low <= fine_edges[cell_bin] < high
+        entries.append(float(has_site and has_sex and has_score))
+    return entries
+
+
+def bins_of(tally):
+    """Return the ends of the bins of a tally: each begins where the one above ends."""
+    upper_ends = [np.inf, *tally.score[:-1].tolist()]
+    return zip(tally.score.tolist(), upper_ends, strict=True)
+
+
+def published_indicators(published, cells, fine_edges):
+    """Return one column for each published number: the cells that it adds up."""
+    columns = []
+    for low, high in bins_of(published.whole):
+        columns.append(cell_indicator(cells, fine_edges, low, high))
+    for column, groups in published.groups.items():
+        for name, tally in groups.tallies.items():
+            for low, high in bins_of(tally):
+                indicator = cell_indicator(
+                    cells, fine_edges, low, high, **{column: name}
+                )
+                columns.append(indicator)
+    return np.array(columns).T
+
+
 def test_subtraction_across_two_columns_finds_no_small_cell():
     """Cells are site, sex and fine bin; sets are groups times intervals of scores."""
-    k = 5
+    at_least = 5
     rng = np.random.default_rng(3)
     size = 420
     label = rng.random(size) < 0.4
     score = np.round(rng.normal(label, 1), 2)
-    columns = {
-        "site": rng.choice(["a", "b", "c"], size, p=[0.5, 0.3, 0.2]),
-        "sex": rng.choice(["f", "m"], size, p=[0.7, 0.3]),
-    }
+    site = rng.choice(["a", "b", "c"], size, p=[0.5, 0.3, 0.2])
+    sex = rng.choice(["f", "m"], size, p=[0.7, 0.3])
+
     published = private_counts(
         trueness.tally(label, score),
-        {name: trueness.tally(label, score, by=by) for name, by in columns.items()},
-        at_least=k,
+        {
+            "site": trueness.tally(label, score, by=site),
+            "sex": trueness.tally(label, score, by=sex),
+        },
+        at_least=at_least,
         thresholds=[0.5],
     )
-    fine = published.whole.score
-    above = np.append(np.inf, fine[:-1])
-    cells = list(itertools.product("abc", "fm", range(fine.size)))
 
-    def row(low, high, site=None, sex=None):
-        return [
-            float(
-                site in (None, s) and sex in (None, x) and low <= fine[b] < high
-            )
-            for s, x, b in cells
-        ]  # fmt: skip
-
-    rows = [row(low, high) for low, high in zip(fine, above, strict=True)]
-    for column, groups in published.groups.items():
-        for name, tally in groups.tallies.items():
-            upper = np.append(np.inf, tally.score[:-1])
-            for low, high in zip(tally.score, upper, strict=True):
-                rows.append(row(low, high, **{column: name}))
-    matrix = np.array(rows).T
-
-    bins = [np.flatnonzero((s >= fine) & (s < above))[0] for s in score]
-    place = {cell: index for index, cell in enumerate(cells)}
+    fine_edges = published.whole.score
+    number_of_bins = fine_edges.size
+    cells = list(itertools.product("abc", "fm", range(number_of_bins)))
+    matrix = published_indicators(published, cells, fine_edges)
+    # edges stand highest first: the bin of a score begins at the first that it reaches
+    bin_of_case = [int(np.argmax(value >= fine_edges)) for value in score]
     counts = np.zeros((len(cells), 2))
-    for s, x, b, y in zip(columns["site"], columns["sex"], bins, label, strict=True):
-        counts[place[s, x, b], int(y)] += 1
+    for case in range(size):
+        cell = cells.index((site[case], sex[case], bin_of_case[case]))
+        counts[cell, int(label[case])] += 1
 
     computable = 0
-    sites = [c for n in (1, 2, 3) for c in itertools.combinations("abc", n)]
-    for some_sites, some_sexes in itertools.product(sites, ("f", "m", "fm")):
-        for first, last in itertools.combinations(range(fine.size + 1), 2):
-            wanted = np.array(
-                [s in some_sites and x in some_sexes and first <= b < last
-                 for s, x, b in cells], float,
-            )  # fmt: skip
-            solution, *_ = np.linalg.lstsq(matrix, wanted, rcond=None)
-            if np.abs(matrix @ solution - wanted).max() < 1e-8:
-                computable += 1
-                assert (wanted @ counts >= k).all()
-    assert computable >= len(rows)
+    for wanted in sets_of_cells(cells, number_of_bins):
+        solution, *_ = np.linalg.lstsq(matrix, wanted, rcond=None)
+        if np.abs(matrix @ solution - wanted).max() < 1e-8:
+            computable += 1
+            assert (wanted @ counts >= at_least).all()
+    assert computable >= matrix.shape[1]
+
+
+def sets_of_cells(cells, number_of_bins):
+    """Go through all sets of sites and of sexes, and all intervals of scores."""
+    sets_of_sites = []
+    for number in (1, 2, 3):
+        sets_of_sites += itertools.combinations("abc", number)
+
+    for sites, sexes in itertools.product(sets_of_sites, ("f", "m", "fm")):
+        for start, stop in itertools.combinations(range(number_of_bins + 1), 2):
+            chosen = []
+            for cell_site, cell_sex, cell_bin in cells:
+                in_groups = cell_site in sites and cell_sex in sexes
+                chosen.append(float(in_groups and start <= cell_bin < stop))
+            yield np.array(chosen)
 
 
 def test_bins_are_as_many_as_measured_before():

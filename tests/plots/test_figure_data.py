@@ -174,28 +174,41 @@ def test_det_has_probit_ticks_and_a_binormal_fit_is_the_fitted_curve(two):
 
 
 def test_scores_of_each_classifier_have_a_panel(two):
-    found = layers(plots.score_distributions.figure_data(two, bins=7))
-    low, high = (f(two[k].score[i] for k in "ab") for f, i in ((min, -1), (max, 0)))
+    figure = plots.score_distributions.figure_data(two, bins=7)
+
+    # the bins are the same in both panels
+    low = min(two["a"].score[-1], two["b"].score[-1])
+    high = max(two["a"].score[0], two["b"].score[0])
     edges = np.linspace(low, high, 8)
-    for layer, name in zip(found, "ab", strict=True):
-        t = two[name]
-        heights = [r["high"] for r in layer if r["curve"] == "positive"]
-        expected = np.histogram(t.score, edges, weights=t.pos)[0] / t.n_pos
-        assert heights[1:-1:2] == pytest.approx(expected)
+    for layer, name in zip(layers(figure), "ab", strict=True):
+        tally = two[name]
+        heights = [row["high"] for row in layer if row["curve"] == "positive"]
+        positives, _ = np.histogram(tally.score, edges, weights=tally.pos)
+        assert heights[1:-1:2] == pytest.approx(positives / tally.n_pos)
 
 
-@pytest.mark.parametrize("goal", [{"half_width": 0.08}, {"null": 0.6, "power": 0.8}])
-def test_a_plan_lies_on_its_line(goal):
-    found = trueness.plan_auc(auc=0.8, prevalence=0.2, **goal)
-    figure = plots.sample_size.figure_data(found)
-    reached = found.power if "null" in goal else found.half_width
+@pytest.mark.parametrize(
+    ("goal", "reached", "direction"),
+    [
+        ({"half_width": 0.08}, "half_width", "falls"),
+        ({"null": 0.6, "power": 0.8}, "power", "rises"),
+    ],
+)
+def test_a_plan_lies_on_its_line(goal, reached, direction):
+    plan = trueness.plan_auc(auc=0.8, prevalence=0.2, **goal)
+
+    figure = plots.sample_size.figure_data(plan)
+
+    value = getattr(plan, reached)
     (dot,) = rows(figure, 1)
-    assert (dot["n"], dot["value"]) == (found.n, pytest.approx(reached))
-    n, value = (column(figure, 0, k) for k in ("n", "value"))
-    assert n[0] < found.n < n[-1]
-    assert ((1 if "null" in goal else -1) * np.diff(value) >= 0).all()
-    assert np.interp(found.n, n, value) == pytest.approx(reached, rel=0.01)
-    assert f"{found.n:,}" in words(figure)
+    assert (dot["n"], dot["value"]) == (plan.n, pytest.approx(value))
+    numbers = column(figure, 0, "n")
+    line = column(figure, 0, "value")
+    steps = np.diff(line) if direction == "rises" else -np.diff(line)
+    assert (steps >= 0).all()
+    assert numbers[0] < plan.n < numbers[-1]
+    assert np.interp(plan.n, numbers, line) == pytest.approx(value, rel=0.01)
+    assert f"{plan.n:,}" in words(figure)
 
 
 def test_large_data_stay_small_figures(rng):
@@ -215,18 +228,30 @@ def test_large_data_stay_small_figures(rng):
 
 
 def test_rank_probability_shows_curve_threshold_and_points():
-    fd = trueness.fermi_dirac(n=100, n_pos=50, auc=0.9)
-    seen = trueness.counts.rank_frequencies(100, 50, 0.9, replicates=20, rng=0)
-    figure = plots.rank_probability.figure_data(fd, seen)
+    distribution = trueness.fermi_dirac(n=100, n_pos=50, auc=0.9)
+    frequencies = trueness.counts.rank_frequencies(100, 50, 0.9, replicates=20, rng=0)
+
+    figure = plots.rank_probability.figure_data(distribution, frequencies)
+
     rule, curve, dots = layers(figure)
-    assert [r["p"] for r in curve] == pytest.approx(
-        fd.probability([r["rank"] for r in curve])
-    )
-    assert [(r["rule"], r["rank"]) for r in rule] == [("r*", 50.5)]
-    assert [r["p"] for r in dots] == pytest.approx(seen)
-    fds = {f"{k}": trueness.fermi_dirac(n=30, n_pos=k, auc=0.8) for k in (5, 15)}
-    figure = plots.rank_probability.figure_data(fds, {"5": np.full(30, 1 / 6)})
-    assert [set(column(figure, k, "curve")) for k in (-2, -1)] == [{"5", "15"}, {"5"}]
+    ranks = [row["rank"] for row in curve]
+    probabilities = [row["p"] for row in curve]
+    assert probabilities == pytest.approx(distribution.probability(ranks))
+    assert [(row["rule"], row["rank"]) for row in rule] == [("r*", 50.5)]
+    assert [row["p"] for row in dots] == pytest.approx(frequencies)
+
+
+def test_rank_probability_of_several_has_points_where_they_are_known():
+    distributions = {
+        "5": trueness.fermi_dirac(n=30, n_pos=5, auc=0.8),
+        "15": trueness.fermi_dirac(n=30, n_pos=15, auc=0.8),
+    }
+    frequencies = {"5": np.full(30, 1 / 6)}
+
+    figure = plots.rank_probability.figure_data(distributions, frequencies)
+
+    assert set(column(figure, -2, "curve")) == {"5", "15"}
+    assert set(column(figure, -1, "curve")) == {"5"}
 
 
 def test_fermi_parameters_are_those_of_figure_2():
@@ -249,25 +274,39 @@ def test_identity_has_the_same_scale_on_both_axes():
     assert [(r["x"], r["y"]) for r in line] == [(1, 1), (4, 4)]
 
 
-def test_combiners_and_how_alike_classifiers_are():
-    p = trueness.simulate_panel(300, 100, {"a": 0.6, "b": 0.7, "</script>": 0.8}, rng=0)
-    found = trueness.compare_combiners(p, rng=0)
-    drawn = rows(plots.combiners.figure_data(found), 0)
+def test_combiners_stand_best_first():
+    panel = trueness.simulate_panel(300, 100, {"a": 0.6, "b": 0.7, "c": 0.8}, rng=0)
+    comparison = trueness.compare_combiners(panel, rng=0)
+
+    drawn = rows(plots.combiners.figure_data(comparison), 0)
+
+    areas = [row["auc"] for row in drawn]
     assert len(drawn) == len(trueness.COMBINERS)
-    assert [r["auc"] for r in drawn] == sorted((r["auc"] for r in drawn), reverse=True)
-    assert drawn[0]["low"] == found.auc[drawn[0]["combiner"]].low
-    f = trueness.fidel(p, method="correlated")
-    pairs = rows(plots.rank_correlation.figure_data(f), 0)
-    pairs = {(r["first"], r["second"]): r["value"] for r in pairs}
-    assert len(pairs) == 3
-    assert pairs["a", "</script>"] == pytest.approx(f.correlation[0, 2])
-    aucs = {"x": [0.7, 0.8], "y": [0.6, 0.9]}
+    assert areas == sorted(areas, reverse=True)
+    assert drawn[0]["low"] == comparison.auc[drawn[0]["combiner"]].low
+
+
+def test_rank_correlations_stand_by_pair():
+    areas = {"a": 0.6, "b": 0.7, "</script>": 0.8}
+    panel = trueness.simulate_panel(300, 100, areas, rng=0)
+    combiner = trueness.fidel(panel, method="correlated")
+
+    drawn = rows(plots.rank_correlation.figure_data(combiner), 0)
+
+    correlation = {(row["first"], row["second"]): row["value"] for row in drawn}
+    assert len(correlation) == 3
+    assert correlation["a", "</script>"] == pytest.approx(combiner.correlation[0, 2])
+
+
+def test_lines_of_combiners_have_bands_of_their_errors():
+    areas = {"x": [0.7, 0.8], "y": [0.6, 0.9]}
     errors = {"x": [0.01, 0.02], "y": [0.03, 0.04]}
-    band, lines = layers(
-        plots.combiner_lines.figure_data([3, 4], aucs, x_title="M", errors=errors)
-    )
-    last = lines[3]
-    assert (last["curve"], last["x"], last["auc"]) == ("y", 4, 0.9)
+
+    figure = plots.combiner_lines.figure_data([3, 4], areas, x_title="M", errors=errors)
+
+    band, lines = layers(figure)
+    end_of_y = lines[3]
+    assert (end_of_y["curve"], end_of_y["x"], end_of_y["auc"]) == ("y", 4, 0.9)
     assert band[3]["high"] - band[3]["low"] == pytest.approx(0.08)
 
 
@@ -285,18 +324,31 @@ def test_dominance_and_comparison(two):
     assert drawn["difference"] == compared.pairs[0].difference.value
 
 
-def test_readers_and_their_means():
-    data = pd.read_csv(trueness.samples.path("readers"))
-    study = trueness.reader_study(data, label="truth", score="rating")
-    figure = plots.reader_results.figure_data(study)
-    *each, means = layers(figure)
-    values = [r["value"] for layer in each for r in layer]
-    assert sorted(values) == pytest.approx(sorted(study.results.ravel()))
-    assert [r["low"] for r in means] == [m.low for m in study.means]
-    assert [r["value"] for r in means] == [m.value for m in study.means]
-    assert [text for _, text in figure.data.x.ticks] == list(study.treatments)
-    assert "p = 0.052" in words(figure, "title")
-    titled = plots.reader_results.figure_data(study, title="Two ways")
+@pytest.fixture(scope="module")
+def reader_study():
+    ratings = pd.read_csv(trueness.samples.path("readers"))
+    return trueness.reader_study(ratings, label="truth", score="rating")
+
+
+def test_readers_and_their_means(reader_study):
+    figure = plots.reader_results.figure_data(reader_study)
+
+    *readers, means = layers(figure)
+    values = []
+    for reader in readers:
+        values += [row["value"] for row in reader]
+    assert sorted(values) == pytest.approx(sorted(reader_study.results.ravel()))
+    assert [row["low"] for row in means] == [m.low for m in reader_study.means]
+    assert [row["value"] for row in means] == [m.value for m in reader_study.means]
+    titles = [text for _, text in figure.data.x.ticks]
+    assert titles == list(reader_study.treatments)
+
+
+def test_the_test_of_readers_is_the_title_where_there_is_none(reader_study):
+    untitled = plots.reader_results.figure_data(reader_study)
+    titled = plots.reader_results.figure_data(reader_study, title="Two ways")
+
+    assert "p = 0.052" in words(untitled, "title")
     assert words(titled, "title") == "Two ways"
     assert "p = 0.052" in words(titled)
 
@@ -331,20 +383,34 @@ def test_many_scores_draw_the_same_curve_with_few_points(rng):
     assert np.mean(away < 1e-3) > 0.98
 
 
-def test_maps_and_the_parts_of_a_proper_score(probabilities):
-    t = probabilities
-    maps = {k: trueness.calibrate(t, method=k) for k in ("platt", "isotonic")}
-    figure = plots.calibration_maps.figure_data(maps, t, bins=5)
+def test_calibration_maps_are_drawn_as_they_are(probabilities):
+    maps = {
+        "platt": trueness.calibrate(probabilities, method="platt"),
+        "isotonic": trueness.calibrate(probabilities, method="isotonic"),
+    }
+
+    figure = plots.calibration_maps.figure_data(maps, probabilities, bins=5)
+
     assert set(column(figure, 0, "curve")) == {"platt", "isotonic"}
-    at, p = (column(figure, 0, k, "platt") for k in ("score", "probability"))
-    np.testing.assert_allclose(p, maps["platt"](np.array(at)))
     assert len(rows(figure, 1)) <= 5
-    scores = {"a": trueness.brier(t), "b": trueness.brier(t.map(np.sqrt))}
+    scores = column(figure, 0, "score", "platt")
+    drawn = column(figure, 0, "probability", "platt")
+    np.testing.assert_allclose(drawn, maps["platt"](np.array(scores)))
+
+
+def test_the_parts_of_a_proper_score_are_dots_on_lines_of_equal_loss(probabilities):
+    scores = {
+        "a": trueness.brier(probabilities),
+        "b": trueness.brier(probabilities.map(np.sqrt)),
+    }
+
     *lines, dots = layers(plots.decomposition.figure_data(scores))
-    assert [v["mcb"] for v in dots] == [s.mcb.value for s in scores.values()]
-    assert [v["curve"] for v in dots] == ["a", "b"]
-    for a, b in (layer for layer in lines):  # of equal loss
-        assert a["mcb"] - a["dsc"] == pytest.approx(b["mcb"] - b["dsc"])
+
+    assert [dot["curve"] for dot in dots] == ["a", "b"]
+    assert [dot["mcb"] for dot in dots] == [s.mcb.value for s in scores.values()]
+    for start, end in lines:
+        loss = start["mcb"] - start["dsc"]
+        assert loss == pytest.approx(end["mcb"] - end["dsc"])
 
 
 # thresholds
@@ -413,24 +479,49 @@ def test_zones_are_marked_on_the_scores():
     assert "25.0 % of the cases between" in words(figure)
 
 
-def test_capacity_and_risk_are_the_lines_of_equations_28_and_29():
-    """Sameni (2025): pi_p tpr + pi_n fpr <= m; a line of slope alpha pi_n / (beta pi_p)
+STRIPS = 160  # of a region of the ROC plane, and four times as many steps up
 
-    with the intercept 1 - c / (beta pi_p).
-    """
-    share, m, alpha, beta, c, n = 0.3, 0.2, 1.0, 4.0, 0.5, 1000
-    counts = (n * share, n * (1 - share))
-    ((fpr, low, high),) = region(constraints(f"flagged_rate <= {m}"), "roc", *counts)
-    line = (m - (1 - share) * fpr) / share
-    assert fpr.max() == pytest.approx(m / (1 - share), abs=1 / 160)
-    assert np.abs(high - np.minimum(line, 1)).max() <= 1 / 640 + 1e-9
+
+def test_capacity_is_the_line_of_equation_28():
+    """Sameni (2025), eq. (28): pi_p tpr + pi_n fpr <= capacity."""
+    prevalence = 0.3
+    capacity = 0.2
+    constraint = constraints(f"flagged_rate <= {capacity}")
+
+    strips = region(constraint, "roc", 1000 * prevalence, 1000 * (1 - prevalence))
+
+    ((fpr, low, high),) = strips
+    line = (capacity - (1 - prevalence) * fpr) / prevalence
+    largest_fpr = capacity / (1 - prevalence)
+    assert fpr.max() == pytest.approx(largest_fpr, abs=1 / STRIPS)
+    assert np.abs(high - np.minimum(line, 1)).max() <= 1 / (4 * STRIPS) + 1e-9
     assert not low.any()
-    asked = constraints(f"cost(fp={alpha}, fn={beta}) <= {c * n}")
-    ((fpr, low, high),) = region(asked, "roc", *counts)
-    line = 1 - c / (beta * share) + alpha * (1 - share) / (beta * share) * fpr
-    assert np.abs(low - np.maximum(line, 0)).max() <= 1 / 640 + 1e-9
+
+
+def test_risk_is_the_line_of_equation_29():
+    """Sameni (2025), eq. (29): a line of slope alpha pi_n / (beta pi_p).
+
+    Its intercept is 1 - c / (beta pi_p).
+    """
+    prevalence = 0.3
+    alpha = 1.0  # the cost of a false positive
+    beta = 4.0  # the cost of a false negative
+    risk = 0.5
+    constraint = constraints(f"cost(fp={alpha}, fn={beta}) <= {risk * 1000}")
+
+    strips = region(constraint, "roc", 1000 * prevalence, 1000 * (1 - prevalence))
+
+    ((fpr, low, high),) = strips
+    slope = alpha * (1 - prevalence) / (beta * prevalence)
+    line = 1 - risk / (beta * prevalence) + slope * fpr
+    assert np.abs(low - np.maximum(line, 0)).max() <= 1 / (4 * STRIPS) + 1e-9
     assert set(high) == {1.0}
-    assert region(constraints(["recall >= 0.9", "recall <= 0.1"]), "roc", 5, 5) == []
+
+
+def test_constraints_that_contradict_each_other_leave_no_region():
+    contradiction = constraints(["recall >= 0.9", "recall <= 0.1"])
+
+    assert region(contradiction, "roc", 5, 5) == []
 
 
 def test_cost_and_decision_curves():
@@ -479,39 +570,73 @@ def test_densities_integrate_to_one(post):
     assert mean == pytest.approx(post.prevalence.value, abs=0.004)
 
 
-def test_plane_shows_the_best(post, rng):
+def test_plane_shows_the_best(post):
     drawn = rows(plots.combination_plane.figure_data(post, most=5), -1)
-    assert len(drawn) == 5
+
     best = trueness.best_combination(post)
+    assert len(drawn) == 5
     assert drawn[0]["curve"] == best.formula
     assert drawn[0]["tpr"] == pytest.approx(best.sensitivity.value)
     assert drawn[0]["left"] < drawn[0]["fpr"] < drawn[0]["right"]
-    # of many classifiers the best by each criterion, and each by itself
-    truth = rng.random(200) < 0.4
-    yes, wrong = np.linspace(0.7, 0.9, 5), np.linspace(0.1, 0.3, 5)
-    votes = rng.random((200, 5)) < np.where(truth[:, None], yes, wrong)
-    many = trueness.panel(None, dict(zip("ABCDE", votes.T.astype(float), strict=True)))
-    five = trueness.latent_class(many, draws=300, rng=0, dependence="none")
-    drawn = rows(plots.combination_plane.figure_data(five), -1)
-    assert [r["curve"] for r in drawn][-5:] == list("ABCDE")
-    assert drawn[-1]["tpr"] == pytest.approx(five.sensitivity["E"].value)
 
 
-def test_judges_are_drawn_from_figure_data():
-    d = pd.read_csv(trueness.samples.path("judges"))
+def test_plane_of_many_classifiers_shows_each_by_itself(rng):
+    is_positive = rng.random(200) < 0.4
+    sensitivity = np.linspace(0.7, 0.9, 5)
+    false_positive_rate = np.linspace(0.1, 0.3, 5)
+    chance_of_yes = np.where(is_positive[:, None], sensitivity, false_positive_rate)
+    votes = (rng.random((200, 5)) < chance_of_yes).astype(float)
+    panel = trueness.panel(None, dict(zip("ABCDE", votes.T, strict=True)))
+    post = trueness.latent_class(panel, draws=300, rng=0, dependence="none")
+
+    drawn = rows(plots.combination_plane.figure_data(post), -1)
+
+    # behind the best by each criterion
+    assert [row["curve"] for row in drawn][-5:] == list("ABCDE")
+    assert drawn[-1]["tpr"] == pytest.approx(post.sensitivity["E"].value)
+
+
+@pytest.fixture(scope="module")
+def judged():
+    """Return a panel of three judges with labels by people, and their rate."""
+    verdicts = pd.read_csv(trueness.samples.path("judges"))
     judges = ["grm_gemma_2b", "skywork_gemma_27b", "internlm2_20b"]
-    panel = trueness.panel(d, label="human", scores=judges)
-    r = trueness.prevalence(panel, labelled="random")
-    (row,) = rows(plots.judge_rates.figure_data({"all": r}), 0)
-    assert row["corrected"] == r.value
-    assert row["raw"] == pytest.approx(np.mean(list(r.naive.values())))
-    places = rows(plots.judge_plane.figure_data(r), -1)
-    known = [j.sensitivity.value for j in r.judges.values()]
-    assert [p["curve"] for p in places] == judges
-    assert [p["tpr"] for p in places] == known
-    assert len(rows(plots.judge_errors.figure_data(panel), 0)) == 3  # each pair once
-    band = rows(plots.judge_labels.figure_data(r, panel), 0)
-    assert band[0]["high"] - band[0]["low"] > band[-1]["high"] - band[-1]["low"]
+    panel = trueness.panel(verdicts, label="human", scores=judges)
+    return panel, trueness.prevalence(panel, labelled="random")
+
+
+def test_rates_of_judges_are_drawn_raw_and_corrected(judged):
+    _, rate = judged
+
+    (row,) = rows(plots.judge_rates.figure_data({"all": rate}), 0)
+
+    assert row["corrected"] == rate.value
+    assert row["raw"] == pytest.approx(np.mean(list(rate.naive.values())))
+
+
+def test_judges_stand_in_the_roc_plane(judged):
+    panel, rate = judged
+
+    places = rows(plots.judge_plane.figure_data(rate), -1)
+
+    expected = [judge.sensitivity.value for judge in rate.judges.values()]
+    assert [place["curve"] for place in places] == list(panel.names)
+    assert [place["tpr"] for place in places] == expected
+
+
+def test_errors_of_judges_are_drawn_once_for_each_pair(judged):
+    panel, _ = judged
+
+    assert len(rows(plots.judge_errors.figure_data(panel), 0)) == 3
+
+
+def test_more_labels_of_judges_narrow_the_interval(judged):
+    panel, rate = judged
+
+    band = rows(plots.judge_labels.figure_data(rate, panel), 0)
+
+    widths = [row["high"] - row["low"] for row in band]
+    assert widths[0] > widths[-1]
 
 
 # trees
@@ -565,43 +690,73 @@ def test_leaves_show_share_interval_and_verdict():
     assert rows(plots.leaf_shares.figure_data(evil), 0)[0]["leaf"] == "\\x1b[31m"
 
 
+def fitted_tree(rng):
+    """Return a tree of 200 cases, and the features and labels of 100 others."""
+    features = rng.normal(size=(300, 3))
+    label = features[:, 0] + features[:, 1] + rng.normal(size=300) > 0
+    label = label.astype(int)
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    return tree.fit(features[:200], label[:200]), features[200:], label[200:]
+
+
 def test_tree_with_its_leaves(rng):
-    X = rng.normal(size=(300, 3))
-    y = (X[:, 0] + X[:, 1] + rng.normal(size=300) > 0).astype(int)
-    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[:200], y[:200])
-    X, y = X[200:], y[200:]
-    report = trueness.estimators.leaf_report(model, X, y)
-    figure = plots.leaf_tree.figure_data(model, report, names=["<script>", "b", "c"])
-    diagram = figure.data
-    questions = [node for node in diagram.nodes if node.above]
-    leaves = [node for node in diagram.nodes if node.shape]
-    splits = model.get_n_leaves() - 1
-    assert (len(diagram.edges), len(questions)) == (2 * splits, splits)
-    assert {q.above.split("\n")[0] for q in questions} <= {"<script>", "b", "c"}
-    by_number = {int(leaf.below.split("#")[1].split(",")[0]): leaf for leaf in leaves}
-    for k, number in enumerate(report.node):
-        leaf = by_number[number]
-        assert leaf.level == report.confidence[k]
-        assert report.rule[k] in leaf.readout
-        assert leaf.below.endswith(f"#{number}, n = {report.n[k]}")
-    # leaves stand side by side, and lower than the root
+    tree, features, label = fitted_tree(rng)
+    report = trueness.estimators.leaf_report(tree, features, label)
+
+    figure = plots.leaf_tree.figure_data(tree, report, names=["<script>", "b", "c"])
+
+    leaves = {}
+    for node in figure.data.nodes:
+        if node.shape:
+            number = node.below.split("#")[1].split(",")[0]
+            leaves[int(number)] = node
+    for row, number in enumerate(report.node):
+        leaf = leaves[number]
+        assert leaf.level == report.confidence[row]
+        assert report.rule[row] in leaf.readout
+        assert leaf.below.endswith(f"#{number}, n = {report.n[row]}")
+
+
+def test_tree_with_its_questions(rng):
+    tree, features, label = fitted_tree(rng)
+    report = trueness.estimators.leaf_report(tree, features, label)
+    names = ["<script>", "b", "c"]
+
+    figure = plots.leaf_tree.figure_data(tree, report, names=names)
+
+    questions = [node for node in figure.data.nodes if node.above]
+    splits = tree.get_n_leaves() - 1
+    assert len(questions) == splits
+    assert len(figure.data.edges) == 2 * splits
+    assert {question.above.split("\n")[0] for question in questions} <= set(names)
+
+
+def test_leaves_stand_side_by_side_and_lower_than_the_root(rng):
+    tree, features, label = fitted_tree(rng)
+    report = trueness.estimators.leaf_report(tree, features, label)
+
+    nodes = plots.leaf_tree.figure_data(tree, report).data.nodes
+
+    leaves = [node for node in nodes if node.shape]
+    root = min(node.y for node in nodes if node.above)
     assert len({leaf.x for leaf in leaves}) == report.node.size
-    assert min(leaf.y for leaf in leaves) > min(q.y for q in questions)
+    assert min(leaf.y for leaf in leaves) > root
 
 
 def test_leaves_without_a_case_are_named(rng):
-    X = rng.normal(size=(300, 3))
-    y = (X[:, 0] + X[:, 1] + rng.normal(size=300) > 0).astype(int)
-    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[:200], y[:200])
-    X, y = X[200:], y[200:]
-    few = model.apply(X) == model.apply(X)[0]
-    report = trueness.estimators.leaf_report(model, X[few], y[few])
+    tree, features, label = fitted_tree(rng)
+    leaf = tree.apply(features)
+    in_one_leaf = leaf == leaf[0]
+    report = trueness.estimators.leaf_report(
+        tree, features[in_one_leaf], label[in_one_leaf]
+    )
 
-    nodes = plots.leaf_tree.figure_data(model, report).data.nodes
+    nodes = plots.leaf_tree.figure_data(tree, report).data.nodes
 
     texts = [node.below for node in nodes if node.below]
-    assert len(texts) == model.get_n_leaves()
-    assert sum(t.startswith("no case") for t in texts) == len(texts) - report.node.size
+    empty = [text for text in texts if text.startswith("no case")]
+    assert len(texts) == tree.get_n_leaves()
+    assert len(empty) == len(texts) - report.node.size
 
 
 def test_a_tree_that_is_sure_of_itself_is_drawn(rng):
@@ -615,22 +770,40 @@ def test_a_tree_that_is_sure_of_itself_is_drawn(rng):
     assert sum(bool(node.shape) for node in nodes) == report.node.size
 
 
-def test_a_watch_names_its_batches_and_marks_the_alarm():
-    w = trueness.watch(metric="recall", threshold=0.5, at_least=0.8)
-    with pytest.raises(NotEnoughCases, match="needs a batch with cases"):
-        watch_history.figure_data(w)
+def watch_with_an_alarm():
+    """Return a watch on recall that falls from 0.88 to 0.6 after six weeks."""
+    watch = trueness.watch(metric="recall", threshold=0.5, at_least=0.8)
     for week in range(12):
-        found = 88 if week < 6 else 60
-        t = Tally([0.9, 0.1], neg=[20, 180], pos=[found, 100 - found])
-        w.update(t, name=f"week {week}")
-    figure = watch_history.figure_data(w)
+        true_positives = 88 if week < 6 else 60
+        pos = [true_positives, 100 - true_positives]
+        watch.update(Tally([0.9, 0.1], neg=[20, 180], pos=pos), name=f"week {week}")
+    return watch
+
+
+def test_a_watch_without_a_batch_has_no_history():
+    watch = trueness.watch(metric="recall", threshold=0.5, at_least=0.8)
+
+    with pytest.raises(NotEnoughCases, match="needs a batch with cases"):
+        watch_history.figure_data(watch)
+
+
+def test_a_watch_names_its_batches():
+    figure = watch_history.figure_data(watch_with_an_alarm())
+
     ticks = figure.data.x.ticks
     assert [place for place, _ in ticks] == list(range(1, 13))
-    assert [text for _, text in ticks] == [f"week {k}" for k in range(12)]
-    marks = [r["rule"] for x in layers(figure) for r in x if "rule" in r]
-    assert set(marks) == {f"alarm: {w.since}"}
-    (alarm,) = (r for r in rows(figure, -1) if r["curve"] == "alarm")
-    assert alarm["look"] == int(w.since.split()[1]) + 1
+    assert [text for _, text in ticks] == [f"week {week}" for week in range(12)]
+
+
+def test_a_watch_marks_the_alarm():
+    watch = watch_with_an_alarm()
+
+    figure = watch_history.figure_data(watch)
+
+    names_of_rules = {name for name, _ in figure.data.rules}
+    assert names_of_rules == {f"alarm: {watch.since}"}
+    (alarm,) = [row for row in rows(figure, -1) if row["curve"] == "alarm"]
+    assert alarm["look"] == int(watch.since.split()[1]) + 1
     drawn = {line.name for line in (*figure.data.bands, *figure.data.guides)}
     assert {"bound", "interval of all so far"} <= drawn
 
