@@ -121,7 +121,7 @@ def test_slips():
         ((frame, fitted, "t"), "no column 't'"),
         ((frame, np.exp, "s"), "needs a fitted map"),
         (([0.1], fitted, "s"), "apply needs a frame; found list"),
-        ((frame, mean, "s"), "leave column out"),
+        ((frame, mean, "s"), "leave score out"),
     ):
         with pytest.raises(InputError, match=words):
             trueness.apply(*asked)

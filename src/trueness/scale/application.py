@@ -76,18 +76,7 @@ def apply(
     >>> apply(rows, isotonic, "s", name="p").collect()["p"].to_list()
     [0.75, 0.25]
     """
-    if not isinstance(map, Map):
-        raise InputError(
-            "apply needs a fitted map, of a calibrator or a combiner; found "
-            f"{type(map).__name__}.",
-            example=PythonCode('trueness.apply(frame, map, score="p")'),
-        )
-    if not is_frame(data):
-        raise InputError(
-            f"apply needs a frame; found {type(data).__name__}. A map itself takes "
-            "arrays, and a tally takes the map.",
-            example=PythonCode("map(scores), or tally.map(map)"),
-        )
+    _check_kinds(data, map)
     frame = open_frame(data)
     names = frame.collect_schema().names()
     inputs = _inputs(map, score, names)
@@ -102,12 +91,34 @@ def apply(
 
     if frame.implementation.is_dask():  # block by block, as pandas
         return data.map_partitions(partial(apply, map=map, score=score, name=new_name))
-    if not isinstance(frame, nw.LazyFrame):
-        columns = [read_column(frame.get_column(c), c) for c in inputs]
-        values = _evaluate(map, columns)
-        backend = frame.implementation
-        series = nw.new_series(new_name, values, nw.Float64, backend=backend)
-        return frame.with_columns(series).to_native()
+    if isinstance(frame, nw.LazyFrame):
+        return _with_new_scores(frame, map, inputs, new_name).to_native()
+
+    values = _evaluate(map, [read_column(frame[column], column) for column in inputs])
+    series = nw.new_series(new_name, values, nw.Float64, backend=frame.implementation)
+    return frame.with_columns(series).to_native()
+
+
+def _check_kinds(data: Any, map: object) -> None:
+    """Stop where the map is no map, or the data are no frame."""
+    if not isinstance(map, Map):
+        raise InputError(
+            "apply needs a fitted map, of a calibrator or a combiner; found "
+            f"{type(map).__name__}.",
+            example=PythonCode('trueness.apply(frame, map, score="p")'),
+        )
+    if not is_frame(data):
+        raise InputError(
+            f"apply needs a frame; found {type(data).__name__}. A map itself takes "
+            "arrays, and a tally takes the map.",
+            example=PythonCode("map(scores), or tally.map(map)"),
+        )
+
+
+def _with_new_scores(
+    frame: nw.LazyFrame[Any], map: Map, inputs: Sequence[str], new_name: str
+) -> nw.LazyFrame[Any]:
+    """Return a lazy frame with the new column: as an expression, or by a join."""
     if map.reads_names:
         raise InputError(
             "A map of leaves looks names up in memory; found a lazy frame. Collect "
@@ -116,15 +127,16 @@ def apply(
         )
 
     # numbered, so that no name is taken for an expression
+    names = frame.collect_schema().names()
     numbered = [f"column_{k}" for k in range(len(names))]
     rows = with_names(frame, numbered)
-    inputs = [numbered[names.index(c)] for c in inputs]
-    formula = map.expression if score is not None else None
+    inputs = [numbered[names.index(column)] for column in inputs]
+    formula = map.expression if inputs_of(map) is None else None
     if formula is not None and formula_length(formula) <= _LONGEST_EXPRESSION:
         rows = rows.with_columns(_expression(formula, inputs[0]).alias("new"))
     else:
         rows = _join_new_scores(rows, map, inputs, "new").select([*numbered, "new"])
-    return with_names(rows, [*names, new_name]).to_native()
+    return with_names(rows, [*names, new_name])
 
 
 def _expression(formula: Formula, column: str) -> nw.Expr:
@@ -145,36 +157,41 @@ def inputs_of(map: Map) -> Sequence[str] | None:
     return getattr(map, "names", None)
 
 
-def _inputs(map: Map, column: str | None, names: Sequence[str]) -> list[str]:
+def _inputs(map: Map, score: str | None, names: Sequence[str]) -> list[str]:
+    """Return the columns that the map reads, each of which the frame must have."""
     several = inputs_of(map)
-    if column is not None and several is not None:
+    if score is not None and several is not None:
         raise InputError(
-            f"{type(map).__name__} reads the columns {listing(several)}; leave column "
+            f"{type(map).__name__} reads the columns {listing(several)}; leave score "
             "out.",
-            option="column",
+            option="score",
         )
-    if column is None and several is None:
+    if several is None and score is None:
         raise InputError(
             "Which column holds the scores?",
-            option="column",
+            option="score",
             choices=names,
         )
-    wanted = [column] if several is None else list(several)
-    return [_columns.column(str(c), names, "column") for c in wanted]
+    wanted = [score] if several is None else several
+    return [_columns.column(str(column), names, "score") for column in wanted]
 
 
 def _evaluate(map: Map, columns: Sequence[Array]) -> Floats:
     """Return the value of a map in each row of these columns."""
     if map.reads_names:
         return np.asarray(map(columns[0]))
-    scores = [_columns.numeric_scores(c, "column").astype(np.float64) for c in columns]
+
+    scores = [
+        _columns.numeric_scores(column, "score").astype(np.float64)
+        for column in columns
+    ]
     if inputs_of(map) is None:
         return np.asarray(map(scores[0]))
     return np.asarray(map(np.column_stack(scores)))
 
 
 def formula_length(formula: Formula) -> int:
-    """How many pieces have the tables of a formula together?"""
+    """How many pieces do the tables of a formula have together?"""
     length = 0
     for step in formula:
         is_table = step[0] in ("table", "lines")
@@ -241,7 +258,7 @@ def _lines(score: Any, x: Floats, y: Floats) -> list[Any]:
 
 
 def _join_new_scores(
-    rows: nw.LazyFrame[Any], map: Map, inputs: list[str], new: str
+    rows: nw.LazyFrame[Any], map: Map, inputs: Sequence[str], new: str
 ) -> nw.LazyFrame[Any]:
     """Join the rows with the table of distinct outputs and their new score."""
     keys = [f"_trueness_{k}" for k in range(len(inputs))]
