@@ -168,7 +168,7 @@ def trueness_cells(folder: str) -> tuple[float, float]:
         trueness.scan(folder), label="label", score="score", at_most=10_000
     )
     area = trueness.bounds("auc", t)
-    best = trueness.bounds("best_threshold", t, maximize="f1")
+    best = trueness.best_threshold(t, maximize="f1")
     assert area.low <= area.value <= area.high
     return area.value, best.value
 

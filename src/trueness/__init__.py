@@ -104,7 +104,7 @@ _register_handlers(
     {
         "answer_folds": "trueness.ensembles.fold_analyses",
         "answer_on_device": "trueness.gpu.answers",
-        "answer_with_limits": "trueness.scale.certificates",
+        "answer_with_bounds": "trueness.scale.certificates",
         "by_name": "trueness.metrics.definitions",
         "column": "trueness.data.columns",
         "columns_of": "trueness.data.engines",

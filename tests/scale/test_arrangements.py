@@ -12,8 +12,7 @@ from trueness import NotEnoughCases, Tally
 from trueness._core.solvers import isotonic_curve
 from trueness.calibration.proper_scores import decomposition
 from trueness.counts.values import tally_of_bins
-from trueness.ranking.curves import partial_area
-from trueness.scale.arrangements import auc_ends, dullest, sharpest
+from trueness.scale.arrangements import auc_bounds, dullest, sharpest
 from trueness.scale.envelopes import CurveBounds
 
 SEEDS = range(8)
@@ -41,13 +40,13 @@ def slow_precision(t, odds=1.0):
 def test_auc_by_hand():
     # bins (1 pos, 2 neg) and (1 pos, 1 neg): 3 of the 6 pairs share a bin
     t = bins_of([0.6, 0.1], [0.9, 0.5], [2, 1], [1, 1])
-    assert auc_ends(t) == trueness.auc(t).bounds == (1 / 6, 4 / 6)
+    assert auc_bounds(t) == trueness.auc(t).bounds == (1 / 6, 4 / 6)
     big = 4_000_000_000  # too large for products in 64 bits
     t = Tally([2, 1], neg=[big, big], pos=[big, big]).bin(1)
-    assert auc_ends(t) == (0.0, 1.0)
+    assert auc_bounds(t) == (0.0, 1.0)
     pure = Tally([4, 3, 2, 1], neg=[0, 0, 1, 1], pos=[1, 1, 0, 0]).bin(2)
     assert pure.binned
-    assert auc_ends(pure) == (1.0, 1.0)
+    assert auc_bounds(pure) == (1.0, 1.0)
     assert trueness.average_precision(pure).bounds == pytest.approx((1, 1))
     assert "exact although scores were binned" in repr(trueness.auc(pure))
 
@@ -71,21 +70,10 @@ def test_auc_and_average_precision_are_reached(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_parts_of_the_area_and_proper_scores(seed):
+def test_proper_scores_and_their_parts(seed):
     rng = np.random.default_rng(seed)
     t = random_bins(rng)
     every = list(arrangements(t, rng, most=60))
-    for part in (
-        {"fpr": (0.0, 0.3)},
-        {"tpr": (0.4, 1.0)},
-        {"fpr": (0.1, 0.7), "tpr": (0.2, 0.9)},
-        {"fpr": (0.0, 0.5), "corrected": True},
-    ):
-        low, high = trueness.partial_auc(t, replicates=100, **part).bounds
-        found = [partial_area(x, **part) for x in every]
-        assert low <= min(found) <= max(found) <= high
-        ends = [partial_area(x, **part) for x in (dullest(t), sharpest(t))]
-        assert ends == pytest.approx((low, high), abs=1e-12)
     for name in ("brier", "log_loss"):
         found = getattr(trueness, name)(t)
         limits = [found.bounds, found.mcb.bounds, found.dsc.bounds, found.unc.bounds]
@@ -223,15 +211,13 @@ def test_reliability_bounds_by_hand():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_costs_and_benefits_lie_between(seed):
+def test_net_benefits_lie_between(seed):
     rng = np.random.default_rng(seed)
     t = random_bins(rng)
-    for curve, options, name in (
-        (trueness.cost_curve, {}, "cost"),
-        (trueness.decision_curve, {"prevalence": 0.3}, "net_benefit"),
-    ):
-        limits = curve(t, **options).bounds
-        for x in arrangements(t, rng, most=5):
-            exact = getattr(curve(x, **options), name)
-            assert np.all(limits.low <= exact)
-            assert np.all(exact <= limits.high)
+
+    limits = trueness.decision_curve(t, prevalence=0.3).bounds
+
+    for x in arrangements(t, rng, most=5):
+        exact = trueness.decision_curve(x, prevalence=0.3).net_benefit
+        assert np.all(limits.low <= exact)
+        assert np.all(exact <= limits.high)

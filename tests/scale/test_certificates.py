@@ -75,28 +75,49 @@ def test_every_metric_at_any_threshold(t, k, threshold):
 
 @settings(max_examples=40)
 @given(tallies(), bins, st.sampled_from(EVERY), st.booleans())
-def test_the_best_value_lies_within(t, k, metric, constrained):
+def test_the_best_threshold_of_bins_is_a_cut_of_the_exact_scores(
+    t, k, metric, constrained
+):
     options = {"maximize": metric}
     if constrained:
         options["subject_to"] = ["recall >= 0.5", "fpr <= 0.6"]
-    coarse = t.bin(k)
     try:
-        b = trueness.bounds(trueness.best_threshold, coarse, **options)
+        point = trueness.best_threshold(t.bin(k), **options)
         best = trueness.best_threshold(t, **options)
     except (trueness.Infeasible, trueness.NotEnoughCases):
         return
-    assert within(b.low, best.value, b.high)
-    if constrained and np.isnan(b.value):  # only a cut inside a bin meets them
-        return
-    assert b.low == b.value
-    point = trueness.best_threshold(coarse, **options)
-    assert point.bounds == ((b.low, b.high) if coarse.binned else None)
-    low, high = point.threshold_bounds or (-np.inf, np.inf)
-    assert any(low <= i[1] and i[0] <= high for i in best.score_ranges)
-    # the threshold makes the cut it says
+
+    # the threshold makes the cut it says, and no cut of the exact scores is better
     flagged = t.score >= point.threshold
     assert int(t.pos[flagged].sum()) == point.confusion.tp
     assert int(t.neg[flagged].sum()) == point.confusion.fp
+    assert within(-np.inf, point.value, best.value)
+
+
+def test_the_best_threshold_of_bins_names_what_finds_the_best_of_all():
+    point = trueness.best_threshold(FOUR.bin(2), "recall", "precision >= 0.5")
+
+    assert point.bounds.startswith("unknown: only thresholds between bins were tried")
+    assert "exact_threshold" in repr(point)
+    assert trueness.best_threshold(FOUR, "recall").bounds is None
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("best_threshold", "exact_threshold"),
+        ("cost_curve", "cost_curve"),
+        ("partial_auc", "partial_auc"),
+    ],
+)
+def test_what_bins_do_not_bound_is_counted_exactly(name, instead):
+    options = {"fpr": (0, 0.5)} if name == "partial_auc" else {}
+    answer = getattr(trueness, name)(FOUR.bin(2), **options)
+    with pytest.raises(InputError, match=f"bounds of {name} are not known") as caught:
+        trueness.bounds(name, FOUR.bin(2))
+
+    assert answer.bounds.startswith("unknown: ")
+    assert f"Type trueness.{instead}(rows, label=, score=" in str(caught.value)
 
 
 def test_binned_tallies_and_their_answers_show_their_bounds(tmp_path):
@@ -112,8 +133,6 @@ def test_binned_tallies_and_their_answers_show_their_bounds(tmp_path):
     assert area.to_frame("dict")["exact_low"] == [0.25]
     assert "; exact value within 0.25 to 0.75)" in area._repr_html_()
     assert "bounds" not in trueness.auc(Tally([2, 1], [1, 1], [1, 1])).to_dict()
-    point = trueness.best_threshold(t, "recall", subject_to="precision >= 0.5")
-    assert "recall = 1; exact" in repr(point)
     found = trueness.auc({"fine": FOUR, "coarse": t})
     assert found["fine"].bounds is None
     assert found["coarse"].bounds == (0.25, 0.75)
@@ -126,8 +145,29 @@ def test_wrong_questions():
     with pytest.raises(InputError, match="at_most must be a whole number"):
         t.bin(0)
     options = {"maximize": "recall", "subject_to": ["precision >= 0.6", "recall > 0"]}
-    with pytest.raises(trueness.Infeasible, match="thresholds between bins were tried"):
+    with pytest.raises(
+        trueness.Infeasible, match="Only thresholds between bins were tried"
+    ):
         trueness.best_threshold(FOUR.bin(1), **options)
+
+
+def test_calibration_errors_of_weighted_cases_in_bins_are_not_bounded():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    t = trueness.tally(y, rng.random(200), weight=rng.lognormal(size=200))
+
+    exact = trueness.bounds("calibration_error", t)
+    with pytest.raises(InputError, match="Bins do not bound calibration_error here"):
+        trueness.bounds("calibration_error", t.bin(20))
+
+    assert exact.low == exact.high == trueness.calibration_error(t).plain.value
+
+
+def test_a_metric_that_is_undefined_at_a_threshold_says_no_more():
+    found = trueness.bounds("precision", FOUR.bin(2), threshold=9)
+
+    assert np.isnan(found.value)
+    assert repr(found) == "precision nan (exactly between nan and nan; 2 bins)"
 
 
 def test_every_analysis_of_a_tally_is_bounded_or_says_so():
@@ -157,28 +197,6 @@ def test_every_analysis_of_a_tally_is_bounded_or_says_so():
     assert "unknown: each bin was treated" in repr(trueness.calibration_test(t))
 
 
-def test_constraints_that_only_a_cut_inside_a_bin_meets(rng):
-    met = 0
-    options = {"maximize": "recall", "subject_to": ["precision >= 0.7", "recall > 0"]}
-    for _ in range(60):
-        exact = trueness.tally([0, 1, *rng.integers(0, 2, 10)], rng.integers(0, 9, 12))
-        t = exact.bin(int(rng.integers(1, 4)))
-        try:
-            best = trueness.best_threshold(exact, **options).value
-        except trueness.Infeasible:
-            continue
-        found = trueness.bounds("best_threshold", t, **options)  # never Infeasible
-        assert found.low <= best <= found.high
-        if np.isnan(found.value):
-            met += 1
-            assert "if one inside a bin does" in repr(found)
-    assert met > 5
-    with pytest.raises(trueness.Infeasible):
-        trueness.bounds(
-            "best_threshold", t, **options | {"subject_to": "precision >= 2"}
-        )
-
-
 @pytest.mark.parametrize("share", [None, 0.1])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("seed", range(4))
@@ -192,8 +210,6 @@ def test_limits_hold_the_exact_answer_of_weights_and_shares(seed, weighted, shar
     asked = [
         trueness.auc,
         trueness.average_precision,
-        lambda x: trueness.partial_auc(x, fpr=(0, 0.3), replicates=100),
-        lambda x: trueness.best_threshold(x, "f1"),
         lambda x: trueness.calibration_line(x).slope,
         lambda x: trueness.calibration_line(x).intercept,
     ]
@@ -207,14 +223,10 @@ def test_limits_hold_the_exact_answer_of_weights_and_shares(seed, weighted, shar
         low, high = ask(b).bounds
         assert low - 1e-12 <= ask(t).value <= high + 1e-12
         assert low < high
-    for curve, x, value in (
-        (trueness.decision_curve, "threshold", "net_benefit"),
-        (trueness.cost_curve, "at", "cost"),
-    ):
-        binned = curve(b)
-        exact = getattr(curve(t, **{x: binned.bounds.x}), value)
-        assert (binned.bounds.low <= exact).all()
-        assert (exact <= binned.bounds.high).all()
+    benefits = trueness.decision_curve(b).bounds
+    exact = trueness.decision_curve(t, threshold=benefits.x).net_benefit
+    assert (benefits.low <= exact).all()
+    assert (exact <= benefits.high).all()
     for curve, x, value in (
         (trueness.roc, "fpr", "tpr"),
         (trueness.precision_recall, "recall", "precision"),

@@ -120,7 +120,7 @@ def test_few_rows_are_counted_again():
     assert r.threshold == r.answer.threshold
     assert float(r) == r.value
     r = area(lazy(y[:400], p[:400]))
-    assert "exact, after 2 passes over 400 rows in" in repr(r)
+    assert "exact, after 1 pass over 400 rows in" in repr(r)
 
 
 def test_the_same_on_every_lazy_engine(exact_engine):
@@ -199,7 +199,28 @@ def test_data_that_change_between_two_passes(monkeypatch):
 
     monkeypatch.setattr(engine_bins, "binned_tally", then_written)
     with pytest.raises(InputError, match="The data changed while they were counted"):
-        area(connection.table("rows"), at_most=10, batch=100)
+        threshold(connection.table("rows"), maximize="f1", at_most=10, batch=100)
+
+
+@pytest.mark.parametrize("exact", ["exact_threshold", "exact_auc"])
+def test_bins_hold_no_exact_answer(exact):
+    options = {"maximize": "f1"} if exact == "exact_threshold" else {}
+    bins = trueness.tally(*cases(12, 300)).bin(8)
+
+    with pytest.raises(InputError, match="needs every score; found a tally of bins"):
+        getattr(trueness, exact)(bins, **options)
+
+
+def test_the_auc_of_all_cases_takes_one_pass():
+    y, p = cases(13, 400)
+
+    exact = area(lazy(y, p))
+    within = area(lazy(y, p), tolerance=0.01, at_most=20)
+
+    assert (exact.passes, exact.rows, exact.bins) == (1, 400, 400)
+    assert exact.answer == trueness.auc(y, p)
+    assert within.passes > 1
+    assert within.bins < 400
 
 
 def test_slips():

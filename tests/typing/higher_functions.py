@@ -20,12 +20,12 @@ from trueness.ensembles.fold_analyses import answer_folds
 from trueness.metrics.algebra import Metric
 from trueness.metrics.definitions import by_name
 from trueness.metrics.grammar import metric
-from trueness.scale.certificates import answer_with_limits
+from trueness.scale.certificates import answer_with_bounds
 from trueness.sites.values import statistic_by_name
 
 counts_arguments: CountArguments = count_arguments
 answers_folds: AnswerFolds = answer_folds
-answers_bins: AnswerBins = answer_with_limits
+answers_bins: AnswerBins = answer_with_bounds
 fits_label_map: Callable[[Any], LabelMap] = fit_label_map
 writes_tally: Callable[[Tally, str], None] = write_tally
 writes_panel: Callable[[Panel, str], None] = write_panel

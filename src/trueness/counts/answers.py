@@ -130,7 +130,7 @@ class AnswerBins(Protocol):
 
 COUNT_ARGUMENTS: HigherFunction[CountArguments] = HigherFunction("count_arguments")
 ANSWER_FOLDS: HigherFunction[AnswerFolds] = HigherFunction("answer_folds")
-ANSWER_BINS: HigherFunction[AnswerBins] = HigherFunction("answer_with_limits")
+ANSWER_BINS: HigherFunction[AnswerBins] = HigherFunction("answer_with_bounds")
 
 
 @runtime_checkable

@@ -15,7 +15,7 @@ from trueness.calibration.proper_scores import brier, log_loss
 from trueness.findings.memory import Model
 from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import Figure, Finding, fields_of, figure, finding, table
-from trueness.findings.subject import Subject, best_for
+from trueness.findings.subject import Subject
 from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN, Check
 from trueness.monitoring.watching import Watch
 from trueness.nogold.label_plans import LabelNumber
@@ -94,7 +94,6 @@ def lost_in_bins(s: Subject) -> Finding | None:
     bounded: dict[str, Any] = {
         "AUC": auc(tally, level=level),
         "average precision": average_precision(tally, level=level),
-        f"best {s.request.objective.name}": best_for(tally, s.request.single_goal),
     }
     if model.is_probability:
         bounded["Brier score"] = brier(tally, level=level)

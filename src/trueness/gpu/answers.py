@@ -59,7 +59,7 @@ from trueness.ranking.areas import (
     notes_on_few_negatives,
 )
 from trueness.ranking.areas import average_precision as host_precision
-from trueness.scale.certificates import BOUNDED, answer_with_limits
+from trueness.scale.certificates import BOUNDED, answer_with_bounds
 from trueness.scale.refinement import exact_threshold
 from trueness.threshold.rule import at_threshold as host_at_threshold
 
@@ -241,7 +241,7 @@ def _proper_score(
         options["clip"] = clip
 
     def parts() -> ScoreParts:
-        of_bins = answer_with_limits(unwrap(host), (data.bin(LOSS_BINS),), options)
+        of_bins = answer_with_bounds(unwrap(host), (data.bin(LOSS_BINS),), options)
         of_parts: ScoreParts = of_bins.parts
         return of_parts
 
@@ -366,10 +366,10 @@ def answer_on_device(
         _cases.both_classes(data, name)
         return ON_DEVICE[name](data, *rest, **options)
     if name in BOUNDED:
-        return answer_with_limits(analysis, (data.bin(CURVE_BINS), *rest), options)
+        return answer_with_bounds(analysis, (data.bin(CURVE_BINS), *rest), options)
     gigabytes = 8 * data.n / 1e9
     raise InputError(
         f"{name} needs the tally on the host: {data.n:,} cases, up to {gigabytes:.1f} "
-        "GB. Bins give bounds on the exact answer.",
+        "GB. Bins are fewer, and leave the exact answer open.",
         example=PythonCode("at_most=100_000 for bins, or tally(y, s).to_host()"),
     )

@@ -8,8 +8,6 @@ it can be; average precision has bounds of its own. Derivations are in
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from trueness._core.arrays import Floats
@@ -52,19 +50,12 @@ def _split(t: Tally, kind_above: int) -> Tally:
     return tally_of_rows(*merge_counts([(scores, *columns)]))
 
 
-def between(statistic: Callable[[Tally], float], t: Tally) -> Ends:
-    """Bound a number that rises, or falls, as the classes are parted more sharply."""
-    of_sharpest = statistic(sharpest(t))
-    of_dullest = statistic(dullest(t))
-    return rounded_out(min(of_sharpest, of_dullest), max(of_sharpest, of_dullest))
-
-
 def rounded_out(low: float, high: float) -> Ends:
     """Leave room for the rounding of sums over all cases."""
     return low - ROUNDING * abs(low), high + ROUNDING * abs(high)
 
 
-def auc_ends(t: Tally) -> Ends:
+def auc_bounds(t: Tally) -> Ends:
     r"""Between which numbers does the AUC lie?
 
     .. math:: A \pm \frac{\sum_i n_i^+ n_i^-}{2\, n_+ n_-}
@@ -86,7 +77,7 @@ def auc_ends(t: Tally) -> Ends:
     return max(low, 0.0), min(high, 1.0)
 
 
-def average_precision_ends(t: Tally, odds: float = 1.0) -> Ends:
+def average_precision_bounds(t: Tally, odds: float = 1.0) -> Ends:
     r"""Between which numbers does the average precision lie?
 
     With a positives and b negatives (times ``odds``) above a bin of p and n, its

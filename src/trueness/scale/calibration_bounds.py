@@ -54,7 +54,7 @@ class _GroupRanges(NamedTuple):
         )
 
 
-def calibration_error_ends(t: Tally, groups: int) -> dict[str, Ends]:
+def calibration_error_bounds(t: Tally, groups: int) -> dict[str, Ends]:
     """Between which numbers do the calibration errors of equal groups lie?"""
     n = t.n_pos + t.n_neg
     ranges = _ranges_of_groups(t, groups)
@@ -184,7 +184,7 @@ def _ends_of_root_mean_square(
     return float(np.sqrt(low)), float(np.sqrt(high))
 
 
-def intercept_ends(t: Tally) -> Ends:
+def intercept_bounds(t: Tally) -> Ends:
     """Bound the intercept with the slope held at 1."""
     t = t.bin(_BINS_OF_INTERCEPT)
     of_high_scores = _intercept(t, log_odds(t.high), 1.0)
@@ -195,7 +195,7 @@ def intercept_ends(t: Tally) -> Ends:
     )
 
 
-def slope_ends(t: Tally, slope: float) -> Ends:
+def slope_bounds(t: Tally, slope: float) -> Ends:
     """Bound the slope; ``slope`` is that of the lowest scores of the bins.
 
     The likelihood is concave: the slope lies where its derivative may be zero.

@@ -1,7 +1,7 @@
 r"""Between which numbers does the exact answer lie, when scores were put into bins?
 
 Every analysis of ``trueness`` that is asked about a binned tally passes through
-``answer_with_limits`` (by ``counts/answers.py``), which attaches ``bounds``: two
+``answer_with_bounds`` (by ``counts/answers.py``), which attaches ``bounds``: two
 numbers, a :class:`CurveBounds`, or the words why nothing is known. ``BOUNDED``, at the
 foot, says how for each analysis.
 """
@@ -11,16 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from inspect import signature, unwrap
-from typing import Any, NamedTuple, final
+from inspect import unwrap
+from typing import Any, NamedTuple, NoReturn, final
 
 import numpy as np
 
 from trueness._core.checks import cases as _cases
-from trueness._core.checks.errors import Infeasible, InputError
+from trueness._core.checks import options as _options
+from trueness._core.checks.errors import Infeasible, InputError, PythonCode
 from trueness._core.checks.words import described, nearest
 from trueness._core.records import Answer, Record, apart
-from trueness.calibration.errors import calibration_error
+from trueness.calibration.errors import DEFAULT_BINS, calibration_error
 from trueness.calibration.lines import calibration_line
 from trueness.calibration.proper_scores import (
     ProperScore,
@@ -35,35 +36,24 @@ from trueness.counts.values import Tally
 from trueness.inference.sample import reweight_to_prevalence
 from trueness.metrics.algebra import Metric
 from trueness.metrics.confusion import Confusion
-from trueness.metrics.grammar import constraints as read_constraints
 from trueness.metrics.grammar import metric as read_metric
 from trueness.ranking.areas import auc, average_precision
-from trueness.ranking.curves import (
-    det,
-    gain_curve,
-    lift_curve,
-    partial_area,
-    partial_auc,
-    precision_recall,
-    roc,
-)
+from trueness.ranking.curves import det, gain_curve, lift_curve, precision_recall, roc
 from trueness.scale.arrangements import (
     Ends,
-    auc_ends,
-    average_precision_ends,
-    between,
+    auc_bounds,
+    average_precision_bounds,
     dullest,
     rounded_out,
     sharpest,
 )
 from trueness.scale.calibration_bounds import (
-    calibration_error_ends,
-    intercept_ends,
-    slope_ends,
+    calibration_error_bounds,
+    intercept_bounds,
+    slope_bounds,
 )
 from trueness.scale.envelopes import (
     CurveBounds,
-    cost_bounds,
     decision_bounds,
     det_bounds,
     gain_bounds,
@@ -72,17 +62,16 @@ from trueness.scale.envelopes import (
     reliability_bounds,
     roc_bounds,
 )
-from trueness.scale.inner_cuts import range_in, search
-from trueness.threshold.constraints import read_objective
-from trueness.threshold.costs import cost_curve, decision_curve
-from trueness.threshold.operating_point import OperatingPoint, best_threshold, on_bins
-from trueness.threshold.prevalences import prevalence_of_use
+from trueness.scale.inner_cuts import metric_range
+from trueness.threshold.costs import decision_curve
 
-_ONLY_BETWEEN = (
-    "The scores were counted in bins, so only thresholds between bins were tried; "
-    "exact_threshold tries all."
-)
 NOT_KNOWN = "unknown: each bin was treated as its lowest score"
+_ONLY_BETWEEN = (
+    "only thresholds between bins were tried; exact_threshold, or a count of every "
+    "score, tries all"
+)
+# where every threshold was asked for, the bins leave out those inside
+_NOT_KNOWN_OF = {"best_threshold": f"unknown: {_ONLY_BETWEEN}"}
 
 
 @final
@@ -119,11 +108,6 @@ class Bounds(Record):
 
     def __repr__(self) -> str:
         ends = apart(self.low, self.high).replace(" to ", " and ")
-        if np.isnan(self.value):
-            return (
-                f"{self.name}: no threshold between the {self.bins:,} bins meets the "
-                f"constraints; if one inside a bin does, its value is between {ends}"
-            )
         return (
             f"{self.name} {self.value:.6g} (exactly between {ends}; {self.bins:,} bins)"
         )
@@ -136,32 +120,33 @@ Options = Mapping[str, Any]
 Attach = Callable[[Any, Tally, Options], Any]
 
 
-def answer_with_limits(
-    analysis: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
+def answer_with_bounds(
+    analysis: Callable[..., Any], args: tuple[Any, ...], options: Options
 ) -> Any:
     """Ask an analysis about a binned tally, and say what the bins leave open."""
     try:
         answer = analysis(*args, **options)
     except Infeasible as err:
-        message = f"{err.message} {_ONLY_BETWEEN}"
-        raise err.rephrased(message=message) from None
+        sentence = _ONLY_BETWEEN[0].upper() + _ONLY_BETWEEN[1:]
+        raise err.rephrased(message=f"{err.message} {sentence}.") from None
 
     t: Tally = args[0]
-    bound_arguments = signature(analysis).bind(*args, **options)
-    bound_arguments.apply_defaults()
-    attach: Attach = _attach_nothing
-    # cases without a label may be positive: bins do not say which
-    labels_are_expected = t.design.unlabelled == AT_RANDOM and t.n_unknown > 0
-    if analysis.__name__ in BOUNDED and not labels_are_expected:
-        attach = BOUNDED[analysis.__name__].attach
-    return attach(answer, t.labelled(), bound_arguments.arguments)
+    name = analysis.__name__
+    if name not in BOUNDED or _labels_are_expected(t):
+        return _attach_reason(answer, _NOT_KNOWN_OF.get(name, NOT_KNOWN))
+    return BOUNDED[name].attach(answer, t.labelled(), options)
 
 
-def _attach_nothing(answer: Any, t: Tally, options: Options) -> Any:
-    """Say that nothing is known of an answer beyond its bins."""
+def _labels_are_expected(t: Tally) -> bool:
+    """May cases without a label be positive? Bins do not say which."""
+    return t.design.unlabelled == AT_RANDOM and t.n_unknown > 0
+
+
+def _attach_reason(answer: Any, reason: str) -> Any:
+    """Say why nothing is known of an answer beyond its bins."""
     if not isinstance(answer, Answer):
         return answer
-    return replace(answer, bounds=NOT_KNOWN)
+    return replace(answer, bounds=reason)
 
 
 def _at_prevalence_of_use(t: Tally) -> Tally:
@@ -179,40 +164,23 @@ def _widen_to_hold(value: float, ends: Ends) -> Ends:
 # numbers
 
 
-def _attach_ends(ends_of: Callable[[Tally, Options], Ends]) -> Attach:
+def _attach_to_number(bounds_of: Callable[[Tally], Ends]) -> Attach:
     """Return how two numbers are attached to an estimate."""
 
     def attach(answer: Any, t: Tally, options: Options) -> Any:
-        ends = _widen_to_hold(answer.value, ends_of(t, options))
-        return replace(answer, bounds=ends)
+        return replace(answer, bounds=_widen_to_hold(answer.value, bounds_of(t)))
 
     return attach
 
 
-def _ends_of_auc(t: Tally, options: Options) -> Ends:
-    return auc_ends(t)
-
-
-def _ends_of_partial_auc(t: Tally, options: Options) -> Ends:
-    def area(arranged: Tally) -> float:
-        return partial_area(
-            arranged,
-            fpr=options["fpr"],
-            tpr=options["tpr"],
-            max_fpr=options["max_fpr"],
-            corrected=options["corrected"],
-        )
-
-    return between(area, t)
-
-
-def _ends_of_average_precision(t: Tally, options: Options) -> Ends:
+def _average_precision_in_use(t: Tally) -> Ends:
+    """Bound the average precision at the prevalence of use."""
     prevalence = t.design.prevalence
     if prevalence is None:
-        return average_precision_ends(t)
+        return average_precision_bounds(t)
     # what a negative case weighs in use, for a positive one of weight one
     odds = (1 - prevalence) / prevalence * t.n_pos / t.n_neg
-    return average_precision_ends(t, odds)
+    return average_precision_bounds(t, odds)
 
 
 def _attach_to_score(
@@ -265,14 +233,15 @@ _CALIBRATION_ERRORS = ("plain", "debiased", "rms", "smooth")
 
 def _attach_to_errors(answer: Any, t: Tally, options: Options) -> Any:
     """Bound the calibration errors of groups of equally many cases."""
-    if options["binning"] != "equal mass":
+    if answer.binning != "equal mass":
         # bins of scores may lie across the edges of those bins
-        return _attach_nothing(answer, t, options)
+        return _attach_reason(answer, NOT_KNOWN)
+
     ends: dict[str, Any] = dict.fromkeys(_CALIBRATION_ERRORS, NOT_KNOWN)
     # an edge may divide a bin of scores, and weighted cases at any part of a case
     is_weighted = "weight" in words_of(_at_prevalence_of_use(t))
-    if answer.binning == "equal mass" and not is_weighted:
-        ends |= calibration_error_ends(t, options["bins"])
+    if not is_weighted:
+        ends |= calibration_error_bounds(t, options.get("bins", DEFAULT_BINS))
     errors = {
         name: replace(getattr(answer, name), bounds=ends_of_error)
         for name, ends_of_error in ends.items()
@@ -285,8 +254,8 @@ def _attach_to_line(answer: Any, t: Tally, options: Options) -> Any:
     in_use = _at_prevalence_of_use(t)
     slope = answer.slope
     intercept = answer.intercept
-    ends_of_slope = slope_ends(in_use, slope.value)
-    ends_of_intercept = intercept_ends(in_use)
+    ends_of_slope = slope_bounds(in_use, slope.value)
+    ends_of_intercept = intercept_bounds(in_use)
     return replace(
         answer,
         slope=replace(slope, bounds=_widen_to_hold(slope.value, ends_of_slope)),
@@ -300,85 +269,18 @@ def _attach_to_line(answer: Any, t: Tally, options: Options) -> Any:
 # curves
 
 
-def _attach_curve(bounds_of: Callable[[Tally, Any], CurveBounds]) -> Attach:
-    """Return how two curves are attached to a curve."""
+def _attach_to_curve(bounds_of: Callable[[Tally], CurveBounds]) -> Attach:
+    """Return how two curves are attached to a curve at the prevalence of use."""
 
     def attach(answer: Any, t: Tally, options: Options) -> Any:
-        return replace(answer, bounds=bounds_of(t, answer))
+        return replace(answer, bounds=bounds_of(_at_prevalence_of_use(t)))
 
     return attach
 
 
-def _attach_curve_at_prevalence(
-    bounds_of: Callable[[Tally, float | None], CurveBounds],
-) -> Attach:
-    """The same for curves that depend on the prevalence of use."""
-    return _attach_curve(lambda t, answer: bounds_of(t, t.design.prevalence))
-
-
-def _attach_reweighted_curve(bounds_of: Callable[[Tally], CurveBounds]) -> Attach:
-    """The same for curves of cases that are weighed to the prevalence of use."""
-    return _attach_curve(lambda t, answer: bounds_of(_at_prevalence_of_use(t)))
-
-
-# the best threshold
-
-
-def _attach_to_threshold(
-    point: OperatingPoint, t: Tally, options: Options
-) -> OperatingPoint:
-    """Bound the value of the best threshold, and where it lies."""
-    point = on_bins(point, t)
-    # one expects cases instead of counting them, the other has no one best cut
-    if options["method"] == "fermi-dirac" or point.prevalences is not None:
-        return replace(point, bounds=NOT_KNOWN)
-
-    objective = read_objective(options["maximize"], options["minimize"])
-    prevalence = prevalence_of_use(t, options["prevalences"])
-    result = search(
-        t,
-        objective.maximized,
-        read_constraints(options["subject_to"]),
-        None if prevalence is None else prevalence.value,
-    )
-    ends = (result.reached, result.possible)
-    if options["minimize"] is not None:
-        ends = (-result.possible, -result.reached)
-
-    places = [end for score_range in point.score_ranges for end in score_range]
-    places += t.score[result.open_bins].tolist()
-    places += t.high[result.open_bins].tolist()
-    return replace(
-        point,
-        bounds=_widen_to_hold(point.value, ends),
-        threshold_bounds=(min(places), max(places)),
-    )
-
-
-def _only_inside(t: Tally, options: Options) -> Bounds | None:
-    """Bound the best value where only cuts inside the bins can meet the constraints.
-
-    The exact data may or may not have such a cut; else None.
-    """
-    prevalence = prevalence_of_use(t, options["prevalences"])
-    is_range = prevalence is not None and prevalence.is_range
-    constraints = read_constraints(options["subject_to"])
-    objective = read_objective(options["maximize"], options["minimize"])
-    if options["method"] == "fermi-dirac" or is_range:
-        return None
-
-    at_prevalence = None if prevalence is None else prevalence.value
-    result = search(t, objective.maximized, constraints, at_prevalence)
-    if not constraints or not result.open_bins.any() or np.isfinite(result.reached):
-        return None
-
-    values = range_in(t, objective.maximized, at_prevalence)
-    lowest, highest = objective.maximized.range
-    low = max(float(values.low[result.open_bins].min()), lowest)
-    high = min(float(values.high[result.open_bins].max()), highest)
-    if options["minimize"] is not None:
-        low, high = (0.0 - high, 0.0 - low)
-    return Bounds(np.nan, low, high, f"best {objective.shown.name}", _bins(t))
+def _attach_to_benefits(answer: Any, t: Tally, options: Options) -> Any:
+    """Bound the net benefit, whose curve knows the prevalence of use."""
+    return replace(answer, bounds=decision_bounds(t, answer))
 
 
 def bounds(statistic: Any, data: Tally, **options: Any) -> Any:
@@ -388,22 +290,19 @@ def bounds(statistic: Any, data: Tally, **options: Any) -> Any:
     ----------
     statistic
         An analysis that gives a number or a curve, as a function or by name:
-        ``trueness.auc``, ``trueness.roc``, ``"best_threshold"``, ... Or a metric, in
-        Python or as text, with ``threshold=``.
+        ``trueness.auc``, ``trueness.roc``, ``"log_loss"``, ... Or a metric, in Python
+        or as text, with ``threshold=``.
     data
         A tally made with ``at_most=``, or by :meth:`Tally.bin`. For a tally without
         bins both bounds are the answer itself.
     **options
-        Options of the analysis: ``maximize`` and ``subject_to`` for ``best_threshold``,
-        ``threshold`` for a metric; ``prevalence`` and the other words of a design.
+        Options of the analysis; ``threshold`` for a metric; ``prevalence`` and the
+        other words of a design.
 
     Notes
     -----
-    The answers of the analyses have the same bounds in their field ``bounds``. For
-    ``best_threshold`` they are those of the best value, of which the lower one is
-    reached. Where only a threshold inside a bin may meet the constraints, the value is
-    NaN and the bounds are those of such a threshold; :func:`exact_threshold` decides
-    whether there is one.
+    The answers of the analyses have the same bounds in their field ``bounds``. The best
+    threshold is not bounded: :func:`exact_threshold` finds it.
 
     Examples
     --------
@@ -416,45 +315,62 @@ def bounds(statistic: Any, data: Tally, **options: Any) -> Any:
     _cases.one_classifier(data, "bounds")
     design = {word: options.pop(word) for word in WORDS if word in options}
     data = data.with_design(**design)
+
     name = getattr(statistic, "__name__", statistic)
-    is_name = isinstance(name, str)
-    is_other_name = is_name and "threshold" in options and name not in BOUNDED
-    if isinstance(statistic, Metric) or is_other_name:
+    is_bounded = isinstance(name, str) and name in BOUNDED
+    if isinstance(statistic, Metric) or (not is_bounded and "threshold" in options):
         return _metric_bounds(data, read_metric(statistic), **options)
-    if not is_name or name not in BOUNDED:
-        raise InputError(
-            "bounds needs the name of a statistic, or a metric at a threshold; found "
-            f"{described(name)}.{nearest(name, list(BOUNDED))}",
-            option="statistic",
-            choices=BOUNDED,
-        )
+    if not is_bounded:
+        _stop_unbounded(name)
     refuse(data, name)
     return _bounds_of_analysis(name, data, options)
 
 
+# what a count of every score answers, and bins do not bound
+_COUNT_EVERY_SCORE = {
+    "best_threshold": "exact_threshold(rows, label=, score=, maximize=)",
+    "cost_curve": "cost_curve(rows, label=, score=)",
+    "partial_auc": "partial_auc(rows, label=, score=, fpr=(0, 0.1))",
+}
+
+
+def _stop_unbounded(name: Any) -> NoReturn:
+    """Stop at a statistic that has no bounds, and say what to ask instead."""
+    if isinstance(name, str) and name in _COUNT_EVERY_SCORE:
+        raise InputError(
+            f"The bounds of {name} are not known. A count of every score, without "
+            "bins, answers it exactly.",
+            example=PythonCode(f"trueness.{_COUNT_EVERY_SCORE[name]}"),
+        )
+    raise InputError(
+        "bounds needs the name of a statistic, or a metric at a threshold; found "
+        f"{described(name)}.{nearest(name, list(BOUNDED))}",
+        option="statistic",
+        choices=BOUNDED,
+    )
+
+
+# the estimate that stands for an answer of several
+_MAIN_ESTIMATE = {"calibration_error": "plain", "calibration_line": "slope"}
+
+
 def _bounds_of_analysis(name: str, data: Tally, options: Options) -> Any:
     """Ask an analysis, and return the bounds of its answer."""
-    analysis = unwrap(BOUNDED[name].analysis)
-    bound_arguments = signature(analysis).bind(data, **options)
-    bound_arguments.apply_defaults()
-    arguments = bound_arguments.arguments
-    if name == "best_threshold" and data.binned:
-        inside = _only_inside(data.labelled(), arguments)
-        if inside is not None:
-            return inside
-
-    answer = analysis(data, **options)
-    answer = BOUNDED[name].attach(answer, data.labelled(), arguments)
+    answer = answer_with_bounds(unwrap(BOUNDED[name].analysis), (data,), options)
     if isinstance(answer.bounds, CurveBounds):
         return answer.bounds
 
-    estimate = answer
-    if name == "calibration_error":
-        estimate = answer.plain
-    elif name == "calibration_line":
-        estimate = answer.slope
-    elif name == "best_threshold":
-        name = f"best {answer.objective}"
+    estimate = getattr(answer, _MAIN_ESTIMATE.get(name, ""), answer)
+    if not data.binned and hasattr(estimate, "value"):
+        value = float(estimate.value)
+        return Bounds(value, value, value, name)
+    if isinstance(answer.bounds, str):
+        raise InputError(
+            f"Bins do not bound {name} here. Count every score, without bins.",
+            option="data",
+            example=PythonCode("trueness.tally(..., at_most=None)"),
+        )
+
     low, high = answer.bounds
     return Bounds(float(estimate.value), low, high, name, _bins(data))
 
@@ -467,16 +383,17 @@ def _metric_bounds(t: Tally, metric: Metric, *, threshold: float) -> Bounds:
     """Bound a metric at a threshold, which may fall into a bin."""
     labelled = t.labelled()
     prevalence = t.design.prevalence
-    cut = float(threshold)
+    cut = _options.real_number(threshold, "threshold")
     rows_flagged = int(np.searchsorted(-labelled.score, -cut, side="right"))
     tp = labelled.pos[:rows_flagged].sum().item()
     fp = labelled.neg[:rows_flagged].sum().item()
     counts = Confusion(tp, fp, labelled.n_pos - tp, labelled.n_neg - fp)
     low = high = value = float(metric(counts.at_prevalence(prevalence)))
 
-    has_next = rows_flagged < len(labelled)
-    if has_next and labelled.score[rows_flagged] < cut <= labelled.high[rows_flagged]:
-        values = range_in(labelled, metric, prevalence)
+    # the next row has a lower score; as a bin it may reach above the threshold
+    is_inside = rows_flagged < len(labelled) and cut <= labelled.high[rows_flagged]
+    if is_inside:
+        values = metric_range(labelled, metric, prevalence)
         low = float(values.low[rows_flagged])
         high = float(values.high[rows_flagged])
     return Bounds(value, low, high, metric.name, _bins(labelled))
@@ -490,26 +407,21 @@ class BoundedAnalysis(NamedTuple):
 
 
 BOUNDED: dict[str, BoundedAnalysis] = {
-    "auc": BoundedAnalysis(auc, _attach_ends(_ends_of_auc)),
+    "auc": BoundedAnalysis(auc, _attach_to_number(auc_bounds)),
     "average_precision": BoundedAnalysis(
-        average_precision, _attach_ends(_ends_of_average_precision)
+        average_precision, _attach_to_number(_average_precision_in_use)
     ),
-    "best_threshold": BoundedAnalysis(best_threshold, _attach_to_threshold),
     "brier": BoundedAnalysis(brier, partial(_attach_to_score, "brier")),
     "calibration_error": BoundedAnalysis(calibration_error, _attach_to_errors),
     "calibration_line": BoundedAnalysis(calibration_line, _attach_to_line),
-    "cost_curve": BoundedAnalysis(cost_curve, _attach_curve(cost_bounds)),
-    "decision_curve": BoundedAnalysis(decision_curve, _attach_curve(decision_bounds)),
-    "det": BoundedAnalysis(det, _attach_reweighted_curve(det_bounds)),
-    "gain_curve": BoundedAnalysis(gain_curve, _attach_curve_at_prevalence(gain_bounds)),
-    "lift_curve": BoundedAnalysis(lift_curve, _attach_curve_at_prevalence(lift_bounds)),
+    "decision_curve": BoundedAnalysis(decision_curve, _attach_to_benefits),
+    "det": BoundedAnalysis(det, _attach_to_curve(det_bounds)),
+    "gain_curve": BoundedAnalysis(gain_curve, _attach_to_curve(gain_bounds)),
+    "lift_curve": BoundedAnalysis(lift_curve, _attach_to_curve(lift_bounds)),
     "log_loss": BoundedAnalysis(log_loss, partial(_attach_to_score, "log_loss")),
-    "partial_auc": BoundedAnalysis(partial_auc, _attach_ends(_ends_of_partial_auc)),
     "precision_recall": BoundedAnalysis(
-        precision_recall, _attach_curve_at_prevalence(precision_bounds)
+        precision_recall, _attach_to_curve(precision_bounds)
     ),
-    "reliability": BoundedAnalysis(
-        reliability, _attach_reweighted_curve(reliability_bounds)
-    ),
-    "roc": BoundedAnalysis(roc, _attach_reweighted_curve(roc_bounds)),
+    "reliability": BoundedAnalysis(reliability, _attach_to_curve(reliability_bounds)),
+    "roc": BoundedAnalysis(roc, _attach_to_curve(roc_bounds)),
 }

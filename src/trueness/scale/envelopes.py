@@ -14,10 +14,10 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.records import Record
 from trueness.counts.values import Tally
-from trueness.scale.arrangements import ROUNDING, sharpest
+from trueness.scale.arrangements import ROUNDING
 from trueness.scale.inner_cuts import rectangles_of
 from trueness.scale.isotonic_bounds import isotonic_bounds
-from trueness.threshold.costs import CostCurve, DecisionCurve, cost_curve
+from trueness.threshold.costs import DecisionCurve
 
 
 @final
@@ -52,23 +52,6 @@ class CurveBounds(Record):
         return f"{across} known to within {self.width:.3g} along {along}"
 
 
-class _ClassWeights(NamedTuple):
-    """What a positive and a negative case weigh in use, and the prevalence there."""
-
-    of_positive: float
-    of_negative: float
-    prevalence: float
-
-
-def _weights_in_use(t: Tally, prevalence: float | None) -> _ClassWeights:
-    if prevalence is None:
-        return _ClassWeights(1.0, 1.0, t.prevalence)
-    n = t.n_pos + t.n_neg
-    return _ClassWeights(
-        n * prevalence / t.n_pos, n * (1 - prevalence) / t.n_neg, prevalence
-    )
-
-
 def _alternate(before: Array, behind: Array) -> Array:
     """Put what is before and behind each bin one after the other."""
     return np.stack([before, behind], axis=1).ravel()
@@ -94,41 +77,29 @@ def det_bounds(t: Tally) -> CurveBounds:
     return CurveBounds(roc.x, 1 - roc.high, 1 - roc.low, ("fpr", "fnr"))
 
 
-def gain_bounds(t: Tally, prevalence: float | None = None) -> CurveBounds:
+def gain_bounds(t: Tally) -> CurveBounds:
     """Return the parallelogram between the ends of each bin.
 
     Its corners are reached by flagging the positives of a bin first, or last.
     """
     r = rectangles_of(t)
-    weights = _weights_in_use(t, prevalence)
-    positives = (weights.of_positive * t.pos)[:, None]
-    negatives = (weights.of_negative * t.neg)[:, None]
-    flagged = np.sort(
-        np.concatenate(
-            [0 * positives, positives, negatives, positives + negatives], axis=1
-        ),
-        axis=1,
-    )
+    pos = t.pos[:, None]
+    neg = t.neg[:, None]
+    is_bin = r.is_bin[:, None]
+    corners = np.concatenate([np.zeros_like(pos), pos, neg, pos + neg], axis=1)
+    flagged = np.sort(corners, axis=1)
 
-    # the proportion of the bin's positives among the flagged ones of its cases
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        positives_last = np.clip((flagged - negatives) / positives, 0, 1)
-        positives_first = np.clip(flagged / positives, 0, 1)
-        straight = flagged / (positives + negatives)
+    # a row of one score is crossed on a straight line
+    straight = flagged * (pos / (pos + neg))
+    fewest_positives = np.where(is_bin, np.clip(flagged - neg, 0, pos), straight)
+    most_positives = np.where(is_bin, np.minimum(flagged, pos), straight)
 
-    def recall(proportion: Array) -> Array:
-        in_bin = np.where(r.is_bin[:, None], proportion, straight) * (positives > 0)
-        tp = r.tp_before[:, None] + np.nan_to_num(in_bin) * t.pos[:, None]
-        return np.asarray(tp / t.n_pos).ravel()
-
-    flagged_before = (
-        weights.of_positive * r.tp_before + weights.of_negative * r.fp_before
-    )
-    flagged_rate = (flagged_before[:, None] + flagged) / (t.n_pos + t.n_neg)
+    tp_before = r.tp_before[:, None]
+    flagged_before = (r.tp_before + r.fp_before)[:, None]
     return CurveBounds(
-        x=flagged_rate.ravel(),
-        low=recall(positives_last),
-        high=recall(positives_first),
+        x=((flagged_before + flagged) / (t.n_pos + t.n_neg)).ravel(),
+        low=((tp_before + fewest_positives) / t.n_pos).ravel(),
+        high=((tp_before + most_positives) / t.n_pos).ravel(),
         axes=("flagged_rate", "recall"),
     )
 
@@ -141,26 +112,17 @@ class _Precisions(NamedTuple):
     behind: Floats
 
 
-def _precisions(t: Tally, prevalence: float | None) -> _Precisions:
+def _precisions(t: Tally) -> _Precisions:
     """Bound the precision at the ends of each bin.
 
     A row of one score has what lies before it, and behind it, at its ends.
     """
     r = rectangles_of(t)
-    weights = _weights_in_use(t, prevalence)
-
-    def precision(tp: Array, fp: Array, if_nothing_flagged: float) -> Floats:
-        right: Floats = np.asarray(weights.of_positive * tp, dtype=np.float64)
-        wrong = np.asarray(weights.of_negative * fp, dtype=np.float64)
-        flagged = right + wrong
-        default = np.full_like(flagged, if_nothing_flagged)
-        return np.divide(right, flagged, out=default, where=flagged > 0)
-
-    behind = precision(r.tp_behind, r.fp_behind, 0.0)
+    behind = _precision(r.tp_behind, r.fp_behind, if_nothing_flagged=0.0)
     before = np.concatenate([behind[:1], behind[:-1]])
     # nothing flagged: a first bin without negatives, or without positives
-    lowest = precision(r.tp_before, r.fp_behind, 1.0)
-    highest = precision(r.tp_behind, r.fp_before, 0.0)
+    lowest = _precision(r.tp_before, r.fp_behind, if_nothing_flagged=1.0)
+    highest = _precision(r.tp_behind, r.fp_before, if_nothing_flagged=0.0)
 
     def at_ends(inside: Floats) -> Array:
         return _alternate(
@@ -170,9 +132,21 @@ def _precisions(t: Tally, prevalence: float | None) -> _Precisions:
     return _Precisions(at_ends(lowest), at_ends(highest), behind)
 
 
-def precision_bounds(t: Tally, prevalence: float | None = None) -> CurveBounds:
-    """Return the smallest and the largest precision at every recall."""
-    precisions = _precisions(t, prevalence)
+def _precision(tp: Array, fp: Array, *, if_nothing_flagged: float) -> Floats:
+    """Return the proportion of positives among the flagged."""
+    flagged = tp + fp
+    precision: Floats = np.full(flagged.shape, if_nothing_flagged)
+    np.divide(tp, flagged, out=precision, where=flagged > 0)
+    return precision
+
+
+def precision_bounds(t: Tally) -> CurveBounds:
+    """Return the smallest and the largest precision at every recall.
+
+    With t of the bin's positives flagged the smallest is t / (t + all its negatives),
+    which is concave: its chord, from the smallest value to that behind, lies below.
+    """
+    precisions = _precisions(t)
     low = precisions.low.copy()
     low[1::2] = precisions.behind
     r = rectangles_of(t)
@@ -184,30 +158,17 @@ def precision_bounds(t: Tally, prevalence: float | None = None) -> CurveBounds:
     )
 
 
-def lift_bounds(t: Tally, prevalence: float | None = None) -> CurveBounds:
+def lift_bounds(t: Tally) -> CurveBounds:
     """Return the smallest and the largest lift inside each bin."""
+    precisions = _precisions(t)
     r = rectangles_of(t)
-    weights = _weights_in_use(t, prevalence)
     tp = _alternate(r.tp_before, r.tp_behind)
     fp = _alternate(r.fp_before, r.fp_behind)
-    flagged = weights.of_positive * tp + weights.of_negative * fp
-    precisions = _precisions(t, prevalence)
     return CurveBounds(
-        x=flagged / (t.n_pos + t.n_neg),
-        low=precisions.low / weights.prevalence * (1 - ROUNDING),
-        high=precisions.high / weights.prevalence * (1 + ROUNDING),
+        x=(tp + fp) / (t.n_pos + t.n_neg),
+        low=precisions.low / t.prevalence * (1 - ROUNDING),
+        high=precisions.high / t.prevalence * (1 + ROUNDING),
         axes=("flagged_rate", "lift"),
-    )
-
-
-def cost_bounds(t: Tally, curve: CostCurve) -> CurveBounds:
-    """Bound the cost: cuts between bins exist, and the sharpest arrangement is best."""
-    lowest = cost_curve(sharpest(t), at=curve.weight).cost
-    return CurveBounds(
-        x=curve.weight,
-        low=np.minimum(lowest, curve.cost) - ROUNDING,
-        high=curve.cost + ROUNDING,
-        axes=("weight", "cost"),
     )
 
 

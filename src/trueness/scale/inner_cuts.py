@@ -55,7 +55,7 @@ class MetricRange(NamedTuple):
     high: Array
 
 
-def range_in(t: Tally, metric: Metric, prevalence: float | None) -> MetricRange:
+def metric_range(t: Tally, metric: Metric, prevalence: float | None) -> MetricRange:
     """Between which values does the metric lie in the rectangle of each row?
 
     An empty range (inf, -inf) where it is undefined throughout. A metric of unknown
@@ -153,7 +153,7 @@ def search(
 
     may_be_allowed = t.high > t.score
     for constraint in constraints:
-        bounded = range_in(t, constraint.metric, prevalence)
+        bounded = metric_range(t, constraint.metric, prevalence)
         rounding = rounding_of(cuts, constraint.metric)
         if constraint.upward:
             may_be_allowed &= bounded.high >= constraint.bound - rounding
@@ -161,7 +161,7 @@ def search(
             may_be_allowed &= bounded.low <= constraint.bound + rounding
 
     # a bin stays when its best corner reaches the best real cut, but for rounding
-    high = range_in(t, objective, prevalence).high
+    high = metric_range(t, objective, prevalence).high
     rounding = rounding_of(cuts, objective) if np.isfinite(reached) else 0.0
     open_bins = may_be_allowed & (high >= reached - rounding)
     possible = float(high[open_bins].max(initial=reached))

@@ -1,30 +1,27 @@
 """How are the rows of a few bins counted again, where the rows are?
 
-A source remembers where the rows are: in a tally, on a device, or in a lazy frame whose
-engine counts them. Bins that are still open are counted again, score by score or in
-finer bins, and put in the place of the old ones.
+The rows are in a tally, on a device, or in a lazy frame whose engine counts them. Bins
+that are still open are counted again, score by score or in finer bins, and put in the
+place of the old ones.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from operator import neg
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from trueness._core.arrays import Ints
 from trueness._core.checks import options as _options
-from trueness._core.checks.errors import InputError
+from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.imports import lazy_import
 from trueness.counts.answers import CountsElsewhere, refuse
-from trueness.counts.bins import join_into_bins
-from trueness.counts.cases import COUNTS
+from trueness.counts.cases import keep_rows
 from trueness.counts.counting import read_labels
-from trueness.counts.placements import run_starts
-from trueness.counts.values import Tally, tally_of_bins
+from trueness.counts.values import Tally, tally_of_rows
 from trueness.data import engine_bins, engines
 from trueness.data.frames import tally
 from trueness.scale.inner_cuts import Flags
@@ -36,68 +33,70 @@ else:
 
 # ranges of scores that one pass may ask for
 _MOST_RANGES = 8
-# finer bins pay when each doubtful one becomes so many
-PARTS_OF_A_BIN = 8
+# finer bins: each open one becomes about so many, or more
+_PARTS_OF_A_BIN = 8
 
 
-class ScoreSource(NamedTuple):
-    """Where the rows are (a lazy frame by roles, or a tally), and what was counted."""
+class LazyRows(NamedTuple):
+    """A lazy frame, which of its columns has which role, and the positive label."""
 
-    rows: Any
+    frame: nw.LazyFrame[Any]
     names: Mapping[str, str]
-    positive: Any
-    counted: list[int]
-    start: float
+    positive: object
+
+    @property
+    def by_role(self) -> nw.LazyFrame[Any]:
+        """Return the columns that are read, called ``label`` and ``score``."""
+        return engines.by_role(self.frame, self.names)
 
 
-def open_source(
+class PassCounts(NamedTuple):
+    """Counts of labelled cases; passes over the data, and rows counted in all."""
+
+    tally: Tally
+    passes: int
+    rows: int
+
+
+def open_rows(
     data: object,
     *,
     label: str | None,
     score: str | None,
     positive: object,
-    at_most: int,
-    most_exact_rows: int = 0,
-) -> tuple[ScoreSource, Tally]:
-    """Count into bins; few rows of a lazy frame are counted score by score at once."""
-    start = perf_counter()
-    at_most = _options.whole_number(at_most, "at_most", at_least=1)
-    reason = "It refines bins of counts. Use a tally without bins, which is exact."
+) -> Any:
+    """Return a tally, scores on a device, or ``LazyRows``; frames in memory counted."""
+    reason = (
+        "Its rows are counted one by one. Use a tally without bins, which is exact."
+    )
     refuse(
         data,
         "An exact answer",
         dict.fromkeys(("weight", "cluster", "unlabelled"), reason),
     )
+    if isinstance(data, Tally):
+        if data.binned:
+            raise InputError(
+                "An exact answer needs every score; found a tally of bins, in which "
+                "they are lost. Count the rows themselves.",
+                example=PythonCode("exact_threshold(rows, label=, score=, maximize=)"),
+            )
+        known = data.labelled()
+        return tally_of_rows(known.score, *known.counts)  # as counted, of no design
     if _stays_on_device(data):
-        device: Any = data
-        return ScoreSource(data, {}, None, [device.n], start), device.bin(at_most)
+        return data
 
-    rows = data if isinstance(data, Tally) else engines.open_frame(data)
-    if not isinstance(rows, nw.LazyFrame):
-        if not isinstance(rows, Tally):
-            rows = tally(data, label=label, score=score, positive=positive)
-        known = rows.labelled()
-        step = 1 if most_exact_rows else max(len(known) // at_most, 1)
-        source = ScoreSource(known, {}, None, [known.n], start)
-        return source, _join_rows(known, np.arange(0, len(known), step))
-
+    frame = engines.open_frame(data)
+    if not isinstance(frame, nw.LazyFrame):
+        return tally(frame, label=label, score=score, positive=positive).labelled()
     if score is None or label is None:
         raise InputError(
             "Which columns hold the labels and the scores?",
             option="label",
-            choices=rows.collect_schema().names(),
+            choices=frame.collect_schema().names(),
         )
-    names = engines.wanted_columns(rows, {"label": label, "score": score})
-    by_role = engines.by_role(rows, names)
-    extent = engine_bins.extent(by_role, names)
-    if extent.rows <= most_exact_rows:
-        counted = tally(rows, label=label, score=score, positive=positive)
-        passes = [0, counted.n]
-    else:
-        counted = engine_bins.binned_tally(by_role, names, positive, at_most, extent)
-        # where the scores lie, their quantiles, and the count: three passes
-        passes = [0, 0, counted.n]
-    return ScoreSource(by_role, names, positive, passes, start), counted
+    names = engines.wanted_columns(frame, {"label": label, "score": score})
+    return LazyRows(frame, names, positive)
 
 
 def _stays_on_device(data: object) -> bool:
@@ -105,43 +104,58 @@ def _stays_on_device(data: object) -> bool:
     return isinstance(data, CountsElsewhere) and not hasattr(data, "names")
 
 
-def _join_rows(t: Tally, start: Ints) -> Tally:
-    """Join neighbouring rows into the bins that start there."""
-    counts = (t.neg, t.pos, t.unknown)
-    return tally_of_bins(*join_into_bins(start, t.score, t.high, counts))
-
-
-def join_same_class(t: Tally) -> Tally:
-    """Join neighbouring rows that hold one and the same class only."""
-    return _join_rows(t, run_starts(t))
-
-
-def refine(
-    source: ScoreSource,
-    t: Tally,
-    open_bins: Flags,
-    *,
-    at_most: int,
-    batch: int,
-    shorten: Callable[[Tally], Tally] = Tally.labelled,
-) -> Tally:
-    """Count the rows of these bins again: score by score, or in finer bins."""
-    cases = t.neg + t.pos
-    finer_bins = None
-    finer_bins_pay = PARTS_OF_A_BIN * int(np.count_nonzero(open_bins)) <= at_most
-    if cases[open_bins].sum() > batch and finer_bins_pay:
-        finer_bins = at_most
+def count_each_score(rows: Any) -> PassCounts:
+    """Count every score, without bins."""
+    if isinstance(rows, LazyRows):
+        counted = tally(
+            rows.frame,
+            label=rows.names["label"],
+            score=rows.names["score"],
+            positive=rows.positive,
+        )
+    elif isinstance(rows, Tally):
+        counted = rows
     else:
-        # as many bins as the batch holds, and one at least
-        cumulative = np.cumsum(np.where(open_bins, cases, 0))
-        most_cases = max(batch, int(cumulative[np.argmax(open_bins)]))
-        open_bins = open_bins & (cumulative <= most_cases)
+        counted = rows.to_host()
+    return PassCounts(counted.labelled(), 1, counted.n)
 
+
+def count_into_bins(rows: Any, at_most: int) -> PassCounts:
+    """Count all rows into at most so many bins."""
+    at_most = _options.whole_number(at_most, "at_most", at_least=1)
+    if not isinstance(rows, LazyRows):
+        return PassCounts(rows.bin(at_most).labelled(), 1, rows.n)
+    binned = engine_bins.binned_tally(rows.by_role, rows.names, rows.positive, at_most)
+    # where the scores lie, their quantiles, and the count
+    return PassCounts(binned.labelled(), 3, binned.n)
+
+
+def recount(
+    rows: Any, counts: PassCounts, open_bins: Flags, *, at_most: int, batch: int
+) -> PassCounts:
+    """Count the rows of these bins again.
+
+    Score by score, if they are no more than a batch; in finer bins otherwise.
+    """
+    t = counts.tally
+    cases = t.neg + t.pos
+    bins = None
+    if cases[open_bins].sum() > batch:
+        bins = max(at_most, _PARTS_OF_A_BIN * int(np.count_nonzero(open_bins)))
+
+    # between two open bins that are near each other, those in between are counted too
     runs = _runs_of_bins(open_bins, cases)
-    counted = _count_again(source, t, runs, finer_bins).labelled()
-    source.counted.append(counted.n)
-    _check_unchanged(_end_to_end([_take_rows(t, run) for run in runs]), counted)
-    return _put_in_place(t, runs, counted, shorten)
+    inside = np.zeros(len(t), dtype=bool)
+    for run in runs:
+        inside[run.first : run.stop] = True
+
+    again = _count_runs(rows, t, runs, bins).labelled()
+    _check_unchanged(keep_rows(t, inside), again)
+    return PassCounts(
+        tally=keep_rows(t, ~inside) + again,
+        passes=counts.passes + 1,
+        rows=counts.rows + again.n,
+    )
 
 
 def _check_unchanged(before: Tally, again: Tally) -> None:
@@ -152,25 +166,6 @@ def _check_unchanged(before: Tally, again: Tally) -> None:
             f"became {again.n:,}. Copy the data, or stop the process that writes to "
             "them, and try again."
         )
-
-
-def _put_in_place(
-    t: Tally, runs: list[_Run], counted: Tally, shorten: Callable[[Tally], Tally]
-) -> Tally:
-    """Return the tally with what was counted again in the place of its runs."""
-    pieces = []
-    row = 0
-    row_counted = 0
-    # run by run: what is shortened across a gap would swallow the bins in the gap
-    for run in runs:
-        pieces.append(_take_rows(t, _Run(row, run.first)))
-        lowest_score = t.score[run.stop - 1]
-        stop = int(np.searchsorted(-counted.score, -lowest_score, "right"))
-        pieces.append(shorten(_take_rows(counted, _Run(row_counted, stop))))
-        row = run.stop
-        row_counted = stop
-    pieces.append(_take_rows(t, _Run(row, len(t))))
-    return _end_to_end(pieces)
 
 
 class _Run(NamedTuple):
@@ -197,64 +192,48 @@ def _runs_of_bins(open_bins: Flags, cases: Ints) -> list[_Run]:
     return [_Run(*ends) for ends in zip(first.tolist(), stop.tolist(), strict=True)]
 
 
-def _take_rows(t: Tally, run: _Run) -> Tally:
-    rows = slice(run.first, run.stop)
-    counts = [t.neg[rows], t.pos[rows], t.unknown[rows]]
-    return tally_of_bins(t.score[rows], t.high[rows], counts)
-
-
-def _end_to_end(parts: list[Tally]) -> Tally:
-    """Join tallies of which each lies below the one before."""
-    return tally_of_bins(
-        np.concatenate([t.score for t in parts]),
-        np.concatenate([t.high for t in parts]),
-        [np.concatenate([getattr(t, name) for t in parts]) for name in COUNTS],
-    )
-
-
-def _count_again(
-    source: ScoreSource, t: Tally, runs: list[_Run], bins: int | None
-) -> Tally:
+def _count_runs(rows: Any, t: Tally, runs: list[_Run], bins: int | None) -> Tally:
     """Count the rows of these runs: score by score, or in so many bins."""
     ranges = [(float(t.score[run.stop - 1]), float(t.high[run.first])) for run in runs]
-    if isinstance(source.rows, Tally):
-        return _rows_between(source.rows, ranges)
-    if _stays_on_device(source.rows):
-        on_device = source.rows.between(ranges)
-        if bins is None:
-            exact: Tally = on_device.to_host()
-            return exact
-        lowest_scores = [low for low, _ in ranges]
-        binned: Tally = on_device.bin(bins, lowest_scores)
-        return binned
-    return _count_in_engine(source, ranges, bins)
+    if isinstance(rows, LazyRows):
+        return _count_in_engine(rows, ranges, bins)
+    if isinstance(rows, Tally):
+        return _rows_between(rows, ranges)
+
+    on_device = rows.between(ranges)
+    if bins is None:
+        each_score: Tally = on_device.to_host()
+        return each_score
+    lowest_scores = [low for low, _ in ranges]
+    binned: Tally = on_device.bin(bins, lowest_scores)
+    return binned
 
 
 def _rows_between(t: Tally, ranges: list[tuple[float, float]]) -> Tally:
     """Return the rows of a tally with scores in these ranges."""
-    parts = []
+    inside = np.zeros(len(t), dtype=bool)
     for low, high in ranges:
         # scores descend; NumPy would copy them to search the other way round
-        first = bisect_left(t.high, -high, key=neg)
+        first = bisect_left(t.score, -high, key=neg)
         stop = bisect_right(t.score, -low, key=neg)
-        parts.append(_take_rows(t, _Run(first, stop)))
-    return _end_to_end(parts)
+        inside[first:stop] = True
+    return keep_rows(t, inside)
 
 
 def _count_in_engine(
-    source: ScoreSource, ranges: list[tuple[float, float]], bins: int | None
+    rows: LazyRows, ranges: list[tuple[float, float]], bins: int | None
 ) -> Tally:
     """Count the rows of a lazy frame with scores in these ranges."""
     score = nw.col("score").cast(nw.Float64)
     in_a_range = nw.any_horizontal(
         *((score >= low) & (score <= high) for low, high in ranges), ignore_nulls=True
     )
-    rows = source.rows.filter(in_a_range)
+    chosen = rows.by_role.filter(in_a_range)
     if bins is None:
-        return tally(rows, label="label", score="score", positive=source.positive)
+        return tally(chosen, label="label", score="score", positive=rows.positive)
 
     edges = np.unique(ranges)
     bins_between_edges = max(bins // max(edges.size - 1, 1), 2)
-    columns = engine_bins.count_bins(rows, source.names, edges, bins_between_edges)
-    labels = read_labels(columns["label"], source.positive, "y_true")
+    columns = engine_bins.count_bins(chosen, rows.names, edges, bins_between_edges)
+    labels = read_labels(columns["label"], rows.positive, "y_true")
     return engine_bins.bins_to_tally(columns, labels)

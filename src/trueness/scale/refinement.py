@@ -11,14 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from inspect import unwrap
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
 from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
-from trueness._core.imports import lazy_import
+from trueness._core.numbers import counted
 from trueness._core.records import Record, apart
 from trueness.counts.design import PLAIN
 from trueness.counts.values import Tally
@@ -26,24 +26,21 @@ from trueness.data import engines
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints as read_constraints
 from trueness.ranking.areas import auc
+from trueness.scale.arrangements import auc_bounds
 from trueness.scale.inner_cuts import Flags, search
 from trueness.scale.recounting import (
-    PARTS_OF_A_BIN,
-    ScoreSource,
-    join_same_class,
-    open_source,
-    refine,
+    LazyRows,
+    PassCounts,
+    count_each_score,
+    count_into_bins,
+    open_rows,
+    recount,
 )
 from trueness.threshold.constraints import read_objective
-from trueness.threshold.operating_point import best_threshold, on_bins
-
-if TYPE_CHECKING:
-    import narwhals.stable.v2 as nw
-else:
-    nw = lazy_import("narwhals.stable.v2", "cli")  # imported when a frame arrives
+from trueness.threshold.operating_point import best_threshold
 
 Bound = str | Constraint
-# each pass settles ``batch`` rows or divides every doubtful bin: far more than needed
+# each pass settles or divides every doubtful bin: far more than needed
 _MOST_PASSES = 10_000
 
 # bins are made finer until nothing is open: the answers are asked for without bounds
@@ -97,9 +94,10 @@ class Refined(Record):
 
     def __repr__(self) -> str:
         how = "exact" if self.exact else f"within {apart(self.low, self.high)}"
+        passes = counted(self.passes, "pass", "passes")
         return (
-            f"{self.answer!r}\n  {how}, after {self.passes} passes over {self.rows:,} "
-            f"rows in {self.seconds:.1f} s; {self.bins:,} bins at the end"
+            f"{self.answer!r}\n  {how}, after {passes} over {self.rows:,} rows in "
+            f"{self.seconds:.1f} s; {self.bins:,} bins at the end"
         )
 
 
@@ -154,47 +152,39 @@ def exact_threshold(
     >>> r.value, r.answer.score_range  # 3 found, 1 false: 6/7
     (0.8571428571428571, (0.2, 0.6))
     """
+    start = perf_counter()
+    objective = read_objective(maximize, minimize).maximized
     constraints = read_constraints(subject_to)
     tolerance = _options.not_negative(tolerance, "tolerance")
     batch = _options.whole_number(batch, "batch", at_least=1)
     design = getattr(data, "design", PLAIN).with_words({"prevalence": prevalence})
-    prevalence = design.prevalence
-    source, counted = open_source(
-        data, label=label, score=score, positive=positive, at_most=at_most
-    )
-    _cases.some_labels(counted, "exact_threshold")
-    objective = read_objective(maximize, minimize).maximized
 
+    rows = open_rows(data, label=label, score=score, positive=positive)
+    counts = count_into_bins(rows, at_most)
+    _cases.some_labels(counts.tally, "exact_threshold")
     for _ in range(_MOST_PASSES):
-        known = counted.labelled()
-        result = search(known, objective, constraints, prevalence)
+        result = search(counts.tally, objective, constraints, design.prevalence)
         open_bins = result.open_bins
         if tolerance == 0 and constraints:
             open_bins = open_bins | _bins_that_may_bind(
-                known, objective, constraints, prevalence, result.possible
+                counts.tally, objective, constraints, design.prevalence, result.possible
             )
         is_known_well = result.possible - result.reached <= tolerance > 0
         if not open_bins.any() or is_known_well:
             break
-        # where many cuts are nearly as good, each of their bins is divided all the same
-        parts_wanted = PARTS_OF_A_BIN * int(np.count_nonzero(open_bins))
-        counted = refine(
-            source,
-            known,
-            open_bins,
-            at_most=max(at_most, parts_wanted),
-            batch=batch,
-        )
+        counts = recount(rows, counts, open_bins, at_most=at_most, batch=batch)
 
-    in_use = known.with_design(sampling=design.sampling, prevalence=prevalence)
+    in_use = counts.tally.with_design(
+        sampling=design.sampling, prevalence=design.prevalence
+    )
     point = _best_threshold(in_use, maximize, constraints, minimize=minimize)
-    point = on_bins(point, known)
     if not open_bins.any():
-        return _report(source, known, point.value, point.value, point)
-    low, high = (result.reached, result.possible)
+        return _report(point, (point.value, point.value), counts, start)
+
+    bounds = (result.reached, result.possible)
     if minimize is not None:
-        low, high = (-result.possible, -result.reached)
-    return _report(source, known, low, high, replace(point, bounds=(low, high)))
+        bounds = (-result.possible, -result.reached)
+    return _report(replace(point, bounds=bounds), bounds, counts, start)
 
 
 @engines.in_turn
@@ -225,9 +215,10 @@ def exact_auc(
 
     Notes
     -----
-    The AUC of the bins differs from the exact one by at most half of the pairs that
-    share a bin; bins with the most pairs are counted again first. With ``tolerance=0``
-    nearly all rows of continuous scores are counted once more, ``batch`` in a pass.
+    Exactly, every distinct score is counted, in one pass. Within a tolerance bins are:
+    their AUC differs from the exact one by at most half of the pairs that share a bin,
+    and the bins with the most pairs are counted again. Tallies and frames in memory are
+    counted exactly.
 
     Examples
     --------
@@ -237,46 +228,41 @@ def exact_auc(
     >>> exact_auc(rows, label="y", score="p", at_most=2).value  # 8 of 9 pairs
     0.8888888888888888
     """
+    start = perf_counter()
     tolerance = _options.not_negative(tolerance, "tolerance")
     batch = _options.whole_number(batch, "batch", at_least=1)
-    source, t = open_source(
-        data,
-        label=label,
-        score=score,
-        positive=positive,
-        at_most=at_most,
-        most_exact_rows=batch if tolerance == 0 else 0,
-    )
-    _cases.both_classes(t, "exact_auc")
-    pairs_allowed = 2 * tolerance * t.n_pos * t.n_neg
+    rows = open_rows(data, label=label, score=score, positive=positive)
+    if tolerance == 0 or not isinstance(rows, LazyRows):
+        counts = count_each_score(rows)
+        _cases.both_classes(counts.tally, "exact_auc")
+        area = _auc(counts.tally, method=method, level=level)
+        return _report(area, (area.value, area.value), counts, start)
 
+    counts = count_into_bins(rows, at_most)
+    _cases.both_classes(counts.tally, "exact_auc")
+    pairs_allowed = 2 * tolerance * counts.tally.n_pos * counts.tally.n_neg
     for _ in range(_MOST_PASSES):
-        t = join_same_class(t.labelled())
-        is_bin = t.high > t.score
-        open_pairs = np.where(is_bin, t.neg.astype(np.float64) * t.pos, 0.0)
+        open_pairs = _open_pairs(counts.tally)
         if open_pairs.sum() <= pairs_allowed:
             break
-        t = refine(
-            source,
-            t,
-            _bins_with_most_pairs(open_pairs, pairs_allowed),
-            at_most=at_most,
-            batch=batch,
-            shorten=join_same_class,
-        )
+        open_bins = _bins_with_most_pairs(open_pairs, pairs_allowed)
+        counts = recount(rows, counts, open_bins, at_most=at_most, batch=batch)
 
-    answer = _auc(t, method=method, level=level)
-    half_width = float(open_pairs.sum()) / (2 * t.n_pos * t.n_neg)
-    low = max(0.0, answer.value - half_width)
-    high = min(1.0, answer.value + half_width)
-    if half_width:  # the interval holds what the bins leave open too
-        answer = replace(
-            answer,
-            low=max(0.0, answer.low - half_width),
-            high=min(1.0, answer.high + half_width),
+    area = _auc(counts.tally, method=method, level=level)
+    low, high = auc_bounds(counts.tally)
+    if low < high:  # the interval holds what the bins leave open too
+        area = replace(
+            area,
+            low=max(0.0, area.low - (area.value - low)),
+            high=min(1.0, area.high + (high - area.value)),
             bounds=(low, high),
         )
-    return _report(source, t, low, high, answer)
+    return _report(area, (low, high), counts, start)
+
+
+def _open_pairs(t: Tally) -> Floats:
+    """Return how many pairs of a positive and a negative share each bin."""
+    return np.where(t.high > t.score, t.neg.astype(np.float64) * t.pos, 0.0)
 
 
 def _bins_with_most_pairs(open_pairs: Floats, pairs_allowed: float) -> Flags:
@@ -290,17 +276,18 @@ def _bins_with_most_pairs(open_pairs: Floats, pairs_allowed: float) -> Flags:
 
 
 def _report(
-    source: ScoreSource, t: Tally, low: float, high: float, answer: Any
+    answer: Any, bounds: tuple[float, float], counts: PassCounts, start: float
 ) -> Refined:
-    """Return the answer with what it took."""
+    """Return the answer with what it took since the start."""
+    low, high = bounds
     return Refined(
         answer=answer,
         low=low,
         high=high,
-        passes=len(source.counted),
-        rows=sum(source.counted),
-        bins=len(t),
-        seconds=perf_counter() - source.start,
+        passes=counts.passes,
+        rows=counts.rows,
+        bins=len(counts.tally),
+        seconds=perf_counter() - start,
     )
 
 

@@ -69,9 +69,6 @@ class OperatingPoint(Answer):
     prevalence : float
         The prevalence in use for which ``value`` and ``constraints`` are given;
         for a range, the prevalence at which the threshold is worst.
-    threshold_bounds : (float, float) or None
-        For a binned tally: the best threshold for the exact scores lies between these,
-        while ``bounds`` holds the value that it has.
     prevalences : (float, float) or None
         The range of prevalences, where the threshold is the best in its worst case.
     sampling : str
@@ -90,7 +87,6 @@ class OperatingPoint(Answer):
     method: str
     prevalence: float
     certificate: Certificate | None = None
-    threshold_bounds: Interval | None = None
     prevalences: Interval | None = None
     notes: tuple[str, ...] = ()
     sampling: str = "cohort"
@@ -165,7 +161,8 @@ def best_threshold(
     .. math:: \max_\tau\; f(TP(\tau), FP(\tau), FN(\tau), TN(\tau))
         \quad\text{subject to}\quad g_k(\tau) \ge b_k
 
-    Every distinct score is tried, so the answer is the exact optimum.
+    Every distinct score is tried, so the answer is the exact optimum. Of scores in bins
+    only thresholds between bins are tried; :func:`exact_threshold` tries all.
 
     Parameters
     ----------
@@ -258,7 +255,7 @@ def best_threshold(
         # the ranks of all cases tell what labels would
         notes += unlabelled_notes(data)
 
-    return OperatingPoint(
+    point = OperatingPoint(
         threshold=threshold,
         score_range=_cuts.interval_of(worst.score, place),
         value=_cuts.value_at(worst, objective.shown, place),
@@ -279,6 +276,7 @@ def best_threshold(
         sampling=data.design.sampling if prevalence is None else COHORT,
         _cut=cut,
     )
+    return _between_bins(point, data) if data.binned else point
 
 
 def _cut_in_use(
@@ -433,10 +431,8 @@ def notes_on_unlabelled(tally: Tally, stacklevel: int = 5) -> tuple[str, ...]:
     return unlabelled_notes(tally, remedy=remedy, stacklevel=stacklevel)
 
 
-def on_bins(point: OperatingPoint, tally: Tally) -> OperatingPoint:
+def _between_bins(point: OperatingPoint, tally: Tally) -> OperatingPoint:
     """Return a choice on binned scores, its ranges above the highest score of a bin."""
-    if not tally.binned:
-        return point
 
     def above_bin(interval: Interval) -> Interval:
         low, high = interval
