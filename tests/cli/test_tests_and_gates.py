@@ -1,5 +1,7 @@
 """Tests of two values, 2x2 tables, and gates by a sentence, as a shell types them."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -126,3 +128,87 @@ def test_a_check_has_passed_and_require():
     assert not failed.passed
     with pytest.raises(AssertionError, match="requirements are not met"):
         failed.require()
+
+
+class TestScoresTurnedRound:
+    @pytest.fixture
+    def turned_file(self, tmp_path):
+        path = tmp_path / "turned.csv"
+        pd.DataFrame({"outcome": SICK, "safety": 1 - RISK}).to_csv(path, index=False)
+        return path
+
+    def test_a_gate_turns_them(self, turned_file):
+        found = answer("check", turned_file, "auc >= 0.6", "--invert")["result"]
+
+        (verdict,) = found["verdicts"]
+        assert verdict["value"] == pytest.approx(trueness.auc(SICK, RISK).value)
+        assert found["exit_code"] == 0
+        assert run("check", turned_file, "auc >= 0.6").exit_code == 4
+
+    def test_a_gate_turns_its_baseline_as_well(self, turned_file, tmp_path):
+        contract = tmp_path / "quality.toml"
+        contract.write_text(
+            'label = "outcome"\nscore = "safety"\n'
+            '[[require]]\nmetric = "auc"\nnot_worse_than = "baseline"\n'
+            "margin = 0.05\n"
+        )
+
+        found = run("check", contract, turned_file, "--baseline", turned_file,
+                    "--invert", "--json")  # fmt: skip
+
+        (verdict,) = json.loads(found.stdout)["result"]["verdicts"]
+        assert verdict["value"] == pytest.approx(0.0)
+
+    def test_a_first_contract_has_no_direction(self, turned_file):
+        result = run("check", turned_file, "--init", "--invert")
+
+        assert result.exit_code == 2
+        assert "does not go with --init" in result.stderr
+
+    def test_a_watch_remembers_that_it_turns_them(self, turned_file, tmp_path):
+        state = tmp_path / "state.json"
+        words = ("--metric", "recall", "--threshold", "0.3", "--at-least", "0.5")
+
+        answer("watch", state, turned_file, *words, "--invert")
+        second = tmp_path / "second.csv"
+        # one score above 1: later batches are turned as the first one was
+        safety = np.append(1 - RISK[1:], 1.2)
+        frame = pd.DataFrame({"outcome": np.roll(SICK, -1), "safety": safety})
+        frame.to_csv(second, index=False)
+        answer("watch", state, second)
+
+        watch = trueness.load_watch(state)
+        turned = np.concatenate([RISK, 1 - safety])
+        sick = np.concatenate([SICK, np.roll(SICK, -1)]) == 1
+        assert watch.value == pytest.approx(np.mean(turned[sick] >= 0.3))
+
+    def test_a_watch_does_not_change_its_direction(self, turned_file, tmp_path):
+        state = tmp_path / "state.json"
+        answer("watch", state, turned_file, "--metric", "auc", "--at-least", "0.1")
+
+        result = run("watch", state, turned_file, "--invert", "--name", "next")
+
+        assert result.exit_code == 2
+        assert "Begin a new watch" in result.stderr
+
+
+class TestCostsOfErrors:
+    def test_choose_the_threshold(self, scores_file):
+        costs = ("--cost-fp", 1, "--cost-fn", 8)
+
+        found = answer("threshold", scores_file, *costs)["result"]
+
+        best = trueness.best_threshold(SICK, RISK, minimize=trueness.cost(fp=1, fn=8))
+        assert found["threshold"] == pytest.approx(best.threshold)
+
+    def test_are_both_needed_and_stand_alone(self, scores_file):
+        one = run("threshold", scores_file, "--cost-fp", 1)
+        two = run("threshold", scores_file, "--cost-fp", 1, "--cost-fn", 8,
+                  "--maximize", "f1")  # fmt: skip
+
+        assert "Type --cost-fp 1 --cost-fn 20" in one.stderr
+        assert "Costs are an objective" in two.stderr
+
+    def test_python_names_the_objective(self):
+        with pytest.raises(trueness.InputError, match=r'minimize="cost\(fp=1, fn=20'):
+            trueness.best_threshold(SICK, RISK, cost={"fp": 1, "fn": 8})

@@ -357,24 +357,29 @@ def _count(
         refuse_cleaned(cleaned)
 
     tell(cleaned)
-    return _inverted(counts) if request.invert else counts
+    return inverted(counts) if request.invert else counts
 
 
-def _inverted(counts: Any) -> Any:
-    """Turn scores round: fractions from 1, others by their sign."""
+def inverted(counts: Any, pivot: float | None = None) -> Any:
+    """Turn scores round: fractions from 1, others by their sign.
+
+    ``pivot`` states it for all scores: the score s becomes ``pivot - s``.
+    """
     if isinstance(counts, dict):
-        return {name: _inverted(part) for name, part in counts.items()}
+        return {name: inverted(part, pivot) for name, part in counts.items()}
     if isinstance(counts, Tally):
-        return counts.map(_inverted_scores(counts.score))
-    columns = [_inverted_scores(column)(column) for column in counts.rows.T]
-    return with_rows(counts, np.column_stack(columns), counts.names)
+        of_tally = pivot_of(counts.score) if pivot is None else pivot
+        return counts.map(lambda score: of_tally - score)
+
+    pivots = [pivot_of(column) if pivot is None else pivot for column in counts.rows.T]
+    return with_rows(counts, np.array(pivots) - counts.rows, counts.names)
 
 
-def _inverted_scores(scores: Floats) -> Callable[[Floats], Floats]:
-    """Return a function that turns scores round; probabilities stay probabilities."""
+def pivot_of(scores: Floats) -> float:
+    """Return what scores are subtracted from: probabilities stay probabilities."""
     known = scores[~np.isnan(scores)]
     fractions = bool(known.size) and known.min() >= 0 and known.max() <= 1
-    return (lambda s: 1 - s) if fractions else np.negative
+    return 1.0 if fractions else 0.0
 
 
 def refuse_cleaned(cleaned: Sequence[str]) -> None:

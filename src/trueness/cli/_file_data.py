@@ -142,10 +142,7 @@ def open_data(
 
         say_what_was_taken(source, request, rule.option)
         if invert:
-            shell.say(
-                "Every score was turned round: 1 minus a fraction, else its negative. "
-                "Thresholds are those of the turned scores."
-            )
+            say_what_was_inverted()
 
         if request.label is not None and request.positive is None:
             tell(source.as_truth(request.label))
@@ -170,6 +167,14 @@ def open_data(
 
     rows = source.only(_columns_to_read(source, request))
     return FileData(source, request, rows)
+
+
+def say_what_was_inverted() -> None:
+    """Say how scores were turned round."""
+    shell.say(
+        "Every score was turned round: 1 minus a fraction, else its negative. "
+        "Thresholds are those of the turned scores."
+    )
 
 
 def _read_expected_labels(unlabelled: str | None, target: str) -> ExpectedLabels | None:

@@ -15,8 +15,8 @@ from trueness._core.checks.options import choice
 from trueness._core.checks.words import listing, nearest
 from trueness._core.numbers import percent
 from trueness.cli import options
-from trueness.cli._columns import FileData, choose
-from trueness.cli._file_data import say_what_was_taken
+from trueness.cli._columns import FileData, choose, inverted, pivot_of
+from trueness.cli._file_data import say_what_was_inverted, say_what_was_taken
 from trueness.cli._long_files import long_file_of
 from trueness.cli._shell import CommandAnswer, about, answered, say, write_text
 from trueness.cli._source import Source, known, open_source
@@ -139,14 +139,18 @@ def with_scores(source: Source, score: str) -> tuple[Any, float]:
 
 
 def evidence_of(
-    contract: Contract, file: str, baseline: str | None
+    contract: Contract, file: str, baseline: str | None, invert: bool = False
 ) -> tuple[FileData, Callable[[str | None], Any]]:
     """Return the data, and a function that counts all cases or those of groups.
 
     Each baseline that is a column is counted beside the score; one in a file of its
-    own on the same cases where a key joins the files, otherwise by itself.
+    own on the same cases where a key joins the files, otherwise by itself. With
+    ``invert`` all scores are turned round.
     """
     data, missing = data_of(contract, file)
+    pivot = None
+    if invert:
+        say_what_was_inverted()
     counting = data.request.counting
     (score,) = data.request.scores
 
@@ -165,17 +169,23 @@ def evidence_of(
     else:
         unpaired_rows = _baseline(data, None, baseline)
 
+    if invert:  # groups and a baseline are turned as all cases are
+        pivot = pivot_of(tally(data.rows, score=score, **counting).score)
+
+    def turned(counts: Any, pivot: float | None = pivot) -> Any:
+        return inverted(counts, pivot) if invert else counts
+
     def count(by: str | None) -> Any:
         known(data.source, by, "by")
-        tallies: Any = tally(data.rows, score=score, by=by, **counting)
+        tallies: Any = turned(tally(data.rows, score=score, by=by, **counting))
         baselines = None
         if unpaired_rows is not None:
-            baselines = _count_baseline(
-                unpaired_rows, score=score, by=by, counting=counting
+            baselines = turned(
+                _count_baseline(unpaired_rows, score=score, by=by, counting=counting)
             )
 
         panels: dict[str, Any] = {
-            name: panel(rows, both_scores, by=by, **counting)
+            name: turned(panel(rows, both_scores, by=by, **counting), None)
             for name, (rows, both_scores) in pairs.items()
         }
         if by is not None:
@@ -420,6 +430,7 @@ def check_command(
             help="Label that counts as positive; a contract has its own.",
         ),
     ] = None,
+    invert: options.Invert = False,
     json: options.Json = False,
     plot: options.Plot = None,
     quiet: options.Quiet = False,
@@ -452,6 +463,7 @@ def check_command(
             undecided=undecided,
             junit=junit,
             markdown=markdown,
+            invert=invert or None,
         )
         predictions = _predictions_of_first_contract(arguments)
         name = str(output or "quality.toml")
@@ -472,7 +484,9 @@ def check_command(
     if undecided is not None:
         choice(undecided, ("report", "pass", "fail"), "--undecided")
 
-    checked, counts_note, about_data = _check_file(agreed, predictions, baseline)
+    checked, counts_note, about_data = _check_file(
+        agreed, predictions, baseline, invert
+    )
     if junit is not None:
         _write(junit, checked.to_junit())
     if markdown is not None:
@@ -590,16 +604,21 @@ def _write(path: Path, text: str) -> None:
     say(f"Written to {path}.")
 
 
-def _check_file(agreed: Contract, file: str, baseline: str | None) -> Checked:
+def _check_file(
+    agreed: Contract, file: str, baseline: str | None, invert: bool
+) -> Checked:
     """Check a file: attempts at items where the metrics are theirs, or predictions."""
     if any(of_attempts(required.metric) for required in agreed.requirements):
+        _refuse_options("is for scores; attempts have none.", invert=invert or None)
         return _check_log(agreed, file, baseline)
-    return _check_predictions(agreed, file, baseline)
+    return _check_predictions(agreed, file, baseline, invert)
 
 
-def _check_predictions(agreed: Contract, file: str, baseline: str | None) -> Checked:
+def _check_predictions(
+    agreed: Contract, file: str, baseline: str | None, invert: bool
+) -> Checked:
     """Check the predictions of a file: of all cases, and of the groups."""
-    data, count = evidence_of(agreed, file, baseline)
+    data, count = evidence_of(agreed, file, baseline, invert)
     whole = count(None)
     columns_of_groups = dict.fromkeys(r.by for r in agreed.requirements if r.by)
     groups = {by: count(by) for by in columns_of_groups}

@@ -252,6 +252,11 @@ Target = Annotated[
 
 # --- what is asked
 
+CostFp = Annotated[float | None, number("--cost-fp", help="Cost of a false positive.")]
+CostFn = Annotated[
+    float | None,
+    number("--cost-fn", help="Cost of a false negative (a missed positive)."),
+]
 Invert = Annotated[
     bool,
     typer.Option(
@@ -396,3 +401,19 @@ SaveFile = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+
+
+def read_cost(
+    false_positive: float | None, false_negative: float | None
+) -> dict[str, float] | None:
+    """Return the costs of both errors, or None where there are none."""
+    if false_positive is None and false_negative is None:
+        return None
+
+    if false_positive is None or false_negative is None:
+        raise InputError(
+            "Both costs are needed. Type --cost-fp 1 --cost-fn 20.",
+            option="cost_fp" if false_positive is None else "cost_fn",
+        )
+
+    return {"fp": false_positive, "fn": false_negative}

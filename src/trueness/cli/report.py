@@ -64,15 +64,8 @@ def report_command(
     minimize: options.Minimize = None,
     subject_to: options.SubjectTo = None,
     guarantee: options.Guarantee = None,
-    cost_fp: Annotated[
-        float | None, options.number("--cost-fp", help="Cost of a false positive.")
-    ] = None,
-    cost_fn: Annotated[
-        float | None,
-        options.number(
-            "--cost-fn", help="Cost of a false negative (a missed positive)."
-        ),
-    ] = None,
+    cost_fp: options.CostFp = None,
+    cost_fn: options.CostFn = None,
     at: Annotated[
         str | None,
         typer.Option(
@@ -199,7 +192,7 @@ def report_command(
         seed=seed,
     )
     _check_name_of_page(output)
-    cost = _read_cost(cost_fp, cost_fn)
+    cost = options.read_cost(cost_fp, cost_fn)
 
     if vote:
         of_thresholds = (
@@ -298,22 +291,6 @@ def _check_name_of_page(output: Path) -> None:
         f"Type -o {output.with_suffix('.html')}.{pdf}",
         option="output",
     )
-
-
-def _read_cost(
-    false_positive: float | None, false_negative: float | None
-) -> dict[str, float] | None:
-    """Return the costs of both errors, or None where there are none."""
-    if false_positive is None and false_negative is None:
-        return None
-
-    if false_positive is None or false_negative is None:
-        raise InputError(
-            "Both costs are needed. Type --cost-fp 1 --cost-fn 20.",
-            option="cost_fp" if false_positive is None else "cost_fn",
-        )
-
-    return {"fp": false_positive, "fn": false_negative}
 
 
 def _first_counts(counts: Panel | Tally | dict[str, Tally]) -> Panel | Tally:

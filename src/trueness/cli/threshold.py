@@ -68,6 +68,8 @@ def threshold_command(
     maximize: options.Maximize = None,
     minimize: options.Minimize = None,
     subject_to: options.SubjectTo = None,
+    cost_fp: options.CostFp = None,
+    cost_fn: options.CostFn = None,
     at: Annotated[
         str | None,
         typer.Option(
@@ -175,6 +177,15 @@ def threshold_command(
     )
     if guarantee is not None:
         _options.fraction(guarantee, "--guarantee")
+
+    cost = options.read_cost(cost_fp, cost_fn)
+    if cost is not None:
+        if maximize is not None or minimize is not None:
+            raise InputError(
+                "Costs are an objective. Leave them out, or the other objective.",
+                option="cost_fp",
+            )
+        minimize = f"cost(fp={cost['fp']:g}, fn={cost['fn']:g})"
 
     request = replace(
         data.request,

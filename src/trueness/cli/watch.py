@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, final
 
@@ -12,8 +12,8 @@ import trueness
 from trueness._core.checks.errors import InputError
 from trueness._core.files import alone
 from trueness.cli import options
-from trueness.cli._columns import FileData, choose
-from trueness.cli._file_data import refuse_design
+from trueness.cli._columns import FileData, choose, inverted, pivot_of
+from trueness.cli._file_data import refuse_design, say_what_was_inverted
 from trueness.cli._shell import CommandAnswer, about, answered
 from trueness.cli._source import Source, open_source
 from trueness.counts.values import Panel, Tally
@@ -61,6 +61,7 @@ class BatchColumns:
     positive: Any
     scores: tuple[str, ...]
     judges: tuple[str, ...] = field(default=())  # in place of scores
+    pivot: float | None = None  # of scores that are turned round: s becomes pivot - s
 
     def count(self, rows: Any, by: str | None = None) -> Any:
         """Count a batch; with ``by`` each of its groups."""
@@ -73,18 +74,23 @@ class BatchColumns:
                 by=by,
             )
 
-        return tally(
+        counts = tally(
             rows,
             label=self.label,
             score=self.scores[0],
             positive=self.positive,
             by=by,
         )
+        return counts if self.pivot is None else inverted(counts, self.pivot)
 
     @property
     def to_remember(self) -> dict[str, str | int | float]:
         """What need not be typed again for the next batch."""
-        names: dict[str, Any] = {"positive": self.positive, "label": self.label}
+        names: dict[str, Any] = {
+            "positive": self.positive,
+            "label": self.label,
+            "pivot": self.pivot,
+        }
         if not self.judges:
             names["score"] = self.scores[0]
         plain_types = (str, int, float)
@@ -182,6 +188,7 @@ def watch_command(
     ] = None,
     positive: options.Positive = None,
     by: options.By = None,
+    invert: options.Invert = False,
     weight: Annotated[str | None, options.unsupported("--weight")] = None,
     cluster: Annotated[str | None, options.unsupported("--cluster")] = None,
     json: options.Json = False,
@@ -226,6 +233,7 @@ def watch_command(
             scores=request.scores,
             judges=tuple(judge or ()),
         )
+        columns = _turned(columns, watch, source, invert)
         if watch is None:
             watch = _begin(state, asked, columns, margin, by)
 
@@ -273,6 +281,31 @@ def _choose_columns(
         guess=one_score,
         needs_label=metric_needs_labels and metric is not None and not judges,
     )
+
+
+def _turned(
+    columns: BatchColumns, watch: Watch | None, source: Source, invert: bool
+) -> BatchColumns:
+    """Turn scores round where that was typed, or where earlier batches were turned.
+
+    All batches are turned alike, whatever the range of their scores.
+    """
+    pivot = watch.columns.get("pivot") if watch else None
+    if invert and columns.judges:
+        raise InputError("Verdicts of judges are not turned round.", option="invert")
+    if invert and watch is not None and pivot is None:
+        raise InputError(
+            "Earlier batches of this watch were counted with scores as they are. Begin "
+            "a new watch for scores that are turned round.",
+            option="invert",
+        )
+    if invert and pivot is None:
+        pivot = pivot_of(columns.count(source.rows).score)
+    if pivot is None:
+        return columns
+
+    say_what_was_inverted()
+    return replace(columns, pivot=float(pivot))
 
 
 def _continue(state: Path, asked: NewWatch, restart: bool) -> Watch:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from trueness._core.checks.columns import one_dimensional, probabilities
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described, listing, nearest, option_named
+from trueness._core.synonyms import WORDS
 
 Array = NDArray[Any]
 P = ParamSpec("P")
@@ -43,6 +44,12 @@ def known_options(
     for name in given:
         if name not in own:
             known = sorted({*own, *words})
+            if name in WORDS["minimize"] and "minimize" in own:
+                raise InputError(
+                    f"{what} has no option {name!r}: costs are an objective.",
+                    option="minimize",
+                    example="cost(fp=1, fn=20)",
+                )
             raise InputError(
                 f"{what} has no option {name!r}.{nearest(name, known)}",
                 choices=() if nearest(name, known) else sorted(own),
