@@ -245,7 +245,7 @@ def test_what_takes_no_weights_says_so(weighted, monkeypatch):
     assert server.json("/check", **query)["taken"]
     query["weight"] = "weight"
     problems = server.json("/check", **query)["problems"]
-    assert problems["weight"].startswith("Weight is for scores with labels; leaves")
+    assert problems["weight"].startswith("Weight is for cases with labels")
     assert 'id="weight"' in server.get("/look", **query).text  # to be taken back
     monkeypatch.setattr(session, "MOST_ROWS", 100)
     text = server.section("summary", file="given", label="y", column="a")
@@ -267,6 +267,76 @@ def test_lines_with_a_design_give_the_same(weighted, elsewhere):
     saved = trueness.load_map("map.json")
     # weights are added up in another order for several scores
     np.testing.assert_allclose(taken(t.score), saved(t.score), rtol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def verified(tmp_path_factory):
+    """Two tests in words beside the truth, which is called disease."""
+    rng = np.random.default_rng(11)
+    sick = np.arange(300) % 4 == 0
+    columns = {"disease": sick.astype(int)}
+    for name, sensitivity in (("culture", 0.85), ("swab", 0.7)):
+        positive = rng.random(300) < np.where(sick, sensitivity, 0.1)
+        columns[name] = np.where(positive, "pos", "neg")
+    path = tmp_path_factory.mktemp("verified") / "verified.csv"
+    pd.DataFrame(columns).to_csv(path, index=False)
+    return path
+
+
+def test_tests_with_labels_have_no_threshold(verified, elsewhere):
+    with pytest.warns(trueness.CleanedWarning):
+        answer = trueness.evaluate(pd.read_csv(verified))
+    with running(verified) as server:
+        page = server.get("/look", file="given").text
+        section = server.section("verified", file="given")
+        elsewhere(server, file="given").same_report()
+
+    assert '<option value="verified" selected>' in page
+    assert 'data-section="threshold"' not in page
+    assert f"{answer.numbers['tests']['swab']['sensitivity'].value:.3f}" in section
+    assert "sensitivity of culture" in section
+    assert "AUC" not in section
+
+
+def test_tests_of_numbers_beside_their_truth_are_not_taken_for_unlabelled(tmp_path):
+    path = tmp_path / "numbers.csv"
+    path.write_text("disease,t1,t2\n" + "1,1,0\n0,0,0\n1,1,1\n0,1,0\n" * 20)
+    with running(path) as server:
+        page = server.get("/look", file="given").text
+        section = server.section("verified", file="given")
+        score = server.get("/look", file="given", kind="scores", column="t1").text
+
+    assert '<option value="verified" selected>' in page
+    assert "The specificity of t2 is 50 points higher" in section
+    assert '<option value="verified" selected>' in score
+
+
+def test_scores_without_labels_say_what_they_tell(tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text("case,prob\n" + "".join(f"{k},{k / 97:.4f}\n" for k in range(90)))
+    with running(path) as server:
+        page = server.get("/look", file="given").text
+        section = server.section("alone", file="given")
+        lines = server.json("/check", file="given")["taken"]
+        refused = server.ask("/take/report.html?file=given")
+
+    assert '<option value="alone" selected>' in page
+    assert "cannot be measured" in section
+    assert lines["command"] == f"trueness evaluate {path} --score prob"
+    assert refused.status == 404
+
+
+def test_a_covariate_called_like_a_count_counts_nothing(tmp_path):
+    path = tmp_path / "covariate.csv"
+    rows = [f"{k % 3 == 0:d},{k / 50:.2f},{k % 4}" for k in range(50)]
+    path.write_text("y,p,cases\n" + "\n".join([*rows, rows[0]]) + "\n")
+    with running(path) as server:
+        page = server.get("/look", file="given").text
+        facts = server.section("summary", file="given", quick=1)
+
+    chosen = page.partition('<select id="count"')[2].partition("</select>")[0]
+    assert '<option value="-" selected>' in chosen
+    assert "<dd>51</dd>" in facts
 
 
 def test_tests_without_labels(served):

@@ -331,3 +331,53 @@ def test_a_verdict_of_a_judge_is_no_label(tmp_path):
     assert "Each row has the verdict of one judge ('judge', 'verdict')" in result.output
     with pytest.raises(InputError, match="verdict of one judge"):
         trueness.evaluate(pd.read_csv(path))
+
+
+def test_a_code_of_missing_values_among_probabilities_is_told(tmp_path):
+    label, score = rows()
+    score = [round(1 / (1 + np.exp(-p)), 3) for p in score]
+    coded = [-999 if k % 7 == 0 else p for k, p in enumerate(score)]
+    path = write_csv(tmp_path / "coded.csv", label=label, score=coded)
+    whole = write_csv(tmp_path / "whole.csv", label=label, score=score)
+
+    told = run("evaluate", path).stdout
+    report = run("report", path, "-o", tmp_path / "r.html").stdout
+
+    assert "score is -999 in 6 cases, and all others lie between 0 and 1" in told
+    assert "score is -999 in 6 cases" in report
+    assert "all others lie" not in run("evaluate", whole).stdout
+
+
+def test_one_and_minus_one_with_their_signs_are_labels(tmp_path):
+    label, score = rows()
+    signed = ["+1" if y in (1, "1") else "-1" for y in label]
+    path = write_csv(tmp_path / "signed.csv", label=signed, score=score)
+    plain = write_csv(tmp_path / "plain.csv", label=label, score=score)
+
+    found = answer("evaluate", path)["result"]["scores"]["score"]["auc"]
+
+    assert found == answer("evaluate", plain)["result"]["scores"]["score"]["auc"]
+
+
+class TestPythonSaysWhyNoScoreIsFound:
+    def test_in_a_file_with_a_header_only(self, tmp_path):
+        path = tmp_path / "header.csv"
+        path.write_text("label,score\n")
+
+        with pytest.raises(trueness.InputError, match="have no rows"):
+            trueness.evaluate(path)
+
+    def test_in_an_empty_column(self, tmp_path):
+        label, _ = rows()
+        path = write_csv(tmp_path / "empty.csv", label=label, score=[""] * len(label))
+
+        with pytest.raises(trueness.InputError, match="Column 'score' is empty"):
+            trueness.evaluate(path)
+
+    def test_where_a_word_stands_among_numbers(self, tmp_path):
+        label, score = rows()
+        odd = ["error", *score[1:]]
+        path = write_csv(tmp_path / "odd.csv", label=label, score=odd)
+
+        with pytest.raises(trueness.InputError, match="text in 1 of 40 rows"):
+            trueness.evaluate(path)

@@ -7,12 +7,14 @@ network. Without the extensions the refusal is tested, and the rest is skipped.
 
 import bz2
 import gzip
+import json
 import os
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from zipfile import ZipFile
 
 import duckdb
 import numpy as np
@@ -349,3 +351,51 @@ def test_how_a_large_file_is_written_is_found_out_once(tmp_path, monkeypatch):
 
     with pytest.raises(duckdb.ConversionException):
         rows.fetchall()
+
+
+LABELS = [1, 0, 1, 0, 1, 0]
+SCORES = [0.9, 0.4, 0.4, 0.2, 0.7, 0.8]
+EXPECTED = trueness.tally(LABELS, SCORES)
+
+
+def test_parts_of_objects_are_columns(tmp_path):
+    path = tmp_path / "nested.jsonl"
+    lines = [
+        json.dumps({"truth": y, "output": {"model": "m", "score": p}})
+        for y, p in zip(LABELS, SCORES, strict=True)
+    ]
+    path.write_text("\n".join(lines))
+
+    rows = trueness.scan(path)
+
+    assert rows.columns == ["truth", "output.model", "output.score"]
+    assert trueness.tally(rows, label="truth", score="output.score") == EXPECTED
+
+
+def test_lists_of_one_length_are_columns(tmp_path):
+    path = tmp_path / "columns.json"
+    path.write_text(json.dumps({"label": LABELS, "score": SCORES}))
+
+    assert trueness.tally(trueness.scan(path), label="label", score="score") == EXPECTED
+
+
+def test_the_one_file_of_an_archive_is_read(tmp_path):
+    text = "label,score\n" + "".join(
+        f"{y},{p}\n" for y, p in zip(LABELS, SCORES, strict=True)
+    )
+    one = tmp_path / "one.zip"
+    with ZipFile(one, "w") as archive:
+        archive.writestr("__MACOSX/._preds.csv", "x")
+        archive.writestr("folder/preds.csv", text)
+    two = tmp_path / "two.zip"
+    with ZipFile(two, "w") as archive:
+        archive.writestr("a.csv", text)
+        archive.writestr("b.csv", text)
+    broken = tmp_path / "broken.zip"
+    broken.write_text(text)
+
+    assert trueness.tally(trueness.scan(one), label="label", score="score") == EXPECTED
+    with pytest.raises(InputError, match=r"holds 2: 'a\.csv', 'b\.csv'"):
+        trueness.scan(two)
+    with pytest.raises(InputError, match="cannot be unpacked"):
+        trueness.scan(broken)

@@ -97,6 +97,20 @@ class TestExcel:
     def test_the_first_sheet_with_rows_is_read(self, workbook):
         assert auc_of(workbook) == pytest.approx(trueness.auc(Y, P).value)
 
+    def test_titles_above_the_header_are_left_out(self, tmp_path):
+        titles = [["Validation study"], ["Hospital, all wards"], []]
+        path = write_xlsx(tmp_path / "titles.xlsx", {"Results": [*titles, *ROWS]})
+
+        with pytest.warns(CleanedWarning, match="2 rows above the header: 'Validation"):
+            assert auc_of(path) == pytest.approx(trueness.auc(Y, P).value)
+
+    def test_a_sheet_of_words_is_not_taken_for_data(self, tmp_path):
+        meanings = [["name", "meaning"], ["y", "outcome"], ["p", "score"]]
+        path = write_xlsx(tmp_path / "book.xlsx", {"Codebook": meanings, "Data": ROWS})
+
+        with pytest.warns(CleanedWarning, match="Sheet 'Data' was read"):
+            assert auc_of(path) == pytest.approx(trueness.auc(Y, P).value)
+
     def test_a_sheet_is_named_behind_colons(self, workbook):
         other = auc_of(f"{workbook}::Other")
 

@@ -53,6 +53,13 @@ def test_an_answer_has_a_table(name):
     assert "<table" in ANSWERS[name]()._repr_html_()
 
 
+def test_scores_without_labels_have_no_figure():
+    html = trueness.evaluate(FRAME[["p"]])._repr_html_()
+
+    assert images(html) == []
+    assert "90 cases without a label" in html
+
+
 def test_names_are_escaped():
     evil = FRAME.rename(columns={"p": "<script>alert(1)</script>"})
 

@@ -37,9 +37,12 @@ from trueness.cli.judge import (
 from trueness.cli.leaves import guess_node
 from trueness.data.column_roles import (
     COUNT_NAMES,
-    LABEL_NAMES,
     DataTable,
     Guess,
+    count_column,
+    find_label,
+    has_no_label,
+    is_score,
     several_scores,
 )
 from trueness.data.engines import quoted
@@ -76,10 +79,13 @@ class DataKind:
     command: str
     title: str
     guess: Guess
+    has_labels: bool = False  # of all cases: they may have groups, weights, clusters
 
 
 KINDS: Mapping[str, DataKind] = {
-    "scores": DataKind("score", "report", "Scores, with labels", several_scores),
+    "scores": DataKind("score", "report", "Scores, with labels", several_scores, True),
+    "verified": DataKind("score", "report", "Tests, with labels", several_scores, True),
+    "alone": DataKind("score", "evaluate", "Scores, without labels", several_scores),
     "tests": DataKind("vote", "report", "Tests or judges, without labels", guess_votes),
     "leaves": DataKind("node", "leaves", "Leaves of a tree", guess_node),
     "judges": DataKind(
@@ -481,11 +487,21 @@ def complete(data: DataChoice) -> CompleteData:
                 guessed = replace(guessed, columns=columns)
             return CompleteData(guessed, None, problems)
 
+    if kind.has_labels:
+        guessed = _with_kind_of_scores(guessed, chosen)
     if not guessed.is_long:  # in the order of the file: one choice has one address
         in_order = tuple(c for c in data.file.source.types if c in chosen.scores)
         chosen = replace(chosen, scores=in_order)
 
     return CompleteData(_with_chosen(guessed, chosen), chosen, {})
+
+
+def _with_kind_of_scores(data: DataChoice, chosen: Request) -> DataChoice:
+    """Tell scores from the verdicts of tests, which have no threshold to choose."""
+    table = data.file.source.table
+    with data.file.held():
+        any_score = any(is_score(table, column) for column in chosen.scores)
+    return replace(data, kind="scores" if any_score else "verified")
 
 
 def _with_chosen(data: DataChoice, chosen: Request) -> DataChoice:
@@ -507,6 +523,8 @@ def _with_guesses(data: DataChoice) -> DataChoice:
     source = data.file.source
     is_log = bool(data.file.judges)
     kind = data.kind or ("systems" if is_log else guess_kind(source))
+    if kind == "alone" and data.columns.label:
+        kind = "scores"
     if kind == "systems":
         verdicts = replace(
             data.verdicts,
@@ -516,13 +534,13 @@ def _with_guesses(data: DataChoice) -> DataChoice:
         return replace(data, kind=kind, verdicts=verdicts)
 
     columns = data.columns
-    count = column_or_none(columns.count)
-    if not columns.count:
+    count = columns.count
+    if not count and not KINDS[kind].has_labels:
         count = looks_counted(source, replace(columns, weight=None))
 
     taken = {columns.label, *columns.scores, columns.by, count, columns.cluster}
     weight = columns.weight
-    if kind == "scores" and weight is None:
+    if KINDS[kind].has_labels and weight is None:
         weight = _guess_weight(source, taken)
 
     rule = NOTHING
@@ -553,19 +571,27 @@ def _chosen_columns(data: DataChoice, guess: Guess) -> Request:
         return _columns_of_attempts(data, guess)
 
     columns = data.columns
-    of_scores = data.kind == "scores"
+    kind = KINDS[data.kind]
+    of_scores = kind.has_labels
     chosen = choose(
         data.file.source,
         replace(
             columns,
+            count=column_or_none(columns.count),
             weight=column_or_none(columns.weight),
             cluster=column_or_none(columns.cluster),
             missing_scores=columns.missing_scores if of_scores else None,
         ),
-        option=KINDS[data.kind].option,
+        option=kind.option,
         guess=guess,
-        needs_label=data.kind != "tests",
+        needs_label=data.kind not in ("tests", "alone"),
     )
+
+    if of_scores and not columns.count:
+        others = (chosen.by, chosen.weight, chosen.cluster)
+        table = data.file.source.table
+        count = count_column(table, chosen.label, chosen.scores, others)
+        chosen = replace(chosen, count=count)
 
     if of_scores:
         refuse_long_file(data.file.source, chosen)
@@ -575,11 +601,11 @@ def _chosen_columns(data: DataChoice, guess: Guess) -> Request:
 
 def _check_columns(data: DataChoice) -> None:
     """Refuse weights where cases are counted whole, and a rule that is not there."""
-    if data.kind != "scores":
+    if not KINDS[data.kind].has_labels:
         for name in data.design_columns:
             raise InputError(
-                f"{FIELDS[name]} is for scores with labels; {data.kind} are counted "
-                f"one by one. Choose {WITHOUT[name]!r} there.",
+                f"{FIELDS[name]} is for cases with labels; here they are counted one "
+                f"by one. Choose {WITHOUT[name]!r} there.",
                 option=name,
             )
 
@@ -698,7 +724,7 @@ def named_like(table: DataTable, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def guess_kind(source: Source) -> str:
-    """Are these scores with labels, tests without, leaves of a tree, or attempts?"""
+    """Are these scores with labels or without, tests, leaves of a tree, or attempts?"""
     names = {c.lower() for c in source.types}
     if names & {*PASSED} and names & {*ITEMS}:
         return "systems"
@@ -706,8 +732,9 @@ def guess_kind(source: Source) -> str:
     real = [c for c, kind in source.types.items() if kind.startswith(REAL_TYPES)]
     if not real and names & set(NODE_NAMES):
         return "leaves"
-    if real or names & {*LABEL_NAMES}:
-        # tests with a known truth are scores of two values
+    if has_no_label(source.table, set()):
+        return "alone" if real else "scores"
+    if real or _has_label(source.table):
         return "scores"
 
     counted = {c for c in source.types if c.lower() in COUNT_NAMES}
@@ -717,6 +744,15 @@ def guess_kind(source: Source) -> str:
         return "scores"
 
     return "tests"
+
+
+def _has_label(table: DataTable) -> bool:
+    """Is one column beyond doubt that of the labels?"""
+    try:
+        find_label(table, set())
+    except InputError:
+        return False
+    return True
 
 
 def _guess_weight(source: Source, taken: set[str | None]) -> str | None:

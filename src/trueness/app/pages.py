@@ -65,13 +65,18 @@ from trueness.reports.svg_marks import WIDTH
 from trueness.threshold.constraints import asks_for_two_cuts, without_deferral_cost
 
 # what is answered at once; other questions wait until somebody opens them
-AT_ONCE = ("summary", "threshold", "nogold", "judges", "leaves", "systems")
+AT_ONCE = (
+    *("summary", "threshold", "verified", "alone", "nogold", "judges", "leaves"),
+    "systems",
+)
 # sections that wait for a question: which field asks it, and an example
 WAITING = {
     "zones": ("subject_to", "defer <= 0.1"),
     "prevalence": ("prevalence", ""),  # a range around the share of positives here
     "group-cuts": ("subject_to", "recall_gap <= 0.05"),
 }
+# what has no report, and no JSON of it, to take away
+NO_REPORT = ("leaves", "alone")
 Option = str | float | tuple[str, ...] | None  # of a command line
 # both error rates count equally, whatever the prevalence: to be filled in by Python
 EQUAL = "cost(fp=1, fn={panel.n_neg / panel.n_pos:.15g})"
@@ -81,6 +86,8 @@ STATIC = {"app.css": "text/css", "style.css": "text/css", "figure.css": "text/cs
 # of all sections: those of the report, and those of whole pages
 TITLES = notes.TITLES | {
     "summary": "In plain words",
+    "verified": "How good is each test?",
+    "alone": "What do scores without labels tell?",
     "nogold": "How good is each test?",
     "judges": "What is the true pass rate?",
     "systems": "How often does each system pass?",
@@ -165,6 +172,8 @@ def _environment() -> jinja2.Environment:
         "titles": TITLES,
         "instead": WITHOUT,
         "kinds": {name: kind.title for name, kind in KINDS.items()},
+        "have_labels": [name for name, kind in KINDS.items() if kind.has_labels],
+        "have_no_report": NO_REPORT,
         "at_once": AT_ONCE,
         "calibrators": list(CALIBRATORS),
         "combiners": list(COMBINERS),
@@ -354,7 +363,7 @@ def lines_of(address: Address) -> dict[str, str] | None:
     if chosen is None:
         return None
 
-    end = () if address.kind == "leaves" else ("-o", REPORT)
+    end = () if address.kind in NO_REPORT else ("-o", REPORT)
     lines = {
         "command": _command_line(
             KINDS[address.kind].command, address, _report_options(address, chosen), *end
@@ -510,6 +519,8 @@ def _python(address: Address, chosen: Request) -> str:
     }
     if address.kind == "scores":
         values |= _values_about_scores(address, chosen)
+    elif address.kind == "verified":
+        values["design"] = _design(address, chosen)
     elif address.kind == "judges":
         values["item"] = _item(address, chosen) if chosen.by else None
     elif address.kind == "leaves":

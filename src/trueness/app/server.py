@@ -348,6 +348,8 @@ class Workbench:
 
 def _files_of(address: Address) -> list[str]:
     """Which files can be taken away of such data?"""
+    if address.kind in pages.NO_REPORT:
+        return []
     files = list(answers.FILES)
     if not combines(address):
         files.remove(COMBINER)
@@ -415,7 +417,7 @@ def _section(counted: Counted, address: Address, key: str, quick: bool) -> PageS
         names = tuple(model["name"] for model in slider["models"])
         return PageSection(pages.operating(operating, slider), operating, names)
 
-    if key not in ("summary", "systems", "judges", "nogold"):
+    if key not in ("summary", "verified", "alone", "systems", "judges", "nogold"):
         finding = answers.section(counted, address, key)
         html = pages.section(
             finding,

@@ -49,6 +49,7 @@ from trueness.findings import trust
 from trueness.findings import without_labels as nogold
 from trueness.findings.memory import Memory, Model, RememberedAnswers, ScoreWithBands
 from trueness.findings.page import (
+    MIND,
     QUESTIONS,
     SUMMARISED,
     answers,
@@ -59,6 +60,7 @@ from trueness.findings.page import (
 )
 from trueness.findings.records import Finding, Page
 from trueness.findings.request import REPLICATES, Request, without_column_names
+from trueness.findings.scores_alone import how_good_alone
 from trueness.findings.slider_steps import Steps, columns, every_step, met, short
 from trueness.findings.subject import (
     Subject,
@@ -582,8 +584,14 @@ def rates(
 
 
 def whole_page(counted: Counted, address: Address, source: str = "") -> Page:
-    """Answer about judges, systems, or tests whose truth nobody knows."""
+    """Answer about judges, systems, tests, or scores without labels."""
     level = address.analysis_options.level
+    if address.kind == "verified":
+        return page_about(
+            counted.data, address.request, source=source, groups=counted.groups
+        )
+    if address.kind == "alone":
+        return _scores_alone(counted, level)
     if address.kind == "judges":
         rate_of, panels, comparison = rates(counted, address)
         return nogold.judged(rate_of, panels, comparison, source=source)
@@ -597,6 +605,15 @@ def whole_page(counted: Counted, address: Address, source: str = "") -> Page:
         level=level,
         rng=SEED,
     )
+
+
+def _scores_alone(counted: Counted, level: float) -> Page:
+    """Say what scores tell when no case has a label, and what they cannot."""
+    request = Request(level=level, rng=SEED)
+    answer = how_good_alone(Subject(counted.data, request, memory=counted.memory))
+    answers_by_question = (("How good are they?", answer.answer), (MIND, answer.notes))
+    section = replace(answer, answer=(), notes=())
+    return Page("", facts_of(counted.first, ""), (), answers_by_question, (section,))
 
 
 def trusted_leaves(counted: Counted, address: Address) -> Finding:

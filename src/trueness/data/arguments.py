@@ -23,6 +23,7 @@ from trueness.data import cleaning
 from trueness.data.column_roles import (
     LABEL_NAMES,
     MOST_ROWS,
+    TEXT,
     DataTable,
     FoundColumns,
     FrameTable,
@@ -44,7 +45,7 @@ from trueness.data.columns import (
     one_thing,
     several_columns,
 )
-from trueness.data.engines import column_names, is_lazy, open_frame
+from trueness.data.engines import column_names, columns_of, is_lazy, open_frame
 from trueness.data.frames import panel, tally, tally_in_place
 from trueness.data.long_tables import refuse_long_table
 from trueness.data.storage import are_counts
@@ -439,7 +440,9 @@ def _find(
         )
     except InputError as error:
         # which function was called, where several are in a script
-        message = f"{name}: {error.message}{_advice_without_labels(table, error)}"
+        advice = _advice_without_labels(table, error)
+        odd = "" if error.option == "label" else _odd_words(data, table)
+        message = f"{name}: {error.message}{advice}{odd}"
         raise InputError(message, option=error.option, choices=error.choices) from None
 
     if words.get("count") is None and not may_lack_labels:
@@ -469,6 +472,19 @@ def _advice_without_labels(table: DataTable, error: InputError) -> str:
     if error.option != "label" or len(tests_among(table, set())) < 2:
         return ""
     return " Where there are none, ask latent_class or agreement."
+
+
+def _odd_words(data: object, table: DataTable) -> str:
+    """Name columns of text that would hold numbers, but for a few words."""
+    sentences = []
+    for name in (name for name, kind in table.kinds.items() if kind == TEXT):
+        values = columns_of(data, [name], most=MOST_ROWS)[name].tolist()
+        if odd := cleaning.few_words(values, rows=False):
+            sentences.append(
+                f" Column {name!r} has {odd}; correct these values or leave them empty."
+            )
+
+    return "".join(sentences)
 
 
 def _is_relation(data: object) -> bool:

@@ -62,7 +62,7 @@ NO = _words(
 )
 # pairs of which one is what a test or a model looks for: positive, then negative
 PAIRS = _words(
-    "1/-1, sick/healthy, ill/healthy, sick/well, diseased/healthy, "
+    "sick/healthy, ill/healthy, sick/well, diseased/healthy, "
     "disease/healthy, krank/gesund, malade/sain, enfermo/sano, malato/sano, ill/well, "
     "case/control, cases/controls, fall/kontrolle, patient/control, event/nonevent, "
     "event/censored, present/absent, detected/not detected, abnormal/normal, "
@@ -320,6 +320,9 @@ def _known_pair(labels: Sequence[str], positive: object) -> frozenset[str] | Non
 
 def _is_opposite(positive: str, negative: str) -> bool:
     """Return whether two words are a pair: malignant, benign; churned, not churned."""
+    if f"{positive.removeprefix('+')}/{negative}" == "1/-1":
+        return True
+
     plain_positive = positive.replace("-", "")
     plain_negative = negative.replace("-", "")
     if f"{plain_positive}/{plain_negative}" in PAIRS:

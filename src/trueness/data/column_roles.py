@@ -164,7 +164,7 @@ def find_columns(
 
     if not named:
         what = option
-        if option == "score" and not any(_is_score(table, name) for name in scores):
+        if option == "score" and not any(is_score(table, name) for name in scores):
             what = "test"
         plural = "s" if len(scores) > 1 else ""
         guessed.append(f"{what}{plural} {names_of(scores)}")
@@ -274,7 +274,7 @@ def is_test(table: DataTable, column: str) -> bool:
     return bool(values) and all(v in (0, 1) for v in values)
 
 
-def _is_score(table: DataTable, column: str) -> bool:
+def is_score(table: DataTable, column: str) -> bool:
     """Does a column hold numbers, and not the verdicts of a test?"""
     number = table.kinds[column] in (WHOLE, REAL) or table.reads_as(column) == "numbers"
     return number and not is_test(table, column)
@@ -394,11 +394,24 @@ def not_found(
     if option != "score":
         return InputError(question, option=option, choices=columns)
     others = set(taken)
+    if empty := _empty_columns(table, others):
+        return InputError(f"{question}{empty}", option=option, choices=columns)
     # beside numbers that could be the score, two words are rather a group
     if could_be_score := numeric_columns(table, others):
         return InputError(question, option=option, choices=could_be_score)
     two_words = _two_words(table, others)
     return InputError(f"{question}{two_words}", option=option, choices=columns)
+
+
+def _empty_columns(table: DataTable, taken: set[str | None]) -> str:
+    """Say that the data have no rows, or that what is called a score holds nothing."""
+    readable = [c for c in table.kinds if table.kinds[c] != OTHER]
+    empty = [c for c in readable if not table.distinct(c, 1)]
+    if empty and len(empty) == len(readable):
+        return " The data have no rows, or only empty ones."
+    called_so = [c for c in empty if c not in taken and _words_of(c) & _SCORE_WORDS]
+    called_so += [c for c in empty if c not in called_so and c.lower() in SCORE_NAMES]
+    return f" Column {called_so[0]!r} is empty." if called_so else ""
 
 
 def _two_words(table: DataTable, taken: set[str | None]) -> str:

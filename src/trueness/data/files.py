@@ -18,6 +18,7 @@ from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
+from zipfile import BadZipFile, ZipFile
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, PythonCode
@@ -87,9 +88,10 @@ def scan(
         A file, a glob such as ``"preds/*.parquet"``, a directory, a list of these, an
         address (``s3://``, ``https://``), a database file (``.duckdb``, ``.sqlite``) or
         a ``postgres://`` or ``mysql://`` address. Files are Parquet, CSV or JSON lines,
-        the latter two also compressed (``.gz``, ``.zst``, ``.bz2``); or a spreadsheet
-        (``.xlsx``, ``.ods``), whose sheet is named ``"preds.xlsx::Sheet2"``. Of a
-        declaration, or of a report with its evidence, the counts are read.
+        the latter two also compressed (``.gz``, ``.zst``, ``.bz2``); a ZIP archive of
+        one file; or a spreadsheet (``.xlsx``, ``.ods``), whose sheet is named
+        ``"preds.xlsx::Sheet2"``. Of a declaration, or of a report with its evidence,
+        the counts are read.
     table
         Which table, for a database; or ``"preds.duckdb::table"`` as the path.
     types
@@ -130,6 +132,7 @@ def scan(
         raise InputError("scan needs at least one file; found an empty list.")
     if "::" in places[0] and len(places) == 1 and not os.path.isfile(places[0]):
         places[0], _, table = places[0].rpartition("::")
+    places = [_unpacked(place) for place in places]
     if len(places) == 1 and is_spreadsheet(places[0]) and os.path.isfile(places[0]):
         places = [sheet_as_csv(places[0], table)]
         table = None
@@ -346,6 +349,34 @@ def _same_columns(connection: DuckDBPyConnection, files: list[str], kind: str) -
         )
 
 
+def _unpacked(place: str) -> str:
+    """Unpack the one file of a ZIP archive into a copy."""
+    if not place.lower().endswith(".zip") or not os.path.isfile(place):
+        return place
+
+    try:
+        with ZipFile(place) as archive:
+            files = [
+                entry
+                for entry in archive.infolist()
+                if not entry.is_dir() and not entry.filename.startswith("__MACOSX/")
+            ]
+            if len(files) != 1:
+                raise InputError(
+                    f"{place} must hold one file; it holds {len(files)}: "
+                    f"{listing([entry.filename for entry in files], 5)}. Unpack it, "
+                    "and name the file.",
+                    option="file",
+                )
+            copy = temporary_folder() / f"unpacked {Path(files[0].filename).name}"
+            with archive.open(files[0]) as packed, copy.open("wb") as unpacked:
+                shutil.copyfileobj(packed, unpacked)
+    except (BadZipFile, RuntimeError) as error:  # damaged, or with a password
+        raise InputError(f"{place} cannot be unpacked: {error}.") from None
+
+    return str(copy)
+
+
 def _without_bzip2(file: str) -> str:
     """Unpack into a copy what DuckDB cannot unpack."""
     if not file.lower().endswith(".bz2") or "://" in file:
@@ -423,11 +454,11 @@ def _json(connection: DuckDBPyConnection, files: list[str]) -> DuckDBPyRelation:
     rows: DuckDBPyRelation = read(files, sample_size=SAMPLE_ROWS, union_by_name=True)
     types: dict[str, Any] = dict(zip(rows.columns, rows.types, strict=True))
     if len(files) > 1 or not str(types.get("columns", "")).startswith("STRUCT"):
-        return rows
+        return _in_plain_columns(rows)
 
     names = [name for name, _ in types["columns"].children]
     if not are_counts(names):
-        return rows
+        return _in_plain_columns(rows)
 
     # a file in the format of counts: one object with the columns and the design
     design: Any = {}
@@ -438,6 +469,35 @@ def _json(connection: DuckDBPyConnection, files: list[str]) -> DuckDBPyRelation:
     for name in names:
         columns.append(f"unnest(columns.{quoted(name)}) AS {quoted(name)}")
     return rows.project(", ".join(columns)).project(f"*{_design(design)}")
+
+
+def _in_plain_columns(rows: DuckDBPyRelation) -> DuckDBPyRelation:
+    """Make columns of the parts of objects, and rows of the entries of lists.
+
+    The part ``score`` of ``output`` becomes the column ``output.score``. Lists are rows
+    where every column is one: ``{"label": [1, 0], "score": [0.9, 0.2]}``.
+    """
+    kinds: dict[str, Any] = dict(zip(rows.columns, rows.types, strict=True))
+    if kinds and all(kind.id == "list" for kind in kinds.values()):
+        lengths = [f"len({quoted(name)})" for name in kinds]
+        first_rows = rows.select(", ".join(lengths)).limit(2).fetchall()
+        if len(first_rows) == 1 and len(set(first_rows[0])) == 1:
+            entries = (f"unnest({quoted(n)}) AS {quoted(n)}" for n in kinds)
+            return rows.project(", ".join(entries))
+
+    columns: list[str] = []
+    for name, kind in kinds.items():
+        parts = [part for part, _ in kind.children] if kind.id == "struct" else []
+        if not parts or any(f"{name}.{part}" in kinds for part in parts):
+            columns.append(quoted(name))
+        else:
+            columns += [
+                f"struct_extract({quoted(name)}, {text_in_sql(part)}) AS "
+                f"{quoted(f'{name}.{part}')}"
+                for part in parts
+            ]
+
+    return rows.project(", ".join(columns)) if len(columns) > len(kinds) else rows
 
 
 def _design(said: Mapping[str, Any] | None) -> str:

@@ -168,7 +168,7 @@ def look(data: object) -> Look:
     table, _ = engines.with_text_names(data, {})
     unread = engines.unread_columns(table)
     names = [name for name in engines.column_names(table) if name not in unread]
-    columns = engines.columns_of(table, names, most=MOST_ROWS)
+    columns = engines.columns_of(table, names, most=MOST_ROWS) if names else {}
     if not columns:
         raise NotEnoughCases("look needs columns of numbers or text; found none.")
 

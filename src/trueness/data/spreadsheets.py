@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import datetime
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -17,8 +18,9 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing, nearest
 from trueness._core.files import temporary_folder
 from trueness._core.imports import required
-from trueness.data.cleaning import tell
+from trueness.data.cleaning import listening, meaning, tell
 
+MOST_CELLS = 1000  # of a column, to find out what it holds
 ENDINGS = (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods")
 
 
@@ -28,7 +30,7 @@ def is_spreadsheet(path: str) -> bool:
 
 
 def sheet_as_csv(path: str, sheet: str | None) -> str:
-    """Write a sheet to a CSV file, the first one with rows when None is named.
+    """Write a sheet to a CSV file, the first one with data when None is named.
 
     A cell is written as a person reads it: whole numbers without decimals, dates as
     dates, truth values as true and false.
@@ -48,7 +50,7 @@ def sheet_as_csv(path: str, sheet: str | None) -> str:
             choices=names,
         )
 
-    chosen = sheet if sheet is not None else _first_with_rows(book, names, path)
+    chosen = sheet if sheet is not None else _first_with_data(book, names, path)
     if sheet is None and len(names) > 1:
         others = [name for name in names if name != chosen]
         file = os.path.basename(path)
@@ -61,7 +63,7 @@ def sheet_as_csv(path: str, sheet: str | None) -> str:
             ]
         )
 
-    rows = _rows_of(book, chosen)
+    rows = _without_titles(_rows_of(book, chosen))
     target = temporary_folder() / f"sheet-{uuid4().hex}.csv"
     with target.open("w", newline="", encoding="utf-8") as stream:
         csv.writer(stream).writerows([_text_of(cell) for cell in row] for row in rows)
@@ -75,12 +77,45 @@ def _rows_of(book: Any, sheet: str) -> list[list[Any]]:
     return [row for row in rows if any(cell != "" for cell in row)]
 
 
-def _first_with_rows(book: Any, names: list[str], path: str) -> str:
-    """Return the first sheet that holds a header and a row."""
+def _without_titles(rows: list[list[Any]]) -> list[list[Any]]:
+    """Leave out the rows above the header, which have one cell as a title has."""
+    filled = [sum(cell != "" for cell in row) for row in rows]
+    if max(filled, default=0) < 2:
+        return rows
+
+    titles = next(k for k, number in enumerate(filled) if number > 1)
+    if titles:
+        lines = f"{titles} rows" if titles > 1 else "a row"
+        first = next(str(cell) for cell in rows[0] if cell != "")
+        tell([f"Left out {lines} above the header: {first[:60]!r}."])
+
+    return rows[titles:]
+
+
+def _first_with_data(book: Any, names: list[str], path: str) -> str:
+    """Return the first sheet with a column of numbers or of labels, as data have.
+
+    Where no sheet has one it is the first that holds a header and a row.
+    """
+    with_rows = []
     for name in names:
-        if len(_rows_of(book, name)) > 1:
-            return name
-    raise InputError(f"{path} has no sheet with a header and rows.")
+        rows = _rows_of(book, name)
+        if len(rows) > 1:
+            with_rows.append(name)
+            with listening():  # titles are told of the sheet that is read
+                cases = _without_titles(rows)[1:]
+            if any(_are_data(column) for column in zip(*cases, strict=False)):
+                return name
+
+    if not with_rows:
+        raise InputError(f"{path} has no sheet with a header and rows.")
+    return with_rows[0]
+
+
+def _are_data(cells: Sequence[Any]) -> bool:
+    """Do most cells of a column hold numbers or labels?"""
+    texts = [_text_of(cell) for cell in cells[:MOST_CELLS]]
+    return meaning(texts) in ("numbers", "labels")
 
 
 def _text_of(cell: object) -> str:

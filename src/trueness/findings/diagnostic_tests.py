@@ -360,14 +360,19 @@ def _difference_figures(compared: Mapping[str, Comparison]) -> tuple[Figure, ...
     return (Figure(drawn, "Differences", of="pair"),)
 
 
-def test_tiles(measures: TestMeasures) -> tuple[Tile, ...]:
-    """Give the few numbers of a test that are seen first."""
+def test_tiles(measures: TestMeasures, name: str) -> tuple[Tile, ...]:
+    """Return the few numbers of a test that are seen first.
+
+    ``name`` is that of the test, where there are several.
+    """
+    of_test = f" of {name}" if name else ""
     tiles = []
     for key in ("sensitivity", "specificity", "ppv", "npv"):
         if key in measures:
             e = measures[key]
             span = f"{level_text(e.level)} CI {percent(e.low)} to {percent(e.high)}"
             lane = Lane(e.value, e.low, e.high)
-            tiles.append(Tile(MEASURES[key][1], percent(e.value), span, lane))
+            title = f"{MEASURES[key][1]}{of_test}"
+            tiles.append(Tile(title, percent(e.value), span, lane))
 
     return tuple(tiles)

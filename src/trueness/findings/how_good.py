@@ -15,7 +15,7 @@ from trueness._core.checks.cases import both_classes
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.options import choice
 from trueness._core.figures import intervals
-from trueness._core.numbers import listed, number_of
+from trueness._core.numbers import counted, listed, number_of
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, shown, within
 from trueness.calibration.proper_scores import brier
@@ -53,6 +53,8 @@ MEASURES = {
     "average_precision": "average precision",
     "brier": "Brier score",
 }
+# numbers that stand for a missing value in files of many programs
+CODES_OF_MISSING = frozenset({-9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0})
 FEW = 50  # positives or negatives below which every rate is imprecise
 _AT = ("flagged_rate", "recall", "fpr", "precision")
 
@@ -321,6 +323,8 @@ def _notes(
     notes += _notes_of_estimates(measured)
     for name, row in measured.items():
         notes += doubt(name, row["auc"])
+    for name, tally in tallies.items():
+        notes += like_missing(name, tally)
 
     # which prevalence the values are about
     prevalence = first_tally.design.prevalence
@@ -481,6 +485,28 @@ def cases_note(x: Panel | Tally) -> Note:
 def turned(name: str, area: Estimate) -> tuple[Note, ...]:
     """Say where a score ranks the wrong way round."""
     return when(area.high < 0.5, "reversed", name=shown(name))
+
+
+def like_missing(name: str, tally: Tally) -> tuple[Note, ...]:
+    """Say where one score among probabilities is a code that people use for missing."""
+    if tally.score.size < 3:
+        return ()
+
+    # the highest score stands first
+    for place, others in ((0, tally.score[1:]), (-1, tally.score[:-1])):
+        code = float(tally.score[place])
+        if code in CODES_OF_MISSING and others[0] <= 1 and others[-1] >= 0:
+            cases = tally.neg[place] + tally.pos[place] + tally.unknown[place]
+            return (
+                note(
+                    "like missing",
+                    name=shown(name),
+                    value=f"{code:g}",
+                    cases=counted(float(cases), "case"),
+                ),
+            )
+
+    return ()
 
 
 def doubt(name: str, area: Estimate | None) -> tuple[Note, ...]:

@@ -43,6 +43,7 @@ from trueness.findings.how_good import (
     few_cases,
     how_good,
     in_every_group,
+    like_missing,
     turned,
 )
 from trueness.findings.memory import Model
@@ -191,7 +192,7 @@ def page_about_tests(
     if s.several:
         findings.append(which_test_is_better(s, cases_note=counted))
 
-    first = next(iter(good.numbers["tests"].values()))
+    name, first = next(iter(good.numbers["tests"].items()))
     how = [n for f in findings for n in f.answer if n.code not in COUNTED]
     tally = next(iter(s.tallies_by_key.values()))
     answers = (
@@ -208,7 +209,7 @@ def page_about_tests(
     return Page(
         title or question,
         facts,
-        test_tiles(first),
+        test_tiles(first, shown(name, 40) if several else ""),
         answers,
         sections,
         question=question,
@@ -600,6 +601,7 @@ def _mind(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Note]
     return [
         *said(interval_notes(data)),
         *few_cases(data),
+        *(n for m in s.models for n in like_missing(m.name, m.tally)),
         *said(unlabelled_notes(data)),
         *when(meant_by_rows(data) and not data.labels_expected, "labelled alone"),
         *when(s.several and not s.cases.single_cases, "not combined"),

@@ -32,6 +32,7 @@ from trueness._core.imports import required as _required
 from trueness._core.numbers import p_is
 from trueness._core.records import Answers, Estimate, Record, TwoAxes, brief, shown
 from trueness.findings.records import Finding, subject_of
+from trueness.findings.scores_alone import has_no_labels
 from trueness.findings.subject import tallies_of
 from trueness.ranking.figures import curve_figure
 
@@ -71,8 +72,9 @@ def show_in_notebook(answer: Any) -> str:
 def figure_of(answer: Any) -> TitledFigure | None:
     """Return the figure that shows an answer, or None where nothing can be drawn."""
     if isinstance(answer, Finding):
-        if answer.key == "ranking" and subject_of(answer) is not None:
-            return _roc_curves(answer)
+        subject = subject_of(answer)
+        if answer.key == "ranking" and subject is not None:
+            return None if has_no_labels(subject.cases) else _roc_curves(answer)
         if not answer.figures:
             return None
         first = answer.figures[0]
