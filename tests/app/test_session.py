@@ -283,13 +283,12 @@ def verified(tmp_path_factory):
     return path
 
 
-def test_tests_with_labels_have_no_threshold(verified, elsewhere):
+def test_tests_with_labels_have_no_threshold(verified):
     with pytest.warns(trueness.CleanedWarning):
         answer = trueness.evaluate(pd.read_csv(verified))
     with running(verified) as server:
         page = server.get("/look", file="given").text
         section = server.section("verified", file="given")
-        elsewhere(server, file="given").same_report()
 
     assert '<option value="verified" selected>' in page
     assert 'data-section="threshold"' not in page
@@ -298,16 +297,19 @@ def test_tests_with_labels_have_no_threshold(verified, elsewhere):
     assert "AUC" not in section
 
 
-def test_tests_of_numbers_beside_their_truth_are_not_taken_for_unlabelled(tmp_path):
+def test_tests_of_numbers_beside_their_truth_are_not_taken_for_unlabelled(
+    tmp_path, elsewhere
+):
     path = tmp_path / "numbers.csv"
     path.write_text("disease,t1,t2\n" + "1,1,0\n0,0,0\n1,1,1\n0,1,0\n" * 20)
     with running(path) as server:
         page = server.get("/look", file="given").text
         section = server.section("verified", file="given")
         score = server.get("/look", file="given", kind="scores", column="t1").text
+        elsewhere(server, file="given").same_report()
 
     assert '<option value="verified" selected>' in page
-    assert "The specificity of t2 is 50 points higher" in section
+    assert "The specificity of t2 is 50.0 points higher" in section
     assert '<option value="verified" selected>' in score
 
 
