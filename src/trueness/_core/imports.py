@@ -13,6 +13,7 @@ so that its calls are checked. Which module has the function is said at the top,
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -44,6 +45,15 @@ class HigherFunction(Generic[F]):
         """Return the function."""
         function: F = getattr(import_module(_HANDLERS[self.name]), self.name)
         return function
+
+
+def is_of_library(value: object, library: str, kind: str) -> bool:
+    """Is a value of this class of a library, which need not have been imported?
+
+    Nothing can be of a class whose library was not imported.
+    """
+    class_of_library = getattr(sys.modules.get(library), kind, None)
+    return isinstance(class_of_library, type) and isinstance(value, class_of_library)
 
 
 class lazy_import:  # noqa: N801 - it is used like a function

@@ -41,7 +41,7 @@ from trueness._core.checks.errors import (
     OptimisticWarning,
 )
 from trueness._core.files import is_device, replacing
-from trueness._core.imports import required
+from trueness._core.imports import is_of_library, required
 from trueness._core.progress import Stopped, progress, silent
 from trueness._core.records import json_value, shown
 from trueness.calibration.maps import Map
@@ -343,8 +343,8 @@ def error_text(err: BaseException) -> str:
 
 def _is_out_of_memory(err: BaseException) -> bool:
     """Is there too little memory, of the machine or of the engine?"""
-    # by name: DuckDB need not have been loaded
-    return isinstance(err, MemoryError) or type(err).__name__ == "OutOfMemoryException"
+    is_of_engine = is_of_library(err, "duckdb", "OutOfMemoryException")
+    return isinstance(err, MemoryError) or is_of_engine
 
 
 def _end(err: BaseException) -> int:

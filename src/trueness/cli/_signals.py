@@ -15,6 +15,8 @@ import threading
 from contextlib import suppress
 from typing import Any, NoReturn
 
+from trueness._core.imports import is_of_library
+
 STOP_REQUEST = threading.Event()
 _RECEIVED: list[int] = []  # a handler has nowhere else to note it
 
@@ -51,7 +53,8 @@ def was_asked_to_end(error: BaseException) -> bool:
     """Is this error what became of Ctrl-C or SIGTERM?"""
     if _RECEIVED or isinstance(error, KeyboardInterrupt):
         return True
-    return "Interrupt" in type(error).__name__ or str(error) == "Query interrupted"
+    is_interrupt = is_of_library(error, "duckdb", "InterruptException")
+    return is_interrupt or str(error) == "Query interrupted"
 
 
 def leave(error: BaseException) -> NoReturn:

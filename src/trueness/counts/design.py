@@ -110,9 +110,10 @@ def _read_unlabelled(unlabelled: object) -> str | ExpectedLabels | LabelSample:
         return str(_options.choice(unlabelled, (LEFT_OUT, AT_RANDOM), "unlabelled"))
     if isinstance(unlabelled, (ExpectedLabels, LabelSample)):
         return unlabelled
-    if isinstance(getattr(unlabelled, "sample", None), LabelSample):
-        # a plan of labels says how they were drawn
-        return unlabelled.sample  # type: ignore[attr-defined, no-any-return]
+    # a plan of labels says how they were drawn
+    sample_of_plan = getattr(unlabelled, "sample", None)
+    if isinstance(sample_of_plan, LabelSample):
+        return sample_of_plan
     # a map of several scores has their names
     if isinstance(unlabelled, LabelMap) and not hasattr(unlabelled, "names"):
         return ExpectedLabels(unlabelled)

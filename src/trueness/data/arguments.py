@@ -19,6 +19,7 @@ import numpy as np
 from trueness._core.arrays import Array
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described, listing
+from trueness._core.imports import is_of_library
 from trueness.data import cleaning
 from trueness.data.column_roles import (
     LABEL_NAMES,
@@ -489,7 +490,7 @@ def _odd_words(data: object, table: DataTable) -> str:
 
 def _is_relation(data: object) -> bool:
     """Is this a file or a table that DuckDB has opened?"""
-    return type(data).__name__ == "DuckDBPyRelation"
+    return is_of_library(data, "duckdb", "DuckDBPyRelation")
 
 
 def table_of(data: object) -> DataTable:

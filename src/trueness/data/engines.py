@@ -25,7 +25,7 @@ from trueness._core.arrays import Array, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described, is_one, plain
-from trueness._core.imports import lazy_import
+from trueness._core.imports import is_of_library, lazy_import
 from trueness._core.progress import progress, stop_if_requested
 from trueness.counts.counting import Weights
 from trueness.data.columns import column, is_frame
@@ -505,7 +505,8 @@ def reading() -> Iterator[Callable[[], None]]:
         stop_if_asked()
     except Exception as err:
         # some engines turn Ctrl-C into an error of their own
-        if "Interrupt" in type(err).__name__ or str(err) == "Query interrupted":
+        is_interrupt = is_of_library(err, "duckdb", "InterruptException")
+        if is_interrupt or str(err) == "Query interrupted":
             raise KeyboardInterrupt from err
 
         # by name: importing every engine to catch its errors would open every door
@@ -514,7 +515,7 @@ def reading() -> Iterator[Callable[[], None]]:
         if not libraries & _ENGINES and not isinstance(err, OSError):
             raise
 
-        if type(err).__name__ == "OutOfMemoryException":  # of DuckDB
+        if is_of_library(err, "duckdb", "OutOfMemoryException"):
             raise InputError(
                 "The data cannot be read: it needs more memory than is allowed. Are "
                 "there very many columns?"

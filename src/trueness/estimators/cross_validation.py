@@ -24,6 +24,7 @@ from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described, listing, nearest
 from trueness._core.records import Estimate, Record, native_frame
 from trueness.calibration.proper_scores import brier, log_loss
+from trueness.counts.answers import measured_by
 from trueness.counts.folds import Folds
 from trueness.counts.values import Tally
 from trueness.ensembles.fold_analyses import MeasuredFolds
@@ -431,10 +432,10 @@ def _notes(data: TrainingData, repeats: int) -> tuple[str, ...]:
 def _as_analysis(measure: Measure) -> Any:
     """Return a measure in the shape of an analysis, which a comparison takes."""
 
+    @measured_by(measure)
     def analysis(tally: Tally, *, level: float = 0.95) -> Any:
         return estimate_measure(tally, measure, level=level)
 
-    analysis.measure = measure  # type: ignore[attr-defined]
     return analysis
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
@@ -308,7 +309,10 @@ def missing(values: Array) -> NDArray[np.bool_]:
 
 
 def _is_missing(value: object) -> bool:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    # where pandas was not imported, nothing is a missing value of its kind
+    pandas = sys.modules.get("pandas")
+    missing = (None, getattr(pandas, "NA", None), getattr(pandas, "NaT", None))
+    if any(value is nothing for nothing in missing):
         return True
     if isinstance(value, (np.datetime64, np.timedelta64)):
         return bool(np.isnat(value))
