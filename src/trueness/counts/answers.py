@@ -32,6 +32,7 @@ from operator import add
 from typing import (
     Any,
     Concatenate,
+    NamedTuple,
     ParamSpec,
     Protocol,
     TypeAlias,
@@ -292,32 +293,59 @@ _WORDS = frozenset(
         "decimal",
     ]
 )
-# each part of a design in a sentence, and what to do where it cannot be used
-_IN_WORDS = {
-    "weight": (
+
+
+class _DesignPart(NamedTuple):
+    """A part of a sampling design, for an analysis that cannot use it.
+
+    Attributes
+    ----------
+    in_words : str
+        What the analysis does not take.
+    remedy : str
+        What to do instead.
+    holds : callable
+        Does it hold for these counts?
+    """
+
+    in_words: str
+    remedy: str
+    holds: Callable[[Tally | Panel], bool]
+
+
+_DESIGN_PARTS = {
+    "weight": _DesignPart(
         "weights",
         "Leave the weights out. If each row represents several cases, name the "
         "column of their number as count.",
+        lambda counts: counts.weighted,
     ),
-    "cluster": (
+    "cluster": _DesignPart(
         "clusters",
         "Leave the clusters out to treat the cases as independent.",
+        lambda counts: counts.clusters is not None,
     ),
-    "sampling": (
+    "sampling": _DesignPart(
         "case-control sampling",
         "Leave it out for an answer about the sampled cases.",
+        lambda counts: counts.design.sampling != _design.COHORT,
     ),
-    "prevalence": (
+    "prevalence": _DesignPart(
         "a prevalence",
         "Leave it out to use the proportion of positives in the sample.",
+        lambda counts: counts.design.prevalence is not None,
     ),
-    "unlabelled": (
+    "unlabelled": _DesignPart(
         "labels that are missing at random",
         "Leave this option out to use labelled cases only.",
+        lambda counts: (
+            counts.design.unlabelled != _design.LEFT_OUT and counts.n_unknown > 0
+        ),
     ),
-    "expected": (
+    "expected": _DesignPart(
         "expected labels (unlabelled set to a calibration map)",
         "Use labelled cases.",
+        lambda counts: counts.labels_expected,
     ),
 }
 
@@ -464,8 +492,9 @@ def refuse(
 
 def refusal(name: str, word: str, why: str) -> str:
     """Say that an analysis does not take a part of the design, and what to do."""
-    design_part, remedy = _IN_WORDS[word]
-    return f"{_SUBJECTS.get(name, name)} does not take {design_part}. {why} {remedy}"
+    part = _DESIGN_PARTS[word]
+    subject = _SUBJECTS.get(name, name)
+    return f"{subject} does not take {part.in_words}. {why} {part.remedy}"
 
 
 # analyses that Python and shell call by different names
@@ -480,17 +509,8 @@ _SUBJECTS = {
 
 
 def words_of(x: Tally | Panel) -> list[str]:
-    """Which words of ``_IN_WORDS`` hold for the sampling design of these counts?"""
-    design = x.design
-    holds = {
-        "weight": x.weighted,
-        "cluster": x.clusters is not None,
-        "sampling": design.sampling != _design.COHORT,
-        "prevalence": design.prevalence is not None,
-        "unlabelled": design.unlabelled != _design.LEFT_OUT and x.n_unknown > 0,
-        "expected": x.labels_expected,
-    }
-    design_words = [word for word, is_so in holds.items() if is_so]
+    """Which parts of ``_DESIGN_PARTS`` hold for the sampling design of these counts?"""
+    design_words = [word for word, part in _DESIGN_PARTS.items() if part.holds(x)]
     if x.labels_expected:
         # the reason against a map, where there is one, comes before the others
         design_words.reverse()

@@ -83,6 +83,11 @@ class Design:
         """Are the numbers of positives and negatives not a matter of chance?"""
         return self.sampling == CASE_CONTROL or self.prevalence is not None
 
+    @property
+    def words(self) -> dict[str, Any]:
+        """Return the words of the design by their names."""
+        return {word: getattr(self, word) for word in WORDS}
+
     def with_words(self, words: dict[str, Any]) -> Design:
         """Return the design with other words; None leaves a word as it is."""
         stated = {word: value for word, value in words.items() if value is not None}

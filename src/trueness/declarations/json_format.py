@@ -26,7 +26,6 @@ from trueness.declarations.measurements import (
     Measurement,
     shown_number,
 )
-from trueness.declarations.private_bins import design_words
 from trueness.declarations.records import (
     STATEMENTS,
     Declaration,
@@ -165,7 +164,7 @@ def _evidence_to_json(declaration: Declaration) -> dict[str, Any]:
     if isinstance(counts, Attempts):
         return {"attempts": attempts_to_json(counts)}
 
-    design = {} if counts.design == PLAIN else {"design": design_words(counts)}
+    design = {} if counts.design == PLAIN else {"design": counts.design.words}
     groups = {
         column: {group: {"columns": _columns(t)} for group, t in tallies.items()}
         for column, tallies in declaration.groups.items()

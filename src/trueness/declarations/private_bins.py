@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from itertools import pairwise
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -157,7 +157,7 @@ def _number_clusters(cases: Tally) -> Tally:
     columns = cases.named_columns
     _, numbers = np.unique(columns["cluster"], return_inverse=True)
     numbered = tally_of_columns(columns | {"cluster": numbers}, {})
-    return numbered.with_design(**design_words(cases))
+    return numbered.with_design(**cases.design.words)
 
 
 def _refuse_few_cases(whole: Tally, rows: _Rows) -> None:
@@ -421,17 +421,7 @@ def _tally_with_cases(bins: Bins, whole: Tally) -> Tally:
     occupied = sum(bins.counts[:3]) > 0
     columns = [column[occupied] for column in bins.counts]
     published = tally_of_bins(bins.low[occupied], bins.high[occupied], columns)
-    return published.with_design(**design_words(whole))
-
-
-def design_words(cases: Tally) -> dict[str, Any]:
-    """Return the words of a sampling design by their names."""
-    design = cases.design
-    return {
-        "sampling": design.sampling,
-        "prevalence": design.prevalence,
-        "unlabelled": design.unlabelled,
-    }
+    return published.with_design(**whole.design.words)
 
 
 def _publish(whole: Tally, starts: Ints, ends: tuple[Floats, Floats]) -> Tally:

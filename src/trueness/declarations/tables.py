@@ -16,7 +16,6 @@ from trueness._core.imports import required
 from trueness.counts.values import Tally
 from trueness.data.engines import CONNECTIONS
 from trueness.data.files import meant_by
-from trueness.declarations.private_bins import design_words
 from trueness.declarations.reading import read_declaration
 from trueness.declarations.records import Declaration
 
@@ -75,7 +74,7 @@ def _table(counts: Tally, **constants: Any) -> Any:
     size = len(columns["score"])
 
     # the design, then what the caller adds: the same value in every row
-    for word, value in design_words(counts).items():
+    for word, value in counts.design.words.items():
         if value and word not in constants:
             columns[word] = np.full(size, value)
     for name, value in constants.items():

@@ -174,9 +174,7 @@ def exact_threshold(
             break
         counts = recount(rows, counts, open_bins, at_most=at_most, batch=batch)
 
-    in_use = counts.tally.with_design(
-        sampling=design.sampling, prevalence=design.prevalence
-    )
+    in_use = counts.tally.with_design(**design.words)
     point = _best_threshold(in_use, maximize, constraints, minimize=minimize)
     if not open_bins.any():
         return _report(point, (point.value, point.value), counts, start)
