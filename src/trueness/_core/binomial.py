@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainc, betaincinv, rel_entr, xlog1py, xlogy
 
+from trueness._core import special
 from trueness._core.arrays import Array, Floats, Ints
 
 # no window of ``bulk`` leaves out more than this probability
@@ -40,8 +40,8 @@ def binomial_pmf(y: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
     y, n, p = np.broadcast_arrays(
         np.asarray(y, np.float64), np.asarray(n, np.float64), np.asarray(p, np.float64)
     )
-    probability = np.where(y == 0, np.exp(xlog1py(n, -p)), 0.0)
-    probability = np.where((y == n) & (n > 0), np.exp(xlogy(n, p)), probability)
+    probability = np.where(y == 0, np.exp(special.xlog1py(n, -p)), 0.0)
+    probability = np.where((y == n) & (n > 0), np.exp(special.xlogy(n, p)), probability)
     inside = (y > 0) & (y < n) & (p > 0) & (p < 1)
     if inside.any():
         probability[inside] = _saddle_point_pmf(y[inside], n[inside], p[inside])
@@ -123,7 +123,7 @@ def at_least(y: Array, n: ArrayLike, p: ArrayLike) -> Floats:
     """Return the probability of ``y`` or more of ``n``; one for ``y`` up to zero."""
     n = np.asarray(n)
     p = np.asarray(p, np.float64)
-    inner = betainc(np.maximum(y, 1), np.maximum(n - y + 1, 1), p)
+    inner = special.betainc(np.maximum(y, 1), np.maximum(n - y + 1, 1), p)
     return np.where(y <= 0, 1.0, np.where(y > n, 0.0, inner))
 
 
@@ -146,15 +146,15 @@ def exact_end(y: ArrayLike, n: ArrayLike, tail: ArrayLike, *, low: bool) -> Any:
     # where a count is zero the end is 0 or 1, and one stands for it in the formula
     if low:
         some_y = np.where(y > 0, y, 1)
-        return np.where(y > 0, betaincinv(some_y, z + 1, tail), 0.0)
+        return np.where(y > 0, special.betaincinv(some_y, z + 1, tail), 0.0)
 
     some_z = np.where(z > 0, z, 1)
-    return np.where(z > 0, betaincinv(y + 1, some_z, 1 - tail), 1.0)
+    return np.where(z > 0, special.betaincinv(y + 1, some_z, 1 - tail), 1.0)
 
 
 def divergence(p: Floats | float, q: Floats | float) -> Any:
     """Return the divergence of Kullback and Leibler of two chances, in nats."""
-    return rel_entr(p, q) + rel_entr(1 - p, 1 - q)
+    return special.rel_entr(p, q) + special.rel_entr(1 - p, 1 - q)
 
 
 def wilson(y: ArrayLike, n: ArrayLike, level: float) -> tuple[Any, Any]:

@@ -16,8 +16,8 @@ from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
+from trueness._core import special
 from trueness._core.arrays import Floats, blocks
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, PythonCode
@@ -119,7 +119,7 @@ def _apply_step(step: tuple[Any, ...], s: Floats) -> Floats:
             with np.errstate(over="ignore"):  # log-odds beyond 1e308: p is 0 or 1
                 for coefficient, name in terms:
                     total += coefficient * TRANSFORMS[name](s)
-            return np.asarray(expit(total))
+            return np.asarray(special.expit(total))
         case ("table", edges, values):
             value = values[np.searchsorted(edges, s, side="right")]
             return np.where(np.isnan(s), np.nan, value)

@@ -16,7 +16,6 @@ from trueness._core.checks.errors import InputError, UnsupportedDesign
 from trueness._core.checks.words import listing
 from trueness._core.progress import progress
 from trueness._core.records import shown
-from trueness.calibration.maps import load_map
 from trueness.cli import _shell as shell
 from trueness.cli._columns import (
     FileData,
@@ -180,6 +179,9 @@ def say_what_was_inverted() -> None:
 def _read_expected_labels(unlabelled: str | None, target: str) -> ExpectedLabels | None:
     """Return the expected labels of a saved map, where a file of one was named."""
     if unlabelled is not None and unlabelled.endswith(".json"):
+        # few files have expected labels: others do without the room of calibration
+        from trueness.calibration.maps import load_map
+
         return ExpectedLabels(load_map(unlabelled), target=target)
 
     if target != PROCESS:

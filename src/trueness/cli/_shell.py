@@ -19,7 +19,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, TextIO, TypeVar, final
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar, final
 
 import typer
 from rich.cells import cell_len
@@ -44,7 +44,6 @@ from trueness._core.files import is_device, replacing
 from trueness._core.imports import is_of_library, required
 from trueness._core.progress import Stopped, progress, silent
 from trueness._core.records import json_value, shown
-from trueness.calibration.maps import Map
 from trueness.cli import _signals
 from trueness.cli._columns import FileData
 from trueness.cli._source import Source, is_local
@@ -54,8 +53,11 @@ from trueness.data.files import meant_by
 from trueness.findings.notes import SHELL, Note
 from trueness.findings.notes import say as write_out
 from trueness.findings.records import MOST, Finding, Page, Table
-from trueness.threshold.rule import Rule
-from trueness.trees.leaves import Leaves
+
+if TYPE_CHECKING:
+    from trueness.calibration.maps import Map
+    from trueness.threshold.rule import Rule
+    from trueness.trees.leaves import Leaves
 
 OWN_WARNINGS = (DoubtfulAssumptionWarning, NotConvergedWarning, OptimisticWarning)
 T = TypeVar("T")

@@ -36,13 +36,9 @@ from trueness.cli._shell import CommandAnswer, about, answered
 from trueness.counts.expected_labels import PROCESS
 from trueness.counts.values import Tally
 from trueness.data.engines import quoted
-from trueness.data.multiclass import multiclass_auc
 from trueness.findings.how_good import how_good
 from trueness.findings.request import Request
-from trueness.findings.scores_alone import has_no_labels
-from trueness.findings.subject import subject
-from trueness.findings.verdict_tables import with_indeterminate_results
-from trueness.findings.what_scores_mean import calibration_as_it_is
+from trueness.findings.subject import has_no_labels, subject
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.intervals import METHODS, WILSON_METHOD
 from trueness.threshold.rule import Rule
@@ -229,6 +225,8 @@ def _evaluate_indeterminate(data: FileData, text: str) -> CommandAnswer:
             example="0.5:1",
         )
 
+    from trueness.findings.verdict_tables import with_indeterminate_results
+
     tally = count_tally(data, data.request.scores[0])
     rule = Rule(upper, lower=lower)
     finding = with_indeterminate_results(tally, rule, data.request.level)
@@ -300,6 +298,8 @@ def _evaluate(
     ]
 
     if margin is not None:
+        from trueness.findings.what_scores_mean import calibration_as_it_is
+
         findings.append(calibration_as_it_is(tallies, request))
 
     return answered(
@@ -345,6 +345,8 @@ def _auc_of_all_classes(
     plain_cases = request.count is request.weight is request.cluster is None
     if not score_of_class or not plain_cases or len(data.rows) > MOST_ROWS:
         return None
+
+    from trueness.data.multiclass import multiclass_auc
 
     label = str(request.label)
     names = [label, *score_of_class.values()]

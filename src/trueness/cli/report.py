@@ -39,7 +39,7 @@ from trueness.data.column_roles import several_scores
 from trueness.ensembles.combiners import COMBINERS
 from trueness.findings.page import page_about, with_cleaned, with_remarks
 from trueness.findings.records import Page
-from trueness.findings.scores_alone import has_no_labels
+from trueness.findings.subject import has_no_labels
 
 VERDICTS = ColumnRule("vote", several_scores, needs_label=False)
 

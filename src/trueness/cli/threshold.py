@@ -32,7 +32,7 @@ from trueness.findings.cut import find_cut, with_groups
 from trueness.findings.notes import when
 from trueness.findings.records import Finding
 from trueness.findings.request import SWEEP, Request
-from trueness.findings.scores_alone import has_no_labels
+from trueness.findings.subject import has_no_labels
 from trueness.metrics.definitions import COUNTS, METRIC_FAMILIES, METRICS
 from trueness.threshold.constraints import DEFAULT_OBJECTIVE
 from trueness.threshold.expected_constraints import NEW_CASES, THESE_CASES

@@ -234,8 +234,9 @@ def has_no_label(table: DataTable, taken: set[str | None]) -> bool:
 def _holds_classes(table: DataTable, column: str) -> bool:
     """Is a column of a few words called like labels? Many words name the cases."""
     called_so = _plain_name(column) in LIKELY_LABEL_NAMES
-    few = len(table.distinct(column, MOST_WORDS)) <= MOST_WORDS
-    return called_so and table.kinds[column] == TEXT and few
+    if not called_so or table.kinds[column] != TEXT:
+        return False
+    return len(table.distinct(column, MOST_WORDS)) <= MOST_WORDS
 
 
 def _refuse_table_of_verdicts(table: DataTable) -> None:

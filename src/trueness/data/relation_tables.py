@@ -23,6 +23,21 @@ WHOLE_TYPES = (*_SIGNED_TYPES, *(f"U{kind}" for kind in _SIGNED_TYPES))
 REAL_TYPES = ("FLOAT", "DOUBLE", "DECIMAL")
 
 
+@dataclass(frozen=True)
+class _DistinctValues:
+    """Values of a column: all of them, or one more than the number asked for."""
+
+    values: list[Any]
+    most: int
+
+    def tells(self, most: int) -> bool:
+        """Are these values enough to list as many, and to know whether there are more?
+
+        So they are if they are all, or if as many were asked for.
+        """
+        return len(self.values) <= self.most or most <= self.most
+
+
 @final
 @dataclass(frozen=True)
 class RelationTable:
@@ -41,7 +56,23 @@ class RelationTable:
         return {name: _kind_of(kind) for name, kind in self.types.items()}
 
     def distinct(self, column: str, most: int) -> list[Any]:
-        """Which values does a column have? Missing ones do not count."""
+        """Which values does a column have? Missing ones do not count.
+
+        Each question reads the whole column, of a file that may be large, so that its
+        answer is kept for the next one.
+        """
+        answer = self._values.get(column)
+        if answer is None or not answer.tells(most):
+            answer = _DistinctValues(self._query_distinct(column, most), most)
+            self._values[column] = answer
+        return answer.values[: most + 1]
+
+    @cached_property
+    def _values(self) -> dict[str, _DistinctValues]:
+        """Return what was found of the values of columns, by their names."""
+        return {}
+
+    def _query_distinct(self, column: str, most: int) -> list[Any]:
         known = self.rows.filter(f"{quoted(column)} IS NOT NULL")
         values = known.select(in_python(column, self.types[column])).distinct()
         rows = values.limit(most + 1).fetchall()

@@ -28,7 +28,6 @@ from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import listing, plain
 from trueness._core.files import as_written, replacing
 from trueness._core.imports import required
-from trueness.calibration.maps import map_from_json, map_to_json
 from trueness.counts.bins import merge_bins
 from trueness.counts.cases import COUNTS, SQUARES, assign_clusters, columns_by_cell
 from trueness.counts.design import PLAIN
@@ -242,7 +241,7 @@ def _design(x: Tally | Panel) -> dict[str, Any]:
     design = {argument: getattr(x.design, argument) for argument in DESIGN}
     unlabelled = x.design.unlabelled
     if isinstance(unlabelled, ExpectedLabels):
-        text = {"map": map_to_json(unlabelled.map), "target": unlabelled.target}
+        text = {"map": _json_of_map(unlabelled.map), "target": unlabelled.target}
         design["unlabelled"] = json.dumps(text)
     if isinstance(unlabelled, LabelSample):
         design["unlabelled"] = json.dumps(_text_of_sample(unlabelled))
@@ -256,8 +255,23 @@ def _text_of_sample(sample: LabelSample) -> dict[str, Any]:
         "edges": sample.edges.tolist(),
         "sizes": sample.sizes.tolist(),
         "target": sample.target,
-        "map": None if sample.map is None else map_to_json(sample.map),
+        "map": None if sample.map is None else _json_of_map(sample.map),
     }
+
+
+def _json_of_map(label_map: Any) -> str:
+    """Write the map of expected labels, which few files have."""
+    # here, so that other files are read without the room of calibration
+    from trueness.calibration.maps import map_to_json
+
+    return map_to_json(label_map)
+
+
+def _map_of_json(text: str) -> Any:
+    """Read the map of expected labels."""
+    from trueness.calibration.maps import map_from_json
+
+    return map_from_json(text)
 
 
 def _read_design(words: Mapping[str, Any]) -> dict[str, Any]:
@@ -268,11 +282,11 @@ def _read_design(words: Mapping[str, Any]) -> dict[str, Any]:
 
     text = json.loads(unlabelled)
     if "edges" in text:
-        label_map = None if text["map"] is None else map_from_json(text["map"])
+        label_map = None if text["map"] is None else _map_of_json(text["map"])
         sample = LabelSample(text["edges"], text["sizes"], text["target"], label_map)
         return {**words, "unlabelled": sample}
 
-    labels = ExpectedLabels(map_from_json(text["map"]), text["target"])
+    labels = ExpectedLabels(_map_of_json(text["map"]), text["target"])
     return {**words, "unlabelled": labels}
 
 

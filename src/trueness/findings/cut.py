@@ -33,8 +33,14 @@ from trueness.findings.records import (
     table,
 )
 from trueness.findings.request import SWEEP, Request, ThresholdGoal
-from trueness.findings.scores_alone import flagged_rate, has_no_labels
-from trueness.findings.subject import UNNAMED, best_for, cut_of, possible
+from trueness.findings.scores_alone import flagged_rate
+from trueness.findings.subject import (
+    UNNAMED,
+    best_for,
+    cut_of,
+    has_no_labels,
+    possible,
+)
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS, SHOWN
 from trueness.metrics.grammar import cases_of, is_proportion, text_of

@@ -8,13 +8,12 @@ cases are compared by McNemar's test and Tango's interval.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from trueness._core.checks.cases import both_classes
 from trueness._core.figures import intervals
 from trueness._core.numbers import MINUS, level_text, p_value, percent
 from trueness._core.records import Estimate, shown
-from trueness.comparison.at_threshold import compare_metric
-from trueness.comparison.results import Comparison
 from trueness.counts.values import Panel, Tally, holds_tests
 from trueness.findings import subject as subjects
 from trueness.findings.notes import Note, note, said, when
@@ -34,6 +33,10 @@ from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.intervals import WILSON_METHOD, estimates
 from trueness.threshold.rule import confusion
+
+# One test alone is measured without what compares several.
+if TYPE_CHECKING:
+    from trueness.comparison.results import Comparison
 
 _PREVALENCE = Metric(
     "prevalence",
@@ -267,6 +270,8 @@ def which_test_is_better(
     s: subjects.Subject, *, cases_note: Note, metric: str = ""
 ) -> Finding:
     """Compare tests pair by pair: McNemar's test and Tango's interval."""
+    from trueness.comparison.at_threshold import compare_metric
+
     panel = s.data
     assert isinstance(panel, Panel)  # noqa: S101 - several tests on the same cases
     level = s.request.level

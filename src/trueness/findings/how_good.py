@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial, reduce
 from operator import add
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trueness._core.checks.cases import both_classes
 from trueness._core.checks.errors import InputError, PythonCode
@@ -19,10 +19,6 @@ from trueness._core.numbers import counted, listed, number_of
 from trueness._core.progress import steps
 from trueness._core.records import Estimate, shown, within
 from trueness.calibration.proper_scores import brier
-from trueness.comparison.any_number import compare_groups
-from trueness.comparison.group_metrics import HIGHEST
-from trueness.comparison.paired import compare_auc
-from trueness.comparison.results import Comparison
 from trueness.counts.answers import of_counts
 from trueness.counts.cases import headings
 from trueness.counts.design import CASE_CONTROL
@@ -38,7 +34,7 @@ from trueness.findings.memory import Measured, ScoreAtLevel, could_be_probabilit
 from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import Figure, Finding, Table, fields_of, finding, table
 from trueness.findings.request import Request
-from trueness.findings.scores_alone import has_no_labels, how_good_alone
+from trueness.findings.subject import has_no_labels
 from trueness.inference.estimates import estimate_from_interval
 from trueness.metrics.algebra import write_number
 from trueness.metrics.confusion import Confusion
@@ -47,6 +43,10 @@ from trueness.metrics.grammar import text_of
 from trueness.metrics.intervals import METHODS, WILSON_METHOD
 from trueness.ranking.areas import REVERSED, auc, average_precision
 from trueness.threshold.rule import AtThreshold, at_threshold, confusion
+
+# Groups are compared in few answers, which then import what compares them.
+if TYPE_CHECKING:
+    from trueness.comparison.results import Comparison
 
 MEASURES = {
     "auc": "AUC",
@@ -136,6 +136,8 @@ def how_good(
 ) -> Finding:
     """Measure each classifier; ``together`` is the AUC of all classes, if known."""
     if has_no_labels(s.cases) and not are_tests(s.data):
+        from trueness.findings.scores_alone import how_good_alone
+
         return how_good_alone(s)
     if are_tests(s.data) and not s.request.classes:
         return how_good_are_tests(s, method=method, cases_note=cases_note(s.cases))
@@ -563,6 +565,8 @@ def in_every_group(s: subjects.Subject) -> Finding | None:
     if len(comparable) < 2:
         return None
 
+    from trueness.comparison.paired import compare_auc
+
     areas = {}
     for group, tally in _with_both_classes(tallies).items():
         areas[group] = auc(tally, level=level)
@@ -635,6 +639,9 @@ def impact_of_groups(
     """Compare selection rates of groups with the highest one (four-fifths rule)."""
     if len(groups) < 2:
         return None
+
+    from trueness.comparison.any_number import compare_groups
+    from trueness.comparison.group_metrics import HIGHEST
 
     return subjects.possible(
         lambda: compare_groups(

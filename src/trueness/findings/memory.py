@@ -9,23 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar, final
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar, final
 
 from trueness._core.figures import Bars, Curves
 from trueness._core.records import Estimate
 from trueness.counts.values import Tally
-from trueness.findings.meaning import Meaning
 from trueness.findings.request import Precision, ThresholdChoice
-from trueness.findings.slider_steps import Steps
-from trueness.threshold.guarantees import GuaranteedThreshold
-from trueness.threshold.operating_point import OperatingPoint
-from trueness.threshold.rule import AtThreshold
-from trueness.threshold.validation import Validation
+
+if TYPE_CHECKING:  # what is remembered is made elsewhere, where it is asked for
+    from trueness.findings.meaning import Meaning
+    from trueness.findings.slider_steps import Steps
+    from trueness.threshold.guarantees import GuaranteedThreshold
+    from trueness.threshold.operating_point import OperatingPoint
+    from trueness.threshold.rule import AtThreshold
+    from trueness.threshold.validation import Validation
 
 Key = TypeVar("Key", bound=Hashable)
 Answer = TypeVar("Answer")
 Measured = dict[str, Estimate | None]  # the measures of one score, by their names
-Checked = Validation | AtThreshold | None  # what a threshold is worth on new cases
+# what a threshold is worth on new cases
+Checked: TypeAlias = "Validation | AtThreshold | None"
 
 
 @final

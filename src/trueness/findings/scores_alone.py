@@ -37,12 +37,6 @@ LEAST_CLASSIFIERS = 3  # whose agreement tells something
 FIDEL = "fidel"
 
 
-def has_no_labels(data: Panel | Tally) -> bool:
-    """Has no case a label, and is none expected?"""
-    labelled = bool(data.n_pos or data.n_neg)
-    return not labelled and not data.labels_expected and data.n_unknown > 0
-
-
 def how_good_alone(s: Subject) -> Finding:
     """Say what the scores alone tell, and that it is no measurement."""
     tallies = tallies_of(s.data)

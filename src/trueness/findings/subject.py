@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar, final
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
@@ -26,13 +26,6 @@ from trueness._core.numbers import cut_text
 from trueness._core.records import Estimate
 from trueness.counts.groups import with_each_column
 from trueness.counts.values import Panel, Tally
-from trueness.findings.advised_threshold import (
-    check_guarantee,
-    guarantee_for,
-    point_of_guarantee,
-    validate_choice,
-)
-from trueness.findings.meaning import Meaning, measure_meaning
 from trueness.findings.memory import (
     Checked,
     Memory,
@@ -45,15 +38,19 @@ from trueness.findings.memory import (
 )
 from trueness.findings.notes import Note, when
 from trueness.findings.request import SWEEP, Request, ThresholdGoal
-from trueness.findings.slider_steps import Steps
-from trueness.findings.slider_steps import steps as choose_steps
 from trueness.ranking.areas import auc, auc_measure
 from trueness.threshold.constraints import DEFAULT_OBJECTIVE
-from trueness.threshold.guarantees import GuaranteedThreshold
-from trueness.threshold.operating_point import OperatingPoint, best_threshold
 from trueness.threshold.prevalences import Prevalences, read_prevalence
 from trueness.threshold.rule import AtThreshold, at_threshold, confusion, rule_of
-from trueness.threshold.validation import Validation
+
+# Choosing and validating thresholds, and calibration, are loaded by the properties that
+# need them: ``trueness evaluate`` measures without them.
+if TYPE_CHECKING:
+    from trueness.findings.meaning import Meaning
+    from trueness.findings.slider_steps import Steps
+    from trueness.threshold.guarantees import GuaranteedThreshold
+    from trueness.threshold.operating_point import OperatingPoint
+    from trueness.threshold.validation import Validation
 
 T = TypeVar("T")
 Counts = Panel | Tally | Mapping[str, Tally]  # tallies by the name of the classifier
@@ -166,6 +163,8 @@ class Subject:
 
     def validated(self, score: str, tally: Tally) -> Validation | None:
         """Validate the threshold of a classifier; None where it cannot be done."""
+        from trueness.findings.advised_threshold import validate_choice
+
         validate = partial(
             validate_choice, tally, self.request.single_goal, self.request
         )
@@ -178,6 +177,8 @@ class Subject:
         request = self.request
         if request.guarantee is None or not request.constraints:
             return None
+
+        from trueness.findings.advised_threshold import guarantee_for
 
         find = partial(
             guarantee_for,
@@ -207,6 +208,9 @@ class Subject:
         """How well a classifier is calibrated; None where that cannot be measured."""
         if not model.is_probability:
             return None
+
+        from trueness.findings.meaning import measure_meaning
+
         precision = self.request.precision
         measure = partial(measure_meaning, model.tally, precision)
         return self.memory.meanings.once(
@@ -220,8 +224,10 @@ class Subject:
 
     def _steps_of(self, model: Model) -> Steps:
         """Return where the slider of one classifier stops."""
+        from trueness.findings.slider_steps import steps
+
         choose = partial(
-            choose_steps,
+            steps,
             model.tally,
             model.name,
             model.point.threshold,
@@ -257,6 +263,8 @@ def check_request(request: Request, data: Panel | Tally) -> Request:
     request = replace(request, level=level, at=at, prevalence_in_sample=prevalence)
 
     if request.guarantee is not None:
+        from trueness.findings.advised_threshold import check_guarantee
+
         check_guarantee(request)
 
     chooses_a_threshold = request.maximize or request.minimize or request.pair_goal
@@ -299,6 +307,12 @@ def tallies_of(data: Counts) -> Mapping[str, Tally]:
     if isinstance(data, Panel):
         return {name: data[name] for name in data.names}
     return data
+
+
+def has_no_labels(data: Panel | Tally) -> bool:
+    """Has no case a label, and is none expected?"""
+    labelled = bool(data.n_pos or data.n_neg)
+    return not labelled and not data.labels_expected and data.n_unknown > 0
 
 
 def _models(s: Subject) -> list[Model]:
@@ -350,6 +364,8 @@ def _advised_point(s: Subject, best: Model) -> OperatingPoint:
 
     guaranteed = s.guaranteed(best.key, best.tally)
     if guaranteed is not None:
+        from trueness.findings.advised_threshold import point_of_guarantee
+
         return point_of_guarantee(best.tally, guaranteed)
 
     validation = s.validated(best.key, best.tally)
@@ -376,6 +392,8 @@ def best_for(
     method: str = SWEEP,
 ) -> OperatingPoint:
     """Best threshold for an objective and its constraints."""
+    from trueness.threshold.operating_point import best_threshold
+
     point: OperatingPoint = best_threshold(
         tally,
         maximize=goal.maximize or DEFAULT_OBJECTIVE,
@@ -398,6 +416,8 @@ def _threshold_of(tally: Tally, request: Request) -> tuple[OperatingPoint, bool]
             return best_for(tally, replace(goal, subject_to=())), False
 
     # nothing is to be chosen
+    from trueness.threshold.operating_point import OperatingPoint
+
     _, threshold = rule_of(request.at).cuts()
     counts = confusion(tally, threshold)
     in_use = OperatingPoint(

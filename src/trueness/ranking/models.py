@@ -19,8 +19,8 @@ from typing import Any, NamedTuple, Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr, ndtri
 
+from trueness._core import special
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import columns as _columns
@@ -120,16 +120,20 @@ class Binormal(Record, Through):
 
     def __call__(self, u: ArrayLike) -> Any:
         """Return G(u) = Phi(alpha Phi^-1(u) - b), eq. (43)."""
-        return ndtr(self.alpha * ndtri(_columns.probabilities(u, "u")) - self.b)
+        return special.ndtr(
+            self.alpha * special.ndtri(_columns.probabilities(u, "u")) - self.b
+        )
 
     def inverse(self, v: ArrayLike) -> Any:
         """Return the specificity at which a proportion v of positives is missed."""
-        return ndtr((ndtri(_columns.probabilities(v, "v")) + self.b) / self.alpha)
+        return special.ndtr(
+            (special.ndtri(_columns.probabilities(v, "v")) + self.b) / self.alpha
+        )
 
     def density(self, u: ArrayLike) -> Any:
         """Return g(u): the ratio of densities at the u-quantile of the negatives."""
         # the u-quantile in standard deviations of the negatives, and of the positives
-        of_negatives = ndtri(_columns.probabilities(u, "u"))
+        of_negatives = special.ndtri(_columns.probabilities(u, "u"))
         with np.errstate(invalid="ignore", over="ignore"):
             of_positives = self.alpha * of_negatives - self.b
             difference = of_negatives - of_positives
@@ -174,8 +178,8 @@ def binormal(alpha: float, b: float) -> Binormal:
     return Binormal(
         alpha=alpha,
         b=b,
-        auc=float(ndtr(probit_of_auc)),
-        area=float(ndtr(-probit_of_auc)),
+        auc=float(special.ndtr(probit_of_auc)),
+        area=float(special.ndtr(-probit_of_auc)),
         kl_pos_to_neg=pos_to_neg,
         kl_neg_to_pos=neg_to_pos,
     )
@@ -313,8 +317,8 @@ def _auc_of_fit(curve: Binormal, covariance: Floats, level: float) -> Estimate:
     return replace(
         probit,
         value=curve.auc,
-        low=float(ndtr(probit.low)),
-        high=float(ndtr(probit.high)),
+        low=float(special.ndtr(probit.low)),
+        high=float(special.ndtr(probit.high)),
         se=density * probit.se,
     )
 
@@ -439,7 +443,7 @@ def _start(neg: Floats, pos: Floats) -> _BinormalParameters:
 
 def _finite_probit(proportion: Floats) -> Floats:
     """Return normal quantiles; among 10^16 cases half a case is lost to rounding."""
-    return np.asarray(ndtri(np.clip(proportion, 1e-16, 1 - 1e-16)))
+    return np.asarray(special.ndtri(np.clip(proportion, 1e-16, 1 - 1e-16)))
 
 
 def _edges(parameters: _BinormalParameters) -> tuple[Floats, Floats]:
@@ -470,8 +474,8 @@ def _interval_probabilities(edges: Floats) -> Floats:
     low = edges[:-1]
     high = edges[1:]
     # in the upper tail both values of Phi are near 1, and their difference is lost
-    from_above = ndtr(-low) - ndtr(-high)
-    from_below = ndtr(high) - ndtr(low)
+    from_above = special.ndtr(-low) - special.ndtr(-high)
+    from_below = special.ndtr(high) - special.ndtr(low)
     return np.asarray(np.where(low > 0, from_above, from_below))
 
 
@@ -678,8 +682,8 @@ def joint_excess(a: float, b: float, rho: float) -> float:
     h and k are the normal quantiles of a and b. At rho = 1/2 it is the variance of
     placements of normal scores, or their covariance.
     """
-    h = float(ndtri(a))
-    k = float(ndtri(b))
+    h = float(special.ndtri(a))
+    k = float(special.ndtri(b))
     nodes, weights = np.polynomial.legendre.leggauss(40)
     # d Phi_2 / d rho is the density; rho = sin(angle) takes away its pole at 1
     angle = math.asin(rho) * (nodes + 1) / 2

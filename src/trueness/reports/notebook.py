@@ -32,8 +32,7 @@ from trueness._core.imports import required as _required
 from trueness._core.numbers import p_is
 from trueness._core.records import Answers, Estimate, Record, TwoAxes, brief, shown
 from trueness.findings.records import Finding, subject_of
-from trueness.findings.scores_alone import has_no_labels
-from trueness.findings.subject import tallies_of
+from trueness.findings.subject import has_no_labels, tallies_of
 from trueness.ranking.figures import curve_figure
 
 _required("markupsafe", "report")  # says what to install
