@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from textwrap import wrap
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from markupsafe import Markup, escape
@@ -209,25 +209,21 @@ def _parts_of(data: FigureData, figure: TitledFigure) -> list[_Part]:
 
 
 def _finding_part(data: Any, figure: TitledFigure) -> _Part:
-    """Draw intervals, crosses and matrices as the report does, and name what it
-    numbers.
-    """
+    """Draw intervals, crosses and matrices as the report does, with their numbers."""
     names = tuple(data.names)
     order = names if isinstance(data, Crosses) else ()
     finding_figure = Figure(data, figure.title or data.what, order=order)
     svg, numbers = draw(finding_figure, most_intervals=len(names))
-    height = _height_of(svg)
-    legend: tuple[tuple[str, str], ...] = ()
 
-    if isinstance(data, Crosses):
-        legend = tuple(
-            (f"dot {colour(k)}", f"{k + 1}  {name}") for k, name in enumerate(names)
-        )
+    # marks with a number are named beside the figure
+    legend: list[tuple[str, str]] = []
+    for place, name in enumerate(names):
+        if isinstance(data, Crosses):
+            legend.append((f"dot {colour(place)}", f"{place + 1}  {name}"))
+        elif isinstance(data, Matrix):
+            legend.append(("gone", f"{place + 1}  {name}"))
 
-    if isinstance(data, Matrix):
-        legend = tuple(("gone", f"{k + 1}  {name}") for k, name in enumerate(names))
-
-    return _Part(svg, height, legend, numbers)
+    return _Part(svg, _height_of(svg), tuple(legend), numbers)
 
 
 def _height_of(svg: Markup) -> float:
@@ -307,25 +303,29 @@ def _rule_names(axes: Axes, data: Curves) -> list[Markup]:
 
 def _legend_entries(data: Curves, order: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Return what a reader has to tell apart; a single curve needs no legend."""
-    line_names = {curve.name for curve in data.lines}
-    entries: dict[str, str] = {}
+    kind_of_name: dict[str, str] = {}
     for guide in data.guides:
         if guide.name:
             kind = "expected" if "low" in guide.columns else "line chance"
-            entries.setdefault(guide.name, kind)
+            kind_of_name.setdefault(guide.name, kind)
 
+    line_names = {curve.name for curve in data.lines}
     for drawn in (*data.lines, *data.bands, *data.dots):
-        kind = colour(place_in(order, drawn.name))
+        hue = colour(place_in(order, drawn.name))
+        is_area = "low" in drawn.columns and data.y.name not in drawn.columns
         if drawn.name in line_names:
-            entries.setdefault(drawn.name, f"line curve chosen {kind}")
-        elif "low" in drawn.columns and data.y.name not in drawn.columns:
-            entries.setdefault(drawn.name, f"area shade {kind}")
+            kind = f"line curve chosen {hue}"
+        elif is_area:
+            kind = f"area shade {hue}"
         else:
-            entries.setdefault(drawn.name, f"dot {kind}")
+            kind = f"dot {hue}"
+        # a curve, its band and its points are one entry
+        kind_of_name.setdefault(drawn.name, kind)
 
-    if len(entries) < 2 and not any(": " in name for name in entries):
+    names_tell_more = any(": " in name for name in kind_of_name)
+    if len(kind_of_name) < 2 and not names_tell_more:
         return ()
-    return tuple((kind, name) for name, kind in entries.items())
+    return tuple((kind, name) for name, kind in kind_of_name.items())
 
 
 # read-outs
@@ -333,18 +333,19 @@ def _legend_entries(data: Curves, order: Sequence[str]) -> tuple[tuple[str, str]
 
 def _readouts(axes: Axes, data: Curves, order: Sequence[str]) -> list[Markup]:
     """Let the numbers of a point appear while the pointer is on it."""
+    left, right = axes.x
+    bottom, top = axes.y
     marks = []
     for drawn in (*data.lines, *data.dots):
         kind = colour(place_in(order, drawn.name))
-        for i in _points_to_read(axes, data, drawn):
-            x = float(drawn[data.x.name][i])
-            y = float(drawn[data.y.name][i])
-            is_visible = axes.x[0] <= x <= axes.x[1] and axes.y[0] <= y <= axes.y[1]
-            if is_visible:
-                readout = _readout_text(data, drawn, int(i))
+        for row in _points_to_read(axes, data, drawn):
+            x = float(drawn[data.x.name][row])
+            y = float(drawn[data.y.name][row])
+            if left <= x <= right and bottom <= y <= top:
+                readout = _readout_text(data, drawn, int(row))
                 across = float(axes.px(x))
-                up = float(axes.py(y))
-                marks.append(_point(across, up, kind, readout))
+                down = float(axes.py(y))
+                marks.append(_point(across, down, kind, readout))
 
     return marks
 
@@ -421,37 +422,60 @@ _SHAPES: dict[str, Callable[[float, float, float], str]] = {
 
 def _diagram_part(data: Diagram) -> _Part:
     """Draw nodes, edges and plates; the darker a node, the higher its level."""
+    paper = _paper_of(data)
+
+    # plates lie behind the edges, edges behind the nodes
+    marks: list[Markup] = []
+    for plate in data.plates:
+        top_left = paper.place(plate.left, plate.top)
+        bottom_right = paper.place(plate.right, plate.bottom)
+        marks += _plate_marks(top_left, bottom_right, plate.text)
+
+    for parent_number, child_number in data.edges:
+        parent = data.nodes[parent_number]
+        child = data.nodes[child_number]
+        start = paper.place(parent.x, parent.y)
+        end = paper.place(child.x, child.y)
+        marks.append(_edge(start, end, child, data.directed))
+
+    for node in data.nodes:
+        across, down = paper.place(node.x, node.y)
+        marks += _node_marks(node, across, down, data.level_range)
+
+    svg = picture(paper.height, data.what, marks, width=paper.width)
+    legend = tuple(("gone", f"{shape}: {name}") for shape, name in data.shapes.items())
+
+    return _Part(svg, paper.height, legend, _node_table(data), paper.width)
+
+
+class _Paper(NamedTuple):
+    """How the places of a diagram become places of a drawing."""
+
+    left: float  # of the outermost node
+    top: float
+    width: float  # of the drawing
+    height: float
+
+    def place(self, x: float, y: float) -> tuple[float, float]:
+        """Return a place of the diagram in the units of the drawing."""
+        across = _MARGIN_X + _STEP_X * (x - self.left)
+        down = _MARGIN_Y + _STEP_Y * (y - self.top)
+        return across, down
+
+
+def _paper_of(data: Diagram) -> _Paper:
+    """Return a drawing that has room for all nodes and plates."""
     across = [node.x for node in data.nodes]
     across += [plate.right - 0.5 for plate in data.plates]
     down = [node.y for node in data.nodes]
     left = min(across)
     top = min(down)
-    width = max(WIDTH, _STEP_X * (max(across) - left) + 120)
-    height = _STEP_Y * (max(down) - top) + 120
-
-    def on_paper(x: float, y: float) -> tuple[float, float]:
-        return _MARGIN_X + _STEP_X * (x - left), _MARGIN_Y + _STEP_Y * (y - top)
-
-    marks: list[Markup] = []
-    for plate in data.plates:
-        top_left = on_paper(plate.left, plate.top)
-        bottom_right = on_paper(plate.right, plate.bottom)
-        marks += _plate_marks(top_left, bottom_right, plate.text)
-
-    for first, second in data.edges:
-        parent = data.nodes[first]
-        child = data.nodes[second]
-        start = on_paper(parent.x, parent.y)
-        end = on_paper(child.x, child.y)
-        marks.append(_edge(start, end, child, data.directed))
-
-    for node in data.nodes:
-        marks += _node_marks(node, *on_paper(node.x, node.y), data.level_range)
-
-    svg = picture(height, data.what, marks, width=width)
-    legend = tuple(("gone", f"{shape}: {name}") for shape, name in data.shapes.items())
-
-    return _Part(svg, height, legend, _node_table(data), width)
+    return _Paper(
+        left=left,
+        top=top,
+        width=max(WIDTH, _STEP_X * (max(across) - left) + 120),
+        height=_STEP_Y * (max(down) - top) + 120,
+    )
 
 
 def _plate_marks(
@@ -524,18 +548,19 @@ def _node_marks(
     if node.shape:
         marks.append(_node_shape(node, x, y, level_range))
 
-    lines_above = node.above.split("\n") if node.above else []
+    # words within a node make it larger: those around it stand farther away
     lift = 20 if node.inside else 6
-    for row, line_above in enumerate(reversed(lines_above)):
-        marks.append(text("tick mid", x, y - lift - 12 * row, line_above))
+    drop = 28 if node.inside else 24
 
+    if node.above:
+        # the last line stands next to the node
+        for row, words in enumerate(reversed(node.above.split("\n"))):
+            marks.append(text("tick mid", x, y - lift - 12 * row, words))
     if node.inside:
         marks.append(text("name mid", x, y + 4, node.inside))
-
-    lines_below = node.below.split("\n") if node.below else []
-    drop = 28 if node.inside else 24
-    for row, line_below in enumerate(lines_below):
-        marks.append(text("tick mid", x, y + drop + 12 * row, line_below))
+    if node.below:
+        for row, words in enumerate(node.below.split("\n")):
+            marks.append(text("tick mid", x, y + drop + 12 * row, words))
 
     if node.readout and node.shape:
         readout = Markup("").join(_readout_lines(node.readout.replace("; ", "\n")))

@@ -104,21 +104,18 @@ def draw_ranking(
     ``ties`` are how many classifiers share each rank; without them there are no ranks.
     """
     best = areas[:_MAX_RANKED]
-    ends = np.array([[e.low, e.high, e.value] for _, e in best])
-    ends = ends[np.isfinite(ends)]
-    low, high = (float(ends.min()), float(ends.max())) if ends.size else (0.0, 1.0)
-    room = 0.06 * (high - low) or 0.01
-    start = max(low - room, 0.0)
-    end = min(high + room, 1.0)
+    estimates = [estimate for _, estimate in best]
+    start, end = _scale_of(estimates)
 
-    marks_on_axis = ticks(start, end, about=6)
-    grid = [
-        element("line", "grid", x1=place, x2=place, y1="0", y2="100%")
-        for place in (_percent(value, start, end) for value, _ in marks_on_axis)
-    ]
-    values = in_column([e.value for _, e in best], 3)
+    grid = []
+    labels = []
+    for tick, words in ticks(start, end, about=6):
+        place = _percent(tick, start, end)
+        grid.append(element("line", "grid", x1=place, x2=place, y1="0", y2="100%"))
+        labels.append(element("text", "tick mid", words, x=place, y="14"))
+
+    values = in_column([estimate.value for estimate in estimates], 3)
     ranks = _rank_cells(ties, len(best))
-
     rows = []
     for (name, estimate), value, rank in zip(best, values, ranks, strict=True):
         lane = Lane(estimate.value, estimate.low, estimate.high, start, end)
@@ -127,12 +124,22 @@ def draw_ranking(
         interval = f"{estimate.low:.3f} to {estimate.high:.3f}"
         rows.append(RankedRow(shown(name), drawing, value, interval, *rank))
 
-    labels = [
-        element("text", "tick mid", text, x=_percent(value, start, end), y="14")
-        for value, text in marks_on_axis
-    ]
     axis = element("svg", None, Markup("").join(labels), aria_hidden="true")
     return DrawnRanking(rows, axis, len(areas) - len(best))
+
+
+def _scale_of(estimates: Sequence[Estimate]) -> tuple[float, float]:
+    """Return the ends of a scale that holds all intervals, with a little room."""
+    ends = np.array([[each.low, each.high, each.value] for each in estimates])
+    ends = ends[np.isfinite(ends)]
+    low = 0.0
+    high = 1.0
+    if ends.size:
+        low = float(ends.min())
+        high = float(ends.max())
+
+    room = 0.06 * (high - low) or 0.01
+    return max(low - room, 0.0), min(high + room, 1.0)
 
 
 def _rank_cells(ties: Sequence[int], size: int) -> list[tuple[str, int]]:
@@ -141,16 +148,23 @@ def _rank_cells(ties: Sequence[int], size: int) -> list[tuple[str, int]]:
     >>> _rank_cells([1, 2], 3)
     [('1', 1), ('2 to 3', 2), ('', 0)]
     """
+    no_cell = ("", 0)
     cells: list[tuple[str, int]] = []
-    first = 1
+    rank = 1
     for tied in ties:
-        last = first + tied - 1
-        rank = str(first) if tied == 1 else f"{first} to {last}"
-        cells.append((rank, min(tied, size - len(cells))))
-        cells += [("", 0)] * (tied - 1)
-        first = last + 1
+        words = str(rank)
+        if tied > 1:
+            words = f"{rank} to {rank + tied - 1}"
 
-    return [*cells[:size], *[("", 0)] * (size - len(cells))]
+        # the ranking may end within a tie
+        rows_left = size - len(cells)
+        cells.append((words, min(tied, rows_left)))
+        cells += [no_cell] * (tied - 1)
+        rank += tied
+
+    # rows without a rank
+    cells += [no_cell] * (size - len(cells))
+    return cells[:size]
 
 
 def draw_flagging(slider: Mapping[str, Any]) -> Markup:
@@ -201,13 +215,14 @@ def _path(x: Any, y: Any) -> str:
     is_known = np.isfinite(x) & np.isfinite(y)
     x = x[is_known]
     y = y[is_known]
-
     if not x.size:
         return ""
 
-    kept = few_points(x, y, x.size, _UNSEEN)
-    places = zip(np.round(1000 * x[kept]), np.round(1000 - 1000 * y[kept]), strict=True)
-    return "M" + "L".join(f"{across:.0f} {up:.0f}" for across, up in places)
+    visible = few_points(x, y, x.size, _UNSEEN)
+    across = np.round(1000 * x[visible])
+    down = np.round(1000 - 1000 * y[visible])
+    points = [f"{left:.0f} {top:.0f}" for left, top in zip(across, down, strict=True)]
+    return "M" + "L".join(points)
 
 
 def _flagging_axes() -> Markup:

@@ -174,11 +174,14 @@ def _rows(answer: Any) -> Iterable[tuple[str, str]]:
         return [(str(name), _first_line(part)) for name, part in answer.items()]
     if hasattr(answer, "names") and hasattr(answer, "pairs"):
         return _rows_of_comparison(answer)
-    if hasattr(answer, "verdicts"):  # of a check
-        return [(str(v.verdict), str(v.reason)) for v in answer.verdicts]
+    # of a check
+    if hasattr(answer, "verdicts"):
+        return [(str(each.verdict), str(each.reason)) for each in answer.verdicts]
 
-    names = [field.name for field in fields(answer)]
-    return [row for name in names for row in _rows_of_field(answer, name)]
+    rows = []
+    for field in fields(answer):
+        rows += _rows_of_field(answer, field.name)
+    return rows
 
 
 def _rows_of_comparison(answer: Any) -> list[tuple[str, str]]:
@@ -194,11 +197,17 @@ def _rows_of_comparison(answer: Any) -> list[tuple[str, str]]:
 def _rows_of_field(answer: Any, name: str) -> list[tuple[str, str]]:
     """Write one field of an answer; a mapping or several parts take several rows."""
     value = getattr(answer, name)
-    if name.startswith("_") or name in _UNSHOWN or _says_nothing(value):
+    is_hidden = name.startswith("_") or name in _UNSHOWN
+    if is_hidden or _says_nothing(value):
         return []
+
     if isinstance(value, Mapping):
         return [(str(key), _first_line(part)) for key, part in value.items()]
-    if isinstance(value, tuple) and any(isinstance(part, Record) for part in value):
+
+    holds_records = isinstance(value, tuple) and any(
+        isinstance(part, Record) for part in value
+    )
+    if holds_records:
         return [(_part_name(part), _first_line(part)) for part in value]
     return [(name.replace("_", " "), brief(value))]
 
@@ -234,15 +243,26 @@ def _comparable(answer: Any) -> dict[str, Estimate]:
         if isinstance(part, Estimate) and np.isfinite(part.value):
             estimates[shown(name, 40)] = part
 
-    proportions = {n: e for n, e in estimates.items() if e.low >= 0 and e.high <= 1}
-    differences = {n: e for n, e in estimates.items() if -1 <= e.low < 0}
-    return proportions or differences or dict(list(estimates.items())[:1])
+    proportions = {}
+    differences = {}
+    for name, estimate in estimates.items():
+        if estimate.low >= 0 and estimate.high <= 1:
+            proportions[name] = estimate
+        elif -1 <= estimate.low < 0:
+            differences[name] = estimate
+
+    if proportions or differences:
+        return proportions or differences
+    # on scales of their own: no two of them can be compared
+    return dict(list(estimates.items())[:1])
 
 
 def _estimates(answer: Any) -> Iterable[tuple[str, Any]]:
     """Go through the estimates that an answer holds, by their names."""
-    if hasattr(answer, "names") and hasattr(answer, "pairs"):  # of a comparison
-        yield from ((_part_name(pair), pair.difference) for pair in answer.pairs)
+    # of a comparison
+    if hasattr(answer, "names") and hasattr(answer, "pairs"):
+        for pair in answer.pairs:
+            yield _part_name(pair), pair.difference
         return
 
     for field in fields(answer):
@@ -250,14 +270,20 @@ def _estimates(answer: Any) -> Iterable[tuple[str, Any]]:
         if isinstance(value, Estimate):
             yield field.name.replace("_", " "), value
         elif isinstance(value, Mapping):
-            yield from ((str(k), v) for k, v in value.items())
+            for name, part in value.items():
+                yield str(name), part
         elif isinstance(value, tuple):
-            for part in value:
-                difference = getattr(part, "difference", None)
-                if isinstance(difference, Estimate):
-                    yield _part_name(part), difference
-                elif isinstance(part, Estimate):
-                    yield part.name, part
+            yield from _estimates_of_parts(value)
+
+
+def _estimates_of_parts(parts: tuple[Any, ...]) -> Iterable[tuple[str, Estimate]]:
+    """Go through the parts that are an estimate, or have one of a difference."""
+    for part in parts:
+        difference = getattr(part, "difference", None)
+        if isinstance(difference, Estimate):
+            yield _part_name(part), difference
+        elif isinstance(part, Estimate):
+            yield part.name, part
 
 
 def _finding_table(finding: Finding) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import ArrayLike
 
-from trueness._core.arrays import Floats
+from trueness._core.arrays import Floats, Ints
 from trueness._core.figures import Bars, Crosses, Curves, Intervals, Line, Matrix
 from trueness._core.numbers import in_column
 from trueness._core.records import shown
@@ -180,19 +180,21 @@ def dot_marks(axes: Axes, data: Curves, order: Sequence[str]) -> list[Markup]:
     """Draw points, with their intervals, in the colour of their name."""
     marks = []
     for dots in data.dots:
-        kind = colour(place_in(order, dots.name))
-        across = dots[data.x.name]
-        up = dots[data.y.name]
-        small = across.size > LABELLED_DOTS
+        hue = colour(place_in(order, dots.name))
+        across = dots[data.x.name].tolist()
+        up = dots[data.y.name].tolist()
+        kind = hue
+        if len(across) > LABELLED_DOTS:
+            kind = f"{hue} small"
 
-        for i, (x, y) in enumerate(zip(across.tolist(), up.tolist(), strict=True)):
+        for row, (x, y) in enumerate(zip(across, up, strict=True)):
             if "low" in dots.columns:
-                ends = [dots["low"][i], dots["high"][i]]
-                marks.append(line(axes, [x, x], ends, f"{kind} thick"))
+                ends = [dots["low"][row], dots["high"][row]]
+                marks.append(line(axes, [x, x], ends, f"{hue} thick"))
             if "left" in dots.columns:
-                ends = [dots["left"][i], dots["right"][i]]
-                marks.append(line(axes, ends, [y, y], f"{kind} thick"))
-            marks.append(dot(axes, x, y, f"{kind} small" if small else kind))
+                ends = [dots["left"][row], dots["right"][row]]
+                marks.append(line(axes, ends, [y, y], f"{hue} thick"))
+            marks.append(dot(axes, x, y, kind))
 
     return marks
 
@@ -246,35 +248,42 @@ def _moving_point(axes: Axes, figure: Figure) -> list[Markup]:
 
 def curve_table(data: Curves, title: str) -> Table:
     """Return some points of each curve, with thresholds and bands where it has them."""
-    lines = data.lines or data.dots or data.bands
-    columns = lines[0].columns if lines else {}
-    has_thresholds = any("cut" in curve.columns for curve in lines)
-    has_band = "low" in columns
+    curves = data.lines or data.dots or data.bands
+    columns = curves[0].columns if curves else {}
+    has_thresholds = any("cut" in curve.columns for curve in curves)
 
-    axes = [axis for axis in (data.x, data.y) if axis.name in columns]
-    keys = [axis.name for axis in axes]
     head = ["classifier"]
+    keys = []
     if has_thresholds:
         head.append("threshold")
-    head += [axis.title for axis in axes]
-    if has_band:
-        keys += ["low", "high"]
+    for axis in (data.x, data.y):
+        if axis.name in columns:
+            head.append(axis.title)
+            keys.append(axis.name)
+    if "low" in columns:
         head += ["from", "to"]
+        keys += ["low", "high"]
 
     rows = []
-    for curve in lines:
-        size = len(curve[data.x.name])
+    for curve in curves:
         thresholds = curve.columns.get("cut")
-        for i in np.unique(np.linspace(0, size - 1, ROWS_OF_A_CURVE).astype(int)):
+        for point in _even_places(len(curve[data.x.name])):
             row: list[Any] = [curve.name]
             if thresholds is not None:
-                row.append(_threshold_text(thresholds[i]))
+                row.append(_threshold_text(thresholds[point]))
             elif has_thresholds:
-                row.append("")  # a model beside data has none
-            row += [float(curve[key][i]) for key in keys]
+                # a model beside data has none
+                row.append("")
+            row += [float(curve[key][point]) for key in keys]
             rows.append(row)
 
     return table(title, head, rows)
+
+
+def _even_places(size: int) -> Ints:
+    """Return so many places of a curve as a table shows, from end to end."""
+    places = np.linspace(0, size - 1, ROWS_OF_A_CURVE).astype(int)
+    return np.unique(places)
 
 
 def _threshold_text(threshold: float) -> str:
@@ -293,30 +302,27 @@ def _draw_bars(figure: Figure, data: Bars) -> Drawn:
     flagged is solid.
     """
     edges = _places_of_scores(figure, data.edges)
-    low, high = float(edges[0]), float(edges[-1])
-    axes = Axes(
-        "Score, logit scale" if figure.logit else "Score",
-        "",
-        (low, high),
-        (-1.05, 1.05),
-        bare=True,
-        x_ticks=_logit_ticks(low, high) if figure.logit else (),
-        names_width=8,  # the first number stands under the left end
-    )
+    low = float(edges[0])
+    high = float(edges[-1])
+    axes = _axes_of_bars(figure, low, high)
 
+    # each class twice: pale below the threshold, solid above it
     pale: list[Markup] = []
     solid: list[Markup] = []
     rows: list[tuple[Any, ...]] = []
-    for k, name in enumerate(data.neg):
+    for number, name in enumerate(data.neg):
         outlines = _class_outlines(edges, data, name)
         for kind, outline in zip(("negatives", "positives"), outlines, strict=True):
-            pale.append(line(axes, *outline, f"{kind} {only(k)}", str(k), "area"))
-            fill = f"{kind} flagged {only(k)}"
-            solid.append(line(axes, *outline, fill, str(k), "area"))
+            all_cases = f"{kind} {only(number)}"
+            flagged = f"{kind} flagged {only(number)}"
+            pale.append(line(axes, *outline, all_cases, str(number), "area"))
+            solid.append(line(axes, *outline, flagged, str(number), "area"))
         rows += _histogram_rows(data, name)
 
-    # of one that moves, the second number is a height
-    scores = (figure.at or ())[:1] if figure.rule else figure.at or ()
+    scores: Sequence[float] = figure.at or ()
+    if figure.rule:
+        # of one that moves, the second number is a height
+        scores = scores[:1]
     thresholds = np.clip(_places_of_scores(figure, scores), low, high)
     marks = [*pale, *_flagged_side(axes, solid, thresholds, figure.rule)]
     marks.append(line(axes, [low, high], [0, 0], "zero"))
@@ -339,6 +345,25 @@ def _draw_bars(figure: Figure, data: Bars) -> Drawn:
     svg = drawing(axes, marks, description, scale=scale)
 
     return svg, table(figure.title, head, rows)
+
+
+def _axes_of_bars(figure: Figure, low: float, high: float) -> Axes:
+    """Return axes for histograms that point up and down; heights have no numbers."""
+    title = "Score"
+    x_ticks: tuple[Tick, ...] = ()
+    if figure.logit:
+        title = "Score, logit scale"
+        x_ticks = _logit_ticks(low, high)
+
+    return Axes(
+        title,
+        "",
+        (low, high),
+        (-1.05, 1.05),
+        bare=True,
+        x_ticks=x_ticks,
+        names_width=8,  # the first number stands under the left end
+    )
 
 
 def _places_of_scores(figure: Figure, scores: ArrayLike) -> Floats:
@@ -446,11 +471,19 @@ def _draw_forest(figure: Figure, data: Intervals, most: int) -> Drawn:
     of them.
     """
     names = [_forest_name(name) for name in data.names[:most]]
-    triples = list(zip(data.value, data.low, data.high, strict=True))
-    numbers = in_column([estimate_from_interval(*triple) for triple in triples])
+    numbers = _forest_numbers(data, most)
+
+    # rows grow by the lines of a long name above them
     heights = [ROW + TEXT * len(name.above) for name in names]
-    feet = np.cumsum(heights, dtype=float)
-    bottom = float(feet[-1])
+    bottoms = np.cumsum(heights, dtype=float)
+    bottom = float(bottoms[-1])
+
+    lines_of_names = []
+    lines_of_numbers = []
+    for name, number in zip(names, numbers, strict=True):
+        lines_of_names += name.beside
+        lines_of_numbers += number
+
     axes = Axes(
         data.label,
         "",
@@ -458,18 +491,17 @@ def _draw_forest(figure: Figure, data: Intervals, most: int) -> Drawn:
         (bottom, 0.0),
         TOP + BOTTOM + int(bottom),
         bare=True,
-        names_width=_column_width(line for name in names for line in name.beside),
-        numbers_width=_column_width(
-            line for number in numbers[:most] for line in _number_lines(number)
-        ),
+        names_width=_column_width(lines_of_names),
+        numbers_width=_column_width(lines_of_numbers),
     )
 
     marks: list[Markup] = []
-    for k, name in enumerate(names):
-        kind = colour(k) if figure.order else colour(0)
-        middle = feet[k] - 0.5 * ROW
-        marks += _forest_row(axes, data, k, middle, kind)
-        marks += _forest_words(axes, name, _number_lines(numbers[k]), middle)
+    for row, name in enumerate(names):
+        # colours tell classifiers apart, and only where they have an order
+        hue = colour(row) if figure.order else colour(0)
+        middle = bottoms[row] - 0.5 * ROW
+        marks += _forest_row(axes, data, row, middle, hue)
+        marks += _forest_words(axes, name, numbers[row], middle)
 
     description = f"{data.label} of each {figure.of} with its interval. {figure.note}"
     columns = (data.value, data.low, data.high, *data.marks.values())
@@ -478,6 +510,17 @@ def _draw_forest(figure: Figure, data: Intervals, most: int) -> Drawn:
     svg = drawing(axes, marks, description.strip())
 
     return svg, table(figure.title, head, rows)
+
+
+def _forest_numbers(data: Intervals, most: int) -> list[list[str]]:
+    """Return the lines of each estimate that is drawn, with equal decimals in all."""
+    intervals = []
+    for value, low, high in zip(data.value, data.low, data.high, strict=True):
+        intervals.append(estimate_from_interval(value, low, high))
+
+    # decimals follow from all estimates, also those that only the table has
+    texts = in_column(intervals)
+    return [_number_lines(text) for text in texts[:most]]
 
 
 class ForestName(NamedTuple):
@@ -524,14 +567,18 @@ def _forest_range(data: Intervals, most: int) -> tuple[float, float]:
     columns = (data.value, data.low, data.high, *data.marks.values())
     ends = np.concatenate([column[:most] for column in columns])
     ends = ends[np.isfinite(ends)]
-
     if data.zero is not None:
         ends = np.append(ends, 0.0)
 
-    low, high = (ends.min(), ends.max()) if ends.size else (0.0, 1.0)
-    room = 0.08 * high - 0.08 * low or 0.05  # in parts: the whole may overflow
-    largest = np.finfo(float).max
+    low = 0.0
+    high = 1.0
+    if ends.size:
+        low = ends.min()
+        high = ends.max()
 
+    # in parts: the whole may overflow
+    room = 0.08 * high - 0.08 * low or 0.05
+    largest = np.finfo(float).max
     return max(low - room, -largest), min(high + room, largest)
 
 
@@ -602,26 +649,30 @@ def _draw_crosses(figure: Figure, data: Crosses) -> Drawn:
     axes = axes_of(data.x, data.y)
     guides = Curves(data.what, data.x, data.y, guides=data.guides)
     marks = guide_marks(axes, guides)
-    numbers = []
+    labels = []
     rows = []
 
-    for k, name in enumerate(data.names):
-        x, left, right = data.across[k].tolist()
-        y, low, high = data.up[k].tolist()
-        kind = colour(k)
-        marks.append(line(axes, [left, right], [y, y], kind))
-        marks.append(line(axes, [x, x], [low, high], kind))
-        marks.append(dot(axes, x, y, kind))
-        beside = float(axes.px(x)) + 7
-        above = float(axes.py(y)) - 6
-        numbers.append(text("name", beside, above, str(k + 1)))
-        rows.append((f"{k + 1} {name}", y, low, high, x, left, right))
+    for index, name in enumerate(data.names):
+        number = str(index + 1)
+        hue = colour(index)
+        across, left, right = data.across[index].tolist()
+        up, low, high = data.up[index].tolist()
+        marks.append(line(axes, [left, right], [up, up], hue))
+        marks.append(line(axes, [across, across], [low, high], hue))
+        marks.append(dot(axes, across, up, hue))
+
+        # at the upper right of the point, clear of both intervals
+        label_x = float(axes.px(across)) + 7
+        label_y = float(axes.py(up)) - 6
+        labels.append(text("name", label_x, label_y, number))
+        rows.append((f"{number} {name}", up, low, high, across, left, right))
 
     head = (figure.of, data.y.title, "from", "to", data.x.title, "from", "to")
     description = (
         f"{figure.title}: {data.y.title} against {data.x.title}. {figure.note}"
     )
-    svg = drawing(axes, [*marks, *numbers], description)
+    # numbers over all intervals
+    svg = drawing(axes, [*marks, *labels], description)
 
     return svg, table(figure.title, head, rows)
 
@@ -629,24 +680,25 @@ def _draw_crosses(figure: Figure, data: Crosses) -> Drawn:
 def _draw_matrix(figure: Figure, data: Matrix) -> Drawn:
     """Draw a number for each pair of names as a cell."""
     size = len(data.names)
-    width = (WIDTH - LEFT - RIGHT) / max(size - 1, 1)
-    height = min(width, 46.0)
+    cell_width = (WIDTH - LEFT - RIGHT) / max(size - 1, 1)
+    cell_height = min(cell_width, 46.0)
     marks = []
     rows = []
 
-    for i, j in zip(*np.tril_indices(size, -1), strict=True):
-        value = float(data.value[i, j])
-        rows.append((data.names[j], data.names[i], value))
+    # the lower triangle: each pair once
+    for row, column in zip(*np.tril_indices(size, -1), strict=True):
+        value = float(data.value[row, column])
+        rows.append((data.names[column], data.names[row], value))
         if np.isfinite(value):
-            left = LEFT + width * j
-            top = TOP + height * (i - 1)
-            marks += _cell(left, top, width, height, value)
+            left = LEFT + cell_width * column
+            top = TOP + cell_height * (row - 1)
+            marks += _cell(left, top, cell_width, cell_height, value)
 
-    marks += _matrix_numbers(size, width, height)
+    marks += _matrix_numbers(size, cell_width, cell_height)
     description = f"{figure.title}: {data.label} of each pair. {figure.note}"
     numbers = table(figure.title, ("first", "second", data.label), rows)
 
-    return picture(TOP + height * size, description, marks), numbers
+    return picture(TOP + cell_height * size, description, marks), numbers
 
 
 def _cell(
@@ -671,8 +723,10 @@ def _matrix_numbers(size: int, width: float, height: float) -> list[Markup]:
     """Number rows and columns as the table names them."""
     below = TOP + height * (size - 1) + 15
     marks = []
-    for k in range(size - 1):
-        beside = TOP + height * (k + 0.5) + 4
-        marks.append(text("tick end", LEFT - 6, beside, str(k + 2)))
-        marks.append(text("tick mid", LEFT + width * (k + 0.5), below, str(k + 1)))
+    for index in range(size - 1):
+        middle_of_row = TOP + height * (index + 0.5) + 4
+        middle_of_column = LEFT + width * (index + 0.5)
+        # the first row is that of the second name
+        marks.append(text("tick end", LEFT - 6, middle_of_row, str(index + 2)))
+        marks.append(text("tick mid", middle_of_column, below, str(index + 1)))
     return marks

@@ -208,17 +208,28 @@ def _frame(axes: Axes) -> list[Markup]:
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[Tick]:
-    """Return the round numbers on an axis.
+    """Return the round numbers on an axis, ``about`` so many.
 
     >>> [words for _, words in ticks(0, 1)]
     ['0', '0.2', '0.4', '0.6', '0.8', '1']
     """
     rough_step = high / about - low / about  # in parts: the whole may overflow
-    size = 10.0 ** np.floor(np.log10(rough_step))
-    step = size * min(k for k in (1, 2, 5, 10) if k * size >= 0.999 * rough_step)
-    first = np.ceil(low / step - 1e-9)
-    last = np.floor(high / step + 1e-9)
-    return [(k * step, f"{k * step + 0.0:.6g}") for k in np.arange(first, last + 1)]
+    power_of_ten = 10.0 ** np.floor(np.log10(rough_step))
+    # the smallest round step that is no smaller, but for rounding
+    factors = [
+        factor
+        for factor in (1, 2, 5, 10)
+        if factor * power_of_ten >= 0.999 * rough_step
+    ]
+    step = power_of_ten * min(factors)
+
+    lowest = np.ceil(low / step - 1e-9)
+    highest = np.floor(high / step + 1e-9)
+    marks = []
+    for multiple in np.arange(lowest, highest + 1):
+        # -0.0 + 0.0 is 0.0, which has no sign
+        marks.append((multiple * step, f"{multiple * step + 0.0:.6g}"))
+    return marks
 
 
 def line(
@@ -303,9 +314,11 @@ def colour(k: int) -> str:
 def _path(axes: Axes, x: ArrayLike, y: ArrayLike) -> str:
     """Write a line in steps, which are short, without points that nobody would see."""
     across = axes.px(x)
-    up = axes.py(y)
-    kept = few_points(across / WIDTH, up / WIDTH, across.size, UNSEEN / WIDTH)
-    places = np.round([across[kept], up[kept]], 1)
+    down = axes.py(y)
+    visible = few_points(across / WIDTH, down / WIDTH, across.size, UNSEEN / WIDTH)
+
+    places = np.round([across[visible], down[visible]], 1)
+    # behind the first point, how far each is from the one before
     places[:, 1:] = np.diff(places)
-    steps = [f"{place(dx)} {place(dy)}" for dx, dy in places.T]
-    return f"M{steps[0]}l{' '.join(steps[1:])}"
+    start, *steps = [f"{place(dx)} {place(dy)}" for dx, dy in places.T]
+    return f"M{start}l{' '.join(steps)}"
