@@ -544,9 +544,8 @@ def _with_guesses(data: DataChoice) -> DataChoice:
         weight = _guess_weight(source, taken)
 
     rule = NOTHING
-    if kind == "leaves":  # which column says in words what a leaf is?
-        like_rules = [c for c in named_like(source.table, ("rule",)) if c not in taken]
-        rule = data.verdicts.rule or (like_rules[0] if like_rules else NOTHING)
+    if kind == "leaves":
+        rule = data.verdicts.rule or _guess_rule(source, taken)
 
     return replace(
         data,
@@ -554,6 +553,14 @@ def _with_guesses(data: DataChoice) -> DataChoice:
         columns=replace(columns, count=count, weight=weight or NOTHING),
         verdicts=replace(data.verdicts, rule=rule),
     )
+
+
+def _guess_rule(source: Source, taken: set[str | None]) -> str:
+    """Which column says in words what a leaf is?"""
+    for name in named_like(source.table, ("rule",)):
+        if name not in taken:
+            return name
+    return NOTHING
 
 
 def _guess_in_log(file: DataFile, of_log: str, names: tuple[str, ...]) -> str | None:
@@ -759,9 +766,15 @@ def _guess_weight(source: Source, taken: set[str | None]) -> str | None:
     """Which column is called like weights, and can hold them?"""
     for name, kind in source.types.items():
         is_number = kind in WHOLE_TYPES or kind.startswith(REAL_TYPES)
-        if name.lower() in WEIGHT_NAMES and name not in taken and is_number:
-            smallest = source.rows.aggregate(f"min({quoted(name)})").fetchall()[0][0]
-            return name if smallest is not None and smallest >= 0 else None
+        is_called_so = name.lower() in WEIGHT_NAMES and name not in taken
+        if not is_called_so or not is_number:
+            continue
+
+        ((smallest,),) = source.rows.aggregate(f"min({quoted(name)})").fetchall()
+        if smallest is not None and smallest >= 0:
+            return name
+        return None
+
     return None
 
 

@@ -224,8 +224,22 @@ def look_page(address: Address, typed: QueryParams) -> str:
     file = address.file
     columns = address.data.columns
     keys = sections_of(address)
+
     types = file.source.types
-    whole = [c for c, kind in types.items() if kind in WHOLE_TYPES]
+    whole = [name for name, kind in types.items() if kind in WHOLE_TYPES]
+    numbers = []
+    for name, kind in types.items():
+        if kind in WHOLE_TYPES or kind.startswith(REAL_TYPES):
+            numbers.append(name)
+
+    values = []
+    if columns.label in types:
+        values = file.values(columns.label)
+
+    asked_sections = [key for key in keys if asks(address, key)]
+    constraints = [text.strip() for text in typed.getlist("subject_to")]
+    # behind the constraints there is an empty field for one more
+    limits = [*filter(None, constraints), ""]
 
     return _render(
         "look.html.j2",
@@ -238,26 +252,30 @@ def look_page(address: Address, typed: QueryParams) -> str:
         problems=address.problems,
         types=types,
         whole=whole,
-        numbers=[c for c, k in types.items() if c in whole or k.startswith(REAL_TYPES)],
-        values=file.values(columns.label) if columns.label in types else [],
+        numbers=numbers,
+        values=values,
         combines=combines(address) and "ensembles" in keys,
         keys=keys,
-        opened={*typed.getlist("open"), *(k for k in keys if asks(address, k))},
+        opened={*typed.getlist("open"), *asked_sections},
         taken=lines_of(address),
         query=query_of(address),
         objective=typed.get("objective", "").strip(),
         prevalence=typed.get("prevalence", "").strip(),
-        limits=[*(t.strip() for t in typed.getlist("subject_to") if t.strip()), ""],
+        limits=limits,
         words=embedded(sorted({*known_names(), *SYNONYMS})),
     )
 
 
 def operating(section: Finding, slider: dict[str, Any]) -> str:
     """Write the section with the slider."""
-    columns_now = {name: [value] for name, value in slider["now"].items()}
+    current = slider["now"]
+    columns_now = {name: [value] for name, value in current.items()}
     texts = moving({"models": [{"start": 0, "columns": columns_now}]})
-    data = embedded({name: value for name, value in slider.items() if name != "now"})
-    return _render("operating.html.j2", s=section, slider=slider, data=data, **texts)
+    # the numbers of now are in the page already
+    others = {name: value for name, value in slider.items() if name != "now"}
+    return _render(
+        "operating.html.j2", s=section, slider=slider, data=embedded(others), **texts
+    )
 
 
 def section(

@@ -528,22 +528,30 @@ def look_up(
     counted: Counted, address: Address, model_index: int, step_index: int
 ) -> dict[str, Any]:
     """Return every number of the page at one step of one classifier."""
-    s = findings(counted, address, quick=True)
-    model = s.models[min(max(model_index, 0), len(s.models) - 1)]
+    subject = findings(counted, address, quick=True)
+    last_model = len(subject.models) - 1
+    model = subject.models[min(max(model_index, 0), last_model)]
     steps = _steps(counted, model)
-    at = min(max(step_index, 0), len(steps.threshold) - 1)
+    last_step = len(steps.threshold) - 1
+    place = min(max(step_index, 0), last_step)
 
     # the chosen threshold may lie between two scores
-    is_chosen = at == steps.at_or_above(model.point.threshold)
-    step = steps.pick(at, model.point.threshold if is_chosen else None)
-    probability = _probability(counted, s, model, step.threshold)
-    numbers = columns(step, s.request.costs, probability)
+    threshold = None
+    if place == steps.at_or_above(model.point.threshold):
+        threshold = model.point.threshold
+    step = steps.pick(place, threshold)
 
-    return {
-        "values": {name: short(name, values)[0] for name, values in numbers.items()},
-        "meets": [bool(met(c, step.confusion)[0]) for c in s.request.constraints],
-        "at": at,
-    }
+    probability = _probability(counted, subject, model, step.threshold)
+    values = {}
+    numbers = columns(step, subject.request.costs, probability)
+    for name, of_step in numbers.items():
+        values[name] = short(name, of_step)[0]
+
+    meets = []
+    for constraint in subject.request.constraints:
+        meets.append(bool(met(constraint, step.confusion)[0]))
+
+    return {"values": values, "meets": meets, "at": place}
 
 
 def _probability(
@@ -694,10 +702,16 @@ def flagged_rows(counted: Counted, score: str, cut: float, target: Path) -> None
 
     All columns are there but those that are never read: lists, structures and bytes.
     """
-    at_least = duckdb.ColumnExpression(score) >= duckdb.ConstantExpression(cut)
+    reaches_cut = duckdb.ColumnExpression(score) >= duckdb.ConstantExpression(cut)
     source = counted.file_data.source
-    columns = [c for c, kind in source.types.items() if not is_unread(kind)]
+    columns = []
+    for name, kind in source.types.items():
+        if not is_unread(kind):
+            columns.append(quoted(name))
+
     with reading():
-        rows = source.rows.filter(at_least).select(", ".join(map(quoted, columns)))
-        write = rows.write_parquet if target.suffix == ".parquet" else rows.write_csv
-        write(str(target))
+        rows = source.rows.filter(reaches_cut).select(", ".join(columns))
+        if target.suffix == ".parquet":
+            rows.write_parquet(str(target))
+        else:
+            rows.write_csv(str(target))
