@@ -166,63 +166,133 @@ def test_wrong_folds_get_a_sentence(data):
         trueness.records.Folds([trueness.Tally([1, 0], pos=[1, 0], neg=[0, 1])])
 
 
-@pytest.mark.parametrize(
-    "display",
-    [RocDisplay, PrecisionRecallDisplay, CalibrationDisplay, ThresholdDisplay],
-)
-def test_displays_as_scikit_learn_has_them(display, data, tmp_path):
+DISPLAYS = [RocDisplay, PrecisionRecallDisplay, CalibrationDisplay, ThresholdDisplay]
+
+
+@pytest.fixture
+def closing_figures():
+    """Close the figures of matplotlib that a test has drawn."""
     import matplotlib.pyplot as plt
 
-    X, y = data
-    model = LogisticRegression(max_iter=500).fit(X[:200], y[:200])
-    score = model.predict_proba(X[200:])[:, 1]
-    one = display.from_predictions(y[200:], score, name="lr", despine=True)
-    other = display.from_estimator(model, X[200:], y[200:], ax=one.ax_)
-    assert np.array_equal(one.curves[0][1], other.curves[0][1])
-    assert one.prevalence_pos_label == y[200:].mean()
-    assert one.band_ is not None
-    assert one.line_.axes is one.ax_
-    assert one.figure_ is one.ax_.figure
-    cv = cross_validate(
-        GaussianNB(), X, y, cv=4, return_estimator=True, return_indices=True
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def fitted_lr(data):
+    features, label = data
+    return LogisticRegression(max_iter=500).fit(features[:200], label[:200])
+
+
+@pytest.mark.usefixtures("closing_figures")
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_a_display_of_predictions_is_that_of_the_estimator(display, data, fitted_lr):
+    features, label = data
+    score = fitted_lr.predict_proba(features[200:])[:, 1]
+
+    drawn = display.from_predictions(label[200:], score, name="lr", despine=True)
+    of_model = display.from_estimator(
+        fitted_lr, features[200:], label[200:], ax=drawn.ax_
     )
-    folds = display.from_cv_results(cv, X, y)
+
+    assert np.array_equal(drawn.curves[0][1], of_model.curves[0][1])
+    assert drawn.prevalence_pos_label == label[200:].mean()
+
+
+@pytest.mark.usefixtures("closing_figures")
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_a_display_has_its_artists_as_scikit_learn_does(display, data, fitted_lr):
+    features, label = data
+
+    drawn = display.from_estimator(fitted_lr, features[200:], label[200:])
+
+    assert drawn.band_ is not None
+    assert drawn.line_.axes is drawn.ax_
+    assert drawn.figure_ is drawn.ax_.figure
+
+
+@pytest.mark.usefixtures("closing_figures")
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_a_display_draws_the_folds_of_scikit_learn(display, data, tmp_path):
+    features, label = data
+    results = cross_validate(
+        GaussianNB(), features, label, cv=4, return_estimator=True, return_indices=True
+    )
+
+    folds = display.from_cv_results(results, features, label)
+
     assert len(folds.line_) == 4
     folds.figure_.savefig(tmp_path / "f.png")
-    with pytest.raises(InputError, match="return_indices=True"):
-        display.from_cv_results({}, X, y)
-    found = trueness.cross_validate(GaussianNB(), X, y, cv=4)
-    assert len(display.from_cv_results(found).curves) == 4
-    for model_of_fold in cv["estimator"]:
-        model_of_fold.classes_ = np.array(["cat", "dog"])
-    named = display.from_cv_results(cv, X, np.array(["cat", "dog"])[y], pos_label="dog")
+
+    # the same with labels in words
+    words = np.array(["cat", "dog"])
+    for model in results["estimator"]:
+        model.classes_ = words
+    named = display.from_cv_results(results, features, words[label], pos_label="dog")
     assert np.array_equal(named.curves[0][1], folds.curves[0][1])
-    several = trueness.cross_validate({"a": GaussianNB(), "b": model}, X, y)
-    with pytest.raises(InputError, match="draws one model; found 'a', 'b'"):
-        display.from_cv_results(several)
-    plt.close("all")
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_a_display_needs_models_and_folds(display):
+    with pytest.raises(InputError, match="return_indices=True"):
+        display.from_cv_results({}, None, None)
+
+
+@pytest.mark.usefixtures("closing_figures")
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_a_display_draws_our_own_folds(display, data):
+    results = trueness.cross_validate(GaussianNB(), *data, cv=4)
+
+    assert len(display.from_cv_results(results).curves) == 4
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_a_display_draws_one_model(display, two):
+    with pytest.raises(InputError, match="draws one model; found 'lr', 'nb'"):
+        display.from_cv_results(two)
 
 
 @pytest.mark.filterwarnings("ignore:Labels")
 @pytest.mark.parametrize("model", [GaussianNB(), LinearSVC()])
-def test_the_positive_label_is_that_of_a_tally(data, model):
-    X, y = data
-    words = np.where(y == 1, "sick", "well")  # the positive one is the first class
-    asked = {"metrics": ("auc", "recall"), "cv": 3}
-    plain = trueness.cross_validate(model, X, y, **asked).values
-    named = trueness.cross_validate(model, X, words, **asked).values
-    assert named["auc"].value == pytest.approx(plain["auc"].value, abs=1e-3)
-    assert named["recall"].value == pytest.approx(plain["recall"].value, abs=0.01)
-    other = trueness.cross_validate(model, X, words, positive="well", **asked).values
-    assert other["recall"].value != named["recall"].value
-    fitted = model.fit(X, words)
-    shown = PrecisionRecallDisplay.from_estimator(fitted, X, words)
-    numbers = PrecisionRecallDisplay.from_estimator(model.fit(X, y), X, y)
-    assert shown.average_precision.value == pytest.approx(
-        numbers.average_precision.value, abs=1e-3
+def test_words_are_cross_validated_as_numbers_are(data, model):
+    features, label = data
+    words = np.where(label == 1, "sick", "well")  # the positive one is the first class
+    options = {"metrics": ("auc", "recall"), "cv": 3}
+
+    of_numbers = trueness.cross_validate(model, features, label, **options)
+    of_words = trueness.cross_validate(model, features, words, **options)
+    turned = trueness.cross_validate(model, features, words, positive="well", **options)
+
+    area = of_numbers["auc"].value
+    recall = of_numbers["recall"].value
+    assert of_words["auc"].value == pytest.approx(area, abs=1e-3)
+    assert of_words["recall"].value == pytest.approx(recall, abs=0.01)
+    assert turned["recall"].value != of_words["recall"].value
+
+
+@pytest.mark.filterwarnings("ignore:Labels")
+@pytest.mark.parametrize("model", [GaussianNB(), LinearSVC()])
+def test_words_are_drawn_as_numbers_are(data, model):
+    features, label = data
+    words = np.where(label == 1, "sick", "well")
+
+    of_words = PrecisionRecallDisplay.from_estimator(
+        model.fit(features, words), features, words
     )
+    of_numbers = PrecisionRecallDisplay.from_estimator(
+        model.fit(features, label), features, label
+    )
+
+    expected = of_numbers.average_precision.value
+    assert of_words.average_precision.value == pytest.approx(expected, abs=1e-3)
+
+
+def test_words_that_are_no_pair_need_a_positive_one(data):
+    features, label = data
+    words = np.where(label == 1, "ab", "cd")
+
     with pytest.raises(InputError, match="positive="):
-        trueness.cross_validate(model, X, np.where(y == 1, "ab", "cd"))
+        trueness.cross_validate(GaussianNB(), features, words)
 
 
 def test_a_display_says_the_interval(data):

@@ -188,32 +188,60 @@ def test_noise_is_pruned(rng):
     assert (lone.get_n_leaves(), len(set(lone.predict(X)))) == (1, 1)
 
 
-def test_confident_tree(cancer):
-    model = ConfidentTree(random_state=1).fit(cancer["X"], cancer["y"])
-    assert 1 < model.get_n_leaves() < model.grown_leaves_
-    assert model.score(cancer["X_test"], cancer["y_test"]) > 0.88
-    p = model.predict_proba(cancer["X_test"])
-    assert p.sum(axis=1) == pytest.approx(1)
-    leaf = model.apply(cancer["X_test"])
-    known = count(model.estimator_, cancer["X"], cancer["y"])
-    assert model.leaves_ == known
-    share = known.scores(method="blend")[np.searchsorted(known.node, leaf)]
-    assert p[:, 1] == pytest.approx(share)
-    assert model.report_.n.sum() == round(0.3 * len(cancer["y"]))
-    assert model.get_depth() == model.estimator_.get_depth()
+@pytest.fixture(scope="module")
+def confident(cancer):
+    return ConfidentTree(random_state=1).fit(cancer["X"], cancer["y"])
+
+
+def test_a_confident_tree_is_smaller_and_good(confident, cancer):
+    assert 1 < confident.get_n_leaves() < confident.grown_leaves_
+    assert confident.get_depth() == confident.estimator_.get_depth()
+    assert confident.score(cancer["X_test"], cancer["y_test"]) > 0.88
+
+
+def test_probabilities_of_a_confident_tree_are_those_of_its_leaves(confident, cancer):
+    probability = confident.predict_proba(cancer["X_test"])
+
+    leaves = count(confident.estimator_, cancer["X"], cancer["y"])
+    assert confident.leaves_ == leaves
+    place = np.searchsorted(leaves.node, confident.apply(cancer["X_test"]))
+    assert probability[:, 1] == pytest.approx(leaves.scores(method="blend")[place])
+    assert probability.sum(axis=1) == pytest.approx(1)
+
+
+def test_a_confident_tree_reports_on_the_cases_held_out(confident, cancer):
+    assert confident.report_.n.sum() == round(0.3 * len(cancer["y"]))
+
+
+def test_a_seed_grows_the_same_tree(confident, cancer):
     again = ConfidentTree(random_state=1).fit(cancer["X"], cancer["y"])
-    assert (again.predict_proba(cancer["X_test"]) == p).all()
-    base = DecisionTreeClassifier(max_depth=2, random_state=0)
-    words = np.array(["benign", "malignant"])[cancer["y"]]
-    small = ConfidentTree(base, holdout=0, confidence=0).fit(cancer["X"], words)
-    assert small.get_depth() <= 2
-    assert set(small.predict(cancer["X_test"])) == set(words)
-    fresh = leaf_report(model, cancer["X_test"], cancer["y_test"])
+
+    probability = confident.predict_proba(cancer["X_test"])
+    assert (again.predict_proba(cancer["X_test"]) == probability).all()
+
+
+def test_a_confident_tree_takes_another_tree_and_labels_in_words(cancer):
+    shallow = DecisionTreeClassifier(max_depth=2, random_state=0)
+    label = np.array(["benign", "malignant"])[cancer["y"]]
+
+    model = ConfidentTree(shallow, holdout=0, confidence=0).fit(cancer["X"], label)
+
+    assert model.get_depth() <= 2
+    assert set(model.predict(cancer["X_test"])) == set(label)
+
+
+def test_a_report_on_fresh_cases_has_the_classes_that_are_predicted(confident, cancer):
+    fresh = leaf_report(confident, cancer["X_test"], cancer["y_test"])
+
+    leaf = confident.apply(cancer["X_test"])
+    predicted = confident.predict(cancer["X_test"])
     for node, label in zip(fresh.node, fresh.predicted, strict=True):
-        inside = model.apply(cancer["X_test"]) == node
-        assert (model.predict(cancer["X_test"][inside]) == label).all()
+        assert (predicted[leaf == node] == label).all()
+
+
+def test_a_report_on_the_training_cases_warns(confident, cancer):
     with pytest.warns(OptimisticWarning):
-        leaf_report(model, cancer["X"], cancer["y"])
+        leaf_report(confident, cancer["X"], cancer["y"])
 
 
 def test_one_class_left_to_grow_on():

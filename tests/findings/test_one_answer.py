@@ -28,41 +28,50 @@ def made(n, share, shift, rng, calibrated=True):
 
 
 def sets():
-    """Give twenty data sets: frame, names of the scores, words of the sample."""
+    """Return twenty data sets by name: frame, names of the scores, design."""
     rng = np.random.default_rng(37)
-    out = {}
+    data_sets = {}
 
-    def add(name, y, words=None, **scores):
-        frame = pd.DataFrame({"y": y, **scores, **(words or {})})
-        out[name] = (frame, list(scores), {w: w for w in words or ()})
+    def add(name, label, design=None, **scores):
+        frame = pd.DataFrame({"y": label, **scores, **(design or {})})
+        design_columns = {word: word for word in design or ()}
+        data_sets[name] = (frame, list(scores), design_columns)
 
-    y, p = made(400, 0.3, 1.5, rng)
-    add("plain", y, p=p)
-    add("reversed", y, p=1 - p)
-    add("not probabilities", y, p=10 * p - 3)
-    add("too extreme", *made(400, 0.3, 1.5, rng, calibrated=False)[:1], p=p)
-    add("two", y, p=p, q=logistic(np.log(p / (1 - p)) + rng.normal(size=400)))
-    add("a copy", y, p=p, q=p)
-    add("three", y, p=p, q=np.sqrt(p), r=rng.random(400))
-    add("a far better one", y, weak=rng.random(400), strong=0.9 * y + 0.1 * p)
-    add("weights", y, {"weight": rng.gamma(2, size=400)}, p=p)
-    add("clusters", y, {"cluster": np.arange(400) // 10}, p=p)
-    add("groups", y, {"by": np.where(np.arange(400) % 2, "a", "b")}, p=p)
-    y, p = made(4000, 0.02, 1.5, rng)
-    add("rare", y, p=p)
-    add("rare, two", y, p=p, q=np.round(p, 2))
+    label, chance = made(400, 0.3, 1.5, rng)
+    log_odds = np.log(chance / (1 - chance))
+    add("plain", label, p=chance)
+    add("reversed", label, p=1 - chance)
+    add("not probabilities", label, p=10 * chance - 3)
+    other_label, _ = made(400, 0.3, 1.5, rng, calibrated=False)
+    add("too extreme", other_label, p=chance)
+
+    add("two", label, p=chance, q=logistic(log_odds + rng.normal(size=400)))
+    add("a copy", label, p=chance, q=chance)
+    add("three", label, p=chance, q=np.sqrt(chance), r=rng.random(400))
+    strong = 0.9 * label + 0.1 * chance
+    add("a far better one", label, weak=rng.random(400), strong=strong)
+
+    rows = np.arange(400)
+    add("weights", label, {"weight": rng.gamma(2, size=400)}, p=chance)
+    add("clusters", label, {"cluster": rows // 10}, p=chance)
+    add("groups", label, {"by": np.where(rows % 2, "a", "b")}, p=chance)
+
+    label, chance = made(4000, 0.02, 1.5, rng)
+    add("rare", label, p=chance)
+    add("rare, two", label, p=chance, q=np.round(chance, 2))
     # errors that cancel, large, in few cases
-    q = p.copy()
-    q[p > 0.1] = 0.35
-    y = np.where(p > 0.1, 1, y)
-    add("off in few cases", y, p=q)
-    y = np.arange(200) % 2
-    add("perfect", y, p=0.4 * y + 0.5 * rng.random(200) * 0.9)
-    add("random", y, p=rng.random(200))
-    add("tied", y, p=np.round(0.3 * y + 0.6 * rng.random(200), 1))
-    add("one score", y, p=np.full(200, 0.5))
-    add("few", y[:24], p=(0.3 * y + 0.6 * rng.random(200))[:24])
-    return out
+    is_off = chance > 0.1
+    add(
+        "off in few cases", np.where(is_off, 1, label), p=np.where(is_off, 0.35, chance)
+    )
+
+    label = np.arange(200) % 2
+    add("perfect", label, p=0.4 * label + 0.5 * rng.random(200) * 0.9)
+    add("random", label, p=rng.random(200))
+    add("tied", label, p=np.round(0.3 * label + 0.6 * rng.random(200), 1))
+    add("one score", label, p=np.full(200, 0.5))
+    add("few", label[:24], p=(0.3 * label + 0.6 * rng.random(200))[:24])
+    return data_sets
 
 
 SETS = sets()
@@ -70,7 +79,7 @@ SETS = sets()
 
 @pytest.fixture(scope="module")
 def found():
-    """Ask everything once for each data set."""
+    """Ask everything once for each data set: page, evaluate, report."""
     known = {}
 
     def ask(name, folder):
@@ -78,10 +87,9 @@ def found():
             frame, scores, words = SETS[name]
             path = folder / "data.csv"
             frame.to_csv(path, index=False)
-            known[name] = (page_of(name), *(
-                shell(command, path, scores, words)
-                for command in ("evaluate", "report")
-            ))  # fmt: skip
+            evaluated = shell("evaluate", path, scores, words)
+            reported = shell("report", path, scores, words)
+            known[name] = (page_of(name), evaluated, reported)
         return known[name]
 
     return ask
@@ -98,11 +106,15 @@ def page_of(name):
     return page_about(trueness.panel(frame, **ask, **design(name)), groups=groups)
 
 
-def shell(command, path, scores, words):
+def shell(command, path, scores, design):
+    """Ask a command about a file, and return what ``--json`` says."""
     line = [command, path, "--label", "y"]
-    for name, value in [*(("score", s) for s in scores), *words.items()]:
-        line += [f"--{name}", value]
-    line += ["-o", path.parent / "r.html"] if command == "report" else []
+    for score in scores:
+        line += ["--score", score]
+    for word, column in design.items():
+        line += [f"--{word}", column]
+    if command == "report":
+        line += ["-o", path.parent / "r.html"]
     return answer(*line)
 
 
@@ -116,55 +128,118 @@ def tally(name, score):
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_every_face_has_the_same_auc(name, found, tmp_path):
-    page, evaluated, _ = found(name, tmp_path)
+def test_python_and_shell_have_the_same_auc(name, found, tmp_path):
+    _, evaluated, _ = found(name, tmp_path)
     frame, scores, _ = SETS[name]
+
     python = trueness.evaluate(frame, label="y", score=scores, **design(name))
-    for s in scores:
-        want = trueness.auc(tally(name, s))
-        assert python.numbers["scores"][s]["auc"] == want
-        told = evaluated["result"]["scores"][s]["auc"]
-        assert [told[k] for k in ("value", "low", "high")] == pytest.approx(
-            [want.value, want.low, want.high], nan_ok=True
+
+    for score in scores:
+        expected = trueness.auc(tally(name, score))
+        assert python.numbers["scores"][score]["auc"] == expected
+        shown = evaluated["result"]["scores"][score]["auc"]
+        numbers = [shown["value"], shown["low"], shown["high"]]
+        assert numbers == pytest.approx(
+            [expected.value, expected.low, expected.high], nan_ok=True
         )
-    # in the tables of every section a score has one AUC, written in one way
-    seen = {s: set() for s in scores}
-    tables = [t for f in page.findings for t in f.tables if "AUC" in t.head]
-    for values, at in ((v, t.head.index("AUC")) for t in tables for v in t.rows):
-        seen.get(str(values[0]).removesuffix(" alone"), set()).add(values[at])
-    for s in scores:
-        assert seen[s] == {trueness.auc(tally(name, s))}
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_there_is_one_threshold_and_one_best(name, found, tmp_path):
-    page, _, reported = found(name, tmp_path)
+def test_a_score_has_one_auc_in_all_tables_of_a_page(name, found, tmp_path):
+    page, _, _ = found(name, tmp_path)
     scores = SETS[name][1]
-    areas = {s: trueness.auc(tally(name, s)).value for s in scores}
+
+    shown = {score: set() for score in scores}
+    for finding in page.findings:
+        for table in finding.tables:
+            if "AUC" not in table.head:
+                continue
+            column = table.head.index("AUC")
+            for row in table.rows:
+                score = str(row[0]).removesuffix(" alone")
+                if score in shown:
+                    shown[score].add(row[column])
+
+    for score in scores:
+        assert shown[score] == {trueness.auc(tally(name, score))}
+
+
+def best_point(name):
+    """Return the score with the highest AUC, and its best threshold."""
+    areas = {s: trueness.auc(tally(name, s)).value for s in SETS[name][1]}
     best = max(areas, key=areas.get)
-    point = trueness.best_threshold(tally(name, best), "youden")
-    cut = cut_text(point.threshold, point.score_range)
+    return areas, best, trueness.best_threshold(tally(name, best), "youden")
+
+
+def advised_cuts(page):
+    """Return the thresholds that the page advises, as they are written."""
     notes = every_note(page)
-    advised = {n.numbers["cut"] for n in notes if n.code in ("flag", "groups cut")}
-    flagged = {n.numbers["name"] for n in notes if n.code == "flag"}
+    return {n.numbers["cut"] for n in notes if n.code in ("flag", "groups cut")}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_page_advises_the_best_threshold_of_the_best_score(name, found, tmp_path):
+    page, _, _ = found(name, tmp_path)
+    areas, best, point = best_point(name)
+
+    flagged = {n.numbers["name"] for n in every_note(page) if n.code == "flag"}
+
     if np.isposinf(point.threshold):
-        assert not advised
+        assert not advised_cuts(page)
     else:
-        assert advised == {cut}
-        assert {areas[f] for f in flagged} == {areas[best]}
-    named = {n.numbers["name"] for n in notes if n.code == "best"}
-    assert named <= flagged or not flagged
-    said = " ".join(s for q in reported["result"]["summary"] for s in q["sentences"])
-    assert len(set(re.findall(r"gives it (\S+) or more", said))) <= 1
-    assert set(re.findall(r"gives it (\S+) or more", said)) == advised
-    line = ["threshold", tmp_path / "cut.csv", "--label", "y", "--score", best]
-    SETS[name][0].to_csv(line[1], index=False)
-    for k, v in design(name).items():
-        line += [f"--{k}", v]
-    told = run(*line).stdout
-    assert set(re.findall(r"score is (\S+) or more", told)) == advised
+        assert advised_cuts(page) == {cut_text(point.threshold, point.score_range)}
+        # several scores may have the same AUC
+        assert {areas[score] for score in flagged} == {areas[best]}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_best_score_is_the_one_that_is_cut(name, found, tmp_path):
+    page, _, _ = found(name, tmp_path)
+    notes = every_note(page)
+
+    flagged = {n.numbers["name"] for n in notes if n.code == "flag"}
+    named_best = {n.numbers["name"] for n in notes if n.code == "best"}
+
+    assert not flagged or named_best <= flagged
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_report_has_the_threshold_of_the_page(name, found, tmp_path):
+    page, _, reported = found(name, tmp_path)
+
+    sentences = []
+    for question in reported["result"]["summary"]:
+        sentences += question["sentences"]
+    cuts = re.findall(r"gives it (\S+) or more", " ".join(sentences))
+
+    assert len(set(cuts)) <= 1
+    assert set(cuts) == advised_cuts(page)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_shell_has_the_threshold_of_the_page(name, found, tmp_path):
+    page, _, _ = found(name, tmp_path)
+    _, best, _ = best_point(name)
+    path = tmp_path / "cut.csv"
+    SETS[name][0].to_csv(path, index=False)
+    line = ["threshold", path, "--label", "y", "--score", best]
+    for word, column in design(name).items():
+        line += [f"--{word}", column]
+
+    output = run(*line).stdout
+
+    assert set(re.findall(r"score is (\S+) or more", output)) == advised_cuts(page)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_slider_starts_at_the_best_threshold(name, found, tmp_path):
+    page, _, _ = found(name, tmp_path)
+    _, _, point = best_point(name)
+
     model = page.slider["models"][0]
     start = model["columns"]["threshold"][model["start"]]
+
+    # JSON has no infinity
     assert (np.inf if start is None else start) == point.threshold
 
 
@@ -172,17 +247,21 @@ def test_there_is_one_threshold_and_one_best(name, found, tmp_path):
 def test_there_is_one_verdict_on_calibration(name, found, tmp_path):
     page, _, _ = found(name, tmp_path)
     codes = {"miscalibrated", "close", "calibrated", "undecided"}
-    said = [n for n in every_note(page) if n.code in codes]
-    told = {}
-    for n in said:
-        for who in n.numbers["names"]:
-            told.setdefault(who, set()).add(n.code)
-    for s in SETS[name][1]:
-        t = tally(name, s)
-        if t.score[-1] < 0 or t.score[0] > 1:
-            assert s not in told
+
+    verdicts = {}
+    for note in every_note(page):
+        if note.code in codes:
+            for score in note.numbers["names"]:
+                verdicts.setdefault(score, set()).add(note.code)
+
+    for score in SETS[name][1]:
+        counts = tally(name, score)
+        is_probability = counts.score[-1] >= 0 and counts.score[0] <= 1
+        if is_probability:
+            expected = trueness.calibration_verdict(counts).code
+            assert verdicts[score] == {expected}
         else:
-            assert told[s] == {trueness.calibration_verdict(t).code}
+            assert score not in verdicts
 
 
 def test_large_errors_in_few_cases_are_seen(found, tmp_path):

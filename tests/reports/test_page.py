@@ -109,15 +109,22 @@ def test_prices_choose_the_cut(panel):
     assert "No costs were given" in figure(free, "What a threshold costs").note
 
 
-def test_net_benefit_and_cost_curve_hold_the_librarys_numbers(page, panel):
-    (line,) = [x for x in figure(page, "Net benefit").data.lines if x.name == "a"]
+def test_net_benefit_is_that_of_the_decision_curve(page, panel):
+    lines = figure(page, "Net benefit").data.lines
+
+    (line,) = [each for each in lines if each.name == "a"]
     expected = trueness.decision_curve(panel["a"], threshold=line["p"]).net_benefit
     assert line["y"] == pytest.approx(expected, abs=1e-9)
-    drawn = draw(figure(page, "Cost for every cost ratio"))[1]
-    row = [r for r in drawn.texts if r[0] == "a"][3]
-    curve = trueness.cost_curve(panel["a"], at=[float(row[2])])
-    both = [curve.cost[0], curve.low[0]]
-    assert [float(v) for v in row[3:5]] == pytest.approx(both, rel=0.005)
+
+
+def test_the_table_of_costs_is_that_of_the_cost_curve(page, panel):
+    _, table = draw(figure(page, "Cost for every cost ratio"))
+
+    rows_of_a = [row for row in table.texts if row[0] == "a"]
+    _, _, ratio, cost, low, *_ = rows_of_a[3]
+    curve = trueness.cost_curve(panel["a"], at=[float(ratio)])
+    expected = [curve.cost[0], curve.low[0]]
+    assert [float(cost), float(low)] == pytest.approx(expected, rel=0.005)
 
 
 def test_scores_that_are_no_probabilities_have_no_net_benefit(panel):
@@ -130,13 +137,26 @@ def test_scores_that_are_no_probabilities_have_no_net_benefit(panel):
 
 def test_constraints_are_shaded_where_they_do_not_hold(panel):
     page = page_about(panel["a"], subject_to=["recall >= 0.7", "fpr <= 0.5"])
-    drawn = str(draw(figure(page, "ROC curve"))[0])
-    corners = re.findall(r'class="area forbidden" d="M([^"]*)Z"', drawn)
-    steps = [np.array(d.replace("l", " ").split(), float) for d in corners]
-    x, y = np.vstack([s.reshape(-1, 2).cumsum(axis=0) for s in steps]).T
-    assert np.isclose(x, 54 + 0.5 * 292, atol=1).any()  # from fpr 0.5 all is shaded
-    assert np.isclose(y, 274 - 0.7 * 262, atol=1).any()  # left of it below recall 0.7
-    assert (y[x < 54 + 0.49 * 292] > 274 - 0.71 * 262).all()
+
+    svg, _ = draw(figure(page, "ROC curve"))
+
+    # the plane is 292 wide from 54, and 262 high up from 274
+    half_fpr = 54 + 0.5 * 292
+    recall_70 = 274 - 0.7 * 262
+    across, down = corners_of_areas(str(svg), "area forbidden")
+    assert np.isclose(across, half_fpr, atol=1).any()
+    assert np.isclose(down, recall_70, atol=1).any()
+    left_of_it = across < half_fpr - 3
+    assert (down[left_of_it] > recall_70 - 3).all()
+
+
+def corners_of_areas(svg, kind):
+    """Return the corners of areas, which are written as steps from the first."""
+    corners = []
+    for path in re.findall(f'class="{kind}" d="M([^"]*)Z"', svg):
+        steps = np.array(path.replace("l", " ").split(), float).reshape(-1, 2)
+        corners.append(steps.cumsum(axis=0))
+    return np.vstack(corners).T
 
 
 def test_sections_follow_what_there_is_and_describe_themselves(page, panel):
@@ -525,49 +545,122 @@ def test_values_and_their_limits_are_both_of_new_cases(panel):
     )
 
 
-def test_a_report_takes_every_design(tmp_path):
+@pytest.fixture(scope="module")
+def designed_cases():
+    """Return labels and probabilities of 150 cases, and a generator for the design."""
     rng = np.random.default_rng(3)
-    y, s = cases(rng, 150)
-    p, w, c = 1 / (1 + np.exp(-s)), rng.gamma(3, size=150), np.arange(150) // 5
-    some = np.where(rng.random(150) < 0.3, np.nan, y)
-    asked = {"calibrator": "beta", "half_width": 0.02}
-    for labels, design, told in (
-        (y, {"weight": w, "cluster": c}, "<dt>clusters</dt><dd>30</dd>"),
-        (y, {"sampling": "case-control", "prevalence": 0.02}, "prevalence of 2.00 %"),
-        (some, {"unlabelled": "missing at random"}, "positives among labelled"),
-    ):
-        scores = {"a": p, "b": np.round(p, 1).clip(0.1, 0.9)}
-        text = trueness.reports.html(labels, scores, **asked, **design)
-        e = trueness.auc(labels, p, **design)
-        assert f"95 % CI {e.low:.3f} to {e.high:.3f}" in text
-        assert told in text
+    label, score = cases(rng, 150)
+    return label, 1 / (1 + np.exp(-score)), rng
+
+
+def report_of_two_scores(label, probability, **design):
+    """Write a report with all optional sections, and return its HTML."""
+    scores = {"a": probability, "b": np.round(probability, 1).clip(0.1, 0.9)}
+    return trueness.reports.html(
+        label, scores, calibrator="beta", half_width=0.02, **design
+    )
+
+
+def interval_in_words(estimate):
+    return f"95 % CI {estimate.low:.3f} to {estimate.high:.3f}"
+
+
+def test_a_report_takes_weights_and_clusters(designed_cases):
+    label, probability, rng = designed_cases
+    design = {"weight": rng.gamma(3, size=150), "cluster": np.arange(150) // 5}
+
+    text = report_of_two_scores(label, probability, **design)
+
+    area = trueness.auc(label, probability, **design)
+    assert interval_in_words(area) in text
+    assert "<dt>clusters</dt><dd>30</dd>" in text
+
+
+def test_a_report_takes_a_prevalence(designed_cases):
+    label, probability, _ = designed_cases
+    design = {"sampling": "case-control", "prevalence": 0.02}
+
+    text = report_of_two_scores(label, probability, **design)
+
+    area = trueness.auc(label, probability, **design)
+    assert interval_in_words(area) in text
+    assert "prevalence of 2.00 %" in text
+
+
+def test_a_report_takes_labels_missing_at_random(designed_cases):
+    label, probability, rng = designed_cases
+    some_labels = np.where(rng.random(150) < 0.3, np.nan, label)
+    design = {"unlabelled": "missing at random"}
+
+    text = report_of_two_scores(some_labels, probability, **design)
+
+    area = trueness.auc(some_labels, probability, **design)
+    assert interval_in_words(area) in text
+    assert "positives among labelled" in text
+
+
+def test_a_report_needs_the_prevalence_of_cases_chosen_by_class(
+    designed_cases, tmp_path
+):
+    label, probability, _ = designed_cases
+
     with pytest.raises(trueness.InputError, match="case-control"):
-        trueness.report(y, p, tmp_path / "r.html", sampling="case-control")
-    # the dot is on the curves, whatever the prevalence
-    t = trueness.tally(y, p, prevalence=0.02)
-    found, curve = at_start(page_about(t)), trueness.precision_recall(t)
-    points = zip(map(percent, curve.recall), map(percent, curve.precision), strict=True)
-    assert (percent(found["recall"]), percent(found["precision"])) in set(points)
+        trueness.report(
+            label, probability, tmp_path / "r.html", sampling="case-control"
+        )
 
 
-def test_the_best_classifiers_and_the_largest_groups_are_kept(monkeypatch):
-    y = np.arange(40) % 2
+def test_the_dot_is_on_the_curves_at_another_prevalence(designed_cases):
+    label, probability, _ = designed_cases
+    tally = trueness.tally(label, probability, prevalence=0.02)
+
+    values = at_start(page_about(tally))
+
+    curve = trueness.precision_recall(tally)
+    recalls = map(percent, curve.recall)
+    points = set(zip(recalls, map(percent, curve.precision), strict=True))
+    assert (percent(values["recall"]), percent(values["precision"])) in points
+
+
+def fifty_classifiers():
+    """Return scores of 40 cases that tell the classes apart better and better."""
+    label = np.arange(40) % 2
     noise = np.random.default_rng(0).normal(size=(40, 50))
-    scores = {f"m{k}": y * k / 10 + noise[:, k] for k in range(50)}
-    panel = trueness.panel(y, scores)
-    areas = {n: trueness.auc(y, s).value for n, s in scores.items()}
+    scores = {f"m{k}": label * k / 10 + noise[:, k] for k in range(50)}
+    return label, scores
+
+
+def test_the_best_classifiers_are_kept():
+    label, scores = fifty_classifiers()
+    panel = trueness.panel(label, scores)
+    areas = {name: trueness.auc(label, s).value for name, s in scores.items()}
     best = sorted(areas, key=areas.get)[-subjects.MOST_MODELS :]
-    kept, told = subjects.strongest(panel, "")
-    assert list(kept.names) == [n for n in panel.names if n in best]
-    assert told == "the 20 of 50 scores with the highest AUC; 30 were left out"
-    assert "m0" in subjects.strongest(panel, "m0")[0].names
+
+    kept, sentence = subjects.strongest(panel, "")
+
+    assert list(kept.names) == [name for name in panel.names if name in best]
+    assert sentence == "the 20 of 50 scores with the highest AUC; 30 were left out"
     assert subjects.strongest(kept, "") == (kept, "")
+
+
+def test_the_classifier_that_is_asked_for_is_kept():
+    panel = trueness.panel(*fifty_classifiers())
+
+    kept, _ = subjects.strongest(panel, "m0")
+
+    assert "m0" in kept.names
+
+
+def test_the_largest_groups_are_kept(monkeypatch):
     monkeypatch.setattr(subjects, "MOST_GROUPS", 2)
-    sizes = {"a": 30, "b": 60, "c": 40}
     groups = {
-        g: trueness.simulate_tally(n, n // 2, 0.8, rng=n) for g, n in sizes.items()
+        "a": trueness.simulate_tally(30, 15, 0.8, rng=30),
+        "b": trueness.simulate_tally(60, 30, 0.8, rng=60),
+        "c": trueness.simulate_tally(40, 20, 0.8, rng=40),
     }
+
     page = page_about(groups["a"] + groups["b"] + groups["c"], groups=groups)
+
     assert dict(page.facts)["groups"] == "the 2 largest of 3; 1 were left out"
     assert [row[0] for row in section(page, "groups").tables[0].rows] == ["b", "c"]
 
@@ -591,32 +684,69 @@ def test_a_rule_that_flags_nothing_is_not_given_a_precision():
     assert section(page).tables == ()
 
 
-def test_weights_are_named_and_a_guarantee_is_advised_of_cases_alone():
+RECALL = "recall >= 0.9"
+
+
+def page_on_recall(label, score, counts):
+    """Return the page of counts that are to keep a recall, with two groups."""
+    groups = {half: trueness.tally(label[half::2], score[half::2]) for half in (0, 1)}
+    return page_about(counts, groups=groups, maximize="precision", subject_to=RECALL)
+
+
+@pytest.fixture(scope="module", params=["cases", "weights"])
+def on_recall(request):
+    """Return counts of plain cases, or of weighted ones, and their page."""
     rng = np.random.default_rng(5)
-    y, a = cases(rng, 300)
-    w, limit = rng.gamma(3, size=300), "recall >= 0.9"
-    asked = {"maximize": "precision", "subject_to": limit}
-    for data, head, advised in (
-        (trueness.tally(y, a), ("cases", "positive"), True),
-        (trueness.tally(y, a, weight=w), ("weight", "of positives"), False),
-    ):
-        both = {g: trueness.tally(y[g::2], a[g::2]) for g in (0, 1)}
-        page = page_about(data, groups=both, **asked)
-        assert section(page, "groups").tables[0].head[1:3] == head
-        found = trueness.validate_threshold(
-            data, "precision", limit, constraints_on="new cases"
-        )
-        notes = [n for _, lines in page.answers for n in lines]
-        assert any(n.code == "rarely met" for n in notes) == advised
-        assert "the threshold met recall >= 0.9 in" in words(page)
-        # the advised threshold is expected to keep the bound on new cases
-        recall = found.metrics["recall"]
-        assert recall.value >= 0.9
-        expected = f"On new cases expect recall (sensitivity) {percent(recall.value)};"
-        assert expected in words(page)
-        assert f"It could be as low as {percent(recall.low)}." in words(page)
-        flagged = dict(section(page).tables[0].texts)["cases flagged"]
-        assert re.fullmatch(r"[\d,]+ \([\d,]+ to [\d,]+\)", flagged)
+    label, score = cases(rng, 300)
+    weight = rng.gamma(3, size=300)
+    counts = trueness.tally(label, score)
+    if request.param == "weights":
+        counts = trueness.tally(label, score, weight=weight)
+    return request.param, counts, page_on_recall(label, score, counts)
+
+
+def test_tables_say_whether_cases_or_weights_were_counted(on_recall):
+    counted, _, page = on_recall
+
+    head = section(page, "groups").tables[0].head
+
+    expected = ("cases", "positive")
+    if counted == "weights":
+        expected = ("weight", "of positives")
+    assert head[1:3] == expected
+
+
+def test_a_guarantee_is_advised_of_cases_alone(on_recall):
+    counted, _, page = on_recall
+
+    codes = set()
+    for _, notes in page.answers:
+        codes |= {note.code for note in notes}
+
+    assert ("rarely met" in codes) == (counted == "cases")
+
+
+def test_the_advised_threshold_is_expected_to_keep_the_bound(on_recall):
+    _, counts, page = on_recall
+
+    validation = trueness.validate_threshold(
+        counts, "precision", RECALL, constraints_on="new cases"
+    )
+
+    recall = validation.metrics["recall"]
+    assert recall.value >= 0.9
+    expected = f"On new cases expect recall (sensitivity) {percent(recall.value)};"
+    assert f"the threshold met {RECALL} in" in words(page)
+    assert expected in words(page)
+    assert f"It could be as low as {percent(recall.low)}." in words(page)
+
+
+def test_flagged_cases_have_an_interval(on_recall):
+    _, _, page = on_recall
+
+    flagged = dict(section(page).tables[0].texts)["cases flagged"]
+
+    assert re.fullmatch(r"[\d,]+ \([\d,]+ to [\d,]+\)", flagged)
 
 
 def test_how_far_scores_are_off_is_said_of_the_worse_one(panel):
