@@ -62,7 +62,9 @@ def rows():
         rng = np.random.default_rng(m)
         found = [judge(m, r, rng) for r in GRID]
         cross = crossing([float((f[:, 0] - f[:, 3]).mean()) for f in found])
-        predicted = round(trueness.ensembles.crossing(np.linspace(0.55, 0.75, m)), 3)
+        predicted = round(
+            trueness.ensembles.crossing_correlation(np.linspace(0.55, 0.75, m)), 3
+        )
         for r, f in zip(GRID, found, strict=True):
             mean = [round(float(v), 4) for v in f.mean(axis=0)]
             gain, aware = f[:, 0] - f[:, 3], f[:, 1] - f[:, 0]

@@ -88,7 +88,7 @@ plots.sample_size(trueness.plan_auc(auc=0.8, prevalence=0.2, half_width=0.05))
 """,
     "Where to cut?": """
 plots.operating_point(t, "f1", ["recall >= 0.6", "flagged <= 1500"])
-plots.guaranteed_cut(t, trueness.guaranteed_threshold(t, "recall >= 0.8"))
+plots.guaranteed_threshold(t, trueness.guaranteed_threshold(t, "recall >= 0.8"))
 plots.pareto(t, ["recall", "precision"])
 plots.pareto_plane(t, ["recall", "precision"], subject_to="flagged <= 1500")
 plots.cost_curve(models)
@@ -131,8 +131,8 @@ plots.summary_plane(trueness.summary_roc(studies, method="normal"))
 """,
     "Leaves of a tree": """
 plots.leaf_tree(tree, tree_report)
-plots.leaf_shares(leaves.report())
-plots.levels_by_n(splits)
+plots.leaf_probabilities(leaves.report())
+plots.levels_by_sample_size(splits)
 plots.majority_likelihood(5, 7)
 """,
     "Before and after a release": """
@@ -143,6 +143,9 @@ plots.watch_history(watch)
 
 
 HEAD = """# Gallery
+
+```{index} ! gallery, ! figures, ! plots, ! plotting, ! charts, ! matplotlib
+```
 
 Every figure that Trueness draws, with the line that draws it. Each line returns axes of
 matplotlib; with `ax=` it draws on axes of yours. To keep a figure:

@@ -90,7 +90,7 @@ def mean_of_positives(t):
 
 SOME = (0.1, 0.3, 0.6, 0.9)  # of the points that a curve has
 # a function of one's own, without redrawn cases
-OWN = {"ends": (-np.inf, np.inf), "method": "jackknife"}
+OWN = {"value_range": (-np.inf, np.inf), "method": "jackknife"}
 RANKED = {
     "binormal": True, "fermi-dirac": True, "histogram": True, "isotonic": True,
     "venn-abers": True, "beta": False, "platt": False, "temperature": False,

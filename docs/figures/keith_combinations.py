@@ -10,4 +10,4 @@ def chart():
     tests = [*votes.columns[:-1]]
     panel = trueness.panel(votes, scores=tests, count="count")
     post = trueness.latent_class(panel, dependence="none", rng=0)
-    return trueness.plots.combination_plane(post, most=8)
+    return trueness.plots.combination_plane(post, n_best=8)

@@ -10,4 +10,4 @@ PAPER = {
 
 
 def chart():
-    return trueness.plots.levels_by_n(PAPER)
+    return trueness.plots.levels_by_sample_size(PAPER)

@@ -10,4 +10,4 @@ PAPER = {
 
 
 def chart():
-    return trueness.plots.levels_by_n(PAPER, level="utility")
+    return trueness.plots.levels_by_sample_size(PAPER, level="utility")

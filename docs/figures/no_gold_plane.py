@@ -10,4 +10,6 @@ PANEL = trueness.Panel(["AA", "DP", "NCC"], ROWS, unknown=COUNT)
 
 
 def chart():
-    return trueness.plots.combination_plane(trueness.latent_class(PANEL, rng=0), most=8)
+    return trueness.plots.combination_plane(
+        trueness.latent_class(PANEL, rng=0), n_best=8
+    )

@@ -42,7 +42,7 @@ from trueness.nogold.score_label_plans import ScoreLabelPlan as ScoreLabelPlan
 from trueness.nogold.expected_panels import ExpectedPanel as ExpectedPanel
 from trueness.nogold.combinations import Combination as Combination
 from trueness.nogold.label_plans import (
-    LabelNumber as LabelNumber,
+    LabelSampleSize as LabelSampleSize,
     LabelPlan as LabelPlan,
 )
 from trueness.nogold.posterior import LatentPosterior as LatentPosterior
@@ -63,8 +63,8 @@ from trueness.readers.model import ReaderComponents as ReaderComponents
 from trueness.readers.planning import ReaderPlan as ReaderPlan
 from trueness.scale.certificates import Bounds as Bounds
 from trueness.scale.envelopes import CurveBounds as CurveBounds
-from trueness.scale.refinement import Refined as Refined
-from trueness.scale.streams import Folded as Folded
+from trueness.scale.refinement import ExactResult as ExactResult
+from trueness.scale.streams import StreamUpdate as StreamUpdate
 from trueness.threshold.class_costs import ClassDecisions as ClassDecisions
 from trueness.threshold.indeterminate import (
     IndeterminateResults as IndeterminateResults,

@@ -306,8 +306,8 @@ def test_columns_that_are_passed_on_stay_as_they_were_written(tmp_path):
 
 
 APP = {
-    "--host 0.0.0.0": "other machines reach .* --i-know",
-    "--host ::": "other machines reach .* --i-know",
+    "--host 0.0.0.0": "other machines reach .* --allow-remote",
+    "--host ::": "other machines reach .* --allow-remote",
     "nowhere.csv": "There is no file nowhere.csv",
     "": r'pip install "trueness\[app\]"',
 }

@@ -47,7 +47,7 @@ def test_scorecard_has_gini_ks_and_psi():
 
 
 def test_a_decision_curve_has_net_interventions_avoided():
-    words = ("--label", "y", "--score", "p", "--place", "0.2", "--place", "0.5")
+    words = ("--label", "y", "--score", "p", "--show", "0.2", "--show", "0.5")
     found = answer("curve", "cases.csv", *words)["result"]["curve"]
 
     curve = trueness.decision_curve(read("y"), read("p"), threshold=[0.2, 0.5])
@@ -97,7 +97,7 @@ def test_a_scorecard_of_each_group():
 
 @pytest.mark.parametrize("kind", ["decision", "risk-coverage"])
 def test_a_curve_of_each_group(kind):
-    words = ("--label", "y", "--score", "p", "--kind", kind, "--place", "0.5")
+    words = ("--label", "y", "--score", "p", "--kind", kind, "--show", "0.5")
 
     found = answer("curve", "cases.csv", *words, "--by", "a")["result"]["groups"]
 

@@ -83,7 +83,7 @@ def test_clusters_of_tallies_and_of_panels(rng):
     def gap(p):
         return trueness.auc(p["a"]).value - trueness.auc(p["b"]).value
 
-    both = trueness.estimate(panels, gap, cluster=True, ends=(-1, 1))
+    both = trueness.estimate(panels, gap, cluster=True, value_range=(-1, 1))
     pair = trueness.compare_auc(panels, cluster=True).pairs[0].difference
 
     assert both.value == pytest.approx(pair.value)

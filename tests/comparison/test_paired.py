@@ -432,10 +432,10 @@ def test_a_number_of_ones_own_has_the_limits_of_the_formula(rng):
         assert own.difference.value == formula.difference.value
         assert own.difference.se == pytest.approx(formula.difference.se, rel=0.03)
 
-    far = trueness.compare(p, lambda t: 10 * area(t), ends=(0, 10)).pairs[0]
+    far = trueness.compare(p, lambda t: 10 * area(t), value_range=(0, 10)).pairs[0]
 
     assert far.difference.value == pytest.approx(10 * own.difference.value)
-    with pytest.raises(trueness.InputError, match="outside its ends"):
+    with pytest.raises(trueness.InputError, match="outside its range"):
         trueness.compare(p, lambda t: 10 * area(t))
     with pytest.raises(trueness.InputError, match="at least two classifiers"):
         trueness.compare(p[["a"]], trueness.auc)

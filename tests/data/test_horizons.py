@@ -38,7 +38,7 @@ def test_weights_are_inverse_probabilities_of_prodlim():
 def test_labels_are_missing_where_cases_were_censored_before():
     found = trueness.at_horizon(TIME, EVENT, 6)
 
-    assert (found.n_events, found.n_free, found.n_censored) == (14, 42, 4)
+    assert (found.n_events, found.n_event_free, found.n_censored) == (14, 42, 4)
     censored = (TIME <= 6) & (EVENT == 0)
     assert np.isnan(found.label).tolist() == censored.tolist()
     assert (found.weight[censored] == 0).all()

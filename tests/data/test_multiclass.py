@@ -150,7 +150,7 @@ def test_what_is_saved_against_one_decision_for_all(rng):
     answer = trueness.multiclass_cost(y, p, COSTS)
 
     alike = [np.mean(COSTS[y, decision]) for decision in range(3)]
-    assert answer.alike == int(np.argmin(alike))
+    assert answer.best_single_class == int(np.argmin(alike))
     assert answer.saving.value == pytest.approx(min(alike) - answer.cost.value)
 
 

@@ -317,12 +317,19 @@ def test_copies_combine_to_themselves(seed):
 
 
 def test_crossing_point_by_hand():
-    crossing = trueness.ensembles.crossing
+    crossing_correlation = trueness.ensembles.crossing_correlation
 
-    assert crossing(np.linspace(0.55, 0.75, 7)) == pytest.approx(0.38, abs=0.005)
+    assert crossing_correlation(np.linspace(0.55, 0.75, 7)) == pytest.approx(
+        0.38, abs=0.005
+    )
     # their errors cancel the more they agree
-    assert crossing([0.7]) == crossing([0.5, 0.5]) == crossing([0.7, 0.3]) == 1
-    assert crossing([0.7, 0.7]) == pytest.approx(1)
+    assert (
+        crossing_correlation([0.7])
+        == crossing_correlation([0.5, 0.5])
+        == crossing_correlation([0.7, 0.3])
+        == 1
+    )
+    assert crossing_correlation([0.7, 0.7]) == pytest.approx(1)
 
 
 def test_a_warning_comes_above_the_crossing_point_only():

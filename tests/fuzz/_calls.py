@@ -349,7 +349,9 @@ def judge(answer, where="answer"):
         for f in fields(answer):
             if not f.name.startswith("_"):
                 judge(getattr(answer, f.name), f"{where}.{f.name}")
-    if getattr(answer, "axes", None) == ("fpr", "tpr") and hasattr(answer, "moved"):
+    if getattr(answer, "axes", None) == ("fpr", "tpr") and hasattr(
+        answer, "largest_shift"
+    ):
         for name in ("fpr", "tpr"):
             value = getattr(answer, name)
             assert (np.diff(value) >= 0).all(), f"{where}.{name} falls"

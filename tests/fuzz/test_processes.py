@@ -184,7 +184,7 @@ FOLDER = """
 import sys, trueness
 s = trueness.Stream(sys.argv[1], label="y", score="p", positive=1)
 for _ in range(3):
-    s.fold(sys.argv[2])
+    s.add_files(sys.argv[2])
 """
 
 

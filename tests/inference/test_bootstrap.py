@@ -22,7 +22,7 @@ def positives_only(scores):
     return trueness.tally(np.ones(scores.size), scores)
 
 
-ANY_NUMBER = {"ends": (-np.inf, np.inf)}
+ANY_NUMBER = {"value_range": (-np.inf, np.inf)}
 
 
 def test_scipy_has_the_same_percentiles(rng):

@@ -56,7 +56,7 @@ def mean_of_positives(t):
 
 
 def endless(call, x):
-    return call(x, mean_of_positives, ends=(-math.inf, math.inf))
+    return call(x, mean_of_positives, value_range=(-math.inf, math.inf))
 
 
 ONE_SCORE = {

@@ -51,7 +51,7 @@ def test_it_is_the_jackknife_of_single_cases(name):
          for i in range(y.size)]
     )  # fmt: skip
     by_hand = (y.size - 1) * each.var()
-    found = by_jackknife(trueness.tally(y, s), statistic, ends=ends)
+    found = by_jackknife(trueness.tally(y, s), statistic, value_range=ends)
 
     assert found.se**2 == pytest.approx(by_hand, rel=1e-9)
 
@@ -59,7 +59,7 @@ def test_it_is_the_jackknife_of_single_cases(name):
     parts = [(y == k).sum() - 1 for k in (0, 1)]
     by_class = sum(m * each[y == k].var() for k, m in enumerate(parts))
     found = by_jackknife(
-        trueness.tally(y, s), statistic, ends=ends, sampling="case-control"
+        trueness.tally(y, s), statistic, value_range=ends, sampling="case-control"
     )
 
     assert found.se**2 == pytest.approx(by_class, rel=1e-9)
@@ -111,7 +111,7 @@ def test_what_a_single_case_decides_has_wide_limits(name, statistic):
         warnings.simplefilter("error")
         ends = (0.0, 1.0) if statistic is not mean_of_positives else (-10.0, 10.0)
         # as a plain function: an analysis has influence values of its own
-        found = by_jackknife(UNDEFINED[name], lambda t: statistic(t), ends=ends)
+        found = by_jackknife(UNDEFINED[name], lambda t: statistic(t), value_range=ends)
 
     assert found.low < found.value - 0.1
     assert found.notes
@@ -130,7 +130,7 @@ def test_a_statistic_without_a_value():
 WRONG = {
     "must return one number": (lambda t: "high", {}),
     "which lies outside": (lambda t: 7.0, {}),
-    "the lower one first": (area, {"ends": (1, 0)}),
+    "the lower one first": (area, {"value_range": (1, 0)}),
     "does not take labels that are missing at random": (
         area,
         {"unlabelled": "missing at random"},

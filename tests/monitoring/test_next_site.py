@@ -36,7 +36,7 @@ def test_limits_are_those_of_the_prediction_interval():
     assert verdict.low == pytest.approx(prediction.low)
     assert verdict.high == pytest.approx(prediction.high)
     assert "over 8 sites" in verdict.reason
-    assert verdict.more is None
+    assert verdict.cases_needed is None
 
 
 def test_the_mean_may_hold_where_the_next_site_does_not():

@@ -182,7 +182,7 @@ def test_holm_is_that_of_the_limits():
 
 def test_more_cases_do_tell():
     [verdict] = trueness.check(cut(93, 5, 7, 95), "recall >= 0.9 at 0.5").verdicts
-    times = (verdict.more + 100) / 100
+    times = (verdict.cases_needed + 100) / 100
 
     grown = cut(round(93 * times), 5, round(7 * times), 95)
 
@@ -557,7 +557,7 @@ def test_a_rate_from_judges_with_labels(judged):
     # judges may repeat each other's errors, and no verdict would show it
     rule = {"metric": "prevalence", "judges": ["a", "b", "c"], "at_least": 0.01}
     [alone] = trueness.check(p, [rule]).verdicts
-    assert (alone.verdict, alone.more) == ("cannot tell yet", None)
+    assert (alone.verdict, alone.cases_needed) == ("cannot tell yet", None)
     assert "alone do not determine the rate" in alone.reason
 
 
@@ -783,7 +783,7 @@ def test_too_few_cases_cannot_tell_yet(fact):
     found = trueness.check(small, f"{fact} >= 410")
 
     assert found.verdict == "cannot tell yet"
-    assert found.verdicts[0].more == 410 - (10 if "tives" in fact else 20)
+    assert found.verdicts[0].cases_needed == 410 - (10 if "tives" in fact else 20)
 
 
 def test_a_smaller_batch_of_the_same_model_does_not_fail_its_first_contract(tmp_path):

@@ -104,7 +104,7 @@ def test_every_kind_finds_when_it_changed(kind):
     assert watch.alarm
     assert watch.since in ("day 20", "day 21", "day 22")
     assert watch.change.first in ("day 18", "day 19", "day 20")
-    assert watch.change.likely == "day 20"
+    assert watch.change.most_likely == "day 20"
     assert f"alarm since {watch.since}. The change began" in watch.sentence()
 
 
@@ -611,7 +611,7 @@ def test_the_command_line_answers_in_json_and_restarts(four_days):
 
     answer = json.loads(watch_file("wed.csv", *COLUMNS, "--json", code=4))
 
-    assert answer["result"]["change"]["likely"] == "tue.csv"
+    assert answer["result"]["change"]["most_likely"] == "tue.csv"
     watch_file("thu.csv", "--restart")  # columns are kept
 
 

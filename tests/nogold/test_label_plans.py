@@ -25,7 +25,7 @@ def test_label_next_looks_where_the_doubt_is():
     assert plan.labels.sum() == 40
     assert labels["10"] > labels.get("11", 0)
     assert labels["01"] > labels.get("00", 0)
-    assert plan.width_then < plan.width_now
+    assert plan.expected_width < plan.current_width
 
 
 def test_more_labels_than_cases_are_refused():

@@ -241,7 +241,7 @@ def _across_sites(passed: list[int], tried: list[int], **options: Any) -> Answer
     answer = trueness.across_sites(sites, measure="recall", **options)
     return (
         _estimate(answer.mean, "mean")
-        | _estimate(answer.between, "between")
+        | _estimate(answer.tau, "between")
         | _estimate(answer.prediction, "prediction")
         | {"i_squared": answer.i_squared.value}
     )

@@ -432,7 +432,7 @@ def test_the_plane_shows_region_curve_and_point():
     # no constraint, no region
     assert not plots.operating_point.figure_data(HAND).data.bands
     found = trueness.guaranteed_threshold(HUNDRED, "recall >= 0.8")
-    figure = plots.guaranteed_cut.figure_data(HUNDRED, found)
+    figure = plots.guaranteed_threshold.figure_data(HUNDRED, found)
     (place,) = rows(figure, -1)
     assert (place["fpr"], place["tpr"]) == (25 / 100, 90 / 100)
     assert "recall >= 0.8" in words(figure)
@@ -571,7 +571,7 @@ def test_densities_integrate_to_one(post):
 
 
 def test_plane_shows_the_best(post):
-    drawn = rows(plots.combination_plane.figure_data(post, most=5), -1)
+    drawn = rows(plots.combination_plane.figure_data(post, n_best=5), -1)
 
     best = trueness.best_combination(post)
     assert len(drawn) == 5
@@ -651,7 +651,7 @@ PAPER = {
 
 @pytest.mark.parametrize("level", ["confidence", "utility"])
 def test_levels_by_n(level):
-    figure = plots.levels_by_n.figure_data(PAPER, n=[5, 20], level=level)
+    figure = plots.levels_by_sample_size.figure_data(PAPER, n=[5, 20], level=level)
     assert len(rows(figure, 0)) == 6
     for row in rows(figure, 0):
         known = trueness.trees.tree_levels(int(row["n"]), *PAPER[row["curve"]])
@@ -659,7 +659,9 @@ def test_levels_by_n(level):
     assert level in figure.data.y.title
     assert "no split, A, B" in words(figure)
     windy = {"windy": trueness.Leaves(["false", "true"], [2, 3], [6, 3])}
-    (row,) = rows(plots.levels_by_n.figure_data(windy, n=[14], level=level), 0)
+    (row,) = rows(
+        plots.levels_by_sample_size.figure_data(windy, n=[14], level=level), 0
+    )
     known = trueness.compare_splits(windy)
     at = known.name.tolist().index("windy")
     assert row["level"] == pytest.approx(getattr(known, level)[at])
@@ -681,13 +683,13 @@ def test_likelihoods_peak_at_their_estimates():
 
 def test_leaves_show_share_interval_and_verdict():
     report = trueness.leaves([1, 1, 1, 0] * 9 + [0, 1], ["a"] * 36 + ["b"] * 2).report()
-    drawn = rows(plots.leaf_shares.figure_data(report), 0)
+    drawn = rows(plots.leaf_probabilities.figure_data(report), 0)
     assert [row["leaf"] for row in drawn] == ["a", "b"]
     assert [row["verdict"] for row in drawn] == report.verdict.tolist()
     for row, low, high in zip(drawn, report.low, report.high, strict=True):
         assert row["low"] == low <= row["share"] <= high == row["high"]
     evil = trueness.leaves([1, 0], ["\x1b[31m", "</script>"]).report()
-    assert rows(plots.leaf_shares.figure_data(evil), 0)[0]["leaf"] == "\\x1b[31m"
+    assert rows(plots.leaf_probabilities.figure_data(evil), 0)[0]["leaf"] == "\\x1b[31m"
 
 
 def fitted_tree(rng):
@@ -833,11 +835,11 @@ def test_a_watch_marks_the_alarm():
             "mapping from name to map",
         ),
         (
-            lambda: plots.levels_by_n.figure_data(PAPER, level="trust"),
+            lambda: plots.levels_by_sample_size.figure_data(PAPER, level="trust"),
             "level must be one of",
         ),
         (
-            lambda: plots.levels_by_n.figure_data(PAPER, n=[2.5]),
+            lambda: plots.levels_by_sample_size.figure_data(PAPER, n=[2.5]),
             "n must be a whole number",
         ),
         (lambda: plots.majority_likelihood.figure_data(9, 7), "found 9 of 7"),

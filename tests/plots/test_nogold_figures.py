@@ -60,7 +60,7 @@ def test_a_standard_deviation_is_not_cut_at_one():
 
 
 def test_densities_of_combinations_are_those_of_their_rates(post):
-    panels = plots.combination_densities.figure_data(post, most=3).data.parts
+    panels = plots.combination_densities.figure_data(post, n_best=3).data.parts
     assert len(panels) == 3
     best = trueness.best_combination(post)
     assert panels[0].what == best.formula
@@ -76,7 +76,7 @@ def test_densities_of_combinations_are_those_of_their_rates(post):
 
 
 def test_twelve_combinations_have_twelve_marks(post, ax):
-    plots.combination_plane(post, most=12, ax=ax)
+    plots.combination_plane(post, n_best=12, ax=ax)
     marks = {(line.get_color(), line.get_marker()) for line in ax.lines}
     assert len(marks) == len(ax.lines) == 12
 

@@ -123,9 +123,9 @@ def test_simplify_never_moves_the_curve_by_more_than_it_says(rng, name):
         few = trueness.ranking.simplify(curve, **wish)
         fx, fv = (getattr(few, axis) for axis in few.axes)
         away = distance_to_polyline(x, v / scale, fx, fv / scale).max()
-        assert away <= few.moved + 1e-12
+        assert away <= few.largest_shift + 1e-12
         assert len(fx) <= wish.get("points", np.inf)
-        assert few.moved <= wish.get("tolerance", np.inf)
+        assert few.largest_shift <= wish.get("tolerance", np.inf)
         assert (fx[0], fx[-1], fv[0], fv[-1]) == (x[0], x[-1], v[0], v[-1])
         assert len(few.threshold) == len(fx)
 
@@ -169,4 +169,4 @@ def test_simplify_scales_lift_by_its_maximum():
 
     two = trueness.ranking.simplify(curve, points=2)
 
-    assert two.moved == pytest.approx(distance)
+    assert two.largest_shift == pytest.approx(distance)

@@ -108,7 +108,7 @@ def test_divergence_of_a_histogram_by_hand():
     assert found.pos_to_neg.value == pytest.approx(p @ np.log(p / q) - excess)
     assert found.neg_to_pos.value == pytest.approx(q @ np.log(q / p) - excess)
     assert found.entropy == -found.pos_to_neg.value
-    assert found.spread == pytest.approx(np.exp(found.entropy))
+    assert found.exp_entropy == pytest.approx(np.exp(found.entropy))
 
 
 def test_errors_of_binormal_divergences_follow_from_those_of_the_curve(rng):

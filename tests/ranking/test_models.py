@@ -181,7 +181,7 @@ def test_the_divergence_of_separated_classes_may_be_infinite():
     assert found.pos_to_neg.value == found.pos_to_neg.high == np.inf
     assert found.pos_to_neg.low == pytest.approx(proven)
     assert "infinite" in found.pos_to_neg.notes[0]
-    assert (found.entropy, found.spread) == (-np.inf, 0)
+    assert (found.entropy, found.exp_entropy) == (-np.inf, 0)
 
     one = kl_divergence(Tally([1], pos=[40], neg=[60])).pos_to_neg
 
@@ -197,7 +197,7 @@ def test_divergence_of_the_data_is_near_the_closed_form(rng, b, slack):
         assert d.pos_to_neg.value == pytest.approx(b * b / 2, abs=slack)
         assert d.neg_to_pos.value == pytest.approx(b * b / 2, abs=slack)
         assert d.entropy == -d.pos_to_neg.value
-        assert d.spread == pytest.approx(np.exp(d.entropy))
+        assert d.exp_entropy == pytest.approx(np.exp(d.entropy))
         assert d.pos_to_neg.low <= d.pos_to_neg.value <= d.pos_to_neg.high
 
 

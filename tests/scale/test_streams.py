@@ -119,12 +119,12 @@ def test_files_are_folded_once(tmp_path):
     batch(1).write_parquet(incoming / "1.parquet")
     whole = (incoming / "1.parquet").read_bytes()
     (incoming / "2.parquet").write_bytes(whole[: len(whole) // 2])
-    done = s.fold(f"{incoming}/*.parquet")
+    done = s.add_files(f"{incoming}/*.parquet")
     assert [Path(f).name for f in done.counted] == ["1.parquet"]
     assert "cannot be read" in done.failed[str(incoming / "2.parquet")]
     batch(2).write_parquet(incoming / "2.parquet")
     done = s.follow(f"{incoming}/*.parquet", every=0.01, rounds=2)
-    assert (done.counted, done.known, done.failed) == ((), 2, {})
+    assert (done.counted, done.already_counted, done.failed) == ((), 2, {})
     assert s.tally().n == 100
 
 
@@ -183,7 +183,7 @@ def test_following_ends_cleanly(tmp_path):
         import trueness
         s = trueness.Stream({str(tmp_path / "s.parquet")!r}, label="y", score="p")
         print("ready", flush=True)
-        print(s.follow({str(tmp_path / "in" / "*.csv")!r}, every=0.05).known)
+        print(s.follow({str(tmp_path / "in" / "*.csv")!r}, every=0.05).already_counted)
     """
     (tmp_path / "in").mkdir()
     batch(1).write_csv(tmp_path / "in" / "1.csv")
@@ -246,11 +246,13 @@ def test_files_of_one_name_in_several_folders_are_all_counted(tmp_path):
         (tmp_path / f"day={day}").mkdir()
         (tmp_path / f"day={day}" / "part-0.csv").write_text(f"y,p\n1,0.{day}\n0,0.1\n")
     s = stream(tmp_path)
-    assert len(s.fold(str(tmp_path / "day=*" / "part-*.csv")).counted) == 2
+    assert len(s.add_files(str(tmp_path / "day=*" / "part-*.csv")).counted) == 2
     assert s.tally().n == 4
-    assert s.fold(str(tmp_path / "day=*")).known == 2  # a folder means its files
+    assert (
+        s.add_files(str(tmp_path / "day=*")).already_counted == 2
+    )  # a folder means its files
     (tmp_path / "day=2" / "part-1.csv").write_text("y,p\n1,0.7\n")
-    assert len(s.fold(str(tmp_path / "day=*")).counted) == 1
+    assert len(s.add_files(str(tmp_path / "day=*")).counted) == 1
     assert s.tally().n == 5
 
 

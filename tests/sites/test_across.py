@@ -41,7 +41,7 @@ def test_recall_is_pooled_on_the_log_odds_scale_as_metafor_does():
 
     mean = [answer.mean.value, answer.mean.low, answer.mean.high]
     assert_allclose(mean, [0.8024111294, 0.7144555732, 0.8682692851], atol=1e-9)
-    assert_allclose(answer.between.value**2, 0.135200252682, atol=1e-9)
+    assert_allclose(answer.tau.value**2, 0.135200252682, atol=1e-9)
     interval = [answer.prediction.low, answer.prediction.high]
     assert_allclose(interval, [0.5840412413, 0.9215416317], atol=1e-9)
 
@@ -100,7 +100,7 @@ def test_a_function_of_your_own_has_a_next_site():
     answer = trueness.across_sites(
         scored(6, np.random.default_rng(2)),
         lambda t: t.score @ t.pos / t.n_pos,
-        ends=(-math.inf, math.inf),
+        value_range=(-math.inf, math.inf),
         label="y",
         score="p",
         site="hospital",
@@ -203,7 +203,7 @@ def test_fewer_than_five_sites_have_values_and_a_note():
     answer = trueness.across_sites(counted([70, 75, 80, 85]), "recall")
 
     assert len(answer.sites) == 4
-    assert answer.mean is answer.between is answer.prediction is None
+    assert answer.mean is answer.tau is answer.prediction is None
     assert "at least 5 are needed" in answer.notes[0]
 
 
@@ -213,7 +213,7 @@ def test_site_that_stands_out_is_named():
 
     answer = trueness.across_sites(counted([*recalls, 150], cases=400), "recall")
 
-    assert answer.stand_out == ("site 14",)
+    assert answer.outliers == ("site 14",)
 
 
 def test_equal_sites_seldom_stand_out():
@@ -225,7 +225,7 @@ def test_equal_sites_seldom_stand_out():
         for _ in range(40)
     ]
 
-    assert sum(bool(answer.stand_out) for answer in answers) <= 6
+    assert sum(bool(answer.outliers) for answer in answers) <= 6
 
 
 def test_groups_explain_the_differences():
@@ -259,7 +259,7 @@ def test_leaving_sites_out_predicts_the_observed_value():
     validated = leave_sites_out(answer, prediction="knapp-hartung")
 
     assert validated.coverage.value >= 0.84
-    assert len(validated.held) == 25
+    assert len(validated.covered) == 25
     assert "of 25 sites within the 95 %" in repr(validated)
 
 

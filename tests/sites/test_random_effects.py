@@ -82,7 +82,7 @@ def test_meta_regression_is_that_of_metafor(name):
     assert_allclose(slope.value, study["coefficients"][1], rtol=1e-7)
     assert_allclose(slope.se, study["coefficient_se"][1], rtol=1e-7)
     assert_allclose(effect.p_value, study["f_p"], rtol=1e-6)
-    assert_allclose(effect.remaining**2, study["residual_tau2"], rtol=1e-6, atol=1e-9)
+    assert_allclose(effect.residual_sd**2, study["residual_tau2"], rtol=1e-6, atol=1e-9)
     if study["tau2"] > 0:
         assert_allclose(effect.explained, study["r2"], rtol=1e-4, atol=1e-7)
 

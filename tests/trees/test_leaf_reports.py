@@ -94,7 +94,7 @@ def test_the_size_that_the_paper_recommends_is_said(method, least):
 
 def test_a_thin_leaf_is_trusted_once_it_has_the_cases_that_it_needs():
     thin = Leaves([1], neg=[2], pos=[6]).report()
-    needed = int(thin.n[0] + thin.more[0])
+    needed = int(thin.n[0] + thin.cases_needed[0])
     # a count that has the estimated proportion, or the next larger one
     positives = int(np.ceil(thin.blend[0] * needed))
 

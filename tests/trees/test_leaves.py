@@ -50,7 +50,7 @@ def test_missing_labels_are_unknown():
     assert report.n.tolist() == [1, 1, 0]
     assert report.confidence[2] == 0.5
     assert report.verdict.tolist() == ["thin", "thin", "coin toss"]
-    assert math.isnan(report.more[2])
+    assert math.isnan(report.cases_needed[2])
 
 
 row = st.tuples(st.integers(0, 4), st.sampled_from([0, 1, None]))
@@ -84,11 +84,11 @@ def test_report_by_hand():
     assert r.confidence[3] == trueness.confidence_level(7, r.blend[3])
     assert r.utility[3] == trueness.utility_level(7, r.blend[3])
     assert r.confidence_low[3] == 0.5
-    assert r.more[0] == 0
-    assert r.more[1] == math.inf
+    assert r.cases_needed[0] == 0
+    assert r.cases_needed[1] == math.inf
     # one leaf of four is significant, so the next is tested at 0.05 * 2 / 4: all cases
     # of a coin agree in 2 ways of 2**7, and 2 / 128 is below 0.025, 2 / 64 above
-    assert r.more[2] == 6
+    assert r.cases_needed[2] == 6
     # the leaf with a single case is worth a coin: one case always agrees with itself
     assert (r.confidence[2], r.utility[2]) == (0.5, 0.5)
 

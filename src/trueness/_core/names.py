@@ -126,8 +126,8 @@ WORDS: dict[str, str] = {
     "rng": "A seed or a NumPy generator.",
     "margin": "Largest loss that still counts as no worse, for example 0.05; adds\n"
     "tests of non-inferiority and of equivalence for every pair.",
-    "ends": "The smallest and the largest value that the statistic can have; -inf or\n"
-    "inf if it has no bound.",
+    "value_range": "The smallest and the largest value that the statistic can have;\n"
+    "-inf or inf if it has no bound.",
     "replicates": "Number of replicates of the bootstrap.",
     "band": '"simultaneous" or "pointwise": also draw a 95 % confidence band.',
     "title": "Shown above the figure.",

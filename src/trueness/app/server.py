@@ -47,7 +47,7 @@ from trueness.data.engines import interrupt_connections
 from trueness.findings.records import Finding
 
 LIMIT = 512  # megabytes of an upload
-ANYWHERE = ("0.0.0.0", "::")  # noqa: S104 - refused without --i-know
+ANYWHERE = ("0.0.0.0", "::")  # noqa: S104 - refused without --allow-remote
 BACKLOG = 64  # connections that are accepted at a time
 READERS = 8  # threads that read files beside the server
 ANSWER_WITHIN_S = 0.25  # seconds; after them progress is told instead

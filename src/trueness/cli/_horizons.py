@@ -32,8 +32,8 @@ class LabelledFollowUp:
         labels = self.labels
         return (
             f"By {labels.horizon:g}, {labels.n_events:,} cases had the event and "
-            f"{labels.n_free:,} were free of it; {labels.n_censored:,} were censored "
-            "before, and the others stand for them by weights (Kaplan-Meier)."
+            f"{labels.n_event_free:,} were free of it; {labels.n_censored:,} were "
+            "censored before, and the others stand for them by weights (Kaplan-Meier)."
         )
 
 

@@ -60,10 +60,10 @@ def leaves_command(
             help="Confidence P(C) that a leaf needs to be trusted.",
         ),
     ] = 0.95,
-    grown: Annotated[
+    training_cases: Annotated[
         bool,
         typer.Option(
-            "--grown",
+            "--training-cases",
             help="The tree was grown on these cases; no leaf is then called trusted.",
         ),
     ] = False,
@@ -143,7 +143,7 @@ def leaves_command(
 
     def report_on(leaves: Leaves) -> LeafReport:
         report = leaves.report(
-            confidence=confidence, level=level, method=method, fresh=not grown
+            confidence=confidence, level=level, method=method, fresh=not training_cases
         )
         return with_rules(report, data, rule)
 
@@ -164,7 +164,7 @@ def leaves_command(
     answer = shell.answered(
         which_leaves(report, shell.each_group(groups, report_on), str(by)),
         about=shell.about(data, leaves),
-        chart=lambda: trueness.plots.leaf_shares.figure_data(report),
+        chart=lambda: trueness.plots.leaf_probabilities.figure_data(report),
     )
     if splits:
         return _with_splits(answer, data, leaves, splits, method)

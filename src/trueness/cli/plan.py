@@ -308,7 +308,7 @@ def plan_leaf_command(
     level_drawn = "utility" if confidence is None else "confidence"
     return answered(
         planned_leaf(n, p=p, confidence=confidence, utility=utility),
-        chart=lambda: trueness.plots.levels_by_n.figure_data(
+        chart=lambda: trueness.plots.levels_by_sample_size.figure_data(
             {f"p = {p:g}": ([1], [p])}, _sizes_to_draw(n), level=level_drawn
         ),
     )

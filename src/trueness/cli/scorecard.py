@@ -166,10 +166,10 @@ def curve_command(
             "(error rate of the cases that the score is surest of).",
         ),
     ] = DECISION,
-    place: Annotated[
+    show: Annotated[
         list[float] | None,
         options.number(
-            "--place",
+            "--show",
             metavar="FRACTION",
             help="Threshold probability, or coverage, to show; repeat it for several.",
         ),
@@ -203,7 +203,7 @@ def curve_command(
     trueness curve sample:west_nile --label virus --score boosting --kind decision
     """
     choice(kind, KINDS, "--kind")
-    places = [fraction(p, "--place", ends="[]") for p in place or USUAL_PLACES[kind]]
+    places = [fraction(p, "--show", ends="[]") for p in show or USUAL_PLACES[kind]]
     data = open_data(
         ONE_SCORE,
         file=file,

@@ -275,7 +275,7 @@ def _chart(tally: Tally, request: Request, choice: Any, finding: Finding) -> Any
         return plots.roc.figure_data(tally)
     if choice.rule.defers or request.pair_goal is not None:
         return plots.zones.figure_data(tally, choice)
-    return plots.guaranteed_cut.figure_data(tally, choice)
+    return plots.guaranteed_threshold.figure_data(tally, choice)
 
 
 def read_rule(text: str | None) -> float | Rule | None:

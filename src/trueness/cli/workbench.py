@@ -56,10 +56,11 @@ def app_command(
             help="Address to listen on; this machine only by default.",
         ),
     ] = "127.0.0.1",
-    i_know: Annotated[
+    allow_remote: Annotated[
         bool,
         typer.Option(
-            "--i-know", help="Allow another --host: others can then reach the page."
+            "--allow-remote",
+            help="Allow another --host: others can then reach the page.",
         ),
     ] = False,
     quiet: options.Quiet = False,
@@ -70,10 +71,10 @@ def app_command(
     Example:
     trueness app sample:west_nile
     """
-    if host not in LOOPBACK and not i_know:
+    if host not in LOOPBACK and not allow_remote:
         raise InputError(
             f"The host {host} would let other machines reach the workbench and your "
-            "files. Leave it out, or type --i-know as well if this is intended.",
+            "files. Leave it out, or type --allow-remote as well if this is intended.",
             option="host",
         )
 

@@ -60,7 +60,7 @@ def compare(
     statistic: Statistic | Metric | str | None = None,
     *,
     method: str = "bootstrap",
-    ends: tuple[float, float] = (0.0, 1.0),
+    value_range: tuple[float, float] = (0.0, 1.0),
     margin: float | None = None,
     level: float = 0.95,
     rng: Seed = 0,
@@ -112,14 +112,14 @@ def compare(
         return _compare_by_bootstrap(
             panel,
             measure,
-            ends=ends,
+            ends=value_range,
             margin=margin,
             level=level,
             rng=rng,
             replicates=replicates,
         )
 
-    columns = measured_columns(panel, measure, name, level, ends)
+    columns = measured_columns(panel, measure, name, level, value_range)
     return compare_outputs(panel, columns, margin, name)
 
 
@@ -207,7 +207,7 @@ def compare_groups(
     reference: object = None,
     effect: str = "difference",
     method: str = "bootstrap",
-    ends: tuple[float, float] = (0.0, 1.0),
+    value_range: tuple[float, float] = (0.0, 1.0),
     level: float = 0.95,
     rng: Seed = 0,
     replicates: int = 1000,
@@ -294,7 +294,7 @@ def compare_groups(
             tallies,
             measure,
             pairs=pairs,
-            ends=ends,
+            ends=value_range,
             level=level,
             rng=rng,
             replicates=replicates,
@@ -302,7 +302,7 @@ def compare_groups(
 
     name = name_of(measure)
     sides = [
-        evaluate_statistic(tally, measure, ends=ends, level=level, name=name)
+        evaluate_statistic(tally, measure, ends=value_range, level=level, name=name)
         for tally in tallies.values()
     ]
     return compare_apart(tallies, sides, name, pairs=pairs)

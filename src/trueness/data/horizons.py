@@ -31,7 +31,7 @@ class HorizonLabels(Record):
         Inverse probability of not being censored; 0 without a label.
     horizon : float
         The time that they are for.
-    n_events, n_free, n_censored : int
+    n_events, n_event_free, n_censored : int
         Cases with the event, free of it, and censored before the horizon.
     """
 
@@ -39,7 +39,7 @@ class HorizonLabels(Record):
     weight: Floats
     horizon: float
     n_events: int
-    n_free: int
+    n_event_free: int
     n_censored: int
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
@@ -108,7 +108,7 @@ def at_horizon(time: ArrayLike, event: ArrayLike, horizon: float) -> HorizonLabe
         weight=weight,
         horizon=limit,
         n_events=int(event_by_horizon.sum()),
-        n_free=int(free_at_horizon.sum()),
+        n_event_free=int(free_at_horizon.sum()),
         n_censored=int((~has_label).sum()),
     )
 

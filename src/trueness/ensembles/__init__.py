@@ -7,6 +7,6 @@ together), ``moments`` and ``without_labels``, last ``fold_analyses`` and ``cros
 (better on new cases?). Maths: ``docs/maths/ensembles.md``.
 """
 
-from trueness.ensembles.ranks import crossing
+from trueness.ensembles.ranks import crossing_correlation
 
-__all__ = ["crossing"]
+__all__ = ["crossing_correlation"]

@@ -47,7 +47,7 @@ from trueness.ensembles.ranks import (
     RankMap,
     RankReference,
     calibrator_of,
-    crossing,
+    crossing_correlation,
     independent_loses,
 )
 from trueness.ensembles.without_labels import agreement
@@ -244,8 +244,8 @@ def _warn_if_best_alone_is_better(combined: FiDEL) -> None:
         warnings.warn(
             "The ranks of these classifiers correlate by "
             f"{combined.mean_correlation:.2f} within the classes. Above about "
-            f"{crossing(combined.auc):.2f} FiDEL is expected to rank worse than "
-            f"{best!r} alone. The method correlated allows for this correlation.",
+            f"{crossing_correlation(combined.auc):.2f} FiDEL is expected to rank worse "
+            f"than {best!r} alone. The method correlated allows for this correlation.",
             DoubtfulAssumptionWarning,
             stacklevel=3,
         )

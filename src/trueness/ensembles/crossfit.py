@@ -47,7 +47,7 @@ class CombinerComparison(Record):
         Mean out-of-sample AUC over the folds; the same minus that of ``against``.
     against, folds, n_pos, n_neg
         What the others are compared with; number of folds, positives and negatives.
-    single, alone : mapping from name to Estimate
+    single, single_over_folds : mapping from name to Estimate
         The AUC of each classifier alone, as :func:`auc` gives it: nothing is fitted;
         and its mean over the folds, from which ``gain`` counts.
     gain : mapping from name of a combiner to mapping from classifier to Estimate
@@ -67,7 +67,7 @@ class CombinerComparison(Record):
     single: Mapping[str, Estimate]
     gain: Mapping[str, Mapping[str, Estimate]]
     p_value: Mapping[str, float]
-    alone: Mapping[str, Estimate]
+    single_over_folds: Mapping[str, Estimate]
 
     def best(self) -> str:
         """Which combination has the highest AUC? One classifier alone is none."""
@@ -217,7 +217,9 @@ def compare_combiners(
         },
         gain={name: contrast.gains(level) for name, contrast in contrasts.items()},
         p_value=_adjusted_p_values(contrasts, against),
-        alone={name: measured.estimate(k) for name, k in single_places.items()},
+        single_over_folds={
+            name: measured.estimate(k) for name, k in single_places.items()
+        },
     )
 
 

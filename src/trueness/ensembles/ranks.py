@@ -187,7 +187,7 @@ def independent_loses(auc: ArrayLike, correlation: Floats) -> bool:
     return float(d @ d) < needed
 
 
-def crossing(auc: ArrayLike) -> float:
+def crossing_correlation(auc: ArrayLike) -> float:
     r"""Above which rank correlation is FiDEL worse than its best classifier?
 
     If all pairs of classifiers have the rank correlation r (Spearman) within the
@@ -201,12 +201,15 @@ def crossing(auc: ArrayLike) -> float:
 
     Examples
     --------
-    >>> [round(crossing(np.linspace(0.55, 0.75, m)), 2) for m in (2, 4, 7, 10)]
+    >>> aucs = [np.linspace(0.55, 0.75, m) for m in (2, 4, 7, 10)]
+    >>> [round(crossing_correlation(a), 2) for a in aucs]
     [0.09, 0.33, 0.38, 0.4]
     """
     d = _separations(_options.grid(auc, "auc"))
     if not d.size:
-        raise InputError("crossing needs the AUCs of classifiers; found none.")
+        raise InputError(
+            "crossing_correlation needs the AUCs of classifiers; found none."
+        )
 
     sum_of_squares = float(d @ d)
     largest_square = float((d**2).max(initial=0.0))

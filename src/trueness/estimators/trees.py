@@ -71,7 +71,7 @@ def leaf_report(
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> tree = DecisionTreeClassifier().fit([[0], [0], [1], [1]], [0, 0, 1, 1])
     >>> report = leaf_report(tree, [[0], [0], [1], [1], [1], [1]], [0, 1, 1, 1, 1, 1])
-    >>> report.verdict.tolist(), report.more.tolist()
+    >>> report.verdict.tolist(), report.cases_needed.tolist()
     (['coin toss', 'thin'], [inf, 3.0])
     """
     tree, rows, names = _last_step(tree, X)

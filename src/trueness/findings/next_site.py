@@ -29,11 +29,11 @@ def next_site(answer: AcrossSites) -> Finding:
         answer,
         "measure",
         "mean",
-        "between",
+        "tau",
         "i_squared",
         "prediction",
         "p_value",
-        "stand_out",
+        "outliers",
         "covariate",
         "scale",
     )
@@ -90,7 +90,7 @@ def at_the_next_site(s: Subject) -> Finding | None:
 def _answer(answer: AcrossSites, name: str) -> tuple[Note, ...]:
     """Say the prediction interval, and how far sites differ."""
     sites = counted(len(answer.sites), "site")
-    if answer.mean is None or answer.prediction is None or answer.between is None:
+    if answer.mean is None or answer.prediction is None or answer.tau is None:
         return (note("sites few", sites=sites, measure=name),)
 
     low, high = f"{answer.prediction.low:.3g}", f"{answer.prediction.high:.3g}"
@@ -118,7 +118,7 @@ def _summary_table(answer: AcrossSites) -> Table:
     rows: list[tuple[str, Estimate | None]] = [
         ("mean over sites", answer.mean),
         ("next site (prediction interval)", answer.prediction),
-        (f"standard deviation between sites ({answer.scale})", answer.between),
+        (f"standard deviation between sites ({answer.scale})", answer.tau),
         ("I²", answer.i_squared),
     ]
     return table("Over all sites", ("", "value"), rows, most=60)

@@ -253,7 +253,15 @@ def compared_by_readers(found: ReaderStudy) -> Finding:
     if rows:
         tables.append(table("Differences", ("difference", name, "p", "p (Holm)"), rows))
 
-    fields = ("metric", "pairs", "components", "design", "assumed", "method", "notes")
+    fields = (
+        "metric",
+        "pairs",
+        "components",
+        "design",
+        "random_effects",
+        "method",
+        "notes",
+    )
     results = {
         treatment: {
             reader: value
@@ -278,7 +286,7 @@ def compared_by_readers(found: ReaderStudy) -> Finding:
                 treatments=counted(len(found.treatments), "treatment"),
                 n=found.n_pos + found.n_neg,
                 pos=found.n_pos,
-                **fields_of(found, "design", "assumed"),
+                **fields_of(found, "design", "random_effects"),
             ),
         ),
         notes=(

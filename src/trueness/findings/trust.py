@@ -18,7 +18,7 @@ from trueness.findings.records import Figure, Finding, fields_of, figure, findin
 from trueness.findings.subject import Subject
 from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN, Check
 from trueness.monitoring.watching import Watch
-from trueness.nogold.label_plans import LabelNumber
+from trueness.nogold.label_plans import LabelSampleSize
 from trueness.ranking.areas import auc, average_precision
 from trueness.ranking.curves import roc
 from trueness.ranking.figures import FPR, TPR
@@ -194,7 +194,7 @@ def planned_leaf(n: int, p: float, **wanted: float | None) -> Finding:
     return finding("planning", numbers, answer=answer)
 
 
-def planned_labels(p: LabelNumber) -> Finding:
+def planned_labels(p: LabelSampleSize) -> Finding:
     """Say how many labels an interval needs."""
     needed = note(
         "labels needed", n=p.labels, half=50 * p.width, without=p.without_judges

@@ -383,7 +383,9 @@ def combined(
             "method": method,
             "out_of_sample": out_of_sample,
             "alone": {model.key: model.auc for model in s.models},
-            "alone_in_folds": {m.key: comparison.alone[m.key] for m in s.models},
+            "alone_in_folds": {
+                m.key: comparison.single_over_folds[m.key] for m in s.models
+            },
             "against": best.key,
             "folds": comparison.folds,
         },

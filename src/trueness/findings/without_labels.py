@@ -537,12 +537,12 @@ def _planned(plans: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[Ta
         next_labels = plan.get("next")
         if next_labels:
             numbers = next_labels.labels.tolist()
-            width_now = next_labels.width_now
+            current_width = next_labels.current_width
             sentence = note(
                 "more labels",
                 n=counted(sum(numbers), "more label"),
-                now=points(width_now, width_now),
-                then=points(next_labels.width_then, width_now),
+                now=points(current_width, current_width),
+                then=points(next_labels.expected_width, current_width),
             )
             lines.append(f"{whose}{sentence}")
             rows = zip(map(str, next_labels.pattern), numbers, strict=True)

@@ -55,7 +55,7 @@ def estimate(
     statistic: Statistic | str,
     *,
     method: str = "bootstrap",
-    ends: tuple[float, float] = (0.0, 1.0),
+    value_range: tuple[float, float] = (0.0, 1.0),
     level: float = 0.95,
     rng: Seed = 0,
     replicates: int = 1000,
@@ -107,13 +107,15 @@ def estimate(
     function = _options.statistic(function, "estimate")
     _options.choice(method, METHODS, "method")
     if has_measure(data, function):
-        evaluated = evaluate_statistic(data, function, ends=ends, level=level)
+        evaluated = evaluate_statistic(data, function, ends=value_range, level=level)
         return reported_estimate(evaluated)
     if method == "jackknife":
-        return reported_estimate(evaluate_by_jackknife(data, function, ends, level))
+        return reported_estimate(
+            evaluate_by_jackknife(data, function, value_range, level)
+        )
 
     bootstrapped = bootstrap_statistic(
-        data, function, ends=ends, level=level, rng=rng, replicates=replicates
+        data, function, ends=value_range, level=level, rng=rng, replicates=replicates
     )
     return bootstrapped.estimate
 

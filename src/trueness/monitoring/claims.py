@@ -278,7 +278,7 @@ def verdict_on_fact(required: Requirement, group: str, evidence: Evidence) -> Ve
         high=value,
         bound=required.bounds()[0].value,
         cases=round(evidence.tally.n),
-        more=more,
+        cases_needed=more,
         reason=reason,
     )
 
@@ -367,7 +367,7 @@ def _verdict(claim: Claim, verdict: str, alpha: float) -> Verdict:
         high=interval.high,
         bound=claim.bound,
         cases=interval.n,
-        more=more,
+        cases_needed=more,
         reason=_reason(claim, verdict, interval, more),
     )
 

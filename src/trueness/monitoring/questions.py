@@ -111,7 +111,7 @@ def watch(
     >>> bad = trueness.Tally([1.0, 0.0], neg=[5, 95], pos=[40, 10])
     >>> for day in range(30, 35):
     ...     _ = w.update(bad, name=f"day {day}")
-    >>> w.since, w.change.likely
+    >>> w.since, w.change.most_likely
     ('day 34', 'day 30')
     """
     level = _options.fraction(level, "level")

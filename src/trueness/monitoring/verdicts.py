@@ -44,7 +44,7 @@ class Verdict(Record):
         What the value was compared with.
     cases : int
         How many cases the value is based on.
-    more : int or None
+    cases_needed : int or None
         How many more cases like these would be enough to decide, where that is known.
     reason : str
         The verdict in a sentence.
@@ -58,7 +58,7 @@ class Verdict(Record):
     high: float
     bound: float
     cases: int
-    more: int | None
+    cases_needed: int | None
     reason: str
 
     def __bool__(self) -> bool:

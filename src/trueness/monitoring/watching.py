@@ -44,14 +44,14 @@ class Change(Record):
 
     Attributes
     ----------
-    likely, first, last : str
+    most_likely, first, last : str
         The batch with which the change most likely began, and those between which it
         did, with the probability of the level.
     value, low, high : float
         The mean of what was watched since then, with a confidence sequence.
     """
 
-    likely: str
+    most_likely: str
     first: str
     last: str
     value: float
@@ -225,7 +225,7 @@ class Watch:
         ]
         n, total, _ = sums_since[looks.likely]
         return Change(
-            likely=str(recent[looks.likely]["name"]),
+            most_likely=str(recent[looks.likely]["name"]),
             first=str(recent[looks.first]["name"]),
             last=str(recent[looks.last]["name"]),
             value=shown(self._about, total / n),
@@ -473,7 +473,7 @@ class Watch:
             high=self.high,
             bound=bound,
             cases=round(self._state["n"]),
-            more=None,
+            cases_needed=None,
             reason=f"{prefix(group)}{self.what}: {self.sentence()}",
         )
 
@@ -540,7 +540,10 @@ def _when(change: Change) -> str:
     """Say with which batch a change began."""
     if change.first == change.last:
         return f"with {change.first}"
-    return f"between {change.first} and {change.last}, most likely with {change.likely}"
+    return (
+        f"between {change.first} and {change.last}, most likely with "
+        f"{change.most_likely}"
+    )
 
 
 def _amount(number: float) -> str:

@@ -100,7 +100,7 @@ def _formulas(numbers: Array, names: tuple[str, ...]) -> Array:
     return np.array(formulas)
 
 
-def all_combinations(post: LatentPosterior) -> CombinationTable:
+def all_combinations(posterior: LatentPosterior) -> CombinationTable:
     """Table of all logical combinations of up to four classifiers.
 
     How good is each of them? ``sorted("min")`` sorts the table. With four classifiers
@@ -108,15 +108,15 @@ def all_combinations(post: LatentPosterior) -> CombinationTable:
 
     Parameters
     ----------
-    post
+    posterior
         From :func:`trueness.latent_class`.
     """
-    check_posterior(post, "all_combinations", MAX_TABLE_CLASSIFIERS)
-    is_large = len(post.names) == MAX_TABLE_CLASSIFIERS
+    check_posterior(posterior, "all_combinations", MAX_TABLE_CLASSIFIERS)
+    is_large = len(posterior.names) == MAX_TABLE_CLASSIFIERS
     at_most = DRAWS_OF_LARGE_TABLE if is_large else MAX_ENTRIES
-    draws = PatternDraws(post).evenly_spaced(at_most)
+    draws = PatternDraws(posterior).evenly_spaced(at_most)
 
-    patterns = np.arange(2 ** len(post.names))
+    patterns = np.arange(2 ** len(posterior.names))
     none_fixed = np.zeros(patterns.size, dtype=bool)
     summaries = [
         _summarize_rates(sens, spec)
@@ -133,8 +133,8 @@ def all_combinations(post: LatentPosterior) -> CombinationTable:
     numbers = np.arange(1, 2**patterns.size + 1)
     return CombinationTable(
         number=numbers,
-        formula=_formulas(numbers, post.names),
-        names=post.names,
+        formula=_formulas(numbers, posterior.names),
+        names=posterior.names,
         **columns,
     )
 
@@ -190,7 +190,7 @@ class CombinationFront(Record):
         return formula(self.patterns(i).tolist(), self._names)
 
 
-def combination_front(post: LatentPosterior) -> CombinationFront:
+def combination_front(posterior: LatentPosterior) -> CombinationFront:
     """Front of combinations that no other beats in sensitivity and specificity.
 
     The front is exact, for up to 10 classifiers (Nemhauser, Ullmann 1969,
@@ -198,11 +198,11 @@ def combination_front(post: LatentPosterior) -> CombinationFront:
 
     Parameters
     ----------
-    post
+    posterior
         From :func:`trueness.latent_class`.
     """
-    check_posterior(post, "combination_front", MAX_FRONT_CLASSIFIERS)
-    in_positives, in_negatives = _mean_probabilities(post)
+    check_posterior(posterior, "combination_front", MAX_FRONT_CLASSIFIERS)
+    in_positives, in_negatives = _mean_probabilities(posterior)
     sens = np.zeros(1)
     spec = np.ones(1)
     members = np.zeros((1, -(-in_positives.size // 8)), dtype=np.uint8)
@@ -227,13 +227,13 @@ def combination_front(post: LatentPosterior) -> CombinationFront:
         sensitivity=np.clip(sens, 0.0, 1.0),
         specificity=np.clip(spec, 0.0, 1.0),
         _members=members,
-        _names=post.names,
+        _names=posterior.names,
     )
 
 
-def _mean_probabilities(post: LatentPosterior) -> tuple[Floats, Floats]:
+def _mean_probabilities(posterior: LatentPosterior) -> tuple[Floats, Floats]:
     """Return the posterior mean of each pattern's probability in both classes."""
-    draws = PatternDraws(post)
+    draws = PatternDraws(posterior)
 
     in_positives = []
     in_negatives = []

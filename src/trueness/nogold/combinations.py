@@ -64,7 +64,7 @@ class LogicMap(Map):
                 f"A logical combination needs every vote; missing at "
                 f"{places(incomplete)} "
                 "rows. The probability of each case allows missing votes.",
-                example=PythonCode("panel.observed(), or post.probability"),
+                example=PythonCode("panel.observed(), or posterior.probability"),
             )
 
         # votes are the digits of a number, by which patterns are compared
@@ -184,7 +184,7 @@ class CostRule(Record):
 
 
 def best_combination(
-    post: LatentPosterior,
+    posterior: LatentPosterior,
     *,
     criterion: str | Metric = "product",
     method: str = "expected",
@@ -199,7 +199,7 @@ def best_combination(
 
     Parameters
     ----------
-    post
+    posterior
         From :func:`trueness.latent_class`.
     criterion : str, Metric
         "product", "squares", "sum" or "min" of sensitivity and specificity, or any
@@ -231,18 +231,18 @@ def best_combination(
     >>> votes = [[1, 1, 1], [1, 1, 0], [1, 0, 1], [0, 1, 0], [0, 0, 1], [0, 0, 0]]
     >>> p = trueness.Panel(["A", "B", "C"], votes,
     ...                    pos=[90, 10, 5, 0, 0, 0], neg=[0, 0, 0, 5, 10, 90])
-    >>> post = trueness.latent_class(p, dependence="none", rng=0)
-    >>> trueness.best_combination(post, criterion="sum").formula
+    >>> posterior = trueness.latent_class(p, dependence="none", rng=0)
+    >>> trueness.best_combination(posterior, criterion="sum").formula
     'at least 2 of A, B, C'
     """
     objective = read_criterion(criterion)
     _options.choice(method, METHODS, "method")
-    check_posterior(post, "best_combination")
+    check_posterior(posterior, "best_combination")
     # the paper's criteria do not look at the prevalence
     pattern_draws = read_pattern_draws(
-        post, population, prevalence, any_population=objective.name in CRITERIA
+        posterior, population, prevalence, any_population=objective.name in CRITERIA
     )
-    few_classifiers = len(post.names) <= MAX_ALL_DRAWS
+    few_classifiers = len(posterior.names) <= MAX_ALL_DRAWS
     at_most = MAX_ENTRIES if few_classifiers else MAX_DRAWS
     contest = _find_winners(objective, pattern_draws.evenly_spaced(at_most))
 
@@ -318,7 +318,7 @@ def _describe(
     gap: float,
 ) -> Combination:
     """Write a combination down, with its rates in all draws."""
-    post = pattern_draws.post
+    posterior = pattern_draws.posterior
     sens, spec, prevalence = np.hstack(
         [
             np.stack([*draws.rates(chosen), draws.prevalence])
@@ -328,28 +328,28 @@ def _describe(
     score = objective.sign * objective.value(sens, spec, prevalence)
     patterns = np.flatnonzero(chosen).tolist()
     most_often = np.flatnonzero(contest.most_often).tolist()
-    flagged_votes = votes(len(post.names))[patterns].tolist()
+    flagged_votes = votes(len(posterior.names))[patterns].tolist()
 
     return Combination(
-        formula=formula(patterns, post.names),
-        sensitivity=summary_of_draws(sens, post.level),
-        specificity=summary_of_draws(spec, post.level),
+        formula=formula(patterns, posterior.names),
+        sensitivity=summary_of_draws(sens, posterior.level),
+        specificity=summary_of_draws(spec, posterior.level),
         criterion=objective.name,
-        score=summary_of_draws(score, post.level),
+        score=summary_of_draws(score, posterior.level),
         probability_best=contest.proportion_best(chosen),
         rule=method,
-        most_often=formula(most_often, post.names),
+        most_often=formula(most_often, posterior.names),
         most_often_probability=contest.proportion_best(contest.most_often),
         winners=contest.number,
         gap=gap,
         code=sum(1 << pattern for pattern in patterns),
         patterns=tuple(tuple(row) for row in flagged_votes),
-        names=post.names,
+        names=posterior.names,
     )
 
 
 def cost_rule(
-    post: LatentPosterior,
+    posterior: LatentPosterior,
     *,
     fp: float,
     fn: float,
@@ -360,12 +360,12 @@ def cost_rule(
 
     Flag where the post-test probability exceeds fp / (fp + fn). The probability is that
     of the expected numbers of positives and negatives with the pattern;
-    ``post.probability``, its mean over the posterior, can differ a little when there
-    are few data.
+    ``posterior.probability``, its mean over the posterior, can differ a little when
+    there are few data.
 
     Parameters
     ----------
-    post, population, prevalence
+    posterior, population, prevalence
         As in :func:`trueness.best_combination`.
     fp, fn
         Costs of a false positive and of a false negative.
@@ -373,7 +373,7 @@ def cost_rule(
     price = cost(fp=fp, fn=fn)
     # the rule of least expected cost, whatever it looks like
     best = best_combination(
-        post,
+        posterior,
         criterion=price,
         population=population,
         prevalence=prevalence,
@@ -385,7 +385,7 @@ def cost_rule(
         threshold=fp / (fp + fn),
         cost=best.score,
         alternatives=_costs_of_alternatives(
-            price, read_pattern_draws(post, population, prevalence)
+            price, read_pattern_draws(posterior, population, prevalence)
         ),
         combination=best,
     )
@@ -395,13 +395,13 @@ def _costs_of_alternatives(
     price: Metric, pattern_draws: PatternDraws
 ) -> dict[str, Estimate]:
     """Return the cost of each classifier, of flagging none and of flagging all."""
-    post = pattern_draws.post
+    posterior = pattern_draws.posterior
     prevalence = np.concatenate(
         [draws.prevalence for draws in pattern_draws.in_blocks()]
     )
     sens_and_spec = {
-        name: (post.flat["sensitivity"][:, k], post.flat["specificity"][:, k])
-        for k, name in enumerate(post.names)
+        name: (posterior.flat["sensitivity"][:, k], posterior.flat["specificity"][:, k])
+        for k, name in enumerate(posterior.names)
     }
     never = np.zeros(len(prevalence))
     always = np.ones(len(prevalence))
@@ -411,6 +411,6 @@ def _costs_of_alternatives(
     gain = read_criterion(price).value
     costs = {}
     for name, (sens, spec) in sens_and_spec.items():
-        costs[name] = summary_of_draws(-gain(sens, spec, prevalence), post.level)
+        costs[name] = summary_of_draws(-gain(sens, spec, prevalence), posterior.level)
 
     return costs

@@ -59,14 +59,14 @@ class LabelPlan(Record):
         missing one. With grades "gpt=0.25, claude=3".
     labels : array
         How many of them to label.
-    width_now, width_then : float
+    current_width, expected_width : float
         Width of the interval of the rate, now and expected afterwards.
     """
 
     pattern: Array
     labels: Array
-    width_now: float
-    width_then: float
+    current_width: float
+    expected_width: float
 
 
 def plan_next(panel: Panel, width: float, labels: int) -> LabelPlan:
@@ -102,8 +102,8 @@ def plan_next(panel: Panel, width: float, labels: int) -> LabelPlan:
     return LabelPlan(
         pattern=np.array(_pattern_names(panel, chosen)),
         labels=new_labels[chosen].astype(int),
-        width_now=width,
-        width_then=width * error_then / error_now,
+        current_width=width,
+        expected_width=width * error_then / error_now,
     )
 
 
@@ -190,7 +190,7 @@ def standard_error(
 
 @final
 @dataclass(frozen=True, repr=False)
-class LabelNumber(Record):
+class LabelSampleSize(Record):
     """How many labels does an interval of this width need?
 
     Attributes
@@ -227,7 +227,7 @@ def plan_labels(
     correlation: float = 0.0,
     cases: int = 2000,
     level: float = 0.95,
-) -> LabelNumber | ScoreLabelPlan:
+) -> LabelSampleSize | ScoreLabelPlan:
     """Number of labels for an interval of this width (label budget, active testing).
 
     With ``metric``: how many cases of each band of scores should be labelled, so that
@@ -295,7 +295,7 @@ def plan_labels(
 
     labels, width = _labels_by_simulation(population, half_width, level)
     rate = float(population.proportion @ population.probability)
-    return LabelNumber(
+    return LabelSampleSize(
         labels=labels,
         width=width,
         without_judges=_labels_without_judges(rate, half_width, level),

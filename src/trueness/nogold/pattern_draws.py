@@ -30,14 +30,14 @@ class PatternDraws:
     that is used in its place.
     """
 
-    post: LatentPosterior
+    posterior: LatentPosterior
     population: int = 0
     prevalence: float | None = None
 
     @property
     def number(self) -> int:
         """How many draws are there?"""
-        return len(self.post.flat["sensitivity"])
+        return len(self.posterior.flat["sensitivity"])
 
     def evenly_spaced(self, at_most: int) -> Draws:
         """Return at most this many draws, evenly spaced; at least one."""
@@ -47,24 +47,24 @@ class PatternDraws:
 
     def as_many_as_fit(self) -> Draws:
         """Return as many draws as can be held with all of their patterns."""
-        return self.evenly_spaced(MAX_ENTRIES >> len(self.post.names))
+        return self.evenly_spaced(MAX_ENTRIES >> len(self.posterior.names))
 
     def in_blocks(self) -> Iterator[Draws]:
         """Walk through all draws, some at a time."""
-        size = max(1, MAX_ENTRIES >> len(self.post.names) + 2)
+        size = max(1, MAX_ENTRIES >> len(self.posterior.names) + 2)
         for rows in blocks(self.number, size):
             yield self._take(rows)
 
     def _take(self, rows: Array | slice) -> Draws:
         """Return the pattern probabilities and the prevalence of some draws."""
-        draws = {name: values[rows] for name, values in self.post.flat.items()}
+        draws = {name: values[rows] for name, values in self.posterior.flat.items()}
         phi = draws["prevalence"][:, self.population]
         if self.prevalence is not None:
             phi = np.full_like(phi, self.prevalence)
 
-        if self.post.model.shared:
-            all_votes = votes(len(self.post.names)).astype(np.float64)
-            in_positives, in_negatives = self.post.model.class_probabilities(
+        if self.posterior.model.shared:
+            all_votes = votes(len(self.posterior.names)).astype(np.float64)
+            in_positives, in_negatives = self.posterior.model.class_probabilities(
                 draws, all_votes
             )
         else:  # much faster, and the same
@@ -75,7 +75,7 @@ class PatternDraws:
 
 
 def read_pattern_draws(
-    post: LatentPosterior,
+    posterior: LatentPosterior,
     population: str | None,
     prevalence: float | None,
     *,
@@ -86,11 +86,11 @@ def read_pattern_draws(
     With ``any_population`` the first one is taken where none is named.
     """
     number = which_population(
-        population, post.populations, prevalence, single=any_population
+        population, posterior.populations, prevalence, single=any_population
     )
     if prevalence is not None:
         prevalence = _options.fraction(prevalence, "prevalence")
-    return PatternDraws(post, number, prevalence)
+    return PatternDraws(posterior, number, prevalence)
 
 
 def _products(rate: Floats) -> Floats:
@@ -108,6 +108,8 @@ def _products(rate: Floats) -> Floats:
     return (of_last[:, :, None] * of_first[:, None, :]).reshape(len(rate), -1)
 
 
-def rates_of(post: LatentPosterior, chosen: Array) -> Floats:
+def rates_of(posterior: LatentPosterior, chosen: Array) -> Floats:
     """Return sensitivity and specificity of a set of patterns in every draw."""
-    return np.hstack([draws.rates(chosen) for draws in PatternDraws(post).in_blocks()])
+    return np.hstack(
+        [draws.rates(chosen) for draws in PatternDraws(posterior).in_blocks()]
+    )

@@ -55,7 +55,7 @@ from trueness.plots.sites import site_forest, summary_plane
 from trueness.plots.threshold import (
     cost_curve,
     decision_curve,
-    guaranteed_cut,
+    guaranteed_threshold,
     operating_point,
     pareto,
     pareto_plane,
@@ -63,9 +63,9 @@ from trueness.plots.threshold import (
     zones,
 )
 from trueness.plots.trees import (
-    leaf_shares,
+    leaf_probabilities,
     leaf_tree,
-    levels_by_n,
+    levels_by_sample_size,
     majority_likelihood,
 )
 
@@ -73,9 +73,10 @@ __all__ = [
     "auc_forest", "binormal_fit", "calibration_maps", "check_verdicts",
     "combination_densities", "combination_plane", "combiner_lines", "combiners",
     "comparison", "cost_curve", "decision_curve", "decomposition", "det", "dominance",
-    "fermi_parameters", "gain_curve", "guaranteed_cut", "identity", "judge_errors",
-    "judge_labels", "judge_plane", "judge_rates", "latent_model", "leaf_shares",
-    "leaf_tree", "leakage", "leakage_and_roc", "levels_by_n", "lift_curve",
+    "fermi_parameters", "gain_curve", "guaranteed_threshold", "identity",
+    "judge_errors", "judge_labels", "judge_plane", "judge_rates", "latent_model",
+    "leaf_probabilities",
+    "leaf_tree", "leakage", "leakage_and_roc", "levels_by_sample_size", "lift_curve",
     "majority_likelihood", "operating_point", "pareto", "pareto_plane", "pass_rates",
     "posterior_densities", "precision_recall", "rank_correlation", "rank_probability",
     "reader_results", "reliability", "risk_coverage", "roc", "sample_size", "save",

@@ -77,9 +77,9 @@ def combiners(comparison: CombinerComparison, **look: Unpack[Style]) -> Shown:
 
 
 @picture
-def rank_correlation(f: FiDEL | CorrelatedFiDEL, **look: Unpack[Style]) -> Shown:
+def rank_correlation(combiner: FiDEL | CorrelatedFiDEL, **look: Unpack[Style]) -> Shown:
     """Do classifiers make the same errors? Rank correlation within classes, by pair."""
-    return rank_correlation_figure(f)
+    return rank_correlation_figure(combiner)
 
 
 @picture

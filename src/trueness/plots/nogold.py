@@ -38,7 +38,7 @@ PRIOR_DRAWS = 20_000
 
 @picture
 def posterior_densities(
-    post: LatentPosterior,
+    posterior: LatentPosterior,
     truth: Mapping[str, float] | None = None,
     **look: Unpack[Style],
 ) -> Shown:
@@ -54,13 +54,15 @@ def posterior_densities(
     """
     prior: Mapping[str, Floats] = {}
     # labels that answer by themselves have no prior of these parameters
-    if post.dependence != "labels":
-        prior = post.model.prior_draws(PRIOR_DRAWS, np.random.default_rng(0))
+    if posterior.dependence != "labels":
+        prior = posterior.model.prior_draws(PRIOR_DRAWS, np.random.default_rng(0))
 
     families = list(prior) or ["prevalence", "sensitivity", "specificity"]
-    posterior_draws = np.hstack([post.flat[family] for family in families])
+    posterior_draws = np.hstack([posterior.flat[family] for family in families])
     prior_draws = np.hstack([prior[family] for family in families]) if prior else None
-    names = [str(n) for n in post.diagnostics.parameter[: posterior_draws.shape[1]]]
+    names = [
+        str(n) for n in posterior.diagnostics.parameter[: posterior_draws.shape[1]]
+    ]
     true_values = dict(truth or {})
     _check_parameters(true_values, names)
 
@@ -146,7 +148,7 @@ def _density(draws: Floats, low: float, high: float) -> dict[str, Floats]:
 
 @picture
 def combination_densities(
-    post: LatentPosterior, most: int = 6, **look: Unpack[Style]
+    posterior: LatentPosterior, n_best: int = 6, **look: Unpack[Style]
 ) -> Shown:
     """Posterior densities of sensitivity and specificity of logical combinations.
 
@@ -154,13 +156,15 @@ def combination_densities(
 
     Parameters
     ----------
-    most
-        So many of the best combinations are drawn, as in :func:`combination_plane`.
+    n_best
+        How many of the best combinations are drawn, as in :func:`combination_plane`.
     """
     panels = []
-    drawn = _combinations_to_draw(post, _options.whole_number(most, "most", at_least=1))
-    for formula, chosen in list(drawn.items())[:most]:
-        sensitivity, specificity = pattern_draws.rates_of(post, chosen)
+    drawn = _combinations_to_draw(
+        posterior, _options.whole_number(n_best, "n_best", at_least=1)
+    )
+    for formula, chosen in list(drawn.items())[:n_best]:
+        sensitivity, specificity = pattern_draws.rates_of(posterior, chosen)
         areas = (
             Line("sensitivity", _density(sensitivity, 0.0, 1.0)),
             Line("specificity", _density(specificity, 0.0, 1.0)),
@@ -176,7 +180,7 @@ def combination_densities(
 
 
 @picture
-def latent_model(post: LatentPosterior, **look: Unpack[Style]) -> Shown:
+def latent_model(posterior: LatentPosterior, **look: Unpack[Style]) -> Shown:
     """Graph of the latent class model: which quantity depends on which?
 
     Keith, Davey and Boyd (2012), Fig. 3, in their letters. Circles are unknown, the
@@ -190,34 +194,34 @@ def latent_model(post: LatentPosterior, **look: Unpack[Style]) -> Shown:
         Node(3.1, 1.65, below="1 - specificity", inside="\u03b2", shape="circle"),
     ]
     edges = [(0, 1), (1, 2), (3, 2), (4, 2)]
-    if post.dependence not in ("none", "labels"):
+    if posterior.dependence not in ("none", "labels"):
         shared = Node(1.6, 0.0, above="shared errors", inside="z", shape="circle")
         nodes.append(shared)
         edges.append((5, 2))
 
     plates = (
         Plate(-0.6, 0.6, 2.3, 1.95, "individuals n = 1 ... N"),
-        Plate(0.9, 0.35, 3.8, 2.3, f"classifiers k = 1 ... {len(post.names)}"),
+        Plate(0.9, 0.35, 3.8, 2.3, f"classifiers k = 1 ... {len(posterior.names)}"),
     )
-    what = f"Latent class model of {', '.join(post.names)}"
+    what = f"Latent class model of {', '.join(posterior.names)}"
     return Diagram(what, tuple(nodes), tuple(edges), directed=True, plates=plates)
 
 
 @picture
 def combination_plane(
-    post: LatentPosterior, most: int = 12, **look: Unpack[Style]
+    posterior: LatentPosterior, n_best: int = 12, **look: Unpack[Style]
 ) -> Shown:
     """Draw the best combinations in the ROC plane, with their 95 % intervals.
 
     Parameters
     ----------
-    most
+    n_best
         With up to four classifiers, so many of the best combinations by the product of
         sensitivity and specificity are drawn; with more classifiers, the best one by
         each criterion of the paper, and the single classifiers.
     """
-    drawn = _combinations_to_draw(post, most)
-    rates = [pattern_draws.rates_of(post, chosen) for chosen in drawn.values()]
+    drawn = _combinations_to_draw(posterior, n_best)
+    rates = [pattern_draws.rates_of(posterior, chosen) for chosen in drawn.values()]
     up = np.array([_ends(tpr) for tpr, _ in rates])
     across = np.array([_ends(1 - spec) for _, spec in rates])
     x = _around("fpr", "1 - specificity", across)
@@ -238,11 +242,13 @@ def _around(name: str, title: str, ends: Floats) -> Axis:
     return Axis(name, title, low, high)
 
 
-def _combinations_to_draw(post: LatentPosterior, most: int) -> dict[str, Array]:
+def _combinations_to_draw(posterior: LatentPosterior, n_best: int) -> dict[str, Array]:
     """Return which patterns of verdicts are positive, by the formula that is drawn."""
-    patterns = votes(len(post.names))
-    if len(post.names) <= combination_tables.MAX_TABLE_CLASSIFIERS:
-        best = combination_tables.all_combinations(post).sorted("product", most=most)
+    patterns = votes(len(posterior.names))
+    if len(posterior.names) <= combination_tables.MAX_TABLE_CLASSIFIERS:
+        best = combination_tables.all_combinations(posterior).sorted(
+            "product", most=n_best
+        )
         # the bits of a number say for which patterns a combination is positive
         bits = 1 << np.arange(len(patterns))
         return {
@@ -252,11 +258,11 @@ def _combinations_to_draw(post: LatentPosterior, most: int) -> dict[str, Array]:
 
     drawn: dict[str, Array] = {}
     for criterion in CRITERIA:
-        best_by_criterion = best_combination(post, criterion=criterion)
+        best_by_criterion = best_combination(posterior, criterion=criterion)
         formula = shown(best_by_criterion.formula, 60)
         drawn.setdefault(formula, best_by_criterion.map(patterns) > 0)
 
-    for k, name in enumerate(post.names):
+    for k, name in enumerate(posterior.names):
         drawn[name] = patterns[:, k] > 0
 
     return drawn

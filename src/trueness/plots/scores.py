@@ -288,7 +288,7 @@ def sample_size(plan: Plan, **look: Unpack[Style]) -> Shown:
 
 @picture
 def rank_probability(
-    fd: FermiDirac | Mapping[str, FermiDirac],
+    distribution: FermiDirac | Mapping[str, FermiDirac],
     observed: Any = None,
     *,
     bins: int = 20,
@@ -301,7 +301,7 @@ def rank_probability(
 
     Parameters
     ----------
-    fd
+    distribution
         One distribution, or several by name.
     observed
         A tally, whose ranks are put into ``bins`` of about equally many cases; or the
@@ -310,7 +310,11 @@ def rank_probability(
     bins
         Number of points of a tally.
     """
-    distributions = dict(fd) if isinstance(fd, Mapping) else {"Fermi-Dirac": fd}
+    distributions = (
+        dict(distribution)
+        if isinstance(distribution, Mapping)
+        else {"Fermi-Dirac": distribution}
+    )
     if observed is None:
         observed = {}
     elif not isinstance(observed, Mapping):

@@ -121,7 +121,7 @@ def operating_point(
 
 
 @picture
-def guaranteed_cut(
+def guaranteed_threshold(
     t: Tally, guarantee: GuaranteedThreshold, **look: Unpack[Style]
 ) -> Shown:
     """Which ROC points do guaranteed constraints allow, and where is the threshold?

@@ -30,7 +30,7 @@ _LEVELS = {"confidence": "Level of confidence P(C)", "utility": "Level of utilit
 
 
 @picture
-def levels_by_n(
+def levels_by_sample_size(
     splits: Mapping[str, Any],
     n: Iterable[int] = range(1, 101),
     *,
@@ -260,7 +260,7 @@ def _layout(left: Array, right: Array) -> tuple[Array, Array]:
 
 
 @picture
-def leaf_shares(report: LeafReport, **look: Unpack[Style]) -> Shown:
+def leaf_probabilities(report: LeafReport, **look: Unpack[Style]) -> Shown:
     """How large is the majority of each leaf, how certain is it, and can it be trusted?
 
     Parameters

@@ -48,14 +48,14 @@ class Curve(TwoAxes):
         and lift are undefined, so that these curves leave out that point.
     prevalence : float
         Prevalence for which it holds; NaN where it is about each class alone.
-    moved : float
+    largest_shift : float
         By how much :func:`simplify` moved the curve at most (of lift as a proportion
         of the largest one); 0 when it is exact.
     """
 
     threshold: Floats
     prevalence: float = math.nan
-    moved: float = 0.0
+    largest_shift: float = 0.0
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
 
@@ -245,9 +245,9 @@ def simplify(
 
     Which few points draw nearly the same curve, and by how much do they move it?
 
-    The first and the last point stay; ``moved`` is the largest distance in the plane of
-    the curve between the old and the new one, both drawn with straight lines (Douglas
-    and Peucker 1973, doi:10.3138/FM57-6770-U75U-7727).
+    The first and the last point stay; ``largest_shift`` is the largest distance in the
+    plane of the curve between the old and the new one, both drawn with straight lines
+    (Douglas and Peucker 1973, doi:10.3138/FM57-6770-U75U-7727).
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ def simplify(
         x=curve.x[kept],
         y=curve.y[kept],
         threshold=curve.threshold[kept],
-        moved=max(moved, curve.moved),
+        largest_shift=max(moved, curve.largest_shift),
     )
 
 

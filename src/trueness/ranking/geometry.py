@@ -141,7 +141,7 @@ class Divergence(Answer):
     pos_to_neg, neg_to_pos : Estimate
         Kullback-Leibler divergence in nats of the positives' scores from the
         negatives', and the reverse; zero when the classifier is random.
-    entropy, spread : float
+    entropy, exp_entropy : float
         Differential entropy of the leakage density g, minus ``pos_to_neg`` (eq. (49));
         exp(entropy), in [0, 1]: the proportion of the negatives' range over which the
         positives are spread; near 0 most thresholds separate the classes well.
@@ -152,7 +152,7 @@ class Divergence(Answer):
     pos_to_neg: Estimate
     neg_to_pos: Estimate
     entropy: float
-    spread: float
+    exp_entropy: float
     middle_half: tuple[float, float]
     method: str
 
@@ -199,7 +199,7 @@ def kl_divergence(
         pos_to_neg=estimates.pos_to_neg,
         neg_to_pos=estimates.neg_to_pos,
         entropy=entropy,
-        spread=math.exp(entropy),
+        exp_entropy=math.exp(entropy),
         middle_half=(float(first_quartile), float(third_quartile)),
         method=method,
     )

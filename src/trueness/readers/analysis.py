@@ -57,7 +57,7 @@ class ReaderStudy(Record):
         and degrees of freedom; NaN with one treatment.
     components : ReaderComponents
         What varies; :func:`plan_readers` starts from it.
-    design, assumed : str
+    design, random_effects : str
         Fully crossed, or what is nested; which of readers and cases are random.
     metric, method : str
         The endpoint, and how it was analysed.
@@ -79,7 +79,7 @@ class ReaderStudy(Record):
     n_pos: int
     n_neg: int
     design: str
-    assumed: str
+    random_effects: str
     metric: str
     method: str
     level: float
@@ -90,7 +90,7 @@ class ReaderStudy(Record):
         """Write the means, the differences and the test in lines."""
         lines = [
             f"ReaderStudy: {self.metric}, {counted(len(self.readers), 'reader')}, "
-            f"{self.n_pos} + {self.n_neg} cases, {self.design}; {self.assumed}; "
+            f"{self.n_pos} + {self.n_neg} cases, {self.design}; {self.random_effects}; "
             f"{self.method}"
         ]
         for treatment, mean in zip(self.treatments, self.means, strict=True):
@@ -271,7 +271,7 @@ def reader_study(
         n_pos=n_pos,
         n_neg=n_neg,
         design=readings.design,
-        assumed=_assumption_in_words(fixed),
+        random_effects=_assumption_in_words(fixed),
         metric=endpoint.name,
         method=method,
         level=level,

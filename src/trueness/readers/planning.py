@@ -361,10 +361,10 @@ def _notes(
         "for this uncertainty."
     ]
     notes += _notes_on_design(study, reader_numbers, group_numbers)
-    if study.assumed != "random readers, random cases":
+    if study.random_effects != "random readers, random cases":
         notes.append(
             "The plan treats readers and cases as random; that study was analysed "
-            f"with: {study.assumed}."
+            f"with: {study.random_effects}."
         )
 
     if 0 in case_numbers:

@@ -50,7 +50,7 @@ _best_threshold = unwrap(best_threshold)
 
 @final
 @dataclass(frozen=True, repr=False)
-class Refined(Record):
+class ExactResult(Record):
     """What is the exact answer, and how much work did it take?
 
     Attributes
@@ -115,7 +115,7 @@ def exact_threshold(
     tolerance: float = 0.0,
     at_most: int = 20_000,
     batch: int = 20_000_000,
-) -> Refined:
+) -> ExactResult:
     """At which threshold is a metric best, exactly, on data that are read in place?
 
     Parameters
@@ -197,7 +197,7 @@ def exact_auc(
     level: float = 0.95,
     at_most: int = 100_000,
     batch: int = 20_000_000,
-) -> Refined:
+) -> ExactResult:
     r"""What is the AUC, exactly or within a tolerance, without sorting the data?
 
     Parameters
@@ -275,10 +275,10 @@ def _bins_with_most_pairs(open_pairs: Floats, pairs_allowed: float) -> Flags:
 
 def _report(
     answer: Any, bounds: tuple[float, float], counts: PassCounts, start: float
-) -> Refined:
+) -> ExactResult:
     """Return the answer with what it took since the start."""
     low, high = bounds
-    return Refined(
+    return ExactResult(
         answer=answer,
         low=low,
         high=high,

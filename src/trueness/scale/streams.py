@@ -38,19 +38,19 @@ from trueness.data.storage import read_columns, tally_of_columns, write_columns
 
 @final
 @dataclass(frozen=True, repr=False)
-class Folded(Record):
+class StreamUpdate(Record):
     """What did a round over the incoming files do?
 
     Attributes
     ----------
-    counted, known : tuple of str, int
+    counted, already_counted : tuple of str, int
         Files that were counted now, and how many were counted before.
     failed : dict of str to str
         Files that could not be read, and why; they are tried again next time.
     """
 
     counted: tuple[str, ...]
-    known: int
+    already_counted: int
     failed: dict[str, str]
 
 
@@ -118,7 +118,7 @@ class Stream:
             self._write(_StreamState(windows, {*state.batches, name}, labels))
         return True
 
-    def fold(self, pattern: str) -> Folded:
+    def add_files(self, pattern: str) -> StreamUpdate:
         """Count the files of a pattern that are new; the name of a file is its batch.
 
         The name starts at the first part of the path that has a wildcard in the
@@ -138,23 +138,23 @@ class Stream:
                 counted.append(file)
             except InputError as err:
                 failed[file] = str(err)
-        return Folded(tuple(counted), already_counted, failed)
+        return StreamUpdate(tuple(counted), already_counted, failed)
 
     def follow(
         self, pattern: str, *, every: float = 10.0, rounds: int | None = None
-    ) -> Folded:
+    ) -> StreamUpdate:
         """Count new files again and again, until interrupted; return the last round.
 
         It waits ``every`` seconds between rounds; Ctrl-C can end it at any time.
         """
         every = _options.positive_number(every, "every")
-        last_round = Folded((), 0, {})
+        last_round = StreamUpdate((), 0, {})
         with suppress(KeyboardInterrupt):
             for number in count():
                 if number == rounds:
                     break
                 time.sleep(every if number else 0)
-                last_round = self.fold(pattern)
+                last_round = self.add_files(pattern)
         return last_round
 
     def tally(self) -> Tally:

@@ -68,7 +68,7 @@ class AcrossSites(Record):
     mean : Estimate or None
         The mean over sites, with Hartung and Knapp's interval; like all that follow
         None with fewer than five sites.
-    between : Estimate or None
+    tau : Estimate or None
         The standard deviation between sites on ``scale``, with its Q-profile interval.
     i_squared : Estimate or None
         The proportion of the variance of the values that is between sites.
@@ -78,7 +78,7 @@ class AcrossSites(Record):
         Of no difference between sites (Cochran's Q).
     weights : mapping from str to float
         What each site counts in the mean; they add up to 1.
-    stand_out : tuple of str
+    outliers : tuple of str
         Sites that differ from the others, with allowance for their number (Holm).
     covariate : CovariateEffect or None
         What a covariate of the sites explains.
@@ -91,12 +91,12 @@ class AcrossSites(Record):
     measure: str
     sites: Mapping[str, Estimate]
     mean: Estimate | None
-    between: Estimate | None
+    tau: Estimate | None
     i_squared: Estimate | None
     prediction: Estimate | None
     p_value: float
     weights: Mapping[str, float]
-    stand_out: tuple[str, ...]
+    outliers: tuple[str, ...]
     covariate: CovariateEffect | None
     scale: str
     level: float
@@ -111,9 +111,9 @@ class AcrossSites(Record):
             lines.append(f"  mean: {_line(self.mean)}")
             lines.append(f"  next site: {_line(self.prediction)}")
 
-        if self.between is not None:
+        if self.tau is not None:
             lines.append(
-                f"  between sites: standard deviation {_line(self.between)} on the "
+                f"  between sites: standard deviation {_line(self.tau)} on the "
                 f"scale {self.scale!r}, {p_is(self.p_value)}"
             )
 
@@ -137,7 +137,7 @@ class AcrossSites(Record):
             "low": [estimate.low for estimate in self.sites.values()],
             "high": [estimate.high for estimate in self.sites.values()],
             "weight": [self.weights.get(name, math.nan) for name in names],
-            "stands_out": [name in self.stand_out for name in names],
+            "outlier": [name in self.outliers for name in names],
         }
 
         return native_frame(columns, backend)
@@ -203,7 +203,7 @@ def across_sites(
     measure: Any,
     *,
     threshold: float | None = None,
-    ends: tuple[float, float] | None = None,
+    value_range: tuple[float, float] | None = None,
     covariate: Mapping[Any, Any] | None = None,
     prediction: str = "nagashima",
     level: float = 0.95,
@@ -229,7 +229,7 @@ def across_sites(
         such as ``"recall"``; or a function of counts.
     threshold
         Where scores are cut, for a metric. Verdicts of 0 and 1 need none.
-    ends
+    value_range
         The smallest and the largest value of a function of your own.
     covariate
         From site to a number or a group, or ``{"year": {...}}`` with its name.
@@ -267,7 +267,7 @@ def across_sites(
     level = _options.fraction(level, "level")
     _options.choice(prediction, tuple(PREDICTION_INTERVALS), "prediction")
     by_site = _read_sites(data)
-    chosen = read_measure(measure, threshold, ends)
+    chosen = read_measure(measure, threshold, value_range)
 
     values = {
         name: site_value(counts, chosen, level) for name, counts in by_site.items()
@@ -285,25 +285,25 @@ def across_sites(
         np.array([value.variance for value in usable.values()]),
     )
     residuals = deleted_residuals(model)
-    stand_out = sites_that_stand_out(list(usable), residuals, level)
+    outliers = sites_that_stand_out(list(usable), residuals, level)
     effect = _effect(model, covariate, list(usable), level)
 
     return AcrossSites(
         measure=chosen.name,
         sites=_estimates(values),
         mean=_mean_estimate(model, scale, chosen.name, level),
-        between=_between_estimate(model, level),
+        tau=_between_estimate(model, level),
         i_squared=_i_squared_estimate(model, level),
         prediction=predicted_estimate(
             model, scale, name=chosen.name, method=prediction, level=level
         ),
         p_value=model.cochran_p_value,
         weights=_weights(model, list(usable)),
-        stand_out=stand_out,
+        outliers=outliers,
         covariate=effect,
         scale=scale.name,
         level=level,
-        notes=(*notes, *_notes_on_outliers(stand_out), *_notes_on_mean(model, level)),
+        notes=(*notes, *_notes_on_outliers(outliers), *_notes_on_mean(model, level)),
         _model=model,
         _ends=scale.ends,
     )
@@ -444,12 +444,12 @@ def _without_variation(
         measure=measure.name,
         sites=_estimates(values),
         mean=None,
-        between=None,
+        tau=None,
         i_squared=None,
         prediction=None,
         p_value=math.nan,
         weights=MappingProxyType({}),
-        stand_out=(),
+        outliers=(),
         covariate=None,
         scale=OpenScale(measure.ends).name,
         level=level,
@@ -501,7 +501,7 @@ def _notes_on_mean(model: RandomEffects, level: float) -> list[str]:
     ]
 
 
-def _notes_on_outliers(stand_out: Sequence[str]) -> list[str]:
-    if not stand_out:
+def _notes_on_outliers(outliers: Sequence[str]) -> list[str]:
+    if not outliers:
         return []
-    return [f"Outlying sites, adjusted for multiple comparisons: {listing(stand_out)}."]
+    return [f"Outlying sites, adjusted for multiple comparisons: {listing(outliers)}."]

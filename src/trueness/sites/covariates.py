@@ -46,7 +46,7 @@ class CovariateEffect(Record):
         Of no effect, by Knapp and Hartung's test.
     explained : float
         The proportion of the variance between sites that it explains.
-    remaining : float
+    residual_sd : float
         The standard deviation between sites that it leaves.
     """
 
@@ -54,7 +54,7 @@ class CovariateEffect(Record):
     coefficients: Mapping[str, Estimate]
     p_value: float
     explained: float
-    remaining: float
+    residual_sd: float
 
     def __repr__(self) -> str:
         """Write the effect in one line, then its coefficients."""
@@ -86,7 +86,7 @@ def covariate_effect(
         coefficients=coefficients,
         p_value=_p_value_of_covariate(regression),
         explained=_explained_proportion(model, regression),
-        remaining=math.sqrt(regression.between_variance),
+        residual_sd=math.sqrt(regression.between_variance),
     )
 
 

@@ -32,27 +32,27 @@ class SitesLeftOut(Record):
     predictions : mapping from str to Estimate
         For each site, the mean of the others with the prediction interval for its
         observed value, which includes the sampling variance of that site.
-    held : mapping from str to bool
+    covered : mapping from str to bool
         Does the observed value lie within?
     coverage : Estimate
-        The proportion of sites that were held; compare it with ``level``.
+        The proportion of sites that were covered; compare it with ``level``.
     """
 
     predictions: Mapping[str, Estimate]
-    held: Mapping[str, bool]
+    covered: Mapping[str, bool]
     coverage: Estimate
     level: float
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __repr__(self) -> str:
-        """Write how many sites were held, and which were not."""
-        number = sum(self.held.values())
+        """Write how many sites were covered, and which were not."""
+        number = sum(self.covered.values())
         lines = [
-            f"{number} of {counted(len(self.held), 'site')} within the "
+            f"{number} of {counted(len(self.covered), 'site')} within the "
             f"{level_text(self.level)} prediction interval of the others"
         ]
         lines += [
-            f"  outside: {name}" for name, inside in self.held.items() if not inside
+            f"  outside: {name}" for name, inside in self.covered.items() if not inside
         ]
 
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
@@ -65,7 +65,7 @@ class SitesLeftOut(Record):
             "site": list(self.predictions),
             "low": [estimate.low for estimate in self.predictions.values()],
             "high": [estimate.high for estimate in self.predictions.values()],
-            "held": list(self.held.values()),
+            "covered": list(self.covered.values()),
         }
         return native_frame(columns, backend)
 
@@ -127,7 +127,7 @@ def leave_sites_out(
 
     return SitesLeftOut(
         predictions=MappingProxyType(predictions),
-        held=MappingProxyType(held),
+        covered=MappingProxyType(held),
         coverage=_coverage(list(held.values()), answer.level),
         level=answer.level,
     )
@@ -153,7 +153,7 @@ def _predict_site(
 
 
 def _coverage(held: list[bool], level: float) -> Estimate:
-    """Return the proportion of sites that were held, with Wilson's interval."""
+    """Return the proportion of sites that were covered, with Wilson's interval."""
     number = len(held)
     proportion = sum(held) / number
     variance = proportion * (1 - proportion) / number

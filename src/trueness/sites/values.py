@@ -318,7 +318,7 @@ def _value_of_difference(panel: Panel, measure: SiteMeasure, level: float) -> Si
 def _compared(panel: Panel, measure: SiteMeasure, level: float) -> Any:
     """Return the comparison of the classifiers of a panel."""
     if measure.statistic is not None:
-        return compare(panel, measure.statistic, ends=measure.ends, level=level)
+        return compare(panel, measure.statistic, value_range=measure.ends, level=level)
 
     assert measure.metric is not None  # noqa: S101  # a measure has one of both
     thresholds = [

@@ -32,8 +32,8 @@ class ClassDecisions(Answer):
     cost : Estimate
         Mean cost of a case.
     saving : Estimate
-        By how much a case costs less than if all cases were decided alike.
-    alike : object
+        By how much a case costs less than if all cases got the same decision.
+    best_single_class : object
         The class for which all cases would be decided then, the cheapest one here.
     decision : array (n,)
         The class for which each case is decided, also where its label is unknown.
@@ -45,7 +45,7 @@ class ClassDecisions(Answer):
 
     cost: Estimate
     saving: Estimate
-    alike: Any
+    best_single_class: Any
     decision: Array
     classes: tuple[Any, ...]
     counts: Ints
@@ -55,7 +55,7 @@ class ClassDecisions(Answer):
         """Write the mean cost, and what it saves."""
         lines = [
             repr(self.cost),
-            f"saved, against {self.alike!r} for every case: {self.saving}",
+            f"saved, against {self.best_single_class!r} for every case: {self.saving}",
             *(f"Note: {note}" for note in self.notes),
         ]
         return "\n".join(lines)
@@ -88,7 +88,7 @@ def decide_by_cost(
     truth = class_codes[is_labelled]
     cost_of_case = costs[truth, decided[is_labelled]]
 
-    # what each case would cost if all were decided alike
+    # what each case would cost if all got the same decision
     cheapest_for_all = int(np.argmin(costs[truth].mean(axis=0)))
     saving_of_case = costs[truth, cheapest_for_all] - cost_of_case
 
@@ -102,7 +102,7 @@ def decide_by_cost(
         saving=_estimate_mean(
             saving_of_case, (-largest_gap, largest_gap), level, "saving"
         ),
-        alike=classes[cheapest_for_all],
+        best_single_class=classes[cheapest_for_all],
         decision=np.array(classes, dtype=object)[decided],
         classes=classes,
         counts=counts,

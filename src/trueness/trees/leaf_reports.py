@@ -61,7 +61,7 @@ class LeafReport(Record):
     adjusted_p_value : array (J,)
         Of the two-sided sign test that both classes are equally likely in the leaf,
         adjusted for the number of leaves (Benjamini and Hochberg 1995).
-    verdict, more : array (J,)
+    verdict, cases_needed : array (J,)
         "contradicted": most of these cases are not of the class that the tree predicts
         (only for cases that the tree was not grown on). "trust": P(C) reaches
         ``wanted``, and the adjusted p-value is at most 1 - ``wanted``. "untested":
@@ -101,7 +101,7 @@ class LeafReport(Record):
     utility_high: Floats
     adjusted_p_value: Floats
     verdict: Array
-    more: Floats
+    cases_needed: Floats
     tree: TreeLevels
     wanted: float
     level: float
@@ -175,7 +175,7 @@ def report_on_leaves(
         utility_high=utility_level(n, high),
         adjusted_p_value=adjusted,
         verdict=np.select([is_coin, passes], ["coin toss", passed], "thin"),
-        more=more,
+        cases_needed=more,
         tree=tree_levels(total, n / total, probability, empty),
         wanted=confidence,
         level=level,
@@ -328,7 +328,7 @@ LEAF_NUMBERS = (
     "utility_high",
     "adjusted_p_value",
     "verdict",
-    "more",
+    "cases_needed",
 )
 
 
@@ -392,7 +392,7 @@ def _leaf_row(report: LeafReport, leaf: int, numbers: dict[str, Any]) -> list[An
         chance(numbers["confidence"], 4),
         f"{utility} ({ends})",
         verdict,
-        _cases_needed(numbers["more"]),
+        _cases_needed(numbers["cases_needed"]),
     ]
     if "rule" in numbers:
         row.append(numbers["rule"])
