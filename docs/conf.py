@@ -51,6 +51,7 @@ html_title = "Trueness"
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["trueness.css"]
+html_search_scorer = str(HERE / "_static" / "search_scores.js")
 html_sidebars = {"comparison": [], "one_idea": [], "index": []}
 html_theme_options = {"show_toc_level": 2, "navbar_align": "left"}
 numpydoc_show_class_members = False

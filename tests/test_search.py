@@ -1,8 +1,10 @@
 """Words that people search for lead to the page that answers them.
 
 The pages name such words in ``{index}`` directives. The search of the documentation
-gives a page with a matching entry a hundred points times the part of the entry that was
-typed, which is more than any match in the text.
+gives a page with a matching main entry (``! drift``) a hundred points times the part of
+the entry that was typed, which is more than any match in the text. Entries that are not
+main ones come after all matches in texts. ``docs/_static/search_scores.js`` adds the
+entries that have most of the words, in any order.
 """
 
 import re
@@ -11,22 +13,31 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
-ENTRIES = {
-    (entry.strip().lower(), page.relative_to(DOCS).with_suffix("").as_posix())
+MARK = "! "
+TYPED_ENTRIES = [
+    (entry.strip(), page.relative_to(DOCS).with_suffix("").as_posix())
     for page in (DOCS / "howto").glob("*.md")
     for line in re.findall(r"^```\{index\} (.*)$", page.read_text("utf-8"), re.M)
     for entry in line.split(",")
-}
+]
+ENTRIES = {(typed.removeprefix(MARK).lower(), page) for typed, page in TYPED_ENTRIES}
+LEAST_OVERLAP = 0.6  # as in search_scores.js
 
 
 def pages_found(phrase):
     """Return the pages of matching entries, the best match first."""
     typed = phrase.lower()
     matches = [
-        (len(typed) / len(entry), page)
+        (100 * len(typed) / len(entry), page)
         for entry, page in ENTRIES
         if typed in entry and 2 * len(typed) >= len(entry)
     ]
+    asked = set(re.findall(r"\w+", typed))
+    for entry, page in ENTRIES:
+        words = set(re.findall(r"\w+", entry))
+        overlap = 2 * len(asked & words) / (len(asked) + len(words))
+        if overlap >= LEAST_OVERLAP:
+            matches.append((60 * overlap, page))
     return [page for _, page in sorted(matches, key=lambda match: -match[0])]
 
 
@@ -77,6 +88,52 @@ def pages_found(phrase):
         ("cross-validation", "estimators"),
         ("model card", "declarations"),
         ("STARD", "declarations"),
+        ("sensitivity and specificity", "reports"),
+        ("positive predictive value", "reports"),
+        ("bootstrap", "ranking_how_sure"),
+        ("standard error of AUC", "ranking_how_sure"),
+        ("number of patients", "ranking_planning"),
+        ("multiple testing", "comparison"),
+        ("equivalence", "comparison"),
+        ("cost-sensitive threshold", "threshold"),
+        ("operating point", "threshold"),
+        ("Pareto front", "threshold"),
+        ("precision at k", "threshold"),
+        ("abstain", "threshold"),
+        ("specificity at fixed sensitivity", "threshold"),
+        ("calibration in the large", "calibration"),
+        ("label shift", "calibration"),
+        ("log loss", "calibration"),
+        ("probability of default", "calibration"),
+        ("credit scoring", "ranking"),
+        ("PR AUC", "ranking"),
+        ("multiclass", "ranking"),
+        ("signal detection", "ranking"),
+        ("demographic parity", "comparison_groups"),
+        ("statistical parity", "comparison_groups"),
+        ("time-dependent AUC", "sampling"),
+        ("several lesions per patient", "sampling"),
+        ("effective sample size", "sampling"),
+        ("delayed labels", "expected_labels"),
+        ("active learning", "expected_labels"),
+        ("Dawid-Skene", "nogold"),
+        ("majority vote", "nogold"),
+        ("prediction-powered inference", "nogold_judges"),
+        ("Rogan-Gladen", "nogold_judges"),
+        ("Fleiss kappa", "evals"),
+        ("promptfoo", "evals"),
+        ("concept drift", "monitoring"),
+        ("unit test for model", "monitoring"),
+        ("pytest", "monitoring"),
+        ("BigQuery", "scale"),
+        ("random forest", "trees"),
+        ("forest plot", "sites"),
+        ("multicentre study", "sites"),
+        ("Jupyter notebook", "reports"),
+        ("k-fold", "estimators"),
+        ("privacy", "declarations"),
+        ("stacking", "ensembles"),
+        ("no code", "app"),
     ],
 )
 def test_a_phrase_leads_to_its_page_first(phrase, page):
@@ -84,6 +141,16 @@ def test_a_phrase_leads_to_its_page_first(phrase, page):
 
 
 def test_an_entry_stands_on_one_page():
-    entries = [entry for entry, _ in ENTRIES]
+    entries = [typed.lower() for typed, _ in TYPED_ENTRIES]
 
     assert len(entries) == len(set(entries))
+
+
+def test_every_entry_is_a_main_one():
+    assert [typed for typed, _ in TYPED_ENTRIES if not typed.startswith(MARK)] == []
+
+
+def test_the_scores_of_a_search_are_those_of_the_page():
+    scores = (DOCS / "_static" / "search_scores.js").read_text("utf-8")
+
+    assert f"const LEAST_OVERLAP = {LEAST_OVERLAP};" in scores
