@@ -458,7 +458,7 @@ def _parts_of_name(name: str) -> set[str]:
 
 def _roles_by_name(name: str, kind: str, size: int, number_distinct: int) -> list[str]:
     """Which roles does the name of a column tell, where its values allow them?"""
-    words = _parts_of_name(name)
+    parts = _parts_of_name(name)
     is_whole = kind == "whole numbers"
     is_number = is_whole or kind in ("numbers", "numbers as text")
 
@@ -467,11 +467,11 @@ def _roles_by_name(name: str, kind: str, size: int, number_distinct: int) -> lis
         roles.append("count")
     if is_number and name in WEIGHT_NAMES:
         roles.append("weight")
-    if words & set(_CLUSTER_WORDS) and 1 < number_distinct < size:
+    if parts & set(_CLUSTER_WORDS) and 1 < number_distinct < size:
         roles.append("cluster")
-    if words & set(_ITEM_WORDS) and number_distinct > 1:
+    if parts & set(_ITEM_WORDS) and number_distinct > 1:
         roles.append("item")
-    if words & set(_JUDGE_WORDS) and kind == "words":
+    if parts & set(_JUDGE_WORDS) and kind == "words":
         roles.append("judge")
     return roles
 

@@ -441,7 +441,7 @@ def _rate_notes(
                 continued = f"{sentence[:1].lower()}{sentence[1:]}"
                 of_one.append(f"{shown(system)}: {continued}")
 
-    of_comparison = [each for each in notes_of_comparison if each not in of_any]
+    of_comparison = [note for note in notes_of_comparison if note not in of_any]
     return list(dict.fromkeys([*of_all, *of_one, *of_comparison]))
 
 
