@@ -229,6 +229,25 @@ def test_indeterminate_results_are_read_three_ways():
     assert found["indeterminate"] == [10, 15]
 
 
+def test_indeterminate_results_may_be_words():
+    results = ("positive", "inconclusive", "negative")
+    counts = {"sick": (80, 10, 10), "healthy": (5, 15, 80)}
+    rows = [
+        (truth, result)
+        for truth, by_result in counts.items()
+        for result, cases in zip(results, by_result, strict=True)
+        for _ in range(cases)
+    ]
+    pd.DataFrame(rows, columns=["truth", "assay"]).to_csv("words.csv", index=False)
+    words = ("--label", "truth", "--score", "assay", "--indeterminate", "inconclusive")
+
+    found = answer("evaluate", "words.csv", *words)["result"]
+
+    assert found["positive"] == [80, 5]
+    assert found["indeterminate"] == [10, 15]
+    assert found["as_negative"]["recall"]["value"] == pytest.approx(0.8)
+
+
 def test_indeterminate_results_need_two_ends():
     words = ("--label", "y", "--score", "p", "--indeterminate", "0.5")
     result = run("evaluate", "cases.csv", *words)

@@ -8,6 +8,9 @@ from scipy import stats
 
 import trueness
 from trueness import InputError, Rule, Tally, indeterminate_results
+from trueness._core.checks.errors import CleanedWarning
+from trueness.data.frames import INDETERMINATE_SCORE
+from trueness.threshold.rule import DEFERRED
 
 RESULTS = Tally([1, 0.5, 0], pos=[80, 12, 8], neg=[5, 20, 175])
 
@@ -56,6 +59,46 @@ def test_two_thresholds_make_results_of_scores():
 
     assert by_rule.indeterminate == by_result.indeterminate
     assert by_rule.to_frame().equals(by_result.to_frame())
+
+
+def test_results_may_be_words():
+    truth = [1] * 4 + [0] * 4
+    words = ["pos", "equivocal", "Inconclusive", "neg", "neg", "neg", "pos", "invalid"]
+    numbers = [1, 0.5, 0.5, 0, 0, 0, 1, 0.5]
+
+    with pytest.warns(CleanedWarning) as told:
+        of_words = indeterminate_results(truth, words)
+
+    assert "'invalid' as indeterminate, 0.5" in str(told[-1].message)
+    assert of_words.indeterminate == (2, 1)
+    assert of_words.to_frame().equals(indeterminate_results(truth, numbers).to_frame())
+
+
+def test_a_test_that_was_not_done_has_no_result():
+    truth = [1, 1, 1, 0, 0, 0]
+    words = ["pos", "maybe", "not done", "neg", "neg", "pos"]
+
+    with (
+        pytest.warns(CleanedWarning) as told,
+        pytest.raises(InputError, match="at 1 of 6"),
+    ):
+        indeterminate_results(truth, words)
+
+    assert "'not done' as a missing result" in str(told[-1].message)
+
+
+def test_votes_that_are_neither_are_missing():
+    votes = {"A": ["yes", "unsure", "no", "yes"], "B": ["yes", "no", "no", "no"]}
+
+    with pytest.warns(CleanedWarning) as told:
+        panel = trueness.panel([1, 1, 0, 0], votes)
+
+    assert any("'unsure' as a missing result" in str(t.message) for t in told)
+    assert np.isnan(panel.rows).sum() == 1
+
+
+def test_words_lie_where_a_rule_defers():
+    assert INDETERMINATE_SCORE == DEFERRED
 
 
 def test_without_indeterminate_results_all_readings_agree():

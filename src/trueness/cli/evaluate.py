@@ -35,7 +35,9 @@ from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.cli._shell import CommandAnswer, about, answered
 from trueness.counts.expected_labels import PROCESS
 from trueness.counts.values import Tally
+from trueness.data.cleaning import INDETERMINATE, folded
 from trueness.data.engines import quoted
+from trueness.data.frames import INDETERMINATE_SCORE
 from trueness.findings.how_good import how_good
 from trueness.findings.request import Request
 from trueness.findings.subject import has_no_labels, subject
@@ -84,9 +86,10 @@ def evaluate_command(
         str | None,
         typer.Option(
             "--indeterminate",
-            metavar="LOW:HIGH",
-            help="Of one test: results from LOW up to HIGH are neither. They count as "
-            "positive, as negative, and are left out (3x2 table).",
+            metavar="LOW:HIGH|WORD",
+            help="Of one test: results from LOW up to HIGH, or a word such as "
+            "inconclusive, are neither. They count as positive, as negative, and are "
+            "left out (3x2 table).",
         ),
     ] = None,
     horizon: Annotated[
@@ -212,15 +215,17 @@ def _check_follow_up(
 
 def _evaluate_indeterminate(data: FileData, text: str) -> CommandAnswer:
     """Show the 3x2 table of a test, and its metrics by each reading."""
-    try:
-        lower, upper = map(read_number, text.split(":"))
-    except ValueError:
-        lower = upper = math.nan
+    if folded(text) in INDETERMINATE:
+        # words are read as 1, 0 and this
+        lower, upper = INDETERMINATE_SCORE, 1.0
+    else:
+        lower, upper = _ends(text)
 
     if len(data.request.scores) != 1 or not lower < upper:
         raise InputError(
             "Indeterminate results are those of one test, from a lower value up to a "
-            f"higher one; found {text!r}.",
+            'higher one, or a word such as "inconclusive"; found '
+            f"{text!r}.",
             option="indeterminate",
             example="0.5:1",
         )
@@ -232,6 +237,15 @@ def _evaluate_indeterminate(data: FileData, text: str) -> CommandAnswer:
     finding = with_indeterminate_results(tally, rule, data.request.level)
 
     return answered(finding, about=about(data, tally))
+
+
+def _ends(text: str) -> tuple[float, float]:
+    """Read two numbers with a colon between them; NaN where there are none."""
+    try:
+        lower, upper = map(read_number, text.split(":"))
+    except ValueError:
+        return math.nan, math.nan
+    return lower, upper
 
 
 def _evaluate_table(

@@ -38,12 +38,16 @@ MISSING = _words(
     "??, ., .., ..., k.a, k. a, keine angabe, unbekannt, inconnu, nd, n.d, n/d, "
     "#value!, #value, #ref!, #ref, #div/0!, #div/0, #name?, #null!, #null"
 )
-# words of a label that is not known, where the others are a pair
-UNSURE = _words(
+# words of a test that ran and is neither positive nor negative
+INDETERMINATE = _words(
     "unsure, uncertain, unclear, undecided, not sure, maybe, indeterminate, "
-    "inconclusive, equivocal, borderline, ambiguous, pending, not done, not tested, "
-    "not assessed, don't know, dk, unklar, unsicher, vielleicht, wei\xdf nicht, "
-    "peut-\xeatre, forse, quiz\xe1s, incierto, incerto, invalid, n.b, perhaps"
+    "inconclusive, equivocal, borderline, ambiguous, unklar, unsicher, vielleicht, "
+    "peut-\xeatre, forse, quiz\xe1s, incierto, incerto, invalid, perhaps, "
+    "intermediate, uninterpretable, grey zone, gray zone"
+)
+# words of a label that is not known, where the others are a pair
+UNSURE = INDETERMINATE | _words(
+    "pending, not done, not tested, not assessed, don't know, dk, wei\xdf nicht, n.b"
 )
 TOTALS = _words(
     "total, totals, grand total, subtotal, sub-total, sum, summe, gesamt, insgesamt, "
@@ -137,6 +141,7 @@ class LabelMeaning(NamedTuple):
     code: dict[Any, int]  # NEGATIVE, POSITIVE, UNKNOWN or TOTAL of each value
     positive: Any  # the value that is positive
     remarks: list[str]  # sentences that say how the values were understood
+    no_label: list[Any]  # values that stand for a label that is not known
 
 
 def label_words(values: Sequence[Any], positive: object, what: str) -> LabelMeaning:
@@ -168,7 +173,7 @@ def label_words(values: Sequence[Any], positive: object, what: str) -> LabelMean
 
     understood = pair is not None and positive is None
     remarks = _remarks_on_words(
-        spellings, labels, positive_words, missing, totals, understood=understood
+        spellings, labels, positive_words, totals, understood=understood
     )
     # the positive label as the column writes it
     written_positives = [
@@ -176,14 +181,20 @@ def label_words(values: Sequence[Any], positive: object, what: str) -> LabelMean
     ]
     if written_positives:
         positive = written_positives[0]
-    return LabelMeaning(code=code, positive=positive, remarks=remarks)
+
+    no_label = _written_as(sorted(missing), spellings)
+    return LabelMeaning(
+        code=code,
+        positive=positive,
+        remarks=remarks,
+        no_label=[value for value in no_label if str(value).strip()],
+    )
 
 
 def _remarks_on_words(
     spellings: Mapping[str, list[Any]],
     labels: Sequence[str],
     positive_words: frozenset[str],
-    missing: set[str],
     totals: set[str],
     *,
     understood: bool,
@@ -196,11 +207,6 @@ def _remarks_on_words(
     several_spellings = any(len(spellings[word]) > 1 for word in labels)
     if understood or len(labels) > 2 or several_spellings:
         remarks.append(_remark_on_labels(spellings, labels, positive_words))
-
-    missing_values = _written_as(sorted(missing), spellings)
-    visible = [value for value in missing_values if str(value).strip()]
-    if visible:
-        remarks.append(f"{listing(visible, 5)} as a missing label.")
 
     total_values = _written_as(sorted(totals), spellings)
     if total_values:
@@ -215,6 +221,13 @@ def _written_as(words: Iterable[str], spellings: Mapping[str, list[Any]]) -> lis
     for word in words:
         values += spellings[word]
     return values
+
+
+def label_remarks(labels: LabelMeaning) -> list[str]:
+    """Say how the words of a column of labels were understood."""
+    if not labels.no_label:
+        return labels.remarks
+    return [*labels.remarks, f"{listing(labels.no_label, 5)} as a missing label."]
 
 
 def _named_positive(
@@ -345,7 +358,7 @@ def read_label_column(values: Array, positive: object, what: str) -> Labels:
     is_known = ~_columns.missing(values)
     distinct = _columns.hashable(values[is_known], what)
     labels = label_words(distinct, positive, what)
-    tell(labels.remarks)
+    tell(label_remarks(labels))
 
     code = np.full(values.size, UNKNOWN, dtype=np.int8)
     code[is_known] = [labels.code[value] for value in values[is_known].tolist()]
@@ -514,21 +527,40 @@ def holds_verdicts(values: Array, positive: object) -> bool:
     return meaning(distinct) == "labels"
 
 
-def read_verdicts(values: Array, positive: object, what: str) -> Array:
-    """Read the verdicts of a test as 1 and 0; a missing verdict is NaN."""
+def read_verdicts(
+    values: Array, positive: object, what: str, *, indeterminate: float = np.nan
+) -> Array:
+    """Read the verdicts of a test as 1 and 0; a missing verdict is NaN.
+
+    A result that is neither ("equivocal") is ``indeterminate``.
+    """
     is_known = ~_columns.missing(values)
     distinct = _columns.hashable(values[is_known], what)
     if positive is not None and folded(positive) not in set(map(folded, distinct)):
         positive = None  # it is a value of the labels, not of this test
 
     labels = label_words(distinct, positive, what)
-    tell([remark.replace("Labels:", f"{what}:") for remark in labels.remarks])
+    neither = [v for v in labels.no_label if folded(v) in INDETERMINATE]
+    missing = [v for v in labels.no_label if v not in neither]
+
+    remarks = [remark.replace("Labels:", f"{what}:") for remark in labels.remarks]
+    if neither and np.isfinite(indeterminate):
+        remarks.append(
+            f"{what}: {listing(neither, 5)} as indeterminate, {indeterminate:g}; a "
+            "3x2 table of indeterminate results counts them three ways."
+        )
+    else:
+        missing = labels.no_label
+    if missing:
+        remarks.append(f"{what}: {listing(missing, 5)} as a missing result.")
+    tell(remarks)
 
     number_of = {NEGATIVE: 0.0, POSITIVE: 1.0}
+    verdict_of = {
+        value: number_of.get(code, np.nan) for value, code in labels.code.items()
+    } | dict.fromkeys(neither, indeterminate)
     verdicts = np.full(values.size, np.nan)
-    verdicts[is_known] = [
-        number_of.get(labels.code[value], np.nan) for value in values[is_known].tolist()
-    ]
+    verdicts[is_known] = [verdict_of[value] for value in values[is_known].tolist()]
 
     return verdicts
 

@@ -213,16 +213,21 @@ def read_scores(
     decimal: str | None,
     cases: Ints | None = None,
     positive: object = None,
+    *,
+    indeterminate: float = np.nan,
 ) -> Array:
     """Read a column of scores, also one of text: then it is said how it was read.
 
-    Verdicts in words, such as pos and neg, are read as 1 and 0.
+    Verdicts in words, such as pos and neg, are read as 1 and 0, and a result that is
+    neither ("equivocal") as ``indeterminate``.
     """
     score = column(values, what)
     if not cleaning.has_text(score):
         return score
     if cleaning.holds_verdicts(score, positive):
-        return cleaning.read_verdicts(score, positive, what)
+        return cleaning.read_verdicts(
+            score, positive, what, indeterminate=indeterminate
+        )
 
     cleaning.ask_for_positive(score, what)
     number, sentence = cleaning.numbers(score, what, decimal, cases)

@@ -387,7 +387,8 @@ def _remarks(
     """Say what is wrong with a column, and how its words are read."""
     remarks: list[str] = []
     if meaning == "labels":
-        remarks += cleaning.label_words(distinct, None, name).remarks
+        labels = cleaning.label_words(distinct, None, name)
+        remarks += cleaning.label_remarks(labels)
 
     if meaning == "numbers":
         try:

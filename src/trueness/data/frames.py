@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 Counts = Tally | Panel | Mapping[Any, Tally | Panel]
 MOST_LABELS = 100  # of a column: with more it is some other column
 MISSING = ("refuse", "drop", "keep")
+# of a test that is neither positive (1) nor negative (0); a rule defers there
+INDETERMINATE_SCORE = 0.5
 # counts of arrays that stay on a device
 DEVICE_PANEL: HigherFunction[Callable[[Any, Mapping[str, Any], object], Any]] = (
     HigherFunction("device_panel")
@@ -496,6 +498,8 @@ def _count_columns(
             request.decimal,
             cases_of_rows,
             request.positive,
+            # of one test it lies between its two results; a panel has votes
+            indeterminate=np.nan if request.is_panel else INDETERMINATE_SCORE,
         )
         for name, values in columns.items()
     }
@@ -741,7 +745,7 @@ def _clean_labels(
     if not is_clean:
         return positive, False
 
-    cleaning.tell(labels.remarks)
+    cleaning.tell(cleaning.label_remarks(labels))
     return labels.positive, True
 
 

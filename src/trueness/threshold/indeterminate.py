@@ -121,7 +121,8 @@ def indeterminate_results(
     Parameters
     ----------
     data
-        Results as scores: 1 for positive, 0 for negative, 0.5 for indeterminate.
+        Results as scores: 1 for positive, 0 for negative, 0.5 for indeterminate; or in
+        words, such as "positive", "negative", "inconclusive", "equivocal".
     threshold
         For other scores a :class:`Rule` with two thresholds, between which results are
         indeterminate: ``Rule(3, lower=2)``.
