@@ -25,6 +25,10 @@ def options_of(command):
         ("mcnemar", "--method mcnemar"),
         ("four_fifths", "--by COLUMN"),
         ("ipcw", "--horizon 5"),
+        ("balanced-accuracy", "--at 0.5"),
+        ("informedness", "--at 0.5"),
+        ("conformal", "--guarantee"),
+        ("isotonic", "--method isotonic"),
     ],
 )
 def test_a_word_of_a_profession_is_told_its_command(word, command, monkeypatch):

@@ -50,6 +50,45 @@ COMMAND_OF_CALL: Mapping[str, str] = {
     'subject_to="cost(fp=1, fn=3) <= 800")': (
         f'{THRESHOLD} --maximize recall --subject-to "cost(fp=1, fn=3) <= 800"'
     ),
+    'best_threshold(y_true, y_score, maximize="specificity", '
+    'subject_to="recall >= 0.9")': (
+        f'{THRESHOLD} --maximize specificity --subject-to "recall >= 0.9"'
+    ),
+    'best_threshold(y_true, y_score, maximize="precision", '
+    'subject_to="flagged <= 500")': (
+        f'{THRESHOLD} --maximize precision --subject-to "flagged <= 500"'
+    ),
+    "guaranteed_threshold": f'{THRESHOLD} --guarantee "recall >= 0.9"',
+    'at_threshold(y_true, y_score, threshold=0.5, method="exact")': (
+        f"{AT_THRESHOLD} --method exact"
+    ),
+    "fpr": AT_THRESHOLD,
+    "fnr": AT_THRESHOLD,
+    "lr_positive": AT_THRESHOLD,
+    "lr_negative": AT_THRESHOLD,
+    "balanced_accuracy": AT_THRESHOLD,
+    "metric": AT_THRESHOLD,
+    "det": f"{EVALUATE} --plot roc.svg",
+    "calibration_line": CALIBRATION,
+    "calibration_index": CALIBRATION,
+    'calibrate(y_true, y_score, method="isotonic")': (
+        f"calibrate {ONE_SCORE} --method isotonic"
+    ),
+    'calibrate(y_true, y_score, method="temperature")': (
+        f"calibrate {ONE_SCORE} --method temperature"
+    ),
+    'calibrate(y_true, y_score, method="beta")': (
+        f"calibrate {ONE_SCORE} --method beta"
+    ),
+    'calibrate(y_true, y_score, method="venn-abers")': (
+        f"calibrate {ONE_SCORE} --method venn-abers"
+    ),
+    "tally(y_true, y_score, cluster=patient)": f"{EVALUATE} --cluster COLUMN",
+    "tally(y_true, y_score, weight=w)": f"{EVALUATE} --weight COLUMN",
+    "tally(None, y_score, unlabelled=map)": (
+        "evaluate FILE --score COLUMN --unlabelled map.json"
+    ),
+    "leaderboard": "evals LOG",
     "confusion": AT_THRESHOLD,
     "at_threshold": AT_THRESHOLD,
     "recall": AT_THRESHOLD,
@@ -123,7 +162,14 @@ def command_for(word: str) -> str | None:
         own_name = call.partition("(")[0].rpartition(".")[2]
         if written in {name.casefold() for name in (own_name, *synonyms)}:
             return command_of_call(call)
-    return None
+
+    # the metrics are loaded here: every command would wait for them at the head
+    from trueness.metrics.definitions import METRICS
+
+    is_metric = any(
+        written in (metric.name, *metric.aliases) for metric in METRICS.values()
+    )
+    return f"trueness {AT_THRESHOLD}" if is_metric else None
 
 
 def command_of_call(call: str) -> str | None:
