@@ -69,8 +69,8 @@ def nagelkerke_r2(data: Tally, *, level: float = 0.95) -> Estimate:
 
     Notes
     -----
-    The probabilities are taken as they are, as ``val.prob`` of R's rms does; a model
-    that was fitted on the same cases looks better than it is.
+    The probabilities are taken as they are, as in ``val.prob`` of R's rms. A model
+    fitted on the same cases looks better than it is.
 
     References
     ----------

@@ -189,8 +189,8 @@ def calibration_verdict(
 
     The p-value joins Cox's test of slope and intercept with Pearson's test of bins
     (Bonferroni). The error is that of :func:`calibration_error`, debiased. Scores are
-    calibrated where the one-sided interval of the error ends within the margin, as
-    ``check("calibration_error <= margin")`` asks it, and the test does not reject.
+    calibrated if the test does not reject and the one-sided interval of the error ends
+    within the margin, as in ``check("calibration_error <= margin")``.
 
     Parameters
     ----------

@@ -92,8 +92,8 @@ def compare_metric(
 
     Notes
     -----
-    Where only cases that some test flags are verified (their label is known), values
-    and differences are of these cases; the ratios of recall and of fpr are of all
+    If only cases that some test flags are verified (have a label), values and
+    differences refer to these cases. The ratios of recall and of fpr refer to all cases
     (Schatzkin et al. 1987).
 
     References

@@ -115,8 +115,8 @@ def dominates(
     .. math:: G_a(u) \le G_b(u) \text{ for all } u \in (0, 1)
 
     Curves may touch, and all meet at both ends. *Better somewhere* is tested by mean
-    differences over ranges and by single rates, as the band has them; *nowhere worse*
-    by the worst of one-sided bounds at each rate: ``docs/maths/comparison.md``.
+    differences over ranges and at single rates; *nowhere worse* by the worst of
+    one-sided bounds at each rate: ``docs/maths/comparison.md``.
 
     Parameters
     ----------

@@ -60,8 +60,8 @@ def compare_auc(
 
     .. math:: t = \frac{A_i - A_j}{\sqrt{\mathrm{var}(A_i - A_j)}}
 
-    Where a class shows no difference at all, the interval allows for a kind of cases
-    that was not seen: two copies on 8 cases are not proven equal.
+    If a class shows no difference, the interval allows for cases not in the sample: two
+    copies on 8 cases are not proven equal.
 
     Parameters
     ----------

@@ -160,10 +160,10 @@ class Tally(Cases):
     def suppress_small_counts(self, at_least: int = 11) -> Tally:
         """Return counts without small ones, to be sent to others.
 
-        Neighbouring rows are put together into bins whose numbers of negatives,
-        positives and unknowns are each zero or ``at_least``; the ``bounds`` of an
-        answer say what the order lost in the bins can cost. The ends of a bin are
-        scores of cases; round scores first if these must not be known.
+        Neighbouring rows are merged into bins whose numbers of negatives, positives and
+        unknowns are each zero or ``at_least``. The ``bounds`` of an answer show the
+        effect of the order lost in the bins. The ends of a bin are scores of cases;
+        round scores first if these must not be known.
 
         Parameters
         ----------

@@ -146,9 +146,9 @@ def multiclass_auc(
     Notes
     -----
     Hand and Till (2001), eqs. (3) and (7); ties count a half. The variance comes from
-    what each case adds to all pairs of classes together (DeLong's placement values), on
-    the logit scale with Satterthwaite's degrees of freedom. For ``macro`` and
-    ``weighted`` the sizes of the classes are random. O(c^2 n log n).
+    the sum of each case's placement values (DeLong) over all pairs of classes, on the
+    logit scale with Satterthwaite's degrees of freedom. For ``macro`` and ``weighted``
+    the sizes of the classes are random. O(c^2 n log n).
 
     References
     ----------

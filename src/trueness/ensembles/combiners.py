@@ -156,9 +156,9 @@ def fidel(
     Kim et al. (2021, doi:10.1073/pnas.2100761118). Ties share their mid-rank. An AUC of
     exactly 0 or 1 is treated as if half a pair were in the opposite order, so that
     every L is finite. With labels the probability is a logistic curve in L fitted to
-    them; without, the log-odds are logit(rho) + L, which is right if the classifiers
-    are independent. A ``DoubtfulAssumptionWarning`` says when they depend on each
-    other so much that the best one alone is expected to rank better.
+    them. Without labels the log-odds are logit(rho) + L, which is right if the
+    classifiers are independent. A ``DoubtfulAssumptionWarning`` says when they depend
+    on each other so much that the best one alone is expected to rank better.
 
     Parameters
     ----------

@@ -138,13 +138,13 @@ def agreement(
               \mathrm{E}[x_i x_j x_k] = \rho (1 - \rho) (1 - 2 \rho) D_i D_j D_k
 
     for centred rank shares x, AUC = 1/2 + D and the prevalence rho (Parisi et al. 2014,
-    doi:10.1073/pnas.1219097111; Ahsen et al. 2019, JMLR 20(166)). This takes two things
-    for granted that unlabelled data cannot show: that errors are independent within the
-    classes (``misfit`` contradicts some that are not), and that most of the classifiers
-    are better than chance, which decides the common sign. An interval contains the
-    values at which the moments are not too far from those of the data, and all of
-    [0, 1] where the agreement is no more than expected by chance; for "likelihood" it
-    is joined with the sandwich interval.
+    doi:10.1073/pnas.1219097111; Ahsen et al. 2019, JMLR 20(166)). This assumes two
+    things that unlabelled data cannot show. Errors are independent within the classes
+    (``misfit`` detects some violations), and most classifiers are better than chance,
+    which determines the common sign. An interval contains the values at which the
+    moments are not too far from those of the data, and all of [0, 1] where the
+    agreement is no more than expected by chance. For "likelihood" it is the union with
+    the sandwich interval.
 
     Parameters
     ----------

@@ -120,8 +120,8 @@ class CrossValidation(Record):
     ) -> Plan:
         """Sample size that would tell two models apart, if they differ as here.
 
-        ``power`` is the wanted probability that the interval of the paired difference,
-        whose standard error shrinks with the root of the number of cases, excludes 0.
+        ``power`` is the probability that the interval of the paired difference excludes
+        0. Its standard error shrinks with the square root of the number of cases.
         """
         if len(self.folds.names) != 2:
             raise InputError(
@@ -267,8 +267,8 @@ def cross_validate(
     Values are averaged over the folds and not pooled. The first answer, about the
     models trained on these folds, has intervals by influence values within folds
     (LeDell et al. 2015, Electron. J. Stat. 9:1583; Bayle et al. 2020, NeurIPS
-    33:16339). About the refitted one nested cross-validation (Bates et al. 2023, J. Am.
-    Stat. Assoc. 119:1434) adds what the models of different folds differ by, and
+    33:16339). For the refitted model, nested cross-validation (Bates et al. 2023, J.
+    Am. Stat. Assoc. 119:1434) adds the variance between models of different folds, and
     removes the bias of smaller training sets. Bates et al. treat means of losses; for
     areas their errors and standard errors of a fold are those of its area.
 

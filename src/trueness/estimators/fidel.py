@@ -29,7 +29,7 @@ class FiDELClassifier(
     """Classifiers that are trained separately and combined by the ranks they give.
 
     The rank of a new case among cases that a classifier has not seen is evidence for
-    its class, which is added up over the classifiers (:func:`trueness.fidel`).
+    its class. This evidence is added up over the classifiers (:func:`trueness.fidel`).
 
     Parameters
     ----------

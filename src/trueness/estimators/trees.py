@@ -505,9 +505,8 @@ def prune(
 ) -> Any:
     """Which tree remains when splits that are not worth keeping are merged?
 
-    The answer is a copy of the tree, with its leaves' class shares as they were grown,
-    whose splits all raise the level of utility, and whose last splits reach a level of
-    confidence.
+    Returns a copy of the tree with the class proportions of its training cases. All its
+    splits raise the level of utility, and its last splits reach a level of confidence.
 
     Parameters
     ----------

@@ -99,9 +99,9 @@ def head_to_head(
 
     Notes
     -----
-    The interval is Wilson's at the effective sample size that the variance of the
-    verdicts gives, with Student's quantile; each verdict is on an item of its own. The
-    sign test leaves out ties (Dixon and Mood 1946).
+    The interval is Wilson's at the effective sample size from the variance of the
+    verdicts, with Student's quantile. Each verdict is on a different item. The sign
+    test leaves out ties (Dixon and Mood 1946).
 
     References
     ----------

@@ -338,10 +338,10 @@ def midranks(t: Tally, score: ArrayLike | None = None) -> Floats:
     """Midranks of scores among the cases of a tally.
 
     Which rank would these scores have? Rank 1 is the highest score and tied cases share
-    the mean of their ranks. Before a new score come all cases with a higher score,
-    labelled or not, and half of those tied with it: rank = above + tied/2 + 1/2, from
-    1/2 (above all) to n + 1/2 (below all). Without ``score`` the scores of the tally
-    itself are ranked.
+    the mean of their ranks. A new score ranks after all cases with a higher score,
+    labelled or not, and half of those tied with it: rank = above + tied/2 + 1/2. It
+    goes from 1/2 (above all) to n + 1/2 (below all). Without ``score`` the scores of
+    the tally itself are ranked.
 
     Examples
     --------

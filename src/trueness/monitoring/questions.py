@@ -52,9 +52,9 @@ def watch(
 ) -> Watch:
     r"""Watch on a metric over time (drift alarm), with a promised false alarm rate.
 
-    Is the classifier still good? An alarm comes when it is not. A change is found after
-    a long good past as on the first day, and while all is well a false alarm is as rare
-    as promised, with batches of any size.
+    Is the classifier still good? An alarm comes when it is not. A change is detected
+    equally fast after a long stable period, and the rate of false alarms is guaranteed
+    for batches of any size.
 
     Parameters
     ----------
@@ -94,10 +94,10 @@ def watch(
 
     Notes
     -----
-    A mixture of Shiryaev-Roberts e-detectors (Shin, Ramdas and Rinaldo 2024), which is
-    proved to keep both the mean number c of looks between false alarms and the chance
-    of at most m / c of one within m looks: 5 % in a year for one in 20 years. Cases are
-    assumed to be exchangeable as long as nothing has changed.
+    A mixture of Shiryaev-Roberts e-detectors (Shin, Ramdas and Rinaldo 2024). The mean
+    number of looks between false alarms is at least c, and the probability of one
+    within m looks at most m / c: 5 % in a year for one in 20 years. Cases are assumed
+    to be exchangeable as long as nothing has changed.
 
     Examples
     --------

@@ -203,8 +203,8 @@ class Watch:
     def change(self) -> Change | None:
         """After an alarm, say between which batches the change began, and to what.
 
-        The limits are the smallest and the largest of confidence sequences that begin
-        at each look of the interval, so one of them is that of the change.
+        The interval spans the confidence sequences that begin at each look of the
+        change interval, so one of them begins at the change.
         """
         recent = self._state["recent"]
         if not self.alarm or not recent:

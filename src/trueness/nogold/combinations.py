@@ -219,10 +219,10 @@ def best_combination(
     -----
     Of monotone combinations all are tried up to 5 classifiers; beyond, where the best
     of all is not monotone, the one next to it. The optimum is exact up to 4
-    classifiers, and for criteria linear in the rates (costs, accuracy) with any number;
-    for quotients of counts (F, Jaccard) and the product it mostly is, and else ``gap``
-    says how much better another combination could be. Draws times 2^K beyond 4 million
-    are thinned out, and ``probability_best`` uses 1,000 draws for more than 3
+    classifiers, and for criteria linear in the rates (costs, accuracy) with any number.
+    For quotients of counts (F, Jaccard) and the product it usually is; otherwise
+    ``gap`` states how much better another combination could be. Draws times 2^K beyond
+    4 million are thinned out, and ``probability_best`` uses 1,000 draws for more than 3
     classifiers. A pattern that adds nothing is not flagged.
 
     Examples

@@ -73,11 +73,11 @@ def operating_point(
 ) -> Shown:
     """Which ROC points do the constraints allow, and where is the best threshold?
 
-    The plane of Sameni (2025), Fig. 4: the shaded region holds all pairs of rates that
-    meet every constraint, at the prevalence of use; the curve is the ROC curve of the
-    classifier, the point is the threshold of :func:`trueness.best_threshold`, and the
-    broken line joins the pairs of rates with the same value of the objective.
-    Parameters as in :func:`trueness.best_threshold`, and ``constraints_on`` as in
+    The plane of Sameni (2025), Fig. 4. The shaded region has all pairs of rates that
+    meet every constraint at the stated prevalence. The curve is the ROC curve, the
+    point the threshold of :func:`trueness.best_threshold`. The broken line joins pairs
+    of rates with the same value of the objective. Parameters as in
+    :func:`trueness.best_threshold`, and ``constraints_on`` as in
     :func:`trueness.validate_threshold`.
     """
     point = best_threshold(

@@ -104,10 +104,10 @@ def plan_auc(
 
     How many cases are needed to estimate an AUC well enough?
 
-    The smallest n, to a percent, for which the interval of :func:`auc` is on average at
-    most 2 ``half_width`` wide, or excludes ``null`` with a probability of at least
-    ``power``: of 4000 samples drawn from the model (seed 0), or, with more than 250
-    cases of each class, of a normally distributed AUC.
+    The smallest n, to one per cent, for which the interval of :func:`auc` is on average
+    at most 2 ``half_width`` wide, or excludes ``null`` with a probability of at least
+    ``power``. It is found from 4000 samples of the model (seed 0); with more than 250
+    cases of each class the AUC is taken as normal.
 
     Parameters
     ----------

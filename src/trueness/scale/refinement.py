@@ -213,10 +213,10 @@ def exact_auc(
 
     Notes
     -----
-    Exactly, every distinct score is counted, in one pass. Within a tolerance bins are:
-    their AUC differs from the exact one by at most half of the pairs that share a bin,
-    and the bins with the most pairs are counted again. Tallies and frames in memory are
-    counted exactly.
+    Exactly, every distinct score is counted, in one pass. Within a tolerance bins
+    suffice: their AUC differs from the exact one by at most half of the pairs that
+    share a bin. The bins with the most pairs are counted again. Tallies and frames in
+    memory are counted exactly.
 
     Examples
     --------

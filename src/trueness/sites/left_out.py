@@ -86,9 +86,9 @@ def leave_sites_out(
 
     Notes
     -----
-    The interval is for the value that was observed at the site, so the sampling
-    variance of that value is added to the variance between sites. Sites share each
-    other's data, so that the interval of ``coverage`` is approximate.
+    The interval is for the observed value at the site, so its sampling variance is
+    added to the variance between sites. Sites share each other's data, so that the
+    interval of ``coverage`` is approximate.
 
     Examples
     --------

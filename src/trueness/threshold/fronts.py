@@ -84,8 +84,9 @@ def pareto(
 
     Which thresholds are worth considering when several metrics count?
 
-    A threshold is left out when another one is at least as good in every metric and
-    better in one: the whole Pareto front, also what no weighted sum would find.
+    A threshold is left out if another one is at least as good in every metric and
+    better in one. This is the whole Pareto front, including points that no weighted sum
+    finds.
 
     Parameters
     ----------

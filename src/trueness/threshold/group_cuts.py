@@ -155,8 +155,8 @@ def group_thresholds(
     Notes
     -----
     The search is exact, over deterministic thresholds and in whole numbers. The
-    interval of a difference holds for these thresholds in the population, of all pairs
-    of groups at once (Dunn 1961); it does not allow for their choice.
+    interval of a difference is simultaneous for all pairs of groups (Dunn 1961) and is
+    about these thresholds in the population; it does not allow for their choice.
 
     References
     ----------

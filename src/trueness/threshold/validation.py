@@ -129,9 +129,9 @@ def validate_threshold(
 
     What can be expected of a chosen rule on new cases?
 
-    The choice of :func:`best_threshold` is repeated on bootstrap samples; where the
-    words speak of deferred cases, or of one side, that of :func:`best_thresholds`;
-    where they bound differences between groups, that of :func:`group_thresholds`.
+    The choice is repeated on bootstrap samples: that of :func:`best_threshold`, of
+    :func:`best_thresholds` if the constraints defer cases or are about one side, or of
+    :func:`group_thresholds` if they bound differences between groups.
 
     Parameters
     ----------
@@ -151,9 +151,9 @@ def validate_threshold(
 
     Notes
     -----
-    Of what repeated choices gain in their samples over the cases left out .632 is taken
-    off (Efron 1983, doi:10.2307/2288636); intervals have the variance of the rule taken
-    as fixed or, where it is larger, of the repeated choices. Whole clusters are drawn.
+    The correction subtracts .632 of what repeated choices gain in their samples over
+    the cases left out (Efron 1983, doi:10.2307/2288636). Intervals have the variance of
+    a fixed rule or, if larger, that of the repeated choices. Whole clusters are drawn.
     Beyond 1,000 distinct scores neighbours are joined before the choice is repeated.
 
     A constraint that new cases are expected to miss is tightened by as much, until it
