@@ -11,6 +11,7 @@ from trueness._core.progress import heard_by
 from trueness.cli import evaluate
 from trueness.cli._file_data import SCORES, open_data
 from trueness.cli._source import _fits_in_memory, open_source
+from trueness.cli.look import look_command
 
 
 @pytest.fixture
@@ -123,4 +124,13 @@ def test_progress_is_shown_while_a_file_is_opened(scored_file):
     with heard_by(display):
         open_data(SCORES, file=str(scored_file), label="y", columns=["p"])
 
-    assert display.tasks[0] == "Reading the file"
+    assert display.tasks[:2] == ["Reading the file", "Opening the file"]
+
+
+def test_progress_is_shown_while_a_file_is_looked_at(scored_file):
+    display = Display()
+
+    with heard_by(display):
+        look_command(str(scored_file))
+
+    assert display.tasks[:2] == ["Looking at the file", "Opening the file"]

@@ -212,6 +212,16 @@ def test_columns_of_one_name_are_numbered(tmp_path, header):
     assert trueness.scan(tmp_path / "b.csv").columns == ["y", "p", "p_1"]
 
 
+def test_a_bar_is_shown_while_it_is_found_out_how_a_text_is_written(terminal, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("y,p\n1,0.5\n0,0.2\n")
+    screen = terminal()
+
+    trueness.scan(path)
+
+    assert "Opening the file" in screen.readouterr().err
+
+
 FOLDER = os.environ.get("TRUENESS_DUCKDB_EXTENSIONS")
 SETTINGS = {"extension_directory": FOLDER} if FOLDER else {}
 

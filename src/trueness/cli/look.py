@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
+from trueness._core.progress import progress
 from trueness.cli import options
 from trueness.cli._shell import CommandAnswer
 from trueness.cli._source import is_local, open_source
@@ -30,10 +31,11 @@ def look_command(
     Example:
     trueness look sample:west_nile
     """
-    if is_local(file) and is_log(file):
-        content = look_at(file)
-    else:
-        content = look_at(open_source(file, ordered=True, decimal=decimal).rows)
+    with progress("Looking at the file", unit=""):
+        if is_local(file) and is_log(file):
+            content = look_at(file)
+        else:
+            content = look_at(open_source(file, ordered=True, decimal=decimal).rows)
 
     columns = table(
         "Columns",

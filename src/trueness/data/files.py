@@ -25,6 +25,7 @@ from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described, is_several, listing, nearest
 from trueness._core.files import process_folder, temporary_folder
 from trueness._core.imports import HigherFunction, required
+from trueness._core.progress import progress
 from trueness.counts.design import WORDS as DESIGN
 from trueness.data.engines import (
     CONNECTIONS,
@@ -156,7 +157,8 @@ def scan(
 
     texts = {name: str(value) for name, value in (settings or {}).items()}
     connection = _connect(places, texts)
-    with reading():
+    # how a long text is written is found out by reading it
+    with reading(), progress("Opening the file", unit=""):
         for name, value in texts.items():  # a name that is none is DuckDB's error
             if not name.replace("_", "").isalnum():
                 raise InputError(f"settings has no name of DuckDB in it: {name!r}.")
