@@ -29,6 +29,7 @@ from trueness.cli import app
 from trueness.findings.notes import say
 from trueness.findings.page import page_about
 from trueness.findings.request import Request
+from trueness.metrics import grammar
 from trueness.threshold.sentences import (
     group_sentences,
     prevalence_sentences,
@@ -676,6 +677,21 @@ def test_a_database_with_several_tables(tmp_path):
     result = CliRunner().invoke(app, ["evaluate", words[2]])
     assert result.exit_code == 0, result.stderr
     assert "::two')" in made["python"]
+
+
+def test_a_step_of_the_slider_reads_each_text_of_its_request_once(served, monkeypatch):
+    goal = {"goal": "minimize", "objective": "fpr", "subject_to": ["recall >= 0.8"]}
+    query = {**DATA, **goal, "prevalence": "0.3"}
+    model = models(served, **query)[0]["index"]
+    texts = []
+    read_text = grammar._text
+    monkeypatch.setattr(
+        grammar, "_text", lambda text, what: texts.append(text) or read_text(text, what)
+    )
+
+    served.json("/at", **query, model=model, at=3)
+
+    assert sorted(texts) == ["fpr", "recall >= 0.8"]
 
 
 def test_many_questions_at_once_are_all_answered(small):

@@ -196,7 +196,7 @@ class TypedGoal:
             return None
         return {"fp": self.cost_fp, "fn": self.cost_fn}
 
-    @property
+    @cached_property
     def prevalence_or_range(self) -> float | tuple[float, float] | None:
         """The prevalence of use, or its range."""
         return read_share(self.prevalence or None)
