@@ -16,28 +16,48 @@ def scored(n=400, seed=1):
     return y, np.round(score, 2)
 
 
+def gains_case_by_case(tally, neg_in_fold, pos_in_fold):
+    """Return the Brier loss of each case by the map of other folds, and its gain."""
+    losses = []
+    gains = []
+    for neg, pos in zip(neg_in_fold, pos_in_fold, strict=True):
+        training = Tally(tally.score, tally.neg - neg, tally.pos - pos)
+        probability = trueness.calibrate(training, method="platt")(tally.score)
+        for row, score in enumerate(tally.score):
+            for label, count in ((0, neg[row]), (1, pos[row])):
+                loss = (probability[row] - label) ** 2
+                losses += [loss] * count
+                gains += [(score - label) ** 2 - loss] * count
+    return losses, gains
+
+
 def test_slow_twin_that_goes_case_by_case():
     """Deal again with the same seed, fit, and average over cases one by one."""
     y, score = scored()
-    t = trueness.tally(y, score)
-    found = calibration_gain(t, method="platt", folds=4, rng=7)
-    rng = np.random.default_rng(7)
-    hands = {c: deal_cases(getattr(t, c), 4, rng) for c in ("neg", "pos")}
-    losses, gains = [], []
-    for k in range(4):
-        neg, pos = hands["neg"][k], hands["pos"][k]
-        f = trueness.calibrate(Tally(t.score, t.neg - neg, t.pos - pos), method="platt")
-        for s, a, b in zip(t.score, neg, pos, strict=True):
-            for label, count in ((0, a), (1, b)):
-                losses += [(f(s) - label) ** 2] * count
-                gains += [(s - label) ** 2 - (f(s) - label) ** 2] * count
+    tally = trueness.tally(y, score)
 
+    answer = calibration_gain(tally, method="platt", folds=4, rng=7)
+
+    rng = np.random.default_rng(7)
+    neg_in_fold = deal_cases(tally.neg, 4, rng)
+    pos_in_fold = deal_cases(tally.pos, 4, rng)
+    losses, gains = gains_case_by_case(tally, neg_in_fold, pos_in_fold)
     assert len(losses) == 400
-    assert {*hands["neg"].sum(axis=1)} <= {t.n_neg // 4, t.n_neg // 4 + 1}
-    assert found.cross_fitted.value == pytest.approx(np.mean(losses))
-    assert found.gain.value == pytest.approx(np.mean(gains))
-    assert found.gain.se == pytest.approx(np.std(gains, ddof=1) / 20)
-    assert found.cross_fitted.low < found.cross_fitted.value < found.cross_fitted.high
+    assert answer.cross_fitted.value == pytest.approx(np.mean(losses))
+    assert answer.gain.value == pytest.approx(np.mean(gains))
+    assert answer.gain.se == pytest.approx(np.std(gains, ddof=1) / 20)
+    assert answer.cross_fitted.low < answer.cross_fitted.value
+    assert answer.cross_fitted.value < answer.cross_fitted.high
+
+
+def test_cases_are_dealt_evenly():
+    y, score = scored()
+    tally = trueness.tally(y, score)
+
+    in_fold = deal_cases(tally.neg, 4, np.random.default_rng(7))
+
+    fewest = tally.n_neg // 4
+    assert {*in_fold.sum(axis=1)} <= {fewest, fewest + 1}
 
 
 def test_the_gain_is_said_in_cases():

@@ -20,22 +20,29 @@ def draw_tally(rng, n, *, power=1.0, digits=2):
 
 
 def test_brier_by_hand():
-    b = trueness.brier(trueness.Tally([0.2, 0.8], neg=[3, 1], pos=[1, 3]))
+    score = trueness.brier(trueness.Tally([0.2, 0.8], neg=[3, 1], pos=[1, 3]))
 
     # (3 * .04 + .64 + .64 + 3 * .04) / 8; recalibrated to 1/4 and 3/4: 3/16
-    assert b.skill == pytest.approx((1 / 16 - 1.52 / 8 + 3 / 16) * 4)
-    assert (float(b), "mcb: " in repr(b)) == (b.value, True)
+    assert score.skill == pytest.approx((1 / 16 - 1.52 / 8 + 3 / 16) * 4)
+    assert float(score) == score.value
+    assert "mcb: " in repr(score)
 
-    one = trueness.brier(trueness.Tally([0.1, 0.3], neg=[5, 5]))  # no uncertainty
 
-    assert (one.unc.value, one.dsc.value) == (0, 0)
-    assert math.isnan(one.skill)
-    assert one.value == pytest.approx((0.01 + 0.09) / 2)
+def test_brier_of_one_class_has_no_uncertainty():
+    score = trueness.brier(trueness.Tally([0.1, 0.3], neg=[5, 5]))
 
-    t = trueness.Tally([0.25, 0.5], neg=[10**9, 1], pos=[1, 10**9])
-    exact = Fraction(10**9, 16) + Fraction(9, 16) + Fraction(1, 4) + Fraction(10**9, 4)
+    assert score.value == pytest.approx((0.01 + 0.09) / 2)
+    assert (score.unc.value, score.dsc.value) == (0, 0)
+    assert math.isnan(score.skill)
 
-    assert trueness.brier(t).value == pytest.approx(float(exact / (2 * 10**9 + 2)))
+
+def test_brier_of_many_cases_is_exact():
+    tally = trueness.Tally([0.25, 0.5], neg=[10**9, 1], pos=[1, 10**9])
+
+    score = trueness.brier(tally)
+
+    losses = Fraction(10**9, 16) + Fraction(9, 16) + Fraction(1, 4) + Fraction(10**9, 4)
+    assert score.value == pytest.approx(float(losses / (2 * 10**9 + 2)))
 
 
 @pytest.mark.parametrize("digits", [1, 3])

@@ -57,37 +57,53 @@ def tpr_grid(t, f):
     return np.interp(f, curve.fpr, curve.tpr)
 
 
+def inside_ranges(points, ranges):
+    """Return which points lie within some range, its ends left out."""
+    inside = np.zeros(points.size, dtype=bool)
+    for low, high in ranges:
+        inside |= (points > low) & (points < high)
+    return inside
+
+
 @given(st.integers(0, 2**32))
-def test_slow_twin_and_agreement_of_roc_and_pr(seed):
+def test_ranges_are_where_the_first_curve_is_higher(seed):
     rng = np.random.default_rng(seed)
-    a, b = (trueness.tally(*tied_cases(rng, 12, levels=3)) for _ in range(2))
-    found = quick(a, b, points=5)
+    first = trueness.tally(*tied_cases(rng, 12, levels=3))
+    second = trueness.tally(*tied_cases(rng, 12, levels=3))
+
+    dominance = quick(first, second, points=5)
+
     # off the knots, so that jumps do not matter
-    f = (np.arange(997) + 0.5) / 997
-    gap = tpr_grid(a, f) - tpr_grid(b, f)
-    inside = np.zeros(f.size, dtype=bool)
-    for low, high in found.fpr_better:
-        inside |= (f > low) & (f < high)
+    fpr = (np.arange(997) + 0.5) / 997
+    difference = tpr_grid(first, fpr) - tpr_grid(second, fpr)
+    is_higher = difference > 1e-9
+    contradicted = inside_ranges(fpr, dominance.fpr_better) != is_higher
+    assert (np.abs(difference[contradicted]) < 5e-3).all()
 
-    assert np.array_equal(inside, gap > 1e-9) or (
-        np.abs(gap[inside != (gap > 1e-9)]).max() < 5e-3
-    )
 
-    # R4 of the errata: both planes give the same verdict, at any prevalence
-    better, worse = bool(found.recall_better), bool(found.recall_worse)
+@given(st.integers(0, 2**32))
+def test_both_planes_give_the_same_verdict(seed):
+    """R4 of the errata: ROC and precision-recall agree, at any prevalence."""
+    rng = np.random.default_rng(seed)
+    first = trueness.tally(*tied_cases(rng, 12, levels=3))
+    second = trueness.tally(*tied_cases(rng, 12, levels=3))
 
-    assert (better, worse) == (bool(found.fpr_better), bool(found.fpr_worse))
+    dominance = quick(first, second, points=5)
 
-    G, H = trueness.ranking.leakage(a), trueness.ranking.leakage(b)
-    r = (np.arange(499) + 0.5) / 499
-    gap = G.precision(r, 0.2) - H.precision(r, 0.2)
-    if found.verdict == "dominates":
-        assert (gap >= -1e-9).all()
-    if found.verdict == "is dominated":
-        assert (gap <= 1e-9).all()
-    for low, high in found.recall_better:
-        at = (r > low + 1e-9) & (r < high - 1e-9)
-        assert (gap[at] > 0).all()
+    assert bool(dominance.recall_better) == bool(dominance.fpr_better)
+    assert bool(dominance.recall_worse) == bool(dominance.fpr_worse)
+
+    recall = (np.arange(499) + 0.5) / 499
+    precision_of_first = trueness.ranking.leakage(first).precision(recall, 0.2)
+    precision_of_second = trueness.ranking.leakage(second).precision(recall, 0.2)
+    difference = precision_of_first - precision_of_second
+    if dominance.verdict == "dominates":
+        assert (difference >= -1e-9).all()
+    if dominance.verdict == "is dominated":
+        assert (difference <= 1e-9).all()
+
+    inner_ranges = [(low + 1e-9, high - 1e-9) for low, high in dominance.recall_better]
+    assert (difference[inside_ranges(recall, inner_ranges)] > 0).all()
 
 
 def test_paired_by_names(rng):
@@ -118,23 +134,24 @@ def test_paired_by_names(rng):
 
 def test_long_panels_are_resampled_on_levels(rng):
     y = rng.random(30_000) < 0.3
-    a = rng.normal(size=y.size) + y
-    p = trueness.panel(y, {"a": a, "b": a + rng.normal(size=y.size)})
-    found = trueness.dominates(p, "a", "b", replicates=300)
-    curves = [tpr_grid(p[k], found.fpr[1:]) for k in "ab"]
+    score = rng.normal(size=y.size) + y
+    panel = trueness.panel(y, {"a": score, "b": score + rng.normal(size=y.size)})
 
-    assert found.difference[1:] == pytest.approx(curves[0] - curves[1], abs=1e-3)
-    assert found.p_better < 0.02
-    assert np.mean(found.high - found.low) < 0.1
+    paired = trueness.dominates(panel, "a", "b", replicates=300)
+    unpaired = trueness.dominates(panel["a"], panel["b"], replicates=300)
 
-    apart = trueness.dominates(p["a"], p["b"], replicates=300)
-
-    assert np.mean(found.high - found.low) < np.mean(apart.high - apart.low)
+    curves = [tpr_grid(panel[name], paired.fpr[1:]) for name in "ab"]
+    paired_width = np.mean(paired.high - paired.low)
+    unpaired_width = np.mean(unpaired.high - unpaired.low)
+    assert paired.difference[1:] == pytest.approx(curves[0] - curves[1], abs=1e-3)
+    assert paired.p_better < 0.02
+    assert paired_width < 0.1
+    assert paired_width < unpaired_width
 
     # rows that were joined do not widen the band: as many errors as normal curves have
-    for f in (found, apart):
-        error = np.sqrt(sum(c * (1 - c) / y.sum() for c in curves)).mean()
-        assert np.mean(f.high - f.low) < 2 * 4 * error
+    variance = sum(curve * (1 - curve) / y.sum() for curve in curves)
+    standard_error = np.sqrt(variance).mean()
+    assert unpaired_width < 2 * 4 * standard_error
 
 
 def two_curves(rng, n, areas, spread=1.0):
@@ -242,24 +259,36 @@ def test_dominance_errors():
         trueness.dominates(GOOD, Tally([1], pos=[1]))
 
 
-@pytest.mark.parametrize("words", ["weight", "cluster", "both"])
-def test_weights_and_clusters(rng, words):
-    n = 400
+def clustered_cases(rng, n=400):
+    """Return labels, two scores of which the first is better, and clusters of eight."""
     y = (rng.random(n) < 0.4).astype(int)
     cluster = np.arange(n) // 8
     noise = rng.normal(size=(2, 50))[:, cluster] + 0.5 * rng.normal(size=(2, n))
-    s = {"a": 2.5 * y + noise[0], "b": y + noise[1]}
-    how = {"weight": np.exp(rng.normal(size=n)), "cluster": cluster}
-    how = how if words == "both" else {words: how[words]}
-    found, plain = quick(y, s, **how), quick(y, s)
-    weight = how.get("weight", np.ones(n))
-    curves = [tpr_grid(trueness.tally(y, v, weight=weight), found.fpr[1:])
-              for v in s.values()]  # fmt: skip
+    return y, {"a": 2.5 * y + noise[0], "b": y + noise[1]}, cluster
 
-    assert found.difference[1:] == pytest.approx(curves[0] - curves[1], abs=0.05)
-    assert found.p_better < 0.05
-    assert np.mean(found.high - found.low) > np.mean(plain.high - plain.low)
 
-    apart = quick(*(trueness.tally(y, v, **how) for v in s.values()))
+@pytest.mark.parametrize(
+    "arguments", [("weight",), ("cluster",), ("weight", "cluster")]
+)
+def test_weights_and_clusters(rng, arguments):
+    y, scores, cluster = clustered_cases(rng)
+    weight = np.exp(rng.normal(size=y.size))
+    known = {"weight": weight, "cluster": cluster}
+    design = {name: known[name] for name in arguments}
 
-    assert apart.difference == pytest.approx(found.difference)
+    plain = quick(y, scores)
+    designed = quick(y, scores, **design)
+    by_tallies = quick(
+        trueness.tally(y, scores["a"], **design),
+        trueness.tally(y, scores["b"], **design),
+    )
+
+    weights_in_use = design.get("weight", np.ones(y.size))
+    curves = [
+        tpr_grid(trueness.tally(y, score, weight=weights_in_use), designed.fpr[1:])
+        for score in scores.values()
+    ]
+    assert designed.difference[1:] == pytest.approx(curves[0] - curves[1], abs=0.05)
+    assert by_tallies.difference == pytest.approx(designed.difference)
+    assert designed.p_better < 0.05
+    assert np.mean(designed.high - designed.low) > np.mean(plain.high - plain.low)

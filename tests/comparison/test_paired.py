@@ -127,27 +127,49 @@ def freedom_of(*places):
 
 
 def test_slow_twin_with_ties(rng):
-    y, s = tied_cases(rng, 120)
-    columns = [s, *(np.round(s + rng.normal(size=s.size), 1) for _ in range(3))]
-    named = dict(zip("abcd", columns, strict=True))
-    found = trueness.compare_auc(trueness.panel(y, named))
-    up, down = zip(*(placements(y, c) for c in columns), strict=True)
-    S = np.cov(up) / len(up[0]) + np.cov(down) / len(down[0])
-    area = np.array([v.value for v in found.values])
-    for pair in found.pairs:
-        i, j = ("abcd".index(k) for k in (pair.first, pair.second))
-        sd = np.sqrt(S[i, i] + S[j, j] - 2 * S[i, j])
-        assert pair.difference.se == pytest.approx(sd)
-        assert pair.difference.value == pytest.approx(area[i] - area[j])
-        freedom = freedom_of(*(place[i] - place[j] for place in (up, down)))
-        statistic = (area[i] - area[j]) / sd
-        assert pair.statistic == pytest.approx(statistic)
-        p = 2 * stats.t.sf(abs(statistic), freedom)
-        assert pair.p_value == pytest.approx(p, rel=1e-6)
+    y, score = tied_cases(rng, 120)
+    scores = {"a": score}
+    for name in "bcd":
+        scores[name] = np.round(score + rng.normal(size=score.size), 1)
 
-    for name, value in zip("abcd", found.values, strict=True):
-        own = trueness.auc(y, named[name])
-        assert (value.value, *ends(value)) == pytest.approx((own.value, *ends(own)))
+    comparison = trueness.compare_auc(trueness.panel(y, scores))
+
+    # DeLong's covariance, and Student's quantile
+    of_positives, of_negatives = zip(
+        *(placements(y, column) for column in scores.values()), strict=True
+    )
+    covariance = np.cov(of_positives) / len(of_positives[0])
+    covariance += np.cov(of_negatives) / len(of_negatives[0])
+    areas = np.array([estimate.value for estimate in comparison.values])
+    for pair in comparison.pairs:
+        i = "abcd".index(pair.first)
+        j = "abcd".index(pair.second)
+        difference = areas[i] - areas[j]
+        standard_error = np.sqrt(
+            covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]
+        )
+        statistic = difference / standard_error
+        freedom = freedom_of(
+            of_positives[i] - of_positives[j], of_negatives[i] - of_negatives[j]
+        )
+        p_value = 2 * stats.t.sf(abs(statistic), freedom)
+
+        assert pair.difference.value == pytest.approx(difference)
+        assert pair.difference.se == pytest.approx(standard_error)
+        assert pair.statistic == pytest.approx(statistic)
+        assert pair.p_value == pytest.approx(p_value, rel=1e-6)
+
+
+def test_each_area_of_a_comparison_is_that_of_its_classifier(rng):
+    y, score = tied_cases(rng, 120)
+    scores = {"a": score, "b": np.round(score + rng.normal(size=score.size), 1)}
+
+    comparison = trueness.compare_auc(trueness.panel(y, scores))
+
+    for name, estimate in zip(comparison.names, comparison.values, strict=True):
+        alone = trueness.auc(y, scores[name])
+        assert estimate.value == pytest.approx(alone.value)
+        assert ends(estimate) == pytest.approx(ends(alone))
 
 
 def test_all_are_equal_exactly_when_no_pair_differs(rng):
@@ -163,17 +185,40 @@ def test_all_are_equal_exactly_when_no_pair_differs(rng):
         assert found.p_value == pytest.approx(min(1, 6 * p_values[0]))
 
 
-def brute_obuchowski(y, a, b, cluster):
-    """Obuchowski (1997), of a difference, term by term; clusters left out in turn."""
-    (up_a, down_a), (up_b, down_b) = placements(y, a), placements(y, b)
-    up, down = up_a - up_b, down_a - down_b
-    p, q = cluster[y == 1], cluster[y == 0]
-    ids = np.unique(cluster)
-    x = np.array([(up - up.mean())[p == c].sum() / (p != c).sum() for c in ids])
-    z = np.array([(down - down.mean())[q == c].sum() / (q != c).sum() for c in ids])
-    m, m1, m0 = ids.size, np.unique(p).size, np.unique(q).size
-    own = (1 - 1 / m1) * x @ x + (1 - 1 / m0) * z @ z
-    return up.mean(), np.sqrt(own + 2 * (1 - 1 / m) * x @ z)
+def brute_obuchowski(y, first, second, cluster):
+    """Obuchowski (1997), of a difference, term by term; clusters left out in turn.
+
+    X and Z are the sums over a cluster of the placements of its positives and of its
+    negatives, less their means.
+    """
+    first_positives, first_negatives = placements(y, first)
+    second_positives, second_negatives = placements(y, second)
+    of_positives = first_positives - second_positives
+    of_negatives = first_negatives - second_negatives
+
+    cluster_of_positive = cluster[y == 1]
+    cluster_of_negative = cluster[y == 0]
+    clusters = np.unique(cluster)
+    x = cluster_sums(of_positives, cluster_of_positive, clusters)
+    z = cluster_sums(of_negatives, cluster_of_negative, clusters)
+
+    with_positives = np.unique(cluster_of_positive).size
+    with_negatives = np.unique(cluster_of_negative).size
+    variance = (1 - 1 / with_positives) * x @ x + (1 - 1 / with_negatives) * z @ z
+    variance += 2 * (1 - 1 / clusters.size) * x @ z
+    return of_positives.mean(), np.sqrt(variance)
+
+
+def cluster_sums(placement, cluster_of_case, clusters):
+    """Return the centred placements of each cluster over the cases outside it."""
+    centred = placement - placement.mean()
+    return np.array(
+        [
+            centred[cluster_of_case == cluster].sum()
+            / (cluster_of_case != cluster).sum()
+            for cluster in clusters
+        ]
+    )
 
 
 def test_clusters_by_the_formula_of_obuchowski(rng):
@@ -184,46 +229,61 @@ def test_clusters_by_the_formula_of_obuchowski(rng):
     assert (pair.difference.value, pair.difference.se) == pytest.approx((value, sd))
 
 
-def test_copies_are_not_proven_equal(rng):
+@pytest.mark.parametrize("margin", [0.01, 0.1, 0.5])
+def test_few_copies_are_not_proven_equal(margin):
     y = [1, 1, 1, 0, 0, 0, 0, 0]
-    for margin in (0.01, 0.1, 0.5):
-        found = trueness.compare_auc(y, {"a": y, "b": y}, margin=margin)
-        pair = found.pairs[0]
-        assert (pair.difference.value, pair.p_value, found.p_value) == (0, 1, 1)
-        assert pair.p_equivalent > 0.05
-        # by hand: of 3 positives, a kind of which a share 1 - .025^(1/3) was not seen
-        assert pair.difference.high == pytest.approx(1 - 0.025 ** (1 / 3))
-        assert pair.difference.low == -pair.difference.high
 
-    assert "With 3 positive cases only a very large" in found.notes[0]
-    assert "a - b: the same output in every case, p = 1" in repr(found)
+    comparison = trueness.compare_auc(y, {"a": y, "b": y}, margin=margin)
 
+    pair = comparison.pairs[0]
+    assert (pair.difference.value, pair.p_value, comparison.p_value) == (0, 1, 1)
+    assert pair.p_equivalent > 0.05
+    # by hand: of 3 positives, a kind of which a share 1 - .025^(1/3) was not seen
+    assert pair.difference.high == pytest.approx(1 - 0.025 ** (1 / 3))
+    assert pair.difference.low == -pair.difference.high
+
+
+def test_few_copies_say_why_they_are_not_proven_equal():
+    y = [1, 1, 1, 0, 0, 0, 0, 0]
+
+    comparison = trueness.compare_auc(y, {"a": y, "b": y}, margin=0.5)
     recall = trueness.compare_metric(y, {"a": y, "b": y}, "recall", margin=0.1)
 
+    assert "With 3 positive cases only a very large" in comparison.notes[0]
+    assert "a - b: the same output in every case, p = 1" in repr(comparison)
     assert recall.pairs[0].p_equivalent > 0.05
 
-    many = np.repeat([0, 1], 500)
-    sure = trueness.compare_auc(many, {"a": many, "b": 2.0 * many}, margin=0.05)
 
-    assert sure.pairs[0].p_equivalent < 1e-6
+def test_many_copies_are_equal():
+    y = np.repeat([0, 1], 500)
 
-    wrong = trueness.compare_metric(many, {"a": many, "b": 1 - many}, "recall")
+    copies = trueness.compare_auc(y, {"a": y, "b": 2.0 * y}, margin=0.05)
 
-    assert wrong.p_value < 1e-4
-    assert not sure.notes
+    assert copies.pairs[0].p_equivalent < 1e-6
 
-    # copies do not change the statistic of the others
-    y, s = tied_cases(rng, 300)
-    columns = {"a": s, "twin": s, "exp": np.exp(s), "b": s + rng.normal(size=s.size)}
-    found = trueness.compare_auc(y, columns)
-    direct = trueness.compare_auc(y, {k: columns[k] for k in "ab"})
 
-    assert found.pairs[2].statistic == pytest.approx(direct.pairs[0].statistic)
-    assert found.p_value == min(p.p_adjusted for p in found.pairs)
+def test_opposites_differ():
+    y = np.repeat([0, 1], 500)
 
-    equal = [p for p in found.pairs if "b" not in (p.first, p.second)]
+    opposites = trueness.compare_metric(y, {"a": y, "b": 1 - y}, "recall")
 
-    assert {(p.difference.value, p.p_value) for p in equal} == {(0, 1)}
+    assert opposites.p_value < 1e-4
+    assert not opposites.notes
+
+
+def test_copies_do_not_change_the_statistic_of_others(rng):
+    y, score = tied_cases(rng, 300)
+    other_score = score + rng.normal(size=score.size)
+    scores = {"a": score, "twin": score, "exp": np.exp(score), "b": other_score}
+
+    comparison = trueness.compare_auc(y, scores)
+    direct = trueness.compare_auc(y, {"a": score, "b": other_score})
+
+    assert comparison.pairs[2].statistic == pytest.approx(direct.pairs[0].statistic)
+    assert comparison.p_value == min(pair.p_adjusted for pair in comparison.pairs)
+
+    copies = [pair for pair in comparison.pairs if "b" not in (pair.first, pair.second)]
+    assert {(pair.difference.value, pair.p_value) for pair in copies} == {(0, 1)}
 
 
 def test_a_class_without_a_difference_is_said(rng):
@@ -489,37 +549,58 @@ ASKED = {
 }
 
 
+def same_comparison(comparison, other):
+    """Are two comparisons of a pair the same, up to rounding?"""
+    assert comparison.p_value == pytest.approx(other.p_value, rel=1e-9)
+    assert comparison.p_noninferior == pytest.approx(other.p_noninferior, rel=1e-9)
+    assert ends(comparison.difference) == pytest.approx(ends(other.difference))
+
+
 @pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
-def test_laws(ask, rng):
-    y, s, how = sample(rng, 90, gap=0.4, clusters=25)
-    s = {k: np.round(v, 1) for k, v in s.items()}
+def test_clusters_of_one_case_and_equal_weights_change_nothing(ask, rng):
+    y, scores, _ = tied_sample(rng)
 
-    def asked(names="ab", **words):
-        return ask(y, {k: s[k] for k in names}, margin=0.05, **words).pairs[0]
+    plain = ask(y, scores, margin=0.05).pairs[0]
+    alone = ask(y, scores, margin=0.05, cluster=np.arange(90)).pairs[0]
+    equally_weighted = ask(y, scores, margin=0.05, weight=np.full(90, 2.5)).pairs[0]
 
-    plain = asked()
+    assert alone == plain
+    same_comparison(equally_weighted, plain)
 
-    assert asked(cluster=np.arange(90)) == plain
 
-    equal = asked(weight=np.full(90, 2.5))
-    for key in ("p_value", "p_noninferior"):
-        assert getattr(equal, key) == pytest.approx(getattr(plain, key), rel=1e-9)
+@pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
+def test_weights_have_the_value_of_copies_and_a_larger_error(ask, rng):
+    y, scores, _ = tied_sample(rng)
+    number = rng.integers(1, 5, 90)
 
-    assert ends(equal.difference) == pytest.approx(ends(plain.difference))
+    weighted = ask(y, scores, margin=0.05, weight=number).pairs[0]
+    copies = ask(y, scores, margin=0.05, count=number).pairs[0]
 
-    k = rng.integers(1, 5, 90)
-    weighed, copies = asked(weight=k), asked(count=k)
+    assert weighted.difference.value == pytest.approx(copies.difference.value)
+    assert weighted.difference.se > copies.difference.se
 
-    assert weighed.difference.value == pytest.approx(copies.difference.value)
-    assert weighed.difference.se > copies.difference.se
 
-    for words in ({}, how):
-        there, back = asked(**words), asked("ba", **words)
-        low, high = ends(there.difference)
-        assert ends(back.difference) == pytest.approx((-high, -low))
-        assert back.p_noninferior == pytest.approx(there.p_noninferior_second)
-        assert back.p_value == pytest.approx(there.p_value)
-        assert (there.p_value < 0.05) == (not low <= 0 <= high)
+@pytest.mark.parametrize("designed", [False, True])
+@pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
+def test_the_reversed_pair_has_the_reversed_answer(ask, designed, rng):
+    y, scores, sample_design = tied_sample(rng)
+    design = sample_design if designed else {}
+    reversed_scores = {"b": scores["b"], "a": scores["a"]}
+
+    forward = ask(y, scores, margin=0.05, **design).pairs[0]
+    backward = ask(y, reversed_scores, margin=0.05, **design).pairs[0]
+
+    low, high = ends(forward.difference)
+    assert ends(backward.difference) == pytest.approx((-high, -low))
+    assert backward.p_noninferior == pytest.approx(forward.p_noninferior_second)
+    assert backward.p_value == pytest.approx(forward.p_value)
+    assert (forward.p_value < 0.05) == (not low <= 0 <= high)
+
+
+def tied_sample(rng):
+    """Return labels, two scores with ties, and a design of weights and clusters."""
+    y, scores, design = sample(rng, 90, gap=0.4, clusters=25)
+    return y, {name: np.round(score, 1) for name, score in scores.items()}, design
 
 
 GONE = {"a": [1, None, 2], "b": [1, 2, 3]}

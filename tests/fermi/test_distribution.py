@@ -69,31 +69,44 @@ AUC = st.one_of(
 
 
 @given(SIZES, AUC)
-def test_the_equations_by_their_sums(size, auc):
-    """Eqs 3 and 4; 27, 28 and 31 with half ties; 22 and 23 by their double sums."""
+def test_the_constraints_by_their_sums(size, auc):
+    """Eqs 3 and 4: the number of positives, and the sum of their ranks."""
     n, n_pos = size
     n_neg = n - n_pos
     fd = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
-    r, p = all_ranks(fd), fd.probability(all_ranks(fd))
-    q = 1 - p
+    rank = all_ranks(fd)
+    positive = fd.probability(rank)
+    negative = 1 - positive
+    rank_sum = n_pos * (n + 1) / 2 + n_pos * n_neg * (0.5 - auc)
 
-    assert p.sum() == pytest.approx(n_pos, rel=1e-12)
+    assert positive.sum() == pytest.approx(n_pos, rel=1e-12)
+    assert (rank * positive).sum() == pytest.approx(rank_sum, rel=1e-12)
+    rank_of_positive = rank @ positive / n_pos
+    assert fd.expected("rank_pos") == pytest.approx(rank_of_positive, rel=1e-12)
+    rank_of_negative = rank @ negative / n_neg
+    assert fd.expected("rank_neg") == pytest.approx(rank_of_negative, rel=1e-12)
 
-    eq4 = n_pos * (n + 1) / 2 + n_pos * n_neg * (0.5 - auc)
 
-    assert (r * p).sum() == pytest.approx(eq4, rel=1e-12)
-
+@given(SIZES, AUC)
+def test_areas_and_their_moments_by_double_sums(size, auc):
+    """Eqs 27, 28 and 31 with half ties; 22 and 23 by their double sums."""
+    n, n_pos = size
+    n_neg = n - n_pos
+    fd = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
+    positive = fd.probability(all_ranks(fd))
+    negative = 1 - positive
+    # [i, j]: rank j stands before rank i
     before = np.tri(n, k=-1) + np.eye(n) / 2
 
-    assert q @ before @ p / (n_pos * n_neg) == pytest.approx(auc, abs=1e-12)
+    positives_before = before @ positive / n_pos
+    negatives_behind = before.T @ negative / n_neg
+    p110 = negative @ positives_before**2 / n_neg
+    p100 = positive @ negatives_behind**2 / n_pos
+
+    assert negative @ positives_before / n_neg == pytest.approx(auc, abs=1e-12)
     assert fd.expected("auc") == pytest.approx(auc, abs=1e-12)
-    assert fd.expected("rank_pos") == pytest.approx(r @ p / n_pos, rel=1e-12)
-    assert fd.expected("rank_neg") == pytest.approx(r @ q / n_neg, rel=1e-12)
-
-    p110, p100 = q @ (before @ p / n_pos) ** 2, p @ (before.T @ q / n_neg) ** 2
-
-    assert fd.p110 == pytest.approx(p110 / n_neg, abs=1e-12)
-    assert fd.p100 == pytest.approx(p100 / n_pos, abs=1e-12)
+    assert fd.p110 == pytest.approx(p110, abs=1e-12)
+    assert fd.p100 == pytest.approx(p100, abs=1e-12)
     assert min(fd.p110, fd.p100) >= auc**2
 
 
@@ -112,26 +125,37 @@ def test_floor_of_the_threshold_maximises_balanced_accuracy(size, auc):
 @pytest.mark.parametrize(("n", "n_pos"), [(50, 20), (2500, 100), (70_000, 900)])
 def test_expected_rates_are_running_sums(n, n_pos, auc):
     fd = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
-    p = np.append(0, np.cumsum(fd.probability(all_ranks(fd))))
-    q = np.arange(n + 1) - p
-    k = np.array([0, 1, 2, n_pos, n // 2, n - 1, n])
+    true_positives = np.append(0, np.cumsum(fd.probability(all_ranks(fd))))
+    false_positives = np.arange(n + 1) - true_positives
+    flagged = np.array([0, 1, 2, n_pos, n // 2, n - 1, n])
 
-    assert fd.expected("tpr", k) == pytest.approx(p[k] / n_pos, rel=1e-10, abs=1e-13)
-    assert fd.expected("fpr", k) == pytest.approx(q[k] / (n - n_pos), abs=1e-11)
+    tpr = fd.expected("tpr", flagged)
+    fpr = fd.expected("fpr", flagged)
+    precision = fd.expected("precision", flagged)
 
-    precision = fd.expected("precision", k)
-
+    assert tpr == pytest.approx(true_positives[flagged] / n_pos, rel=1e-10, abs=1e-13)
+    assert fpr == pytest.approx(false_positives[flagged] / (n - n_pos), abs=1e-11)
     assert np.isnan(precision[0])
-    assert precision[1:] == pytest.approx(p[k[1:]] / k[1:], rel=1e-10, abs=1e-13)
+    some_flagged = flagged[1:]
+    by_sums = true_positives[some_flagged] / some_flagged
+    assert precision[1:] == pytest.approx(by_sums, rel=1e-10, abs=1e-13)
 
-    every = p[1:] / np.arange(1, n + 1)
-    curve = np.append(every[0], every)
-    area = ((curve[1:] + curve[:-1]) / 2 * np.diff(p) / n_pos).sum()
+
+@pytest.mark.parametrize("auc", [0.0, 0.1, 0.5, 0.8, 1.0])
+@pytest.mark.parametrize(("n", "n_pos"), [(50, 20), (2500, 100), (70_000, 900)])
+def test_the_expected_precision_recall_area_is_a_sum_of_trapezoids(n, n_pos, auc):
+    fd = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
+    prevalence = n_pos / n
+    true_positives = np.append(0, np.cumsum(fd.probability(all_ranks(fd))))
+    precision = true_positives[1:] / np.arange(1, n + 1)
+
+    # eq. 33: the curve begins with the precision of the first rank
+    curve = np.append(precision[0], precision)
+    area = ((curve[1:] + curve[:-1]) / 2 * np.diff(true_positives) / n_pos).sum()
+    # eq. 34
+    large = prevalence / 2 * (1 + (precision**2).mean() / prevalence**2)
 
     assert fd.expected("auprc") == pytest.approx(area, rel=1e-10)
-
-    large = n_pos / n / 2 * (1 + (every**2).mean() / (n_pos / n) ** 2)
-
     assert fd.expected("auprc_large") == pytest.approx(large, rel=1e-10)
 
 

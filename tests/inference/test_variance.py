@@ -120,18 +120,32 @@ def test_delong_by_fractions():
     assert found.variance_estimate.units == 5
 
 
-def obuchowski(y, s, cluster):
-    """Obuchowski (1997), eqs. (2) to (5), over all pairs; clusters left out in turn."""
-    pos, neg = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
-    psi = (np.sign(s[pos][:, None] - s[neg]) + 1) / 2
-    a = psi.mean()
-    ids = np.unique(cluster)
-    x = np.array([(psi[cluster[pos] == c].mean(axis=1) - a).sum() for c in ids])
-    z = np.array([(psi[:, cluster[neg] == c].mean(axis=0) - a).sum() for c in ids])
-    x = x / (pos.size - (cluster[pos] == ids[:, None]).sum(axis=1))
-    z = z / (neg.size - (cluster[neg] == ids[:, None]).sum(axis=1))
-    m1, m0, m = (np.unique(c).size for c in (cluster[pos], cluster[neg], cluster))
-    return (1 - 1 / m1) * x @ x + (1 - 1 / m0) * z @ z + 2 * (1 - 1 / m) * x @ z
+def obuchowski(y, score, cluster):
+    """Obuchowski (1997), eqs. (2) to (5), over all pairs; clusters left out in turn.
+
+    X and Z are the sums over a cluster of the placements of its positives and of its
+    negatives, less the area.
+    """
+    score_of_positive = score[y == 1]
+    score_of_negative = score[y == 0]
+    wins = (np.sign(score_of_positive[:, None] - score_of_negative) + 1) / 2
+    area = wins.mean()
+
+    clusters = np.unique(cluster)
+    x = obuchowski_sums(wins.mean(axis=1) - area, cluster[y == 1], clusters)
+    z = obuchowski_sums(wins.mean(axis=0) - area, cluster[y == 0], clusters)
+
+    with_positives = np.unique(cluster[y == 1]).size
+    with_negatives = np.unique(cluster[y == 0]).size
+    variance = (1 - 1 / with_positives) * x @ x + (1 - 1 / with_negatives) * z @ z
+    return variance + 2 * (1 - 1 / clusters.size) * x @ z
+
+
+def obuchowski_sums(placement, cluster_of_case, clusters):
+    """Return the centred placements of each cluster over the cases outside it."""
+    sums = [placement[cluster_of_case == cluster].sum() for cluster in clusters]
+    outside = [(cluster_of_case != cluster).sum() for cluster in clusters]
+    return np.array(sums) / np.array(outside)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -90,36 +90,62 @@ def test_benefit_is_the_metric_at_every_threshold():
     assert (d.treat_all_low < d.treat_all).all()
 
 
-def test_intervals_cover():
-    """The share of intervals that hold the truth, at thresholds easy and hard."""
-    rng = np.random.default_rng(11)
-    share, n, p = 0.2, 300, np.array([0.1, 0.3, 0.6])
-    cut = np.log(p / (1 - p) * (1 - share) / share) / 1.5 + 0.75
-    tpr, fpr = norm.sf(cut - 1.5), norm.sf(cut)
-    truth = share * tpr - (1 - share) * p / (1 - p) * fpr
-    w = np.array([0.2, 0.5])
-    hits, cost_hits, runs = np.zeros(3), np.zeros(2), 100
-    standard = np.zeros(3)
-    for _ in range(runs):
-        y = rng.random(n) < share
-        x = rng.normal(size=n) + 1.5 * y
-        # the probability that belongs to x, so that acting at p is cutting at cut
-        odds = share / (1 - share) * np.exp(1.5 * x - 1.5**2 / 2)
-        d = decision_curve(trueness.tally(y, odds / (1 + odds)), threshold=p)
-        hits += (d.low <= truth) & (truth <= d.high)
-        low, high = d.standardised_low, d.standardised_high
-        standard += (low <= truth / share) & (truth / share <= high)
-        c = cost_curve(trueness.tally(y, x), at=w)
-        at = norm.sf(c.threshold - 1.5), norm.sf(c.threshold)
-        true_cost = w * (1 - at[0]) + (1 - w) * at[1]
-        cost_hits += (c.low <= true_cost) & (true_cost <= c.high)
+def binormal_costs(rng, prevalence, cases):
+    """Return labels, scores of two normal classes, and the probabilities they mean."""
+    labels = rng.random(cases) < prevalence
+    scores = rng.normal(size=cases) + 1.5 * labels
+    odds = prevalence / (1 - prevalence) * np.exp(1.5 * scores - 1.5**2 / 2)
+    return labels, scores, odds / (1 + odds)
 
-    # three standard errors of a share of 100 around 0.95
-    assert (np.abs(hits / runs - 0.95) < 0.066).all()
+
+def test_intervals_of_the_decision_curve_cover():
+    """The proportion of intervals that hold the truth, at easy and hard thresholds."""
+    rng = np.random.default_rng(11)
+    prevalence = 0.2
+    probability = np.array([0.1, 0.3, 0.6])
+    odds = probability / (1 - probability)
+    # acting at a probability is cutting the scores here
+    cut = np.log(odds * (1 - prevalence) / prevalence) / 1.5 + 0.75
+    tpr = norm.sf(cut - 1.5)
+    fpr = norm.sf(cut)
+    truth = prevalence * tpr - (1 - prevalence) * odds * fpr
+    standardised_truth = truth / prevalence
+
+    runs = 100
+    covered = np.zeros(3)
+    standardised_covered = np.zeros(3)
+    for _ in range(runs):
+        labels, _, probabilities = binormal_costs(rng, prevalence, cases=300)
+        curve = decision_curve(
+            trueness.tally(labels, probabilities), threshold=probability
+        )
+        covered += (curve.low <= truth) & (truth <= curve.high)
+        is_above_low = curve.standardised_low <= standardised_truth
+        is_below_high = standardised_truth <= curve.standardised_high
+        standardised_covered += is_above_low & is_below_high
+
+    # three standard errors of a proportion of 100 around 0.95
+    assert (np.abs(covered / runs - 0.95) < 0.066).all()
     # the number of positives is random, and was taken as known: 0.85 to 0.88
-    assert (np.abs(standard / runs - 0.95) < 0.066).all()
+    assert (np.abs(standardised_covered / runs - 0.95) < 0.066).all()
+
+
+def test_intervals_of_the_cost_curve_cover():
+    rng = np.random.default_rng(11)
+    weight = np.array([0.2, 0.5])
+
+    runs = 100
+    covered = np.zeros(2)
+    for _ in range(runs):
+        labels, scores, _ = binormal_costs(rng, prevalence=0.2, cases=300)
+        curve = cost_curve(trueness.tally(labels, scores), at=weight)
+        tpr = norm.sf(curve.threshold - 1.5)
+        fpr = norm.sf(curve.threshold)
+        truth = weight * (1 - tpr) + (1 - weight) * fpr
+        covered += (curve.low <= truth) & (truth <= curve.high)
+
     # the threshold was chosen on the same cases: 0.88 to 0.92 when it counts as given
-    assert (np.abs(cost_hits / runs - 0.95) < 0.066).all()
+    assert (np.abs(covered / runs - 0.95) < 0.066).all()
 
 
 def test_a_design_is_said_with_the_counts_or_with_the_question():

@@ -16,30 +16,66 @@ def sample(n=300, seed=0):
     return y, p, rng.exponential(size=n) ** 1.3
 
 
-@pytest.mark.parametrize("ask", [trueness.decision_curve, trueness.cost_curve])
-def test_curves_of_weights_copies_and_equal_weights(ask):
-    y, p, w = sample()
-    k = np.random.default_rng(1).integers(1, 5, y.size)
-    one, two = ask(trueness.tally(y, p, weight=k)), ask(trueness.tally(y, p, count=k))
-    name = "net_benefit" if ask is trueness.decision_curve else "cost"
-    np.testing.assert_allclose(getattr(one, name), getattr(two, name), atol=1e-12)
-    inner = slice(10, 60)
+CURVES = {
+    "net_benefit": trueness.decision_curve,
+    "cost": trueness.cost_curve,
+}
+# away from the ends, where intervals are narrow or empty
+INNER = slice(10, 60)
 
-    assert (one.high - one.low)[inner].mean() > (two.high - two.low)[inner].mean()
 
-    cases = ask(trueness.tally(y, p))
-    equal = ask(trueness.tally(y, p, weight=np.full(y.size, 5.0)))
-    alone = ask(trueness.tally(y, p, cluster=np.arange(y.size)))
-    for same in (equal, alone):
-        np.testing.assert_allclose(cases.low[inner], same.low[inner], atol=1e-9)
-        np.testing.assert_allclose(cases.high[inner], same.high[inner], atol=1e-9)
+def mean_width(curve):
+    return (curve.high - curve.low)[INNER].mean()
 
-    pairs = ask(trueness.tally(*(np.repeat(x, 3) for x in (y, p)),
-                               cluster=np.repeat(np.arange(y.size), 3)))  # fmt: skip
-    wide = [(x.high - x.low)[inner].mean() for x in (pairs, cases)]
 
-    assert wide[0] == pytest.approx(wide[1], rel=0.1)
-    assert np.isfinite(ask(trueness.tally(y, p, weight=w)).high).all()
+@pytest.mark.parametrize("quantity", CURVES)
+def test_curves_of_weights_are_those_of_copies_with_wider_intervals(quantity):
+    y, score, _ = sample()
+    number = np.random.default_rng(1).integers(1, 5, y.size)
+    curve_of = CURVES[quantity]
+
+    weighted = curve_of(trueness.tally(y, score, weight=number))
+    copies = curve_of(trueness.tally(y, score, count=number))
+
+    np.testing.assert_allclose(
+        getattr(weighted, quantity), getattr(copies, quantity), atol=1e-12
+    )
+    assert mean_width(weighted) > mean_width(copies)
+
+
+@pytest.mark.parametrize("curve_of", CURVES.values(), ids=CURVES)
+def test_equal_weights_and_clusters_of_one_case_change_no_curve(curve_of):
+    y, score, _ = sample()
+
+    cases = curve_of(trueness.tally(y, score))
+    equal_weights = curve_of(trueness.tally(y, score, weight=np.full(y.size, 5.0)))
+    clusters_of_one = curve_of(trueness.tally(y, score, cluster=np.arange(y.size)))
+
+    for same in (equal_weights, clusters_of_one):
+        np.testing.assert_allclose(cases.low[INNER], same.low[INNER], atol=1e-9)
+        np.testing.assert_allclose(cases.high[INNER], same.high[INNER], atol=1e-9)
+
+
+@pytest.mark.parametrize("curve_of", CURVES.values(), ids=CURVES)
+def test_clusters_of_copies_are_as_uncertain_as_single_cases(curve_of):
+    y, score, _ = sample()
+    cluster = np.repeat(np.arange(y.size), 3)
+
+    cases = curve_of(trueness.tally(y, score))
+    triples = curve_of(
+        trueness.tally(np.repeat(y, 3), np.repeat(score, 3), cluster=cluster)
+    )
+
+    assert mean_width(triples) == pytest.approx(mean_width(cases), rel=0.1)
+
+
+@pytest.mark.parametrize("curve_of", CURVES.values(), ids=CURVES)
+def test_curves_of_uneven_weights_have_finite_intervals(curve_of):
+    y, score, weight = sample()
+
+    curve = curve_of(trueness.tally(y, score, weight=weight))
+
+    assert np.isfinite(curve.high).all()
 
 
 def test_net_benefit_by_hand():

@@ -144,21 +144,34 @@ TREES = [
 @pytest.mark.parametrize(("n", "weights", "p"), TREES)
 def test_tree_is_the_sum_of_eq_9(n, weights, p):
     coin = tree_levels(n, weights, p)
-    printed = tree_levels(n, weights, p, empty="wrong")
-    for j, (share, top) in enumerate(zip(map(Fraction, weights), p, strict=True)):
-        mass = [comb(n, m) * share**m * (1 - share) ** (n - m) for m in range(n + 1)]
-        levels = [slow_confidence(m, top) for m in range(n + 1)]
-        exact = sum(w * c for w, c in zip(mass, levels, strict=True))
-        assert coin.node_confidence[j] == pytest.approx(float(exact), abs=2e-15)
-        less = float(exact - mass[0] / 2)
-        assert printed.node_confidence[j] == pytest.approx(less, abs=2e-15)
+    wrong = tree_levels(n, weights, p, empty="wrong")
 
-    assert coin.confidence == pytest.approx(weights @ coin.node_confidence)
+    for leaf, (weight, top) in enumerate(zip(weights, p, strict=True)):
+        chances = binomial_chances(n, Fraction(weight))
+        confidences = [slow_confidence(cases, top) for cases in range(n + 1)]
+        exact = sum(a * b for a, b in zip(chances, confidences, strict=True))
+        # a leaf without a case counts as a coin, or as wrong
+        if_wrong = exact - chances[0] / 2
+        assert coin.node_confidence[leaf] == pytest.approx(float(exact), abs=2e-15)
+        assert wrong.node_confidence[leaf] == pytest.approx(float(if_wrong), abs=2e-15)
 
-    utility = coin.p * coin.node_confidence + (1 - coin.p) * (1 - coin.node_confidence)
-    np.testing.assert_allclose(coin.node_utility, utility, atol=1e-15)
 
-    assert coin.utility == pytest.approx(weights @ utility)
+def binomial_chances(n, weight):
+    """Return the probability of each number of cases of n, in fractions."""
+    return [
+        comb(n, cases) * weight**cases * (1 - weight) ** (n - cases)
+        for cases in range(n + 1)
+    ]
+
+
+@pytest.mark.parametrize(("n", "weights", "p"), TREES)
+def test_levels_of_a_tree_are_means_over_its_leaves(n, weights, p):
+    tree = tree_levels(n, weights, p)
+    utility = tree.p * tree.node_confidence + (1 - tree.p) * (1 - tree.node_confidence)
+
+    assert tree.confidence == pytest.approx(weights @ tree.node_confidence)
+    np.testing.assert_allclose(tree.node_utility, utility, atol=1e-15)
+    assert tree.utility == pytest.approx(weights @ utility)
 
 
 @pytest.mark.parametrize("share", [1e-6, 1e-3, 0.3, 0.999])
@@ -202,16 +215,18 @@ def slow_emle(y, n):
 @pytest.mark.parametrize("n", [0, 1, 2, 5, 8, 31])
 @pytest.mark.parametrize("p", [0.5, 0.3, 0.75, 0.999, 1.0])
 def test_law_slow_twin(n, p):
-    law, exact = entropic_binomial(n, p), slow_law(n, p)
-    y = np.arange(-1, n + 2)
-    expected = np.array([float(exact.get(int(v), 0)) for v in y])
-    np.testing.assert_allclose(law.pmf(y), expected, rtol=1e-12, atol=1e-300)
-    np.testing.assert_allclose(law.cdf(y), np.cumsum(expected), atol=1e-14)
-    mean = sum(v * w for v, w in exact.items())
-    square = sum(v * v * w for v, w in exact.items())
+    law = entropic_binomial(n, p)
+    exact = slow_law(n, p)
+    majority = np.arange(-1, n + 2)
+    expected = np.array([float(exact.get(int(m), 0)) for m in majority])
 
+    np.testing.assert_allclose(law.pmf(majority), expected, rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(law.cdf(majority), np.cumsum(expected), atol=1e-14)
+
+    mean = sum(m * chance for m, chance in exact.items())
+    mean_square = sum(m * m * chance for m, chance in exact.items())
     assert law.mean() == pytest.approx(float(mean), rel=1e-14)
-    assert law.var() == pytest.approx(float(square - mean**2), abs=1e-12)
+    assert law.var() == pytest.approx(float(mean_square - mean**2), abs=1e-12)
 
 
 @pytest.mark.parametrize("p", [0.5, 0.5001, 0.8])
@@ -239,34 +254,42 @@ def test_draws_follow_the_law(rng):
     assert entropic_binomial(7, 0.4).p == 0.6
 
 
+def law_by_all_samples(n, weights, top):
+    """Eqs (3) and (4): every case chooses a leaf and a class; all ways, one by one."""
+    kinds = [(leaf, label) for leaf in range(len(weights)) for label in (0, 1)]
+    law = {}
+    for sample in product(kinds, repeat=n):
+        chance = 1.0
+        counts = np.zeros((len(weights), 2), int)
+        for leaf, label in sample:
+            chance *= weights[leaf] * (top[leaf] if label else 1 - top[leaf])
+            counts[leaf, label] += 1
+
+        cases = tuple(counts.sum(axis=1))
+        majority = tuple(counts.max(axis=1))
+        law[cases, majority] = law.get((cases, majority), 0.0) + chance
+    return law
+
+
 @pytest.mark.parametrize(
     ("weights", "p"),
     [([0.2, 0.5, 0.3], [0.9, 0.6, 0.4]), ([0.0, 1.0], [0.7, 0.8]), ([1.0, 0.0], 0.7)],
 )
 def test_tree_law_by_walking_through_all_samples(weights, p):
-    """Eqs (3) and (4): every case chooses a leaf and a class."""
     n = 4
-    top = np.broadcast_to(p, len(weights))
+    leaves = len(weights)
     tree = entropic_tree(n, weights, p)
-    law = {}
-    kinds = [(j, y) for j in range(len(weights)) for y in (0, 1)]
-    for sample in product(kinds, repeat=n):
-        chance, cases = 1.0, np.zeros((len(weights), 2), int)
-        for j, y in sample:
-            chance *= weights[j] * (top[j] if y else 1 - top[j])
-            cases[j, y] += 1
-        key = tuple(cases.sum(axis=1)), tuple(cases.max(axis=1))
-        law[key] = law.get(key, 0.0) + chance
+    law = law_by_all_samples(n, weights, np.broadcast_to(p, leaves))
+
     for (cases, majority), chance in law.items():
         assert tree.pmf(cases, majority) == pytest.approx(chance, abs=1e-14)
-    keys = np.array(list(law))
 
-    assert tree.pmf(keys[:, 0], keys[:, 1]).sum() == pytest.approx(1)
-
-    mean = sum(chance * np.array(k) for k, chance in law.items())
+    outcomes = np.array(list(law))
+    assert tree.pmf(outcomes[:, 0], outcomes[:, 1]).sum() == pytest.approx(1)
+    mean = sum(chance * np.array(outcome) for outcome, chance in law.items())
     np.testing.assert_allclose(tree.mean(), mean, atol=1e-13)
-
-    assert tree.pmf(np.full(len(weights), n), np.full(len(weights), n)) == 0
+    # more cases than there are
+    assert tree.pmf(np.full(leaves, n), np.full(leaves, n)) == 0
 
 
 def test_tree_draws_follow_the_law(rng):
