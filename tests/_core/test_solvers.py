@@ -90,7 +90,7 @@ def test_few_halvings_give_the_last_place_that_held():
 def test_a_search_that_has_an_end():
     assert smallest(lambda n: n >= 17, start=3) == 17
     with pytest.raises(InputError, match="no sample size"):
-        smallest(lambda n: False, most=100)
+        smallest(lambda n: False, largest=100)
 
 
 def test_runs_begin_where_values_change():

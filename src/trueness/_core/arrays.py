@@ -56,9 +56,9 @@ def map_blocks(compute: Callable[[slice], T], size: int) -> list[T]:
 
 def begins_run(values: Array) -> NDArray[np.bool_]:
     """Which entries differ from the one before? The first does."""
-    new = np.ones(values.size, dtype=bool)
-    np.not_equal(values[1:], values[:-1], out=new[1:])
-    return new
+    begins = np.ones(values.size, dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=begins[1:])
+    return begins
 
 
 def order_keys(bits: Any) -> Any:

@@ -244,7 +244,7 @@ def score_bands(bars: Bars) -> Curves | Panels:
     top = max(float(max(neg.max(), pos.max())) for neg, pos in proportions.values())
     x = span("score", "Score", bars.edges)
     y = Axis("share", "Proportion of each class", 0, 1.05 * top)
-    what = f"Scores of negatives and positives by {', '.join(proportions)}"
+    title = f"Scores of negatives and positives by {', '.join(proportions)}"
 
     panels = []
     for neg, pos in proportions.values():
@@ -252,10 +252,10 @@ def score_bands(bars: Bars) -> Curves | Panels:
             histogram_area("negative", bars.edges, neg),
             histogram_area("positive", bars.edges, pos),
         )
-        panels.append(Curves(what, x, y, bands=areas))
+        panels.append(Curves(title, x, y, bands=areas))
     if len(panels) == 1:
         return panels[0]
-    return Panels(what, tuple(panels), tuple(proportions), heights=(0.5,))
+    return Panels(title, tuple(panels), tuple(proportions), heights=(0.5,))
 
 
 def histogram_area(name: str, edges: Floats, heights: Floats) -> Line:
@@ -309,8 +309,8 @@ _LONGEST_STRETCH = 1e-4
 _ROUNDING = 1e-15
 
 
-def few_points(x: Floats, y: Floats, most: int, allowed: float) -> Array:
-    """Return the points that keep a line within ``allowed`` of itself, or ``most``.
+def few_points(x: Floats, y: Floats, max_points: int, allowed: float) -> Array:
+    """Return points, at most ``max_points``, that keep a line within ``allowed``.
 
     Points are added where the line is farthest from its simplification, until it is
     near enough or has as many points as it may (Douglas, Peucker 1973,
@@ -327,11 +327,13 @@ def few_points(x: Floats, y: Floats, most: int, allowed: float) -> Array:
 
     line_x = x[candidates]
     line_y = y[candidates]
-    last = candidates.size - 1
-    chosen = {0, last}
+    last_point = candidates.size - 1
+    chosen = {0, last_point}
     # the chord that is farthest from its part of the line comes first
-    chords = [_chord(line_x, line_y, 0, last)] if last > 0 else []
-    while chords and len(chosen) < most and -chords[0].minus_distance > near_enough:
+    chords = [_chord(line_x, line_y, 0, last_point)] if last_point > 0 else []
+    while (
+        chords and len(chosen) < max_points and -chords[0].minus_distance > near_enough
+    ):
         stop_if_requested()
         worst = heapq.heappop(chords)
         chosen.add(worst.farthest)
@@ -365,8 +367,8 @@ class _Chord(NamedTuple):
 
 def _chord(x: Floats, y: Floats, start: int, end: int) -> _Chord:
     """Return the chord between two points of a line."""
-    part = slice(start, end + 1)
-    distances = _distances_from_chord(x[part], y[part])
+    points = slice(start, end + 1)
+    distances = _distances_from_chord(x[points], y[points])
     farthest = int(np.argmax(distances))
     distance = float(distances[farthest])
     if distance <= _ROUNDING:
@@ -398,11 +400,11 @@ def _distances_from_chord(x: Floats, y: Floats) -> Floats:
     return np.asarray(np.hypot(right, up))
 
 
-def largest_distance(x: Floats, y: Floats, kept: Array) -> float:
+def largest_distance(x: Floats, y: Floats, kept_points: Array) -> float:
     """Return how far any point is from the chord that replaced it."""
-    chord = np.repeat(np.arange(kept.size - 1), np.diff(kept))
-    start = kept[chord]
-    end = kept[chord + 1]
+    chord = np.repeat(np.arange(kept_points.size - 1), np.diff(kept_points))
+    start = kept_points[chord]
+    end = kept_points[chord + 1]
     dx = x[end] - x[start]
     dy = y[end] - y[start]
     right = x[: chord.size] - x[start]

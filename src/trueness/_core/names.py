@@ -20,7 +20,7 @@ from trueness._core.synonyms import CALLS
 NAMELESS = "(no name)"
 
 
-def told_apart(names: Sequence[str], most: int = 40) -> list[str]:
+def told_apart(names: Sequence[str], max_length: int = 40) -> list[str]:
     """Write names with at most so many letters, and no two of them the same.
 
     Names with the same beginning are cut there, and not where they differ.
@@ -28,7 +28,7 @@ def told_apart(names: Sequence[str], most: int = 40) -> list[str]:
     >>> told_apart(["a_long_prefix_of_model_1", "a_long_prefix_of_model_2", "b"], 16)
     ['a_lo…_of_model_1', 'a_lo…_of_model_2', 'b']
     """
-    texts = [_cut(name, most) for name in names]
+    texts = [_cut(name, max_length) for name in names]
     positions_of_text: dict[str, list[int]] = defaultdict(list)
     for position, text in enumerate(texts):
         positions_of_text[text].append(position)
@@ -38,23 +38,25 @@ def told_apart(names: Sequence[str], most: int = 40) -> list[str]:
             same_texts = [str(names[k]) for k in positions]
             beginning = _common_beginning(same_texts)
             for k in positions:
-                texts[k] = _around(str(names[k]), beginning, most)
+                texts[k] = _around(str(names[k]), beginning, max_length)
 
-    return _number_repeated(texts, most)
+    return _number_repeated(texts, max_length)
 
 
 def _common_beginning(texts: Sequence[str]) -> int:
     """Return how many letters all texts begin with."""
     # those that differ earliest are the first and the last in their order
-    first = min(texts)
-    last = max(texts)
-    for position, (letter, other) in enumerate(zip(first, last, strict=False)):
-        if letter != other:
+    first_text = min(texts)
+    last_text = max(texts)
+    for position, (letter, last_letter) in enumerate(
+        zip(first_text, last_text, strict=False)
+    ):
+        if letter != last_letter:
             return position
-    return len(first)
+    return len(first_text)
 
 
-def _number_repeated(texts: Sequence[str], most: int) -> list[str]:
+def _number_repeated(texts: Sequence[str], max_length: int) -> list[str]:
     """Number the texts that are still the same: "a", "a (2)", "a (3)"."""
     numbered: list[str] = []
     for text in texts:
@@ -62,29 +64,29 @@ def _number_repeated(texts: Sequence[str], most: int) -> list[str]:
         times = 1
         while candidate in numbered:
             times += 1
-            candidate = f"{_cut(text, most - 6)} ({times})"
+            candidate = f"{_cut(text, max_length - 6)} ({times})"
         numbered.append(candidate)
 
     return numbered
 
 
-def _cut(name: str, most: int) -> str:
+def _cut(name: str, max_length: int) -> str:
     """Return the beginning of a name, with an ellipsis where it was cut."""
-    text = shown(name, 10 * most) or NAMELESS
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    text = shown(name, 10 * max_length) or NAMELESS
+    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
 
 
-def _around(name: str, at: int, most: int) -> str:
+def _around(name: str, middle: int, max_length: int) -> str:
     """Show the beginning of a name, and the place where it differs from others."""
-    head = most // 4
-    start = max(head, min(at - head, len(name) - most + head + 1))
-    if len(name) <= most or start <= head:
-        return _cut(name, most)
-    return f"{shown(name[:head])}…{_cut(name[start:], most - head - 1)}"
+    head = max_length // 4
+    start = max(head, min(middle - head, len(name) - max_length + head + 1))
+    if len(name) <= max_length or start <= head:
+        return _cut(name, max_length)
+    return f"{shown(name[:head])}…{_cut(name[start:], max_length - head - 1)}"
 
 
 def not_here(
-    name: str, known: Collection[str], inside: Mapping[str, str] | None = None
+    name: str, names: Collection[str], inside: Mapping[str, str] | None = None
 ) -> str:
     """Say what a name is called here, or in which room it is ``inside``.
 
@@ -94,7 +96,7 @@ def not_here(
     sentence = f"module 'trueness' has no attribute {name!r}."
     if inside and name in inside:
         return f"{sentence} Type trueness.{inside[name]}.{name}."
-    return sentence + (_typed_here(name) or nearest(name, known))
+    return sentence + (_typed_here(name) or nearest(name, names))
 
 
 def not_a_function(name: str) -> InputError:
@@ -177,10 +179,14 @@ _PARAMETERS = "Parameters\n----------"
 def _split_at_parameters(text: str) -> tuple[str, str, str]:
     """Return what stands before the parameters, their entries, and what follows."""
     sections = list(_SECTION.finditer(text))
-    own = next((title for title in sections if title[1] == "Parameters"), None)
-    if own is not None:
-        sections = [title for title in sections if title.start() > own.start()]
+    own_title = next((title for title in sections if title[1] == "Parameters"), None)
+    if own_title is not None:
+        sections = [title for title in sections if title.start() > own_title.start()]
     end = sections[0].start() if sections else len(text)
-    if own is None:
+    if own_title is None:
         return text[:end].rstrip(), "", text[end:]
-    return text[: own.start()].rstrip(), text[own.end() : end].rstrip(), text[end:]
+    return (
+        text[: own_title.start()].rstrip(),
+        text[own_title.end() : end].rstrip(),
+        text[end:],
+    )

@@ -233,13 +233,13 @@ def _without_exponent(text: str, number: float) -> str:
     return f"{number:.0f}" if "e+" in text and abs(number) < 1e15 else text
 
 
-def counted(number: float, noun: str, many: str = "") -> str:
+def counted(number: float, noun: str, plural: str = "") -> str:
     """Write how many there are.
 
     >>> counted(1, "case"), counted(1200, "case"), counted(2, "leaf", "leaves")
     ('1 case', '1,200 cases', '2 leaves')
     """
-    return f"{number_of(number)} {noun if number == 1 else many or noun + 's'}"
+    return f"{number_of(number)} {noun if number == 1 else plural or noun + 's'}"
 
 
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")

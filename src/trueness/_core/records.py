@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 import operator
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from html import escape
 from types import MappingProxyType
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 
@@ -155,18 +155,35 @@ class TwoAxes(Answer):
         return self.x if name == axes[0] else self.y
 
 
-def _same(a: object, b: object) -> bool:
+def _same(value: object, compared: object) -> bool:
     """Are two fields the same? NaN is like NaN."""
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return _same_arrays(np.asarray(a), np.asarray(b))
-    if isinstance(a, Mapping) and isinstance(b, Mapping):
-        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
-    if isinstance(a, (tuple, list)) and type(a) is type(b):
-        return len(a) == len(b) and all(map(_same, a, b))
-    if _compares_as_tuple(a) and type(a) is type(b):
-        names = [f.name for f in fields(type(a))]  # type: ignore[arg-type]
-        return all(_same(getattr(a, name), getattr(b, name)) for name in names)
-    return bool(a == b or (a != a and b != b))  # only NaN differs from itself
+    if isinstance(value, np.ndarray) or isinstance(compared, np.ndarray):
+        return _same_arrays(np.asarray(value), np.asarray(compared))
+    if isinstance(value, Mapping) and isinstance(compared, Mapping):
+        return _same_mappings(value, compared)
+
+    if type(value) is type(compared):
+        if isinstance(value, (tuple, list)):
+            return _same_sequences(value, cast("Sequence[Any]", compared))
+        if _compares_as_tuple(value):
+            return _same_sequences(_field_values(value), _field_values(compared))
+
+    # only NaN differs from itself
+    return bool(value == compared or (value != value and compared != compared))
+
+
+def _same_mappings(mapping: Mapping[Any, Any], compared: Mapping[Any, Any]) -> bool:
+    if mapping.keys() != compared.keys():
+        return False
+    return all(_same(mapping[key], compared[key]) for key in mapping)
+
+
+def _same_sequences(values: Sequence[Any], compared: Sequence[Any]) -> bool:
+    return len(values) == len(compared) and all(map(_same, values, compared))
+
+
+def _field_values(record: Any) -> list[Any]:
+    return [getattr(record, f.name) for f in fields(type(record))]
 
 
 def _same_arrays(a: Array, b: Array) -> bool:
@@ -337,22 +354,22 @@ def _brief_array(values: np.ndarray) -> str:
 
     first = brief(values[0])
     second = brief(values[1])
-    last = brief(values[-1])
-    return f"[{first}, {second}, ..., {last}] ({len(values):,} entries)"
+    last_value = brief(values[-1])
+    return f"[{first}, {second}, ..., {last_value}] ({len(values):,} entries)"
 
 
-def shown(name: object, most: int = 60) -> str:
+def shown(name: object, max_letters: int = 60) -> str:
     r"""Write a name that came with the data so that it cannot do harm.
 
     Control characters, which steer a terminal, and marks that turn the direction of
     writing are spelt out; long names are cut.
 
-    >>> shown("a\x1b[31m"), shown("x" * 100, most=8)
+    >>> shown("a\x1b[31m"), shown("x" * 100, max_letters=8)
     ('a\\x1b[31m', 'xxxxxxx…')
     """
     text = str(name)
-    if len(text) > most:
-        text = text[: most - 1] + "…"
+    if len(text) > max_letters:
+        text = text[: max_letters - 1] + "…"
     return "".join(
         c if c.isprintable() else c.encode("unicode_escape").decode() for c in text
     )

@@ -81,8 +81,8 @@ def smallest(
     enough: Callable[[int], bool],
     *,
     start: int = 1,
-    most: int = 1 << 50,
-    what: str = "the search",
+    largest: int = 1 << 50,
+    analysis: str = "the search",
 ) -> int:
     """Return the smallest whole number, from ``start`` on, that is enough.
 
@@ -96,10 +96,10 @@ def smallest(
         stop_if_requested()
         low = high
         high = 2 * high
-        if high > most:
+        if high > largest:
             raise InputError(
-                f"{what} found no sample size below 10^15. Choose a wider interval or "
-                "a smaller power."
+                f"{analysis} found no sample size below 10^15. Choose a wider interval "
+                "or a smaller power."
             )
 
     while high - low > 1:
@@ -148,7 +148,7 @@ def largest_quotient(
     return quotient, choice, choice, searches
 
 
-def pooled_blocks(part: Array, whole: Array, *, increasing: bool = True) -> Array:
+def pooled_blocks(part_sums: Array, total: Array, *, increasing: bool = True) -> Array:
     """Return where blocks of rows start within which part / whole is pooled.
 
     The number of rows is the last entry. Neighbouring blocks may have equal
@@ -159,8 +159,10 @@ def pooled_blocks(part: Array, whole: Array, *, increasing: bool = True) -> Arra
     """
     from scipy.optimize import isotonic_regression
 
-    weight = whole.astype(np.float64)
-    pooled = isotonic_regression(part / whole, weights=weight, increasing=increasing)
+    weight = total.astype(np.float64)
+    pooled = isotonic_regression(
+        part_sums / total, weights=weight, increasing=increasing
+    )
     return np.asarray(pooled.blocks)
 
 
@@ -386,20 +388,21 @@ def _derivatives(problem: _Problem, beta: Floats) -> _Derivatives:
         neg = cases - pos
         log_odds = np.einsum("k,ki->i", beta, x) + problem.offset[block]
 
-        # exponentials of minus the distance from 0 never overflow
-        small = np.exp(-np.abs(log_odds))
-        likelier_class = 1.0 / (1.0 + small)
-        other_class = small / (1.0 + small)
+        # the odds of the less likely class: at most 1, so they never overflow
+        odds = np.exp(-np.abs(log_odds))
+        likelier_class = 1.0 / (1.0 + odds)
+        other_class = odds / (1.0 + odds)
         is_pos_likelier = log_odds >= 0
         p_pos = np.where(is_pos_likelier, likelier_class, other_class)
         p_neg = np.where(is_pos_likelier, other_class, likelier_class)
 
         # each class by itself: of 1e15 cases, n p is rounded by more than the other
-        minus_log_likelier = np.log1p(small)
+        minus_log_likelier = np.log1p(odds)
         log_likelihood -= float(pos @ (minus_log_likelier - np.minimum(log_odds, 0)))
         log_likelihood -= float(neg @ (minus_log_likelier + np.maximum(log_odds, 0)))
+
         gradient += np.einsum("ki,i->k", x, pos * p_neg - neg * p_pos)
-        weight = cases * small / (1.0 + small) ** 2
+        weight = cases * odds / (1.0 + odds) ** 2  # n p (1 - p)
         information += np.einsum("ki,li->kl", x * weight, x)
 
     return _Derivatives(log_likelihood, gradient, information)
@@ -417,16 +420,19 @@ def coefficient_influence(
     return design @ np.linalg.pinv(information, hermitian=True), p
 
 
-def separated(column: Floats, pos: Array, neg: Array, at: float | None = None) -> bool:
+def separated(
+    column: Floats, pos: Array, neg: Array, only_cut: float | None = None
+) -> bool:
     """Does a cut separate the classes, but for cases at the cut itself?
 
-    Then the likelihood has no maximum. With ``at`` only that cut counts, and only with
-    the positives above it (a curve through 1/2 there, without an intercept).
+    Then the likelihood has no maximum. With ``only_cut`` no other cut counts, and
+    that one only with the positives above it (a curve through 1/2 there, without an
+    intercept).
     """
     positives = column[pos > 0]
     negatives = column[neg > 0]
-    if at is not None:
-        separates = positives.min() >= at >= negatives.max()
+    if only_cut is not None:
+        separates = positives.min() >= only_cut >= negatives.max()
         return bool(separates and positives.max() > negatives.min())
 
     above = positives.min() >= negatives.max()

@@ -240,21 +240,21 @@ def _minorant_corners(cases: Ints, positives: Ints) -> list[_Corner]:
     return corners
 
 
-def _add_corner_on_the_left(corners: list[_Corner], new: _Corner) -> None:
+def _add_corner_on_the_left(corners: list[_Corner], corner: _Corner) -> None:
     """Put a corner to the left of all others and drop those it hides."""
     while len(corners) > 1:
         next_one = corners[-1]
         after_next = corners[-2]
         # does the line bend upwards at the next corner?
-        rise_to_next = next_one.positives - new.positives
-        run_to_next = next_one.cases - new.cases
+        rise_to_next = next_one.positives - corner.positives
+        run_to_next = next_one.cases - corner.cases
         rise_after = after_next.positives - next_one.positives
         run_after = after_next.cases - next_one.cases
         if rise_to_next * run_after < rise_after * run_to_next:
             break
         corners.pop()
 
-    corners.append(new)
+    corners.append(corner)
 
 
 def histogram(t: Tally, *, bins: int = 10) -> Histogram:
@@ -404,8 +404,8 @@ def _cross_validated_log_losses(
     losses = np.zeros(len(candidates))
 
     for held_out_neg, held_out_pos in zip(folds_of_neg, folds_of_pos, strict=True):
-        rest = Tally(score, neg - held_out_neg, pos - held_out_pos)
-        probability = np.array([fit(rest)(score) for fit in candidates])
+        training = Tally(score, neg - held_out_neg, pos - held_out_pos)
+        probability = np.array([fit(training)(score) for fit in candidates])
         # isotonic values of 0 and 1 would make the loss infinite
         probability = np.clip(probability, 2.0**-52, 1 - 2.0**-52)
         losses -= np.log(probability) @ held_out_pos

@@ -285,16 +285,20 @@ def smooth_error(
     """
     from scipy.fft import dct, idct
 
+    # the residuals of the cases, summed in narrow cells from 0 to 1
     cases = pos + neg
-    cell = np.clip((score * cells).astype(int), 0, cells - 1)
-    start = np.flatnonzero(np.diff(cell, prepend=-1))
-    residual = np.zeros((*cases.shape[:-1], cells))
+    cell_of_row = np.clip((score * cells).astype(int), 0, cells - 1)
+    start = np.flatnonzero(np.diff(cell_of_row, prepend=-1))
     sums = np.add.reduceat(pos - cases * score, start, axis=-1)
-    residual[..., cell[start]] = sums / cases.sum(axis=-1, keepdims=True)
+    residual = np.zeros((*cases.shape[:-1], cells))
+    residual[..., cell_of_row[start]] = sums / cases.sum(axis=-1, keepdims=True)
+
     series = dct(residual, type=2, norm="ortho")
 
     def error_at_width(width: Floats) -> Floats:
-        damping = np.exp(-((np.pi * width[..., None] * np.arange(cells)) ** 2) / 2)
+        # the Fourier transform of a Gaussian of this width
+        frequency = np.pi * width[..., None] * np.arange(cells)
+        damping = np.exp(-(frequency**2) / 2)
         smoothed = np.abs(idct(series * damping, type=2, norm="ortho"))
         return np.asarray(smoothed.sum(axis=-1))
 
@@ -406,7 +410,7 @@ def _quantile(ascending: Floats, cases_up_to: Floats, probability: float) -> Flo
         index = np.minimum(index, ascending.shape[-1] - 1)
         return np.take_along_axis(ascending, index[..., None], axis=-1)[..., 0]
 
-    part = (place - np.floor(place))[..., 0]
+    fraction = (place - np.floor(place))[..., 0]
     below = value_at(np.floor(place))
     above = value_at(np.ceil(place))
-    return np.asarray(below * (1 - part) + above * part)
+    return np.asarray(below * (1 - fraction) + above * fraction)

@@ -35,10 +35,12 @@ def nagelkerke_measure(counts: Tally) -> MeasuredValue:
         nothing = np.zeros(len(counts))
         return MeasuredValue(-math.inf, Influence(nothing, nothing), (-math.inf, 1.0))
 
+    # Cox and Snell's R², and the largest value that it can have
     explained = -math.expm1(-2 * (entropy - loss.value))
     explainable = -math.expm1(-2 * entropy)
     value = explained / explainable
 
+    # the entropy stands above and below: two terms of the quotient rule
     slope_by_loss = -2 * (1 - explained) / explainable
     slope_by_entropy = 2 * (1 - explained) / explainable
     slope_by_entropy -= value * 2 * (1 - explainable) / explainable
@@ -88,6 +90,6 @@ def nagelkerke_r2(data: Tally, *, level: float = 0.95) -> Estimate:
         nagelkerke_measure,
         level=level,
         name="Nagelkerke R²",
-        what="nagelkerke_r2",
+        measure_name="nagelkerke_r2",
     )
     return replace(estimate, notes=(*unlabelled_notes(data), *estimate.notes))

@@ -88,8 +88,8 @@ def check_shape(name: str, values: Floats, shape: tuple[int, ...]) -> None:
 def check_correlation(values: Floats, size: int) -> None:
     """Stop unless this is a correlation matrix; NaN where a pair is not known."""
     check_shape("correlation", values, (size, size))
-    known = values[~np.isnan(values)]
-    if (np.abs(known) > 1 + 1e-9).any():
+    known_values = values[~np.isnan(values)]
+    if (np.abs(known_values) > 1 + 1e-9).any():
         raise InputError("correlation must lie between -1 and 1.")
     if not np.allclose(values, values.T, equal_nan=True):
         raise InputError("correlation must be symmetric.")

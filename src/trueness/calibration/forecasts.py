@@ -26,14 +26,14 @@ MAX_POOLED_ROWS = 1000
 _EQUAL_WEIGHTS = 1e-12
 
 
-def check_probabilities(data: Tally, what: str) -> Tally:
+def check_probabilities(data: Tally, name: str) -> Tally:
     """Return the data, or stop: labels are needed, and scores from 0 to 1."""
-    _cases.some_labels(data, what)
+    _cases.some_labels(data, name)
     labelled = data.labelled()
     instead = "Calibrate first: t.map(trueness.calibrate(other_cases))."
-    _columns.unit_scores(labelled.score, what, instead)
+    _columns.unit_scores(labelled.score, name, instead)
     if labelled.high is not labelled.score:
-        _columns.unit_scores(labelled.high, what, instead)
+        _columns.unit_scores(labelled.high, name, instead)
     return data
 
 
@@ -51,8 +51,8 @@ class Forecasts:
         Distinct scores, with the positives, negatives and cases there.
     """
 
-    def __init__(self, data: Tally, what: str) -> None:
-        self.sample = apply_design(check_probabilities(data, what), what)
+    def __init__(self, data: Tally, name: str) -> None:
+        self.sample = apply_design(check_probabilities(data, name), name)
         counts = self.sample.target_counts
 
         # counts are their own squares, and stay whole numbers

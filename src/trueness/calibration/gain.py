@@ -182,9 +182,9 @@ def _cross_fit(
     probability = np.full(neg_in_fold.shape, np.nan)
     for k in steps(range(folds), "Cross-fitting", unit="folds"):
         held_out = Tally(score, neg_in_fold[k], pos_in_fold[k])
-        rest = with_fields(total.without_design() - held_out, design=total.design)
+        training = with_fields(total.without_design() - held_out, design=total.design)
         occurs = neg_in_fold[k] + pos_in_fold[k] > 0
-        probability[k, occurs] = calibrate(rest, method=method)(score[occurs])
+        probability[k, occurs] = calibrate(training, method=method)(score[occurs])
 
     ends = np.cumsum([len(group) for group in groups.values()])[:-1]
     split = zip(
@@ -193,7 +193,9 @@ def _cross_fit(
         np.split(pos_in_fold, ends, axis=1),
         strict=True,
     )
-    return {name: _DealtCases(*part) for name, part in zip(groups, split, strict=True)}
+    return {
+        name: _DealtCases(*dealt) for name, dealt in zip(groups, split, strict=True)
+    }
 
 
 def _gain_of_group(

@@ -134,22 +134,29 @@ class TestSettings(NamedTuple):
 
 
 def _spiegelhalter(forecasts: Forecasts, settings: TestSettings) -> TestResult:
-    """Return Spiegelhalter's z: the Brier score against its expectation."""
+    r"""Return Spiegelhalter's z: the Brier score against its expectation (1986).
+
+    .. math:: z = \frac{\sum_i (y_i - p_i)(1 - 2 p_i)}
+                       {\sqrt{\sum_i (1 - 2 p_i)^2 p_i (1 - p_i)}}
+    """
     from scipy.special import stdtr
 
     p = forecasts.score
-    column = 1 - 2 * p
-    gap = float((forecasts.pos - forecasts.cases * p) @ column)
+    case_weight = 1 - 2 * p
+    gap = float((forecasts.pos - forecasts.cases * p) @ case_weight)
 
     if forecasts.is_simple_sample:
-        variance = float(forecasts.cases @ (column**2 * p * (1 - p)))
+        variance = float(forecasts.cases @ (case_weight**2 * p * (1 - p)))
         if not variance > 0:
             return _NO_TEST
         z = gap / math.sqrt(variance)
         return TestResult(z, 2 * NormalDist().cdf(-abs(z)))
 
-    estimate = forecasts.variance_of_sum(-column * p, column * (1 - p))
-    z = gap / estimate.standard_error if estimate.variance > 0 else math.nan
+    # of other designs the variance is estimated: Student's distribution
+    estimate = forecasts.variance_of_sum(-case_weight * p, case_weight * (1 - p))
+    z = math.nan
+    if estimate.variance > 0:
+        z = gap / estimate.standard_error
     return TestResult(z, float(2 * stdtr(estimate.degrees_of_freedom, -abs(z))))
 
 
@@ -243,12 +250,12 @@ def joint_test(forecasts: Forecasts) -> JointTest:
     p_values = [pearson_test(forecasts, start).p_value]
     if forecasts.is_simple_sample or not obstacle_to_line(forecasts):
         p_values.append(cox_test(forecasts).p_value)
-    known = [p_value for p_value in p_values if not math.isnan(p_value)]
-    if not known:
+    defined = [p_value for p_value in p_values if not math.isnan(p_value)]
+    if not defined:
         return JointTest(math.nan, math.nan, start)
 
-    smallest = min(known)
-    return JointTest(min(1.0, len(known) * smallest), smallest, start)
+    smallest = min(defined)
+    return JointTest(min(1.0, len(defined) * smallest), smallest, start)
 
 
 def _joint(forecasts: Forecasts, settings: TestSettings) -> TestResult:

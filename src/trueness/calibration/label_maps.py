@@ -202,10 +202,10 @@ def pooled_bins(t: Tally) -> PooledBins:
     )
     ascending_score = t.score[::-1]
     first_rows = np.searchsorted(reference.bins, np.arange(1, bin_cases.size))
-    kept = _rows_kept(ascending_score.size)
+    kept_rows = _rows_kept(ascending_score.size)
     return PooledBins(
-        score=ascending_score[kept],
-        normal_score=reference.normal_scores[kept],
+        score=ascending_score[kept_rows],
+        normal_score=reference.normal_scores[kept_rows],
         edges=_edges_before(ascending_score, first_rows),
         shift=line.intercept + lift,
         centre=centre,
@@ -237,9 +237,9 @@ def _pool_bins_of_one_class(bins: Ints, positives: Floats, labelled: Floats) -> 
 
     What they may hide is doubted once, and not once a bin.
     """
-    seen = np.bincount(bins, positives) / np.bincount(bins, labelled)
-    differs = seen[1:] != seen[:-1]
-    both_classes = (seen[1:] > 0) & (seen[1:] < 1)
+    observed_proportion = np.bincount(bins, positives) / np.bincount(bins, labelled)
+    differs = observed_proportion[1:] != observed_proportion[:-1]
+    both_classes = (observed_proportion[1:] > 0) & (observed_proportion[1:] < 1)
     starts_new = np.append(False, differs | both_classes)
     return np.cumsum(starts_new)[bins]
 
@@ -285,9 +285,11 @@ def _covariance_of_bins(
     # labels that all agree show no variance: half a case of each class says what they
     # may hide
     bin_cases = np.bincount(bins, reference.labelled)
-    seen = np.bincount(bins, reference.positives) / bin_cases
+    observed_proportion = np.bincount(bins, reference.positives) / bin_cases
     doubted = (proportion * weight + 0.5) / (weight + 1)
-    lacking = np.maximum(doubted * (1 - doubted) - seen * (1 - seen), 0.0)
+    lacking = np.maximum(
+        doubted * (1 - doubted) - observed_proportion * (1 - observed_proportion), 0.0
+    )
     hidden = bin_cases * lacking / information**2 * _cases_per_cluster(reference)
     if _is_full(covariance):
         return covariance + np.diag(np.append(hidden, 0.0))

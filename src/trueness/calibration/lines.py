@@ -130,8 +130,12 @@ def intercept_measure(t: Tally) -> MeasuredValue:
     value = float(coefficients[0])
 
     ones = np.ones((logit.size, 1))
+    # a case moves the intercept by its residual, y - p, times this
     unit, p = coefficient_influence(ones, value + logit, t.pos + t.neg)
-    influence = Influence(-unit[:, 0] * p, unit[:, 0] * (1 - p))
+    by_residual = unit[:, 0]
+    influence = Influence(
+        by_negative=-by_residual * p, by_positive=by_residual * (1 - p)
+    )
     return MeasuredValue(value, influence, _ANY_NUMBER)
 
 
@@ -150,10 +154,12 @@ def _fit_polynomial(t: Tally, degree: int) -> _PolynomialFit:
     coefficients, *_ = fit_logistic(ascending, t.pos[::-1], t.neg[::-1])
 
     regressors = np.stack([np.ones(len(t)), *columns], axis=1)
+    # a case moves the coefficients by its residual, y - p, times this
     unit, p = coefficient_influence(
         regressors, regressors @ coefficients, t.pos + t.neg
     )
-    return _PolynomialFit(coefficients, -unit * p[:, None], unit * (1 - p)[:, None])
+    p = p[:, None]
+    return _PolynomialFit(coefficients, -unit * p, unit * (1 - p))
 
 
 class LineFit:
@@ -221,7 +227,7 @@ class LineFit:
 
         angle = np.linspace(0, 2 * np.pi, _DIRECTIONS, endpoint=False)
         circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-        disc = np.concatenate([part * circle for part in _RADII])
+        disc = np.concatenate([relative_radius * circle for relative_radius in _RADII])
         variances, axes = np.linalg.eigh(self.covariance)
         offsets = (disc * radius * np.sqrt(np.maximum(variances, 0.0))) @ axes.T
         return np.concatenate([self.coefficients[None], self.coefficients + offsets])

@@ -36,9 +36,11 @@ def _local_weights(x: Floats, weight: Floats, points: Floats, span: float) -> Fl
     """Return what each x weighs in the local regression at each point."""
     offset = x - points[:, None]
     width = _local_width(np.abs(offset), weight, span)
+    # distances in widths; what lies beyond the width is put on its edge, and weighs 0
     u = np.where(np.abs(offset) < width, offset, width) / width
-
     tricube = weight * np.clip(1 - np.abs(u) ** 3, 0, None) ** 3
+
+    # a parabola by weighted least squares: its value at the point is its constant
     powers = np.stack([np.ones_like(u), u, u * u], axis=2)
     weighted_powers = (tricube[:, :, None] * powers).transpose(0, 2, 1)
     # fewer than three scores within reach leave the curve open: the flattest one
@@ -48,14 +50,17 @@ def _local_weights(x: Floats, weight: Floats, points: Floats, span: float) -> Fl
 
 def _local_width(distance: Floats, weight: Floats, span: float) -> Floats:
     """Return how far the nearest cases reach that make up the span: (points, 1)."""
+    # rounding must not take a case from a span of whole cases
+    wanted_cases = max(1.0, np.floor(span * weight.sum() + 1e-5))
     order = np.argsort(distance, axis=1)
     cases_within = np.cumsum(weight[order], axis=1)
-    wanted = max(1.0, np.floor(span * weight.sum() + 1e-5))
-    last = np.argmax(cases_within >= wanted - 1e-9, axis=1)
-    rows = np.arange(distance.shape[0])
-    width = distance[rows, order[rows, last]]
+    farthest = np.argmax(cases_within >= wanted_cases - 1e-9, axis=1)
+    points = np.arange(distance.shape[0])
+    width = distance[points, order[points, farthest]]
 
     # a width of nothing: all that count are at the point itself
     nearest_other = np.where(distance == 0, np.inf, distance).min(1)
     width = np.where(width > 0, width, nearest_other)
-    return np.where(np.isfinite(width) & (width > 0), width, 1.0)[:, None]
+    # and where there is no other score any width does
+    has_width = np.isfinite(width) & (width > 0)
+    return np.where(has_width, width, 1.0)[:, None]

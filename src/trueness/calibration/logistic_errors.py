@@ -15,6 +15,7 @@ from datetime import date
 import numpy as np
 
 from trueness._core.arrays import Floats
+from trueness.counts.clusters import Clusters
 from trueness.counts.expected_labels import Reference
 from trueness.counts.values import Tally
 
@@ -56,22 +57,36 @@ def logistic_reference(t: Tally, fit: LogisticCurve) -> Reference:
     design = np.column_stack([np.ones(len(t)), *fit.columns])
     chances = expit(design @ fit.coefficients)
     direction = design @ fit.inverse_information
-    weights = (t.squares[0] + t.squares[1]) / np.maximum(t.neg + t.pos, 1e-300)
-    leverage = weights * chances * (1 - chances) * np.sum(direction * design, axis=1)
+
+    # HC3: the residual that a case would have had, had it not been fitted itself
+    mean_weight = (t.squares[0] + t.squares[1]) / np.maximum(t.neg + t.pos, 1e-300)
+    case_variance = mean_weight * chances * (1 - chances)
+    leverage = case_variance * np.sum(direction * design, axis=1)
     residuals = residual_influence(chances) / (1 - np.minimum(leverage, 0.5))
 
-    clusters = t.grouped
-    if clusters is None:
-        squares = t.squares[0] * residuals[0] ** 2 + t.squares[1] * residuals[1] ** 2
-        covariance = (direction * squares[:, None]).T @ direction
+    if t.grouped is not None:
+        covariance = _covariance_of_clusters(t.grouped, direction, residuals)
         return reference_of(t, covariance)
 
-    of_cell = clusters.counts[0] * residuals[0, clusters.row]
-    of_cell = of_cell + clusters.counts[1] * residuals[1, clusters.row]
-    cells = direction[clusters.row] * of_cell[:, None]
-    totals = np.column_stack([clusters.per_cluster(column) for column in cells.T])
+    squares = t.squares[0] * residuals[0] ** 2 + t.squares[1] * residuals[1] ** 2
+    covariance = (direction * squares[:, None]).T @ direction
+    return reference_of(t, covariance)
+
+
+def _covariance_of_clusters(
+    clusters: Clusters, direction: Floats, residuals: Floats
+) -> Floats:
+    """Return the sandwich of clusters: their sums of scores take the place of cases."""
+    # a cell holds the cases of one cluster at one row
+    residual_of_cell = clusters.counts[0] * residuals[0, clusters.row]
+    residual_of_cell = (
+        residual_of_cell + clusters.counts[1] * residuals[1, clusters.row]
+    )
+    scores = direction[clusters.row] * residual_of_cell[:, None]
+
+    totals = np.column_stack([clusters.per_cluster(column) for column in scores.T])
     correction = clusters.number / max(clusters.number - 1, 1)
-    return reference_of(t, correction * totals.T @ totals)
+    return np.asarray(correction * totals.T @ totals)
 
 
 def logistic_error_variance(

@@ -263,11 +263,11 @@ def load_map(path: str | os.PathLike[str]) -> Map:
         raise InputError(f"{file} must be a JSON file; it is not text.") from None
 
 
-def _fitted(map: object, what: str) -> Map:
+def _fitted(map: object, calibrator: str) -> Map:
     if isinstance(map, Map):
         return map
     raise InputError(
-        f"{what} needs a fitted map; found {type(map).__name__}.",
+        f"{calibrator} needs a fitted map; found {type(map).__name__}.",
         example=PythonCode("trueness.calibrate(y_true, y_score)"),
     )
 
@@ -312,8 +312,8 @@ def map_from_json(text: str, name: str = "The text") -> Map:
 def _encode(value: object) -> Any:
     """Turn a field into JSON that says what it is."""
     if isinstance(value, Map):
-        known = {kind: name for name, kind in MAPS.items()}
-        if type(value) not in known:
+        names_of_maps = {kind: name for name, kind in MAPS.items()}
+        if type(value) not in names_of_maps:
             raise InputError(
                 f"{type(value).__name__} cannot be saved: it is not in the registry. "
                 "Register the class first.",
@@ -322,7 +322,7 @@ def _encode(value: object) -> Any:
                 ),
             )
         content = {f.name: _encode(getattr(value, f.name)) for f in fields(value)}
-        return {"type": known[type(value)], "fields": content}
+        return {"type": names_of_maps[type(value)], "fields": content}
     if isinstance(value, Reference):
         parts = {f.name: _encode(getattr(value, f.name)) for f in fields(value)}
         return {"reference": parts}
@@ -373,28 +373,8 @@ def _decode(value: Any, name: str) -> Any:
 
 def _decode_map(content: dict[str, Any], name: str) -> Map:
     """Return the map that the file of this name holds, after it was tried."""
-    kind = content.get("type")
-    values = content.get("fields")
-    if kind not in [*MAPS]:  # a list: a damaged file has anything for a name
-        IMPORT_ALL.load()()  # whatever makes a map is public
-    if kind not in [*MAPS]:
-        raise InputError(
-            f"The type of map in {name} must be one of the registered ones; found "
-            f"{kind!r}.{nearest(kind, MAPS)} A class of your own must be imported "
-            "first.",
-            choices=MAPS,
-        )
-
-    field_names = {field.name for field in fields(MAPS[kind])}
-    if isinstance(values, dict) and _REFERENCE in field_names:
-        # without its reference cases a map has values, and no intervals
-        values = {_REFERENCE: None} | values
-    if not isinstance(values, dict) or set(values) != field_names:
-        content_text = listing(values) if isinstance(values, dict) else repr(values)
-        raise InputError(
-            f"{name} is damaged: a map of type {kind!r} has the fields "
-            f"{listing(sorted(field_names), 20)}; found {content_text}."
-        )
+    kind = _registered_type(content.get("type"), name)
+    values = _complete_fields(content.get("fields"), kind, name)
 
     decoded = {key: _decode(value, name) for key, value in values.items()}
     for field in fields(MAPS[kind]):
@@ -412,6 +392,38 @@ def _decode_map(content: dict[str, Any], name: str) -> Map:
         raise InputError(f"{name} is damaged: {err}") from None
 
     return loaded
+
+
+def _registered_type(kind: Any, name: str) -> str:
+    """Pass on a type of map that is registered."""
+    # a list: a damaged file has anything for a name, also what cannot be a key
+    if kind not in [*MAPS]:
+        IMPORT_ALL.load()()  # whatever makes a map is public
+    if kind in [*MAPS]:
+        return str(kind)
+
+    raise InputError(
+        f"The type of map in {name} must be one of the registered ones; found "
+        f"{kind!r}.{nearest(kind, MAPS)} A class of your own must be imported "
+        "first.",
+        choices=MAPS,
+    )
+
+
+def _complete_fields(values: Any, kind: str, name: str) -> dict[str, Any]:
+    """Return the fields of a map, when they are those of its type."""
+    field_names = {field.name for field in fields(MAPS[kind])}
+    if isinstance(values, dict) and _REFERENCE in field_names:
+        # without its reference cases a map has values, and no intervals
+        values = {_REFERENCE: None} | values
+    if isinstance(values, dict) and set(values) == field_names:
+        return values
+
+    content_text = listing(values) if isinstance(values, dict) else repr(values)
+    raise InputError(
+        f"{name} is damaged: a map of type {kind!r} has the fields "
+        f"{listing(sorted(field_names), 20)}; found {content_text}."
+    )
 
 
 def _decode_reference(parts: dict[str, Any], name: str) -> Reference:
@@ -448,8 +460,8 @@ def _fits(value: object, kind: str) -> bool:
         # whole numbers of JSON may be larger than any float
         return abs(value) <= 1e300 or value in (math.inf, -math.inf)
 
-    known = {"str": str, "Floats": np.ndarray, "Map": Map}
-    return isinstance(value, known.get(kind, object))
+    types_by_name = {"str": str, "Floats": np.ndarray, "Map": Map}
+    return isinstance(value, types_by_name.get(kind, object))
 
 
 def _check_values(map: Map) -> None:

@@ -228,7 +228,7 @@ def temperature(
     """
     _options.choice(scale, _SCALES, "scale")
     columns, (low, high) = _regressors(t, (scale,), "temperature")
-    is_separated = separated(columns[0], t.pos, t.neg, at=0.0)
+    is_separated = separated(columns[0], t.pos, t.neg, only_cut=0.0)
     targets = _targets_in_force(targets, is_separated)
 
     fit = _fit(columns, t, targets, intercept=False)
@@ -425,7 +425,11 @@ def _normal_of_positives(t: Tally) -> tuple[float, float]:
 def _mixture_quantiles(
     rank: Floats, mean: float, sd: float, prevalence: float
 ) -> Floats:
-    """Return where the mixture of both normals reaches these ranks, by Newton steps."""
+    """Return where the mixture of both normals reaches these ranks, by Newton steps.
+
+    Negatives are standard normal, positives have this ``mean`` and ``sd``. Of the value
+    sought, z and x are the standardized scores among negatives and among positives.
+    """
     rho = prevalence
     # nine standard deviations: beyond them a float does not tell the rank from 0 or 1
     lowest = min(-9.0, mean - 9 * sd)
@@ -433,15 +437,18 @@ def _mixture_quantiles(
     grid = np.linspace(lowest, highest, _GRID_CELLS + 1)
     distribution = (1 - rho) * ndtr(grid) + rho * ndtr((grid - mean) / sd)
     cell = np.clip(np.searchsorted(distribution, rank), 1, _GRID_CELLS)
+    cell_start = grid[cell - 1]
+    cell_end = grid[cell]
 
     z = np.interp(rank, distribution, grid)
     for _ in range(_NEWTON_STEPS):
         x = (z - mean) / sd
         excess = (1 - rho) * ndtr(z) + rho * ndtr(x) - rank
+        # the density times the square root of 2 pi
         density = (1 - rho) * np.exp(-z * z / 2) + rho / sd * np.exp(-x * x / 2)
         step = excess * math.sqrt(2 * math.pi) / np.maximum(density, 1e-300)
         # in the gap between well separated classes the density is nil: stay in the cell
-        z = np.clip(z - step, grid[cell - 1], grid[cell])
+        z = np.clip(z - step, cell_start, cell_end)
 
     return z
 

@@ -348,7 +348,7 @@ def _proper_score(data: Tally, name: str, level: float) -> ProperScore:
     """Return the mean loss with its interval; its parts wait."""
     checked = check_probabilities(data, name)
     estimate = estimate_measure(
-        checked, partial(_loss_measure, name), level=level, what=name
+        checked, partial(_loss_measure, name), level=level, measure_name=name
     )
     infinite_notes = () if name == "brier" else notes_on_infinity(data.labelled())
     return ProperScore(

@@ -162,11 +162,11 @@ def _curves_of_drawn_labels(
     rng: np.random.Generator,
 ) -> Floats:
     """Return isotonic curves of labels that were drawn from the scores."""
-    whole = np.maximum(np.rint(cases * (effective_cases / cases.sum())), 1)
-    whole = whole.astype(np.int64)
+    whole_cases = np.maximum(np.rint(cases * (effective_cases / cases.sum())), 1)
+    whole_cases = whole_cases.astype(np.int64)
     curves = np.empty((replicates, shown_score.size))
     for k in steps(range(replicates), "Bootstrap", unit="samples"):
-        pos = rng.binomial(whole, score) * (cases / whole)
+        pos = rng.binomial(whole_cases, score) * (cases / whole_cases)
         curves[k] = np.interp(shown_score, score, isotonic_curve(pos, cases - pos))
     return curves
 

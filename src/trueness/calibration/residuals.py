@@ -485,11 +485,11 @@ def _covariance_of_cases(
     covariance = np.zeros((bins, bins))
 
     for by_class, squares in ((negatives, squares_of_neg), (positives, squares_of_pos)):
-        own = by_class.to_own_bin
+        own_bin = by_class.to_own_bin
         shift = by_class.from_every_bin
         # the sum over cases of (own - shift)(own - shift)', own being in one bin only
-        cross = np.outer(np.bincount(bin_of_row, squares * own, bins), shift)
-        within = np.diag(np.bincount(bin_of_row, squares * own * own, bins))
+        cross = np.outer(np.bincount(bin_of_row, squares * own_bin, bins), shift)
+        within = np.diag(np.bincount(bin_of_row, squares * own_bin * own_bin, bins))
         covariance += within - cross - cross.T
         covariance += float(squares.sum()) * np.outer(shift, shift)
 

@@ -72,13 +72,13 @@ def _limit(curve: RocCorners, positions: Floats, side: str) -> Floats:
     """Return the limit of a curve from the left or from the right."""
     x, y = curve
     if side == "right":
-        left = np.searchsorted(x, positions + ROUNDING, side="right") - 1
-        right = np.minimum(left + 1, x.size - 1)
+        left_knot = np.searchsorted(x, positions + ROUNDING, side="right") - 1
+        right_knot = np.minimum(left_knot + 1, x.size - 1)
     else:
-        right = np.searchsorted(x, positions - ROUNDING, side="left")
-        left = np.maximum(right - 1, 0)
+        right_knot = np.searchsorted(x, positions - ROUNDING, side="left")
+        left_knot = np.maximum(right_knot - 1, 0)
 
-    return np.asarray(chord(x, y, left, right, positions))
+    return np.asarray(chord(x, y, left_knot, right_knot, positions))
 
 
 def _positive_ranges(knots: Floats, after_start: Floats, before_end: Floats) -> Ranges:

@@ -208,16 +208,16 @@ def _threshold_of(
 
 def _highest(sides: Mapping[str, GroupMetric], small: Mapping[str, float]) -> str:
     """Return the group with the highest value, of those that are not small."""
-    known = {
+    defined = {
         name: side.value
         for name, side in sides.items()
         if name not in small and not math.isnan(side.value)
     }
-    if not known:
+    if not defined:
         raise InputError(
             "No group has a defined value, so none is the highest.", option="reference"
         )
-    return max(known, key=lambda name: known[name])
+    return max(defined, key=lambda name: defined[name])
 
 
 def ratio_of_sides(first: GroupMetric, second: GroupMetric, level: float) -> Estimate:

@@ -201,12 +201,12 @@ def _delong_difference_of_different_cases(
     )
 
 
-def complete_panel(panel: Panel, what: str) -> Panel:
+def complete_panel(panel: Panel, analysis: str) -> Panel:
     """Pass on labelled cases with an output of at least two classifiers each."""
-    _cases.some_labels(panel, what)
+    _cases.some_labels(panel, analysis)
     panel = panel.labelled()
-    _cases.at_least_two(panel.names, what)
-    _cases.complete_outputs(panel, what)
+    _cases.at_least_two(panel.names, analysis)
+    _cases.complete_outputs(panel, analysis)
     return panel
 
 

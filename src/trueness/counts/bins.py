@@ -73,10 +73,10 @@ def starts_without_small_counts(counts: Sequence[Array], at_least: int) -> Ints:
     running_sums = [np.cumsum(column) for column in counts]
     starts: list[int] = []
     first = 0
-    for last in range(size):
-        if _no_count_is_small(running_sums, first, last, at_least):
+    for last_row in range(size):
+        if _no_count_is_small(running_sums, first, last_row, at_least):
             starts.append(first)
-            first = last + 1
+            first = last_row + 1
 
     # the rows behind the last bin join it, and bins before it if need be
     rows_are_left = first < size
@@ -98,11 +98,12 @@ def starts_without_small_counts(counts: Sequence[Array], at_least: int) -> Ints:
 
 
 def _no_count_is_small(
-    running_sums: Sequence[Array], first: int, last: int, at_least: int
+    running_sums: Sequence[Array], first: int, last_row: int, at_least: int
 ) -> bool:
-    """Are the counts of rows ``first`` to ``last`` zero or at least so many?"""
+    """Are the counts of rows ``first`` to ``last_row`` zero or at least so many?"""
     sums = [
-        running[last] - (running[first - 1] if first else 0) for running in running_sums
+        running[last_row] - (running[first - 1] if first else 0)
+        for running in running_sums
     ]
     if len(sums) > 3:
         totals = [running[-1] for running in running_sums[:3]]
@@ -128,9 +129,9 @@ def join_into_bins(
     if start.size == 0:
         return Bins(low, high, list(counts))
 
-    last = np.append(start[1:], low.size) - 1
+    last_row = np.append(start[1:], low.size) - 1
     sums = [np.add.reduceat(column, start) for column in counts]
-    return Bins(low[last], high[start], sums)
+    return Bins(low[last_row], high[start], sums)
 
 
 def map_bins(low: Floats, high: Floats, counts: Sequence[Array]) -> Bins:

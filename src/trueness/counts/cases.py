@@ -150,8 +150,8 @@ class Cases:
                 columns=_same_kind(own_clusters.counts, other_clusters.counts),
             )
 
-        rest = with_fields(with_counts(self, remaining), clusters=clusters)
-        return keep_rows(rest, has_cases(remaining))
+        remainder = with_fields(with_counts(self, remaining), clusters=clusters)
+        return keep_rows(remainder, has_cases(remaining))
 
     def __eq__(self, other: object) -> bool:
         """Do both describe the same cases, of the same sampling design?"""

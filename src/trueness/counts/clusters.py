@@ -114,7 +114,7 @@ def cluster_names(ids: Array) -> tuple[Array, Ints]:
     Whole numbers stay numbers; other names are texts, so that shards can be joined.
     """
     ids = _columns.one_dimensional(ids, "cluster")
-    _columns.named_groups(ids, what="cluster=")
+    _columns.named_groups(ids, argument="cluster=")
     names, code = np.unique(_canonical_ids(ids), return_inverse=True)
     return names, code.astype(np.int64, copy=False)
 

@@ -104,18 +104,18 @@ class Labels:
         return self.is_pos(slice(0, self.values.size)).astype(np.int8)
 
 
-def read_labels(values: Array, positive: object, what: str = "y_true") -> Labels:
+def read_labels(values: Array, positive: object, argument: str = "y_true") -> Labels:
     """Which value is positive? Missing values are unknown; nothing is guessed."""
-    values = _columns.one_dimensional(values, what)
+    values = _columns.one_dimensional(values, argument)
     two_numbers = _two_numbers(values)
     if two_numbers is not None:
-        _, positive_value = _columns.label_pair(two_numbers, positive, what)
+        _, positive_value = _columns.label_pair(two_numbers, positive, argument)
         return Labels(values, positive_value)
 
     missing = _columns.missing(values)
     known_values = values[~missing]
-    distinct = _distinct_values(known_values, what)
-    _, positive_value = _columns.label_pair(distinct, positive, what)
+    distinct = _distinct_values(known_values, argument)
+    _, positive_value = _columns.label_pair(distinct, positive, argument)
 
     code = np.full(values.size, _UNKNOWN, dtype=np.int8)
     code[~missing] = Labels(known_values, positive_value).is_pos(slice(None))
@@ -135,19 +135,19 @@ def _two_numbers(values: Array) -> list[Any] | None:
     neighbours = values.dtype.kind != "f" and int(high) - int(low) <= 1
     if not neighbours:
         for block in blocks(values.size):
-            part = values[block]
-            if not ((part == low) | (part == high)).all():
+            block_values = values[block]
+            if not ((block_values == low) | (block_values == high)).all():
                 return None
 
     return [low.item()] if low == high else [low.item(), high.item()]
 
 
-def _distinct_values(values: Array, what: str) -> list[Any]:
+def _distinct_values(values: Array, argument: str) -> list[Any]:
     """Return the distinct values in order, those of one type together."""
     if values.dtype.kind != "O":
         return [plain(value) for value in np.unique(values)]
 
-    distinct = _columns.hashable(values, what)
+    distinct = _columns.hashable(values, argument)
     try:
         return sorted(distinct, key=lambda value: (type(value).__name__, value))
     except TypeError:  # values that have no order, such as complex numbers
@@ -161,27 +161,27 @@ def count_tally(
     weight: Weights | None = None,
     *,
     cluster: Array | None = None,
-    what: str = "y_score",
+    argument: str = "y_score",
 ) -> Tally:
     """Count cases into a tally; ``labels=None`` makes all unknown."""
-    score = _columns.numeric_scores(_columns.one_dimensional(score, what), what)
+    score = _columns.numeric_scores(_columns.one_dimensional(score, argument), argument)
     if cluster is not None:
-        tally = count_tally(score, labels, count, weight, what=what)
+        tally = count_tally(score, labels, count, weight, argument=argument)
         row = np.searchsorted(-tally.score, -(score.astype(np.float64) + 0.0))
         cases = _columns_of_cases(labels, score.size, count, weight)
         assign_clusters(tally, row, cluster, cases)
         return tally
     if weight is not None:
-        return _weigh(_columns.finite_scores(score, what), labels, weight)
+        return _weigh(_columns.finite_scores(score, argument), labels, weight)
     if count is not None:
-        score = _columns.finite_scores(score.astype(np.float64), what)
+        score = _columns.finite_scores(score.astype(np.float64), argument)
         return Tally(score, *split_counts(labels, count))
 
     try:
         return _count_single_cases(score, labels)
     except NotFinite:
         # the check says how many scores are not finite, and where
-        _columns.finite_scores(score, what)
+        _columns.finite_scores(score, argument)
         raise
 
 
@@ -208,8 +208,8 @@ def _count_single_cases(score: Array, labels: Labels | None) -> Tally:
 
     if labels.code is not None and (labels.code == _UNKNOWN).any():
         unknown = labels.code == _UNKNOWN
-        known = Labels(labels.values, labels.positive, labels.code[~unknown])
-        labelled = _count_single_cases(score[~unknown], known)
+        known_labels = Labels(labels.values, labels.positive, labels.code[~unknown])
+        labelled = _count_single_cases(score[~unknown], known_labels)
         return labelled + _count_single_cases(score[unknown], None)
 
     distinct, neg, pos = count_scores(score, labels.is_pos)
@@ -252,7 +252,9 @@ def count_panel(
     cluster: Array | None = None,
 ) -> Panel:
     """Count cases into a panel; ``labels=None`` makes all unknown."""
-    rows = np.column_stack([read_output(c, k, gone=True) for k, c in columns.items()])
+    rows = np.column_stack(
+        [read_output(c, k, allow_missing=True) for k, c in columns.items()]
+    )
     stop_if_requested()
     cases = _columns_of_cases(labels, len(rows), count, weight)
     panel = panel_of_rows(tuple(columns), *merge_rows(rows, cases))

@@ -38,14 +38,14 @@ class Folds(Record):
         """Check that these are folds of one cross-validation."""
         parts = tuple(self.parts)
         object.__setattr__(self, "parts", parts)
-        kinds = {type(part) for part in parts}
+        kinds = {type(fold) for fold in parts}
         if len(parts) < 2 or kinds not in ({Tally}, {Panel}):
             raise InputError(
                 "Folds needs two or more tallies, or panels, one for each fold; found "
                 f"{counted(len(parts), 'part')}.",
                 example=PythonCode("trueness.cross_validate(model, X, y)"),
             )
-        if kinds == {Panel} and len({part.names for part in parts}) > 1:
+        if kinds == {Panel} and len({fold.names for fold in parts}) > 1:
             raise InputError("Every fold needs the same models, in the same order.")
 
         _check_both_classes(parts)
@@ -85,10 +85,10 @@ class Folds(Record):
 
 def _check_both_classes(parts: tuple[Any, ...]) -> None:
     """Refuse a fold that holds one class only."""
-    for number, part in enumerate(parts, 1):
-        if part.n_pos and part.n_neg:
+    for number, fold in enumerate(parts, 1):
+        if fold.n_pos and fold.n_neg:
             continue
-        missing = "negatives" if part.n_pos else "positives"
+        missing = "negatives" if fold.n_pos else "positives"
         raise NotEnoughCases(
             f"Fold {number} has no {missing}. Use fewer folds, or folds that keep the "
             "proportion of positives.",
@@ -100,15 +100,15 @@ def _check_both_classes(parts: tuple[Any, ...]) -> None:
 def _check_clusters_apart(parts: tuple[Any, ...]) -> None:
     """Refuse a cluster whose cases are in two folds."""
     fold_of_cluster: dict[Any, int] = {}
-    for number, part in enumerate(parts, 1):
-        if part.clusters is None:
+    for number, fold in enumerate(parts, 1):
+        if fold.clusters is None:
             continue
-        for name in part.clusters.names:
-            other = fold_of_cluster.setdefault(name, number)
-            if other != number:
+        for name in fold.clusters.names:
+            earlier_fold = fold_of_cluster.setdefault(name, number)
+            if earlier_fold != number:
                 raise InputError(
-                    f"Folds {other} and {number} share cluster {name!r}, so a model "
-                    "was tested on a cluster that it was trained on. Keep each "
+                    f"Folds {earlier_fold} and {number} share cluster {name!r}, so a "
+                    "model was tested on a cluster that it was trained on. Keep each "
                     "cluster in one fold.",
                     option="cv",
                     example=PythonCode("StratifiedGroupKFold(5), cluster=..."),

@@ -129,18 +129,18 @@ def find_rows(rows: Floats, distinct_rows: Floats) -> Ints:
 
 
 def subtract_counts(
-    columns: Sequence[Array], rows: Ints, part: Sequence[Array]
+    columns: Sequence[Array], rows: Ints, taken_columns: Sequence[Array]
 ) -> list[Array]:
     """Subtract counts, or weights, of a part from those of the given rows.
 
     Sums of weights are not exact, so a rest that rounding can explain is none.
     """
     remaining = []
-    for whole, taken in zip(columns, part, strict=True):
-        rest = whole.copy()
-        np.subtract.at(rest, rows, taken)
-        if rest.dtype.kind == "f":
-            rest[np.abs(rest) <= ROUNDING * whole] = 0.0
-        remaining.append(rest)
+    for column, taken in zip(columns, taken_columns, strict=True):
+        remainder = column.copy()
+        np.subtract.at(remainder, rows, taken)
+        if remainder.dtype.kind == "f":
+            remainder[np.abs(remainder) <= ROUNDING * column] = 0.0
+        remaining.append(remainder)
 
     return remaining

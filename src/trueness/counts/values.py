@@ -325,7 +325,10 @@ class Panel(Cases):
             )
 
         value = np.column_stack(
-            [read_output(value[:, k], name, gone=True) for k, name in enumerate(names)]
+            [
+                read_output(value[:, k], name, allow_missing=True)
+                for k, name in enumerate(names)
+            ]
         )
 
         columns = count_columns(len(value), neg=neg, pos=pos, unknown=unknown)
@@ -551,10 +554,10 @@ def _read_clusters(cluster: ArrayLike, **outputs: Array) -> Array:
     return ids
 
 
-def rescored(x: Tally | Panel, new: Array) -> Tally:
+def rescored(x: Tally | Panel, new_score: Array) -> Tally:
     """Put the cases of each row at a new score."""
     _check_scores_kept(x)
-    score = read_output(new)
+    score = read_output(new_score)
     moved = tally_of_sums(score, x.counts)
     return keep_clusters(x, moved, lambda: rows_of(moved, score))
 
@@ -580,11 +583,13 @@ def _map_scores(f: Callable[[Floats], ArrayLike], score: Floats) -> Array:
     return new_score
 
 
-def read_output(values: Array, name: str = "score", *, gone: bool = False) -> Floats:
-    """Read a column of scores; where outputs may be ``gone`` there is NaN."""
+def read_output(
+    values: Array, name: str = "score", *, allow_missing: bool = False
+) -> Floats:
+    """Read a column of scores; a missing output is NaN where it is allowed."""
     numbers = _columns.numeric_scores(values, name).astype(np.float64)
     # -0.0 becomes 0.0
-    return _columns.finite_scores(numbers, name, allow_nan=gone) + 0.0
+    return _columns.finite_scores(numbers, name, allow_nan=allow_missing) + 0.0
 
 
 def tally_of_rows(*columns: Array) -> Tally:
@@ -620,11 +625,11 @@ def holds_tests(x: Tally | Panel) -> bool:
         return False
 
     outputs = x.score if isinstance(x, Tally) else x.rows
-    known = outputs[~np.isnan(outputs)]
+    known_outputs = outputs[~np.isnan(outputs)]
     # a few rows decide most often: verdicts of K tests have at most 3^K rows
-    if known.size == 0 or not np.isin(known[:10], (0.0, 1.0)).all():
+    if known_outputs.size == 0 or not np.isin(known_outputs[:10], (0.0, 1.0)).all():
         return False
-    return bool(np.isin(known, (0.0, 1.0)).all())
+    return bool(np.isin(known_outputs, (0.0, 1.0)).all())
 
 
 def holds_readings(x: Tally) -> bool:

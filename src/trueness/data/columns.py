@@ -337,7 +337,7 @@ def _count_rows(
         cases.count,
         cases.weight,
         cluster=cases.cluster,
-        what=score_name,
+        argument=score_name,
     )
 
     return tally if request.at_most is None else tally.bin(request.at_most)

@@ -71,7 +71,7 @@ def _against_rest(score: Floats, code: Ints, k: int, name: object) -> Tally:
     """Count scores; cases of class k are positive, those of none (-1) unknown."""
     which = np.where(code < 0, 2, code == k).astype(np.int8)
     labels = Labels(which, 1, which)
-    return count_tally(score, labels, what=f"the score of {name!r}")
+    return count_tally(score, labels, argument=f"the score of {name!r}")
 
 
 def top_label(

@@ -417,7 +417,7 @@ def read_panel(path: str | os.PathLike[str]) -> Panel:
         outputs = [name for name in columns if name.startswith("output_")]
         rows = np.column_stack(
             [
-                read_output(columns[f"output_{number}"], name, gone=True)
+                read_output(columns[f"output_{number}"], name, allow_missing=True)
                 for number, name in enumerate(names)
             ]
         )

@@ -549,7 +549,9 @@ def positive_label(y: object, given: object = None, word: str = "positive") -> A
 
 def tally_of(y: Array, score: Array, positive: object) -> Tally:
     """Count scores and labels."""
-    return count_tally(np.asarray(score), read_labels(y, positive), what="the scores")
+    return count_tally(
+        np.asarray(score), read_labels(y, positive), argument="the scores"
+    )
 
 
 def class_of(value: object, known: Sequence[Any], what: str) -> None:

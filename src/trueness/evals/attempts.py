@@ -157,12 +157,12 @@ class Attempts(Record):
     def of_items(self, items: Iterable[str]) -> Attempts:
         """Keep the items of these names."""
         kept_names = set(items)
-        kept = np.array([name in kept_names for name in self.item], bool)
+        is_kept = np.array([name in kept_names for name in self.item], bool)
         return Attempts(
-            item=self.item[kept],
-            passed=self.passed[kept],
-            tried=self.tried[kept],
-            cluster=None if self.cluster is None else self.cluster[kept],
+            item=self.item[is_kept],
+            passed=self.passed[is_kept],
+            tried=self.tried[is_kept],
+            cluster=None if self.cluster is None else self.cluster[is_kept],
         )
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -212,21 +212,21 @@ def add_attempts(parts: Iterable[Attempts]) -> Attempts:
     """Return the attempts of all parts; items of the same name are one item."""
     parts = list(parts)
     cluster_of_item: dict[str, str] = {}
-    for part in parts:
-        _add_clusters(cluster_of_item, part)
+    for shard in parts:
+        _add_clusters(cluster_of_item, shard)
 
     names = list(cluster_of_item)
     position = {name: number for number, name in enumerate(names)}
 
     passed = np.zeros(len(names), np.int64)
     tried = np.zeros(len(names), np.int64)
-    for part in parts:
-        rows = [position[name] for name in part.item]
-        passed[rows] += part.passed
-        tried[rows] += part.tried
+    for shard in parts:
+        rows = [position[name] for name in shard.item]
+        passed[rows] += shard.passed
+        tried[rows] += shard.tried
 
     cluster = None
-    if any(part.cluster is not None for part in parts):
+    if any(shard.cluster is not None for shard in parts):
         cluster = np.array([cluster_of_item[name] for name in names], object)
 
     return Attempts(
@@ -234,19 +234,20 @@ def add_attempts(parts: Iterable[Attempts]) -> Attempts:
         passed=passed,
         tried=tried,
         cluster=cluster,
-        missing=sum(part.missing for part in parts),
+        missing=sum(shard.missing for shard in parts),
     )
 
 
-def _add_clusters(cluster_of_item: dict[str, str], part: Attempts) -> None:
+def _add_clusters(cluster_of_item: dict[str, str], shard: Attempts) -> None:
     """Note the cluster of each item, which must be one; without clusters, itself."""
-    clusters = part.item if part.cluster is None else part.cluster
-    for name, cluster in zip(part.item, clusters, strict=True):
-        known = cluster_of_item.setdefault(name, cluster)
-        if known != cluster:
+    clusters = shard.item if shard.cluster is None else shard.cluster
+    for name, cluster in zip(shard.item, clusters, strict=True):
+        known_cluster = cluster_of_item.setdefault(name, cluster)
+        if known_cluster != cluster:
             raise InputError(
-                f"Item {shown(name)!r} belongs to cluster {shown(known)!r} and to "
-                f"{shown(cluster)!r}. Give items of different clusters different names."
+                f"Item {shown(name)!r} belongs to cluster {shown(known_cluster)!r} and "
+                f"to {shown(cluster)!r}. Give items of different clusters different "
+                "names."
             )
 
 

@@ -358,10 +358,10 @@ def _cohen(ratings: RatedItems) -> AgreementCoefficient:
 
 def _rated_by_both(ratings: RatedItems) -> RatedItems:
     """Return the ratings of items that both raters rated."""
-    both = np.asarray((ratings.category_of >= 0).all(axis=1))
-    if float(ratings.items[both].sum()) < 2:
+    rated_by_both = np.asarray((ratings.category_of >= 0).all(axis=1))
+    if float(ratings.items[rated_by_both].sum()) < 2:
         raise NotEnoughCases("Cohen's kappa needs two items that both raters rated.")
-    return ratings.only(both)
+    return ratings.only(rated_by_both)
 
 
 def _weighted_cohen(

@@ -119,7 +119,7 @@ def same_items(
     """Keep the items that every run has tried, with a note if some are left out."""
     items_of_runs = [set(run.item) for run in runs.values()]
     shared = set.intersection(*items_of_runs)
-    every = set.union(*items_of_runs)
+    all_items = set.union(*items_of_runs)
 
     if not shared:
         raise NotEnoughCases(
@@ -127,14 +127,14 @@ def same_items(
             "Do the runs use the same item names?"
         )
 
-    n_left_out = len(every) - len(shared)
+    n_left_out = len(all_items) - len(shared)
     if n_left_out == 0:
         return dict(runs), []
 
     verb = "is" if n_left_out == 1 else "are"
     note = (
-        f"{counted(n_left_out, 'item')} of {len(every):,} {verb} left out: not every "
-        "run tried them."
+        f"{counted(n_left_out, 'item')} of {len(all_items):,} {verb} left out: not "
+        "every run tried them."
     )
 
     return {system: run.of_items(shared) for system, run in runs.items()}, [note]
@@ -574,11 +574,13 @@ def _letters(differs: Array) -> tuple[str, ...]:
     )
 
 
-def _absorb(groups: list[frozenset[int]], new: frozenset[int]) -> list[frozenset[int]]:
+def _absorb(
+    groups: list[frozenset[int]], following: frozenset[int]
+) -> list[frozenset[int]]:
     """Add a group, unless another holds it; leave out those that it holds."""
-    if any(new <= group for group in groups):
+    if any(following <= group for group in groups):
         return groups
-    return [*(group for group in groups if not group < new), new]
+    return [*(group for group in groups if not group < following), following]
 
 
 def _letter(k: int) -> str:

@@ -127,12 +127,14 @@ def head_to_head(
     # in the order in which they first appear
     names = tuple(dict.fromkeys([*firsts.tolist(), *seconds.tolist()]))
     pairs = []
-    for one, other in combinations(names, 2):
-        met = ((firsts == one) & (seconds == other)) | (
-            (firsts == other) & (seconds == one)
+    for first_name, second_name in combinations(names, 2):
+        met = ((firsts == first_name) & (seconds == second_name)) | (
+            (firsts == second_name) & (seconds == first_name)
         )
         if met.any():
-            pairs.append(_pair_of_verdicts(one, other, winners[met], level))
+            pairs.append(
+                _pair_of_verdicts(first_name, second_name, winners[met], level)
+            )
 
     adjusted = holm([pair.p_value for pair in pairs])
     return HeadToHead(
@@ -170,8 +172,8 @@ def _check_verdicts(firsts: Array, seconds: Array, winners: Array, tie: str) -> 
             option="second",
         )
 
-    known = (winners == firsts) | (winners == seconds) | (winners == tie)
-    strangers = np.flatnonzero(~known.astype(bool))
+    is_known = (winners == firsts) | (winners == seconds) | (winners == tie)
+    strangers = np.flatnonzero(~is_known.astype(bool))
     if strangers.size:
         row = strangers[0]
         choices = (str(firsts[row]), str(seconds[row]), tie)

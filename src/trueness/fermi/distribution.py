@@ -268,12 +268,13 @@ def _check_ranks(values: ArrayLike, n: int) -> Any:
     return rank.astype(np.float64)
 
 
-def _check_flagged_numbers(values: ArrayLike | None, n: int, what: str) -> Any:
+def _check_flagged_numbers(values: ArrayLike | None, n: int, quantity: str) -> Any:
     """Return how many of n ranked cases are flagged, as whole numbers."""
     if values is None:
         raise InputError(
-            f"The expected {what} needs a rank, the number of cases that are flagged.",
-            example=PythonCode(f"expected({what!r}, {max(1, n // 10)})"),
+            f"The expected {quantity} needs a rank, the number of cases that are "
+            "flagged.",
+            example=PythonCode(f"expected({quantity!r}, {max(1, n // 10)})"),
         )
 
     rank = np.asarray(values)

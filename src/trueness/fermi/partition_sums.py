@@ -66,15 +66,15 @@ class PartitionSums:
 
         middle = self.centre + self.height / self.beta
         reach = NEGLIGIBLE_BEYOND / steepness
-        first = math.floor(min(max(middle - reach, 1), self.n))
-        last = math.ceil(max(min(middle + reach, self.n), first))
-        return first, last
+        first_rank = math.floor(min(max(middle - reach, 1), self.n))
+        last_rank = math.ceil(max(min(middle + reach, self.n), first_rank))
+        return first_rank, last_rank
 
     @property
     def is_wide(self) -> bool:
         """Are there more ranks in the window than are summed one by one?"""
-        first, last = self.window
-        return last - first >= _MAX_RANKS_ONE_BY_ONE
+        first_rank, last_rank = self.window
+        return last_rank - first_rank >= _MAX_RANKS_ONE_BY_ONE
 
     @cached_property
     def _running_positives(self) -> Floats:
@@ -87,31 +87,33 @@ class PartitionSums:
         return self._running_sums(sign=-1)
 
     def _running_sums(self, sign: int) -> Floats:
-        first, last = self.window
-        log_odds = self.logit(np.arange(first, last + 1.0))
+        first_rank, last_rank = self.window
+        log_odds = self.logit(np.arange(first_rank, last_rank + 1.0))
         return np.concatenate([[0.0], np.cumsum(expit(sign * log_odds))])
 
     def head(self, k: Floats, *, positive: bool = True) -> Any:
         """Return the sum of P (or 1 - P) over the ranks 1 to k."""
-        first, last = self.window
-        inside = np.clip(k, first - 1, last)
+        first_rank, last_rank = self.window
+        inside = np.clip(k, first_rank - 1, last_rank)
         sum_inside = self._sum_inside(inside, positive=positive)
 
         # on one side of the window each rank adds 1, on the other 0
         rises = (self.beta < 0) == positive
-        ones_outside = np.maximum(k - last, 0) if rises else np.minimum(k, first - 1)
+        ones_outside = (
+            np.maximum(k - last_rank, 0) if rises else np.minimum(k, first_rank - 1)
+        )
         return sum_inside + ones_outside
 
     def _sum_inside(self, k: Floats, *, positive: bool) -> Any:
         """Return the sum of P (or 1 - P) from the first rank of the window to k."""
-        first = self.window[0]
+        first_rank = self.window[0]
         if not self.is_wide:
             running = self._running_positives if positive else self._running_negatives
-            return running[(k - first + 1).astype(int)]
+            return running[(k - first_rank + 1).astype(int)]
 
         # midpoint Euler-Maclaurin: sum = integral - [f'] / 24
         sign = 1 if positive else -1
-        start = first - 0.5
+        start = first_rank - 0.5
         end = k + 0.5
         slopes = self._slope(end, sign) - self._slope(start, sign)
         return self._integral(start, end, sign) - slopes / 24
@@ -156,7 +158,7 @@ class PartitionSums:
 
     def _variances_of_misses(self, mean_miss: float) -> tuple[float, float]:
         """Return the variances of 1 - F1 and 1 - F0, whose means are 1 - AUC (FD9)."""
-        first, last = self.window
+        first_rank, last_rank = self.window
         n_neg = self.n - self.n_pos
         misses = self._misses()
 
@@ -169,16 +171,16 @@ class PartitionSums:
         over_positives = float(weighted_positives @ deviation_of_positives**2)
 
         # behind the window there are negatives only, before it positives only
-        over_negatives += mean_miss**2 * (self.n - last)
-        over_positives += mean_miss**2 * (first - 1)
+        over_negatives += mean_miss**2 * (self.n - last_rank)
+        over_positives += mean_miss**2 * (first_rank - 1)
         return over_negatives / n_neg, over_positives / self.n_pos
 
     def _misses(self) -> Misses:
         if self.is_wide:
             return self._misses_by_quadrature()
 
-        first, last = self.window
-        log_odds = self.logit(np.arange(first, last + 1.0))
+        first_rank, last_rank = self.window
+        log_odds = self.logit(np.arange(first_rank, last_rank + 1.0))
         p = expit(log_odds)
         complement = expit(-log_odds)
         return Misses(
@@ -195,12 +197,14 @@ class PartitionSums:
 
         A trapezoid end (weight 1/2) adds f'/12, a midpoint end takes f'/24 away.
         """
-        first, last = self.window
+        first_rank, last_rank = self.window
         scale = max(abs(self.beta), _SMALLEST_BETA)
-        nodes, weights = sum_over_ranks(first - 1.0, last - first + 1, scale)
+        nodes, weights = sum_over_ranks(
+            first_rank - 1.0, last_rank - first_rank + 1, scale
+        )
         rank = nodes + 0.5
-        start = first - 0.5
-        end = last + 0.5
+        start = first_rank - 0.5
+        end = last_rank + 0.5
 
         positives_after = self._integral(rank, end, 1) - self._slope(rank, 1) / 12
         positives_after -= self._slope(end, 1) / 24
@@ -222,10 +226,10 @@ class PartitionSums:
         Eq. 33 with step 1, Eq. 34 with step 0. Eq. 33 starts at k = 0, where Prec(0) is
         Prec(1).
         """
-        first = 1.0 - step
+        first_rank = 1.0 - step
         total = 0.0
         for block in blocks(self.n, _RANKS_PER_BLOCK):
-            k = np.arange(block.start + first, block.stop + first)
+            k = np.arange(block.start + first_rank, block.stop + first_rank)
             rank = np.maximum(k, 1.0)
             next_rank = np.maximum(k + step, 1.0)
             precision = self.head(rank) / rank

@@ -109,15 +109,15 @@ def _all_positives_first(n: int, n_pos: float) -> RankLine:
     A fraction of a positive stands at the rank behind the whole ones, which is the
     centre then, and has the logit of that fraction.
     """
-    whole = math.floor(n_pos)
-    fraction = n_pos - whole
+    whole_positives = math.floor(n_pos)
+    fraction = n_pos - whole_positives
     logit_rho = logit_of_prevalence(n_pos, n)
 
     if fraction == 0:
-        return RankLine(math.inf, -logit_rho, whole + 0.5)
+        return RankLine(math.inf, -logit_rho, whole_positives + 0.5)
 
     logit_fraction = math.log(fraction / (1 - fraction))
-    return RankLine(math.inf, logit_fraction - logit_rho, whole + 1.0)
+    return RankLine(math.inf, logit_fraction - logit_rho, whole_positives + 1.0)
 
 
 def _solve_around_middle(n: int, n_pos: float, excess: float) -> RankLine:
@@ -256,10 +256,10 @@ def _equations_around_step(
     n: int, n_pos: float, *, alpha: float, beta: float, log_room: float
 ) -> _Equations:
     """Return both equations of ``_solve_around_step``, in logarithms."""
-    whole = math.floor(n_pos)
-    fraction = n_pos - whole
-    behind = _sum_tail(alpha, beta, n - whole)
-    before = _sum_tail(-alpha, beta, whole)
+    whole_positives = math.floor(n_pos)
+    fraction = n_pos - whole_positives
+    behind = _sum_tail(alpha, beta, n - whole_positives)
+    before = _sum_tail(-alpha, beta, whole_positives)
 
     # one common scale for both tails
     log_scale = max(behind.log_scale, before.log_scale)

@@ -63,7 +63,7 @@ def bootstrap_values(
 
     values = []
     with progress("Bootstrap", replicates, "samples") as advance:
-        for part in range(parts):
+        for fold in range(parts):
             source = _draw_source(sample, rng)
             shift = np.zeros(value_of_whole.size)
             if parts > 1:
@@ -71,7 +71,7 @@ def bootstrap_values(
                 value_of_part = statistics(_target_counts(sample, source.cases))
                 shift = value_of_whole - np.array(value_of_part)
 
-            for _ in range(part, replicates, parts):
+            for _ in range(fold, replicates, parts):
                 redrawn = _target_counts(sample, _redraw_cases(source, rng))
                 values.append(np.array(statistics(redrawn)) + shift)
                 advance(1)

@@ -207,9 +207,9 @@ def notes_on_expected_labels(tally: Tally) -> list[str]:
 
     assert isinstance(labels, ExpectedLabels)  # noqa: S101 - its callers saw to it
     reference: Reference | None = labels.map.reference
-    about = "the process that drew these cases"
+    population = "the process that drew these cases"
     if labels.target == THESE_CASES:
-        about = "the labels of these very cases"
+        population = "the labels of these very cases"
     if hasattr(labels.map, "notes"):
         number = unlabelled_words(tally)
         return [
@@ -221,7 +221,7 @@ def notes_on_expected_labels(tally: Tally) -> list[str]:
     notes = [
         f"{unlabelled_words(tally)} have no label; each counts as positive with the "
         f"probability that a calibration map assigns to its score. The answer is about "
-        f"{about}.",
+        f"{population}.",
         "Without labels, a change of P(label | score) since the map was fitted "
         "cannot be detected; tipping_point shows how large a change would matter.",
     ]

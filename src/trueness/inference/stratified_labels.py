@@ -143,13 +143,13 @@ def notes_on_label_sample(tally: Tally) -> list[str]:
     """Return how the labelled cases were drawn, and where labels are a surprise."""
     counts = weigh_bands(tally)
     total = float(counts.sample.sizes.sum())
-    about = "the process that drew them"
+    population = "the process that drew them"
     if counts.sample.target == THESE_CASES:
-        about = "these very cases"
+        population = "these very cases"
     notes = [
         f"{number_of(float(counts.labelled.sum()))} of {number_of(total)} cases were "
         f"drawn by score and labelled: a stratified sample of "
-        f"{counts.sample.sizes.size} bands. The answer is about {about}."
+        f"{counts.sample.sizes.size} bands. The answer is about {population}."
     ]
     if counts.sample.map is not None:
         notes += _notes_on_surprise(counts)

@@ -512,18 +512,20 @@ _SIGNS: dict[str, Callable[[Any, float], Any]]
 _SIGNS = {">=": np.greater_equal, "<=": np.less_equal, ">": np.greater, "<": np.less}
 
 
-def constraint_of(left: Metric | float, sign: Any, right: Metric | float) -> Constraint:
+def constraint_of(
+    metric_or_number: Metric | float, sign: Any, right: Metric | float
+) -> Constraint:
     """Bound a metric; what is not a number moves to the left side."""
-    if not isinstance(left, Metric):
+    if not isinstance(metric_or_number, Metric):
         if not isinstance(right, Metric):
             raise InputError("A constraint needs a metric on one side.")
-        return constraint_of(right, _MIRRORED[sign], left)
+        return constraint_of(right, _MIRRORED[sign], metric_or_number)
     if isinstance(right, Metric):
-        difference = left - right
+        difference = metric_or_number - right
         return Constraint(difference - difference.constant, sign, -difference.constant)
 
     bound = _options.real_number(right, f"the bound after {sign}")
-    return Constraint(left, sign, bound)
+    return Constraint(metric_or_number, sign, bound)
 
 
 # digits to which sums that mix square roots with other terms are compared

@@ -130,8 +130,8 @@ class Confusion(Record):
             if not weight:
                 continue
             # of long columns no product by one is made
-            part = count if weight == 1 else weight * count
-            total = part if total is None else total + part
+            weighted_count = count if weight == 1 else weight * count
+            total = weighted_count if total is None else total + weighted_count
 
         return 0 if total is None else total
 

@@ -34,11 +34,11 @@ def _ratio(
     question: str,
     over: Coefficients,
     under: Coefficients | None,
-    **about: Any,
+    **attributes: Any,
 ) -> Metric:
     """Make a metric that is a quotient of two sums of counts (tp, fp, fn, tn)."""
-    about |= {"ratio": Ratio(over, under), "shape": "quotient"}
-    return Metric(name, question=question, **about)
+    attributes |= {"ratio": Ratio(over, under), "shape": "quotient"}
+    return Metric(name, question=question, **attributes)
 
 
 def _quotient(
@@ -46,10 +46,10 @@ def _quotient(
     question: str,
     formula: Callable[[Any, Any, Any, Any], tuple[Any, Any]],
     shape: Shape = "quotient",
-    **about: Any,
+    **attributes: Any,
 ) -> Metric:
     """Make a metric of a formula that gives numerator and denominator."""
-    return Metric(name, question=question, exact=formula, shape=shape, **about)
+    return Metric(name, question=question, exact=formula, shape=shape, **attributes)
 
 
 _ALL: Coefficients = (1, 1, 1, 1)
@@ -285,18 +285,18 @@ def cost_rate(*, fp: float, fn: float) -> Metric:
 
 
 def _prices(
-    fp: float, fn: float, what: str, others: bool = False
+    fp: float, fn: float, metric_name: str, others: bool = False
 ) -> tuple[float, float]:
     prices = (_options.real_number(fp, "fp"), _options.real_number(fn, "fn"))
     if min(prices) < 0 or (max(prices) == 0 and not others):
         raise InputError(
-            f"{what} needs costs of zero or more, one of them above zero; found {fp:g} "
-            f"for fp and {fn:g} for fn."
+            f"{metric_name} needs costs of zero or more, one of them above zero; found "
+            f"{fp:g} for fp and {fn:g} for fn."
         )
     if max(prices) > 1e100:  # sums of more would leave floating point
         raise InputError(
-            f"{what} needs costs of at most 1e100; found {fp:g} for fp and {fn:g} for "
-            "fn. Divide all of them by the same number."
+            f"{metric_name} needs costs of at most 1e100; found {fp:g} for fp and "
+            f"{fn:g} for fn. Divide all of them by the same number."
         )
     return prices
 
@@ -357,5 +357,5 @@ def by_name(name: str) -> Metric | None:
     for others in (METRICS, FAMILY_MEMBERS):
         if name in others:
             return others[name]
-    known = SYNONYMS.get(name)
-    return replace(METRICS[known], name=name) if known in METRICS else None
+    synonym = SYNONYMS.get(name)
+    return replace(METRICS[synonym], name=name) if synonym in METRICS else None

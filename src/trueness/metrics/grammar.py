@@ -86,23 +86,23 @@ def constraint(text: str | Constraint) -> Constraint:
         )
 
     reader = _Reader(_text(text, "A constraint"))
-    left = reader.sum()
+    left_side = reader.sum()
     sign = reader.here.text
     if sign not in _COMPARISONS:
         reader.fail("'>=', '<=', '>' or '<' and a bound were needed")
 
     reader.step()
-    right = reader.sum()
+    right_side = reader.sum()
     if reader.here.text in _COMPARISONS:
         reader.fail("a constraint has one bound; write two constraints for two bounds")
     reader.end()
-    if not isinstance(left, Metric) and not isinstance(right, Metric):
+    if not isinstance(left_side, Metric) and not isinstance(right_side, Metric):
         raise InputError(f"Cannot read {text!r}: a constraint needs a metric.")
 
-    result = constraint_of(left, sign, right)
+    result = constraint_of(left_side, sign, right_side)
     left_text, right_text = text.split(sign)
-    bound_text = right_text if isinstance(left, Metric) else left_text
-    both_are_metrics = isinstance(left, Metric) and isinstance(right, Metric)
+    bound_text = right_text if isinstance(left_side, Metric) else left_text
+    both_are_metrics = isinstance(left_side, Metric) and isinstance(right_side, Metric)
     if "%" in bound_text and not both_are_metrics:
         _check_percentage(result, text)
     return result
@@ -164,11 +164,11 @@ def _needed_arguments(family: str) -> list[str]:
     return [name for name, p in parameters.items() if p.default is p.empty]
 
 
-def _text(value: object, what: str) -> str:
+def _text(value: object, expected: str) -> str:
     if isinstance(value, str) and value.strip():
         return value
     raise InputError(
-        f"{what} must be text such as 'f1' or 'recall >= 0.9'; "
+        f"{expected} must be text such as 'f1' or 'recall >= 0.9'; "
         f"found {described(value)}."
     )
 
@@ -233,8 +233,8 @@ class _Reader:
         value = self.term()
         while self.here.text in ("+", "-"):
             sign = self.step().text
-            other = self.term()
-            value = value + other if sign == "+" else value - other
+            next_term = self.term()
+            value = value + next_term if sign == "+" else value - next_term
         return value
 
     def term(self) -> Any:
@@ -243,19 +243,21 @@ class _Reader:
         while self.here.text in ("*", "/"):
             sign = self.step().text
             token = self.here
-            other = self.factor()
-            self._check_product(value, sign, other, token)
-            value = value * other if sign == "*" else value / other
+            next_factor = self.factor()
+            self._check_product(value, sign, next_factor, token)
+            value = value * next_factor if sign == "*" else value / next_factor
 
         return value
 
-    def _check_product(self, left: Any, sign: str, right: Any, token: _Token) -> None:
+    def _check_product(
+        self, left_factor: Any, sign: str, right_factor: Any, token: _Token
+    ) -> None:
         """Stop at a product or a quotient that is no metric."""
-        if not isinstance(right, Metric):
-            if sign == "/" and right == 0:
+        if not isinstance(right_factor, Metric):
+            if sign == "/" and right_factor == 0:
                 self.fail("division by zero", token)
             return
-        if not isinstance(left, Metric):
+        if not isinstance(left_factor, Metric):
             if sign == "/":
                 self.fail(
                     "a number cannot be divided by a metric: metrics are added, "
@@ -264,7 +266,10 @@ class _Reader:
                 )
             return
 
-        are_counts = None not in (count_weights(left), count_weights(right))
+        are_counts = None not in (
+            count_weights(left_factor),
+            count_weights(right_factor),
+        )
         if sign == "*" or not are_counts:
             self.fail(
                 "metrics can be added, and scaled by numbers only; sums of "

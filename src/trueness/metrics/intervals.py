@@ -55,6 +55,10 @@ METHODS = (WILSON_METHOD, EXACT_METHOD)
 _RECALL = METRICS["recall"]
 _SPECIFICITY = METRICS["specificity"]
 
+# slopes are taken over this part of a count: it errs by 1e-12 of the value, and
+# rounding by 1e-10
+_RELATIVE_STEP = 1e-6
+
 
 def metric_measure(metric: Metric, flags: Array, cases: Cases) -> MeasuredValue:
     """Return a metric of the flagged cases, with its slopes by tp, fp, fn and tn."""
@@ -63,13 +67,19 @@ def metric_measure(metric: Metric, flags: Array, cases: Cases) -> MeasuredValue:
 
     value, cell_slopes = _value_and_slopes(metric, cells)
     mean_slope = cell_slopes @ cells / n_cases if n_cases else 0.0
+    # one more case moves its own cell, and the size of the sample
     tp, fp, fn, tn = cell_slopes - mean_slope
-    influence = Influence(np.where(flags, fp, tn), np.where(flags, tp, fn))
+    influence = Influence(
+        by_negative=np.where(flags, fp, tn), by_positive=np.where(flags, tp, fn)
+    )
 
+    ends = metric.range
+    if _is_count(metric):
+        ends = (0.0, n_cases)
     return MeasuredValue(
         value,
         influence,
-        (0.0, n_cases) if _is_count(metric) else metric.range,
+        ends,
         within_class=not depends_on_prevalence(metric),
     )
 
@@ -106,17 +116,18 @@ def _value_and_slopes(metric: Metric, cells: Floats) -> _ValueAndSlopes:
     if metric.ratio is None:
         return _by_differences(lambda counts: metric(Confusion(*counts.T)), cells)
 
-    exact = np.asarray(metric.ratio.over, dtype=np.float64)
+    over = np.asarray(metric.ratio.over, dtype=np.float64)
+    slopes = over
     if metric.ratio.under is not None:
         under = np.asarray(metric.ratio.under, dtype=np.float64)
         denominator = under @ cells
         with np.errstate(divide="ignore", invalid="ignore"):
-            value = exact @ cells / denominator
-            exact = (exact - value * under) / denominator
+            value = over @ cells / denominator
+            slopes = (over - value * under) / denominator
 
     # an empty cell has no case to move anything, and an infinite value has no slope
-    exact = np.where(np.isfinite(exact) & (cells != 0), exact, 0.0)
-    return _ValueAndSlopes(float(metric(Confusion(*cells))), exact)
+    slopes = np.where(np.isfinite(slopes) & (cells != 0), slopes, 0.0)
+    return _ValueAndSlopes(float(metric(Confusion(*cells))), slopes)
 
 
 def slopes(measure: Callable[[Floats], Any], cells: Floats) -> Floats:
@@ -126,18 +137,21 @@ def slopes(measure: Callable[[Floats], Any], cells: Floats) -> Floats:
 
 def _by_differences(measure: Callable[[Floats], Any], cells: Floats) -> _ValueAndSlopes:
     """Return a measure, called once, and its slopes by central differences."""
-    # a step of a millionth of the count: errors of 1e-12 and of rounding, 1e-10
-    steps = (1e-6 * np.diag(cells.ravel())).reshape(-1, *cells.shape)
+    # the counts as they are, then with each cell a little larger, then smaller
+    steps = _RELATIVE_STEP * np.diag(cells.ravel())
+    steps = steps.reshape(-1, *cells.shape)
     tables = np.concatenate([cells[None], cells + steps, cells - steps])
+
     # a measure that is constant may return one number for all tables
-    values = np.broadcast_to(np.asarray(measure(tables), np.float64), len(tables))
+    values = np.asarray(measure(tables), np.float64)
+    values = np.broadcast_to(values, len(tables))
     above, below = np.split(values[1:], 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        slope = (above - below) / (2e-6 * cells.ravel())
+        slopes = (above - below) / (2 * _RELATIVE_STEP * cells.ravel())
 
     # an empty cell has no case to move anything, and an infinite value has no slope
-    defined = np.where(np.isfinite(slope), slope, 0.0).reshape(cells.shape)
-    return _ValueAndSlopes(float(values[0]), defined)
+    slopes = np.where(np.isfinite(slopes), slopes, 0.0)
+    return _ValueAndSlopes(float(values[0]), slopes.reshape(cells.shape))
 
 
 def units_seen(
@@ -228,19 +242,18 @@ def estimates(
     cut = Cut.of(tally, threshold)
 
     # both rates first: intervals of other metrics are made of theirs
-    known: dict[Metric, Estimate] = {}
-    for metric in sorted(
-        chosen, key=lambda metric: metric not in (_RECALL, _SPECIFICITY)
-    ):
-        known[metric] = estimate_at(cut, metric, level, known)
+    known_estimates: dict[Metric, Estimate] = {}
+    rates = (_RECALL, _SPECIFICITY)
+    for metric in sorted(chosen, key=lambda metric: metric not in rates):
+        known_estimates[metric] = estimate_at(cut, metric, level, known_estimates)
 
     if method == EXACT_METHOD:
         refuse(tally, "The exact interval", _NO_EXACT_INTERVAL)
         return {
-            metric.name: _with_exact_interval(cut, metric, known[metric])
+            metric.name: _with_exact_interval(cut, metric, known_estimates[metric])
             for metric in chosen
         }
-    return {metric.name: known[metric] for metric in chosen}
+    return {metric.name: known_estimates[metric] for metric in chosen}
 
 
 def _with_exact_interval(cut: Cut, metric: Metric, usual: Estimate) -> Estimate:
@@ -308,11 +321,12 @@ def estimate_at(
     cut: Cut,
     metric: Metric,
     level: float,
-    known: Mapping[Metric, Estimate] = MappingProxyType({}),
+    known_estimates: Mapping[Metric, Estimate] = MappingProxyType({}),
 ) -> Estimate:
     """How large is one metric at a cut, and how sure are we?
 
-    ``known`` has other metrics at this cut and level, which need not be computed again.
+    ``known_estimates`` holds those of other metrics at this cut and level, so that they
+    need not be computed again.
     """
     sample = cut.sample
     evaluated = evaluate_measure(sample, partial(metric_measure, metric, cut.flags))
@@ -321,29 +335,62 @@ def estimate_at(
         # a class that has no case here
         evaluated = replace(evaluated, value=math.nan)
 
-    value = evaluated.value
-    rates = rate_coefficients(metric)
-    counted = sample.imputation is None and not at_other_prevalence
-    if metric.is_proportion and counted:
-        low, high = _proportion_interval(cut, metric, evaluated, level)
-        method = WILSON
-    elif math.isinf(value) or (value in metric.range and math.inf in metric.range):
-        low, high = _interval_from_rates(cut, metric, level)
-        method = WILSON
-    elif rates is not None and not math.isnan(value):
-        low, high = _from_both_rates(cut, rates, evaluated, level, known)
-        method = NEWCOMBE_RATES
-    else:
-        low, high, method = _from_slopes(cut, metric, evaluated, level)
+    interval = _interval_at(
+        cut,
+        metric,
+        evaluated,
+        level,
+        known_estimates,
+        cases_are_counted=sample.imputation is None and not at_other_prevalence,
+    )
 
+    value = evaluated.value
     standard_error = evaluated.variance_estimate.standard_error
     if math.isnan(value):
         standard_error = math.nan
     if not evaluated.variance_estimate.headline:
         value = math.nan
     return estimate_from_interval(
-        value, low, high, level, method, standard_error, name=metric.name
+        value,
+        interval.low,
+        interval.high,
+        level,
+        interval.method,
+        standard_error,
+        name=metric.name,
     )
+
+
+def _interval_at(
+    cut: Cut,
+    metric: Metric,
+    evaluated: EvaluatedMeasure,
+    level: float,
+    known_estimates: Mapping[Metric, Estimate],
+    *,
+    cases_are_counted: bool,
+) -> ConfidenceInterval:
+    """Return the interval of a metric at a cut, by the method that its form allows.
+
+    ``cases_are_counted`` is false where labels are imputed, or classes are reweighted:
+    then a proportion of cases is not one of the cases that were drawn.
+    """
+    value = evaluated.value
+    if metric.is_proportion and cases_are_counted:
+        low, high = _proportion_interval(cut, metric, evaluated, level)
+        return ConfidenceInterval(low, high, WILSON)
+
+    at_end_of_infinite_range = value in metric.range and math.inf in metric.range
+    if math.isinf(value) or at_end_of_infinite_range:
+        low, high = _interval_from_rates(cut, metric, level)
+        return ConfidenceInterval(low, high, WILSON)
+
+    rates = rate_coefficients(metric)
+    if rates is not None and not math.isnan(value):
+        low, high = _from_both_rates(cut, rates, evaluated, level, known_estimates)
+        return ConfidenceInterval(low, high, NEWCOMBE_RATES)
+
+    return _from_slopes(cut, metric, evaluated, level)
 
 
 def _from_slopes(
@@ -401,7 +448,7 @@ def _from_both_rates(
     rates: RateCoefficients,
     evaluated: EvaluatedMeasure,
     level: float,
-    known: Mapping[Metric, Estimate],
+    known_estimates: Mapping[Metric, Estimate],
 ) -> tuple[float, float]:
     r"""Return the interval of a sum of multiples of recall and specificity.
 
@@ -413,8 +460,10 @@ def _from_both_rates(
 
     a and b are how far each multiple can fall.
     """
-    recall = known.get(_RECALL) or estimate_at(cut, _RECALL, level)
-    specificity = known.get(_SPECIFICITY) or estimate_at(cut, _SPECIFICITY, level)
+    recall = known_estimates.get(_RECALL) or estimate_at(cut, _RECALL, level)
+    specificity = known_estimates.get(_SPECIFICITY) or estimate_at(
+        cut, _SPECIFICITY, level
+    )
     recall_falls, recall_rises = _distances(recall, rates.recall)
     specificity_falls, specificity_rises = _distances(specificity, rates.specificity)
 
@@ -522,18 +571,28 @@ def _change_by_unseen_side(
     if 0 < proportion < 1 or not n > 0:
         return 0.0
 
-    z = NormalDist().inv_cdf((1 + level) / 2)
+    # the cells of the class among tp, fp, fn and tn
+    flagged = 0 if positive else 1
+    not_flagged = flagged + 2
     cells = np.array(_cells(cut.sample.target_counts, cut.flags))
-    flagged, not_flagged = (0, 2) if positive else (1, 3)
     total = cells[flagged] + cells[not_flagged]
-    rest = z * z / (n + z * z) if cells[flagged] else n / (n + z * z)
-    cells[flagged] = total * (1 - rest)
-    cells[not_flagged] = total * rest
+
+    # Wilson's interval ends z^2 / (n + z^2) from a proportion of 0 or 1
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    proportion_not_flagged = n / (n + z * z)
+    if cells[flagged]:
+        proportion_not_flagged = z * z / (n + z * z)
+
+    cells[flagged] = total * (1 - proportion_not_flagged)
+    cells[not_flagged] = total * proportion_not_flagged
     return float(metric(Confusion(*cells))) - value
 
 
 def _interval_from_rates(cut: Cut, metric: Metric, level: float) -> tuple[float, float]:
-    """Return the least and largest value within the intervals of both rates."""
+    """Return the least and largest value within the intervals of both rates.
+
+    NaN where the metric is undefined at all of their corners.
+    """
     z = NormalDist().inv_cdf((1 + level) / 2)
     recall_ends = wilson_interval(*cut.of_class(positive=True), z)
     fpr_ends = wilson_interval(*cut.of_class(positive=False), z)
@@ -547,4 +606,6 @@ def _interval_from_rates(cut: Cut, metric: Metric, level: float) -> tuple[float,
         if not math.isnan(value):
             values.append(value)
 
-    return (min(values), max(values)) if values else (math.nan, math.nan)
+    if not values:
+        return math.nan, math.nan
+    return min(values), max(values)

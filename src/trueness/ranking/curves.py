@@ -276,8 +276,8 @@ def simplify(
         allowed = _options.not_negative(tolerance, "tolerance")
 
     height = curve.y / curve.y.max() if curve.axes[1] == "lift" else curve.y
-    kept = few_points(curve.x, height, max_points, allowed)
-    moved = largest_distance(curve.x, height, kept)
+    kept_points = few_points(curve.x, height, max_points, allowed)
+    moved = largest_distance(curve.x, height, kept_points)
     if tolerance is not None and moved > allowed:
         raise InputError(
             f"{max_points:,} points cannot keep the curve within the tolerance "
@@ -288,9 +288,9 @@ def simplify(
 
     return replace(
         curve,
-        x=curve.x[kept],
-        y=curve.y[kept],
-        threshold=curve.threshold[kept],
+        x=curve.x[kept_points],
+        y=curve.y[kept_points],
+        threshold=curve.threshold[kept_points],
         largest_shift=max(moved, curve.largest_shift),
     )
 
@@ -413,23 +413,30 @@ def partial_area_measure(
     .. math:: dF = \int_{\text{inside}} (\delta y\,dx - \delta x\,dy), \qquad
               \delta x_k = \frac{[k \ge i] - x_k}{N_0}
     """
-    part = _read_part(fpr, tpr, max_fpr, corrected=corrected)
-    roc_range = RocRange(part.fpr[1] - part.fpr[0], part.tpr[1] - part.tpr[0])
+    part_of_curve = _read_part(fpr, tpr, max_fpr, corrected=corrected)
+    roc_range = RocRange(
+        part_of_curve.fpr[1] - part_of_curve.fpr[0],
+        part_of_curve.tpr[1] - part_of_curve.tpr[0],
+    )
 
     def measure_of_replicates(neg: Array, pos: Array) -> Floats:
-        inside = _area_inside(_rates(neg), _rates(pos), part.fpr, part.tpr)
-        return part.value(inside.area)
+        inside = _area_inside(
+            _rates(neg), _rates(pos), part_of_curve.fpr, part_of_curve.tpr
+        )
+        return part_of_curve.value(inside.area)
 
     def measure(tally: Tally) -> MeasuredValue:
         x = _rates(tally.neg[None])
         y = _rates(tally.pos[None])
-        inside = _area_inside(x, y, part.fpr, part.tpr)
+        inside = _area_inside(x, y, part_of_curve.fpr, part_of_curve.tpr)
         by_negatives = _pull_on_curve(x, -np.diff(y), inside) / tally.n_neg
         by_positives = _pull_on_curve(y, np.diff(x), inside) / tally.n_pos
         return MeasuredValue(
-            float(part.value(inside.area)[0]),
-            Influence(part.factor * by_negatives, part.factor * by_positives),
-            part.ends,
+            float(part_of_curve.value(inside.area)[0]),
+            Influence(
+                part_of_curve.factor * by_negatives, part_of_curve.factor * by_positives
+            ),
+            part_of_curve.ends,
             within_class=True,
             roc_range=roc_range,
         )
@@ -461,19 +468,21 @@ def _read_part(
     return _on_mcclish_scale(plain) if corrected else plain
 
 
-def _on_mcclish_scale(part: _PartOfPlane) -> _PartOfPlane:
+def _on_mcclish_scale(part_of_curve: _PartOfPlane) -> _PartOfPlane:
     """Scale a part so that chance becomes 1/2 and an ideal classifier 1."""
     diagonal = np.array([[0.0, 1.0]])
-    chance = float(_area_inside(diagonal, diagonal, part.fpr, part.tpr).area[0])
-    if part.area - chance <= _MIN_WIDTH * part.area:
+    chance = float(
+        _area_inside(diagonal, diagonal, part_of_curve.fpr, part_of_curve.tpr).area[0]
+    )
+    if part_of_curve.area - chance <= _MIN_WIDTH * part_of_curve.area:
         raise InputError(
             "The corrected area needs a part of the ROC plane above the diagonal. "
             "Choose such a part, or leave corrected out.",
             option="corrected",
         )
 
-    factor = 0.5 / (part.area - chance)
-    return part._replace(shift=0.5 - factor * chance, factor=factor)
+    factor = 0.5 / (part_of_curve.area - chance)
+    return part_of_curve._replace(shift=0.5 - factor * chance, factor=factor)
 
 
 def _pull_on_curve(rates: Floats, other_steps: Floats, inside: _Inside) -> Floats:

@@ -48,15 +48,17 @@ class ExpectedDraws:
             )
 
         number = _options.whole_number(replicates, "replicates", at_least=100)
-        few = _with_few_rows(tally)
-        self.sample = apply_design(few)
+        few_rows = _with_few_rows(tally)
+        self.sample = apply_design(few_rows)
         self.counts = self.sample.target_counts
-        self._expected: ExpectedCounts = expect_labels(few)
+        self._expected: ExpectedCounts = expect_labels(few_rows)
         self._rng = _options.generator(rng)
-        errors = self._expected.labels.map.error_draws(few.score, number, self._rng)
+        errors = self._expected.labels.map.error_draws(
+            few_rows.score, number, self._rng
+        )
         self.error_known = errors is not None
         if errors is None:
-            errors = np.zeros((number, len(few)))
+            errors = np.zeros((number, len(few_rows)))
         self._errors: Floats = errors
 
     def draws(self) -> Iterator[tuple[Floats, Floats]]:

@@ -100,11 +100,13 @@ class Leakage(Answer, Through):
 
 def chord(x: Floats, y: Floats, i: Array, j: Array, u: Floats) -> Floats:
     """Go straight from corner i to corner j; where they are one above the other, i."""
-    left = x[i]
+    left_end = x[i]
     low = y[i]
-    width = x[j] - left
-    part = np.divide(u - left, width, out=np.zeros(np.shape(u)), where=width > 0)
-    return np.asarray(low + np.clip(part, 0, 1) * (y[j] - low))
+    width = x[j] - left_end
+    fraction = np.divide(
+        u - left_end, width, out=np.zeros(np.shape(u)), where=width > 0
+    )
+    return np.asarray(low + np.clip(fraction, 0, 1) * (y[j] - low))
 
 
 @of_tally

@@ -100,11 +100,13 @@ def precision_recall_area(data: Tally, *, level: float = 0.95) -> Estimate:
         interpolated_area_measure,
         level=level,
         name="precision-recall area",
-        what="precision_recall_area",
+        measure_name="precision_recall_area",
     )
     negatives, positives = data.equal_cases
-    few = notes_on_few_negatives(positives, negatives, data.design.prevalence)
-    return replace(estimate, notes=(*unlabelled_notes(data), *estimate.notes, *few))
+    few_negatives = notes_on_few_negatives(positives, negatives, data.design.prevalence)
+    return replace(
+        estimate, notes=(*unlabelled_notes(data), *estimate.notes, *few_negatives)
+    )
 
 
 @dataclass(frozen=True)

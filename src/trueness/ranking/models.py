@@ -523,7 +523,7 @@ def _scoring_step(
         curve_score,
         cut_score,
     )
-    if not all(np.isfinite(part).all() for part in parts):
+    if not all(np.isfinite(derivatives).all() for derivatives in parts):
         raise np.linalg.LinAlgError("very many cases where none are expected")
 
     solved = solveh_banded(

@@ -251,23 +251,23 @@ def plan_rate(
     expected = _options.fraction(value, "value")
     prevalence = _options.fraction(prevalence, "prevalence")
     level = _options.fraction(level, "level")
-    part = _part_of_cases(rate, expected, prevalence, recall)
+    class_fraction = _part_of_cases(rate, expected, prevalence, recall)
     null_rate, enough = _read_goal(
         "plan_rate", expected, half_width, null, power, level
     )
     is_cohort = sampling == "cohort" or rate == "precision"
 
     def reach(n: int) -> Reach:
-        sizes, weights = _denominators(n, part, random=is_cohort)
+        sizes, weights = _denominators(n, class_fraction, random=is_cohort)
         return _rate_reach(expected, null_rate, sizes, weights, level)
 
-    n = smallest(lambda k: enough(reach(k)), start=4, what="plan_rate")
+    n = smallest(lambda k: enough(reach(k)), start=4, analysis="plan_rate")
     if null is not None:  # the power climbs in steps: it must hold from here on
         while not all(enough(reach(k)) for k in range(n, n + 4)):
             n += 1
 
     n_pos, n_neg = _split(n, prevalence)
-    counted = max(1, round(n * part))
+    counted = max(1, round(n * class_fraction))
     reached = reach(n)
     return Plan(
         n,
@@ -300,23 +300,25 @@ def _rate_reach(
     return Reach(math.nan if math.isnan(null) else power, half_width)
 
 
-def _denominators(n: int, part: float, *, random: bool) -> tuple[Floats, Floats]:
+def _denominators(
+    n: int, class_fraction: float, *, random: bool
+) -> tuple[Floats, Floats]:
     """Return denominators that the rate may have among n cases, and their weights.
 
-    ``part`` is the expected proportion of the cases in the denominator.
+    ``class_fraction`` is the expected proportion of the cases in the denominator.
     """
-    expected = n * part
+    expected = n * class_fraction
     if not random:
         return np.array([max(1.0, round(expected))]), np.ones(1)
 
     # beyond nine standard deviations a binomial number is never seen
-    reach = 9 * math.sqrt(n * part * (1 - part)) + 9
+    reach = 9 * math.sqrt(n * class_fraction * (1 - class_fraction)) + 9
     fewest = max(0, int(expected - reach))
     largest = min(n, int(expected + reach) + 1)
     # many sizes differ little: forty of them carry the mean
     number_of_sizes = min(largest - fewest + 1, 41)
     sizes = np.unique(np.linspace(fewest, largest, number_of_sizes).round())
-    weights = binomial_pmf(sizes, n, part)
+    weights = binomial_pmf(sizes, n, class_fraction)
     return sizes, weights / weights.sum()
 
 
@@ -328,8 +330,8 @@ def _wilson_half_width(rate: float, size: float, level: float) -> float:
 
 def _wilson_power(rate: float, null: float, size: float, level: float) -> float:
     """Return how often Wilson's interval excludes the null: an exact binomial sum."""
-    (first,), (last,) = bulk(int(size), np.array([rate]))
-    counts = np.arange(int(first), int(last) + 1)
+    (first_count,), (last_count,) = bulk(int(size), np.array([rate]))
+    counts = np.arange(int(first_count), int(last_count) + 1)
     low, high = wilson(counts, size, level)
     excluded = (null < low) | (null > high)
     return float(binomial_pmf(counts, size, rate)[excluded].sum())
@@ -417,11 +419,11 @@ def _make_plan(
     model: str = "binormal",
 ) -> Plan:
     """Search from a third of what the normal law asks for, which is too few."""
-    by_law = smallest(lambda n: enough(question.by_law(n)), start=4, what=function)
+    by_law = smallest(lambda n: enough(question.by_law(n)), start=4, analysis=function)
     step = max(1, by_law // 100)
     start = max(4, by_law // 3) // step
     n_steps = smallest(
-        lambda k: enough(question.reach(k * step)), start=start, what=function
+        lambda k: enough(question.reach(k * step)), start=start, analysis=function
     )
     n = step * n_steps
 

@@ -117,7 +117,7 @@ def risk_coverage(
                 least_confidence=float(ordered.confidence[row]),
             ),
             level=level,
-            what="risk_coverage",
+            measure_name="risk_coverage",
         )
         for row in rows
     ]
@@ -132,7 +132,7 @@ def risk_coverage(
             partial(aurc_measure, threshold=cut),
             level=level,
             name="AURC",
-            what="risk_coverage",
+            measure_name="risk_coverage",
         ),
         threshold=cut,
         level=level,

@@ -268,28 +268,28 @@ def decile_table(data: Tally, *, groups: int = 10, level: float = 0.95) -> Decil
 
     counts = apply_design(data, "decile_table").target_counts
     group = rank_groups(counts.pos + counts.neg, number)
-    first = np.flatnonzero(np.diff(group, prepend=-1))
-    last = np.append(first[1:], group.size) - 1
-    deciles = group[first]
+    first_row = np.flatnonzero(np.diff(group, prepend=-1))
+    last_row = np.append(first_row[1:], group.size) - 1
+    deciles = group[first_row]
 
     rates = [
         estimate_measure(
             data,
             partial(_rate_measure, number=number, chosen=int(chosen)),
             level=level,
-            what="decile_table",
+            measure_name="decile_table",
         )
         for chosen in deciles
     ]
-    n_pos = np.add.reduceat(counts.pos, first)
-    n_neg = np.add.reduceat(counts.neg, first)
+    n_pos = np.add.reduceat(counts.pos, first_row)
+    n_neg = np.add.reduceat(counts.neg, first_row)
     n = n_pos + n_neg
     rate = n_pos / n
     gain = np.cumsum(n_pos) / counts.n_pos
     return DecileTable(
         decile=deciles + 1,
-        score_low=counts.score[last],
-        score_high=counts.high[first],
+        score_low=counts.score[last_row],
+        score_high=counts.high[first_row],
         n=n,
         n_pos=n_pos,
         n_neg=n_neg,

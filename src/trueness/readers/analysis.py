@@ -196,8 +196,8 @@ def reader_study(
     _options.choice(covariance, COVARIANCES, "covariance")
     _options.choice(pairs, ("own", "pooled"), "pairs")
     own_options = [*signature(reader_study).parameters][1:-1]
-    known = [*ROLES, CLUSTER, "positive", *own_options]
-    _options.options(columns, known, "reader_study")
+    known_names = [*ROLES, CLUSTER, "positive", *own_options]
+    _options.options(columns, known_names, "reader_study")
 
     readings = collect_readings(data, columns)
     endpoint = choose_endpoint(metric, threshold)

@@ -80,9 +80,9 @@ def _jackknife_of_clusters(
     values = np.empty((len(readings.score), clusters.size))
     for row, score in enumerate(readings.score):
         for column, left_out in enumerate(clusters):
-            kept = ~np.isnan(score) & (cluster != left_out)
+            remains = ~np.isnan(score) & (cluster != left_out)
             values[row, column] = endpoint.value(
-                score[kept & readings.positive], score[kept & ~readings.positive]
+                score[remains & readings.positive], score[remains & ~readings.positive]
             )
 
     n = clusters.size

@@ -216,9 +216,9 @@ def _without_unread(columns: Mapping[str, Array]) -> tuple[dict[str, Array], int
     if not was_read.any():
         raise NotEnoughCases("reader_study needs readings; these data have none.")
 
-    kept = {role: values[was_read] for role, values in columns.items()}
-    kept["score"] = score[was_read]
-    return kept, int((~was_read).sum())
+    read_columns = {role: values[was_read] for role, values in columns.items()}
+    read_columns["score"] = score[was_read]
+    return read_columns, int((~was_read).sum())
 
 
 def _check_complete(columns: Mapping[str, Array]) -> None:

@@ -187,14 +187,14 @@ def of_sites(analysis: Callable[..., R]) -> OfSites[R]:
 
 def _signature_with_site(of_groups: Callable[..., Any]) -> Any:
     """Return the signature of an analysis with ``site`` in place of ``by``."""
-    own = signature(of_groups)
+    own_signature = signature(of_groups)
     parameters = [
         Parameter("site", Parameter.KEYWORD_ONLY, default=None)
         if parameter.name == "by"
         else parameter
-        for parameter in own.parameters.values()
+        for parameter in own_signature.parameters.values()
     ]
-    return own.replace(parameters=parameters)
+    return own_signature.replace(parameters=parameters)
 
 
 @of_sites

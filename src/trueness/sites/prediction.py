@@ -213,13 +213,13 @@ def _interpolate_variances(
     from scipy.special import ndtri
 
     rising = np.concatenate([[True], np.diff(probabilities) > 1e-12])
-    kept = rising & (probabilities > 1e-12) & (probabilities < 1 - 1e-9)
-    if kept.sum() < 2:
+    usable = rising & (probabilities > 1e-12) & (probabilities < 1 - 1e-9)
+    if usable.sum() < 2:
         return np.zeros(levels.size)
 
     # square root against normal score: nearly a line, so that interpolation is exact
-    scores = ndtri(probabilities[kept])
-    deviation = PchipInterpolator(scores, np.sqrt(grid[kept]), extrapolate=True)
+    scores = ndtri(probabilities[usable])
+    deviation = PchipInterpolator(scores, np.sqrt(grid[usable]), extrapolate=True)
     inside = np.clip(ndtri(levels), scores[0], None)
 
     return np.asarray(np.maximum(deviation(inside), 0.0) ** 2)

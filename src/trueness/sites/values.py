@@ -174,9 +174,13 @@ def read_measure(
     if callable(measure):
         name = name_of(measure)
         _check_no_threshold(name, threshold)
-        known = STATISTICS.get(name)
-        if known is not None and known[0] is measure and ends is None:
-            return SiteMeasure(name, known[1], statistic=measure)
+        known_statistic = STATISTICS.get(name)
+        if (
+            known_statistic is not None
+            and known_statistic[0] is measure
+            and ends is None
+        ):
+            return SiteMeasure(name, known_statistic[1], statistic=measure)
         return SiteMeasure(name, ends or PROPORTION, statistic=measure)
 
     raise InputError(

@@ -345,7 +345,7 @@ _ONE_EACH = make_cuts(np.zeros(1), sweep_counts(np.ones(1, int), np.ones(1, int)
 
 def _form_of_constraint(constraint: Constraint, counts: int) -> LinearForm | None:
     """Return a bound on a quotient as a form that must not be negative, or None."""
-    ratios = [part.ratio for _, part in constraint.metric.parts]
+    ratios = [term.ratio for _, term in constraint.metric.parts]
     # the mean of a plain sum of counts depends on how many cases there are
     if any(ratio is not None and ratio.under is None for ratio in ratios):
         return None

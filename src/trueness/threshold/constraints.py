@@ -167,11 +167,11 @@ def _metric_of_zones(
     }
 
     total = 0
-    for weight, part in metric.parts:
-        if part.name in counts_by_name:
-            value = counts_by_name[part.name]
+    for weight, term in metric.parts:
+        if term.name in counts_by_name:
+            value = counts_by_name[term.name]
         else:
-            value = part(decided)
+            value = term(decided)
         total = total + weight * value
 
     return metric.constant + total
@@ -196,21 +196,29 @@ def read_scoped_constraints(
     return tuple(read_one(constraint) for constraint in constraints)
 
 
-def _read_sided(given: ConstraintLike) -> ScopedConstraint:
-    match = _SIDE_PATTERN.match(given) if isinstance(given, str) else None
+def _read_sided(text_or_constraint: ConstraintLike) -> ScopedConstraint:
+    match = (
+        _SIDE_PATTERN.match(text_or_constraint)
+        if isinstance(text_or_constraint, str)
+        else None
+    )
     if match is None:
-        return ScopedConstraint(read_constraint(given))
+        return ScopedConstraint(read_constraint(text_or_constraint))
     constraint = read_constraint(f"{match['name']} {match['rest']}")
     return ScopedConstraint(constraint, match["scope"])
 
 
-def _read_grouped(given: ConstraintLike) -> ScopedConstraint:
-    match = _match_group_scope(given) if isinstance(given, str) else None
+def _read_grouped(text_or_constraint: ConstraintLike) -> ScopedConstraint:
+    match = (
+        _match_group_scope(text_or_constraint)
+        if isinstance(text_or_constraint, str)
+        else None
+    )
     if match is None:
-        return ScopedConstraint(read_constraint(given))
+        return ScopedConstraint(read_constraint(text_or_constraint))
     constraint = read_constraint(f"{match['name']} {match['rest']}")
     scoped = ScopedConstraint(constraint, match["scope"])
-    _check_group_bound(scoped, str(given))
+    _check_group_bound(scoped, str(text_or_constraint))
     return scoped
 
 
@@ -257,9 +265,13 @@ def asks_for_groups(subject_to: object) -> bool:
     return any(isinstance(c, str) and _match_group_scope(c) for c in several[:1000])
 
 
-def asks_for_two_cuts(words: Iterable[Any]) -> bool:
+def asks_for_two_cuts(objectives_and_constraints: Iterable[Any]) -> bool:
     """Do objectives or constraints speak of deferred cases, or of one side?"""
-    texts = (getattr(w, "name", None) or str(w) for w in words if w is not None)
+    texts = (
+        getattr(w, "name", None) or str(w)
+        for w in objectives_and_constraints
+        if w is not None
+    )
     return any(_TWO_CUTS_PATTERN.search(text) for text in texts)
 
 
@@ -307,9 +319,9 @@ def without_deferral_cost(objective: str | Metric) -> Metric | None:
     """
     metric = read_metric(objective)
     terms = [
-        weight * part
-        for weight, part in metric.parts
-        if part.name not in ("defer", "deferred")
+        weight * term
+        for weight, term in metric.parts
+        if term.name not in ("defer", "deferred")
     ]
     if not terms:
         return None

@@ -305,26 +305,23 @@ def decision_curve(
     cuts = _cut_at(data, probability)
     odds = probability / (1 - probability)
     prevalence, prevalence_ends = _prevalence_with_ends(data, cuts[0], level)
-    is_known = data.design.prevalence is not None
-    if is_known:
-        benefits = [
-            _benefit_at_prevalence(cut, o, prevalence, level)
-            for cut, o in zip(cuts, odds.tolist(), strict=True)
-        ]
-    else:
-        benefits = [
-            _benefit_in_sample(cut, o, level)
-            for cut, o in zip(cuts, odds.tolist(), strict=True)
-        ]
+    known_prevalence = data.design.prevalence
+    benefits = []
+    interventions_avoided = []
+    for cut, cut_odds in zip(cuts, odds.tolist(), strict=True):
+        if known_prevalence is None:
+            benefit = _benefit_in_sample(cut, cut_odds, level)
+        else:
+            benefit = _benefit_at_prevalence(cut, cut_odds, prevalence, level)
+        benefits.append(benefit)
 
-    plain = np.array([b.plain for b in benefits])
-    standardised = np.array([b.standardised for b in benefits])
-    avoided = np.array(
-        [
-            _interventions_avoided(cut, o, prevalence if is_known else None, level)
-            for cut, o in zip(cuts, odds.tolist(), strict=True)
-        ]
-    )
+        cases_avoided = _interventions_avoided(cut, cut_odds, known_prevalence, level)
+        interventions_avoided.append(cases_avoided)
+
+    # columns: the value, and the ends of its interval
+    plain = np.array([benefit.plain for benefit in benefits])
+    standardised = np.array([benefit.standardised for benefit in benefits])
+    avoided = np.array(interventions_avoided)
     low_end, high_end = prevalence_ends
     return DecisionCurve(
         threshold=probability,
@@ -354,9 +351,9 @@ def _prevalence_with_ends(
     data: Tally, cut: Cut, level: float
 ) -> tuple[float, tuple[float, float]]:
     """Return the prevalence of use, known or estimated, and its interval."""
-    known = data.design.prevalence
-    if known is not None:
-        return known, (known, known)
+    known_prevalence = data.design.prevalence
+    if known_prevalence is not None:
+        return known_prevalence, (known_prevalence, known_prevalence)
     # the precision of flagging all is the prevalence
     everything = np.ones(len(cut.sample.observed), dtype=bool)
     estimate = estimate_at(Cut(cut.sample, everything), METRICS["precision"], level)

@@ -317,16 +317,19 @@ def rounding_of(cuts: Cuts, metric: Metric) -> float:
     as_counted = cuts.given_prevalence is None and cuts.counts_cases
     one_division = as_counted or _is_rate_of_one_class(metric)
     if metric.ratio is not None and one_division:
-        weights = [abs(weight) for part in metric.ratio if part for weight in part]
+        weights = [abs(weight) for weight in metric.ratio.over]
+        # a plain sum has no denominator
+        weights += [abs(weight) for weight in metric.ratio.under or ()]
         all_whole = all(float(weight).is_integer() for weight in weights)
         if all_whole and max(weights) * (cuts.n_pos + cuts.n_neg) < 2**26:
             return 0.0
 
     size = abs(metric.constant)
-    for weight, part in metric.parts:
-        largest = np.abs(part.range).max()
+    for weight, term in metric.parts:
+        largest = np.abs(term.range).max()
         if np.isinf(largest):
-            values = np.abs(part(cuts.in_use))
+            # a metric without ends is as large as its values here
+            values = np.abs(term(cuts.in_use))
             largest = values[np.isfinite(values)].max(initial=0.0)
         size += abs(weight) * float(largest)
 
@@ -425,8 +428,8 @@ def thresholds_of(score: Floats, places: Ints) -> Floats:
     lowest score when everything is. Scores that are float32 get a middle that float32
     can hold apart.
     """
-    last = score.size - 1
-    low = np.where(places < score.size, score[np.minimum(places, last)], -np.inf)
+    last_row = score.size - 1
+    low = np.where(places < score.size, score[np.minimum(places, last_row)], -np.inf)
     high = np.where(places > 0, score[np.maximum(places, 1) - 1], np.inf)
     single_precision = _are_single_precision(score)
 
@@ -565,9 +568,11 @@ def limiting_constraints(
     def best_under(which: list[int]) -> Ints:
         return best_cuts([cuts], objective, np.asarray(met[which].all(axis=0)))
 
-    every = range(len(met))
+    all_constraints = range(len(met))
     limiting = [
-        k for k in every if place not in best_under([j for j in every if j != k])
+        k
+        for k in all_constraints
+        if place not in best_under([j for j in all_constraints if j != k])
     ]
     if not limiting:
         best_without_any = best_under([])

@@ -224,8 +224,8 @@ def _undominated_in_order(points: Array) -> NDArray[np.bool_]:
         candidates = np.concatenate([front, block])
         beaten_by = np.all(candidates[None] >= block[:, None], axis=2)
         # no point beats itself
-        own = np.arange(len(block))
-        beaten_by[own, len(front) + own] = False
+        position = np.arange(len(block))
+        beaten_by[position, len(front) + position] = False
 
         survives = ~beaten_by.any(axis=1)
         on_front[start : start + _BLOCK] = survives

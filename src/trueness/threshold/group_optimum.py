@@ -130,18 +130,18 @@ def _allowed_cuts(
     return allowed
 
 
-def _quotient(metric: Metric, together: Cuts) -> Quotient:
-    return quotient_of_metric(metric, together, ONE_CUT, _REFUSAL)
+def _quotient(metric: Metric, combined: Cuts) -> Quotient:
+    return quotient_of_metric(metric, combined, ONE_CUT, _REFUSAL)
 
 
 def _rows_of_all_groups(
-    goal: Quotient, constraints: Sequence[ScopedConstraint], together: Cuts
+    goal: Quotient, constraints: Sequence[ScopedConstraint], combined: Cuts
 ) -> list[LinearForm]:
     """Return rows that are not negative where all groups together are allowed."""
     rows = []
     for scoped in constraints:
         if not scoped.scope:
-            quotient = _quotient(scoped.metric, together)
+            quotient = _quotient(scoped.metric, combined)
             rows += constraint_rows(scoped.constraint, quotient)
 
     if not goal.is_linear:
@@ -217,7 +217,7 @@ def _exact_value(cuts: Cuts, metric: Metric, place: int) -> Fraction | float:
 
 
 def _maximize_form(
-    search: GroupSearch, form: LinearForm, allowed: list[Ints], together: Cuts
+    search: GroupSearch, form: LinearForm, allowed: list[Ints], combined: Cuts
 ) -> GroupSolution:
     """Return the cuts with the largest value of a linear form, as places of cuts."""
     *weights, constant = form
@@ -225,8 +225,8 @@ def _maximize_form(
     tp, fp = (int(w * denominator) for w in weights)
     chosen, value, bound = search.run((tp, fp))
 
-    if not together.counts_cases:
-        largest_sum = abs(tp) * together.n_pos + abs(fp) * together.n_neg
+    if not combined.counts_cases:
+        largest_sum = abs(tp) * combined.n_pos + abs(fp) * combined.n_neg
         if bound - value <= largest_sum / _PROOF_DIGITS:
             bound = value
 

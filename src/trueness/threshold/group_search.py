@@ -251,7 +251,9 @@ class GroupSearch:
         smallest, largest = self._window_ends(low[None], high[None])
         return [g.inside(smallest[0], largest[0]) for g in self.problem.groups]
 
-    def _bounds(self, low: Ints, high: Ints, kept: list[KeptMultipliers]) -> Floats:
+    def _bounds(
+        self, low: Ints, high: Ints, kept_cuts: list[KeptMultipliers]
+    ) -> Floats:
         """Return an upper bound for each range of smallest values.
 
         All multipliers give a bound, so the least of these is one; later ones are only
@@ -260,7 +262,7 @@ class GroupSearch:
         smallest, largest = self._window_ends(low, high)
         bounds = np.full(len(low), np.inf)
         open_ranges = np.arange(len(low))
-        for constant, trees_of_groups in kept:
+        for constant, trees_of_groups in kept_cuts:
             total = np.full(open_ranges.size, constant)
             for group, trees in zip(self.problem.groups, trees_of_groups, strict=True):
                 spans = group.ranges(smallest[open_ranges], largest[open_ranges])

@@ -265,11 +265,19 @@ def extreme_directions(weights: list[Weights]) -> list[Weights]:
         return x[0] * y[1] - x[1] * y[0]
 
     directions = [w for w in weights if any(w)] or weights[:1]
-    for right, left in product(directions, repeat=2):
-        all_between = all(turn(right, w) >= 0 <= turn(w, left) for w in directions)
+    for upper_direction, lower_direction in product(directions, repeat=2):
+        all_between = all(
+            turn(upper_direction, w) >= 0 <= turn(w, lower_direction)
+            for w in directions
+        )
         # directions on one line are all between: they must not be opposite
-        none_opposite = all(right[0] * w[0] + right[1] * w[1] >= 0 for w in directions)
-        if all_between and (turn(right, left) > 0 or none_opposite):
-            return [right, left]
+        none_opposite = all(
+            upper_direction[0] * w[0] + upper_direction[1] * w[1] >= 0
+            for w in directions
+        )
+        if all_between and (
+            turn(upper_direction, lower_direction) > 0 or none_opposite
+        ):
+            return [upper_direction, lower_direction]
 
     return []

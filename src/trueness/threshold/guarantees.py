@@ -545,10 +545,10 @@ def _not_proved(
         )
 
     total = tally.n_pos + tally.n_neg
-    more = max(1, math.ceil((times - 1) * total))
+    more_cases = max(1, math.ceil((times - 1) * total))
     return NotEnoughCases(
         f"{constraint!r} cannot be guaranteed from these {total:,} cases, though "
-        f"{metric} is {value:.4g} {where}. About {more:,} more cases like "
+        f"{metric} is {value:.4g} {where}. About {more_cases:,} more cases like "
         f"them are needed."
     )
 

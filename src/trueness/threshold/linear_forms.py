@@ -105,7 +105,7 @@ def quotient_of_metric(
     return total
 
 
-def _quotient_of_part(part: Metric, cuts: Cuts, counts: int) -> Quotient | None:
+def _quotient_of_part(term: Metric, cuts: Cuts, counts: int) -> Quotient | None:
     """Read the coefficients of a metric off its values; None if it is not linear."""
     # no case, one case of each count, and all sums of two of these: a polynomial of
     # degree two has no more coefficients. The first values give the weights of a
@@ -114,7 +114,7 @@ def _quotient_of_part(part: Metric, cuts: Cuts, counts: int) -> Quotient | None:
     sums_of_two = [a + b for a, b in combinations_with_replacement(units, 2)]
     points = np.vstack([0 * units[:1], units, sums_of_two])
 
-    values = _exact_numerator_and_denominator(part, cuts, points)
+    values = _exact_numerator_and_denominator(term, cuts, points)
     if values is None:
         return None
 
@@ -147,7 +147,7 @@ def _form_through_values(
 
 
 def _exact_numerator_and_denominator(
-    part: Metric, cuts: Cuts, points: Ints
+    term: Metric, cuts: Cuts, points: Ints
 ) -> tuple[Any, Any] | None:
     """Return both parts of a metric at these counts; None if they are not exact."""
     # with one cut the upper and the lower one are the same
@@ -165,13 +165,13 @@ def _exact_numerator_and_denominator(
         "positives": positives,
         "negatives": negatives,
     }
-    if part.name in counts_by_name:
-        return counts_by_name[part.name], 0 * tp + cuts.divisor
-    if part.name == "defer":
+    if term.name in counts_by_name:
+        return counts_by_name[term.name], 0 * tp + cuts.divisor
+    if term.name == "defer":
         return deferred, positives + negatives
-    if part.root or not part.is_exact:
+    if term.root or not term.is_exact:
         return None
-    return exact_quotient(part, (tp, fp, fn, tn), cuts.divisor)
+    return exact_quotient(term, (tp, fp, fn, tn), cuts.divisor)
 
 
 def _add_term(total: Quotient, weight: Fraction, term: Quotient) -> Quotient | None:

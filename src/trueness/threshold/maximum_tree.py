@@ -44,19 +44,19 @@ class MaximumTree:
 
         -inf for an empty range. Each range is covered by two blocks a level at most.
         """
-        left = first + self.first_leaf
-        right = np.maximum(first, stop) + self.first_leaf
-        largest = np.full(left.size, -np.inf)
-        while (left < right).any():
-            not_empty = left < right
+        left_node = first + self.first_leaf
+        right_node = np.maximum(first, stop) + self.first_leaf
+        largest = np.full(left_node.size, -np.inf)
+        while (left_node < right_node).any():
+            not_empty = left_node < right_node
             # a block at an odd end is not half of a larger block within the range
-            odd_left = np.flatnonzero(not_empty & ((left & 1) == 1))
-            odd_right = np.flatnonzero(not_empty & ((right & 1) == 1))
-            self._raise_to_block(largest, odd_left, left)
-            self._raise_to_block(largest, odd_right, right - 1)
+            odd_left = np.flatnonzero(not_empty & ((left_node & 1) == 1))
+            odd_right = np.flatnonzero(not_empty & ((right_node & 1) == 1))
+            self._raise_to_block(largest, odd_left, left_node)
+            self._raise_to_block(largest, odd_right, right_node - 1)
 
-            left = (left + 1) // 2
-            right = right // 2
+            left_node = (left_node + 1) // 2
+            right_node = right_node // 2
 
         return largest
 

@@ -233,8 +233,8 @@ def maximise(
 def quotient_in_whole_numbers(metric: Metric, cuts: Cuts) -> Quotient:
     """Return a metric as a quotient in the smallest whole numbers, if it is one."""
     quotient = quotient_of_metric(metric, cuts, ONE_CUT, _REFUSAL)
-    both = in_whole_numbers(np.concatenate(quotient))
-    numerator, denominator = np.split(both // math.gcd(*both), 2)
+    coefficients = in_whole_numbers(np.concatenate(quotient))
+    numerator, denominator = np.split(coefficients // math.gcd(*coefficients), 2)
     return Quotient(numerator, denominator)
 
 

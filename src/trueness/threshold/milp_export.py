@@ -211,11 +211,13 @@ def _lp_lines(program: MilpProgram) -> Iterator[str]:
         of_row = slice(matrix.indptr[row], matrix.indptr[row + 1])
         coefficients = matrix.data[of_row]
         places = matrix.indices[of_row]
-        kept = coefficients != 0
+        nonzero = coefficients != 0
         label = f"row{row + 1}"
-        *lines, last = _lp_sum(label, coefficients[kept], places[kept], names)
+        *lines, last_line = _lp_sum(
+            label, coefficients[nonzero], places[nonzero], names
+        )
         yield from lines
-        yield f"{last} >= {bound!r}"
+        yield f"{last_line} >= {bound!r}"
 
     yield "Bounds"
     for place in np.flatnonzero(~program.binary).tolist():

@@ -112,14 +112,14 @@ class OperatingPoint(Answer):
         threshold, low, high = cut_texts(self.threshold, self.score_range)
         bracket = ")" if self.score_range[1] == math.inf else "]"
         others = len(self.score_ranges) - 1
-        more = f", and {others} more optimal" if others else ""
+        other_optima = f", and {others} more optimal" if others else ""
         counts = [
             f"{field.name} {brief(getattr(self.confusion, field.name))}"
             for field in fields(self.confusion)
         ]
         lines = [
             f"OperatingPoint: {self.objective} = {self.value:.6g}{within(self)}",
-            f"  threshold: {threshold} in ({low}, {high}{bracket}{more}",
+            f"  threshold: {threshold} in ({low}, {high}{bracket}{other_optima}",
             f"  confusion: {', '.join(counts)}",
         ]
         for text, value in self.constraints.items():
@@ -293,7 +293,7 @@ def _cut_in_use(
 
 def _needs_no_labels(tally: Tally, metrics: Sequence[Metric]) -> bool:
     """Say whether only numbers of flagged cases are asked for, and none has a label."""
-    parts = {part.name for metric in metrics for _, part in metric.parts}
+    parts = {term.name for metric in metrics for _, term in metric.parts}
     labelled = bool(tally.n_pos or tally.n_neg)
     return parts <= BY_CAPACITY and not labelled and not tally.weighted and tally.n > 0
 

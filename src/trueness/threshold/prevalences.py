@@ -175,11 +175,11 @@ def is_monotone_in_prevalence(metric: Metric) -> bool:
     """
     if metric.ratio is not None:
         return True
-    return all(_is_linear_in_prevalence(part) for _, part in metric.parts)
+    return all(_is_linear_in_prevalence(term) for _, term in metric.parts)
 
 
-def _is_linear_in_prevalence(part: Metric) -> bool:
-    if not depends_on_prevalence(part):
+def _is_linear_in_prevalence(term: Metric) -> bool:
+    if not depends_on_prevalence(term):
         return True
     # a sum of counts, or its proportion of all cases
-    return part.ratio is not None and part.ratio.under in (None, (1, 1, 1, 1))
+    return term.ratio is not None and term.ratio.under in (None, (1, 1, 1, 1))

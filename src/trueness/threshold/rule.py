@@ -201,10 +201,10 @@ class Rule(Record):
     @classmethod
     def from_dict(cls, fields: object) -> Rule:
         """Read what ``to_dict`` returned."""
-        known = {"trueness", "upper", "lower"}
+        known_fields = {"trueness", "upper", "lower"}
         if (
             not isinstance(fields, Mapping)
-            or not {"upper"} <= fields.keys() <= known
+            or not {"upper"} <= fields.keys() <= known_fields
             or fields.get("trueness", "rule") != "rule"
         ):
             raise InputError(
@@ -227,14 +227,14 @@ class Rule(Record):
         return f"Rule: {'; '.join(parts)}"
 
 
-def rule_of(given: object) -> Rule:
+def rule_of(rule_or_threshold: object) -> Rule:
     """Return a rule from a number, a rule, or an answer that holds one."""
-    if isinstance(given, Rule):
-        return given
-    rule = getattr(given, "rule", None)
+    if isinstance(rule_or_threshold, Rule):
+        return rule_or_threshold
+    rule = getattr(rule_or_threshold, "rule", None)
     if isinstance(rule, Rule):
         return rule
-    return Rule(threshold_number(given))
+    return Rule(threshold_number(rule_or_threshold))
 
 
 def threshold_number(value: object, name: str = "threshold") -> float:
@@ -573,11 +573,11 @@ def _notes(tally: Tally, values: dict[str, Estimate]) -> list[str]:
     return notes
 
 
-def _metric_as_typed(given: str | Metric) -> Metric:
+def _metric_as_typed(passed: str | Metric) -> Metric:
     """Read a metric; it is shown by the name that was typed."""
-    metric = read_metric(given)
-    if isinstance(given, str) and given.lower() in metric.aliases:
-        return replace(metric, name=given)
+    metric = read_metric(passed)
+    if isinstance(passed, str) and passed.lower() in metric.aliases:
+        return replace(metric, name=passed)
     return metric
 
 

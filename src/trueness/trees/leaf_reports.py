@@ -157,8 +157,8 @@ def report_on_leaves(
         low = np.where(trusted, trusted_low, low)
         high = np.where(trusted, trusted_high, high)
 
-    more = _more_cases(neg, pos, estimates[method], confidence, significant)
-    more = np.where(passes & ~is_coin, 0.0, np.maximum(more, 1.0))
+    more_cases = _more_cases(neg, pos, estimates[method], confidence, significant)
+    more_cases = np.where(passes & ~is_coin, 0.0, np.maximum(more_cases, 1.0))
     passed = "trust" if fresh else "untested"
     return LeafReport(
         node=node,
@@ -175,7 +175,7 @@ def report_on_leaves(
         utility_high=utility_level(n, high),
         adjusted_p_value=adjusted,
         verdict=np.select([is_coin, passes], ["coin toss", passed], "thin"),
-        cases_needed=more,
+        cases_needed=more_cases,
         tree=tree_levels(total, n / total, probability, empty),
         wanted=confidence,
         level=level,
@@ -338,8 +338,8 @@ def leaf_numbers(report: LeafReport) -> list[dict[str, Any]]:
     if report.rule is not None:
         names.append("rule")
     # the probability is that of the chosen method
-    own = [report.method if name == "probability" else name for name in names]
-    columns = [np.asarray(getattr(report, name)).tolist() for name in own]
+    column_names = [report.method if name == "probability" else name for name in names]
+    columns = [np.asarray(getattr(report, name)).tolist() for name in column_names]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
@@ -356,7 +356,7 @@ LEAF_HEAD = (
 
 
 def leaf_table(
-    report: LeafReport, most: int | None = None
+    report: LeafReport, max_rows: int | None = None
 ) -> tuple[list[str], list[list[Any]]]:
     """Return the names of the columns, and a row for each leaf."""
     head = [*LEAF_HEAD]
@@ -364,7 +364,7 @@ def leaf_table(
         head.append("rule")
     rows = [
         _leaf_row(report, leaf, numbers)
-        for leaf, numbers in enumerate(leaf_numbers(report)[:most])
+        for leaf, numbers in enumerate(leaf_numbers(report)[:max_rows])
     ]
     return head, rows
 
@@ -399,11 +399,11 @@ def _leaf_row(report: LeafReport, leaf: int, numbers: dict[str, Any]) -> list[An
     return row
 
 
-def _cases_needed(more: float) -> str:
+def _cases_needed(more_cases: float) -> str:
     """Write how many cases a leaf lacks; nothing where it lacks none."""
-    if more == 0:
+    if more_cases == 0:
         return ""
-    return f"{more:,.0f}" if np.isfinite(more) else "never enough"
+    return f"{more_cases:,.0f}" if np.isfinite(more_cases) else "never enough"
 
 
 def _foot(report: LeafReport) -> list[str]:

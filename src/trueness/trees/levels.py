@@ -306,7 +306,7 @@ def _cases_for_excess(d: float, excess: float) -> int:
         )
 
     pairs = smallest(
-        lambda number: bool(betainc(0.5, number, d * d) >= excess), most=MAX_PAIRS
+        lambda number: bool(betainc(0.5, number, d * d) >= excess), largest=MAX_PAIRS
     )
     return 2 * pairs - 1
 
@@ -355,8 +355,8 @@ def _majority_pmf(y: Floats, n: ArrayLike, p: ArrayLike) -> Floats:
     """Zhang (2024), eq. (2)."""
     n = np.asarray(n, np.float64)
     # either class may be the majority; a tie is one outcome, not two
-    both = binomial_pmf(y, n, p) + binomial_pmf(n - y, n, p)
-    return np.where(2 * y < n, 0.0, np.where(2 * y == n, both / 2, both))
+    two_sided = binomial_pmf(y, n, p) + binomial_pmf(n - y, n, p)
+    return np.where(2 * y < n, 0.0, np.where(2 * y == n, two_sided / 2, two_sided))
 
 
 def entropic_binomial(n: int, p: float) -> EntropicBinomial:

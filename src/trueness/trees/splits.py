@@ -108,16 +108,21 @@ def compare_splits(
         for name, split in _with_no_split(named_splits(splits)).items()
     ]
     # rounded, so that what is equal in theory stays in the given order
-    judged.sort(key=lambda one: (-round(one.utility, 12), -round(one.confidence, 12)))
+    judged.sort(
+        key=lambda judged_split: (
+            -round(judged_split.utility, 12),
+            -round(judged_split.confidence, 12),
+        )
+    )
 
-    gini = np.array([one.gini for one in judged])
+    gini = np.array([judged_split.gini for judged_split in judged])
     # equal impurities share the better place
     gini_rank = 1 + (gini[:, None] > gini[None, :] + 1e-12).sum(axis=1)
     return SplitComparison(
-        name=np.array([one.name for one in judged]),
-        leaves=np.array([one.leaves for one in judged]),
-        confidence=np.array([one.confidence for one in judged]),
-        utility=np.array([one.utility for one in judged]),
+        name=np.array([judged_split.name for judged_split in judged]),
+        leaves=np.array([judged_split.leaves for judged_split in judged]),
+        confidence=np.array([judged_split.confidence for judged_split in judged]),
+        utility=np.array([judged_split.utility for judged_split in judged]),
         gini=gini,
         gini_rank=gini_rank,
         n=judged[0].cases,
@@ -202,8 +207,8 @@ def _with_no_split(splits: Mapping[str, Any]) -> dict[str, Any]:
         )
 
     (neg, pos), *_ = totals.values()
-    whole = Leaves(["all"], [neg], [pos])
-    return {**splits, "no split": splits.get("no split", whole)}
+    parent = Leaves(["all"], [neg], [pos])
+    return {**splits, "no split": splits.get("no split", parent)}
 
 
 def split_parameters(

@@ -145,9 +145,9 @@ def page_advice(
 def _choose_from(option: str | None, values: list[str]) -> str:
     """Name the first values that an option can take, and how many more there are."""
     shown = ", ".join(_cut(value) for value in values[:MOST_CHOICES])
-    left = len(values) - MOST_CHOICES
-    more = f" and {left} more" if left > 0 else ""
-    return f"Choose {option + ' ' if option else ''}from {shown}{more}."
+    n_omitted = len(values) - MOST_CHOICES
+    ending = f" and {n_omitted} more" if n_omitted > 0 else ""
+    return f"Choose {option + ' ' if option else ''}from {shown}{ending}."
 
 
 def _cut(text: str) -> str:

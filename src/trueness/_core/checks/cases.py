@@ -20,7 +20,7 @@ class ClassCounts(Protocol):
     def n_neg(self) -> int: ...
 
 
-def both_classes(tally: ClassCounts, what: str) -> None:
+def both_classes(tally: ClassCounts, analysis: str) -> None:
     """Stop an analysis that needs a positive and a negative case."""
     if (tally.n_pos and tally.n_neg) or getattr(tally, "labels_expected", False):
         return
@@ -30,7 +30,7 @@ def both_classes(tally: ClassCounts, what: str) -> None:
     # a sum of weights need not be whole
     number = f"{labelled:,.6g}" if labelled % 1 else f"{int(labelled):,}"
     raise NotEnoughCases(
-        f"{what} needs at least one positive and one negative case; there are "
+        f"{analysis} needs at least one positive and one negative case; there are "
         f"0 {lacking} among {number} labelled cases. {_why_lacking(tally, lacking)}",
         option="positive" if labelled else "label",
     )
@@ -50,71 +50,73 @@ def _why_lacking(tally: ClassCounts, lacking: str) -> str:
     return "There are no cases. Were all rows filtered out?"
 
 
-def one_classifier(tally: object, what: str) -> None:
+def one_classifier(tally: object, analysis: str) -> None:
     """Stop when something else than a tally of one classifier was passed."""
     if hasattr(tally, "score") and hasattr(tally, "labelled"):
         return
     if (names := getattr(tally, "names", None)) and hasattr(tally, "labelled"):
         raise InputError(
-            f"{what} needs the tally of one classifier; found a panel of "
+            f"{analysis} needs the tally of one classifier; found a panel of "
             f"{listing(names)}.",
             example=PythonCode(f"panel[{names[0]!r}]"),
         )
 
     raise InputError(
-        f"{what} needs a tally; found {type(tally).__name__}.",
+        f"{analysis} needs a tally; found {type(tally).__name__}.",
         example=PythonCode("trueness.tally(y_true, y_score)"),
     )
 
 
-def mapping_of_counts(groups: object, what: str) -> None:
+def mapping_of_counts(groups: object, analysis: str) -> None:
     """Stop when groups or clusters are not a mapping of tallies or panels."""
     counted = isinstance(groups, Mapping) and all(
         hasattr(x, "n_pos") and hasattr(x, "counts") for x in groups.values()
     )
     if not counted:
         raise InputError(
-            f"{what} needs a mapping from name to tally; found {described(groups)}.",
+            f"{analysis} needs a mapping from name to tally; found "
+            f"{described(groups)}.",
             example=PythonCode('trueness.tally(..., by="site")'),
         )
 
 
-def several_classifiers(panel: object, what: str) -> None:
+def several_classifiers(panel: object, analysis: str) -> None:
     """Stop when something else than a panel was passed."""
     if hasattr(panel, "names") and hasattr(panel, "labelled"):
         return
     raise InputError(
-        f"{what} needs a panel; found {type(panel).__name__}.",
+        f"{analysis} needs a panel; found {type(panel).__name__}.",
         example=PythonCode('trueness.panel(y_true, {"a": a, "b": b})'),
     )
 
 
-def some_labels(tally: ClassCounts, what: str) -> None:
+def some_labels(tally: ClassCounts, analysis: str) -> None:
     """Stop an analysis that needs labelled cases, of whichever class."""
     if not hasattr(tally, "n_pos"):
-        one_classifier(tally, what)
+        one_classifier(tally, analysis)
     if not tally.n_pos + tally.n_neg and not getattr(tally, "labels_expected", False):
-        both_classes(tally, what)
+        both_classes(tally, analysis)
 
 
-def at_least_two(names: Sequence[str], what: str) -> None:
+def at_least_two(names: Sequence[str], analysis: str) -> None:
     """Stop a comparison of one with itself."""
     if len(names) < 2:
         raise InputError(
-            f"{what} needs at least two classifiers; found {listing(names) or 'none'}.",
+            f"{analysis} needs at least two classifiers; found "
+            f"{listing(names) or 'none'}.",
             example=PythonCode('trueness.panel(y_true, {"a": a, "b": b})'),
         )
 
 
-def complete_outputs(panel: Any, what: str) -> None:
+def complete_outputs(panel: Any, analysis: str) -> None:
     """Stop an analysis that needs every classifier's output for every case."""
-    gone = np.isnan(panel.rows).any(axis=1)
-    if gone.any():
-        cases = int((panel.neg + panel.pos + panel.unknown)[gone].sum())
+    lacks_output = np.isnan(panel.rows).any(axis=1)
+    if lacks_output.any():
+        cases = int((panel.neg + panel.pos + panel.unknown)[lacks_output].sum())
         raise InputError(
-            f"{what} needs a score from every classifier for every case; {cases:,} of "
-            f"{panel.n:,} labelled cases lack one. Leave these cases out, or complete "
-            "their scores.",
+            f"{analysis} needs a score from every classifier for every case; "
+            f"{cases:,} of {panel.n:,} labelled cases lack one. Leave these cases "
+            "out, or complete their scores.",
             option="missing_scores",
             example="drop",
         )

@@ -27,81 +27,85 @@ from trueness._core.checks.words import (
 Array = NDArray[Any]
 
 
-def column(name: str, known: Sequence[str], what: str) -> str:
+def column(name: str, columns: Sequence[str], argument: str) -> str:
     """Pass on the name of a column that is there exactly once."""
-    times = list(known).count(name) if is_one(name) else 0
+    times = list(columns).count(name) if is_one(name) else 0
     if times == 1:
         return name
     if times > 1:
         raise InputError(
-            f"{what} must name one column; there are {times} columns {name!r}. Rename "
-            "them so that each has its own name.",
-            option=option_named(what),
+            f"{argument} must name one column; there are {times} columns {name!r}. "
+            "Rename them so that each has its own name.",
+            option=option_named(argument),
         )
 
     raise InputError(
-        f"{what} must name a column; there is no column {described(name)}."
-        f"{nearest(name, list(known))}",
-        option=option_named(what),
-        choices=known,
+        f"{argument} must name a column; there is no column {described(name)}."
+        f"{nearest(name, list(columns))}",
+        option=option_named(argument),
+        choices=columns,
     )
 
 
-def there(name: str, known: Iterable[str]) -> str:
+def there(name: str, columns: Iterable[str]) -> str:
     """Pass on the name of a column that is there."""
-    known = list(known)
-    if name in known:
+    columns = list(columns)
+    if name in columns:
         return name
     raise InputError(
-        f"There is no column {described(name)}.{nearest(name, known)}",
-        choices=known,
+        f"There is no column {described(name)}.{nearest(name, columns)}",
+        choices=columns,
     )
 
 
-def distinct_names(names: Sequence[str], what: str = "scores") -> tuple[str, ...]:
+def distinct_names(names: Sequence[str], argument: str = "scores") -> tuple[str, ...]:
     """Pass on names of classifiers that are text and differ."""
     if not isinstance(names, Iterable) or getattr(names, "ndim", 1) != 1:
-        raise InputError(f"{what} must have text as names; found {described(names)}.")
+        raise InputError(
+            f"{argument} must have text as names; found {described(names)}."
+        )
 
     not_text = [name for name in names if not isinstance(name, str)]
     if not_text:
-        raise InputError(f"{what} must have text as names; found {listing(not_text)}.")
+        raise InputError(
+            f"{argument} must have text as names; found {listing(not_text)}."
+        )
 
     used_twice = sorted({name for name in names if list(names).count(name) > 1})
     if used_twice:
         raise InputError(
-            f"{what} must have different names; used twice: {listing(used_twice)}."
+            f"{argument} must have different names; used twice: {listing(used_twice)}."
         )
     return tuple(names)
 
 
-def as_array(values: object, what: str) -> Array:
+def as_array(values: object, argument: str) -> Array:
     """Turn values into an array; stop at lists of different lengths."""
     try:
         array = np.asarray(values)
     except ValueError:
         raise InputError(
-            f"{what} must have one value per case; found lists of different lengths. "
-            "One flat list or array is needed."
+            f"{argument} must have one value per case; found lists of different "
+            "lengths. One flat list or array is needed."
         ) from None
     if array.dtype.kind == "V":
         raise InputError(
-            f"{what} must have one value per case; found records of several fields. "
-            "Choose one of the fields."
+            f"{argument} must have one value per case; found records of several "
+            "fields. Choose one of the fields."
         )
     return array
 
 
-def one_dimensional(values: Array, what: str) -> Array:
+def one_dimensional(values: Array, argument: str) -> Array:
     """Pass on an array with one axis."""
     if values.ndim == 1:
         return values
 
     example = None
     if values.ndim == 2 and values.shape[1] in (1, 2):
-        example = PythonCode(f"{what}[:, {values.shape[1] - 1}]")
+        example = PythonCode(f"{argument}[:, {values.shape[1] - 1}]")
     raise InputError(
-        f"{what} must be one-dimensional; found shape {values.shape}.",
+        f"{argument} must be one-dimensional; found shape {values.shape}.",
         example=example,
     )
 
@@ -124,62 +128,64 @@ def same_length(**arrays: Array) -> None:
     )
 
 
-def numeric_scores(values: Array, what: str) -> Array:
+def numeric_scores(values: Array, argument: str) -> Array:
     """Pass on scores that are numbers: float32 and float64 as they are."""
     if values.dtype in (np.float32, np.float64):
         return values
     if values.dtype.kind in "iu":
-        return _exact_floats(values, what)
+        return _exact_floats(values, argument)
     if values.dtype.kind in "bf":
         return values.astype(np.float64)
     if values.dtype.kind == "O":
-        return _numbers_from_objects(values, what)
+        return _numbers_from_objects(values, argument)
 
     kind = _KINDS.get(values.dtype.kind, "others")
     hint = "Convert the column to numbers first"
-    if values.size and what not in ("weight", "count"):
+    if values.size and argument not in ("weight", "count"):
         hint += ", and check which column holds the labels"
     raise InputError(
-        f"{what} must be numbers; found {kind} such as {listing(values[:3])}. {hint}."
+        f"{argument} must be numbers; found {kind} such as {listing(values[:3])}. "
+        f"{hint}."
     )
 
 
-def _exact_floats(values: Array, what: str) -> NDArray[np.float64]:
+def _exact_floats(values: Array, argument: str) -> NDArray[np.float64]:
     """Return whole numbers as float64; stop where it cannot hold them."""
     floats = values.astype(np.float64)
     # float64 holds integers exactly up to 2**53 only: beyond it ties would appear
     with np.errstate(invalid="ignore"):  # 2**63 - 1 rounds to 2**63, which is none
         back = floats.astype(values.dtype)
     if values.size and not np.array_equal(back, values):
-        raise InputError(_BEYOND.format(what=what))
+        raise InputError(_BEYOND.format(argument=argument))
     return floats
 
 
 _KINDS = {"U": "text", "S": "text", "M": "dates", "m": "spans of time", "c": "complex"}
 _BEYOND = (
-    "{what} must fit into float64; found integers beyond 2**53 that do not. Subtract a "
-    "constant or use ranks."
+    "{argument} must fit into float64; found integers beyond 2**53 that do not. "
+    "Subtract a constant or use ranks."
 )
 
 
-def exact_extent(low: float, high: float, what: str) -> None:
+def exact_extent(low: float, high: float, argument: str) -> None:
     """Stop at whole scores, from low to high, that float64 cannot tell apart."""
     if max(abs(low), abs(high)) >= 2.0**53:
-        raise InputError(_BEYOND.format(what=what))
+        raise InputError(_BEYOND.format(argument=argument))
 
 
-def still_apart(exact: int, apart: int, what: str) -> None:
+def still_apart(n_decimals: int, n_floats: int, argument: str) -> None:
     """Stop when different decimals became the same float64: ties would appear."""
-    if apart < exact:
+    if n_floats < n_decimals:
         raise InputError(
-            f"{what} must fit into float64, which distinguishes {apart:,} of the "
-            f"{exact:,} different decimals. Round them to 15 digits, or use ranks."
+            f"{argument} must fit into float64, which distinguishes {n_floats:,} of "
+            f"the {n_decimals:,} different decimals. Round them to 15 digits, or use "
+            "ranks."
         )
 
 
-def _numbers_from_objects(values: Array, what: str) -> Array:
+def _numbers_from_objects(values: Array, argument: str) -> Array:
     """Return the numbers in a column of objects, NaN where one is missing."""
-    _stop_at_text(values, what)
+    _stop_at_text(values, argument)
     is_there = ~missing(values)
     objects = values[is_there]
     numbers = np.full(values.size, np.nan)
@@ -192,18 +198,18 @@ def _numbers_from_objects(values: Array, what: str) -> Array:
         odd = [v for v in objects if not hasattr(v, "__float__")] or [*values]
         kinds = listing({type(entry).__name__ for entry in odd})
         raise InputError(
-            f"{what} must be numbers; found {kinds} such as {described(odd[0])}. "
+            f"{argument} must be numbers; found {kinds} such as {described(odd[0])}. "
             "Extract the number that you mean from each."
         ) from None
     except OverflowError:
-        raise InputError(_BEYOND.format(what=what)) from None
+        raise InputError(_BEYOND.format(argument=argument)) from None
 
     exact = {entry for entry in objects if isinstance(entry, (Decimal, int))}
-    still_apart(len(exact), len(set(map(float, exact))), what)
+    still_apart(len(exact), len(set(map(float, exact))), argument)
     return numbers
 
 
-def _stop_at_text(values: Array, what: str) -> None:
+def _stop_at_text(values: Array, argument: str) -> None:
     """Stop at text among objects; show the words that are no numbers first."""
     is_text = np.fromiter(
         (isinstance(entry, (str, bytes)) for entry in values), bool, values.size
@@ -220,7 +226,7 @@ def _stop_at_text(values: Array, what: str) -> None:
 
     to_show = is_word if is_word.any() else is_text
     raise InputError(
-        f"{what} must be numbers; found text at {places(to_show)}, such as "
+        f"{argument} must be numbers; found text at {places(to_show)}, such as "
         f"{listing(values[to_show][:3])}. Convert the column to numbers first."
     )
 
@@ -236,13 +242,13 @@ def apart_from_label(names: Iterable[object], label: object) -> None:
 
 
 def finite_scores(
-    values: Array, what: str, *, allow_nan: bool = False, cases: Array | None = None
+    values: Array, argument: str, *, allow_nan: bool = False, cases: Array | None = None
 ) -> Array:
     """Pass on scores without NaN or infinity; each stands for one case or ``cases``."""
     bad = np.isinf(values) if allow_nan else ~np.isfinite(values)
     if bad.any():
         only_infinite = not np.isnan(values[bad]).any()
-        raise not_finite(what, _where(bad, cases), only_infinite=only_infinite)
+        raise not_finite(argument, _where(bad, cases), only_infinite=only_infinite)
     return values
 
 
@@ -252,43 +258,46 @@ def _where(bad: Array, cases: Array | None) -> str:
     return f"in {int(cases[bad].sum()):,} of {int(cases.sum()):,} cases"
 
 
-def not_finite(what: str, where: str, *, only_infinite: bool) -> InputError:
+def not_finite(argument: str, where: str, *, only_infinite: bool) -> InputError:
     """Return the error that says where scores are missing or infinite."""
     if only_infinite:
         return InputError(
-            f"{what} must be finite; found infinite scores {where}. Replace each by a "
-            "number beyond all other scores.",
+            f"{argument} must be finite; found infinite scores {where}. Replace each "
+            "by a number beyond all other scores.",
             option="missing_scores",
         )
 
     return InputError(
-        f"{what} must be finite; found NaN, missing or infinite {where}. Give these "
-        "cases a score, or leave them out.",
+        f"{argument} must be finite; found NaN, missing or infinite {where}. Give "
+        "these cases a score, or leave them out.",
         option="missing_scores",
         example="drop",
     )
 
 
-def named_groups(groups: Array, cases: Array | None = None, what: str = "by=") -> None:
+def named_groups(
+    groups: Array, cases: Array | None = None, argument: str = "by="
+) -> None:
     """Stop when a case has no group."""
-    gone = missing(groups)
-    if gone.any():
+    has_no_group = missing(groups)
+    if has_no_group.any():
         raise InputError(
-            f"{what} must name a group for every case; missing {_where(gone, cases)}. "
-            "Give these cases a group name of their own."
+            f"{argument} must name a group for every case; missing "
+            f"{_where(has_no_group, cases)}. Give these cases a group name of their "
+            "own."
         )
 
 
-def group_members(groups: Array, what: str = "by=") -> tuple[Array, Array]:
+def group_members(groups: Array, argument: str = "by=") -> tuple[Array, Array]:
     """Return the groups in their order, and the number of each case's group."""
-    named_groups(groups, what=what)
+    named_groups(groups, argument=argument)
     try:
         names, member = np.unique(groups, return_inverse=True)
     except TypeError:
         kinds = listing(dict.fromkeys(type(g).__name__ for g in groups))
         raise InputError(
-            f"{what} must name groups that can be sorted; found values of the types "
-            f"{kinds}. Turn all of them into text."
+            f"{argument} must name groups that can be sorted; found values of the "
+            f"types {kinds}. Turn all of them into text."
         ) from None
 
     return names, member
@@ -319,10 +328,10 @@ def _is_missing(value: object) -> bool:
     return bool(isinstance(value, (float, np.floating)) and math.isnan(value))
 
 
-def whole_counts(values: Array, what: str) -> NDArray[np.int64]:
+def whole_counts(values: Array, argument: str) -> NDArray[np.int64]:
     """Pass on counts: whole numbers, zero or more."""
     if values.dtype.kind == "b" or values.dtype.kind not in "iuf":
-        raise InputError(f"{what} must be whole numbers; found {values.dtype}.")
+        raise InputError(f"{argument} must be whole numbers; found {values.dtype}.")
 
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         bad = ~np.isfinite(values)
@@ -330,9 +339,10 @@ def whole_counts(values: Array, what: str) -> NDArray[np.int64]:
         bad = (values < 0) | (values != np.floor(values)) | (values >= 2.0**63)
     if bad.any():
         raise InputError(
-            f"{what} must be whole numbers, zero or more; found {listing(values[bad])} "
-            f"at {places(bad)}. Weights are not counts; the option weight is for them.",
-            option=option_named(what),
+            f"{argument} must be whole numbers, zero or more; found "
+            f"{listing(values[bad])} at {places(bad)}. Weights are not counts; the "
+            "option weight is for them.",
+            option=option_named(argument),
         )
 
     fit_together(float(values.sum(dtype=np.float64)))
@@ -343,7 +353,7 @@ def whole_counts(values: Array, what: str) -> NDArray[np.int64]:
 _WEIGHT_RANGE = (1e-60, 1e60)
 
 
-def weights(values: Array, what: str = "weight") -> Array:
+def weights(values: Array, argument: str = "weight") -> Array:
     """Pass on weights: finite numbers, zero or more.
 
     Whole numbers that a float64 holds stay as they are: a copy of ten million costs a
@@ -351,7 +361,7 @@ def weights(values: Array, what: str = "weight") -> Array:
     """
     number = values
     if values.dtype.kind not in "iu":
-        number = numeric_scores(values, what)
+        number = numeric_scores(values, argument)
     elif values.max(initial=0) > 2**53:  # rounded: no two of them need to stay apart
         number = values.astype(np.float64)
 
@@ -360,22 +370,22 @@ def weights(values: Array, what: str = "weight") -> Array:
     if not (smallest >= 0 and largest < np.inf):  # also when one is NaN
         bad = ~((number >= 0) & (number < np.inf))
         raise InputError(
-            f"{what} must be finite numbers, zero or more; found "
+            f"{argument} must be finite numbers, zero or more; found "
             f"{listing(number[bad])} at {places(bad)}. A case that should not count "
             f"has weight 0.",
-            option=option_named(what),
+            option=option_named(argument),
         )
 
-    weighable(float(largest), what)
+    weighable(float(largest), argument)
     return number
 
 
-def weighable(largest: float, what: str = "weight") -> None:
+def weighable(largest: float, argument: str = "weight") -> None:
     """Stop at weights whose fourth powers no float holds."""
     low, high = _WEIGHT_RANGE
     if largest and not low <= largest <= high:
         raise InputError(
-            f"The largest {what} must lie between {low:g} and {high:g}; found "
+            f"The largest {argument} must lie between {low:g} and {high:g}; found "
             f"{largest:g}. Divide all weights by the same number: estimates depend "
             "only on their ratios."
         )
@@ -424,7 +434,7 @@ def mapping_of_scores(scores: object) -> Mapping[str, Any]:
     )
 
 
-def as_floats(values: object, what: str) -> NDArray[np.float64]:
+def as_floats(values: object, argument: str) -> NDArray[np.float64]:
     """Pass on numbers in any shape, as float64."""
     try:
         array = np.asarray(values)
@@ -433,41 +443,43 @@ def as_floats(values: object, what: str) -> NDArray[np.float64]:
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         raise InputError(
-            f"{what} must be numbers; found {described(values)}."
+            f"{argument} must be numbers; found {described(values)}."
         ) from None
 
 
-def probabilities(values: object, what: str) -> NDArray[np.float64]:
+def probabilities(values: object, argument: str) -> NDArray[np.float64]:
     """Pass on numbers between 0 and 1, in any shape."""
-    numbers = as_floats(values, what)
+    numbers = as_floats(values, argument)
     bad = ~((numbers >= 0) & (numbers <= 1))
     if bad.any():
         outside = listing(np.atleast_1d(numbers)[np.atleast_1d(bad)])
         raise InputError(
-            f"{what} must lie in [0, 1]; found {outside} at {places(bad)}. Divide "
+            f"{argument} must lie in [0, 1]; found {outside} at {places(bad)}. Divide "
             "percentages by 100.",
-            option=option_named(what),
+            option=option_named(argument),
         )
     return numbers
 
 
-def shares(values: object, what: str) -> NDArray[np.float64]:
+def shares(values: object, argument: str) -> NDArray[np.float64]:
     """Pass on probabilities that sum to one, divided by their sum."""
-    part = one_dimensional(np.atleast_1d(probabilities(values, what)), what)
-    total = float(part.sum())
+    proportions = one_dimensional(
+        np.atleast_1d(probabilities(values, argument)), argument
+    )
+    total = float(proportions.sum())
     # wide enough for shares typed with nine digits, too narrow for a forgotten leaf
     if abs(total - 1) <= 1e-8:
-        return part / total
+        return proportions / total
 
     raise InputError(
-        f"{what} must sum to 1; found a sum of {total:g} over {part.size} entries. "
-        "Divide the sizes of the leaves by their sum.",
-        option=option_named(what),
-        example=PythonCode(f"{what} / {what}.sum()"),
+        f"{argument} must sum to 1; found a sum of {total:g} over {proportions.size} "
+        "entries. Divide the sizes of the leaves by their sum.",
+        option=option_named(argument),
+        example=PythonCode(f"{argument} / {argument}.sum()"),
     )
 
 
-def unit_scores(values: Array, what: str, instead: str) -> Array:
+def unit_scores(values: Array, argument: str, instead: str) -> Array:
     """Pass on scores that can be read as probabilities."""
     if values.size and values.min() >= 0 and values.max() <= 1:
         return values
@@ -475,49 +487,53 @@ def unit_scores(values: Array, what: str, instead: str) -> Array:
     bad = (values < 0) | (values > 1)
     if bad.any():
         raise InputError(
-            f"{what} needs scores from 0 to 1; found {listing(values[bad])} at "
+            f"{argument} needs scores from 0 to 1; found {listing(values[bad])} at "
             f"{places(bad)}. {instead}"
         )
     return values
 
 
-def hashable(values: Array, what: str) -> list[Any]:
+def hashable(values: Array, argument: str) -> list[Any]:
     """Pass on labels that can be told apart; lists and the like are no labels."""
     odd = [v for v in values if isinstance(v, (list, dict, set, np.ndarray))]
     if odd:
         raise InputError(
-            f"{what} must hold one label per case, a number, text or a truth value; "
-            f"found {type(odd[0]).__name__} such as {listing(odd[:1])}. Extract the "
-            "label that you mean from each."
+            f"{argument} must hold one label per case, a number, text or a truth "
+            f"value; found {type(odd[0]).__name__} such as {listing(odd[:1])}. Extract "
+            "the label that you mean from each."
         )
 
     try:
         return list(dict.fromkeys(values.tolist()))
     except TypeError as err:
         raise InputError(
-            f"{what} must hold labels that can be compared with each other; {err}."
+            f"{argument} must hold labels that can be compared with each other; {err}."
         ) from None
 
 
-def label_pair(distinct: Sequence[Any], positive: object, what: str) -> tuple[Any, Any]:
+def label_pair(
+    distinct: Sequence[Any], positive: object, argument: str
+) -> tuple[Any, Any]:
     """Return the negative and the positive of the distinct labels; None: absent."""
     if positive is None:
-        return _known_pair(distinct, what)
+        return _known_pair(distinct, argument)
     if not is_one(positive) or _is_missing(positive):
         raise InputError(
-            f"positive must be one label value; found {described(positive)}. {what} "
-            f"holds {listing(distinct) or 'no labels'}.",
+            f"positive must be one label value; found {described(positive)}. "
+            f"{argument} holds {listing(distinct) or 'no labels'}.",
             option="positive",
         )
 
     # 1 == True is right (0/1 and bool are the same labels), 1 == "1" is not
     others = [label for label in distinct if not bool(label == positive)]
     if len(others) > 1:
-        raise _not_two_labels(distinct, positive, len(others) == len(distinct), what)
+        raise _not_two_labels(
+            distinct, positive, len(others) == len(distinct), argument
+        )
     return (others[0] if others else None), positive
 
 
-def _known_pair(distinct: Sequence[Any], what: str) -> tuple[Any, Any]:
+def _known_pair(distinct: Sequence[Any], argument: str) -> tuple[Any, Any]:
     """Return the pair of labels that is understood without a word: 0/1 or -1/1."""
     if all(isinstance(label, (Number, np.generic)) for label in distinct):
         for negative in (0, -1):
@@ -525,10 +541,10 @@ def _known_pair(distinct: Sequence[Any], what: str) -> tuple[Any, Any]:
                 return negative, 1
 
     if len(distinct) > 2:
-        raise _too_many_labels(distinct, what)
+        raise _too_many_labels(distinct, argument)
 
     raise InputError(
-        f"{what} holds {listing(distinct)}: choose which one counts as positive. "
+        f"{argument} holds {listing(distinct)}: choose which one counts as positive. "
         "(0/1, False/True, -1/1 and pairs such as yes/no are understood without it.)",
         option="positive",
         choices=map(plain, distinct),
@@ -536,7 +552,7 @@ def _known_pair(distinct: Sequence[Any], what: str) -> tuple[Any, Any]:
 
 
 def _not_two_labels(
-    distinct: Sequence[Any], positive: object, is_absent: bool, what: str
+    distinct: Sequence[Any], positive: object, is_absent: bool, argument: str
 ) -> InputError:
     """Return the error of several labels beside the positive one, or in its place."""
     hint = nearest(positive, [label for label in distinct if isinstance(label, str)])
@@ -550,16 +566,16 @@ def _not_two_labels(
         example = written_the_same[0]
 
     return InputError(
-        f"{what} must have two values, the positive {described(positive)} and one "
+        f"{argument} must have two values, the positive {described(positive)} and one "
         f"other; found {listing(distinct)}.{hint}",
         option="positive",
         example=example,
     )
 
 
-def _too_many_labels(found: Sequence[Any], what: str) -> InputError:
+def _too_many_labels(found: Sequence[Any], argument: str) -> InputError:
     """Return the error of labels with more than two values."""
-    message = f"{what} must have two values; found {len(found)}: {listing(found)}."
+    message = f"{argument} must have two values; found {len(found)}: {listing(found)}."
     fractions = [
         v for v in found if isinstance(v, (float, np.floating)) and not v.is_integer()
     ]

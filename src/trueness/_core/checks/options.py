@@ -24,35 +24,38 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def choice(value: object, known: Collection[str], what: str) -> Any:
+def choice(value: object, choices: Collection[str], argument: str) -> Any:
     """Pass on one of the known names of a choice."""
-    if isinstance(value, str) and value in known:
+    if isinstance(value, str) and value in choices:
         return value
 
     raise InputError(
-        f"{what} must be one of the known names; found "
-        f"{described(value)}.{nearest(value, known)}",
-        option=option_named(what),
-        choices=known,
+        f"{argument} must be one of the known names; found "
+        f"{described(value)}.{nearest(value, choices)}",
+        option=option_named(argument),
+        choices=choices,
     )
 
 
 def known_options(
-    given: Collection[str], own: Collection[str], words: Collection[str], what: str
+    passed: Collection[str],
+    own_names: Collection[str],
+    shared_names: Collection[str],
+    analysis: str,
 ) -> None:
     """Refuse keywords that an analysis does not have, with the nearest one."""
-    for name in given:
-        if name not in own:
-            known = sorted({*own, *words})
-            if name in WORDS["minimize"] and "minimize" in own:
+    for name in passed:
+        if name not in own_names:
+            known_names = sorted({*own_names, *shared_names})
+            if name in WORDS["minimize"] and "minimize" in own_names:
                 raise InputError(
-                    f"{what} has no option {name!r}: costs are an objective.",
+                    f"{analysis} has no option {name!r}: costs are an objective.",
                     option="minimize",
                     example="cost(fp=1, fn=20)",
                 )
             raise InputError(
-                f"{what} has no option {name!r}.{nearest(name, known)}",
-                choices=() if nearest(name, known) else sorted(own),
+                f"{analysis} has no option {name!r}.{nearest(name, known_names)}",
+                choices=() if nearest(name, known_names) else sorted(own_names),
             )
 
 
@@ -93,29 +96,34 @@ def takes_them(
     function: Callable[..., Any], args: Collection[object], options: dict[str, Any]
 ) -> None:
     """Stop at a call with arguments that a function does not take."""
-    own = signature(function)
-    kinds = [parameter.kind for parameter in own.parameters.values()]
+    function_signature = signature(function)
+    kinds = [parameter.kind for parameter in function_signature.parameters.values()]
     if Parameter.VAR_KEYWORD not in kinds:
-        known_options(options, own.parameters, (), function.__name__)
+        known_options(options, function_signature.parameters, (), function.__name__)
     try:
-        own.bind(*args, **options)
+        function_signature.bind(*args, **options)
     except TypeError:
-        raise _wrong_call(function.__name__, own, args, options) from None
+        raise _wrong_call(
+            function.__name__, function_signature, args, options
+        ) from None
 
 
 def _wrong_call(
-    name: str, own: Signature, args: Collection[object], options: Collection[str]
+    name: str,
+    function_signature: Signature,
+    args: Collection[object],
+    options: Collection[str],
 ) -> InputError:
     """Return the error of a call that lacks an argument, or has one too many."""
     typed = _EXAMPLES.get(name)
     example = PythonCode(f"trueness.{name}({typed})") if typed else None
     by_name = [
         parameter.name
-        for parameter in own.parameters.values()
+        for parameter in function_signature.parameters.values()
         if parameter.kind is Parameter.KEYWORD_ONLY
     ]
-    most_by_place = len(own.parameters) - len(by_name)
-    lacking = _missing_arguments(own, len(args), options)
+    most_by_place = len(function_signature.parameters) - len(by_name)
+    lacking = _missing_arguments(function_signature, len(args), options)
     if lacking and len(args) <= most_by_place:
         return InputError(
             f"{name} needs the option {lacking[0]!r}.",
@@ -133,19 +141,19 @@ def _wrong_call(
 
 
 def _missing_arguments(
-    own: Signature, positional: int, options: Collection[str]
+    function_signature: Signature, positional: int, options: Collection[str]
 ) -> list[str]:
     """Which arguments that a function needs does a call not have?"""
     names = [
         name
-        for name, parameter in own.parameters.items()
+        for name, parameter in function_signature.parameters.items()
         if parameter.default is Parameter.empty
         and parameter.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
         and name not in options
     ]
     by_place = [
         name
-        for name, parameter in own.parameters.items()
+        for name, parameter in function_signature.parameters.items()
         if parameter.kind is not Parameter.KEYWORD_ONLY
     ]
     return [name for name in names if name not in by_place[:positional]]
@@ -164,26 +172,26 @@ def generator(rng: object) -> np.random.Generator:
         ) from None
 
 
-def fraction(value: object, what: str, *, ends: str = "()") -> float:
+def fraction(value: object, argument: str, *, ends: str = "()") -> float:
     """Pass on a number between 0 and 1; ``ends`` says whether 0 and 1 are allowed."""
-    number = real_number(value, what)
+    number = real_number(value, argument)
     above = number >= 0 if ends[0] == "[" else number > 0
     below = number <= 1 if ends[1] == "]" else number < 1
     if not (above and below):
         is_per_cent = 2 <= number < 100
         raise InputError(
-            f"{what} must lie in {ends[0]}0, 1{ends[1]}; found {number:g}.",
-            option=option_named(what),
+            f"{argument} must lie in {ends[0]}0, 1{ends[1]}; found {number:g}.",
+            option=option_named(argument),
             example=float(f"{number / 100:g}") if is_per_cent else None,
         )
 
-    finest = _FINEST.get(what, 0.0)
+    finest = _FINEST.get(argument, 0.0)
     if 0 < number < finest or 1 - finest < number < 1:
         raise InputError(
-            f"{what} must not be so close to 0 or 1, where rounding errors dominate; "
-            f"found {number!r}.",
-            option=option_named(what),
-            example=0.95 if what == "level" else 0.01,
+            f"{argument} must not be so close to 0 or 1, where rounding errors "
+            f"dominate; found {number!r}.",
+            option=option_named(argument),
+            example=0.95 if argument == "level" else 0.01,
         )
     return number
 
@@ -192,23 +200,25 @@ def fraction(value: object, what: str, *, ends: str = "()") -> float:
 _FINEST = {"level": 1e-12, "prevalence": 1e-100}
 
 
-def grid(values: object, what: str, *, below_one: bool = False) -> NDArray[np.float64]:
+def grid(
+    values: object, argument: str, *, below_one: bool = False
+) -> NDArray[np.float64]:
     """Pass on places between 0 and 1 at which a curve is wanted."""
-    places_at = np.atleast_1d(probabilities(values, what))
+    places_at = np.atleast_1d(probabilities(values, argument))
     if not places_at.size:
         raise InputError(
-            f"{what} must be numbers from 0 to 1; found none.",
-            option=option_named(what),
+            f"{argument} must be numbers from 0 to 1; found none.",
+            option=option_named(argument),
         )
     if below_one and (places_at == 1).any():
         raise InputError(
-            f"{what} must lie in [0, 1); found 1.",
-            option=option_named(what),
+            f"{argument} must lie in [0, 1); found 1.",
+            option=option_named(argument),
         )
-    return one_dimensional(places_at, what)
+    return one_dimensional(places_at, argument)
 
 
-def real_number(value: object, what: str) -> float:
+def real_number(value: object, argument: str) -> float:
     """Pass on one finite number; of an estimate its value."""
     # an estimate is known by what it has: its class is checked by this module
     if all(hasattr(value, name) for name in ("value", "low", "high", "level")):
@@ -225,12 +235,12 @@ def real_number(value: object, what: str) -> float:
             return number
 
     raise InputError(
-        f"{what} must be one finite number; found {described(value)}.",
-        option=option_named(what),
+        f"{argument} must be one finite number; found {described(value)}.",
+        option=option_named(argument),
     )
 
 
-def file_path(value: object, what: str) -> Path:
+def file_path(value: object, argument: str) -> Path:
     """Pass on the name of a file."""
     if isinstance(value, (str, bytes, os.PathLike)):
         name = os.fsdecode(value)
@@ -241,32 +251,32 @@ def file_path(value: object, what: str) -> Path:
                 return Path(name)
 
     raise InputError(
-        f"{what} needs the name of a file; found {described(value)}.",
-        option=option_named(what),
+        f"{argument} needs the name of a file; found {described(value)}.",
+        option=option_named(argument),
     )
 
 
-def yes_or_no(value: object, what: str) -> bool:
+def yes_or_no(value: object, argument: str) -> bool:
     """Pass on a switch that is on or off."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     raise InputError(
-        f"{what} must be True or False; found {described(value)}.",
-        option=option_named(what),
+        f"{argument} must be True or False; found {described(value)}.",
+        option=option_named(argument),
     )
 
 
-def function(value: Any, what: str) -> Any:
+def function(value: Any, argument: str) -> Any:
     """Pass on what can be called."""
     if callable(value):
         return value
     raise InputError(
-        f"{what} needs a function; found {described(value)}.",
-        option=option_named(what),
+        f"{argument} needs a function; found {described(value)}.",
+        option=option_named(argument),
     )
 
 
-def statistic(value: Any, what: str) -> Any:
+def statistic(value: Any, argument: str) -> Any:
     """Pass on a function of counts that gives a number."""
     if callable(value):
         return value
@@ -275,7 +285,7 @@ def statistic(value: Any, what: str) -> Any:
     if isinstance(value, str):
         example = PythonCode(f"trueness.{value}, without quotes")
     raise InputError(
-        f"{what} needs a function of one classifier; found {described(value)}.",
+        f"{argument} needs a function of one classifier; found {described(value)}.",
         example=example,
     )
 
@@ -293,50 +303,51 @@ def array_of(f: Any, argument: Any, what: str) -> Any:
         ) from err
 
 
-def positive_number(value: object, what: str, *, zero: bool = False) -> float:
+def positive_number(value: object, argument: str, *, zero: bool = False) -> float:
     """Pass on one finite number above zero, or also zero."""
-    number = real_number(value, what)
+    number = real_number(value, argument)
     if number > 0 or (zero and number == 0):
         return number
 
     allowed = "zero or more" if zero else "above zero"
     raise InputError(
-        f"{what} must be {allowed}; found {number:g}.",
-        option=option_named(what),
+        f"{argument} must be {allowed}; found {number:g}.",
+        option=option_named(argument),
     )
 
 
 not_negative = partial(positive_number, zero=True)
 
 
-def share_range(value: object, what: str) -> tuple[float, float]:
+def share_range(value: object, argument: str) -> tuple[float, float]:
     """Pass on two shares, the lower one first: 0 <= low < high <= 1."""
     several = isinstance(value, Sequence) or getattr(value, "ndim", 0) == 1
     pair = list(value) if several else []  # type: ignore[call-overload]
     if len(pair) != 2:
         raise InputError(
-            f"{what} must be two numbers between 0 and 1; found {described(value)}.",
-            option=option_named(what),
+            f"{argument} must be two numbers between 0 and 1; found "
+            f"{described(value)}.",
+            option=option_named(argument),
             example=(0, 0.1),
         )
 
-    low = fraction(pair[0], what, ends="[]")
-    high = fraction(pair[1], what, ends="[]")
+    low = fraction(pair[0], argument, ends="[]")
+    high = fraction(pair[1], argument, ends="[]")
     if low >= high:
         raise InputError(
-            f"{what} must rise from its first to its second number; found "
+            f"{argument} must rise from its first to its second number; found "
             f"({low:g}, {high:g}).",
-            option=option_named(what),
+            option=option_named(argument),
         )
     return low, high
 
 
 def whole_number(
-    value: object, what: str, *, at_least: int = 0, at_most: float = math.inf
+    value: object, argument: str, *, at_least: int = 0, at_most: float = math.inf
 ) -> int:
     """Pass on one whole number that is large enough."""
-    number = real_number(value, what)
-    largest = min(_LARGEST.get(what, math.inf), at_most)
+    number = real_number(value, argument)
+    largest = min(_LARGEST.get(argument, math.inf), at_most)
     if number.is_integer() and at_least <= number <= largest:
         return int(value)  # type: ignore[call-overload, no-any-return]
 
@@ -344,8 +355,8 @@ def whole_number(
     if largest < math.inf:
         allowed += f", up to {largest:,}"
     raise InputError(
-        f"{what} must be a whole number, {allowed}; found {described(value)}.",
-        option=option_named(what),
+        f"{argument} must be a whole number, {allowed}; found {described(value)}.",
+        option=option_named(argument),
     )
 
 
@@ -359,13 +370,13 @@ _LARGEST = {
 }
 
 
-def alone(what: str, given: str, **others: object) -> None:
+def alone(analysis: str, replaced_by: str, **others: object) -> None:
     """Stop when an argument is passed that the first one replaces."""
     passed = [name for name, value in others.items() if value is not None]
     if passed:
         raise InputError(
-            f"{what} takes {given} or numbers, not both; found {given} and "
-            f"{', '.join(passed)}. Leave one of them out.",
+            f"{analysis} takes {replaced_by} or numbers, not both; found "
+            f"{replaced_by} and {', '.join(passed)}. Leave one of them out.",
             option=passed[0],
         )
 
@@ -379,13 +390,15 @@ def part_of(y: int, n: int) -> None:
         )
 
 
-def options(given: Collection[str], known: Collection[str], what: str) -> None:
+def options(passed: Collection[str], choices: Collection[str], analysis: str) -> None:
     """Stop at a keyword that the chosen method does not have."""
-    for name in given:
-        if name not in known:
-            has = f"its options are {listing(known, 20)}" if known else "it has none"
+    for name in passed:
+        if name not in choices:
+            has = (
+                f"its options are {listing(choices, 20)}" if choices else "it has none"
+            )
             raise InputError(
-                f"{what} has no option {name!r}; {has}.{nearest(name, known)}",
+                f"{analysis} has no option {name!r}; {has}.{nearest(name, choices)}",
                 option=option_named(name),
             )
 

@@ -23,8 +23,8 @@ def listing(values: Iterable[Any], limit: int = 5) -> str:
     """
     values = list(values)
     shown = ", ".join(described(v) for v in values[:limit])
-    rest = len(values) - limit
-    return f"{shown} and {rest} more" if rest > 0 else shown
+    n_omitted = len(values) - limit
+    return f"{shown} and {n_omitted} more" if n_omitted > 0 else shown
 
 
 def is_several(x: object) -> TypeGuard[Iterable[Any]]:
@@ -76,35 +76,35 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def nearest(name: object, known: Collection[str]) -> str:
+def nearest(name: object, names: Collection[str]) -> str:
     """Name the known words that a wrong one can mean, as a sentence, or nothing.
 
     >>> nearest("acuracy", ["accuracy", "recall"]), nearest("conf", ["count", "level"])
     (" Did you mean 'accuracy'?", " Did you mean 'level'?")
     """
-    if not isinstance(name, str) or name in known:
+    if not isinstance(name, str) or name in names:
         return ""
 
     same_meaning = [
-        word for word, synonyms in WORDS.items() if word in known and name in synonyms
+        word for word, synonyms in WORDS.items() if word in names and name in synonyms
     ]
     if same_meaning:
         return f" Did you mean {' or '.join(map(repr, same_meaning))}?"
-    if f"{name} (1)" in known:
+    if f"{name} (1)" in names:
         return f" Several columns are called {name!r}; here they are numbered."
 
-    by_lower_case = {word.lower(): word for word in known if isinstance(word, str)}
+    by_lower_case = {word.lower(): word for word in names if isinstance(word, str)}
     matches = get_close_matches(name.lower(), list(by_lower_case), n=1, cutoff=0.6)
     return f" Did you mean {by_lower_case[matches[0]]!r}?" if matches else ""
 
 
-def option_named(what: str) -> str | None:
+def option_named(argument: str) -> str | None:
     """Return the name of a parameter; None for other words, such as "a threshold".
 
     >>> option_named("level"), option_named("--half-width"), option_named("A level")
     ('level', 'half_width', None)
     """
-    name = what.removeprefix("--").replace("-", "_")
+    name = argument.removeprefix("--").replace("-", "_")
     return name if name.isidentifier() else None
 
 
