@@ -46,7 +46,7 @@ class CalibrationGain(Record):
     Attributes
     ----------
     before, in_sample, cross_fitted : Estimate
-        Brier score of the scores as they are (NaN where these are not probabilities),
+        Brier score of the original scores (NaN where these are not probabilities),
         under the map fitted on the same cases (optimistic), and under maps fitted
         without them.
     gain : Estimate
@@ -57,7 +57,7 @@ class CalibrationGain(Record):
         What the map does to the order of the scores: "kept", "ties" (some different
         scores get the same probability), "reversed", or "changed".
     tally : Tally
-        The cases with their cross-fitted probabilities, of so many ``folds``.
+        The cases with their cross-fitted probabilities, and the number of ``folds``.
     """
 
     before: Estimate

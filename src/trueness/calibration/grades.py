@@ -63,8 +63,8 @@ def jeffreys_test(data: Tally, *, level: float = 0.95) -> GradeTests:
 
     Notes
     -----
-    Defaults are taken as independent given the grade; where they come together, as in
-    a crisis, the p-value is too small.
+    Defaults are assumed to be independent given the grade; if they are correlated, as
+    in a crisis, the p-value is too small.
 
     References
     ----------

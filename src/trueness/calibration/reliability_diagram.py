@@ -95,8 +95,8 @@ def reliability(
     CORP (Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118). The
     confidence band is by likelihood ratio among increasing curves (Banerjee and Wellner
     2001, doi:10.1214/aos/1015345959), right for scores with many cases each and too
-    wide for continuous ones. Of more than 500 distinct scores the curve has the ends of
-    the isotonic blocks and 500 quantiles.
+    wide for continuous ones. With more than 500 distinct scores the curve has the ends
+    of the isotonic blocks and 500 quantiles.
 
     Examples
     --------

@@ -110,7 +110,7 @@ def dominates(
     rng: Seed = 0,
     replicates: int = 1000,
 ) -> Dominance:
-    r"""Is one classifier better somewhere and nowhere worse, and how sure are we?
+    r"""Is one classifier better at some false positive rates and worse at none?
 
     .. math:: G_a(u) \le G_b(u) \text{ for all } u \in (0, 1)
 

@@ -102,7 +102,7 @@ class Comparison(Record):
     pairs : tuple of Pair
         Every pair, in the order of the names.
     p_value : float
-        Of "all are equal": the smallest adjusted p-value of a pair (Holm 1979).
+        For "all are equal": the smallest adjusted p-value of a pair (Holm 1979).
     paired, method : bool, str
         Were they seen on the same cases, and how were they compared?
     """

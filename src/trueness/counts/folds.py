@@ -75,7 +75,7 @@ class Folds(Record):
         return self.parts[0].names if isinstance(self.parts[0], Panel) else ()
 
     def pooled(self) -> Any:
-        """Put the scores of all folds together, as if one model had given them.
+        """Pool the scores of all folds, as if one model had produced them.
 
         A threshold or a map is chosen on these; no measure should be.
         """

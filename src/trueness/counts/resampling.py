@@ -362,7 +362,7 @@ def gamma_draw(
 def resample(t: Tally, rng: Seed = 0, *, stratified: bool = True) -> Tally:
     """What would another sample of the same size have shown? Labelled cases only.
 
-    Of clustered cases whole clusters are drawn; each time is a cluster of its own.
+    Clusters are drawn as a whole; each draw is a new cluster.
     """
     _cases.one_classifier(t, "resample")
     stratified = _options.yes_or_no(stratified, "stratified")

@@ -143,7 +143,7 @@ class Tally(Cases):
             raise InputError(_MAP_NEEDS_SCORES, option="at_most")
 
     def bin(self, at_most: int) -> Tally:
-        """Put neighbouring rows together into at most ``at_most`` bins of equal size.
+        """Merge neighbouring rows into at most ``at_most`` bins of equal size.
 
         >>> t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).bin(2)
         >>> t.score, t.high, t.neg, t.pos
@@ -479,8 +479,8 @@ class Panel(Cases):
         """Expect the labels from all outputs, without a label or with few of them.
 
         ``p.expected(trueness.latent_class(p))["A"]`` is a tally with expected labels,
-        of which AUC, metrics, thresholds and curves can be asked. Without labels there
-        is an interval and no value, unless independent errors are stated.
+        for AUC, metrics, thresholds and curves. Without labels there is an interval and
+        no value, unless independent errors are stated.
 
         Parameters
         ----------

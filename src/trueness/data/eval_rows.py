@@ -63,7 +63,7 @@ def attempts(
         Column that names the systems; the answer is then a dict. Of logs their own,
         where they hold several.
     cluster
-        Column that says which items belong together (one passage, one repository).
+        Column with the cluster of an item (its passage or repository).
     threshold
         Grades of at least this pass. Without it grades between 0 and 1 are refused.
     missing_scores

@@ -98,7 +98,7 @@ class Look(Record):
     columns : tuple of LookedColumn
         What each column holds.
     questions : tuple of LookedQuestion
-        What can be asked, with the words to type.
+        The questions that can be answered, with what to type.
     """
 
     rows: int
@@ -137,7 +137,7 @@ class Look(Record):
 
 
 def look(data: object) -> Look:
-    """What is in this frame, and what can be asked of it?
+    """What is in this frame, and which questions can it answer?
 
     Parameters
     ----------

@@ -151,11 +151,12 @@ def tally(
         How much each case weighs (survey weights, inverse probabilities): zero or
         more, an array or a column of the frame; see ``docs/howto/sampling.md``.
     cluster
-        Which cases belong together (patients, sites): an array, or a column of the
-        frame. Limits then allow for cases of a cluster being alike.
+        The cluster of each case (patient, site): an array, or a column of the frame.
+        Intervals then allow for the correlation within clusters.
     sampling
-        ``"cohort"`` (the default): cases as they came. ``"case-control"``: a fixed
-        number of each class; what depends on their share then needs ``prevalence``.
+        ``"cohort"`` (the default): cases were drawn without regard to their label.
+        ``"case-control"``: a fixed number of each class; what depends on their
+        proportion then needs ``prevalence``.
     prevalence
         The proportion of positives in the population that is meant; that of the cases
         when None.
@@ -169,8 +170,8 @@ def tally(
         then a dict from group to tally. Analyses of several columns answer for each
         column alone, too: ``by=["sex", "race"]``.
     at_most
-        The largest number of rows wanted. Where there are more distinct scores,
-        neighbouring ones share a bin, and :func:`bounds` says what that costs.
+        The largest number of rows. Where there are more distinct scores, neighbouring
+        ones share a bin, and :func:`bounds` shows the effect.
     missing_scores
         Cases without a score: ``"refuse"`` (the default) stops, ``"drop"`` leaves them
         out.

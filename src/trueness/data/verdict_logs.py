@@ -32,7 +32,7 @@ _VERDICT_WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 @final
 @dataclass(frozen=True)
 class VerdictLog:
-    """What judges said of the answers of systems, one row per answer.
+    """Verdicts of judges on the answers of systems, one row per answer.
 
     Attributes
     ----------

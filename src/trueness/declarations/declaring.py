@@ -105,7 +105,7 @@ def declare(
     without_score
         How many rows had no score, by label: ``{"neg": 3, "pos": 1, "unknown": 0}``.
     level
-        Confidence level of the intervals, and of the claims together.
+        Confidence level of the intervals, and of all claims jointly.
 
     Notes
     -----

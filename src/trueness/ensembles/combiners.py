@@ -64,7 +64,7 @@ class FiDEL(RankMap):
     .. math:: L = \sum_i \beta_i (r_i^* - r_i) \qquad (26)
 
     in the form llr - beta (rank - centre), which loses no precision as beta goes to 0.
-    Called with rows (m, K), it gives L. A missing output adds 0. Made by
+    Called with rows (m, K), it returns L. A missing output adds 0. Made by
     :func:`trueness.fidel`.
 
     Attributes
@@ -468,7 +468,7 @@ class MeanScore(Map):
 
 @of_panel
 def mean_score(data: Panel) -> MeanScore:
-    """What if the outputs are averaged as they are?
+    """What if the outputs are averaged without any transformation?
 
     This is right where the outputs mean the same thing, such as calibrated
     probabilities. Missing outputs do not count; a case without any has the mean of all

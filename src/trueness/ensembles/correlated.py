@@ -36,8 +36,8 @@ from trueness.ensembles.ranks import (
 class CorrelatedFiDEL(RankMap):
     """How strong is the evidence of all ranks of a case, if errors are correlated?
 
-    Called with rows (m, K) it gives their log-likelihood ratio L. A missing output is
-    left out: the others are weighted as if they were the whole panel. Made by
+    Called with rows (m, K), it returns their log-likelihood ratio L. A missing output
+    is left out: the others are weighted as if they were the whole panel. Made by
     ``trueness.fidel(panel, method="correlated")``; attributes beyond those of
     :class:`trueness.records.FiDEL`:
 

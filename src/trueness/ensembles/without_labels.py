@@ -62,8 +62,8 @@ class Agreement(Record):
         within the classes.
     misfit : float
         The p-value of independent errors (and of the prevalence, where one was given).
-        Near 0, they are contradicted; errors that all classifiers share do not show.
-        NaN for three classifiers, which cannot contradict each other.
+        Near 0 independence is contradicted; errors that all classifiers share are not
+        detected. NaN for three classifiers, which cannot contradict each other.
     method, n, converged
         "covariance" or "likelihood", the cases, and whether the iteration converged.
     independent : Agreement or None
@@ -137,12 +137,12 @@ def agreement(
     .. math:: \mathrm{E}[x_i x_j] = \rho (1 - \rho) D_i D_j, \qquad
               \mathrm{E}[x_i x_j x_k] = \rho (1 - \rho) (1 - 2 \rho) D_i D_j D_k
 
-    for centred rank shares x, AUC = 1/2 + D and the prevalence rho (Parisi et al. 2014,
-    doi:10.1073/pnas.1219097111; Ahsen et al. 2019, JMLR 20(166)). This assumes two
-    things that unlabelled data cannot show. Errors are independent within the classes
-    (``misfit`` detects some violations), and most classifiers are better than chance,
-    which determines the common sign. An interval contains the values at which the
-    moments are not too far from those of the data, and all of [0, 1] where the
+    for centred rank proportions x, AUC = 1/2 + D and the prevalence rho (Parisi et al.
+    2014, doi:10.1073/pnas.1219097111; Ahsen et al. 2019, JMLR 20(166)). This assumes
+    two things that unlabelled data cannot show. Errors are independent within the
+    classes (``misfit`` detects some violations), and most classifiers are better than
+    chance, which determines the common sign. An interval contains the values at which
+    the moments are not too far from those of the data, and all of [0, 1] where the
     agreement is no more than expected by chance. For "likelihood" it is the union with
     the sandwich interval.
 

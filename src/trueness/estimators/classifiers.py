@@ -251,7 +251,7 @@ class ThresholdClassifier(Wrapper):
         A case is positive when its score reaches it; the same as a rule, which can be
         saved and written as SQL.
     operating_point_ : OperatingPoint or GuaranteedThreshold
-        The record of the choice; None where the rule was given.
+        The record of the choice; None if the rule was passed.
     tally_, estimator_, classes_
         The scores that the threshold was chosen on, the model trained on all cases, and
         the labels.

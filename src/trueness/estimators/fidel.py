@@ -26,7 +26,7 @@ class FiDELClassifier(
     MetaEstimatorMixin,  # type: ignore[misc]
     _BaseComposition,  # type: ignore[misc]
 ):
-    """Classifiers that are trained separately and combined by the ranks they give.
+    """Classifiers trained separately and combined by the ranks of their scores.
 
     The rank of a new case among cases that a classifier has not seen is evidence for
     its class. This evidence is added up over the classifiers (:func:`trueness.fidel`).

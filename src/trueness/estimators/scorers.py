@@ -43,7 +43,7 @@ def metric_scorer(
         value of the metric, so that a search can go on.
     prevalence, response_method
         The prevalence where the model is used, if it differs from that in the data;
-        which outputs of the model are taken as scores.
+        which outputs of the model are used as scores.
 
     Examples
     --------

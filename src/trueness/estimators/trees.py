@@ -357,17 +357,17 @@ def _is_own_bootstrap(tree: Any, low: Tree, nodes: Array, leaf_nodes: Array) -> 
 
 
 class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A decision tree without the splits that are not worth keeping.
+    """A decision tree pruned by the level of utility.
 
     A tree is grown on a part of the cases. The others decide which splits raise the
     level of utility and reach the level of confidence; all other splits are merged.
-    All cases together then give the leaves their probabilities, with the bias of the
-    majority's share removed.
+    The leaves then get their probabilities from all cases, with the bias of the
+    majority's proportion removed.
 
     Parameters
     ----------
     estimator : DecisionTreeClassifier, optional
-        The tree to grow; by default one without limits.
+        The tree to grow; by default an unlimited one.
     confidence, method
         Level of confidence that the last splits must reach; 0 merges by utility alone.
         How class probabilities are estimated; see :func:`trueness.top_probability`.
@@ -417,7 +417,7 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def fit(self, X: object, y: object) -> ConfidentTree:  # noqa: N803
-        """Grow the tree and merge the splits that are not worth keeping."""
+        """Grow the tree and merge the splits that do not pay off."""
         rows, column = validate_data(self, X, y)
         column, self.classes_ = two_labels(column, type(self).__name__)
         code = np.searchsorted(self.classes_, column)
@@ -503,7 +503,7 @@ def prune(
     empty: str | float = "coin",
     classes: object = None,
 ) -> Any:
-    """Which tree remains when splits that are not worth keeping are merged?
+    """Which tree remains when splits that do not pay off are merged?
 
     Returns a copy of the tree with the class proportions of its training cases. All its
     splits raise the level of utility, and its last splits reach a level of confidence.

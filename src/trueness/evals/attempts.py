@@ -362,7 +362,7 @@ def _of_each_system(
 def pass_rate(data: Attempts, *, level: float = 0.95) -> Estimate:
     r"""Pass rate: mean over items, with a confidence interval.
 
-    How often does a system pass, and how sure are we?
+    How often does a system pass?
 
     .. math:: \hat p = \frac1m \sum_{i=1}^m \frac{c_i}{n_i}
 

@@ -63,15 +63,16 @@ def rater_agreement(
         ``"krippendorff"``: alpha, with its correction for few items. ``"fleiss"``:
         kappa of any number of raters. ``"cohen"``: kappa of two raters, each with their
         own proportions of categories; ``"conger"``: the same for any number of raters.
-        ``"brennan-prediger"``: chance takes all categories alike. ``"percent"``: the
-        proportion of pairs of ratings that agree, whatever chance gives.
+        ``"brennan-prediger"``: by chance all categories are equally likely.
+        ``"percent"``: the proportion of pairs of ratings that agree, without correction
+        for chance.
     weights
         Of Cohen's kappa for ordered categories: ``"linear"`` or ``"quadratic"`` in the
         difference of their places, as in scikit-learn. None: categories are unordered.
 
     Notes
     -----
-    1 is full agreement, 0 what chance gives; what that is, by docs/maths/evals.md.
+    1 is full agreement and 0 agreement by chance, as defined in docs/maths/evals.md.
     Items with one rating count for the proportions of categories, but not for the
     agreement.
 

@@ -191,7 +191,7 @@ class ItemPlan(Record):
     Attributes
     ----------
     items, attempts : int
-        Items that it takes, with so many attempts at each by each system.
+        Number of items needed, with this number of attempts at each by each system.
     difference, half_width : float
         What is to be seen: the difference between two systems, or the half width of
         the interval of one rate; NaN where it is not the question.
@@ -492,7 +492,7 @@ def leaderboard(data: Mapping[str, Attempts], *, level: float = 0.95) -> Leaderb
     data
         A mapping from the name of a system to its attempts at the same items.
     level
-        Confidence level of the intervals, and of all ranks together.
+        Confidence level of the intervals, and of all ranks jointly.
 
     Notes
     -----

@@ -38,7 +38,7 @@ from trueness.fermi.solver import RankLine, line, logit_of_prevalence, solve
 class FermiDirac(Answer):
     r"""Fermi-Dirac distribution of positives over the ranks of N cases.
 
-    What is known of a case from its rank, given prevalence and AUC? Made by
+    How likely is a case positive given its rank, the prevalence and the AUC? Made by
     :func:`trueness.fermi_dirac`. Rank 1 is the highest score; tied cases have the mean
     of their ranks, so ranks need not be whole.
 
@@ -185,7 +185,7 @@ def fermi_dirac(
     Parameters
     ----------
     data
-        A tally: its labelled cases give N, N1 and the AUC (ties count 1/2).
+        A tally: N, N1 and the AUC are those of its labelled cases (ties count 1/2).
     n, n_pos, auc, prevalence
         These three numbers, in place of a tally. ``n_pos`` may be an expected number,
         which need not be whole; in its place ``n * prevalence``.

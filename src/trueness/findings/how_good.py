@@ -70,8 +70,8 @@ def evaluate(
 ) -> Finding:
     """How good is each score? AUC, average precision and Brier score, with intervals.
 
-    Of tests, whose verdicts are 0 and 1 or a known pair of words: sensitivity,
-    specificity, predictive values and likelihood ratios.
+    For tests, whose results are 0 and 1 or a known pair of words, these are
+    sensitivity, specificity, predictive values and likelihood ratios.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ def estimate(
 ) -> Estimate:
     """Estimate of any statistic, with a confidence interval.
 
-    How large is a number of my own, and how sure are we?
+    How large is a statistic of your own, and how precise is the estimate?
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ class Metric:
     terms, constant : tuple of (float, Metric) or None, float
         A sum: its coefficients and parts, and what is added.
     exact, root : callable or None, bool
-        A quotient of polynomials: counts (tp, fp, fn, tn) give a numerator and a
+        A quotient of polynomials: counts (tp, fp, fn, tn) determine a numerator and a
         denominator, so that equal values are distinguished from close ones; with
         ``root`` those of its square, with its sign.
     shape : {"quotient", "product", "bent", "unknown"}

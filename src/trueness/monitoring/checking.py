@@ -81,8 +81,8 @@ def check(
         For requirements with ``by``: from the name of a column to its tallies, or
         panels.
     level
-        A truth exactly on its bound is said to hold in about ``1 - level`` of samples,
-        and to fail in about as many.
+        A true value exactly on its bound is found to hold in about ``1 - level`` of
+        samples, and to fail in about as many.
     adjust
         ``"holm"``: the level is that of all requirements together (Holm 1979);
         ``"none"``: it is that of each requirement by itself.

@@ -50,7 +50,7 @@ def watch(
     level: float = 0.95,
     rng: int = 0,
 ) -> Watch:
-    r"""Watch on a metric over time (drift alarm), with a promised false alarm rate.
+    r"""Watch on a metric over time (drift alarm), with a guaranteed false alarm rate.
 
     Is the classifier still good? An alarm comes when it is not. A change is detected
     equally fast after a long stable period, and the rate of false alarms is guaranteed

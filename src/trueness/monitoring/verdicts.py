@@ -72,7 +72,7 @@ class Verdict(Record):
 
     @property
     def span(self) -> str:
-        """Write the limits; nothing where the value was counted."""
+        """Write the interval; nothing where the value was counted."""
         return "" if self.low == self.high else f"{self.low:.4g} to {self.high:.4g}"
 
 
@@ -84,7 +84,7 @@ class Check(Record):
     Attributes
     ----------
     verdict : {"holds", "fails", "cannot tell yet"}
-        The verdict on all requirements together: the worst.
+        The overall verdict: the worst of all requirements.
     verdicts : tuple of Verdict
     level, adjust
         As given to :func:`check`.

@@ -217,8 +217,8 @@ def best_combination(
 
     Notes
     -----
-    Of monotone combinations all are tried up to 5 classifiers; beyond, where the best
-    of all is not monotone, the one next to it. The optimum is exact up to 4
+    Up to 5 classifiers all monotone combinations are tried. Beyond, if the best of all
+    is not monotone, the monotone one next to it is taken. The optimum is exact up to 4
     classifiers, and for criteria linear in the rates (costs, accuracy) with any number.
     For quotients of counts (F, Jaccard) and the product it usually is; otherwise
     ``gap`` states how much better another combination could be. Draws times 2^K beyond

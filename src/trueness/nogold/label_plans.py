@@ -242,8 +242,8 @@ def plan_labels(
     Parameters
     ----------
     data
-        Verdicts with some labels: their judges are taken as they are. Without a panel,
-        the arguments below describe the expected judges.
+        Verdicts with some labels; their judges are assumed for the plan. Without a
+        panel, the arguments below describe the expected judges.
     half_width
         Wanted half width of the interval: 0.05 for plus or minus 5 percentage points.
     metric, threshold

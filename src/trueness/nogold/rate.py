@@ -73,8 +73,8 @@ class Rate(Record):
     naive, judges : mappings from judge to float and to Judge
         The raw proportion of yes verdicts, and sensitivity and specificity.
     effective_judges : Estimate
-        How many independent judges the panel is worth: K / (1 + (K - 1) r) with r the
-        mean correlation of their errors; judges that agree in every case count once.
+        The effective number of independent judges: K / (1 + (K - 1) r) with r the mean
+        correlation of their errors; judges that agree in every case count once.
     labelled, labels, cases : str, int, int
         How the labelled cases were chosen (random, by verdict, by truth, or none), how
         many there are, and of how many cases.
@@ -190,8 +190,8 @@ def prevalence(
 
     Notes
     -----
-    With labels at random or by verdict nothing is assumed about the judges: they may
-    share errors, be worse than chance, or always say yes. With labels by truth
+    With labels at random or by verdict no assumption about the judges is needed: they
+    may share errors, be worse than chance, or always say yes. With labels by truth
     intervals are for the population that the cases without a label came from (Rogan,
     Gladen 1978, doi:10.1093/oxfordjournals.aje.a112510). Counts of clusters are divided
     by the design effect: docs/maths/judges.md. :func:`trueness.latent_class` gives the

@@ -300,6 +300,6 @@ def judge_labels(rate: Rate, panel: Panel, **look: Unpack[Style]) -> Shown:
     Parameters
     ----------
     rate, panel
-        The answer of :func:`trueness.prevalence`, and the panel that it was given.
+        The answer of :func:`trueness.prevalence`, and its panel.
     """
     return figures.labels_figure(rate, panel)

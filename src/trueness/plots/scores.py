@@ -244,7 +244,7 @@ def score_distributions(
 
 @picture_of
 def auc_forest(data: Source, *, level: float = 0.95, **look: Unpack[Style]) -> Shown:
-    """How large is the AUC of each classifier, and how sure are we? A forest plot."""
+    """How large is the AUC of each classifier, with its interval? A forest plot."""
     return figures.auc_figure(named(data), level=level)
 
 
@@ -527,7 +527,7 @@ def _scores_below(data: Tally) -> Curves:
 def calibration_maps(
     maps: Mapping[str, Map], t: Tally, *, bins: int = 12, **look: Unpack[Style]
 ) -> Shown:
-    """Which probability does each map give a score? A chart.
+    """Which probability does each map assign to a score? A chart.
 
     Parameters
     ----------

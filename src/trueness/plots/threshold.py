@@ -254,7 +254,7 @@ def pareto_plane(
     subject_to: ConstraintLike | Iterable[ConstraintLike] = (),
     **look: Unpack[Style],
 ) -> Shown:
-    """Which points of the ROC curve are worth considering, in the allowed region?
+    """Which points of the ROC curve are candidates in the allowed region?
 
     The thresholds of the Pareto front in the plane of :func:`operating_point`.
     Parameters as in :func:`trueness.pareto`.

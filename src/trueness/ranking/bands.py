@@ -161,8 +161,8 @@ def precision_recall_band(
 
     Where does the true precision-recall curve lie?
 
-    With ``prevalence=`` precision (PPV) is that of another prevalence, taken as known;
-    otherwise the prevalence is uncertain too.
+    With ``prevalence=`` precision (PPV) is that at another, known prevalence; otherwise
+    the prevalence is uncertain too.
 
     Parameters
     ----------

@@ -252,7 +252,7 @@ def simplify(
     Parameters
     ----------
     points, tolerance
-        Keep at most so many points (2 or more); move the curve by at most this much.
+        Largest number of points (2 or more); largest shift of the curve.
 
     Examples
     --------
@@ -338,7 +338,7 @@ def partial_auc(
         the area to the right of the curve. With both it is the area under the curve
         inside the rectangle (two-way; Yang, Lu, Lyu and Hu 2019).
     corrected
-        Whether to give the area on McClish's scale (1989,
+        Whether to return the area on McClish's scale (1989,
         doi:10.1177/0272989X8900900307): 1/2 for a random classifier, 1 for an ideal
         one.
     method

@@ -146,7 +146,7 @@ class Divergence(Answer):
     entropy, exp_entropy : float
         Differential entropy of the leakage density g, minus ``pos_to_neg`` (eq. (49));
         exp(entropy), in [0, 1]: the proportion of the negatives' range over which the
-        positives are spread; near 0 most thresholds separate the classes well.
+        positives occupy; near 0 most thresholds separate the classes well.
     middle_half : (float, float)
         The middle half of the positives lies between these quantiles of the negatives.
     """
@@ -171,7 +171,8 @@ def kl_divergence(
               = \int_0^1 g(u) \log g(u)\,du
 
     Sameni (2025), eqs. (47)-(49). Only the order of the scores matters; infinite where
-    one threshold separates the classes, with an interval from what so many cases prove.
+    one threshold separates the classes, with the interval that this number of cases
+    supports.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ def precision_recall_area(data: Tally, *, level: float = 0.95) -> Estimate:
     .. math:: \frac{1}{N_1} \sum_k \int_{T_{k-1}}^{T_k} \frac{t}{t + f_k(t)}\,dt
 
     :math:`f_k` is the line from :math:`F_{k-1}` to :math:`F_k` false positives. R's
-    precrec and PRROC give this area, scikit-learn :func:`average_precision`.
+    precrec and PRROC compute this area, scikit-learn :func:`average_precision`.
 
     Notes
     -----

@@ -116,8 +116,8 @@ def plan_auc(
     half_width
         Wanted half width of the interval.
     null, power
-        Instead of ``half_width``: the wanted power of the two-sided test against this
-        AUC (0.9 when only ``null`` is given): how often the interval excludes it.
+        Instead of ``half_width``: the power of the two-sided test against this AUC (0.9
+        with ``null`` alone), that is how often the interval excludes it.
     level
         Confidence level of the interval; the test has level 1 - ``level``.
     model

@@ -22,7 +22,7 @@ from trueness.readers.analysis import ReaderStudy
 @final
 @dataclass(frozen=True, repr=False)
 class ReaderPlan(Record):
-    """Readers and cases that a new study needs, with the power that they give.
+    """Readers and cases that a new study needs, with its power.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class ReaderPlan(Record):
     difference : float
         The difference that is to be detected; with a margin, the sum of both.
     target, level : float
-        The power asked for, and the level of the test (95 % for a test of 5 %).
+        The required power, and the level of the test (95 % for a test of 5 %).
     """
 
     readers: Array
@@ -84,7 +84,7 @@ def plan_readers(
     margin
         Plan a test of non-inferiority with this margin instead.
     power, level
-        Power asked for; level of the test (0.95: 5 % two-sided, 2.5 % for a margin).
+        Required power; level of the test (0.95: 5 % two-sided, 2.5 % for a margin).
     readers
         Number of readers, or several; 3 to 15 when None. Where readers are nested
         within treatments, those of one treatment.

@@ -83,7 +83,7 @@ def html(
     classifier: str = "",
     combiner: str = "",
 ) -> str:
-    """What can be said about these classifiers, as one HTML page?
+    """Report on these classifiers as one HTML page.
 
     Parameters as in :func:`trueness.report`.
     """
@@ -176,7 +176,7 @@ def report(
         as in :func:`trueness.guaranteed_threshold`. Without it they are expected to
         hold on new cases.
     groups
-        From group to panel or tally, as ``by=`` gives.
+        From group to panel or tally, as ``by=`` returns.
     sites
         The same of sites, which are a sample of sites: adds what the next site will do,
         as :func:`trueness.across_sites`.

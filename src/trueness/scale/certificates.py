@@ -289,7 +289,7 @@ def bounds(statistic: Any, data: Tally, **options: Any) -> Any:
     Parameters
     ----------
     statistic
-        An analysis that gives a number or a curve, as a function or by name:
+        An analysis that returns a number or a curve, as a function or by name:
         ``trueness.auc``, ``trueness.roc``, ``"log_loss"``, ... Or a metric, in Python
         or as text, with ``threshold=``.
     data

@@ -28,7 +28,7 @@ class CurveBounds(Record):
     Attributes
     ----------
     x : array
-        Values on the first axis, ascending; each bin gives its ends and corners.
+        Values on the first axis, ascending: the ends and corners of each bin.
     low, high : array
         The exact curve lies between these two, each drawn with straight lines between
         its entries.

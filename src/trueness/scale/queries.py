@@ -71,12 +71,12 @@ def sql(
     count, weight, cluster, by
         Names of columns, as in :func:`tally`.
     bins
-        About how many bins of equal size are wanted at most, where the scores are
-        continuous; None counts every distinct score.
+        Approximate largest number of bins of equal size, if the scores are continuous;
+        None counts every distinct score.
     apply
-        A fitted map of one score, or a rule: the query then gives all rows with a new
-        column, ``calibrated`` or ``decision``, and counts nothing. ``by`` names
-        the column of a rule's groups.
+        A fitted map of one score, or a rule: the query then returns all rows with a new
+        column, ``calibrated`` or ``decision``, and counts nothing. ``by`` names the
+        column of a rule's groups.
 
     Examples
     --------

@@ -56,7 +56,7 @@ class ExactResult(Record):
     Attributes
     ----------
     answer : OperatingPoint or Estimate
-        As ``best_threshold`` or ``auc`` gives it.
+        As ``best_threshold`` or ``auc`` returns it.
     low, high : float
         The exact value lies between these; equal when the answer is exact.
     passes, rows, bins : int

@@ -158,7 +158,7 @@ class Stream:
         return last_round
 
     def tally(self) -> Tally:
-        """Return the counts of all windows together."""
+        """Return the sum of the counts of all windows."""
         return sum(self._read().windows.values(), Tally())
 
     def windows(self) -> dict[str, Tally]:
@@ -172,7 +172,7 @@ class Stream:
         since: str | None = None,
         until: str | None = None,
     ) -> Tally:
-        """Return the counts of some windows together.
+        """Return the sum of the counts of some windows.
 
         These are the ``last`` windows in the order of their names, or those named from
         ``since`` up to ``until``, both included.

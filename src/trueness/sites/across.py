@@ -83,7 +83,7 @@ class AcrossSites(Record):
     covariate : CovariateEffect or None
         What a covariate of the sites explains.
     scale : str
-        "log odds", "logarithm" or "identity": where the values are taken as normal.
+        "log odds", "logarithm" or "identity": the scale on which values are normal.
     level : float
         Of all intervals.
     """

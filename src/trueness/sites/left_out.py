@@ -87,8 +87,8 @@ def leave_sites_out(
     Notes
     -----
     The interval is for the observed value at the site, so its sampling variance is
-    added to the variance between sites. Sites share each other's data, so that the
-    interval of ``coverage`` is approximate.
+    added to the variance between sites. The predictions of different sites use the same
+    data, so the interval of ``coverage`` is approximate.
 
     Examples
     --------

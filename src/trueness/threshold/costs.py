@@ -90,8 +90,8 @@ def cost_curve(
     Notes
     -----
     The interval is for the cost of the chosen threshold in the population, and allows
-    for the choice (200 bootstrap samples, Efron 1983). Of several thresholds with equal
-    cost the one that flags the fewest cases is given.
+    for the choice (200 bootstrap samples, Efron 1983). If several thresholds have equal
+    cost, the one that flags the fewest cases is returned.
 
     References
     ----------
@@ -277,9 +277,9 @@ def decision_curve(
 
     Notes
     -----
-    The net benefit is that of the scores as they are, calibrated or not: calibrate them
-    first (``t.map(trueness.calibrate(t))``). Intervals combine those of the
-    proportions of true and false positives by Zou and Donner's method.
+    The scores are taken as probabilities, calibrated or not: calibrate them first
+    (``t.map(trueness.calibrate(t))``). Intervals combine those of the proportions of
+    true and false positives by Zou and Donner's method.
 
     References
     ----------

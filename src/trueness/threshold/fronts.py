@@ -82,7 +82,7 @@ def pareto(
 ) -> ParetoFront:
     """The Pareto front of several metrics over all thresholds.
 
-    Which thresholds are worth considering when several metrics count?
+    Which thresholds are candidates when several metrics matter?
 
     A threshold is left out if another one is at least as good in every metric and
     better in one. This is the whole Pareto front, including points that no weighted sum
@@ -101,9 +101,9 @@ def pareto(
 
     Notes
     -----
-    Sameni (2025), section 6.3. Thresholds with equal values in all metrics are kept
-    together; equality is exact (see :func:`best_threshold`). An undefined metric
-    excludes a threshold. O(m log m) for two metrics.
+    Sameni (2025), section 6.3. Thresholds with equal values in all metrics are all
+    kept; equality is exact (see :func:`best_threshold`). An undefined metric excludes a
+    threshold. O(m log m) for two metrics.
 
     Examples
     --------

@@ -60,7 +60,7 @@ class GroupThresholds(Record):
     score_ranges : dict of str to (float, float)
         The thresholds that flag the same cases.
     value, bound : float
-        The objective over all groups together; no choice is better than ``bound``.
+        The objective over all groups; no choice is better than ``bound``.
     proved : bool
         Whether ``value`` is proved optimal (of weighted cases: to nine digits of all
         their weight).
@@ -68,10 +68,10 @@ class GroupThresholds(Record):
         Each bounded difference (or ratio) between the groups, with a confidence
         interval of what it is in the population.
     constraints : dict of str to float
-        The value of each bounded metric, over all groups together.
+        The value of each bounded metric, over all groups.
     common_threshold, common_value, common_gaps
-        The best common threshold that meets the constraints on all groups together,
-        its value, and what the bounded differences would be there.
+        The best common threshold that meets the constraints on all groups jointly, its
+        value, and what the bounded differences would be there.
     free_value : float
         The value without bounds on differences: what they cost.
     """
@@ -129,7 +129,7 @@ def group_thresholds(
 ) -> GroupThresholds:
     r"""Thresholds that differ between groups, under bounds on their differences.
 
-    Which threshold should each group have, so that groups are treated alike?
+    Which threshold should each group have, so that groups are treated equally?
 
     .. math:: \max_{\tau_1, \dots, \tau_G} f\Big(\sum_g C_g(\tau_g)\Big)
         \quad\text{with}\quad \max_g m(C_g) - \min_g m(C_g) \le \delta
@@ -140,7 +140,7 @@ def group_thresholds(
         A mapping from name to tally, of different cases (and clusters), or data with
         ``by=``.
     maximize, minimize
-        A weighted sum of counts or one quotient of such sums, of all groups together.
+        A weighted sum of counts or one quotient of such sums, over all groups.
     subject_to
         ``"recall_gap <= 0.02"`` bounds the difference between the groups with the
         largest and the smallest recall; any metric takes ``_gap``, or ``_ratio`` for

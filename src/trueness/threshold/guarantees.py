@@ -149,8 +149,8 @@ def guaranteed_threshold(
     level
         The probability with which all of them must hold at once.
     maximize, minimize
-        Of the thresholds with the guarantee take the one where this metric is best in
-        the sample: the guarantee holds for all of them at once.
+        Among the thresholds with the guarantee, take the one where this metric is best
+        in the sample: the guarantee holds for all of them at once.
     prevalences
         Prevalences in use: two numbers are a range (the guarantee holds for
         every prevalence in it), an :class:`Estimate` has an uncertainty that the
@@ -170,7 +170,7 @@ def guaranteed_threshold(
     that are monotone in the threshold need no correction. For other metrics one half of
     the cases chooses an order of thresholds, and the other half tests them until one
     fails. Tests are exact for proportions of cases, and conservative for other means
-    and for weighted sums of recall and fpr. Of k constraints each is tested at (1 -
+    and for weighted sums of recall and fpr. With k constraints, each is tested at (1 -
     ``level``) / k.
 
     References

@@ -63,8 +63,8 @@ class MilpProgram(Record):
     factor, constant : float
         What is maximised is ``constant + factor * (w x)``.
     objective : str
-        What was asked for: "maximize accuracy". Of a metric to be minimised the
-        program maximises the negative.
+        The objective: "maximize accuracy". Of a metric to be minimised the program
+        maximises the negative.
     """
 
     weights: Floats

@@ -161,8 +161,8 @@ def best_threshold(
     .. math:: \max_\tau\; f(TP(\tau), FP(\tau), FN(\tau), TN(\tau))
         \quad\text{subject to}\quad g_k(\tau) \ge b_k
 
-    Every distinct score is tried, so the answer is the exact optimum. Of scores in bins
-    only thresholds between bins are tried; :func:`exact_threshold` tries all.
+    Every distinct score is tried, so the answer is the exact optimum. With binned
+    scores only thresholds between bins are tried; :func:`exact_threshold` tries all.
 
     Parameters
     ----------

@@ -105,7 +105,7 @@ class Rule(Record):
 
     @property
     def defers(self) -> bool:
-        """Is there a zone for doubt?"""
+        """Does the rule defer cases?"""
         return self.lower is not None and self.lower != self.upper
 
     def cuts(self, group: object = None) -> tuple[float, float]:
@@ -386,8 +386,8 @@ def confusion(data: Tally | Mapping[Any, Tally], threshold: object) -> Confusion
 
     How many cases are right and wrong?
 
-    Labelled cases as they are: no prevalence moves these counts. Cases that a rule
-    defers are in none of the four.
+    These are the counts of the labelled cases; a stated prevalence does not change
+    them. Cases that a rule defers are in none of the four.
 
     Parameters
     ----------
@@ -450,10 +450,10 @@ def at_threshold(
     Notes
     -----
     Proportions of cases have Wilson's interval, other metrics Student's from their
-    influence values (:func:`estimate`). Where labels are missing at random given the
-    score, the metrics, but not ``confusion``, are those of expected counts (Begg and
-    Greenes). A threshold that was tuned on the same cases looks better here than it
-    will be on new cases: see :func:`validate_threshold`.
+    influence values (:func:`estimate`). If labels are missing at random given the
+    score, the metrics (but not ``confusion``) use expected counts (Begg and Greenes). A
+    threshold that was tuned on the same cases looks better here than it will be on new
+    cases: see :func:`validate_threshold`.
 
     Examples
     --------

@@ -154,7 +154,7 @@ def validate_threshold(
     The correction subtracts .632 of what repeated choices gain in their samples over
     the cases left out (Efron 1983, doi:10.2307/2288636). Intervals have the variance of
     a fixed rule or, if larger, that of the repeated choices. Whole clusters are drawn.
-    Beyond 1,000 distinct scores neighbours are joined before the choice is repeated.
+    Beyond 1,000 distinct scores neighbours are merged before the choice is repeated.
 
     A constraint that new cases are expected to miss is tightened by as much, until it
     is expected to hold (Wang and Ahmed 2008, doi:10.1016/j.orl.2008.01.003). The

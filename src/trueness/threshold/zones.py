@@ -167,10 +167,10 @@ def best_thresholds(
 
     Notes
     -----
-    The optimum over all pairs of thresholds is exact, in whole numbers. Of several
-    optimal pairs the one that defers fewest is returned, then the one with the smallest
-    abs(fp - fn). Chow's rule is the special case without constraints, for scores that
-    are the true probabilities.
+    The optimum over all pairs of thresholds is exact, in whole numbers. If several
+    pairs are optimal, the one that defers fewest cases is returned, then the one with
+    the smallest abs(fp - fn). Chow's rule is the special case without constraints, for
+    scores that are the true probabilities.
 
     References
     ----------

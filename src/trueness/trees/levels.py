@@ -230,7 +230,7 @@ def plan_leaf(
     r"""Number of cases that a leaf needs for a level of confidence or utility.
 
     The smallest n with :math:`P(C) \ge` ``confidence`` and :math:`P(U) \ge`
-    ``utility``. It is odd: an even number gives no higher level than one case fewer.
+    ``utility``. It is odd: an even number has no higher level than one case fewer.
     Differs from Zhang (2024), section 2.3: five cases at p = 0.75 have a utility of
     0.698, which Table 2 prints as 0.70; ``decimals=2`` gives the paper's answer.
 
@@ -314,7 +314,7 @@ def _cases_for_excess(d: float, excess: float) -> int:
 @final
 @dataclass(frozen=True, repr=False)
 class EntropicBinomial(Record):
-    """How many of ``n`` cases are in the majority, of true share ``p``?"""
+    """How many of ``n`` cases are in the majority, if its true proportion is ``p``?"""
 
     n: int
     p: float
