@@ -126,14 +126,9 @@ class _ColumnKind(NamedTuple):
 
 def _kind(names: Names, positive: object, to: str) -> _ColumnKind:
     """Write which kind a case is of: pos, neg, unknown or refused."""
-    unusable = []
-    if "weight" in names:
-        weight = as_double(names["weight"], to)
-        unusable.append(f"{weight} IS NULL OR NOT {weight} BETWEEN 0 AND {_LARGEST}")
-    if "count" in names:
-        unusable.append(f"{names['count']} IS NULL OR {names['count']} < 0")
-    refusals = [f"WHEN {condition} THEN 'refused'" for condition in unusable]
-
+    refusals = [
+        f"WHEN {condition} THEN 'refused'" for condition in _unusable(names, to)
+    ]
     label = names.get("label")
     if label is None:
         if positive is not None:
@@ -166,7 +161,19 @@ def _kind(names: Names, positive: object, to: str) -> _ColumnKind:
     )
 
 
+def _unusable(names: Names, to: str) -> list[str]:
+    """Write the conditions in which a case has no usable weight, or no count."""
+    conditions = []
+    if "weight" in names:
+        weight = as_double(names["weight"], to)
+        conditions.append(f"{weight} IS NULL OR NOT {weight} BETWEEN 0 AND {_LARGEST}")
+    if "count" in names:
+        conditions.append(f"{names['count']} IS NULL OR {names['count']} < 0")
+    return conditions
+
+
 def _value(positive: object) -> str:
+    """Write the positive label as a value of SQL."""
     if isinstance(positive, str):
         return text_in_sql(positive)
     if isinstance(positive, bool):
@@ -262,4 +269,5 @@ def _sums_of_cells(sums: Names, prefix: str) -> dict[str, str]:
 
 
 def _shown(keys: Names) -> str:
-    return "".join(f"{k} AS {v}, " for k, v in keys.items())
+    """Write the keys of the counts under the names that readers expect."""
+    return "".join(f"{alias} AS {name}, " for alias, name in keys.items())

@@ -266,11 +266,10 @@ class _StreamState(NamedTuple):
 
 def _join_tables(tables: list[dict[str, Array]]) -> dict[str, Array]:
     """Join the columns of all windows; clusters are in all of them, or in none."""
+    if not tables:
+        return {}
     if any(SQUARES[0] in table for table in tables):
-        # beside weighted cases, a case is one of weight one
-        for table in tables:
-            for squares, counts in zip(SQUARES, COUNTS, strict=True):
-                table.setdefault(squares, table[counts])
+        tables = [_with_squares(table) for table in tables]
 
     names_with_rows = {frozenset(table) for table in tables if len(table["score"])}
     if len(names_with_rows) > 1:
@@ -278,15 +277,23 @@ def _join_tables(tables: list[dict[str, Array]]) -> dict[str, Array]:
             "All batches of a stream must have clusters, or none. This batch was not "
             "counted."
         )
-    if not tables:
-        return {}
-    common_names = [
-        name for name in tables[0] if all(name in names for names in names_with_rows)
-    ]
+    # a window without a row may lack the columns of the others
+    common_names = set(tables[0]).intersection(*names_with_rows)
     return {
         name: np.concatenate([table[name] for table in tables if name in table])
-        for name in common_names
+        for name in tables[0]
+        if name in common_names
     }
+
+
+def _with_squares(table: dict[str, Array]) -> dict[str, Array]:
+    """Add the squares of weights; beside weighted cases, a case has weight one."""
+    missing = {
+        squares: table[counts]
+        for squares, counts in zip(SQUARES, COUNTS, strict=True)
+        if squares not in table
+    }
+    return table | missing
 
 
 def _files(pattern: str) -> list[tuple[str, str]]:
