@@ -40,37 +40,61 @@ def within(low, exact, high, slack=1e-12):
     return low - slack <= exact <= high + slack
 
 
-@given(tallies(), bins, tallies(), bins)
-def test_the_exact_answer_lies_within_also_of_sums(t, k, other, m):
+@given(tallies(), bins)
+def test_the_exact_answer_lies_within(t, k):
     coarse = t.bin(k)
+
+    area = trueness.bounds(trueness.auc, coarse)
+    precision = trueness.bounds("average_precision", coarse)
+
     assert len(coarse) <= k
-    for analysis in (trueness.auc, trueness.average_precision):
-        b = trueness.bounds(analysis.__name__, coarse)
-        assert b.low <= analysis(t).value <= b.high
-        assert b.low <= b.value <= b.high
-    half = float(coarse.neg @ coarse.pos) / (2 * t.n_pos * t.n_neg)
-    b = trueness.bounds(trueness.auc, coarse)
-    assert b.high - b.low <= 2 * half + 1e-12
-    both = coarse + other.bin(m)
-    assert both == other.bin(m) + coarse
+    assert area.low <= trueness.auc(t).value <= area.high
+    assert area.low <= area.value <= area.high
+    assert precision.low <= trueness.average_precision(t).value <= precision.high
+    assert precision.low <= precision.value <= precision.high
+
+
+@given(tallies(), bins)
+def test_the_auc_is_known_to_within_half_of_the_pairs_that_share_a_bin(t, k):
+    coarse = t.bin(k)
+    shared_pairs = float(coarse.neg @ coarse.pos)
+
+    area = trueness.bounds("auc", coarse)
+
+    assert area.high - area.low <= shared_pairs / (t.n_pos * t.n_neg) + 1e-12
+
+
+@given(tallies(), bins, tallies(), bins)
+def test_bins_add_and_their_bounds_still_hold(t, k, other, m):
+    both = t.bin(k) + other.bin(m)
+
+    area = trueness.bounds("auc", both)
+
+    assert both == other.bin(m) + t.bin(k)
     assert np.all(both.high[1:] < both.score[:-1])
     assert (both.n_neg, both.n_pos) == (t.n_neg + other.n_neg, t.n_pos + other.n_pos)
-    found = trueness.bounds("auc", both)
-    assert found.low <= trueness.auc(t + other).value <= found.high
-    same = trueness.bounds("auc", t)
-    assert same.low == same.value == same.high == trueness.auc(t).value
-    assert same.bins == 0
+    assert area.low <= trueness.auc(t + other).value <= area.high
+
+
+@given(tallies())
+def test_without_bins_both_bounds_are_the_answer(t):
+    area = trueness.bounds("auc", t)
+
+    assert area.low == area.value == area.high == trueness.auc(t).value
+    assert area.bins == 0
 
 
 @given(tallies(), bins, st.floats(-0.1, 1.1))
 def test_every_metric_at_any_threshold(t, k, threshold):
     flags = t.score >= threshold
-    tp, fp = int(t.pos[flags].sum()), int(t.neg[flags].sum())
-    c = Confusion(tp, fp, t.n_pos - tp, t.n_neg - fp)
+    tp = int(t.pos[flags].sum())
+    fp = int(t.neg[flags].sum())
+    confusion = Confusion(tp, fp, t.n_pos - tp, t.n_neg - fp)
+
     for metric in EVERY:
-        exact = float(metric(c))
-        b = trueness.bounds(metric, t.bin(k), threshold=threshold)
-        assert np.isnan(exact) or within(b.low, exact, b.high), metric
+        exact = float(metric(confusion))
+        found = trueness.bounds(metric, t.bin(k), threshold=threshold)
+        assert np.isnan(exact) or within(found.low, exact, found.high), metric
 
 
 @settings(max_examples=40)
@@ -120,22 +144,32 @@ def test_what_bins_do_not_bound_is_counted_exactly(name, instead):
     assert f"Type trueness.{instead}(rows, label=, score=" in str(caught.value)
 
 
-def test_binned_tallies_and_their_answers_show_their_bounds(tmp_path):
+def test_binned_tallies_show_their_bins_and_keep_them(tmp_path):
     t = FOUR.bin(2)
+
     t.write(tmp_path / "t.parquet")
+
     assert trueness.read_tally(tmp_path / "t.parquet") == t
     assert "2 bins of scores from 1 to 4" in repr(t)
     assert t.to_frame("dict")["high"] == t.without_labels().high.tolist() == [4.0, 2.0]
-    area = trueness.auc(t)
+
+
+def test_answers_show_their_bounds():
+    area = trueness.auc(FOUR.bin(2))
+
     assert area.bounds == (0.25, 0.75)
     assert "; exact value within 0.25 to 0.75)" in repr(area)
+    assert "; exact value within 0.25 to 0.75)" in area._repr_html_()
     assert area.to_dict()["bounds"] == [0.25, 0.75]
     assert area.to_frame("dict")["exact_low"] == [0.25]
-    assert "; exact value within 0.25 to 0.75)" in area._repr_html_()
-    assert "bounds" not in trueness.auc(Tally([2, 1], [1, 1], [1, 1])).to_dict()
-    found = trueness.auc({"fine": FOUR, "coarse": t})
-    assert found["fine"].bounds is None
-    assert found["coarse"].bounds == (0.25, 0.75)
+
+
+def test_only_answers_of_bins_have_bounds():
+    areas = trueness.auc({"fine": FOUR, "coarse": FOUR.bin(2)})
+
+    assert areas["fine"].bounds is None
+    assert areas["coarse"].bounds == (0.25, 0.75)
+    assert "bounds" not in areas["fine"].to_dict()
 
 
 def test_wrong_questions():
@@ -197,58 +231,119 @@ def test_every_analysis_of_a_tally_is_bounded_or_says_so():
     assert "unknown: each bin was treated" in repr(trueness.calibration_test(t))
 
 
-@pytest.mark.parametrize("share", [None, 0.1])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("seed", range(4))
-def test_limits_hold_the_exact_answer_of_weights_and_shares(seed, weighted, share):
+def of_weights_and_prevalence(test):
+    """Ask about four samples, with weights and without, at two prevalences."""
+    for name, values in {
+        "prevalence": [None, 0.1],
+        "weighted": [False, True],
+        "seed": range(4),
+    }.items():
+        test = pytest.mark.parametrize(name, values)(test)
+    return test
+
+
+def sample(seed, weighted, prevalence):
+    """Return scores as they are, and in few bins."""
     rng = np.random.default_rng(seed)
-    y, w = rng.integers(0, 2, 150), rng.lognormal(0, 1.3, 150)
-    s = np.round(1 / (1 + np.exp(1 - 2 * y + 2 * rng.normal(size=150))), 1 + seed % 3)
-    weight = w if weighted else None
-    t = trueness.tally(y, s.clip(0.01, 0.99), weight=weight, prevalence=share)
-    b = t.bin(4 + seed)
-    asked = [
-        trueness.auc,
-        trueness.average_precision,
-        lambda x: trueness.calibration_line(x).slope,
-        lambda x: trueness.calibration_line(x).intercept,
-    ]
-    for loss in (trueness.brier, trueness.log_loss):
-        exact, binned = loss(t), loss(b)
-        asked.append(lambda x, pair=(exact, binned): pair[x.binned])
-        for part in ("mcb", "dsc"):
-            low, high = getattr(binned, part).bounds
-            assert low <= getattr(exact, part).value <= high
-    for ask in asked:
-        low, high = ask(b).bounds
-        assert low - 1e-12 <= ask(t).value <= high + 1e-12
-        assert low < high
-    benefits = trueness.decision_curve(b).bounds
-    exact = trueness.decision_curve(t, threshold=benefits.x).net_benefit
-    assert (benefits.low <= exact).all()
-    assert (exact <= benefits.high).all()
-    for curve, x, value in (
+    label = rng.integers(0, 2, 150)
+    weight = rng.lognormal(0, 1.3, 150)
+    score = 1 / (1 + np.exp(1 - 2 * label + 2 * rng.normal(size=150)))
+    exact = trueness.tally(
+        label,
+        np.round(score, 1 + seed % 3).clip(0.01, 0.99),
+        weight=weight if weighted else None,
+        prevalence=prevalence,
+    )
+    return exact, exact.bin(4 + seed)
+
+
+NUMBERS = {
+    "auc": trueness.auc,
+    "average_precision": trueness.average_precision,
+    "brier": trueness.brier,
+    "brier mcb": lambda t: trueness.brier(t).mcb,
+    "brier dsc": lambda t: trueness.brier(t).dsc,
+    "log_loss": trueness.log_loss,
+    "log_loss mcb": lambda t: trueness.log_loss(t).mcb,
+    "log_loss dsc": lambda t: trueness.log_loss(t).dsc,
+    "slope": lambda t: trueness.calibration_line(t).slope,
+    "intercept": lambda t: trueness.calibration_line(t).intercept,
+}
+
+
+@of_weights_and_prevalence
+def test_numbers_of_designs_lie_within(seed, weighted, prevalence):
+    exact, binned = sample(seed, weighted, prevalence)
+
+    for name, ask in NUMBERS.items():
+        low, high = ask(binned).bounds
+        assert low - 1e-12 <= ask(exact).value <= high + 1e-12, name
+        assert low < high, name
+
+
+@of_weights_and_prevalence
+def test_net_benefits_of_designs_lie_within(seed, weighted, prevalence):
+    exact, binned = sample(seed, weighted, prevalence)
+
+    bounds = trueness.decision_curve(binned).bounds
+    benefit = trueness.decision_curve(exact, threshold=bounds.x).net_benefit
+
+    assert (bounds.low <= benefit).all()
+    assert (benefit <= bounds.high).all()
+
+
+@of_weights_and_prevalence
+@pytest.mark.parametrize(
+    ("curve", "along", "across"),
+    [
         (trueness.roc, "fpr", "tpr"),
         (trueness.precision_recall, "recall", "precision"),
-    ):
-        limits, exact = curve(b).bounds, curve(t)
-        for at, height in zip(getattr(exact, x), getattr(exact, value), strict=True):
-            low, high = curve_span(limits, at)
-            assert low - 1e-9 <= height <= high + 1e-9
-    for metric in ("f1", "mcc"):
-        found = trueness.bounds(metric, b, threshold=0.5)
-        exact = trueness.at_threshold(t, 0.5, metrics=[metric])[metric].value
-        assert found.low - 1e-12 <= exact <= found.high + 1e-12
+        (trueness.gain_curve, "flagged_rate", "recall"),
+        (trueness.lift_curve, "flagged_rate", "lift"),
+    ],
+)
+def test_curves_of_designs_lie_within(curve, along, across, seed, weighted, prevalence):
+    exact, binned = sample(seed, weighted, prevalence)
+
+    bounds = curve(binned).bounds
+    points = curve(exact)
+
+    for x, y in zip(getattr(points, along), getattr(points, across), strict=True):
+        low, high = curve_span(bounds, x)
+        assert low - 1e-9 <= y <= high + 1e-9
 
 
-def test_limits_of_labels_missing_at_random_and_of_clusters():
+@of_weights_and_prevalence
+@pytest.mark.parametrize("metric", ["f1", "mcc"])
+def test_metrics_of_designs_lie_within(metric, seed, weighted, prevalence):
+    exact, binned = sample(seed, weighted, prevalence)
+
+    found = trueness.bounds(metric, binned, threshold=0.5)
+    value = trueness.at_threshold(exact, 0.5, metrics=[metric])[metric].value
+
+    assert found.low - 1e-12 <= value <= found.high + 1e-12
+
+
+def test_labels_missing_at_random_are_in_no_known_bin():
     rng = np.random.default_rng(0)
-    y = np.where(rng.random(200) < 0.3, np.nan, rng.integers(0, 2, 200))
-    t = trueness.tally(y, rng.random(200), unlabelled="missing at random")
-    assert "unknown: each bin was treated" in trueness.auc(t.bin(10)).bounds
-    assert trueness.auc(t.labelled().bin(10)).bounds[0] > 0
-    y = rng.integers(0, 2, 200)
-    t = trueness.tally(y, y + rng.normal(size=200), cluster=np.arange(200) // 5)
+    label = np.where(rng.random(200) < 0.3, np.nan, rng.integers(0, 2, 200))
+    t = trueness.tally(label, rng.random(200), unlabelled="missing at random")
+
+    of_all = trueness.auc(t.bin(10)).bounds
+    of_labelled = trueness.auc(t.labelled().bin(10)).bounds
+
+    assert "unknown: each bin was treated" in of_all
+    assert of_labelled[0] > 0
+
+
+def test_bins_of_clusters_keep_bounds_and_standard_error():
+    rng = np.random.default_rng(0)
+    label = rng.integers(0, 2, 200)
+    score = label + rng.normal(size=200)
+    t = trueness.tally(label, score, cluster=np.arange(200) // 5)
+
+    exact = trueness.auc(t)
     binned = trueness.auc(t.bin(20))
-    assert binned.bounds[0] <= trueness.auc(t).value <= binned.bounds[1]
-    assert binned.se == pytest.approx(trueness.auc(t).se, rel=0.05)
+
+    assert binned.bounds[0] <= exact.value <= binned.bounds[1]
+    assert binned.se == pytest.approx(exact.se, rel=0.05)

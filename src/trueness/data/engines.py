@@ -57,8 +57,8 @@ def in_turn(counts: Callable[P, T]) -> Callable[P, T]:
     @wraps(counts)
     def counted(*args: P.args, **kwargs: P.kwargs) -> T:
         frame = args[0] if args else None
-        ours = type(frame).__module__.startswith(("duckdb", "_duckdb"))
-        with _TURNS if ours else nullcontext():
+        is_relation = is_of_library(frame, "duckdb", "DuckDBPyRelation")
+        with _TURNS if is_relation else nullcontext():
             return counts(*args, **kwargs)
 
     return counted
