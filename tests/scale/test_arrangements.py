@@ -19,20 +19,26 @@ SEEDS = range(8)
 
 
 def bins_of(low, high, neg, pos):
-    counts = [np.array(c) for c in (neg, pos, [0] * len(neg))]
+    counts = [np.array(column) for column in (neg, pos, [0] * len(neg))]
     return tally_of_bins(np.array(low), np.array(high), counts)
 
 
 def slow_auc(t):
+    """Compare each positive with each negative, in fractions."""
     pairs = Fraction(0)
-    for s, p in zip(t.score, t.pos, strict=True):
-        for r, n in zip(t.score, t.neg, strict=True):
-            pairs += int(p) * int(n) * (Fraction(1, 2) if s == r else int(s > r))
+    for score_of_positive, positives in zip(t.score, t.pos, strict=True):
+        for score_of_negative, negatives in zip(t.score, t.neg, strict=True):
+            won = Fraction(int(score_of_positive > score_of_negative))
+            if score_of_positive == score_of_negative:
+                won = Fraction(1, 2)
+            pairs += int(positives) * int(negatives) * won
     return float(pairs / (t.n_pos * t.n_neg))
 
 
 def slow_precision(t, odds=1.0):
-    tp, fp = np.cumsum(t.pos), odds * np.cumsum(t.neg)
+    """Average the precision over the positives; a negative counts ``odds`` times."""
+    tp = np.cumsum(t.pos)
+    fp = odds * np.cumsum(t.neg)
     flagged = np.where(tp + fp > 0, tp + fp, 1)
     return float((t.pos * tp / flagged).sum() / t.n_pos)
 
@@ -40,11 +46,20 @@ def slow_precision(t, odds=1.0):
 def test_auc_by_hand():
     # bins (1 pos, 2 neg) and (1 pos, 1 neg): 3 of the 6 pairs share a bin
     t = bins_of([0.6, 0.1], [0.9, 0.5], [2, 1], [1, 1])
+
     assert auc_bounds(t) == trueness.auc(t).bounds == (1 / 6, 4 / 6)
-    big = 4_000_000_000  # too large for products in 64 bits
+
+
+def test_auc_of_counts_whose_products_leave_64_bits():
+    big = 4_000_000_000
     t = Tally([2, 1], neg=[big, big], pos=[big, big]).bin(1)
+
     assert auc_bounds(t) == (0.0, 1.0)
+
+
+def test_bins_of_one_class_leave_nothing_open():
     pure = Tally([4, 3, 2, 1], neg=[0, 0, 1, 1], pos=[1, 1, 0, 0]).bin(2)
+
     assert pure.binned
     assert auc_bounds(pure) == (1.0, 1.0)
     assert trueness.average_precision(pure).bounds == pytest.approx((1, 1))
@@ -52,88 +67,119 @@ def test_auc_by_hand():
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_auc_and_average_precision_are_reached(seed):
+def test_bounds_of_the_auc_are_reached(seed):
+    rng = np.random.default_rng(seed)
+    t = random_bins(rng)
+
+    low, high = trueness.auc(t).bounds
+    areas = [slow_auc(x) for x in arrangements(t, rng, most=500)]
+
+    assert low <= min(areas) <= max(areas) <= high
+    assert {slow_auc(dullest(t)), slow_auc(sharpest(t))} == {low, high}
+
+
+@pytest.mark.parametrize("prevalence", [None, 0.2])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_bounds_of_average_precision_are_reached(seed, prevalence):
     rng = np.random.default_rng(seed)
     t = random_bins(rng)
     every = list(arrangements(t, rng, most=500))
-    total = [slow_auc(x) for x in every]
-    low, high = trueness.auc(t).bounds
-    assert low <= min(total) <= max(total) <= high
-    assert {slow_auc(dullest(t)), slow_auc(sharpest(t))} == {low, high}
-    for share in (None, 0.2):
-        odds = 1.0 if share is None else 4 * t.n_pos / t.n_neg
-        precise = [slow_precision(x, odds) for x in every]
-        found = trueness.average_precision(t, prevalence=share)
-        assert found.bounds[0] <= min(precise) <= max(precise) <= found.bounds[1]
-        if len(every) < 500:  # all of them: the ends are reached
-            assert found.bounds == pytest.approx((min(precise), max(precise)), 1e-12)
+    odds = 1.0 if prevalence is None else 4 * t.n_pos / t.n_neg
+
+    low, high = trueness.average_precision(t, prevalence=prevalence).bounds
+    precisions = [slow_precision(x, odds) for x in every]
+
+    assert low <= min(precisions) <= max(precisions) <= high
+    if len(every) < 500:  # these are all of them
+        assert (low, high) == pytest.approx((min(precisions), max(precisions)), 1e-12)
 
 
+@pytest.mark.parametrize("name", ["brier", "log_loss"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_proper_scores_and_their_parts(seed):
+def test_proper_scores_and_their_parts(seed, name):
     rng = np.random.default_rng(seed)
     t = random_bins(rng)
-    every = list(arrangements(t, rng, most=60))
-    for name in ("brier", "log_loss"):
-        found = getattr(trueness, name)(t)
-        limits = [found.bounds, found.mcb.bounds, found.dsc.bounds, found.unc.bounds]
-        for x in every:
-            for value, (low, high) in zip(decomposition(x, name), limits, strict=True):
-                assert low - 1e-15 <= value <= high + 1e-15
-        ends = [decomposition(x, name)[0] for x in (sharpest(t), dullest(t))]
-        assert ends == pytest.approx(found.bounds, rel=1e-12)
+
+    score = getattr(trueness, name)(t)
+    bounds = [score.bounds, score.mcb.bounds, score.dsc.bounds, score.unc.bounds]
+
+    for x in arrangements(t, rng, most=60):
+        for value, (low, high) in zip(decomposition(x, name), bounds, strict=True):
+            assert low - 1e-15 <= value <= high + 1e-15
+    reached = [decomposition(x, name)[0] for x in (sharpest(t), dullest(t))]
+    assert reached == pytest.approx(score.bounds, rel=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_calibration_errors(seed, monkeypatch):
-    # slow, and not bounded
+@pytest.fixture
+def no_smooth_error(monkeypatch):
+    """Leave out the smooth error, which is slow and has no bounds."""
     monkeypatch.setattr(
         "trueness.calibration.errors.smooth_error",
         lambda score, pos, *rest: np.zeros(pos.shape[:-1]),
     )
+
+
+@pytest.mark.usefixtures("no_smooth_error")
+@pytest.mark.parametrize("bins", [2, 3, 15])
+@pytest.mark.parametrize("seed", range(20))
+def test_calibration_errors(seed, bins):
     rng = np.random.default_rng(seed)
     t = random_bins(rng, most=4, bins=int(rng.integers(2, 7)))
-    for bins in (2, 3, 15):
-        found = trueness.calibration_error(t, bins=bins)
-        limits = [found.plain.bounds, found.debiased.bounds, found.rms.bounds]
-        for x in arrangements(t, rng, most=25):
-            exact = trueness.calibration_error(x, bins=bins)
-            values = exact.plain.value, exact.debiased.value, exact.rms.value
-            for value, (low, high) in zip(values, limits, strict=True):
-                assert low <= value <= high
-        assert found.bounds == found.plain.bounds
-        assert "unknown: each bin was treated" in found.smooth.bounds
+
+    found = trueness.calibration_error(t, bins=bins)
+
+    for x in arrangements(t, rng, most=25):
+        exact = trueness.calibration_error(x, bins=bins)
+        for name in ("plain", "debiased", "rms"):
+            low, high = getattr(found, name).bounds
+            assert low <= getattr(exact, name).value <= high
+    assert found.bounds == found.plain.bounds
+    assert "unknown: each bin was treated" in found.smooth.bounds
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_slope_and_intercept_of_small_bins(seed):
     rng = np.random.default_rng(seed)
     t = random_bins(rng, most=5, bins=4)
-    with suppress(NotEnoughCases):
+
+    try:
         found = trueness.calibration_line(t)
-        for x in arrangements(t, rng, most=40):
-            with suppress(NotEnoughCases):
-                exact = trueness.calibration_line(x)
-                for name in ("slope", "intercept"):
-                    low, high = getattr(found, name).bounds
-                    assert low <= getattr(exact, name).value <= high
+    except NotEnoughCases:
+        pytest.skip("these bins have no line")
+
+    for x in arrangements(t, rng, most=40):
+        with suppress(NotEnoughCases):
+            exact = trueness.calibration_line(x)
+            for name in ("slope", "intercept"):
+                low, high = getattr(found, name).bounds
+                assert low <= getattr(exact, name).value <= high
 
 
-def test_fine_bins_leave_little_open():
+def many_cases():
     rng = np.random.default_rng(0)
     p = rng.random(10_000)
-    exact = trueness.tally(rng.random(10_000) < p**1.5, p)
-    found = trueness.calibration_error(exact.bin(2000))
+    return trueness.tally(rng.random(10_000) < p**1.5, p)
+
+
+def test_fine_bins_leave_little_of_calibration_errors_open():
+    found = trueness.calibration_error(many_cases().bin(2000))
+
     for part in (found.plain, found.debiased, found.rms):
         low, high = part.bounds
         assert low < part.value < high < low + 0.02
-    line, found = (trueness.calibration_line(x) for x in (exact, exact.bin(500)))
+
+
+def test_fine_bins_leave_little_of_the_calibration_line_open():
+    t = many_cases()
+
+    line = trueness.calibration_line(t)
+    found = trueness.calibration_line(t.bin(500))
+
     for name in ("slope", "intercept"):
         low, high = getattr(found, name).bounds
         assert low <= getattr(line, name).value <= high < low + 0.1
     assert found.bounds == found.slope.bounds
-    bounds = trueness.bounds("calibration_line", exact.bin(500))
-    assert bounds.name == "calibration_line"
+    assert trueness.bounds("calibration_line", t.bin(500)).name == "calibration_line"
 
 
 CURVES = {
@@ -146,36 +192,52 @@ CURVES = {
 
 
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("share", [None, 0.1])
-@pytest.mark.parametrize("case", CURVES)
-def test_curves_lie_between(case, share, seed):
-    along, across = CURVES[case]
-    analysis, options = getattr(trueness, case), {"prevalence": share}
+@pytest.mark.parametrize("prevalence", [None, 0.1])
+@pytest.mark.parametrize("name", CURVES)
+def test_curves_lie_between(name, prevalence, seed):
+    along, across = CURVES[name]
+    curve = getattr(trueness, name)
     rng = np.random.default_rng(seed)
     t = random_bins(rng)
-    found = analysis(t, **options).bounds
-    assert found.axes == (along, across)
-    assert np.all(np.diff(found.x) >= -1e-15)
-    assert np.all(found.low <= found.high)
-    for x in arrangements(t, rng, most=40):
-        exact = analysis(x, **options)
-        for a, b in zip(getattr(exact, along), getattr(exact, across), strict=True):
-            low, high = curve_span(found, a)
-            assert low <= b <= high
+
+    bounds = curve(t, prevalence=prevalence).bounds
+
+    assert bounds.axes == (along, across)
+    assert np.all(np.diff(bounds.x) >= -1e-15)
+    assert np.all(bounds.low <= bounds.high)
+    for arranged in arrangements(t, rng, most=40):
+        exact = curve(arranged, prevalence=prevalence)
+        for x, y in zip(getattr(exact, along), getattr(exact, across), strict=True):
+            low, high = curve_span(bounds, x)
+            assert low <= y <= high
 
 
 def test_the_corners_of_the_roc_curve_are_reached():
     t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).bin(2)
-    found = trueness.roc(t).bounds
-    assert found.x.tolist() == [0, 0.5, 0.5, 1]
-    assert found.low.tolist() == [0, 0, 0.5, 0.5]
-    assert found.high.tolist() == [0.5, 0.5, 1, 1]
-    assert str(found) == "tpr known to within 0.5 along fpr"
-    assert "bounds: tpr known to within 0.5 along fpr" in repr(trueness.roc(t))
-    assert trueness.roc(t).to_dict()["bounds"]["x"] == [0, 0.5, 0.5, 1]
+
+    bounds = trueness.roc(t).bounds
+
+    assert bounds.x.tolist() == [0, 0.5, 0.5, 1]
+    assert bounds.low.tolist() == [0, 0, 0.5, 0.5]
+    assert bounds.high.tolist() == [0.5, 0.5, 1, 1]
+
+
+def test_a_curve_shows_its_bounds():
+    t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).bin(2)
+
+    curve = trueness.roc(t)
+
+    assert str(curve.bounds) == "tpr known to within 0.5 along fpr"
+    assert "bounds: tpr known to within 0.5 along fpr" in repr(curve)
+    assert curve.to_dict()["bounds"]["x"] == [0, 0.5, 0.5, 1]
+
+
+def test_a_simplified_curve_keeps_its_bounds():
     rng = np.random.default_rng(0)
-    t = trueness.tally(rng.random(600) < 0.5, rng.random(600))
-    short = trueness.ranking.simplify(trueness.roc(t.bin(50)), points=10)
+    t = trueness.tally(rng.random(600) < 0.5, rng.random(600)).bin(50)
+
+    short = trueness.ranking.simplify(trueness.roc(t), points=10)
+
     assert isinstance(short.bounds, CurveBounds)
 
 
@@ -183,19 +245,25 @@ def test_the_corners_of_the_roc_curve_are_reached():
 def test_reliability_lies_between(seed):
     rng = np.random.default_rng(seed)
     t = random_bins(rng, most=4, bins=int(rng.integers(1, 6)))
-    found = trueness.reliability(t, replicates=20).bounds
-    low, high, edges = found.low[::2], found.high[::2], found.x[::2]
-    top, bottom = np.full(edges.size, -1.0), np.full(edges.size, 2.0)
+
+    bounds = trueness.reliability(t, replicates=20).bounds
+    low = bounds.low[::2]
+    high = bounds.high[::2]
+    lowest_scores = bounds.x[::2]
+    largest_seen = np.full(low.size, -1.0)
+    smallest_seen = np.full(low.size, 2.0)
+
     for x in arrangements(t, rng, most=150):
-        score, pos, neg = (c[::-1] for c in (x.score, x.pos, x.neg))
-        bin = np.searchsorted(edges, score, side="right") - 1
-        value = isotonic_curve(pos, neg)
+        bin = np.searchsorted(lowest_scores, x.score[::-1], side="right") - 1
+        value = isotonic_curve(x.pos[::-1], x.neg[::-1])
         assert np.all(low[bin] <= value)
         assert np.all(value <= high[bin])
-        np.maximum.at(top, bin, value)
-        np.minimum.at(bottom, bin, value)
+        np.maximum.at(largest_seen, bin, value)
+        np.minimum.at(smallest_seen, bin, value)
+
     if seed < 10:  # few bins: nearly every arrangement was tried
-        assert np.mean(np.isclose(top, high) & np.isclose(bottom, low)) > 0.3
+        reached = np.isclose(largest_seen, high) & np.isclose(smallest_seen, low)
+        assert np.mean(reached) > 0.3
     assert np.all(np.diff(low) >= -1e-12)
     assert np.all(np.diff(high) >= -1e-12)
 
@@ -203,11 +271,13 @@ def test_reliability_lies_between(seed):
 def test_reliability_bounds_by_hand():
     # one bin: 1 positive and 1 negative, then a single score with 1 of 2
     t = bins_of([0.8, 0.1], [0.8, 0.5], [1, 1], [1, 1])
-    found = trueness.reliability(t, replicates=20).bounds
+
+    bounds = trueness.reliability(t, replicates=20).bounds
+
     # at least: negative last, one block of 2 of 4 without it. At most: positive last,
     # pooled with the 1 of 2 above it
-    assert found.low == pytest.approx([0, 0, 1 / 2, 1 / 2])
-    assert found.high == pytest.approx([2 / 3, 2 / 3, 2 / 3, 2 / 3])
+    assert bounds.low == pytest.approx([0, 0, 1 / 2, 1 / 2])
+    assert bounds.high == pytest.approx([2 / 3, 2 / 3, 2 / 3, 2 / 3])
 
 
 @pytest.mark.parametrize("seed", range(3))
