@@ -116,9 +116,15 @@ def test_an_infinity_outside_the_sample_is_refused(rng, scores_with_a_rare_one):
 
 @pytest.mark.parametrize("shape", ["uniform", "all magnitudes", "half zero"])
 @pytest.mark.parametrize("max_halved", [0, 1 << 21])
-def test_a_descending_order_keeps_ties_in_place(rng, monkeypatch, shape, max_halved):
-    # with no keys in halves, positions are part of the keys
+@pytest.mark.parametrize("halved_bits", [6, 32])
+def test_a_descending_order_keeps_ties_in_place(
+    rng, monkeypatch, shape, max_halved, halved_bits
+):
+    # with no keys in halves, positions are part of the keys; where halves have few
+    # bits, many scores differ only in the bits behind
     monkeypatch.setattr(score_keys, "_MAX_HALVED", max_halved)
+    monkeypatch.setattr(score_keys, "_HALVED_BITS", halved_bits)
+    monkeypatch.setattr(score_keys, "has_slow_sort", lambda: True)
     score = SHAPES[shape](rng, 500)
 
     order, value = score_keys.descending_order(score)
@@ -143,13 +149,15 @@ def hostile_keys(kind, rng):
     "kind", ["spread", "one bucket", "ties", "descending", "one key"]
 )
 @pytest.mark.parametrize("max_cached", [1000, 1 << 19])
-def test_keys_are_sorted_by_buckets(kind, max_cached, monkeypatch):
+@pytest.mark.parametrize("workers", [1, 3])
+def test_keys_are_sorted_by_buckets(kind, max_cached, workers, monkeypatch):
     monkeypatch.setattr(score_keys, "has_slow_sort", lambda: True)
     monkeypatch.setattr(score_keys, "_MAX_CACHED", max_cached)
+    monkeypatch.setattr(score_keys, "_MIN_BUCKETED_BY_THREAD", 100)
     keys = hostile_keys(kind, np.random.default_rng(1))
     expected = np.sort(keys)
 
-    score_keys.sort_in_place(keys)
+    score_keys.sort_in_place(keys, workers)
 
     np.testing.assert_array_equal(keys, expected)
 

@@ -3,7 +3,7 @@
 The bits of a float are an integer in the order of its magnitude. After the empty range
 below the smallest magnitude is cut out, the signed order fits into 63 bits, and the
 label takes the last one. So score and label are sorted by one keys-only ``np.sort``
-(argsort costs three times as much), which releases the GIL: halves are sorted at once.
+(argsort costs three times as much), which releases the GIL: parts are sorted at once.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Packing:
         magnitude = bits & bits_type(self._layout.magnitude)
         steps = (magnitude >> bits_type(self._shift)) - bits_type(self._least - 1)
         steps = steps.astype(self.key_type, copy=False)
-        if self._least > 1:
+        if self._least > 1 and not magnitude.all():
             # a zero went below zero and wrapped around: put it back
             steps = np.where(magnitude == 0, self.key_type(0), steps)
 
@@ -109,20 +109,22 @@ class Packing:
         """Return the scores of keys without their label bit."""
         bits_type = self._layout.bits
         top = self.key_type(self._top)
-        below_zero = place > top  # never, where no score is below zero
+        below_zero = None
         if self._signed:
+            below_zero = place > top
             steps = np.where(below_zero, place - top, top - place)
         else:
             steps = top - place
 
         magnitude = steps.astype(bits_type) + bits_type(self._least - 1)
-        magnitude = magnitude << bits_type(self._shift)
-        magnitude = np.where(steps == 0, bits_type(0), magnitude)
-        if self._signed:
+        magnitude <<= bits_type(self._shift)
+        if not steps.all():
+            magnitude[steps == 0] = 0
+        if below_zero is not None:
             sign_bit = bits_type(1) << bits_type(8 * self._dtype.itemsize - 1)
             magnitude |= np.where(below_zero, sign_bit, bits_type(0))
 
-        return np.asarray(magnitude).view(self._dtype)
+        return np.asarray(magnitude.view(self._dtype))
 
 
 class _BitExtent(NamedTuple):
@@ -160,19 +162,29 @@ def _extent_of_bits(score: Array, layout: FloatLayout) -> _BitExtent:
 
 
 def sort_in_place(keys: Array, workers: int | None = None) -> None:
-    """Sort keys; the parts of a partition are sorted in parallel threads."""
+    """Sort keys, many of them in parallel threads."""
     if workers is None:
         workers = threads()
+    if keys.dtype == np.uint64 and has_slow_sort():
+        _sort_parts_by_buckets(keys, workers)
+    else:
+        _sort_parts_of_partition(keys, workers)
+
+
+def _sort_parts_of_partition(keys: Array, workers: int) -> None:
+    """Sort by NumPy; the parts of a partition are sorted in parallel threads."""
     if keys.size < _MIN_FOR_THREADS or workers < 2:
-        _sort_in_this_thread(keys)
+        keys.sort()
         return
 
     middle = keys.size // 2
     workers_of_lower = workers // 2
     keys.partition(middle)
     with ThreadPoolExecutor(1) as pool:
-        lower_half = pool.submit(sort_in_place, keys[:middle], workers_of_lower)
-        sort_in_place(keys[middle:], workers - workers_of_lower)
+        lower_half = pool.submit(
+            _sort_parts_of_partition, keys[:middle], workers_of_lower
+        )
+        _sort_parts_of_partition(keys[middle:], workers - workers_of_lower)
         lower_half.result()
 
 
@@ -182,16 +194,35 @@ _BUCKETS = 1 << 16
 _SAMPLE = 1 << 10
 
 
-def _sort_in_this_thread(keys: Array) -> None:
-    """Sort keys by NumPy, or by buckets where its sort of 64 bits is slow."""
-    if keys.dtype != np.uint64 or not has_slow_sort():
-        keys.sort()
+# below this many keys a thread costs more than it saves
+_MIN_BUCKETED_BY_THREAD = 1 << 17
+
+
+def _sort_parts_by_buckets(keys: Array, workers: int) -> None:
+    """Sort by buckets, neighbouring parts in parallel threads, and merge the parts.
+
+    Where NumPy's sort is slow, its partition is too: it would take as long as the
+    buckets of both halves.
+    """
+    workers = max(min(workers, keys.size // _MIN_BUCKETED_BY_THREAD), 1)
+    keys_per_worker = -(-keys.size // workers)
+    parts = [keys[part] for part in blocks(keys.size, max(keys_per_worker, 1))]
+    if workers < 2:
+        for part in parts:
+            _sort_cached_parts(part)
         return
 
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(_sort_cached_parts, parts))
+    keys.sort(kind="stable")  # merges the parts
+
+
+def _sort_cached_parts(keys: Array) -> None:
+    """Sort keys by buckets, part by part in the cache, and merge the parts."""
     for part in blocks(keys.size, _MAX_CACHED):
         _sort_by_buckets(keys[part])
     if keys.size > _MAX_CACHED:
-        keys.sort(kind="stable")  # merges the parts
+        keys.sort(kind="stable")
 
 
 def _sort_by_buckets(keys: Array) -> None:
@@ -214,45 +245,57 @@ def _sort_by_buckets(keys: Array) -> None:
 _NO_LABEL = np.zeros(1, dtype=bool)
 # beyond, looking up halves of keys in their order costs more than sorting whole ones
 _MAX_HALVED = 1 << 21
+_HALVED_BITS = 32
 
 
-def descending_order(score: Array) -> tuple[Array, Floats]:
+def descending_order(score: Array, workers: int | None = None) -> tuple[Array, Floats]:
     """Return the order in which finite scores fall, and the scores in that order.
 
-    Ties stay in place.
+    Ties stay in place. ``workers`` is the number of threads, where not all are free.
     """
     packing = Packing(score) if score.size else None
     if packing is None or not packing.fits:
         order = np.argsort(-score, kind="stable")
         return order, score[order].astype(np.float64) + 0.0
 
-    if packing.largest_place < 1 << 32 and score.size <= _MAX_HALVED:
-        order = _order_by_halves(score, packing)
-        value = np.empty(score.size)
-        for block in blocks(score.size):
-            np.add(score.take(order[block]), 0.0, out=value[block])
-        return order, value
+    is_short = packing.largest_place.bit_length() <= _HALVED_BITS
+    if score.size <= _MAX_HALVED and (is_short or has_slow_sort()):
+        return _order_by_halves(score, packing)
 
-    return _order_by_positions(score, packing)
+    return _order_by_positions(score, packing, workers)
 
 
-def _order_by_halves(score: Array, packing: Packing) -> Array:
-    """Sort keys of 32 bits by their lower half, then by their upper one.
+def _order_by_halves(score: Array, packing: Packing) -> tuple[Array, Floats]:
+    """Sort by the leading 32 bits of keys: by their lower half, then by their upper.
 
-    NumPy sorts 16 bits by counting them, and keeps the order of equal ones.
+    NumPy sorts 16 bits by counting them, and keeps the order of equal ones. Scores that
+    differ only in the bits behind are put in order afterwards.
     """
+    bits_left_out = max(packing.largest_place.bit_length() - _HALVED_BITS, 0)
+    # one bit more, since the last one is that of a label
+    shift = packing.key_type(bits_left_out + 1)
     lower = np.empty(score.size, dtype=np.uint16)
     upper = np.empty(score.size, dtype=np.uint16)
     for block in blocks(score.size):
-        place = packing.pack(score[block], _NO_LABEL) >> packing.key_type(1)
-        lower[block] = place & packing.key_type(0xFFFF)
-        upper[block] = place >> packing.key_type(16)
+        leading = packing.pack(score[block], _NO_LABEL) >> shift
+        lower[block] = leading & packing.key_type(0xFFFF)
+        upper[block] = leading >> packing.key_type(16)
 
     order = np.argsort(lower, kind="stable")
-    return order.take(np.argsort(upper.take(order), kind="stable"))
+    order = order.take(np.argsort(upper.take(order), kind="stable"))
+    value = np.empty(score.size)
+    for block in blocks(score.size):
+        np.add(score.take(order[block]), 0.0, out=value[block])
+
+    if bits_left_out and (value[1:] > value[:-1]).any():
+        leading = (upper.astype(np.uint32) << np.uint32(16)) | lower
+        _sort_within_prefixes(order, value, leading.take(order))
+    return order, value
 
 
-def _order_by_positions(score: Array, packing: Packing) -> tuple[Array, Floats]:
+def _order_by_positions(
+    score: Array, packing: Packing, workers: int | None = None
+) -> tuple[Array, Floats]:
     """Sort keys whose upper bits are the score, and whose lower bits its position.
 
     Where both do not fit into 64 bits, the last bits of the score are left out. Scores
@@ -273,7 +316,7 @@ def _order_by_positions(score: Array, packing: Packing) -> tuple[Array, Floats]:
         place |= np.arange(block.start, block.stop, dtype=np.uint64)
         keys[block] = place
 
-    sort_in_place(keys)
+    sort_in_place(keys, workers)
 
     position_mask = (np.uint64(1) << shift) - np.uint64(1)
     order = np.empty(n, dtype=np.int64)

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trueness._core.arrays import Array, blocks, threads
-from trueness.counts.score_keys import FLOAT_LAYOUTS
+from trueness._core.arrays import Array, begins_run, blocks, threads
+from trueness.counts.score_keys import FLOAT_LAYOUTS, sort_in_place
 
 # below this many scores, probing for ties or starting a thread costs more than it saves
 _MIN_FOR_TABLE = 1 << 16
@@ -31,10 +31,13 @@ def few_distinct(score: Array) -> Array | None:
     sample_size = min(score.size // 16, 1 << 16)
     sample = np.ascontiguousarray(score[:: score.size // sample_size])
     sample = sample + score.dtype.type(0)  # -0.0 is 0.0
-    distinct = np.unique(sample.view(FLOAT_LAYOUTS[score.dtype].bits))
-    if not np.isfinite(sample).all() or distinct.size > sample.size // 4:
+    if not np.isfinite(sample).all():
         return None
-    return distinct
+
+    bits = sample.view(FLOAT_LAYOUTS[score.dtype].bits)
+    sort_in_place(bits)
+    distinct = bits[begins_run(bits)]
+    return None if distinct.size > sample.size // 4 else distinct
 
 
 # odd 64-bit constants of common hash functions (Knuth, Steele, Stafford, xxHash)

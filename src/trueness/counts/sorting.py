@@ -195,8 +195,7 @@ def merge_counts(parts: Sequence[tuple[Array, ...]]) -> tuple[Any, ...]:
         score, *columns = map(np.concatenate, zip(*parts, strict=True))
 
     if (score[1:] > score[:-1]).any():  # a map that keeps the order needs no sort
-        order = np.argsort(-score, kind="stable")
-        score = score[order]
+        order, score = descending_order(score)
         columns = [column[order] for column in columns]
 
     start = np.flatnonzero(begins_run(score))
