@@ -31,9 +31,10 @@ def check_probabilities(data: Tally, name: str) -> Tally:
     _cases.some_labels(data, name)
     labelled = data.labelled()
     instead = "Calibrate first: t.map(trueness.calibrate(other_cases))."
-    _columns.unit_scores(labelled.score, name, instead)
-    if labelled.high is not labelled.score:
-        _columns.unit_scores(labelled.high, name, instead)
+    for scores in (labelled.score, labelled.high):
+        # in descending order: where both ends are probabilities, all are
+        if not (scores[-1] >= 0 and scores[0] <= 1):
+            _columns.unit_scores(scores, name, instead)
     return data
 
 

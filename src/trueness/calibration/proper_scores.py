@@ -151,15 +151,15 @@ def _loss_measure(name: str, t: Tally) -> MeasuredValue:
 
 
 def _losses_of_rows(loss: LossFunction, score: Floats) -> Losses:
-    """Return the losses of a negative and of a positive of each row."""
-    by_negative = np.empty(score.size)
-    by_positive = np.empty(score.size)
+    """Return the losses of a negative and of a positive of each row.
 
-    def write_block(block: slice) -> None:
-        by_negative[block], by_positive[block] = loss.losses(score[block])
-
-    map_blocks(write_block, score.size)
-    return by_negative, by_positive
+    Those of long columns are computed when they are read: that takes less time than to
+    write them into memory and to read them again.
+    """
+    return (
+        blockwise_values(score.size, lambda block: loss.of_negative(score[block])),
+        blockwise_values(score.size, lambda block: loss.of_positive(score[block])),
+    )
 
 
 @of_tally(measure=partial(_loss_measure, "brier"))
@@ -259,13 +259,25 @@ def _clip_scores(data: Tally, distance: float) -> Tally:
 
 def squared_errors(p: Floats) -> Losses:
     """Return the Brier loss of a negative and of a positive at each probability."""
-    return p * p, (1 - p) ** 2
+    return _square_of_negative(p), _square_of_positive(p)
 
 
-def _logarithms(p: Floats) -> Losses:
-    """Return the log loss of a negative and of a positive at each probability."""
+def _square_of_negative(p: Floats) -> Floats:
+    return p * p
+
+
+def _square_of_positive(p: Floats) -> Floats:
+    return np.asarray((1 - p) ** 2)
+
+
+def _logarithm_of_negative(p: Floats) -> Floats:
     with np.errstate(divide="ignore"):
-        return -np.log1p(-p), -np.log(p)
+        return np.asarray(-np.log1p(-p))
+
+
+def _logarithm_of_positive(p: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.asarray(-np.log(p))
 
 
 def _brier_gain_by_noise(p: Floats) -> Floats:
@@ -282,17 +294,29 @@ def _log_gain_by_noise(p: Floats) -> Floats:
 
 
 class LossFunction(NamedTuple):
-    """A loss, its largest value, and what the noise of a fitted block gains of it."""
+    """A loss, its largest value, and what the noise of a fitted block gains of it.
 
-    losses: Callable[[Floats], Losses]
+    The losses of a negative and of a positive are functions of the probability.
+    """
+
+    of_negative: Callable[[Floats], Floats]
+    of_positive: Callable[[Floats], Floats]
     largest: float
     gain_by_noise: Callable[[Floats], Floats]
+
+    def losses(self, p: Floats) -> Losses:
+        """Return the losses of a negative and of a positive at each probability."""
+        return self.of_negative(p), self.of_positive(p)
 
 
 LOSSES: Mapping[str, LossFunction] = MappingProxyType(
     {
-        "brier": LossFunction(squared_errors, 1.0, _brier_gain_by_noise),
-        "log_loss": LossFunction(_logarithms, math.inf, _log_gain_by_noise),
+        "brier": LossFunction(
+            _square_of_negative, _square_of_positive, 1.0, _brier_gain_by_noise
+        ),
+        "log_loss": LossFunction(
+            _logarithm_of_negative, _logarithm_of_positive, math.inf, _log_gain_by_noise
+        ),
     }
 )
 
@@ -304,15 +328,16 @@ def mean_measure(losses: Losses, smallest: float, largest: float) -> Measure:
     """
 
     def measure(t: Tally) -> MeasuredValue:
-        value = _mean_loss(losses, t.pos, t.neg)
         cases = t.n_pos + t.n_neg
+        value = _total_loss(losses, t.pos, t.neg) / cases if cases else math.nan
 
         def influence(loss: Floats, count: Array) -> Floats:
             def influence_of_block(block: slice) -> Floats:
-                # where nobody lost, a loss may be infinite, and moves nothing
+                # sums backwards through memory would round otherwise
+                loss_of_block = np.ascontiguousarray(loss[block])
                 with np.errstate(invalid="ignore"):
-                    excess = (loss[block] - value) / cases
-                return np.where(count[block] > 0, excess, 0.0)
+                    excess = (loss_of_block - value) / cases
+                return _where_suffered(excess, count[block])
 
             return blockwise_values(loss.size, influence_of_block)
 
@@ -325,22 +350,38 @@ def mean_measure(losses: Losses, smallest: float, largest: float) -> Measure:
 def _mean_loss(losses: Losses, pos: Array, neg: Array) -> float:
     """Return the mean loss of counted cases."""
     cases = pos.sum() + neg.sum()
-    if not cases:
-        return math.nan
+    return float(_total_loss(losses, pos, neg) / cases) if cases else math.nan
 
+
+def _total_loss(losses: Losses, pos: Array, neg: Array) -> float:
+    """Return the sum of what all cases lose."""
     total = 0.0
     for loss, count in zip(losses, (neg, pos), strict=True):
-        for loss_of_block in map_blocks(partial(_total_loss, loss, count), loss.size):
+        for loss_of_block in map_blocks(partial(_block_loss, loss, count), loss.size):
             total += loss_of_block
+    return total
 
-    return float(total / cases)
 
-
-def _total_loss(loss: Floats, count: Array, block: slice) -> float:
+def _block_loss(loss: Floats, count: Array, block: slice) -> float:
     """Return the sum of what the cases of a block lose."""
-    # a loss that nobody suffers is no loss, even an infinite one
-    suffered = np.where(count[block] > 0, loss[block], 0.0)
-    return float(np.einsum("i,i->", suffered, count[block]))
+    # a sum backwards through memory would round otherwise
+    loss_of_block = np.ascontiguousarray(loss[block])
+    count_of_block = count[block]
+    if not np.isfinite(loss_of_block).all():
+        loss_of_block = _where_suffered(loss_of_block, count_of_block)
+    return float(np.einsum("i,i->", loss_of_block, count_of_block))
+
+
+def _where_suffered(values: Floats, count: Array) -> Floats:
+    """Return values of rows, and 0 where a row has no case.
+
+    A loss that nobody suffers is no loss and moves nothing, even an infinite one.
+    """
+    has_cases = count > 0
+    if np.isfinite(values).all():
+        # takes half the time of a choice, but an infinite number times 0 is NaN
+        return np.asarray(values * has_cases)
+    return np.where(has_cases, values, 0.0)
 
 
 def _proper_score(data: Tally, name: str, level: float) -> ProperScore:
@@ -365,9 +406,10 @@ def _proper_score(data: Tally, name: str, level: float) -> ProperScore:
 
 def notes_on_infinity(t: Tally) -> tuple[str, ...]:
     """Return why a log loss is, or may be, infinite."""
-    certain = (t.score == 0) | (t.score == 1)
-    if not certain.any():
+    # scores are probabilities in descending order: only the ends can be certain
+    if not t.score.size or (t.score[0] < 1 and t.score[-1] > 0):
         return ()
+    certain = (t.score == 0) | (t.score == 1)
 
     remedy = (
         "Use probabilities between 0 and 1, both excluded: calibrate the scores on "

@@ -270,6 +270,10 @@ class Cases:
     @cached_property
     def equal_cases(self) -> tuple[float, float]:
         """Return Kish's effective numbers of negatives and of positives."""
+        if not self.weighted:
+            # a counted case has weight one, whose square is one
+            return float(self.n_neg), float(self.n_pos)
+
         squares_of_negatives, squares_of_positives, _ = self.squares
         return (
             kish(float(self.n_neg), float(squares_of_negatives.sum())),
