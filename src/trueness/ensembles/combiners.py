@@ -18,7 +18,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueness._core.arrays import Floats
+from trueness._core.arrays import Floats, map_blocks
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import (
@@ -254,9 +254,13 @@ def _warn_if_best_alone_is_better(combined: FiDEL) -> None:
 def _total(ranks: Floats, beta: Floats, llr: Floats, centre: Floats) -> Floats:
     """Add up the lines of all classifiers; a missing rank adds 0."""
     total = np.zeros(len(ranks))
-    for k, rank in enumerate(ranks.T):
-        evidence = llr[k] - beta[k] * (rank - centre[k])
-        total += np.nan_to_num(evidence, nan=0.0)
+
+    def add_evidence(block: slice) -> None:
+        for k, rank in enumerate(ranks.T):
+            evidence = llr[k] - beta[k] * (rank[block] - centre[k])
+            total[block] += np.nan_to_num(evidence, nan=0.0)
+
+    map_blocks(add_evidence, total.size)
     return total
 
 

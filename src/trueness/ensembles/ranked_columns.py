@@ -17,11 +17,11 @@ from trueness._core.arrays import (
     Floats,
     Ints,
     begins_run,
-    order_keys,
     threads,
 )
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
+from trueness.counts.score_keys import descending_order
 from trueness.fermi.distribution import rank_scores
 
 # below this, sorting outputs before they are looked up costs more than it saves
@@ -37,9 +37,7 @@ class RankedColumn:
     """
 
     def __init__(self, column: Floats, cases: Ints) -> None:
-        column = np.ascontiguousarray(column)
-        self.order = _ascending(column)
-        value = column[self.order]
+        self.order, value = _ascending(np.ascontiguousarray(column))
         is_new = begins_run(value)
         self.distinct = bool(is_new.all())  # has every row an output of its own?
 
@@ -68,10 +66,11 @@ class RankedColumn:
 
         ``place`` says where in ``out`` each row of the panel goes, -1 for nowhere.
         """
-        destination = place[self.order]
-        is_counted = destination >= 0
-        destination = destination[is_counted]
-        row_cases = cases[self.order[is_counted]]
+        # a mask is small: looked up in the order of the scores, it stays in the cache
+        is_counted = (place >= 0)[self.order]
+        rows = self.order[is_counted]
+        destination = place[rows]
+        row_cases = cases[rows]
         out[:] = np.nan
         if self.distinct:
             out[destination] = _level_ranks(row_cases)
@@ -111,14 +110,13 @@ def rank_rows(rows: Floats, scores: Sequence[Floats], cases: Sequence[Array]) ->
     def write_ranks(item: tuple[Floats, Floats, Array], out: Floats) -> None:
         output, score, count = item
         cases_from_top = np.cumsum(count[::-1])
-        if output.size < MANY_ROWS or np.isnan(output).any():
+        if output.size < MANY_ROWS or not np.isfinite(output).all():
             out[:] = rank_scores(output, score, cases_from_top)
             return
 
         # ascending outputs are looked up eight times faster than mixed ones
-        output = np.ascontiguousarray(output)
-        order = _ascending(output)
-        out[order] = rank_scores(output[order], score, cases_from_top)
+        order, ascending = _ascending(np.ascontiguousarray(output))
+        out[order] = rank_scores(ascending, score, cases_from_top)
 
     items = list(zip(rows.T, scores, cases, strict=True))
     return _side_by_side(write_ranks, items, len(rows))
@@ -169,27 +167,25 @@ def _level_ranks(cases: Array) -> Floats:
     return np.asarray(above + (cases + 1) / 2)
 
 
-def _ascending(values: Floats) -> Ints:
-    """Return the places of numbers in ascending order, without those that are missing.
+def _ascending(values: Floats) -> tuple[Ints, Floats]:
+    """Return the places of numbers in ascending order, and the numbers in that order.
 
-    The last bits of keys in the order of the numbers make room for the place, so that
-    keys alone are sorted, which is faster than an argsort. Numbers that differ in those
-    bits only are put right afterwards: what is nearly in order is sorted in one pass.
+    Those that are missing are left out.
     """
-    missing = int(np.isnan(values).sum())
-    if missing or values.size < MANY_ROWS:
-        return np.argsort(values)[: values.size - missing]  # NaN comes last
+    is_missing = np.isnan(values)
+    if is_missing.any():
+        seen = np.flatnonzero(~is_missing)
+        order, ascending = _ascending(values[seen])
+        return seen[order], ascending
 
-    keys: Ints = order_keys(values.view(np.int64))
-    place_bits = (1 << (values.size - 1).bit_length()) - 1
-    keys &= ~place_bits
-    keys |= np.arange(values.size)
-    keys.sort()
-    order = keys & place_bits
-    in_order = values[order]
-    if (in_order[1:] < in_order[:-1]).any():
-        order = order[np.argsort(in_order, kind="stable")]
-    return order
+    if values.size < MANY_ROWS:
+        order = np.argsort(values)
+        return order, values[order]
+
+    # by one thread: each column has its own
+    order, descending = descending_order(-values, workers=1)
+    # from zero, since -x makes a negative zero
+    return order, 0.0 - descending
 
 
 def _side_by_side(

@@ -85,8 +85,12 @@ def class_means(value: Floats, cases: Array) -> tuple[Floats, Floats]:
     """Return the number of cases with a value, and the mean value, by column."""
     weight = cases.astype(np.float64)
     has_value = ~np.isnan(value)
-    number = weight @ has_value.astype(np.float64)
-    total = weight @ np.where(has_value, value, 0.0)
+    if has_value.all():
+        number = np.full(value.shape[1], weight.sum())
+        total = weight @ value
+    else:
+        number = weight @ has_value.astype(np.float64)
+        total = weight @ np.where(has_value, value, 0.0)
     # a column without a value has the mean 0, not 0 / 0
     return number, total / np.maximum(number, 1.0)
 
