@@ -19,6 +19,8 @@ from trueness.counts.score_keys import FLOAT_LAYOUTS, sort_in_place
 
 # below this many scores, probing for ties or starting a thread costs more than it saves
 _MIN_FOR_TABLE = 1 << 16
+# as many as there may be threads
+_MAX_PARTS = 8
 # the kind of each case of a slice: 0 for negatives, 1 for positives, 2 for unknowns
 KindOfSlice = Callable[[slice], Array]
 
@@ -112,15 +114,15 @@ def count_in_table(
     With weights: the sums of weights of each kind, then those of their squares.
     """
     table = HashTable(distinct)
-    # as many equal parts as threads
-    number_of_parts = max(1, min(threads(), score.size // _MIN_FOR_TABLE))
+    # as many parts whatever the number of threads, since sums of weights round by part
+    number_of_parts = max(1, min(_MAX_PARTS, score.size // _MIN_FOR_TABLE))
     edges = np.linspace(0, score.size, number_of_parts + 1).astype(int)
     spans = [slice(start, stop) for start, stop in pairwise(edges)]
 
     def count_span(span: slice) -> _SpanSums:
         return _sum_span(table, score, kind_of, kinds, weight, span)
 
-    with ThreadPoolExecutor(number_of_parts) as pool:
+    with ThreadPoolExecutor(min(number_of_parts, threads())) as pool:
         parts = list(pool.map(count_span, spans))
 
     sums = np.sum([part.sums for part in parts], axis=0)
