@@ -366,12 +366,15 @@ def inverted(counts: Any, pivot: float | None = None) -> Any:
     ``pivot`` states it for all scores: the score s becomes ``pivot - s``.
     """
     if isinstance(counts, dict):
-        return {name: inverted(part, pivot) for name, part in counts.items()}
-    if isinstance(counts, Tally):
-        of_tally = pivot_of(counts.score) if pivot is None else pivot
-        return counts.map(lambda score: of_tally - score)
+        return {group: inverted(of_group, pivot) for group, of_group in counts.items()}
 
-    pivots = [pivot_of(column) if pivot is None else pivot for column in counts.rows.T]
+    if isinstance(counts, Tally):
+        pivot_of_scores = pivot_of(counts.score) if pivot is None else pivot
+        return counts.map(lambda score: pivot_of_scores - score)
+
+    pivots = []
+    for column in counts.rows.T:
+        pivots.append(pivot_of(column) if pivot is None else pivot)
     return with_rows(counts, np.array(pivots) - counts.rows, counts.names)
 
 

@@ -11,6 +11,7 @@ import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -57,56 +58,69 @@ def places_without_score(source: Source, scores: Sequence[str]) -> str:
     return _sentence("row", _rows_in_order(source, scores))
 
 
-def _sentence(what: str, numbers: Sequence[int]) -> str:
+def _sentence(kind: str, numbers: Sequence[int]) -> str:
+    """Name the lines or rows, the first few of many."""
     if not numbers:
         return ""
-    first = ", ".join(f"{k:,}" for k in numbers[:SHOWN])
-    more = len(numbers) - SHOWN
-    others = f" and {more:,} more" if more > 0 else ""
-    many = "s" if len(numbers) > 1 else ""
-    return f"See {what}{many} {first}{others} of the file."
+
+    kinds = kind if len(numbers) == 1 else f"{kind}s"
+    named = ", ".join(f"{number:,}" for number in numbers[:SHOWN])
+    others = ""
+    if len(numbers) > SHOWN:
+        others = f" and {len(numbers) - SHOWN:,} more"
+    return f"See {kinds} {named}{others} of the file."
 
 
 def _lines_of_text(source: Source, scores: Sequence[str]) -> list[int] | None:
-    """Give the lines of a CSV file, as an editor counts them; None where unclear."""
+    """Return the lines of a CSV file, as an editor counts them; None where unclear."""
     if Path(source.path).suffix.lower() not in (".csv", ".tsv", ".txt"):
         return None  # compressed
 
     text = decoded(source.path)
     for sign in separators(text):
         records = csv.reader(io.StringIO(text, newline=""), delimiter=sign)
-        for names in records:
-            trimmed = [" ".join(name.split()) for name in names]
-            if all(trimmed.count(score) == 1 for score in scores):
-                places = [trimmed.index(score) for score in scores]
-                return [
-                    records.line_num
-                    for record in records
-                    if any(map(str.strip, record)) and _lacks(record, places)
-                ]
+        # the header is the first line that has the name of every score once
+        for record in records:
+            names = [" ".join(name.split()) for name in record]
+            if all(names.count(score) == 1 for score in scores):
+                places = [names.index(score) for score in scores]
+                return _lines_that_lack(records, places)
 
     return None
 
 
+def _lines_that_lack(records: Any, places: Sequence[int]) -> list[int]:
+    """Return the lines of a CSV reader that have no number in one of these places."""
+    lines = []
+    for record in records:
+        is_empty = not any(map(str.strip, record))
+        if not is_empty and _lacks(record, places):
+            lines.append(records.line_num)
+    return lines
+
+
 def _lacks(record: Sequence[str], places: Sequence[int]) -> bool:
     """Has this record no number in one of these places?"""
-    for k in places:
-        word = record[k].strip() if k < len(record) else ""
-        if is_missing_word(word) or word.lower().lstrip("+-") in ("inf", "infinity"):
+    for place in places:
+        # a line may end before the score
+        word = record[place].strip() if place < len(record) else ""
+        is_infinite = word.lower().lstrip("+-") in ("inf", "infinity")
+        if is_missing_word(word) or is_infinite:
             return True
     return False
 
 
 def _rows_in_order(source: Source, scores: Sequence[str]) -> list[int]:
-    """Give the rows of Parquet, JSON lines or a table, counted from 1."""
+    """Return the rows of Parquet, JSON lines or a table, counted from 1."""
     table = open_source(source.name, ordered=True).only(scores).to_arrow_table()
 
-    lost = np.zeros(table.num_rows, bool)
+    lacks_score = np.zeros(table.num_rows, bool)
     for score in scores:
         values = column(table[score], score)
         if values.dtype.kind == "f":
-            lost |= ~np.isfinite(values)
+            lacks_score |= ~np.isfinite(values)
         elif values.dtype.kind == "O":
-            lost |= np.array([v is None or is_missing_word(v) for v in values], bool)
+            missing = [value is None or is_missing_word(value) for value in values]
+            lacks_score |= np.array(missing, bool)
 
-    return [int(k) + 1 for k in np.flatnonzero(lost)]
+    return [int(row) + 1 for row in np.flatnonzero(lacks_score)]

@@ -177,13 +177,22 @@ def envelope(answer: CommandAnswer) -> dict[str, Any]:
 def about(data: FileData, counted: Tally | Panel | Leaves) -> dict[str, Any]:
     """Say which file, which columns and how many cases an answer is about."""
     request = data.request
-    words = ("count", "weight", "cluster", "by")
-    columns = {"label": request.label, "scores": list(request.scores)}
-    columns |= {word: getattr(request, word) for word in words}
-    cases = (x.sum().item() for x in (counted.neg, counted.pos, counted.unknown))
-    design = getattr(counted, "design", PLAIN)
-    told = about_cases(data.source.name, columns, counted.n, *cases)
-    return told | {"design": json_value(design), "positive": request.positive}
+    columns: dict[str, Any] = {"label": request.label, "scores": list(request.scores)}
+    for role in ("count", "weight", "cluster", "by"):
+        columns[role] = getattr(request, role)
+
+    content = about_cases(
+        data.source.name,
+        columns,
+        counted.n,
+        counted.neg.sum().item(),
+        counted.pos.sum().item(),
+        counted.unknown.sum().item(),
+    )
+    # leaves have no design
+    content["design"] = json_value(getattr(counted, "design", PLAIN))
+    content["positive"] = request.positive
+    return content
 
 
 def about_cases(
@@ -213,14 +222,20 @@ def warnings_said() -> Iterator[list[CommandAnswer]]:
             warnings.simplefilter("always", kind)
         yield answers
 
-    parts = [part for a in answers for part in a.parts if isinstance(part, str)]
-    for words in dict.fromkeys(str(w.message) for w in raised if _own(w)):
-        if not any(words in part for part in parts):
-            say(f"Warning: {words}")
+    sentences = []
+    for answer in answers:
+        sentences += [part for part in answer.parts if isinstance(part, str)]
 
-    for w in raised:
-        if not _own(w):
-            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+    own_warnings = [str(warning.message) for warning in raised if _own(warning)]
+    for text in dict.fromkeys(own_warnings):
+        if not any(text in sentence for sentence in sentences):
+            say(f"Warning: {text}")
+
+    for warning in raised:
+        if not _own(warning):
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
 
 
 def _own(warning: warnings.WarningMessage) -> bool:
@@ -260,35 +275,49 @@ def _head(grid: Table) -> list[str]:
 
 def _fitting(grid: Table, width: int) -> list[Grid]:
     """Break a table that is too wide into several, each with the names at its left."""
-    columns = zip(_head(grid), *grid.texts, strict=True)
-    wide = [GAP + max(map(cell_len, column)) for column in columns]
-    first = next((k for k, w in enumerate(grid.wordy) if not w), len(wide))
-    names = list(range(first))
+    widths = []
+    for cells in zip(_head(grid), *grid.texts, strict=True):
+        widths.append(GAP + max(map(cell_len, cells)))
 
+    # the names are the columns of words before the first one of numbers
+    number_of_names = 0
+    while number_of_names < len(widths) and grid.wordy[number_of_names]:
+        number_of_names += 1
+
+    names = list(range(number_of_names))
+    width_of_names = sum(widths[:number_of_names])
     parts: list[list[int]] = [[]]
-    for k in range(first, len(wide)):
-        used = sum(wide[j] for j in (*names, *parts[-1]))
-        if parts[-1] and used + wide[k] - GAP > width:
+    used = width_of_names
+    for column in range(number_of_names, len(widths)):
+        # the last column needs no gap behind it
+        if parts[-1] and used + widths[column] - GAP > width:
             parts.append([])
-        parts[-1].append(k)
+            used = width_of_names
+        parts[-1].append(column)
+        used += widths[column]
 
-    return [_drawn(grid, names, part, wide, width) for part in parts]
+    return [_drawn(grid, names, part, widths, width) for part in parts]
 
 
 def _drawn(
-    grid: Table, names: list[int], numbers: list[int], wide: list[int], width: int
+    grid: Table, names: list[int], numbers: list[int], widths: list[int], width: int
 ) -> Grid:
     """Draw some columns; where there is no room names are cut, numbers never."""
-    room = width - sum(wide[k] for k in numbers) + GAP * bool(numbers)
+    room_for_names = width - sum(widths[column] for column in numbers)
+    if numbers:
+        room_for_names += GAP
+    names_are_cut = sum(widths[column] for column in names) > room_for_names
+
     drawn = Grid(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
-    for k in (*names, *numbers):
-        side: Any = "left" if grid.wordy[k] else "right"
-        drawn.add_column(Text(_head(grid)[k]), justify=side, no_wrap=True)
-        if k in names and sum(wide[j] for j in names) > room:
-            drawn.columns[-1].max_width = max(4, room // len(names) - GAP)
+    head = _head(grid)
+    for column in (*names, *numbers):
+        side: Any = "left" if grid.wordy[column] else "right"
+        drawn.add_column(Text(head[column]), justify=side, no_wrap=True)
+        if column in names and names_are_cut:
+            drawn.columns[-1].max_width = max(4, room_for_names // len(names) - GAP)
 
     for row in grid.texts:
-        drawn.add_row(*(Text(row[k]) for k in (*names, *numbers)))
+        drawn.add_row(*(Text(row[column]) for column in (*names, *numbers)))
 
     return drawn
 
@@ -389,37 +418,47 @@ def check_targets(file: str | None, options: Mapping[str, Any]) -> None:
 
     ``file`` is the input; the options that are paths are outputs.
     """
-    targets = {
-        f"--{k}": v for k, v in options.items() if isinstance(v, Path) and k != "folder"
-    }
-    read = meant_by(file) if file is not None and is_local(file) else []
-    inputs = {os.path.realpath(p) for p in read}
+    inputs: set[str] = set()
+    if file is not None and is_local(file):
+        inputs = {os.path.realpath(path) for path in meant_by(file)}
 
-    seen: dict[str, str] = {}
-    for option, path in targets.items():
-        real = os.path.realpath(path)
-        if real in inputs:
+    option_of_place: dict[str, str] = {}
+    for name, path in options.items():
+        if not isinstance(path, Path) or name == "folder":
+            continue
+
+        option = f"--{name}"
+        place = os.path.realpath(path)
+        if place in inputs:
             raise InputError(
                 f"{option} {path} is the input file, which would be overwritten. "
                 f"Choose another name."
             )
 
-        if real in seen:
+        if place in option_of_place:
             raise InputError(
-                f"{option} and {seen[real]} name the same file, {path}. Give each its "
-                f"own name."
+                f"{option} and {option_of_place[place]} name the same file, {path}. "
+                f"Give each its own name."
             )
 
-        seen[real] = option
-        if not path.parent.is_dir():
-            words = f"{path} cannot be written: there is no folder {path.parent}"
-            raise OSError(errno.ENOENT, f"{words}. Make the folder first")
-        if path.is_dir():
-            raise OSError(errno.EISDIR, f"{path} cannot be written: it is a folder")
-        # a device is written itself, other files are replaced in their folder
-        if not os.access(path if is_device(path) else path.parent, os.W_OK):
-            words = f"{path} cannot be written: the folder {path.parent} is read-only"
-            raise OSError(errno.EACCES, words)
+        option_of_place[place] = option
+        _check_can_be_written(path)
+
+
+def _check_can_be_written(path: Path) -> None:
+    """Stop at a path without a folder, at a folder, and where nobody may write."""
+    folder = path.parent
+    if not folder.is_dir():
+        message = f"{path} cannot be written: there is no folder {folder}"
+        raise OSError(errno.ENOENT, f"{message}. Make the folder first")
+    if path.is_dir():
+        raise OSError(errno.EISDIR, f"{path} cannot be written: it is a folder")
+
+    # a device is written itself, other files are replaced in their folder
+    written = path if is_device(path) else folder
+    if not os.access(written, os.W_OK):
+        message = f"{path} cannot be written: the folder {folder} is read-only"
+        raise OSError(errno.EACCES, message)
 
 
 def check_rows(output: Path | None, source: Source, column: str) -> None:

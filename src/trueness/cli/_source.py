@@ -94,25 +94,31 @@ class Source:
         if self.types[column] != "BOOLEAN" or not self.is_text:
             return []
 
-        rows = scan(self.path, types={column: "VARCHAR"}).select(quoted(column))
-        some = rows.filter(f"{quoted(column)} IS NOT NULL").limit(1000).fetchall()
-        words = sorted({v for (v,) in some}, reverse=True)
-        if {w.lower() for w in words} <= {"true", "false"}:
+        # as they are written: the type of the column would hide the words
+        texts = scan(self.path, types={column: "VARCHAR"}).select(quoted(column))
+        head = texts.filter(f"{quoted(column)} IS NOT NULL").limit(1000).fetchall()
+        words = sorted({text for (text,) in head}, reverse=True)
+        if {word.lower() for word in words} <= {"true", "false"}:
             return []
         return [f"Column {column!r}: {names_of(words)} read as true and false."]
 
     def few_words(self, columns: Iterable[str]) -> str:
         """Which columns would hold numbers, but for a few words?"""
-        said = ""
-        for c in (c for c in columns if self.types[c] == "VARCHAR"):
-            some = self.rows.select(beginning(c)).limit(100_000).fetchall()
-            if odd := few_words([v for (v,) in some], rows=False):  # in no order
-                said += (
-                    f" Column {c!r} has {odd}; correct these values or leave them "
-                    "empty."
+        sentences = ""
+        for name in columns:
+            if self.types[name] != "VARCHAR":
+                continue
+
+            texts = self.rows.select(beginning(name)).limit(100_000).fetchall()
+            # the engine returns rows in no order: they cannot be named
+            words = few_words([text for (text,) in texts], rows=False)
+            if words:
+                sentences += (
+                    f" Column {name!r} has {words}; correct these values or leave "
+                    "them empty."
                 )
 
-        return said
+        return sentences
 
     def only(self, columns: Iterable[str]) -> Any:
         """Give some columns; those of a text file that is not large are read now.
@@ -148,12 +154,14 @@ def memory_engine() -> Any:
 
 
 def groups_of(rows: duckdb.DuckDBPyRelation, column: str) -> Iterator[tuple[Any, Any]]:
-    """Give each value of a column with its rows."""
-    kinds = dict(zip(rows.columns, map(str, rows.types), strict=True))
-    values = rows.select(in_python(column, kinds[column])).distinct().fetchall()
-    for (value,) in sorted(values, key=str):
-        same = duckdb.SQLExpression(quoted(column)) == duckdb.ConstantExpression(value)
-        yield value, rows.filter(same)
+    """Go through the values of a column, each with its rows."""
+    types = dict(zip(rows.columns, map(str, rows.types), strict=True))
+    wanted = in_python(column, types[column])
+    distinct = rows.select(wanted).distinct().fetchall()
+
+    of_row = duckdb.SQLExpression(quoted(column))
+    for (value,) in sorted(distinct, key=str):
+        yield value, rows.filter(of_row == duckdb.ConstantExpression(value))
 
 
 def open_source(
@@ -229,20 +237,17 @@ def _spooled(stream: IO[bytes], name: str, decimal: str | None) -> Any:
 
 
 def _scan(file: str, ordered: bool, decimal: str | None, threads: int | None) -> Any:
+    """Open a file, a stream or an address; what cannot be read says what to do."""
     path = Path(file)
     if path.is_fifo() or path.is_char_device():
         with path.open("rb") as stream:
             return _spooled(stream, file, decimal)
 
-    if "://" not in file and not path.exists() and not re.search(r"[*?[]|::", file):
-        folder = path.parent
-        here = [p for p in folder.iterdir() if is_data(p)] if folder.is_dir() else []
-        stems = {p.stem: p.name for p in here}  # endings make all names alike
-        near = get_close_matches(path.stem, stems, n=1)
-        hint = f" Did you mean {stems[near[0]]!r}?" if near else ""
+    names_one_file = "://" not in file and not re.search(r"[*?[]|::", file)
+    if names_one_file and not path.exists():
         raise InputError(
-            f"There is no file {path}.{hint} To try Trueness on sample data, type "
-            f"{SAMPLE}west_nile."
+            f"There is no file {path}.{_similar_name(path)} To try Trueness on sample "
+            f"data, type {SAMPLE}west_nile."
         )
 
     if path.suffix.lower() in _SHEETS:
@@ -254,10 +259,12 @@ def _scan(file: str, ordered: bool, decimal: str | None, threads: int | None) ->
     if path.is_file():
         _not_empty(path, file)
 
-    settings = {
-        **(_IN_ORDER if ordered else {}),
-        **({"threads": threads} if threads else {}),
-    }
+    settings: dict[str, Any] = {}
+    if ordered:
+        settings |= _IN_ORDER
+    if threads:
+        settings["threads"] = threads
+
     rows = scan(file, settings=settings, decimal=decimal)
     if not Source(file, rows).is_text or not _fits_in_memory(path):
         return rows
@@ -265,6 +272,24 @@ def _scan(file: str, ordered: bool, decimal: str | None, threads: int | None) ->
     # each question to a text file would find out anew how it is written
     with reading():
         return in_memory(rows.to_arrow_table())
+
+
+def _similar_name(path: Path) -> str:
+    """Return a question about a file with a similar name in the same folder, or ""."""
+    folder = path.parent
+    if not folder.is_dir():
+        return ""
+
+    # without their endings, which make all names alike
+    name_of_stem = {}
+    for neighbour in folder.iterdir():
+        if is_data(neighbour):
+            name_of_stem[neighbour.stem] = neighbour.name
+
+    similar = get_close_matches(path.stem, name_of_stem, n=1)
+    if not similar:
+        return ""
+    return f" Did you mean {name_of_stem[similar[0]]!r}?"
 
 
 def _fits_in_memory(path: Path) -> bool:

@@ -336,13 +336,16 @@ def _system_name(place: str, logs: Mapping[str, Any]) -> str:
     if len(logs) == 1:
         return ""
 
-    named = {other: _systems_named(log) for other, log in logs.items()}
-    each_names_one = all(len(names) == 1 and names[0] for names in named.values())
-    if each_names_one and len(set(named.values())) == len(logs):
-        return named[place][0]
+    systems = {file: _systems_named(log) for file, log in logs.items()}
+    each_names_one = all(len(names) == 1 and names[0] for names in systems.values())
+    all_differ = len(set(systems.values())) == len(logs)
+    if each_names_one and all_differ:
+        return systems[place][0]
 
-    stems = [Path(other).stem for other in logs]
-    return Path(place).stem if len(set(stems)) == len(stems) else place
+    stems = {Path(file).stem for file in logs}
+    if len(stems) == len(logs):
+        return Path(place).stem
+    return place
 
 
 def _systems_named(log: Any) -> tuple[str, ...]:

@@ -365,7 +365,10 @@ def _auc_of_all_classes(
     label = str(request.label)
     names = [label, *score_of_class.values()]
     rows = data.rows.project(", ".join(map(quoted, names))).fetchnumpy()
-    labels = [None if v is None else str(v) for v in rows[label].tolist()]
-    scores = {str(name): rows[column] for name, column in score_of_class.items()}
 
-    return multiclass_auc(labels, scores, level=data.request.level)
+    # classes are named by text, whatever the type of the label
+    classes = []
+    for value in rows[label].tolist():
+        classes.append(None if value is None else str(value))
+    scores = {str(name): rows[column] for name, column in score_of_class.items()}
+    return multiclass_auc(classes, scores, level=request.level)

@@ -283,13 +283,13 @@ def with_labels(
     source: Source, file: str, *, item: str, system: str | None, label: str
 ) -> Source:
     """Join labels from another file, by item and where it has them by system."""
-    other = open_source(file)
-    keys = [str(known(other, item, "--item"))]
-    if system is not None and system in other.types:
+    labelled = open_source(file)
+    keys = [str(known(labelled, item, "--item"))]
+    if system is not None and system in labelled.types:
         keys.append(system)
 
-    known(other, label, "--label")
-    _once(other, keys, "label")
+    known(labelled, label, "--label")
+    _once(labelled, keys, "label")
     if label in source.types:
         raise InputError(
             f"Both {source.name} and {file} have a column {label!r}. Leave out "
@@ -297,21 +297,32 @@ def with_labels(
         )
 
     known(source, item, "--item")
-    as_text = (f"CAST({quoted(k)} AS VARCHAR) AS k{i}" for i, k in enumerate(keys))
-    text, on = ", ".join(as_text), ", ".join(f"k{i}" for i in range(len(keys)))
+    # as text: one file may have numbers where the other has words
+    key_names = []
+    keys_as_text = []
+    for number, key in enumerate(keys):
+        key_names.append(f"k{number}")
+        keys_as_text.append(f"CAST({quoted(key)} AS VARCHAR) AS k{number}")
+    key_columns = ", ".join(keys_as_text)
+    joined_by = ", ".join(key_names)
+
     memory = memory_engine().cursor()
-    left = memory.from_arrow(source.rows.project(f"*, {text}").to_arrow_table())
-    labels = other.rows.project(f"{text}, {quoted(label)}").to_arrow_table()
-    right = memory.from_arrow(labels)
+    answers_table = source.rows.project(f"*, {key_columns}").to_arrow_table()
+    labels_table = labelled.rows.project(
+        f"{key_columns}, {quoted(label)}"
+    ).to_arrow_table()
+    answers = memory.from_arrow(answers_table)
+    labels = memory.from_arrow(labels_table)
 
     with reading():
-        if not right.join(left, on, how="semi").limit(1).fetchall():
+        if not labels.join(answers, joined_by, how="semi").limit(1).fetchall():
             raise InputError(
                 f"No {item} of {file} is one of {source.name}. Do both files name "
                 "their items in the same way?"
             )
-        columns = ", ".join(quoted(c) for c in (*source.types, label))
-        rows = left.join(right, on, how="left").project(columns)
+
+        columns = ", ".join(quoted(name) for name in (*source.types, label))
+        rows = answers.join(labels, joined_by, how="left").project(columns)
         return Source(source.name, in_memory(rows.to_arrow_table()))
 
 

@@ -250,7 +250,10 @@ def read_priors(texts: list[str]) -> dict[str, Any] | None:
 def _read_thresholds(
     vote: list[str], score: list[str], at: list[str]
 ) -> dict[str, float]:
-    """Return the threshold of each score; none where verdicts are named."""
+    """Return the threshold of each score; none where verdicts are named.
+
+    ``at`` holds "score=0.5" for one score, and "0.5" for all others.
+    """
     if not score and not at:
         return {}
 
@@ -261,23 +264,32 @@ def _read_thresholds(
             option="score",
         )
 
-    single = [text for text in at if "=" not in text]
-    pairs = [text.rpartition("=") for text in at]
-    named = {name: number for name, _, number in pairs if name}
-    unknown = sorted({*named} - {*score})
-    unnamed = [name for name in score if name not in named]
+    common = []
+    text_of_score = {}
+    for text in at:
+        name, _, number = text.rpartition("=")
+        if name:
+            text_of_score[name] = number
+        if "=" not in text:
+            common.append(text)
 
-    if len(single) > 1 or unknown or (unnamed and not single):
-        what = unknown or unnamed or single
+    unknown = sorted({*text_of_score} - {*score})
+    without_own = [name for name in score if name not in text_of_score]
+    lacks_threshold = bool(without_own) and not common
+    if len(common) > 1 or unknown or lacks_threshold:
+        wrong = unknown or without_own or common
         raise InputError(
             "Each score needs one threshold from which it is a positive verdict; look "
-            f"at {listing(what)}.",
+            f"at {listing(wrong)}.",
             option="at",
             example=f"{score[0]}=0.5",
         )
 
-    texts = {name: named.get(name, *single) for name in score}
-    return {name: _read_threshold(text) for name, text in texts.items()}
+    thresholds = {}
+    for name in score:
+        text = text_of_score[name] if name in text_of_score else common[0]
+        thresholds[name] = _read_threshold(text)
+    return thresholds
 
 
 def _read_threshold(text: str) -> float:

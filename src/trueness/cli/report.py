@@ -195,7 +195,7 @@ def report_command(
     cost = options.read_cost(cost_fp, cost_fn)
 
     if vote:
-        of_thresholds = (
+        _refuse_with_votes(
             maximize,
             minimize,
             subject_to,
@@ -203,15 +203,9 @@ def report_command(
             cost,
             prevalence,
             at,
+            by,
+            site,
         )
-        if any(of_thresholds) or by or site:
-            raise InputError(
-                "Tests without labels have no threshold to choose. Leave out the "
-                "objective, constraints, guarantee, prevalence, threshold, costs, "
-                "groups and sites.",
-                option="vote",
-            )
-
         data = with_verdicts(data, yes)
 
     with naming_rows_without_score(data):
@@ -270,6 +264,17 @@ def report_command(
     )
 
 
+def _refuse_with_votes(*options_of_scores: object) -> None:
+    """Stop at options of a threshold or of groups where tests have no labels."""
+    if any(options_of_scores):
+        raise InputError(
+            "Tests without labels have no threshold to choose. Leave out the "
+            "objective, constraints, guarantee, prevalence, threshold, costs, "
+            "groups and sites.",
+            option="vote",
+        )
+
+
 def _evidence(counts: Any, *, threshold: object, title: str) -> Any:
     """Return the counts that a report carries."""
     from trueness.reports import evidence_of  # Jinja2 is loaded when needed
@@ -283,9 +288,9 @@ def _check_name_of_page(output: Path) -> None:
     if is_device(output) or ending in ("", ".html", ".htm"):
         return
 
-    pdf = (
-        " Open it in a browser and print it to a PDF file." if ending == ".pdf" else ""
-    )
+    pdf = ""
+    if ending == ".pdf":
+        pdf = " Open it in a browser and print it to a PDF file."
     raise InputError(
         f"The report is an HTML page, so the name {output} would be misleading. "
         f"Type -o {output.with_suffix('.html')}.{pdf}",
@@ -305,10 +310,8 @@ def _count(data: FileData, score_of_class: dict[Any, str]) -> tuple[Any, Any]:
     if score_of_class:
         return count_classes(data, score_of_class), None
 
-    if (
-        isinstance(data.request.unlabelled, ExpectedLabels)
-        and len(data.request.scores) == 1
-    ):
+    labels_expected = isinstance(data.request.unlabelled, ExpectedLabels)
+    if labels_expected and len(data.request.scores) == 1:
         # a map is one of a single score
         return count_tally(data, data.request.scores[0]), None
 
@@ -335,19 +338,25 @@ def _chart(data: FileData, counted: Panel | Tally | dict[str, Tally]) -> object:
 
 
 def report_result(page: Page, output: Path, size: int) -> dict[str, Any]:
-    """Give what ``--json`` says of a report."""
+    """Return what ``--json`` says of a report."""
+    summary = []
+    for question, notes in page.answers:
+        summary.append({"title": question, "sentences": spoken(notes)})
+
     return {
         "output": str(output),
         "bytes": size,
         "title": page.title,
-        "summary": [{"title": q, "sentences": spoken(s)} for q, s in page.answers],
-        "sections": [f.question for f in page.findings],
+        "summary": summary,
+        "sections": [finding.question for finding in page.findings],
     }
 
 
 def report_words(page: Page) -> list[Any]:
-    """Give the first page of the report as text."""
+    """Return the first page of the report as text."""
     lines = []
     for question, notes in page.answers:
-        lines += [question, *(f"  {s}" for s in spoken(notes))] if notes else []
+        if notes:
+            lines.append(question)
+            lines += [f"  {sentence}" for sentence in spoken(notes)]
     return lines

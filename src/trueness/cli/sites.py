@@ -251,8 +251,13 @@ def _covariate_entries(
 
 def _about(file: str, tables: Mapping[str, Tally], **columns: Any) -> dict[str, Any]:
     """Say which file, columns and cases an answer is about."""
-    negatives = sum(int(counts.n_neg) for counts in tables.values())
-    positives = sum(int(counts.n_pos) for counts in tables.values())
-    unknown = sum(int(counts.n_unknown) for counts in tables.values())
+    negatives = 0
+    positives = 0
+    unknown = 0
+    for counts in tables.values():
+        negatives += int(counts.n_neg)
+        positives += int(counts.n_pos)
+        unknown += int(counts.n_unknown)
+
     total = negatives + positives + unknown
     return shell.about_cases(file, columns, total, negatives, positives, unknown)

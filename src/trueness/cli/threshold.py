@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -212,11 +213,11 @@ def _choose_threshold(data: FileData, save: Path | None) -> shell.CommandAnswer:
         if request.by:
             groups = count_tally(data, request.scores[0], by=True)
 
-    if request.label is not None and has_no_labels(tally):
-        # a column of labels was named, and it is empty
-        both_classes(tally, "threshold")
-
-    if has_no_labels(tally):
+    unlabelled = has_no_labels(tally)
+    if unlabelled:
+        if request.label is not None:
+            # a column of labels was named, and it is empty
+            both_classes(tally, "threshold")
         refuse_without_labels(
             by=request.by, validate=request.validate, guarantee=request.guarantee
         )
@@ -224,21 +225,22 @@ def _choose_threshold(data: FileData, save: Path | None) -> shell.CommandAnswer:
     _say_what_flagged_counts(tally, request)
 
     with progress("Looking for the best threshold", unit=""):
-        by_name = {str(group): part for group, part in groups.items()}
+        by_name = {str(group): of_group for group, of_group in groups.items()}
         finding, choice = find_cut(tally, request, by_name)
         if not request.for_groups:
-            parts = shell.each_group(groups, lambda part: find_cut(part, request)[0])
-            finding = with_groups(finding, parts, str(request.by))
+            of_groups = shell.each_group(
+                groups, lambda of_group: find_cut(of_group, request)[0]
+            )
+            finding = with_groups(finding, of_groups, str(request.by))
 
     clusters = when(request.cluster, "clusters", cluster=request.cluster)
     finding = replace(finding, notes=(*finding.notes, *clusters))
     shell.save_fitted(choice if isinstance(choice, Rule) else choice.rule, save)
-    chart: Callable[[], Any] | None = None
 
-    if not request.for_groups and not has_no_labels(tally):
-        chart = lambda: _chart(  # noqa: E731 - drawn on demand
-            tally, request, choice, finding
-        )
+    chart: Callable[[], Any] | None = None
+    if not request.for_groups and not unlabelled:
+        # drawn on demand
+        chart = partial(_chart, tally, request, choice, finding)
 
     return shell.answered(finding, about=shell.about(data, tally), chart=chart)
 

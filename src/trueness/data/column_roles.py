@@ -406,13 +406,19 @@ def not_found(
 
 def _empty_columns(table: DataTable, taken: set[str | None]) -> str:
     """Say that the data have no rows, or that what is called a score holds nothing."""
-    readable = [c for c in table.kinds if table.kinds[c] != OTHER]
-    empty = [c for c in readable if not table.distinct(c, 1)]
+    readable = [name for name, kind in table.kinds.items() if kind != OTHER]
+    empty = [name for name in readable if not table.distinct(name, 1)]
     if empty and len(empty) == len(readable):
         return " The data have no rows, or only empty ones."
-    called_so = [c for c in empty if c not in taken and _words_of(c) & _SCORE_WORDS]
-    called_so += [c for c in empty if c not in called_so and c.lower() in SCORE_NAMES]
-    return f" Column {called_so[0]!r} is empty." if called_so else ""
+
+    # first those with a word of a score in their name, then other usual names
+    for name in empty:
+        if name not in taken and _words_of(name) & _SCORE_WORDS:
+            return f" Column {name!r} is empty."
+    for name in empty:
+        if name.lower() in SCORE_NAMES:
+            return f" Column {name!r} is empty."
+    return ""
 
 
 def _two_words(table: DataTable, taken: set[str | None]) -> str:

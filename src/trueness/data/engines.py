@@ -299,9 +299,10 @@ def _counted(
     keys = [role for role in wanted if role != "weight"]
     counts = _collect_counts(lazy, wanted, keys)
     columns: dict[str, Any] = {role: counts[_as_key(role)] for role in keys}
+
+    # a row of the group-by stands for rows of the frame, these for cases
     rows: Ints = column(counts["cases"], "cases").astype(np.int64)
     cases_of_row = np.ones_like(rows)
-
     if "count" in columns:
         cases_of_row = _columns.whole_counts(column(columns["count"], "count"), "count")
     if (cases_of_row.astype(np.float64) * rows >= 2.0**63).any():
@@ -318,7 +319,9 @@ def _counted(
         if role.startswith("score") and not is_text:
             allow_nan = role != "score" or not complete
             columns[role] = _scores(columns[role], f"score {name!r}", cases, allow_nan)
-        argument = role.split("[")[0]
+
+        # of several columns of groups each has a number: by[0], by[1]
+        argument, _, _ = role.partition("[")
         if argument in ("by", "cluster"):
             _columns.named_groups(column(columns[role], name), cases, f"{argument}=")
 

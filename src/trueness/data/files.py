@@ -479,27 +479,40 @@ def _in_plain_columns(rows: DuckDBPyRelation) -> DuckDBPyRelation:
     The part ``score`` of ``output`` becomes the column ``output.score``. Lists are rows
     where every column is one: ``{"label": [1, 0], "score": [0.9, 0.2]}``.
     """
-    kinds: dict[str, Any] = dict(zip(rows.columns, rows.types, strict=True))
-    if kinds and all(kind.id == "list" for kind in kinds.values()):
-        lengths = [f"len({quoted(name)})" for name in kinds]
-        first_rows = rows.select(", ".join(lengths)).limit(2).fetchall()
-        if len(first_rows) == 1 and len(set(first_rows[0])) == 1:
-            entries = (f"unnest({quoted(n)}) AS {quoted(n)}" for n in kinds)
-            return rows.project(", ".join(entries))
+    types: dict[str, Any] = dict(zip(rows.columns, rows.types, strict=True))
+    if _is_one_row_of_lists(rows, types):
+        entries = [f"unnest({quoted(name)}) AS {quoted(name)}" for name in types]
+        return rows.project(", ".join(entries))
 
     columns: list[str] = []
-    for name, kind in kinds.items():
-        parts = [part for part, _ in kind.children] if kind.id == "struct" else []
-        if not parts or any(f"{name}.{part}" in kinds for part in parts):
-            columns.append(quoted(name))
-        else:
-            columns += [
-                f"struct_extract({quoted(name)}, {text_in_sql(part)}) AS "
-                f"{quoted(f'{name}.{part}')}"
-                for part in parts
-            ]
+    for name, kind in types.items():
+        parts = []
+        if kind.id == "struct":
+            parts = [part for part, _ in kind.children]
 
-    return rows.project(", ".join(columns)) if len(columns) > len(kinds) else rows
+        # a column that has the name of a part already is not replaced
+        is_taken = any(f"{name}.{part}" in types for part in parts)
+        if not parts or is_taken:
+            columns.append(quoted(name))
+            continue
+
+        for part in parts:
+            value = f"struct_extract({quoted(name)}, {text_in_sql(part)})"
+            columns.append(f"{value} AS {quoted(f'{name}.{part}')}")
+
+    if len(columns) == len(types):
+        return rows
+    return rows.project(", ".join(columns))
+
+
+def _is_one_row_of_lists(rows: DuckDBPyRelation, types: Mapping[str, Any]) -> bool:
+    """Is there one row, whose columns are all lists of the same length?"""
+    if not types or any(kind.id != "list" for kind in types.values()):
+        return False
+
+    lengths = ", ".join(f"len({quoted(name)})" for name in types)
+    first_rows = rows.select(lengths).limit(2).fetchall()
+    return len(first_rows) == 1 and len(set(first_rows[0])) == 1
 
 
 def _design(said: Mapping[str, Any] | None) -> str:

@@ -685,13 +685,17 @@ def _columns_of_groups(by: object, names: Sequence[str]) -> tuple[object, list[s
     return None, several
 
 
-def _several_columns_of_groups(by: object, known: Sequence[str]) -> list[str]:
+def _several_columns_of_groups(by: object, names: Sequence[str]) -> list[str]:
     """Which columns make the groups, where several are named? Otherwise none."""
-    if not isinstance(by, (list, tuple)) or not all(isinstance(n, str) for n in by):
+    if not isinstance(by, (list, tuple)):
         return []
-    if not any(n in known for n in by):  # the groups themselves
+    if not all(isinstance(name, str) for name in by):
         return []
-    return [_columns.column(n, known, "by") for n in dict.fromkeys(by)]
+
+    # a list in which no name is a column holds the groups themselves
+    if not any(name in names for name in by):
+        return []
+    return [_columns.column(name, names, "by") for name in dict.fromkeys(by)]
 
 
 def _count_by_engine(

@@ -332,10 +332,9 @@ def _read(
 
     is_known = ~_columns.missing(labels)
     distinct = dict.fromkeys(_columns.hashable(labels[is_known], "y_true"))
-    seen = [plain(value) for value in distinct]
-    names = _class_names(seen, column_names, classes, len(columns))
-    strangers = [value for value in seen if value not in names]
-
+    values = [plain(value) for value in distinct]
+    names = _class_names(values, column_names, classes, len(columns))
+    strangers = [value for value in values if value not in names]
     if strangers:
         raise InputError(
             f"y_true must hold the classes {listing(names, 12)}; found also "
@@ -344,14 +343,16 @@ def _read(
             example=PythonCode("model.classes_"),
         )
 
-    number_of = {name: number for number, name in enumerate(names)}
-    code = np.full(labels.size, -1, dtype=np.int64)
-    code[is_known] = [number_of[plain(value)] for value in labels[is_known]]
+    number_of_class = {name: number for number, name in enumerate(names)}
+    unknown_class = -1
+    code = np.full(labels.size, unknown_class, dtype=np.int64)
+    code[is_known] = [number_of_class[plain(value)] for value in labels[is_known]]
 
     finite = []
-    for number, values in enumerate(columns):
-        numeric = _columns.numeric_scores(values, f"scores[{number}]")
-        finite.append(_columns.finite_scores(numeric, f"scores[{number}]"))
+    for number, values_of_class in enumerate(columns):
+        argument = f"scores[{number}]"
+        numeric = _columns.numeric_scores(values_of_class, argument)
+        finite.append(_columns.finite_scores(numeric, argument))
 
     return _ScoresByClass(names, code, np.column_stack(finite).astype(np.float64))
 

@@ -79,17 +79,20 @@ def _rows_of(book: Any, sheet: str) -> list[list[Any]]:
 
 def _without_titles(rows: list[list[Any]]) -> list[list[Any]]:
     """Leave out the rows above the header, which have one cell as a title has."""
-    filled = [sum(cell != "" for cell in row) for row in rows]
-    if max(filled, default=0) < 2:
+    header = 0
+    for row in rows:
+        if sum(cell != "" for cell in row) > 1:
+            break
+        header += 1
+
+    # at the first row there is nothing above, and without a header all may be data
+    if header in (0, len(rows)):
         return rows
 
-    titles = next(k for k, number in enumerate(filled) if number > 1)
-    if titles:
-        lines = f"{titles} rows" if titles > 1 else "a row"
-        first = next(str(cell) for cell in rows[0] if cell != "")
-        tell([f"Left out {lines} above the header: {first[:60]!r}."])
-
-    return rows[titles:]
+    titles = [str(cell) for cell in rows[0] if cell != ""]
+    left_out = f"{header} rows" if header > 1 else "a row"
+    tell([f"Left out {left_out} above the header: {titles[0][:60]!r}."])
+    return rows[header:]
 
 
 def _first_with_data(book: Any, names: list[str], path: str) -> str:

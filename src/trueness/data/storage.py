@@ -13,7 +13,7 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
@@ -93,25 +93,34 @@ def tally_of_counts(columns: Mapping[str, Array]) -> Tally:
 
 def counts_in(columns: Mapping[str, Array]) -> list[Array]:
     """Read the counts; of weighted cases the sums of weights, then of squares."""
-    weighted = any(k in columns for k in SQUARES)
-    kinds = (*COUNTS, *SQUARES) if weighted else COUNTS
-    lacking = [k for k in kinds if k not in columns]
+    weighted = any(name in columns for name in SQUARES)
+    names = (*COUNTS, *SQUARES) if weighted else COUNTS
+    lacking = [name for name in names if name not in columns]
     if lacking:
-        raise InputError(f"Counts need the columns {listing(kinds)}; there is no "
-                         f"{listing(lacking)}.")  # fmt: skip
+        raise InputError(
+            f"Counts need the columns {listing(names)}; there is no {listing(lacking)}."
+        )
 
     read = _weights if weighted else _whole
-    counts = [read(columns[k], k) for k in kinds]
-    for kind, sums, squares in zip(COUNTS, counts, counts[3:], strict=False):
+    counts = [read(columns[name], name) for name in names]
+    if weighted:
+        _check_squares(counts)
+    return counts
+
+
+def _check_squares(counts: Sequence[Array]) -> None:
+    """Stop at sums of squares that no weights have, up to rounding."""
+    number = len(COUNTS)
+    for name, sums, squares in zip(
+        COUNTS, counts[:number], counts[number:], strict=True
+    ):
         with np.errstate(over="ignore"):
-            more = squares > sums**2 * (1 + 1e-6)  # as no weights have; but rounding
-        if more.any():
+            is_more = squares > sums**2 * (1 + 1e-6)
+        if is_more.any():
             raise InputError(
                 "Sums of squared weights must not exceed the squared sum of weights; "
-                f"in {int(more.sum()):,} rows {kind}_squares are more."
+                f"in {int(is_more.sum()):,} rows {name}_squares are more."
             )
-
-    return counts
 
 
 def _design_in(columns: Mapping[str, Array]) -> dict[str, Any]:

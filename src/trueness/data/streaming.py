@@ -441,22 +441,24 @@ def _sorted_run(block: Array) -> Run:
 
 def _merge(runs: Sequence[Run]) -> tuple[Array, Array]:
     """Merge sorted runs into distinct keys and their counts."""
-    keys = np.concatenate([own for own, _ in runs])
+    keys = np.concatenate([keys_of_run for keys_of_run, _ in runs])
     if all(counts is None for _, counts in runs):
         keys.sort(kind="stable")  # NumPy's timsort: merges sorted runs in linear time
         start = np.flatnonzero(begins_run(keys))
         return keys[start], np.diff(start, append=keys.size)
 
-    counts_of_runs = [
-        np.ones(own.size) if counts is None else counts for own, counts in runs
-    ]
-    counts = np.concatenate(counts_of_runs, dtype=np.int64, casting="unsafe")
+    # in a run without counts each key stands for one case
+    counts_of_runs = []
+    for keys_of_run, counts in runs:
+        counts_of_runs.append(np.ones(keys_of_run.size) if counts is None else counts)
+
+    all_counts = np.concatenate(counts_of_runs, dtype=np.int64, casting="unsafe")
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     start = np.flatnonzero(begins_run(keys))
     if not start.size:
-        return keys, counts
-    return keys[start], np.add.reduceat(counts[order], start)
+        return keys, all_counts
+    return keys[start], np.add.reduceat(all_counts[order], start)
 
 
 def _merge_ranges(

@@ -713,14 +713,17 @@ def _metrics(found: Mapping[str, Estimate], new: Confusion | None = None) -> Tab
 
 
 def rows_of(
-    found: Mapping[str, Estimate], c: Confusion | None = None
+    estimates: Mapping[str, Estimate], table: Confusion | None = None
 ) -> list[tuple[str, Any]]:
     """Write a count as a whole number, and what the rule leaves undefined as that."""
     rows: list[tuple[str, Any]] = []
-    for name, e in found.items():
-        lost = c is not None and name in METRICS and np.isnan(METRICS[name](c))
-        value = numbers.written(e, 0) if name == "flagged" else e
-        rows.append((text_of(name), np.nan if lost else value))
+    for name, estimate in estimates.items():
+        value: Any = estimate
+        if table is not None and name in METRICS and np.isnan(METRICS[name](table)):
+            value = np.nan
+        elif name == "flagged":
+            value = numbers.written(estimate, 0)
+        rows.append((text_of(name), value))
     return rows
 
 

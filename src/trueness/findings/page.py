@@ -582,38 +582,34 @@ def _expected_constraints(s: subjects.Subject) -> list[str]:
     return [*missed(s.checked), *kept(s.checked)]
 
 
-def _mind(s: subjects.Subject, made: Mapping[str, Finding | None]) -> list[Note]:
+def _mind(s: subjects.Subject, findings: Mapping[str, Finding | None]) -> list[Note]:
     """Say what to keep in mind of the cases, the scores and the threshold."""
     data = s.best.tally
-    calibration = made.get("calibration")
-    on_calibration: tuple[Note, ...] = ()
+    notes = [*said(interval_notes(data)), *few_cases(data)]
+    for model in s.models:
+        notes += like_missing(model.name, model.tally)
 
+    notes += said(unlabelled_notes(data))
+    labelled_alone = meant_by_rows(data) and not data.labels_expected
+    notes += when(labelled_alone, "labelled alone")
+    notes += when(s.several and not s.cases.single_cases, "not combined")
+
+    calibration = findings.get("calibration")
     if calibration:
-        on_calibration = (*calibration.answer, *calibration.notes)
+        for each in (*calibration.answer, *calibration.notes):
+            if each.code in ("miscalibrated", "not probabilities"):
+                notes.append(each)
 
     infeasible = [model.name for model in s.models if not model.feasible]
+    notes += when(infeasible, "infeasible", names=infeasible)
+    notes += _optimism(s)
+
     prevalence = s.cases.design.prevalence
     where = "this prevalence"
-
     if prevalence is not None:
         where = f"a prevalence of {percent(prevalence)}"
-
-    return [
-        *said(interval_notes(data)),
-        *few_cases(data),
-        *(n for m in s.models for n in like_missing(m.name, m.tally)),
-        *said(unlabelled_notes(data)),
-        *when(meant_by_rows(data) and not data.labels_expected, "labelled alone"),
-        *when(s.several and not s.cases.single_cases, "not combined"),
-        *(
-            n
-            for n in on_calibration
-            if n.code in ("miscalibrated", "not probabilities")
-        ),
-        *when(infeasible, "infeasible", names=infeasible),
-        *_optimism(s),
-        note("cases like these", where=where),
-    ]
+    notes.append(note("cases like these", where=where))
+    return notes
 
 
 def _optimism(s: subjects.Subject) -> list[Note]:

@@ -103,13 +103,15 @@ class Table:
     def columns(self) -> dict[str, list[Any]]:
         """Numbers as numbers, an estimate as three columns."""
         columns: dict[str, list[Any]] = {}
-        for name, values in zip(self.head, zip(*self.rows, strict=True), strict=True):
-            if any(map(is_estimate, values)):
-                columns[name] = [getattr(v, "value", None) for v in values]
-                columns[f"{name} low"] = [getattr(v, "low", None) for v in values]
-                columns[f"{name} high"] = [getattr(v, "high", None) for v in values]
-            else:
-                columns[name] = list(values)
+        for name, cells in zip(self.head, zip(*self.rows, strict=True), strict=True):
+            if not any(map(is_estimate, cells)):
+                columns[name] = list(cells)
+                continue
+
+            # a cell without an estimate is empty in all three
+            columns[name] = [getattr(cell, "value", None) for cell in cells]
+            columns[f"{name} low"] = [getattr(cell, "low", None) for cell in cells]
+            columns[f"{name} high"] = [getattr(cell, "high", None) for cell in cells]
 
         return columns
 

@@ -139,14 +139,15 @@ def _counts(runs: Runs) -> str:
     tried = {system: int(attempts.tried.sum()) for system, attempts in runs.items()}
     sizes = {(len(attempts), tried[system]) for system, attempts in runs.items()}
     if len(sizes) > 1:
-        numbers = ", ".join(f"{shown(system)} {n:,}" for system, n in tried.items())
-        return f"{len(runs)} systems; attempts: {numbers}."
+        numbers = [f"{shown(system)} {number:,}" for system, number in tried.items()]
+        return f"{len(runs)} systems; attempts: {', '.join(numbers)}."
 
-    ((items, attempts_of_each),) = sizes
-    size = f"{counted(items, 'item')} and {counted(attempts_of_each, 'attempt')}"
+    ((number_of_items, number_of_attempts),) = sizes
+    items = counted(number_of_items, "item")
+    attempts_in_words = counted(number_of_attempts, "attempt")
     if len(runs) == 1:
-        return f"{size}."
-    return f"{len(runs)} systems, each with {size}."
+        return f"{items} and {attempts_in_words}."
+    return f"{len(runs)} systems, each with {items} and {attempts_in_words}."
 
 
 def _differences(board: Leaderboard) -> Table:
@@ -331,35 +332,41 @@ def _noninferiority(
     return note(code, first=first, second=second, margin=margin, p=p)
 
 
-def rate_sentences(r: Rate, system: str = "") -> list[str]:
+def rate_sentences(rate: Rate, system: str = "") -> list[str]:
     """Say the raw and the corrected rate, and what the judges are worth, for a paper.
 
     ``system`` is whose rate it is, where there are several.
     """
-    raw = raw_rate(r)
-    width = r.high - r.low
-    several = len(r.naive) > 1
-    has_grades = not np.isfinite(raw)  # they are calibrated by the labels, not cut
+    raw = raw_rate(rate)
+    width = rate.high - rate.low
+    several = len(rate.naive) > 1
+    means = []
+    for judge, mean in rate.naive.items():
+        means.append(f"{mean:.3g} by {shown(judge)}")
+
     values: dict[str, Any] = {
-        "value": points(r.value, width),
-        "low": points(r.low, width),
-        "high": points(r.high, width),
+        "value": points(rate.value, width),
+        "low": points(rate.low, width),
+        "high": points(rate.high, width),
         "raw": points(raw, width),
-        "means": listed([f"{v:.3g} by {shown(n)}" for n, v in r.naive.items()]),
+        "means": listed(means),
         "whose": f"{shown(system)}: the" if system else "The",
         "judges": "judges'" if several else "judge's",
-        "it": "the pass rate" if has_grades else "it",
-        "level": r.level,
-        "beside": _if_independent(r),
+        "it": "it",
+        "level": rate.level,
+        "beside": _if_independent(rate),
     }
 
-    codes = [
-        "mean grade" if has_grades else "raw rate",
-        "corrected" if r.identified else "not corrected",
-    ]
-    if several and np.isfinite(r.effective_judges.value):
-        effective = f"{r.effective_judges.value:.1f}"
-        values |= {"n": spelt(len(r.naive)), "worth": effective}
+    codes = ["raw rate"]
+    if not np.isfinite(raw):
+        # grades are calibrated by the labels, not cut
+        codes = ["mean grade"]
+        values["it"] = "the pass rate"
+    codes.append("corrected" if rate.identified else "not corrected")
+
+    if several and np.isfinite(rate.effective_judges.value):
+        effective = f"{rate.effective_judges.value:.1f}"
+        values |= {"n": spelt(len(rate.naive)), "worth": effective}
         codes.append("worth one" if effective == "1.0" else "worth")
 
     return [str(note(code, **values)) for code in codes]

@@ -137,27 +137,34 @@ def _between(x: Answer) -> str:
 
 
 def which_leaves(
-    found: LeafReport,
+    report: LeafReport,
     groups: Mapping[str, LeafReport | None] | None = None,
     by: str = "",
 ) -> Finding:
     """Show every leaf with its levels of confidence and utility."""
-    parts = {g: leaf_table(r) for g, r in (groups or {}).items() if r is not None}
+    tables = [table("Leaves", *leaf_table(report))]
+    numbers_of_groups: dict[str, Any] = {}
+    for group, of_group in (groups or {}).items():
+        if of_group is None:
+            # no case of this group
+            numbers_of_groups[group] = None
+            continue
+
+        numbers_of_groups[group] = _leaf_numbers(of_group)
+        head, rows = leaf_table(of_group)
+        rows_with_group = [[group, *row] for row in rows]
+        tables.append(table(f"{by} {group}", [by, *head], rows_with_group))
+
+    sentences = [*leaf_sentences(report)]
+    if report.note:
+        sentences.append(report.note)
+
     return finding(
         "leaves",
-        {
-            **_leaf_numbers(found),
-            "groups": {g: r and _leaf_numbers(r) for g, r in (groups or {}).items()},
-        },
-        answer=said([*leaf_sentences(found), *([found.note] if found.note else [])]),
-        figures=(Figure(leaf_figure(found), "Leaves", of="leaf"),),
-        tables=(
-            table("Leaves", *leaf_table(found)),
-            *(
-                table(f"{by} {g}", [by, *head], ([g, *x] for x in rows))
-                for g, (head, rows) in parts.items()
-            ),
-        ),
+        {**_leaf_numbers(report), "groups": numbers_of_groups},
+        answer=said(sentences),
+        figures=(Figure(leaf_figure(report), "Leaves", of="leaf"),),
+        tables=tuple(tables),
     )
 
 

@@ -132,22 +132,22 @@ def calibration_as_it_is(tallies: Mapping[str, Tally], request: Request) -> Find
 
 def _verdict_notes(measured: Mapping[str, Meaning]) -> list[Note]:
     """Say the one verdict of each; how far, and where, of the worst like the best."""
-    best = next(iter(measured), "")
-    codes = dict.fromkeys(x.verdict.code for x in measured.values())
+    verdicts_by_code: dict[str, dict[str, Any]] = {}
+    for name, meaning in measured.items():
+        verdict = meaning.verdict
+        verdicts_by_code.setdefault(verdict.code, {})[name] = verdict
 
+    best = next(iter(measured), "")
     notes: list[Note] = []
-    for code in codes:
-        verdicts = {
-            name: x.verdict for name, x in measured.items() if x.verdict.code == code
-        }
+    for code, verdicts in verdicts_by_code.items():
         p_values = _p_values_in_words(verdicts.values())
         notes.append(note(code, names=list(verdicts), p=p_values))
-
         if best not in verdicts:
             continue
 
         worst = max(verdicts, key=lambda name: verdicts[name].error.value)
         prefix = f"{worst}: " if len(measured) > 1 else ""
+        # the first sentence is the verdict, which stands there already
         notes += said(f"{prefix}{text}" for text in verdicts[worst].sentences[1:])
 
     return notes

@@ -565,34 +565,43 @@ def judged(
     Parameters as in :func:`trueness.reports.write_judges`.
     """
     several = len(rates) > 1
-    answered = pass_rates(rates, compared)
-    texts = dict(zip(rates, told_apart(list(rates), NAME), strict=True))
-    first = next(iter(rates.values()))
-    facts = [
-        ("answers", f"{sum(r.cases for r in rates.values()):,}"),
-        ("judges", f"{len(first.naive):,}"),
-        ("labels", f"{sum(r.labels for r in rates.values()):,} ({first.labelled})"),
-        *([("file", shown(source, 120))] if source else []),
-    ]
+    finding = pass_rates(rates, compared)
+    name_of = dict(zip(rates, told_apart(list(rates), NAME), strict=True))
 
-    # the first screen has the sentences
-    sections = [replace(answered, answer=(), notes=())] if several else []
+    first_rate = next(iter(rates.values()))
+    cases = sum(rate.cases for rate in rates.values())
+    labels = sum(rate.labels for rate in rates.values())
+    facts = [
+        ("answers", f"{cases:,}"),
+        ("judges", f"{len(first_rate.naive):,}"),
+        ("labels", f"{labels:,} ({first_rate.labelled})"),
+    ]
+    if source:
+        facts.append(("file", shown(source, 120)))
+
+    sections = []
+    if several:
+        # the first screen has the sentences
+        sections.append(replace(finding, answer=(), notes=()))
     for system, rate in rates.items():
-        whose = texts[system] if several else ""
+        whose = name_of[system] if several else ""
         sections.append(_judges(rate, panels[system], whose, len(sections)))
 
-    split = len(answered.answer) - len(answered.numbers["sentences"])
-    mind = tuple(n for n in answered.notes if n.code != "also")
+    # the sentences on differences are the last ones of the answer
+    split = len(finding.answer) - len(finding.numbers["sentences"])
     answers = (
-        (TITLES["judges"], answered.answer[1:split]),
-        ("Which is better?", answered.answer[split:]),
-        ("What should you keep in mind?", mind),
+        (TITLES["judges"], finding.answer[1:split]),
+        ("Which is better?", finding.answer[split:]),
+        (
+            "What should you keep in mind?",
+            tuple(each for each in finding.notes if each.code != "also"),
+        ),
     )
 
     return Page(
         title or TITLES["judges"],
         tuple(facts),
-        _tiles(rates, texts),
+        _tiles(rates, name_of),
         answers,
         tuple(sections),
     )

@@ -214,23 +214,28 @@ class Watch:
         stakes = log_stakes(self._about["metric"], gains.shape[1])
         looks = change_point(gains, stakes, self._about["level"])
 
+        # the sums of all cases from each look on
         sums_of_looks = np.array([row["sums"] for row in recent])
         sums_since = sums_of_looks[::-1].cumsum(axis=0)[::-1]
-        if not sums_since[looks.last, 0]:
+        cases_since_last = sums_since[looks.last, 0]
+        if not cases_since_last:
             return None
 
-        intervals = [
-            limits(self._about, Sums(*sums))
-            for sums in sums_since[looks.first : looks.last + 1].tolist()
-        ]
-        n, total, _ = sums_since[looks.likely]
+        low_ends = []
+        high_ends = []
+        for sums in sums_since[looks.first : looks.last + 1].tolist():
+            low, high = limits(self._about, Sums(*sums))
+            low_ends.append(low)
+            high_ends.append(high)
+
+        cases, total, _ = sums_since[looks.likely]
         return Change(
             most_likely=str(recent[looks.likely]["name"]),
             first=str(recent[looks.first]["name"]),
             last=str(recent[looks.last]["name"]),
-            value=shown(self._about, total / n),
-            low=min(low for low, _ in intervals),
-            high=max(high for _, high in intervals),
+            value=shown(self._about, total / cases),
+            low=min(low_ends),
+            high=max(high_ends),
         )
 
     def sentence(self) -> str:
