@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import trueness
 from trueness import InputError, Panel, Tally
+from trueness.counts.values import holds_tests
 
 # ten cases worked by hand in docs/one_idea.md
 LABEL = [1, 1, 0, 1, 0, 0, 1, 0, None, 0]
@@ -402,3 +403,15 @@ def test_bins_and_single_scores_merge():
         assert merged.high.tolist() == [4, 2, 0.5]
         assert merged.pos.tolist() == [4, 1, 0]
         assert merged.neg.tolist() == [1, 1, 2]
+
+
+def test_scores_are_no_verdicts_of_tests():
+    assert holds_tests(Tally([1, 0], pos=[3, 1], neg=[0, 4]))
+    assert not holds_tests(Tally([0.7, 0.3], pos=[3, 1], neg=[0, 4]))
+    assert holds_tests(Panel(["A", "B"], [[1, np.nan], [0, 1]], pos=[3, 1]))
+    assert not holds_tests(Panel(["A"], [[np.nan]], pos=[3]))
+
+    # what tells them apart may stand behind many verdicts
+    rows = [[k // 16 % 2, k // 8 % 2, k // 4 % 2, k // 2 % 2, k % 2] for k in range(32)]
+    rows[20][0] = 0.5
+    assert not holds_tests(Panel(list("ABCDE"), rows, pos=[1] * 32))

@@ -153,6 +153,17 @@ def test_negatives_in_one_cluster_do_not_free_the_positives_from_theirs():
     assert found.high - found.low > 1.1 * (free.high - free.low)
 
 
+@pytest.mark.parametrize(("clusters", "notes"), [(14, 1), (15, 0)])
+def test_fewer_than_fifteen_clusters_are_mentioned(clusters, notes):
+    rng = np.random.default_rng(0)
+    label = np.tile([0, 1], 3 * clusters)
+    cluster = np.repeat(np.arange(clusters), 6)
+
+    estimate = trueness.brier(label, rng.random(label.size), cluster=cluster)
+
+    assert len(estimate.notes) == notes
+
+
 def test_few_clusters_of_one_class_are_mentioned():
     label, score, words = HARD["positives together"]
     note = trueness.auc(label, score, **words).notes[0]

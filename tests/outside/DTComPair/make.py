@@ -61,14 +61,52 @@ for metric, ratio, digits in (
     inputs = {**PAIRED, "metric": metric}
     vectors.add("compare_tests.inverse_ratio", inputs, ratio, digits)
 
+# 700 patients of ours, with R's DTComPair 1.2.2
+SECOND_STUDY = {"pos": [194, 33, 14, 33], "neg": [41, 59, 40, 286]}
+for metric, method, chi_squared, p_value in (
+    ("precision", "leisenring", 1.161919324864, 0.28106784474182),
+    ("npv", "leisenring", 5.156240888012, 0.02316297891412),
+    ("precision", "kosinski", 1.153218372186, 0.28287644370018),
+    ("npv", "kosinski", 5.024070889319, 0.02499733366504),
+):
+    inputs = {**SECOND_STUDY, "metric": metric, "method": method}
+    vectors.add("compare_tests.chi_squared", inputs, chi_squared, 12)
+    vectors.add("compare_tests.p_value", inputs, p_value, 12)
+# McNemar's test: chi-squared, and the exact p-value
+for metric, chi_squared, p_value in (
+    ("recall", 7.680851063829787, 0.007942726509484),
+    ("specificity", 3.646464646464646, 0.06990057369495),
+):
+    inputs = {**SECOND_STUDY, "metric": metric, "method": "mcnemar"}
+    vectors.add("compare_tests.chi_squared", inputs, chi_squared, 13)
+    vectors.add("compare_tests.p_value", inputs, p_value, 12)
+for metric, ratio in (
+    ("recall", 0.916299559471366),
+    ("specificity", 1.05828220858896),
+    ("precision", 1.03678185448836),
+    ("npv", 0.96043616497246),
+):
+    inputs = {**SECOND_STUDY, "metric": metric}
+    vectors.add("compare_tests.inverse_ratio", inputs, ratio, 12)
+# Tango's interval of the second less the first
+for metric, low, high in (
+    ("recall", -0.12009386359340, -0.02110463119771),
+    ("specificity", -0.001194605944862, 0.090878229046092),
+):
+    inputs = {**SECOND_STUDY, "metric": metric}
+    # it stops its search at steps of 1e-7
+    vectors.add("compare_tests.low", inputs, -high, 5)
+    vectors.add("compare_tests.high", inputs, -low, 3)
+
 vectors.write(
     __file__,
     suite="DTComPair",
-    version="1.2.6",
+    version="1.2.6, 1.2.2",
     licence="GPL-3.0-or-later",
-    source="Stock, Hielscher, Discacciati; its README, with its data Paired1",
-    compared="Two diagnostic tests: Wilson's intervals, Leisenring's and Kosinski's "
-    "tests, ratios",
+    source="Stock, Hielscher, Discacciati; its README, with its data Paired1; counts "
+    "of ours",
+    compared="Two diagnostic tests: Wilson's and Tango's intervals, Leisenring's, "
+    "Kosinski's and McNemar's tests, ratios",
     differs=(
         "Its interval of a ratio takes the normal quantile, ours Student's.",
         "Its default interval is Wald's, which may exceed 0 and 1; ours is Wilson's.",
