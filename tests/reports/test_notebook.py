@@ -27,8 +27,33 @@ ANSWERS = {
     "compare": lambda: trueness.compare(FRAME),
     "roc": lambda: trueness.roc(Y, P),
     "reliability": lambda: trueness.reliability(Y, P),
+    "a 2x2 table": lambda: trueness.recall(TABLE),
+    "check": lambda: trueness.check(FRAME, "auc >= 0.5", score="p"),
+    "map": lambda: trueness.calibrate(Y, P, method="platt"),
+    "threshold": lambda: trueness.best_threshold(Y, P),
+    "posterior": lambda: trueness.latent_class(VOTES),
+    "agreement": lambda: trueness.agreement(THREE),
+    "dominance": lambda: trueness.dominates(FRAME, label="y", scores=["p", "q"]),
+    "net benefit": lambda: trueness.decision_curve(Y, P),
+    "costs": lambda: trueness.cost_curve(Y, P),
+    "deciles": lambda: trueness.decile_table(Y, P),
+    "ranks": lambda: trueness.fermi_dirac(Y, P),
+    "proper score": lambda: trueness.brier(Y, P),
+    "rate": lambda: trueness.prevalence(JUDGED, label="y", labelled="random"),
+    "watch": lambda: watched(),
     "at_threshold": lambda: trueness.at_threshold(Y, P, 0.5, ["recall", "f1"]),
 }
+VOTES = pd.DataFrame(
+    {name: (RNG.random(90) < np.where(Y, 0.8, 0.1)).astype(int) for name in "abc"}
+)
+JUDGED = VOTES.assign(y=np.where(np.arange(90) < 40, Y, np.nan))
+THREE = FRAME[["p", "q"]].assign(r=1 / (1 + np.exp(-RNG.normal(Y, 1))))
+
+
+def watched():
+    watch = trueness.watch("recall", threshold=0.5, at_least=0.2)
+    watch.update(Y, P)
+    return watch
 
 
 def images(html):
@@ -51,6 +76,28 @@ def test_an_answer_has_a_figure_in_light_and_dark(name):
 @pytest.mark.parametrize("name", ["evaluate", "a test", "several", "compare"])
 def test_an_answer_has_a_table(name):
     assert "<table" in ANSWERS[name]()._repr_html_()
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_an_answer_is_drawn_by_matplotlib(name):
+    assert ANSWERS[name]().plot() is not None
+
+
+def test_a_rate_is_drawn_and_not_the_number_of_judges():
+    (_, light) = images(ANSWERS["rate"]()._repr_html_())
+
+    assert "corrected" in light
+    assert "judges" not in light
+
+
+def test_counts_of_a_table_are_shown():
+    assert "<td" in TABLE._repr_html_()
+
+
+def test_a_threshold_is_told_in_a_sentence():
+    html = trueness.best_threshold(Y, P)._repr_html_()
+
+    assert "Flag a case when its score is" in html
 
 
 def test_scores_without_labels_have_no_figure():
@@ -93,8 +140,8 @@ class TestFinding:
         assert axes.get_xlabel()
 
     def test_what_has_no_figure_says_so(self):
-        with pytest.raises(InputError, match=r"a Beta\. Type help\(trueness\.plots\)"):
-            trueness.calibrate(Y, P).plot()
+        with pytest.raises(InputError, match=r"Test\. Type help\(trueness\.plots\)"):
+            trueness.calibration_test(Y, P).plot()
 
 
 class TestAnswers:

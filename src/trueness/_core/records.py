@@ -29,6 +29,7 @@ from trueness._core.numbers import level_text
 SHOW_IN_NOTEBOOK: HigherFunction[Callable[[Any], str]] = HigherFunction(
     "show_in_notebook"
 )
+SKETCH: HigherFunction[Callable[[Any], str]] = HigherFunction("sketch")
 FIGURE_OF: HigherFunction[Callable[[Any], Any]] = HigherFunction("figure_of")
 DRAW: HigherFunction[Callable[[Any, Any], Any]] = HigherFunction("draw")
 LIST_OF_FIGURES = PythonCode("help(trueness.plots)")
@@ -126,6 +127,14 @@ class Record:
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a table: one row an entry of the arrays, or one row in all."""
         return native_frame(table(self), backend)
+
+
+def sketch_of(answer: object) -> str:
+    """Return the HTML of the figure of an answer; nothing where none can be drawn."""
+    try:
+        return SKETCH.load()(answer)
+    except NotInstalled:  # what draws figures comes with an extra
+        return ""
 
 
 @dataclass(frozen=True, repr=False, eq=False)

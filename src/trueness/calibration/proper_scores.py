@@ -140,7 +140,7 @@ class ProperScore(Answer):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return super()._repr_html_() + self.parts._repr_html_()
+        return super()._repr_html_() + self.parts._fields_as_html()
 
 
 def _loss_measure(name: str, t: Tally) -> MeasuredValue:

@@ -28,7 +28,7 @@ from trueness._core.checks.errors import (
 from trueness._core.checks.words import listing
 from trueness._core.figures import html_table
 from trueness._core.numbers import p_is
-from trueness._core.records import Estimate, Record
+from trueness._core.records import Estimate, Record, sketch_of
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
 from trueness.ensembles.moments import RankedPanel, RankMoments
@@ -92,9 +92,8 @@ class Agreement(Record):
 
     def _repr_html_(self) -> str:
         notes = [(note,) for note in self.notes]
-        return html_table(("", "agreement"), self._rows()) + html_table(
-            ("notes",), notes
-        )
+        rows = html_table(("", "agreement"), self._rows())
+        return f"{rows}{sketch_of(self)}{html_table(('notes',), notes)}"
 
     def _rows(self) -> list[tuple[str, str]]:
         """Name prevalence and AUCs; what is not determined beside what it would be."""

@@ -225,7 +225,7 @@ def _best(t: Tally, request: Request) -> CutFinding:
     return _answer_about_cut(
         point,
         t,
-        _sentences(point),
+        about_point(point),
         tables,
         [
             *mind,
@@ -317,7 +317,7 @@ def _without_labels(t: Tally, request: Request) -> CutFinding:
     return _answer_about_cut(
         point,
         t,
-        _sentences(point),
+        about_point(point),
         [_matrix(point.confusion), table("Metrics", ("metric", "expected"), rows)],
         [known, note("no interval")],
         confusion=point.confusion,
@@ -417,7 +417,7 @@ def _validated(
     return validation
 
 
-def _sentences(point: OperatingPoint) -> list[Note]:
+def about_point(point: OperatingPoint) -> list[Note]:
     """Say where the threshold is, what is reached there, and what limits it."""
     lines = [note("flag nothing")]
     if not np.isposinf(point.threshold):

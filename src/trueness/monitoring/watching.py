@@ -11,13 +11,14 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any, final
 
 import numpy as np
 
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described
-from trueness._core.records import Record
+from trueness._core.records import DRAW, FIGURE_OF, Record, sketch_of
 from trueness.counts.values import Panel, Tally
 from trueness.monitoring.batches import (
     count_batch,
@@ -100,6 +101,18 @@ class Watch:
         for group, watch in self.groups.items():
             lines.append(f"  {group}: {watch.sentence()}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Show how it stands, and the batches so far, in a notebook."""
+        lines = "".join(f"<p>{escape(line)}</p>" for line in repr(self).splitlines())
+        return f"<div>{lines}{sketch_of(self)}</div>"
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what each batch showed, and return the axes; ``ax`` are those to use."""
+        figure = FIGURE_OF.load()(self)
+        if figure is None:
+            raise InputError("A figure of a watch needs a batch with cases.")
+        return DRAW.load()(figure, ax)
 
     @property
     def what(self) -> str:

@@ -17,7 +17,13 @@ from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described, listing
 from trueness._core.figures import html_table
 from trueness._core.imports import required
-from trueness._core.records import Estimate, Record, as_precise, native_frame
+from trueness._core.records import (
+    Estimate,
+    Record,
+    as_precise,
+    native_frame,
+    sketch_of,
+)
 from trueness.inference.estimates import estimate_from_interval
 from trueness.nogold.patterns import (
     Patterns,
@@ -397,7 +403,7 @@ class LatentPosterior(Record):
     def _repr_html_(self) -> str:
         parameters = html_table(("parameter", "posterior"), self._parameter_texts())
         notes = html_table(("notes",), [(note,) for note in self.notes])
-        return parameters + notes
+        return f"{parameters}{sketch_of(self)}{notes}"
 
 
 def span(estimate: Estimate) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from functools import cache
 from html import escape
@@ -28,16 +28,23 @@ from trueness._core.figures import (
     intervals,
     span,
 )
+from trueness._core.imports import HigherFunction
 from trueness._core.imports import required as _required
 from trueness._core.numbers import p_is
 from trueness._core.records import Answers, Estimate, Record, TwoAxes, brief, shown
+from trueness.findings.cut import about_point
 from trueness.findings.records import Finding, subject_of
 from trueness.findings.subject import has_no_labels, tallies_of
+from trueness.monitoring.verdicts import Check
 from trueness.ranking.figures import curve_figure
+from trueness.threshold.operating_point import OperatingPoint
 
 _required("markupsafe", "report")  # says what to install
 from trueness.reports.figure_files import figure_svg  # noqa: E402
 
+FIGURE_OF_ANSWER: HigherFunction[Callable[[Any], TitledFigure | None]] = HigherFunction(
+    "figure_of_answer"
+)
 WIDTH = 400  # of a figure, in pixels
 MOST_ROWS = 14  # of a table
 MOST_ENTRIES = 6  # of an array in a table
@@ -68,6 +75,12 @@ def show_in_notebook(answer: Any) -> str:
     return _page(_sentences(answer), _table(answer), figure_of(answer), notes)
 
 
+def sketch(answer: Any) -> str:
+    """Return the HTML of the figure of an answer, or nothing."""
+    figure = figure_of(answer)
+    return "" if figure is None else picture(figure)
+
+
 def figure_of(answer: Any) -> TitledFigure | None:
     """Return the figure that shows an answer, or None where nothing can be drawn."""
     if isinstance(answer, Finding):
@@ -79,6 +92,8 @@ def figure_of(answer: Any) -> TitledFigure | None:
         first = answer.figures[0]
         return TitledFigure(first.data, first.title, first.note)
 
+    if (figure := FIGURE_OF_ANSWER.load()(answer)) is not None:
+        return figure
     if isinstance(answer, TwoAxes):
         return _curve(answer)
     if isinstance(getattr(answer, "probability", None), np.ndarray):
@@ -155,6 +170,8 @@ def _sentences(answer: Any) -> list[str]:
     """Say the answer in words: the first line of what it prints."""
     if isinstance(answer, Answers):
         return []
+    if isinstance(answer, OperatingPoint):
+        return [str(note) for note in about_point(answer)]
     first = repr(answer).splitlines()[0]
     own_text = "__repr__" in vars(type(answer))
     return [first] if own_text else []
@@ -174,8 +191,7 @@ def _rows(answer: Any) -> Iterable[tuple[str, str]]:
         return [(str(name), _first_line(part)) for name, part in answer.items()]
     if hasattr(answer, "names") and hasattr(answer, "pairs"):
         return _rows_of_comparison(answer)
-    # of a check
-    if hasattr(answer, "verdicts"):
+    if isinstance(answer, Check):
         return [(str(each.verdict), str(each.reason)) for each in answer.verdicts]
 
     rows = []

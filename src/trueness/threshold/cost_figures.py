@@ -11,7 +11,12 @@ from trueness._core.figures import POINTS, Axis, Curves, Line, few_points, guide
 from trueness.counts.values import Tally
 from trueness.metrics.algebra import Constraint
 from trueness.metrics.confusion import Confusion, sweep, thresholds
-from trueness.threshold.costs import DecisionCurve, cost_curve, decision_curve
+from trueness.threshold.costs import (
+    CostCurve,
+    DecisionCurve,
+    cost_curve,
+    decision_curve,
+)
 
 WEIGHT = Axis("weight", "Weight of missed positives (prevalence and costs)")
 COST = Axis("cost", "Cost (proportion of the largest possible)", 0.0, 0.5)
@@ -26,9 +31,16 @@ def cost_curve_figure(
     tallies: Tallies, *, level: float = 0.95, at: Floats | None = None
 ) -> Curves:
     """Return a figure of the smallest cost, for every weight of the two errors."""
+    curves = {
+        name: cost_curve(tally, level=level, at=at) for name, tally in tallies.items()
+    }
+    return cost_curves_figure(curves)
+
+
+def cost_curves_figure(curves: Mapping[str, CostCurve]) -> Curves:
+    """Return a figure of cost curves by their names."""
     lines = []
-    for name, tally in tallies.items():
-        curve = cost_curve(tally, level=level, at=at)
+    for name, curve in curves.items():
         columns = {
             "weight": curve.weight,
             "cost": curve.cost,
@@ -78,6 +90,13 @@ def decision_figure(
         )
         for name, tally in tallies.items()
     }
+    return decision_curves_figure(curves, standardised=standardised)
+
+
+def decision_curves_figure(
+    curves: Mapping[str, DecisionCurve], *, standardised: bool = False
+) -> Curves:
+    """Return a figure of decision curves by their names."""
     lines = tuple(
         Line(name, _decision_columns(curve, standardised))
         for name, curve in curves.items()
