@@ -30,13 +30,14 @@ from trueness._core.figures import (
 )
 from trueness._core.imports import HigherFunction
 from trueness._core.imports import required as _required
-from trueness._core.numbers import p_is
+from trueness._core.numbers import number_of, p_is, percent
 from trueness._core.records import Answers, Estimate, Record, TwoAxes, brief, shown
 from trueness.findings.cut import about_point
 from trueness.findings.records import Finding, subject_of
 from trueness.findings.subject import has_no_labels, tallies_of
 from trueness.monitoring.verdicts import Check
 from trueness.ranking.figures import curve_figure
+from trueness.ranking.scorecards import DecileTable
 from trueness.threshold.operating_point import OperatingPoint
 
 _required("markupsafe", "report")  # says what to install
@@ -72,7 +73,9 @@ def show_in_notebook(answer: Any) -> str:
     if isinstance(answer, Answers):
         notes = answer.notes
 
-    return _page(_sentences(answer), _table(answer), figure_of(answer), notes)
+    sentences = _sentences(answer)
+    notes = [note for note in notes if note not in sentences]
+    return _page(sentences, _table(answer), figure_of(answer), notes)
 
 
 def sketch(answer: Any) -> str:
@@ -170,6 +173,8 @@ def _sentences(answer: Any) -> list[str]:
     """Say the answer in words: the first line of what it prints."""
     if isinstance(answer, Answers):
         return []
+    if isinstance(answer, DecileTable):
+        return []
     if isinstance(answer, OperatingPoint):
         return [str(note) for note in about_point(answer)]
     first = repr(answer).splitlines()[0]
@@ -191,6 +196,8 @@ def _rows(answer: Any) -> Iterable[tuple[str, str]]:
         return [(str(name), _first_line(part)) for name, part in answer.items()]
     if hasattr(answer, "names") and hasattr(answer, "pairs"):
         return _rows_of_comparison(answer)
+    if isinstance(answer, DecileTable):
+        return _rows_of_deciles(answer)
     if isinstance(answer, Check):
         return [(str(each.verdict), str(each.reason)) for each in answer.verdicts]
 
@@ -198,6 +205,15 @@ def _rows(answer: Any) -> Iterable[tuple[str, str]]:
     for field in fields(answer):
         rows += _rows_of_field(answer, field.name)
     return rows
+
+
+def _rows_of_deciles(answer: DecileTable) -> list[tuple[str, str]]:
+    """Write the cases of each group, and the proportion of positives."""
+    columns = (answer.decile, answer.n, answer.rate)
+    return [
+        (f"decile {decile}", f"{number_of(cases)} cases, {percent(rate)} positive")
+        for decile, cases, rate in zip(*columns, strict=True)
+    ]
 
 
 def _rows_of_comparison(answer: Any) -> list[tuple[str, str]]:
