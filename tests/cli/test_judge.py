@@ -243,3 +243,21 @@ def test_repeats_of_an_item_are_one(here, table):
     assert any("are repeats of 60 items" in n for n in found["notes"])
     width, before = (r["rate"]["high"] - r["rate"]["low"] for r in (found, plain))
     assert width >= 0.95 * before
+
+
+def test_a_few_labels_by_name_are_taken_and_told(tmp_path):
+    truth = np.arange(120) % 3 == 0
+    human = np.where(np.arange(120) < 40, truth.astype(float), np.nan)
+    verdicts = pd.DataFrame({"verdict": truth.astype(int), "human": human})
+    path = tmp_path / "judged.csv"
+    verdicts.to_csv(path, index=False)
+
+    found = run(path, "--labelled", "random")
+    asked = run(path)
+
+    assert "Using label 'human', which is empty in most rows." in found.stderr
+    assert "40 labels, chosen at random" in found.stdout
+    assert "How were the 40 labelled cases chosen?" in asked.stderr
+    rate = trueness.prevalence(verdicts, labelled="random")
+    assert rate.labels == 40
+    assert any("Using label 'human'" in note for note in rate.notes)

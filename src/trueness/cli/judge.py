@@ -32,7 +32,13 @@ from trueness.cli._source import (
     open_source,
 )
 from trueness.counts.values import Panel
-from trueness.data.column_roles import DataTable, Guess, not_found, votes_among
+from trueness.data.column_roles import (
+    DataTable,
+    Guess,
+    label_of_judged,
+    not_found,
+    votes_among,
+)
 from trueness.data.engines import quoted, reading, text_in_sql
 from trueness.data.verdict_logs import CLUSTER, ITEM, SYSTEM, is_log, read_verdicts
 from trueness.findings.request import Request
@@ -434,6 +440,8 @@ def judge_command(
 
     with progress("Reading", unit=""):
         source, of_log = open_verdicts(file)
+        if label is None and labels is None and not judge:
+            label = _few_labels(source)
         cluster = cluster or repeats_in_log(source, of_log)
         source, named, item, system = as_wide(
             source, of_log, judge, verdict, item, system, label, labels
@@ -464,6 +472,14 @@ def judge_command(
         chart=lambda: _chart(rates),
         about=shell.about(data, panel),
     )
+
+
+def _few_labels(source: Source) -> str | None:
+    """Return the column of the labels of some cases; say so where there is one."""
+    label = label_of_judged(source.table)
+    if label is not None:
+        shell.say(f"Using label {names_of([label])}, which is empty in most rows.")
+    return label
 
 
 def _label_plans(

@@ -33,6 +33,7 @@ from trueness.data.column_roles import (
     find_columns,
     has_no_label,
     label_of_some,
+    names_of,
     not_found,
     one_score,
     several_scores,
@@ -445,6 +446,10 @@ def _find(
         odd = "" if error.option == "label" else _odd_words(data, table)
         message = f"{name}: {error.message}{advice}{odd}"
         raise InputError(message, option=error.option, choices=error.choices) from None
+
+    if label is not None and words.get("label") is None:  # found by its few values
+        guessed = (f"label {names_of([label])}", *columns.guessed)
+        columns = replace(columns, guessed=guessed)
 
     if words.get("count") is None and not may_lack_labels:
         count = count_column(table, columns.label, columns.scores, taken)

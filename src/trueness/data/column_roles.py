@@ -387,6 +387,15 @@ def label_of_some(table: DataTable) -> str | None:
     return empty[0] if len(empty) == 1 else None
 
 
+def label_of_judged(table: DataTable) -> str | None:
+    """Return the column of a few labels beside verdicts, by its name and its values."""
+    column = label_of_some(table)
+    if column is None or not is_binary(table, column):
+        return None
+    names = (*LABEL_NAMES, *LIKELY_LABEL_NAMES)
+    return column if _plain_name(column) in names else None
+
+
 def not_found(
     question: str, table: DataTable, option: str, taken: Iterable[str | None] = ()
 ) -> InputError:
@@ -538,7 +547,8 @@ class FrameTable:
 
     @property
     def _readable(self) -> Mapping[str, Array]:
-        return {c: v for c, v in self._columns.items() if self.kinds[c] != OTHER}
+        kinds = self.kinds  # the columns are read for it
+        return {c: v for c, v in self._columns.items() if kinds[c] != OTHER}
 
     def distinct(self, column: str, most: int) -> list[Any]:
         """Return the values of a column, at most one more than asked for."""
