@@ -143,7 +143,7 @@ FIGURES: Mapping[type, Callable[[Any], Drawn]] = {
     FermiDirac: scores.rank_probability.figure_data,
     FiDEL: answers.rank_correlation.figure_data,
     LatentPosterior: _posterior,
-    LeafReport: trees._leaf_nodes.figure_data,
+    LeafReport: trees.leaf_probabilities.figure_data,
     Leaderboard: answers.pass_rates.figure_data,
     OperatingPoint: _rates_at_threshold,
     Plan: scores.sample_size.figure_data,
