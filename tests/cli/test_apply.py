@@ -22,35 +22,66 @@ def folder(tmp_path, rng):
     return tmp_path
 
 
-def test_a_calibrator(folder):
-    fit = ("calibrate", folder / "old.csv", "--label", "y", "--score", "p")
-    assert run(*fit, "--method", "isotonic", "--save", folder / "m.json").exit_code == 0
-    line = ("apply", folder / "m.json", folder / "new.parquet", "--score", "p")
-    found = answer(*line, "-o", folder / "out.parquet")
-    assert found["result"]["rows"] == 300
-    out, new = (pl.read_parquet(folder / f) for f in ("out.parquet", "new.parquet"))
-    assert out.drop("p_calibrated").equals(new)
-    fitted = trueness.load_map(folder / "m.json")
-    gone = new["p"].is_null().to_numpy()
-    known = fitted(new["p"].to_numpy()[~gone])
-    made = out["p_calibrated"].to_numpy()
-    assert made[~gone].tolist() == known.tolist()
-    assert np.isnan(made[gone]).all()
-    csv = run(*line[:3], "-o", folder / "out.csv", "--column", "z", "--score", "q")
-    assert csv.exit_code == 0
-    assert "z" in pl.read_csv(folder / "out.csv").columns
-    odd = folder / "odd.csv"
-    odd.write_text("id,p\n1,0.3\n2,\n3,7.5\n4,0.4\n")
-    said = run(*line[:2], odd, "-o", folder / "odd_out.csv")
-    assert "Using score 'p': the map was fitted on it." in said.stderr
-    assert "3 rows scored by" in said.stdout
-    assert "1 row has no score." in said.stdout
-    old = pl.read_csv(folder / "old.csv")["p"]
-    ends = f"{round(old.min(), 6):g} to {round(old.max(), 6):g}"
-    assert f"1 score lies outside {ends}, where the map is constant." in said.stdout
-    written = (folder / "odd_out.csv").read_text().splitlines()
-    assert written[2].endswith(",")  # an empty score stays empty
-    assert "nan" not in str(written)
+@pytest.fixture
+def saved_map(folder):
+    """Fit a map to the score p of the old cases, and return its file."""
+    path = folder / "m.json"
+    line = ("calibrate", folder / "old.csv", "--label", "y", "--score", "p")
+    result = run(*line, "--method", "isotonic", "--save", path)
+    assert result.exit_code == 0
+    return path
+
+
+def test_a_calibrator_is_applied_to_new_rows(folder, saved_map):
+    target = folder / "out.parquet"
+    line = ("apply", saved_map, folder / "new.parquet", "--score", "p")
+
+    content = answer(*line, "-o", target)
+
+    written = pl.read_parquet(target)
+    new = pl.read_parquet(folder / "new.parquet")
+    assert content["result"]["rows"] == 300
+    assert written.drop("p_calibrated").equals(new)
+    missing = new["p"].is_null().to_numpy()
+    calibrated = written["p_calibrated"].to_numpy()
+    expected = trueness.load_map(saved_map)(new["p"].to_numpy()[~missing])
+    assert calibrated[~missing].tolist() == expected.tolist()
+    assert np.isnan(calibrated[missing]).all()
+
+
+def test_a_calibrator_writes_the_column_that_is_named(folder, saved_map):
+    target = folder / "out.csv"
+    line = ("apply", saved_map, folder / "new.parquet", "--score", "q")
+
+    result = run(*line, "-o", target, "--column", "z")
+
+    assert result.exit_code == 0
+    assert "z" in pl.read_csv(target).columns
+
+
+def test_a_calibrator_says_what_it_took_and_which_rows_are_odd(folder, saved_map):
+    (folder / "odd.csv").write_text("id,p\n1,0.3\n2,\n3,7.5\n4,0.4\n")
+
+    result = run("apply", saved_map, folder / "odd.csv", "-o", folder / "odd_out.csv")
+
+    fitted_on = pl.read_csv(folder / "old.csv")["p"]
+    ends = f"{round(fitted_on.min(), 6):g} to {round(fitted_on.max(), 6):g}"
+    outside = f"1 score lies outside {ends}, where the map is constant."
+    assert "Using score 'p': the map was fitted on it." in result.stderr
+    assert "3 rows scored by" in result.stdout
+    assert "1 row has no score." in result.stdout
+    assert outside in result.stdout
+
+
+def test_an_empty_score_stays_empty(folder, saved_map):
+    (folder / "odd.csv").write_text("id,p\n1,0.3\n2,\n3,7.5\n4,0.4\n")
+    target = folder / "odd_out.csv"
+
+    run("apply", saved_map, folder / "odd.csv", "-o", target)
+
+    lines = target.read_text().splitlines()
+    assert lines[2].endswith(",")
+    assert "nan" not in str(lines)
 
 
 def test_a_combiner_knows_its_columns(folder):

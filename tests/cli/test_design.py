@@ -67,41 +67,74 @@ def same(found, want):
         assert found[key] == pytest.approx(getattr(want, key), nan_ok=True)
 
 
+MEASURES_OF_SCORES = ("auc", "average_precision", "brier")
+EVALUATE = "-l y -s p --by g --at 0.5"
+
+
 @pytest.mark.parametrize("words", WORDS)
-def test_evaluate_says_what_python_says(words, rows):
+def test_evaluate_has_the_measures_of_python(words, rows):
     path, frame = rows
-    typed, given = WORDS[words]
-    line = ("evaluate", path, "-l y -s p --by g --at 0.5", typed)
-    found = told(*line)
-    for group, by in (("a", frame[frame["g"] == "a"]), (None, frame)):
-        result = found["result"]
-        part = result["groups"]["p"][group] if group else result["scores"]["p"]
-        for name in ("auc", "average_precision", "brier"):
-            same(part[name], getattr(trueness, name)(by, **LABEL, **given))
-    want = trueness.at_threshold(frame, **LABEL, **given, threshold=0.5).metrics
-    for name, e in found["result"]["at"]["p"]["metrics"].items():
-        same(e, want[name])
-    assert found["columns"]["weight"] == given.get("weight")
-    assert found["columns"]["cluster"] == given.get("cluster")
-    assert found["design"]["prevalence"] == given.get("prevalence")
-    said = " ".join(run(*line).stdout.split())
-    assert said.count(CLUSTERED) == ("cluster" in given)
-    assert ("Cases with a total weight of" in said) == ("weight" in given)
+    typed, design = WORDS[words]
+
+    result = told("evaluate", path, EVALUATE, typed)["result"]
+
+    group_a = frame[frame["g"] == "a"]
+    for name in MEASURES_OF_SCORES:
+        measure = getattr(trueness, name)
+        same(result["scores"]["p"][name], measure(frame, **LABEL, **design))
+        in_group = result["groups"]["p"]["a"][name]
+        same(in_group, measure(group_a, **LABEL, **design))
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_evaluate_has_the_metrics_of_python_at_a_threshold(words, rows):
+    path, frame = rows
+    typed, design = WORDS[words]
+
+    result = told("evaluate", path, EVALUATE, typed)["result"]
+
+    expected = trueness.at_threshold(frame, **LABEL, **design, threshold=0.5).metrics
+    for name, estimate in result["at"]["p"]["metrics"].items():
+        same(estimate, expected[name])
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_evaluate_says_which_design_it_was_given(words, rows):
+    path, _ = rows
+    typed, design = WORDS[words]
+
+    content = told("evaluate", path, EVALUATE, typed)
+
+    assert content["columns"]["weight"] == design.get("weight")
+    assert content["columns"]["cluster"] == design.get("cluster")
+    assert content["design"]["prevalence"] == design.get("prevalence")
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_evaluate_says_what_clusters_and_weights_mean(words, rows):
+    path, _ = rows
+    typed, design = WORDS[words]
+
+    output = " ".join(run("evaluate", path, EVALUATE, typed).stdout.split())
+
+    assert output.count(CLUSTERED) == ("cluster" in design)
+    assert ("Cases with a total weight of" in output) == ("weight" in design)
 
 
 @pytest.mark.parametrize("words", [w for w in WORDS if w != "at random"])
 def test_compare_says_what_python_says(words, rows):
     path, frame = rows
-    typed, given = WORDS[words]
+    typed, design = WORDS[words]
     line = ("compare", path, "-l y -s p -s q", typed)
-    found = told(*line)["result"]
-    both = trueness.panel(frame, label="y", scores=["p", "q"], **given)
-    same(
-        found["pairs"][0]["difference"], trueness.compare_auc(both).pairs[0].difference
-    )
-    want = trueness.dominates(both, "p", "q", rng=0)
-    assert found["dominance"][0]["p_value"] == pytest.approx(want.p_value)
-    assert run(*line).stdout.count(CLUSTERED) == ("cluster" in given)
+
+    result = told(*line)["result"]
+
+    panel = trueness.panel(frame, label="y", scores=["p", "q"], **design)
+    (pair,) = trueness.compare_auc(panel).pairs
+    same(result["pairs"][0]["difference"], pair.difference)
+    dominance = trueness.dominates(panel, "p", "q", rng=0)
+    assert result["dominance"][0]["p_value"] == pytest.approx(dominance.p_value)
+    assert run(*line).stdout.count(CLUSTERED) == ("cluster" in design)
 
 
 @pytest.mark.parametrize("words", WORDS)

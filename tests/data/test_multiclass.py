@@ -72,24 +72,47 @@ def test_two_classes_perfect_and_useless_scores(rng):
     assert flat.low < 0.4 < 0.6 < flat.high
 
 
-def test_one_against_the_rest_in_every_form(rng):
-    y, p = cases(rng)
-    names = np.array(["a", "b", "c", "d"])
-    found = trueness.one_vs_rest(names[y], p, classes=names)
-    for k, name in enumerate(names.tolist()):
-        assert found[name] == trueness.tally(y == k, p[:, k])
-    assert trueness.one_vs_rest(names[y], p) == found
-    columns = dict(zip(names.tolist(), p.T, strict=True))
-    assert trueness.one_vs_rest(names[y], columns) == found
-    assert trueness.one_vs_rest(names[y], pd.DataFrame(columns)) == found
-    frame = {"y": names[y], **columns}
-    for made in (pd.DataFrame(frame), pl.DataFrame(frame), pl.LazyFrame(frame)):
-        assert trueness.one_vs_rest(made, names.tolist(), label="y") == found
-    areas = trueness.auc(found)
-    assert areas["b"].value == trueness.auc(y == 1, p[:, 1]).value
-    gone = names[y].astype(object)
-    gone[:3] = None
-    assert trueness.one_vs_rest(gone, p)["a"].n_unknown == 3
+NAMES = np.array(["a", "b", "c", "d"])
+
+
+def test_one_against_the_rest_is_a_tally_of_each_class(rng):
+    code, scores = cases(rng)
+
+    tallies = trueness.one_vs_rest(NAMES[code], scores, classes=NAMES)
+
+    for number, name in enumerate(NAMES.tolist()):
+        assert tallies[name] == trueness.tally(code == number, scores[:, number])
+    areas = trueness.auc(tallies)
+    assert areas["b"].value == trueness.auc(code == 1, scores[:, 1]).value
+
+
+def test_scores_of_classes_come_as_array_mapping_or_frame(rng):
+    code, scores = cases(rng)
+    labels = NAMES[code]
+    columns = dict(zip(NAMES.tolist(), scores.T, strict=True))
+    expected = trueness.one_vs_rest(labels, scores, classes=NAMES)
+
+    for form in (scores, columns, pd.DataFrame(columns)):
+        assert trueness.one_vs_rest(labels, form) == expected
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pl.LazyFrame])
+def test_labels_and_scores_of_classes_come_in_one_frame(rng, library):
+    code, scores = cases(rng)
+    columns = dict(zip(NAMES.tolist(), scores.T, strict=True))
+    frame = library({"y": NAMES[code], **columns})
+
+    tallies = trueness.one_vs_rest(frame, NAMES.tolist(), label="y")
+
+    assert tallies == trueness.one_vs_rest(NAMES[code], scores, classes=NAMES)
+
+
+def test_missing_labels_of_classes_are_unknown(rng):
+    code, scores = cases(rng)
+    labels = NAMES[code].astype(object)
+    labels[:3] = None
+
+    assert trueness.one_vs_rest(labels, scores)["a"].n_unknown == 3
 
 
 def test_top_labels(rng):
@@ -128,20 +151,44 @@ def three_classes(rng, n=400):
 COSTS = np.array([[0.0, 1.0, 2.0], [3.0, 0.0, 1.0], [9.0, 4.0, 0.0]])
 
 
+def expected_costs(probabilities):
+    """Return what each decision costs on average, given the chance of each class."""
+    costs = []
+    for decision in range(3):
+        terms = [probabilities[t] * COSTS[t, decision] for t in range(3)]
+        costs.append(sum(terms))
+    return costs
+
+
 def test_each_case_is_decided_at_the_least_expected_cost(rng):
-    y, p = three_classes(rng)
+    labels, probabilities = three_classes(rng)
 
-    answer = trueness.multiclass_cost(y, p, COSTS)
+    answer = trueness.multiclass_cost(labels, probabilities, COSTS)
 
-    paid = []
-    for row, truth, decision in zip(p, y, answer.decision, strict=True):
-        expected = [sum(row[t] * COSTS[t, d] for t in range(3)) for d in range(3)]
-        assert expected[decision] == min(expected)
-        paid.append(COSTS[truth, decision])
+    for chances, decision in zip(probabilities, answer.decision, strict=True):
+        costs = expected_costs(chances)
+        assert costs[decision] == min(costs)
+
+
+def test_the_cost_is_the_mean_of_what_is_paid(rng):
+    labels, probabilities = three_classes(rng)
+
+    answer = trueness.multiclass_cost(labels, probabilities, COSTS)
+
+    paid = COSTS[labels, answer.decision.astype(int)]
+    standard_error = np.std(paid, ddof=1) / np.sqrt(paid.size)
     assert answer.cost.value == pytest.approx(np.mean(paid))
-    assert answer.cost.se == pytest.approx(np.std(paid, ddof=1) / np.sqrt(len(paid)))
-    assert answer.counts.sum() == len(y)
-    assert answer.counts[2, 0] == sum((y == 2) & (answer.decision == 0))
+    assert answer.cost.se == pytest.approx(standard_error)
+
+
+def test_decisions_are_counted_by_class(rng):
+    labels, probabilities = three_classes(rng)
+
+    answer = trueness.multiclass_cost(labels, probabilities, COSTS)
+
+    third_as_first = (labels == 2) & (answer.decision == 0)
+    assert answer.counts.sum() == len(labels)
+    assert answer.counts[2, 0] == third_as_first.sum()
 
 
 def test_what_is_saved_against_one_decision_for_all(rng):

@@ -32,15 +32,31 @@ def panel():
     return trueness.panel([1, None, 0], outputs)
 
 
-@pytest.mark.parametrize("ids", [None, ["a", "b", "a", "b"], [2, 7, 2, 7]])
+@pytest.mark.parametrize("cluster", [None, ["a", "b", "a", "b"], [2, 7, 2, 7]])
 @pytest.mark.parametrize("weight", [None, [1, 2.5, 1, 0.5]])
-def test_a_file_holds_exactly_the_panel(tmp_path, panel, ids, weight):
-    y, s = [1, 0, None, 1], [0.3, 0.2, np.nan, 0.1]
-    words = {"cluster": ids, "weight": weight, "prevalence": 0.1}
-    p = trueness.panel(y, {"neg": s, "b": s[::-1]}, **words, sampling="case-control")
-    for x in (p, panel):
-        x.write(str(tmp_path / "p.parquet"))
-        assert trueness.read_panel(tmp_path / "p.parquet") == x
+def test_a_file_holds_exactly_a_panel_with_its_design(tmp_path, cluster, weight):
+    path = tmp_path / "p.parquet"
+    scores = [0.3, 0.2, np.nan, 0.1]
+    designed = trueness.panel(
+        [1, 0, None, 1],
+        {"neg": scores, "b": scores[::-1]},
+        cluster=cluster,
+        weight=weight,
+        prevalence=0.1,
+        sampling="case-control",
+    )
+
+    designed.write(str(path))
+
+    assert trueness.read_panel(path) == designed
+
+
+def test_a_file_holds_exactly_a_panel_with_odd_names(tmp_path, panel):
+    path = tmp_path / "p.parquet"
+
+    panel.write(path)
+
+    assert trueness.read_panel(path) == panel
 
 
 def test_shards_are_plain_parquet_with_versioned_metadata_and_merge(tmp_path, tally):
@@ -275,19 +291,48 @@ def test_the_reader_in_javascript_reads_the_same(case, tmp_path):
         assert json.loads(made.stdout) == meant(case)
 
 
-@pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
-@pytest.mark.parametrize("weight", [None, [1, 2.5, 1, 0.1]])
-@pytest.mark.parametrize("cluster", [None, [2, 7, 2, 7], ["7", "07\n", 'a"', "ü"]])
-def test_every_kind_of_file_holds_exactly_the_value(tmp_path, ending, weight, cluster):
-    s = [0.1 + 0.2, -1e300, 5e-324, 1 / 3]
-    t = trueness.tally([1, 0, None, 1], s, weight=weight, cluster=cluster)
-    for k, x in enumerate([t, t.bin(2), trueness.Tally()]):
-        x.write(tmp_path / f"{k}.{ending}")
-        assert trueness.read_tally(tmp_path / f"{k}.{ending}") == x
-    designed = t.with_design(prevalence=0.1, sampling="case-control")
-    designed.write(path := tmp_path / f"d.{ending}")
-    assert trueness.read_tally(path) == designed
-    assert trueness.tally(trueness.scan(path)) == designed
+FORMATS_OF_COUNTS = pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
+
+
+@pytest.fixture(params=["cases", "weights"])
+def weight(request):
+    return [1, 2.5, 1, 0.1] if request.param == "weights" else None
+
+
+@pytest.fixture(params=["none", "numbers", "odd names"])
+def cluster(request):
+    names = {
+        "none": None,
+        "numbers": [2, 7, 2, 7],
+        "odd names": ["7", "07\n", 'a"', "ü"],
+    }
+    return names[request.param]
+
+
+@pytest.fixture
+def extreme_tally(weight, cluster):
+    scores = [0.1 + 0.2, -1e300, 5e-324, 1 / 3]
+    return trueness.tally([1, 0, None, 1], scores, weight=weight, cluster=cluster)
+
+
+@FORMATS_OF_COUNTS
+def test_every_kind_of_file_holds_exactly_the_tally(tmp_path, extreme_tally, ending):
+    path = tmp_path / f"tally.{ending}"
+
+    for tally in (extreme_tally, extreme_tally.bin(2), trueness.Tally()):
+        tally.write(path)
+        assert trueness.read_tally(path) == tally
+
+
+@FORMATS_OF_COUNTS
+def test_every_kind_of_file_holds_the_design(tmp_path, extreme_tally, ending):
+    path = tmp_path / f"tally.{ending}"
+    tally = extreme_tally.with_design(prevalence=0.1, sampling="case-control")
+
+    tally.write(path)
+
+    assert trueness.read_tally(path) == tally
+    assert trueness.tally(trueness.scan(path)) == tally
 
 
 COMMANDS = (
