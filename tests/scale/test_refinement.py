@@ -94,42 +94,68 @@ def test_the_auc_of_all_cases(seed, bins, batch):
 
 
 @pytest.mark.parametrize("tolerance", [0.05, 0.001])
-def test_answers_within_a_tolerance(tolerance):
+def test_an_auc_within_a_tolerance(tolerance):
     y, p = cases(4, 5000)
-    t = trueness.tally(y, p)
-    exact = trueness.auc(t).value
-    r = area(lazy(y, p), tolerance=tolerance, at_most=20)
-    assert r.low <= exact <= r.high
-    assert r.high - r.low <= 2 * tolerance + 1e-12
-    assert abs(r.value - exact) <= tolerance
-    assert r.bins < 5000
-    assert "within" in repr(r)
-    assert r.answer.bounds == (r.low, r.high)
-    r = threshold(lazy(y, p), tolerance=tolerance, maximize="f1", at_most=10)
-    assert r.low <= trueness.best_threshold(t, "f1").value <= r.high
-    assert r.high - r.low <= tolerance
-    assert r.value == r.low
+    exact = trueness.auc(trueness.tally(y, p)).value
+
+    found = area(lazy(y, p), tolerance=tolerance, at_most=20)
+
+    assert found.low <= exact <= found.high
+    assert found.high - found.low <= 2 * tolerance + 1e-12
+    assert abs(found.value - exact) <= tolerance
+    assert found.bins < 5000
+    assert found.answer.bounds == (found.low, found.high)
+    assert "within" in repr(found)
+
+
+@pytest.mark.parametrize("tolerance", [0.05, 0.001])
+def test_a_best_value_within_a_tolerance(tolerance):
+    y, p = cases(4, 5000)
+    exact = trueness.best_threshold(trueness.tally(y, p), "f1").value
+
+    found = threshold(lazy(y, p), tolerance=tolerance, maximize="f1", at_most=10)
+
+    assert found.low <= exact <= found.high
+    assert found.high - found.low <= tolerance
+    assert found.value == found.low
 
 
 def test_few_rows_are_counted_again():
     y, p = cases(6, 50_000)
-    r = threshold(lazy(y, p), maximize="f1")
-    same(r.answer, trueness.best_threshold(trueness.tally(y, p), "f1"))
-    assert r.passes == 4
-    assert 50_000 < r.rows < 60_000  # all rows once, then the bins near the optimum
-    assert r.threshold == r.answer.threshold
-    assert float(r) == r.value
-    r = area(lazy(y[:400], p[:400]))
-    assert "exact, after 1 pass over 400 rows in" in repr(r)
+
+    found = threshold(lazy(y, p), maximize="f1")
+
+    same(found.answer, trueness.best_threshold(trueness.tally(y, p), "f1"))
+    assert found.passes == 4
+    assert 50_000 < found.rows < 60_000  # all rows once, then bins near the optimum
+
+
+def test_an_exact_answer_is_a_number_and_says_what_it_took():
+    y, p = cases(6, 400)
+
+    best = threshold(lazy(y, p), maximize="f1")
+    found = area(lazy(y, p))
+
+    assert best.threshold == best.answer.threshold
+    assert float(best) == best.value
+    assert "exact, after 1 pass over 400 rows in" in repr(found)
 
 
 def test_the_same_on_every_lazy_engine(exact_engine):
     y, p = cases(7, 2000)
-    frame, t = exact_engine({"y": y, "p": p}), trueness.tally(y, p)
-    asked = {"minimize": trueness.cost(fp=1, fn=4), "subject_to": ["recall >= 0.5"]}
-    r = threshold(frame, **asked, prevalence=0.1, at_most=200)
-    same(r.answer, trueness.best_threshold(t, **asked, prevalence=0.1))
-    assert area(frame, at_most=200).value == trueness.auc(t).value
+    frame = exact_engine({"y": y, "p": p})
+    t = trueness.tally(y, p)
+    goal = {
+        "minimize": trueness.cost(fp=1, fn=4),
+        "subject_to": ["recall >= 0.5"],
+        "prevalence": 0.1,
+    }
+
+    best = threshold(frame, **goal, at_most=200)
+    found = area(frame, at_most=200)
+
+    same(best.answer, trueness.best_threshold(t, **goal))
+    assert found.value == trueness.auc(t).value
 
 
 KINDS = {
@@ -142,47 +168,68 @@ KINDS = {
 }
 
 
+@pytest.mark.parametrize("options", [{}, {"at_most": 7, "batch": 40}])
 @pytest.mark.parametrize("kind", KINDS)
-def test_scores_of_every_kind_on_every_lazy_engine(lazy_engine, kind):
+def test_scores_of_every_kind_on_every_lazy_engine(lazy_engine, kind, options):
     y, p = cases(9, 300)
     p = (p - p.min()) / np.ptp(p)
     columns = {"y": pa.array(y), "p": KINDS[kind](p)}
-    expected = trueness.auc(pa.table(columns), **NAMED)
-    for limits in ({}, {"at_most": 7, "batch": 40}):
-        r = area(lazy_engine(columns), **limits)
-        assert r.exact
-        assert r.value == expected.value
-        assert r.answer.low == pytest.approx(expected.low, abs=1e-12)
+    t = trueness.tally(pa.table(columns), **NAMED)
+
+    found = area(lazy_engine(columns), **options)
+    best = threshold(lazy_engine(columns), maximize="f1", **options)
+
+    assert found.exact
+    assert found.value == trueness.auc(t).value
+    assert found.answer.low == pytest.approx(trueness.auc(t).low, abs=1e-12)
+    same(best.answer, trueness.best_threshold(t, "f1"))
 
 
 @pytest.mark.parametrize("rows", [2, 3, 5])
 def test_tiny_tables(rows):
-    y, p = [0, 1, 1, 0, 1][:rows], [0.3, 0.2, 0.2, 0.1, 0.9][:rows]
-    r = area(lazy(y, p), at_most=1, batch=1)
-    assert r.value == trueness.auc(trueness.tally(y, p)).value
+    y = [0, 1, 1, 0, 1][:rows]
+    p = [0.3, 0.2, 0.2, 0.1, 0.9][:rows]
+
+    found = area(lazy(y, p), at_most=1, batch=1)
+
+    assert found.value == trueness.auc(trueness.tally(y, p)).value
+
+
+def test_scores_that_are_not_finite():
     with pytest.raises(InputError, match="infinite in 1 of"):
-        area(lazy([*y, 1], [*p, float("nan")]))
+        area(lazy([0, 1, 1], [0.3, 0.2, float("nan")]))
 
 
-def test_frames_in_memory_text_labels_and_rows_without_one():
+@pytest.mark.parametrize("options", [{}, {"at_most": 20}])
+@pytest.mark.parametrize("kind", ["eager", "lazy", "with rows without a label"])
+def test_text_labels_of_frames(kind, options):
     y, p = cases(8, 400)
     frame = pl.DataFrame({"y": np.where(y == 1, "yes", "no"), "p": p})
-    more = pl.DataFrame({"y": [None] * 50, "p": np.linspace(-3, 3, 50)})
-    both = pl.concat([frame, more.cast({"y": pl.String})])
+    unlabelled = pl.DataFrame({"y": [None] * 50, "p": np.linspace(-3, 3, 50)})
+    rows = {
+        "eager": frame,
+        "lazy": frame.lazy(),
+        "with rows without a label": pl.concat(
+            [frame, unlabelled.cast({"y": pl.String})]
+        ).lazy(),
+    }[kind]
     t = trueness.tally(y, p)
-    for rows in (frame, frame.lazy(), both.lazy()):
-        for limits in ({}, {"at_most": 20}):
-            r = threshold(rows, maximize="f1", positive="yes", **limits)
-            same(r.answer, trueness.best_threshold(t, "f1"))
-        assert area(rows, positive="yes").value == trueness.auc(t).value
-    assert area(frame, positive="yes").passes == 1
+
+    best = threshold(rows, maximize="f1", positive="yes", **options)
+    found = area(rows, positive="yes")
+
+    same(best.answer, trueness.best_threshold(t, "f1"))
+    assert found.value == trueness.auc(t).value
+    assert found.passes == 1
 
 
 def test_a_metric_of_ones_own_makes_every_bin_count():
     y, p = cases(10, 300)
     wave = Metric("wave", lambda c: np.sin(c.tp * 1.0), range=(-1, 1))
-    r = threshold(lazy(y, p), maximize=wave)
-    same(r.answer, trueness.best_threshold(trueness.tally(y, p), wave))
+
+    best = threshold(lazy(y, p), maximize=wave)
+
+    same(best.answer, trueness.best_threshold(trueness.tally(y, p), wave))
 
 
 def test_data_that_change_between_two_passes(monkeypatch):
@@ -223,11 +270,15 @@ def test_the_auc_of_all_cases_takes_one_pass():
     assert within.bins < 400
 
 
-def test_slips():
-    rows = lazy([0, 1], [0.1, 0.2])
+def test_cases_of_one_class():
     with pytest.raises(trueness.NotEnoughCases, match="exact_auc needs at least one p"):
         area(lazy([0, 0], [0.1, 0.2]))
-    slips = {"Which columns hold the labels": {}, "no column 'z'": {"label": "z"}}
-    for words, label in slips.items():
-        with pytest.raises(InputError, match=words):
-            trueness.exact_auc(rows, score="p", **label)
+
+
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [({}, "Which columns hold the labels"), ({"label": "z"}, "no column 'z'")],
+)
+def test_columns_that_are_not_there(label, words):
+    with pytest.raises(InputError, match=words):
+        trueness.exact_auc(lazy([0, 1], [0.1, 0.2]), score="p", **label)
