@@ -125,28 +125,48 @@ def test_scores_that_are_no_probabilities_and_other_edges():
         calibration_gain(trueness.tally(y, score), folds=1)
 
 
-def test_a_case_control_sample_is_worth_what_the_cohort_is():
-    """Positives kept, one negative in nine: the share of use brings the cohort back."""
+USE = {"prevalence": 0.1, "sampling": "case-control"}
+
+
+def cohort_and_sample():
+    """Return a cohort, and its case-control sample: positives, a negative in nine."""
     rng = np.random.default_rng(3)
     y = rng.random(40_000) < 0.1
-    s = 1 / (1 + np.exp(-(rng.normal(size=y.size) + 1.5 * y - 1)))
-    kept = y | (rng.random(y.size) < 1 / 9)
-    whole = calibration_gain(trueness.tally(y * 1, s), method="platt")
-    some = trueness.tally(y[kept] * 1, s[kept])
-    asked = {"prevalence": float(y.mean()), "sampling": "case-control"}
-    part = calibration_gain(some, method="platt", **asked)
+    score = 1 / (1 + np.exp(-(rng.normal(size=y.size) + 1.5 * y - 1)))
+    drawn = y | (rng.random(y.size) < 1 / 9)
+    return trueness.tally(y, score), trueness.tally(y[drawn], score[drawn])
+
+
+def test_a_case_control_sample_is_worth_what_the_cohort_is():
+    cohort, sample = cohort_and_sample()
+    use = {"prevalence": cohort.prevalence, "sampling": "case-control"}
+
+    of_cohort = calibration_gain(cohort, method="platt")
+    of_sample = calibration_gain(sample, method="platt", **use)
+
     for name in ("before", "in_sample", "cross_fitted", "gain"):
-        a, b = getattr(part, name), getattr(whole, name)
-        assert a.value == pytest.approx(b.value, abs=0.004)
-        assert a.low < b.value < a.high
+        expected = getattr(of_cohort, name)
+        estimate = getattr(of_sample, name)
+        assert estimate.value == pytest.approx(expected.value, abs=0.004)
+        assert estimate.low < expected.value < estimate.high
 
-    ignored = calibration_gain(some, method="platt")
 
-    assert ignored.cross_fitted.value > 2 * whole.cross_fitted.value
+def test_a_case_control_sample_taken_for_a_cohort_loses_more():
+    cohort, sample = cohort_and_sample()
+
+    of_cohort = calibration_gain(cohort, method="platt")
+    of_sample = calibration_gain(sample, method="platt")
+
+    assert of_sample.cross_fitted.value > 2 * of_cohort.cross_fitted.value
+
+
+def test_the_gain_of_a_case_control_sample_needs_its_prevalence():
+    _, sample = cohort_and_sample()
+
     with pytest.raises(InputError, match="prevalence"):
-        calibration_gain(some, method="platt", sampling="case-control")
+        calibration_gain(sample, method="platt", sampling="case-control")
     with pytest.raises(InputError, match="groups"):
-        calibration_gain({"a": some}, method="platt", **asked)
+        calibration_gain({"a": sample}, method="platt", **USE)
 
 
 def test_a_map_that_is_worse_in_places_is_said_by_its_error():

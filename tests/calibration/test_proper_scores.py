@@ -47,22 +47,33 @@ def test_brier_of_many_cases_is_exact():
 
 @pytest.mark.parametrize("digits", [1, 3])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_scores_are_those_of_scikit_learn(rng, digits, weighted):
-    p = np.clip(np.round(rng.random(400), digits), 0.001, 0.999)
-    y = (rng.random(400) < p**2).astype(int)
-    w = rng.exponential(size=400) if weighted else np.ones(400)
-    t = trueness.tally(y, p, weight=w) if weighted else trueness.tally(y, p)
-    q = IsotonicRegression().fit(p, y, sample_weight=w).predict(p)
-    base = np.full(400, np.average(y, weights=w))
-    both = {trueness.brier: brier_score_loss, trueness.log_loss: sklearn_log_loss}
-    for ours, loss in both.items():
-        x = ours(t)
-        before, after, none = (loss(y, s, sample_weight=w) for s in (p, q, base))
-        assert x.value == pytest.approx(before, rel=1e-12)
-        assert x.mcb.value == pytest.approx(before - after, abs=1e-12)
-        assert x.dsc.value == pytest.approx(none - after, abs=1e-12)
-        assert x.value == pytest.approx(x.mcb.value - x.dsc.value + x.unc.value)
-        assert x.low < x.value < x.high
+@pytest.mark.parametrize(
+    ("analysis", "sklearn_loss"),
+    [(trueness.brier, brier_score_loss), (trueness.log_loss, sklearn_log_loss)],
+)
+def test_scores_are_those_of_scikit_learn(
+    rng, analysis, sklearn_loss, digits, weighted
+):
+    score = np.clip(np.round(rng.random(400), digits), 0.001, 0.999)
+    y = (rng.random(400) < score**2).astype(int)
+    weight = rng.exponential(size=400) if weighted else np.ones(400)
+    design = {"weight": weight} if weighted else {}
+
+    answer = analysis(trueness.tally(y, score, **design))
+
+    def loss_of(probability):
+        return sklearn_loss(y, probability, sample_weight=weight)
+
+    isotonic = IsotonicRegression().fit(score, y, sample_weight=weight)
+    loss = loss_of(score)
+    recalibrated_loss = loss_of(isotonic.predict(score))
+    prevalence_loss = loss_of(np.full(400, np.average(y, weights=weight)))
+    mcb, dsc, unc = answer.mcb.value, answer.dsc.value, answer.unc.value
+    assert answer.value == pytest.approx(loss, rel=1e-12)
+    assert mcb == pytest.approx(loss - recalibrated_loss, abs=1e-12)
+    assert dsc == pytest.approx(prevalence_loss - recalibrated_loss, abs=1e-12)
+    assert answer.value == pytest.approx(mcb - dsc + unc)
+    assert answer.low < answer.value < answer.high
 
 
 def test_intervals_cover(rng):
@@ -77,27 +88,49 @@ def test_intervals_cover(rng):
     assert (hits >= 52).all()
 
 
-@pytest.mark.parametrize("score", [0.0, 1e-9, 0.1, 0.5, 0.9, 1.0])
-@pytest.mark.parametrize("counts", [(1, 0), (0, 1), (2, 0), (5, 5), (30, 0), (0, 3)])
-def test_no_interval_is_empty_or_impossible(score, counts):
-    t = Tally([score], [counts[0]], [counts[1]])
-    most = {trueness.brier: (1.0, 0.25), trueness.log_loss: (math.inf, math.log(2))}
-    for analysis, (top, unc) in most.items():
-        s = analysis(t)
-        for e, high in ((s, top), (s.mcb, top), (s.dsc, unc), (s.unc, unc)):
-            assert 0 <= e.low <= e.value <= e.high <= high
-            # whoever says 1/2 to all has the same loss whatever happens
-            if math.isfinite(e.value) and (e is not s or score != 0.5):
-                assert e.low < e.high
+ONE_SCORE = pytest.mark.parametrize("score", [0.0, 1e-9, 0.1, 0.5, 0.9, 1.0])
+FEW_COUNTS = pytest.mark.parametrize(
+    ("neg", "pos"), [(1, 0), (0, 1), (2, 0), (5, 5), (30, 0), (0, 3)]
+)
 
-    e = trueness.calibration_error(t)
-    for part in (e.plain, e.debiased, e.rms, e.smooth):
-        assert 0 <= part.low <= part.value <= part.high <= 1
-        assert part.low < part.high
 
-    index = trueness.calibration_index(t)
+@ONE_SCORE
+@FEW_COUNTS
+@pytest.mark.parametrize(
+    ("analysis", "largest_loss", "largest_uncertainty"),
+    [(trueness.brier, 1.0, 0.25), (trueness.log_loss, math.inf, math.log(2))],
+)
+def test_no_interval_of_a_score_is_empty_or_impossible(
+    analysis, largest_loss, largest_uncertainty, score, neg, pos
+):
+    answer = analysis(Tally([score], [neg], [pos]))
 
-    assert 0 <= index.ici.low <= index.ici.value <= index.ici.high <= 1
+    largest_values = [
+        (answer, largest_loss),
+        (answer.mcb, largest_loss),
+        (answer.dsc, largest_uncertainty),
+        (answer.unc, largest_uncertainty),
+    ]
+    for estimate, largest in largest_values:
+        assert 0 <= estimate.low <= estimate.value <= estimate.high <= largest
+        # whoever says 1/2 to all has the same loss whatever happens
+        is_certain = estimate is answer and score == 0.5
+        if math.isfinite(estimate.value) and not is_certain:
+            assert estimate.low < estimate.high
+
+
+@ONE_SCORE
+@FEW_COUNTS
+def test_no_interval_of_an_error_is_empty_or_impossible(score, neg, pos):
+    tally = Tally([score], [neg], [pos])
+
+    error = trueness.calibration_error(tally)
+    ici = trueness.calibration_index(tally).ici
+
+    for estimate in (error.plain, error.debiased, error.rms, error.smooth):
+        assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
+        assert estimate.low < estimate.high
+    assert 0 <= ici.low <= ici.value <= ici.high <= 1
 
 
 def test_an_infinite_loss_says_why():

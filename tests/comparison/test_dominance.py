@@ -20,35 +20,43 @@ def quick(*args, **options):
     return trueness.dominates(*args, replicates=100, **options)
 
 
-def test_by_hand():
-    found, back = quick(GOOD, POOR), quick(POOR, GOOD)
+def test_a_curve_that_is_higher_everywhere_dominates():
+    forward = quick(GOOD, POOR)
+    backward = quick(POOR, GOOD)
 
-    assert (found.verdict, back.verdict) == ("dominates", "is dominated")
-    assert bool(found)
-    assert not back
-    assert found.fpr_better == ((0.0, 1.0),)
-    assert found.fpr_worse == found.recall_worse == ()
+    assert (forward.verdict, backward.verdict) == ("dominates", "is dominated")
+    assert bool(forward)
+    assert not backward
+    assert forward.fpr_better == ((0.0, 1.0),)
+    assert forward.fpr_worse == forward.recall_worse == ()
 
-    # equal counts of different cases are not certain to be equal
+
+def test_equal_counts_of_different_cases_are_not_certain_to_be_equal():
     same = quick(GOOD, Tally(GOOD.score, GOOD.neg, GOOD.pos), points=3)
 
     assert (same.verdict, same.p_value, same.fpr.size) == ("equal", 1, 3)
     assert same.margin > 0.1
 
-    good, bad = Tally([2, 1], [0, 40], [40, 0]), Tally([2, 1], [40, 0], [0, 40])
-    d = quick(good, bad)
 
-    assert d.p_better < 1e-3
-    assert (d.p_worse, d.range_worse) == (1, ())
+def test_a_perfect_score_is_nowhere_worse_than_a_reversed_one():
+    perfect = Tally([2, 1], [0, 40], [40, 0])
+    reversed_score = Tally([2, 1], [40, 0], [0, 40])
 
-    # GOOD: (0, .6) (.2, .9) (1, 1);  CROSS: (0, 0) (.1, .8) (.6, .8) (1, 1)
-    found = quick(CROSS, GOOD)
+    dominance = quick(perfect, reversed_score)
 
-    assert found.verdict == "crosses"
+    assert dominance.p_better < 1e-3
+    assert (dominance.p_worse, dominance.range_worse) == (1, ())
+
+
+def test_where_curves_cross_by_hand():
+    """GOOD: (0, .6) (.2, .9) (1, 1);  CROSS: (0, 0) (.1, .8) (.6, .8) (1, 1)."""
+    dominance = quick(CROSS, GOOD)
+
+    assert dominance.verdict == "crosses"
     # rising 8 f from 0 meets .6 + 1.5 f at f = .6/6.5; then flat .8 is left at f = 2/15
-    assert found.fpr_better == (pytest.approx((0.6 / 6.5, 2 / 15)),)
-    assert found.fpr_worse[0] == pytest.approx((0, 0.6 / 6.5))
-    assert found.fpr_worse[1] == pytest.approx((2 / 15, 1))
+    assert dominance.fpr_better == (pytest.approx((0.6 / 6.5, 2 / 15)),)
+    assert dominance.fpr_worse[0] == pytest.approx((0, 0.6 / 6.5))
+    assert dominance.fpr_worse[1] == pytest.approx((2 / 15, 1))
 
 
 def tpr_grid(t, f):

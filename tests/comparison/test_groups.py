@@ -65,29 +65,40 @@ def test_a_difference_without_variance_is_a_difference():
     assert same.pairs[0].difference.low < 0 < same.pairs[0].difference.high
 
 
-def test_clusters_of_tallies_and_of_panels(rng):
-    """What ``cluster_bootstrap`` was for: the keys of a mapping are clusters."""
-    n = 400
-    cluster = np.arange(n) % 50
-    y = rng.random(n) < rng.beta(1, 1, 50)[cluster]
-    a = y + rng.normal(size=50)[cluster] + 0.5 * rng.normal(size=n)
-    parts = trueness.tally(y, a, by=cluster)
-    found = trueness.estimate(parts, trueness.auc, cluster=True)
-    direct = trueness.auc(y, a, cluster=cluster)
+def clustered_scores(rng, n=400, clusters=50):
+    """Return labels and scores that depend on the cluster, and the clusters."""
+    cluster = np.arange(n) % clusters
+    y = rng.random(n) < rng.beta(1, 1, clusters)[cluster]
+    score = y + rng.normal(size=clusters)[cluster] + 0.5 * rng.normal(size=n)
+    return y, score, cluster
 
-    assert (found.low, found.high) == pytest.approx((direct.low, direct.high))
-    assert found.se > 1.2 * trueness.auc(y, a).se
 
-    panels = trueness.panel(y, {"a": np.round(a), "b": -np.round(a)}, by=cluster)
+def test_the_keys_of_a_mapping_of_tallies_are_clusters(rng):
+    y, score, cluster = clustered_scores(rng)
+    by_cluster = trueness.tally(y, score, by=cluster)
 
-    def gap(p):
-        return trueness.auc(p["a"]).value - trueness.auc(p["b"]).value
+    estimate = trueness.estimate(by_cluster, trueness.auc, cluster=True)
 
-    both = trueness.estimate(panels, gap, cluster=True, value_range=(-1, 1))
-    pair = trueness.compare_auc(panels, cluster=True).pairs[0].difference
+    direct = trueness.auc(y, score, cluster=cluster)
+    assert (estimate.low, estimate.high) == pytest.approx((direct.low, direct.high))
+    assert estimate.se > 1.2 * trueness.auc(y, score).se
 
-    assert both.value == pytest.approx(pair.value)
-    assert both.se == pytest.approx(pair.se, rel=0.1)
+
+def test_the_keys_of_a_mapping_of_panels_are_clusters(rng):
+    y, score, cluster = clustered_scores(rng)
+    scores = {"a": np.round(score), "b": -np.round(score)}
+    by_cluster = trueness.panel(y, scores, by=cluster)
+
+    def difference(panel):
+        return trueness.auc(panel["a"]).value - trueness.auc(panel["b"]).value
+
+    estimate = trueness.estimate(
+        by_cluster, difference, cluster=True, value_range=(-1, 1)
+    )
+
+    direct = trueness.compare_auc(by_cluster, cluster=True).pairs[0].difference
+    assert estimate.value == pytest.approx(direct.value)
+    assert estimate.se == pytest.approx(direct.se, rel=0.1)
 
 
 def test_groups_are_redrawn_by_themselves(sites):

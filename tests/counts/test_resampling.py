@@ -82,17 +82,27 @@ def test_replicates_keep_the_classes(rng):
 
 
 def test_whole_clusters_are_drawn():
-    t = Tally([2, 1, 2, 1], pos=[3, 0, 0, 1], neg=[0, 1, 2, 0], cluster=[1, 1, 2, 2])
-    drawn = np.concatenate([np.hstack(block) for block in replicates(t, 400, 0)])
+    tally = Tally(
+        [2, 1, 2, 1], pos=[3, 0, 0, 1], neg=[0, 1, 2, 0], cluster=[1, 1, 2, 2]
+    )
+
+    samples = np.concatenate([np.hstack(block) for block in replicates(tally, 400, 0)])
+
+    # negatives, then positives of each row
+    first = np.array([0, 1, 3, 0])
+    second = np.array([2, 0, 0, 1])
     # two clusters of two are drawn: the first twice, both, or the second twice
-    one, two = np.array([0, 1, 3, 0]), np.array([2, 0, 0, 1])
-    kinds = {tuple(2 * one): 0.25, tuple(one + two): 0.5, tuple(2 * two): 0.25}
-    found, times = np.unique(drawn, axis=0, return_counts=True)
-
-    assert {tuple(row) for row in found.tolist()} == set(kinds)
-
-    for row, k in zip(found.tolist(), times, strict=True):
-        assert k / 400 == pytest.approx(kinds[tuple(row)], abs=0.07)
+    chances = {
+        tuple(2 * first): 0.25,
+        tuple(first + second): 0.5,
+        tuple(2 * second): 0.25,
+    }
+    distinct, times = np.unique(samples, axis=0, return_counts=True)
+    frequencies = {
+        tuple(sample): number / 400
+        for sample, number in zip(distinct.tolist(), times, strict=True)
+    }
+    assert frequencies == pytest.approx(chances, abs=0.07)
 
 
 T = Tally([0.9, 0.6, 0.5, 0.2], neg=[1, 2, 4, 5], pos=[5, 3, 2, 1])

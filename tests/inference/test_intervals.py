@@ -66,22 +66,24 @@ def test_student_is_that_of_scipy(df):
     st.floats(1, 200),
     st.sampled_from([(0.0, 1.0), (-1.0, 1.0), (0.0, 5.0)]),
 )
-def test_between_two_ends_it_is_the_score_interval(p, variance, df, ends):
-    wide = ends[1] - ends[0]
-    value = ends[0] + wide * p
-    s = VarianceEstimate(variance * wide**2, df, 10.0)
-    low, high, how = intervals.interval_from_variance(value, s, ends, 0.95)
+def test_between_two_ends_it_is_the_score_interval(proportion, variance, freedom, ends):
+    lowest, highest = ends
+    width = highest - lowest
+    value = lowest + width * proportion
+    estimate = VarianceEstimate(variance * width**2, freedom, 10.0)
 
-    assert how == "Wilson 1927"
+    low, high, method = intervals.interval_from_variance(value, estimate, ends, 0.95)
 
-    n, t = p * (1 - p) / variance, stats.t.ppf(0.975, df)
-    for limit in ((low - ends[0]) / wide, (high - ends[0]) / wide):
-        # each limit is as far away as its own spread allows
-        assert (p - limit) ** 2 == pytest.approx(
-            t**2 * limit * (1 - limit) / n, rel=1e-6, abs=1e-12
-        )
+    assert method == "Wilson 1927"
+    assert lowest <= low <= value <= high <= highest
 
-    assert ends[0] <= low <= value <= high <= ends[1]
+    # each end is as far away as its own standard error allows
+    sample_size = proportion * (1 - proportion) / variance
+    quantile = stats.t.ppf(0.975, freedom)
+    for end in (low, high):
+        at_end = (end - lowest) / width
+        allowed = quantile**2 * at_end * (1 - at_end) / sample_size
+        assert (proportion - at_end) ** 2 == pytest.approx(allowed, rel=1e-6, abs=1e-12)
 
 
 @pytest.mark.parametrize(

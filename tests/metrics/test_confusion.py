@@ -104,19 +104,28 @@ def test_undefined_ratios_are_nan_and_silent():
 
 
 def test_sweep_equals_brute_force(rng):
-    y, s = rng.integers(0, 2, 60), rng.integers(0, 9, 60) / 4
-    t = trueness.tally(y, s)
-    c, cuts = trueness.sweep(t), [np.inf, *sorted(set(s), reverse=True)]
+    y = rng.integers(0, 2, 60)
+    score = rng.integers(0, 9, 60) / 4
+    tally = trueness.tally(y, score)
 
-    assert c.tp.tolist() == [(y[s >= cut] == 1).sum() for cut in cuts]
-    assert c.fp.tolist() == [(y[s >= cut] == 0).sum() for cut in cuts]
-    assert (c.tp + c.fn == t.n_pos).all()
-    assert (c.fp + c.tn == t.n_neg).all()
+    sweep = trueness.sweep(tally)
 
-    with_unknown = t + trueness.tally(None, [7.0, 0.1])
-    for x in (t, with_unknown):
-        assert trueness.thresholds(x).tolist() == cuts
+    cuts = [np.inf, *sorted(set(score), reverse=True)]
+    assert sweep.tp.tolist() == [(y[score >= cut] == 1).sum() for cut in cuts]
+    assert sweep.fp.tolist() == [(y[score >= cut] == 0).sum() for cut in cuts]
+    assert (sweep.tp + sweep.fn == tally.n_pos).all()
+    assert (sweep.fp + sweep.tn == tally.n_neg).all()
 
+
+def test_thresholds_are_the_scores_of_labelled_cases():
+    tally = Tally([2, 1], pos=[1, 0], neg=[0, 1])
+    with_unknown = tally + trueness.tally(None, [7.0, 0.1])
+
+    assert trueness.thresholds(tally).tolist() == [np.inf, 2, 1]
+    assert trueness.thresholds(with_unknown).tolist() == [np.inf, 2, 1]
+
+
+def test_no_cases_have_one_cut():
     assert trueness.sweep(Tally()).tp.tolist() == [0]
 
 

@@ -183,33 +183,41 @@ def test_a_class_on_one_side_and_empty_ones():
     assert math.isnan(nothing.low)
 
 
+def partly_verified():
+    tally = Tally([1, 0], pos=[60, 10], neg=[20, 30], unknown=[20, 160])
+    return tally.with_design(unlabelled="missing at random")
+
+
 def test_begg_and_greenes_by_hand():
     """Diseased among verified at each of two results, applied to all of each."""
-    t = Tally([1, 0], pos=[60, 10], neg=[20, 30], unknown=[20, 160])
-    t = t.with_design(unlabelled="missing at random")
     pos = np.array([100 * 60 / 80, 200 * 10 / 40])
     neg = np.array([100, 200]) - pos
-    found = estimates(t, 1, [METRICS["recall"], METRICS["specificity"]])
 
-    assert found["recall"].value == pytest.approx(pos[0] / pos.sum())
-    assert found["specificity"].value == pytest.approx(neg[1] / neg.sum())
-
-    # Begg and Greenes (1983): the variance by the delta method on the logit scale
-    ppv, npv = 60 / 80, 30 / 40
-    var = 300 / (100 * 200) + (1 - ppv) / (80 * ppv) + npv / (40 * (1 - npv))
-    value = found["recall"].value
-
-    assert found["recall"].se == pytest.approx(
-        value * (1 - value) * np.sqrt(var), rel=0.05
+    answers = estimates(
+        partly_verified(), 1, [METRICS["recall"], METRICS["specificity"]]
     )
 
-    curve = trueness.roc(t)
+    recall = answers["recall"]
+    assert recall.value == pytest.approx(pos[0] / pos.sum())
+    assert answers["specificity"].value == pytest.approx(neg[1] / neg.sum())
 
-    assert curve.tpr[1] == pytest.approx(value)
+    # Begg and Greenes (1983): the variance by the delta method on the logit scale
+    ppv = 60 / 80
+    npv = 30 / 40
+    variance = 300 / (100 * 200) + (1 - ppv) / (80 * ppv) + npv / (40 * (1 - npv))
+    standard_error = recall.value * (1 - recall.value) * np.sqrt(variance)
+    assert recall.se == pytest.approx(standard_error, rel=0.05)
 
-    area = trueness.auc(t).value
 
-    assert area == pytest.approx(np.trapezoid(curve.tpr, curve.fpr))
+def test_the_curve_and_its_area_are_corrected_like_the_rates():
+    tally = partly_verified()
+
+    curve = trueness.roc(tally)
+
+    recall = estimates(tally, 1, [METRICS["recall"]])["recall"]
+    area = np.trapezoid(curve.tpr, curve.fpr)
+    assert curve.tpr[1] == pytest.approx(recall.value)
+    assert trueness.auc(tally).value == pytest.approx(area)
 
 
 @pytest.mark.parametrize("level", [0.8, 0.9, 0.95, 0.99])

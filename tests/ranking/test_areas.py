@@ -2,6 +2,7 @@
 
 import json
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -176,36 +177,42 @@ def test_on_mcclishs_scale_chance_is_a_half_and_an_ideal_classifier_one(part):
     assert area_of_ideal.value == pytest.approx(1)
 
 
-@pytest.mark.parametrize(
-    "part",
-    [None, {}, {"fpr": (0, 0.3)}, {"tpr": (0.6, 1)},
-     {"fpr": (0.1, 0.6), "tpr": (0.3, 0.9), "corrected": True}],
-)  # fmt: skip
-def test_errors_follow_from_derivatives(part):
-    """By a little more and less weight of each case, which is then left out."""
-    y, s, w = sample(60, digits=12)
+AVERAGE_PRECISION = trueness.average_precision
+AREAS = {
+    "auc": trueness.auc,
+    "average precision": AVERAGE_PRECISION,
+    "false alarms": partial(trueness.partial_auc, fpr=(0, 0.3)),
+    "recalls": partial(trueness.partial_auc, tpr=(0.6, 1)),
+    "corrected": partial(
+        trueness.partial_auc, fpr=(0.1, 0.6), tpr=(0.3, 0.9), corrected=True
+    ),
+}
 
-    def estimate(weight):
-        if part is None:
-            return trueness.auc(y, s, weight=weight)
-        if part == {}:
-            return trueness.average_precision(y, s, weight=weight)
-        return trueness.partial_auc(y, s, weight=weight, **part)
+
+def jackknife_variance(slopes, weight):
+    """Return the variance of a stratum by slopes: its cases left out in turn."""
+    n = weight.sum() ** 2 / (weight @ weight)
+    left_out = weight * slopes / (1 - weight / weight.sum())
+    return (n - 1) / n * np.sum(left_out**2)
+
+
+@pytest.mark.parametrize("area", AREAS.values(), ids=AREAS)
+def test_errors_follow_from_derivatives(area):
+    """By a little more and less weight of each case, which is then left out."""
+    y, score, weight = sample(60, digits=12)
+
+    def value(weights):
+        return area(y, score, weight=weights).value
 
     steps = 1e-6 * np.eye(60)
-    slopes = np.array(
-        [(estimate(w + e).value - estimate(w - e).value) / 2e-6 for e in steps]
-    )
+    slopes = [(value(weight + step) - value(weight - step)) / 2e-6 for step in steps]
+    slopes = np.array(slopes)
     # an area is one of two samples, a precision one of a single sample
-    strata = [y >= 0] if part == {} else [y == 0, y == 1]
-    variance = 0.0
-    for stratum in strata:
-        weight = w[stratum]
-        n = weight.sum() ** 2 / (weight @ weight)
-        left_out = weight * slopes[stratum] / (1 - weight / weight.sum())
-        variance += (n - 1) / n * np.sum(left_out**2)
+    strata = [y >= 0] if area is AVERAGE_PRECISION else [y == 0, y == 1]
+    variance = sum(jackknife_variance(slopes[s], weight[s]) for s in strata)
 
-    assert estimate(w).se == pytest.approx(np.sqrt(variance), rel=1e-5)
+    standard_error = area(y, score, weight=weight).se
+    assert standard_error == pytest.approx(np.sqrt(variance), rel=1e-5)
 
 
 def test_hanley_and_mcneil_by_hand():

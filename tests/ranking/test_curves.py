@@ -81,23 +81,33 @@ def hull_by_qhull(fpr, tpr):
     return corners[corners[:, 1] >= 0]
 
 
-def test_hull_agrees_with_qhull(rng):
-    for n in (6, 30, 400):
-        y, s = tied_cases(rng, n, levels=50)
-        curve = trueness.roc(trueness.tally(y, s))
-        ours = trueness.ranking.hull(curve)
-        theirs = hull_by_qhull(curve.fpr, curve.tpr)
-        # qhull may keep points that lie on an edge, up to rounding
-        height = np.interp(theirs[:, 0], ours.fpr, ours.tpr)
-        assert (np.abs(height - theirs[:, 1]) < 1e-9).sum() >= len(theirs) - 1
-        assert (np.interp(curve.fpr, ours.fpr, ours.tpr) >= curve.tpr - 1e-12).all()
-        slope = np.arctan2(np.diff(ours.tpr), np.diff(ours.fpr))
-        assert (np.diff(slope) < 0).all()
-        assert set(ours.threshold) <= set(curve.threshold)
+@pytest.mark.parametrize("n", [6, 30, 400])
+def test_hull_agrees_with_qhull(rng, n):
+    y, score = tied_cases(rng, n, levels=50)
+    curve = trueness.roc(trueness.tally(y, score))
 
-    for t in (Tally([3, 2, 1], [1, 1, 1], [2, 2, 2]), Tally([2, 1], [5, 0], [0, 3])):
-        line = trueness.ranking.hull(trueness.roc(t))  # chance, and turned round
-        assert (line.fpr.tolist(), line.tpr.tolist()) == ([0, 1], [0, 1])
+    hull = trueness.ranking.hull(curve)
+
+    # qhull may keep points that lie on an edge, up to rounding
+    by_qhull = hull_by_qhull(curve.fpr, curve.tpr)
+    height = np.interp(by_qhull[:, 0], hull.fpr, hull.tpr)
+    assert (np.abs(height - by_qhull[:, 1]) < 1e-9).sum() >= len(by_qhull) - 1
+    assert (np.interp(curve.fpr, hull.fpr, hull.tpr) >= curve.tpr - 1e-12).all()
+
+    slope = np.arctan2(np.diff(hull.tpr), np.diff(hull.fpr))
+    assert (np.diff(slope) < 0).all()
+    assert set(hull.threshold) <= set(curve.threshold)
+
+
+@pytest.mark.parametrize(
+    "tally",
+    [Tally([3, 2, 1], [1, 1, 1], [2, 2, 2]), Tally([2, 1], [5, 0], [0, 3])],
+    ids=["chance", "turned round"],
+)
+def test_the_hull_of_a_useless_score_is_the_diagonal(tally):
+    line = trueness.ranking.hull(trueness.roc(tally))
+
+    assert (line.fpr.tolist(), line.tpr.tolist()) == ([0, 1], [0, 1])
 
 
 def distance_to_polyline(x, y, px, py):
@@ -113,21 +123,26 @@ def distance_to_polyline(x, y, px, py):
     return best
 
 
+@pytest.mark.parametrize(
+    "wish", [{"points": 12}, {"tolerance": 0.02}, {"tolerance": 0}]
+)
 @pytest.mark.parametrize("name", CURVES)
-def test_simplify_never_moves_the_curve_by_more_than_it_says(rng, name):
-    y, s = tied_cases(rng, 2000, levels=400)
-    curve = CURVES[name](trueness.tally(y, s))
-    scale = curve.lift.max() if name == "lift_curve" else 1.0
-    x, v = (getattr(curve, axis) for axis in curve.axes)
-    for wish in ({"points": 12}, {"tolerance": 0.02}, {"tolerance": 0}):
-        few = trueness.ranking.simplify(curve, **wish)
-        fx, fv = (getattr(few, axis) for axis in few.axes)
-        away = distance_to_polyline(x, v / scale, fx, fv / scale).max()
-        assert away <= few.largest_shift + 1e-12
-        assert len(fx) <= wish.get("points", np.inf)
-        assert few.largest_shift <= wish.get("tolerance", np.inf)
-        assert (fx[0], fx[-1], fv[0], fv[-1]) == (x[0], x[-1], v[0], v[-1])
-        assert len(few.threshold) == len(fx)
+def test_simplify_never_moves_the_curve_by_more_than_it_says(rng, name, wish):
+    y, score = tied_cases(rng, 2000, levels=400)
+    curve = CURVES[name](trueness.tally(y, score))
+    # distances of a lift are told as parts of the highest one
+    scale = curve.y.max() if name == "lift_curve" else 1.0
+
+    simple = trueness.ranking.simplify(curve, **wish)
+
+    distance = distance_to_polyline(
+        curve.x, curve.y / scale, simple.x, simple.y / scale
+    )
+    assert distance.max() <= simple.largest_shift + 1e-12
+    assert simple.largest_shift <= wish.get("tolerance", np.inf)
+    assert len(simple.x) == len(simple.threshold) <= wish.get("points", np.inf)
+    assert (simple.x[0], simple.y[0]) == (curve.x[0], curve.y[0])
+    assert (simple.x[-1], simple.y[-1]) == (curve.x[-1], curve.y[-1])
 
 
 @pytest.mark.parametrize(

@@ -47,27 +47,46 @@ def test_monotone_and_inverse(seed):
     assert (G(G.inverse(u)) <= u + 1e-9).all()  # highest specificity that misses <= u
 
 
-def test_metrics_through_g_are_those_of_the_sweep(rng):
-    """Accuracy, F-beta and precision at a prevalence, eqs. (21)-(26) corrected."""
-    t = trueness.tally(*tied_cases(rng, 80, levels=15))
-    G, c = leakage(t), trueness.sweep(t)
-    for prevalence in (0.03, 0.5, t.prevalence):
-        there = c.at_prevalence(prevalence)
-        u = c.tn / t.n_neg
-        # one threshold for each specificity: the one with the most true positives
-        best = [np.flatnonzero(u == v)[-1] for v in np.unique(u)]
-        at = there[best]
-        u = u[best]
-        accuracy = G.accuracy(u, prevalence)
-        assert accuracy == pytest.approx(trueness.accuracy(at), abs=1e-12)
-        for beta in (0.5, 1, 2):
-            ours = G.f_beta(u, prevalence, beta)
-            assert ours == pytest.approx(trueness.f_beta(beta)(at), abs=1e-12)
-        lowest = [np.flatnonzero(c.tp == v)[0] for v in np.unique(c.tp) if v]
-        precision = G.precision(c.tp[lowest] / t.n_pos, prevalence)
-        assert precision == pytest.approx(trueness.precision(there[lowest]), abs=1e-12)
+@pytest.mark.parametrize("prevalence", [0.03, 0.5, None])
+def test_metrics_through_g_are_those_of_the_sweep(rng, prevalence):
+    """Accuracy and F-beta at a prevalence, eqs. (21)-(24) corrected."""
+    tally = trueness.tally(*tied_cases(rng, 80, levels=15))
+    prevalence = prevalence or tally.prevalence
+    geometry = leakage(tally)
+    sweep = trueness.sweep(tally)
 
-    assert np.isnan(G.precision(0.0, 0.3)) or G.precision(0.0, 0.3) >= 0
+    # one threshold for each specificity: the one with the most true positives
+    specificity = sweep.tn / tally.n_neg
+    best = [np.flatnonzero(specificity == v)[-1] for v in np.unique(specificity)]
+    specificity = specificity[best]
+    confusion = sweep.at_prevalence(prevalence)[best]
+
+    accuracy = geometry.accuracy(specificity, prevalence)
+    assert accuracy == pytest.approx(trueness.accuracy(confusion), abs=1e-12)
+    for beta in (0.5, 1, 2):
+        f_beta = geometry.f_beta(specificity, prevalence, beta)
+        direct = trueness.f_beta(beta)(confusion)
+        assert f_beta == pytest.approx(direct, abs=1e-12)
+
+
+@pytest.mark.parametrize("prevalence", [0.03, 0.5, None])
+def test_precision_through_g_is_that_of_the_sweep(rng, prevalence):
+    """Precision at a prevalence, eqs. (25) and (26) corrected."""
+    tally = trueness.tally(*tied_cases(rng, 80, levels=15))
+    prevalence = prevalence or tally.prevalence
+    geometry = leakage(tally)
+    sweep = trueness.sweep(tally)
+
+    # one threshold for each recall above zero: the one with the fewest false alarms
+    found = [tp for tp in np.unique(sweep.tp) if tp]
+    best = [np.flatnonzero(sweep.tp == tp)[0] for tp in found]
+    precision = geometry.precision(sweep.tp[best] / tally.n_pos, prevalence)
+
+    direct = trueness.precision(sweep.at_prevalence(prevalence)[best])
+    assert precision == pytest.approx(direct, abs=1e-12)
+
+    without_recall = geometry.precision(0.0, 0.3)
+    assert np.isnan(without_recall) or without_recall >= 0
 
 
 def test_random_ideal_and_wrong_classifier():

@@ -58,131 +58,201 @@ def about(value):
     return pytest.approx(number, rel=1e-9, abs=1e-12, nan_ok=True)
 
 
-def asked(rng, objectives, constraints):
-    name = str(rng.choice(objectives))
-    some = rng.choice(constraints, int(rng.integers(3)), replace=False).tolist()
-    return name, some, -1 if name.startswith(("cost", "defer", "fp")) else 1
+def random_problem(rng, objectives, constraints):
+    """Return an objective, up to two constraints, and 1 to maximize or -1."""
+    objective = str(rng.choice(objectives))
+    number = int(rng.integers(3))
+    limits = rng.choice(constraints, number, replace=False).tolist()
+    sign = -1 if objective.startswith(("cost", "defer", "fp")) else 1
+    return objective, limits, sign
 
 
-def answered(ask, data, name, limits, sign, top, **words):
-    """Ask; None where nothing is allowed or defined, and brute force agrees."""
-    words |= {"minimize" if sign < 0 else "maximize": name, "subject_to": limits}
-    if top is not None:
-        found = ask(data, **words)
-        assert found.value == about(in_numbers(name, top))
-        return found
+def checked_answer(search, data, problem, optimum, **options):
+    """Return the answer of a search, None where rightly nothing is allowed or defined.
 
-    with pytest.raises((Infeasible, NotEnoughCases)):
-        ask(data, **words)
-    return None
+    Its value is the ``optimum`` that brute force found; None says that there is none.
+    """
+    objective, limits, sign = problem
+    direction = "minimize" if sign < 0 else "maximize"
+    arguments = {direction: objective, "subject_to": limits, **options}
+
+    if optimum is None:
+        with pytest.raises((Infeasible, NotEnoughCases)):
+            search(data, **arguments)
+        return None
+
+    answer = search(data, **arguments)
+    assert answer.value == about(in_numbers(objective, optimum))
+    return answer
+
+
+def prevalence_options(shares):
+    """Return the options for no prevalence, for one, or for the two ends of a range."""
+    ends = tuple(float(share) for share in shares)
+    if not ends:
+        return {}
+    if len(ends) == 1:
+        return {"prevalence": ends[0]}
+    return {"prevalences": ends}
+
+
+def has_fewest_errors(point, tally, equal_cuts):
+    """Has no cut that is as good fewer errors of one kind without more of the other?"""
+    tiny = 1e-12 * (tally.n_pos + tally.n_neg)
+    for cut in equal_cuts:
+        cells = trueness.confusion(tally, cut)
+        more_fp = cells.fp - point.confusion.fp
+        more_fn = cells.fn - point.confusion.fn
+        is_worse_somewhere = max(more_fp, more_fn) > tiny
+        is_better_nowhere = max(-more_fp, -more_fn) <= tiny
+        if not (is_worse_somewhere or is_better_nowhere):
+            return False
+    return True
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("shares", [(), ("0.37",), ("0.01", "0.3")], ids=str)
 def test_one_cut(shares, kind):
-    rng, several, infeasible = np.random.default_rng(1), 0, 0
-    use = {}
-    if shares:
-        ends = tuple(map(float, shares))
-        use = {"prevalences": ends} if len(ends) == 2 else {"prevalence": ends[0]}
-
+    rng = np.random.default_rng(1)
+    options = prevalence_options(shares)
+    several_best = 0
+    infeasible = 0
     for _ in range(150):
-        t = as_kind(rng, counts(rng, 9), kind)
-        name, limits, sign = asked(rng, OBJECTIVES, CONSTRAINTS)
-        if len(shares) == 2 and name in ("mcc", "kappa", "precision + 2*recall"):
+        tally = as_kind(rng, counts(rng, 9), kind)
+        problem = random_problem(rng, OBJECTIVES, CONSTRAINTS)
+        if len(shares) == 2 and problem[0] in ("mcc", "kappa", "precision + 2*recall"):
             continue  # whose worst prevalence is sought on a grid
-        found, top = best(single(t, *map(Fraction, shares)), name, limits, sign)
-        point = answered(trueness.best_threshold, t, name, limits, sign, top, **use)
-        infeasible += point is None
-        if point is not None:
-            assert [high for _, high in point.score_ranges] == found
-            assert point.score_range[0] < point.threshold <= point.score_range[1]
-            # none of those that are as good has fewer errors of one kind for nothing
-            tiny = 1e-12 * (t.n_pos + t.n_neg)
-            for high in found:
-                other, mine = trueness.confusion(t, high), point.confusion
-                fp, fn = other.fp - mine.fp, other.fn - mine.fn
-                assert max(fp, fn) > tiny or max(-fp, -fn) <= tiny
-            several += len(found) > 1
+
+        best_cuts, optimum = best(single(tally, *map(Fraction, shares)), *problem)
+        point = checked_answer(
+            trueness.best_threshold, tally, problem, optimum, **options
+        )
+
+        if point is None:
+            infeasible += 1
+            continue
+        several_best += len(best_cuts) > 1
+        assert [high for _, high in point.score_ranges] == best_cuts
+        assert point.score_range[0] < point.threshold <= point.score_range[1]
+        assert has_fewest_errors(point, tally, best_cuts)
 
     assert infeasible > 3
-    assert several > 3 or "weights" in kind
+    assert several_best > 3 or "weights" in kind
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_two_cuts(kind):
-    rng, several, infeasible = np.random.default_rng(8), 0, 0
+    rng = np.random.default_rng(8)
+    several_best = 0
+    infeasible = 0
     for _ in range(150):
-        t = as_kind(rng, counts(rng), kind)
+        tally = as_kind(rng, counts(rng), kind)
         share = (None, "0.1", "0.3")[rng.integers(3)]
-        name, limits, sign = asked(rng, OF_ZONES, ZONES)
-        part = None if share is None else Fraction(share)
-        every = list(pairs(t, part))
-        found, top = best(every, name, limits, sign)
-        z = answered(trueness.best_thresholds, t, name, limits, sign, top,
-                     prevalence=None if share is None else float(share))  # fmt: skip
-        infeasible += z is None
-        if z is not None:
-            assert len(z.pairs) == len(found)
-            several += len(found) > 1
-            one = best([x for x in every if x[0][0] == x[0][1]], name, limits,
-                       sign)[1]  # fmt: skip
-            assert z.single == about(one)
-            cells = [*z.confusion.cells, z.deferred_pos + z.deferred_neg]
-            assert sum(cells) == pytest.approx(t.n)
+        problem = random_problem(rng, OF_ZONES, ZONES)
+        all_pairs = list(pairs(tally, None if share is None else Fraction(share)))
 
-    assert min(several, infeasible) > 9
+        best_pairs, optimum = best(all_pairs, *problem)
+        zones = checked_answer(
+            trueness.best_thresholds,
+            tally,
+            problem,
+            optimum,
+            prevalence=None if share is None else float(share),
+        )
+
+        if zones is None:
+            infeasible += 1
+            continue
+        several_best += len(best_pairs) > 1
+        assert len(zones.pairs) == len(best_pairs)
+
+        pairs_without_zone = [pair for pair in all_pairs if pair[0][0] == pair[0][1]]
+        _, best_single = best(pairs_without_zone, *problem)
+        assert zones.single == about(best_single)
+
+        deferred = zones.deferred_pos + zones.deferred_neg
+        assert sum(zones.confusion.cells) + deferred == pytest.approx(tally.n)
+
+    assert min(several_best, infeasible) > 9
+
+
+def values_over_all_groups(confusions):
+    """Return the values of the constraints that hold over all groups."""
+    tp, fp, fn, _ = sum(np.array(confusion.cells) for confusion in confusions.values())
+    return {"recall >= 0.6": tp / (tp + fn), "flagged <= 9": tp + fp}
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "mixed"])
 def test_groups(kind):
-    rng, done, infeasible = np.random.default_rng(12), 0, 0
+    rng = np.random.default_rng(12)
+    feasible = 0
+    infeasible = 0
     for _ in range(60):
         names = "abc"[: rng.integers(2, 4)]
-        groups = {g: as_kind(rng, counts(rng, 6), kind) for g in names}
-        name, limits, sign = asked(rng, OF_GROUPS, GROUPS)
-        every = list(for_groups(groups))
-        _, top = best(every, name, limits, sign)
-        g = answered(trueness.group_thresholds, groups, name, limits, sign, top,
-                     time_limit=9)  # fmt: skip
-        infeasible += g is None
-        if g is None:
+        groups = {name: as_kind(rng, counts(rng, 6), kind) for name in names}
+        objective, limits, sign = random_problem(rng, OF_GROUPS, GROUPS)
+        all_choices = list(for_groups(groups))
+
+        _, optimum = best(all_choices, objective, limits, sign)
+        answer = checked_answer(
+            trueness.group_thresholds,
+            groups,
+            (objective, limits, sign),
+            optimum,
+            time_limit=9,
+        )
+
+        if answer is None:
+            infeasible += 1
             continue
-        assert g.proved
-        done += 1
+        feasible += 1
+        assert answer.proved
+
+        # without the limits that bind the groups to each other
         uncoupled = [k for k in limits if "_gap" not in k and "_ratio" not in k]
-        free = best(every, name, uncoupled, sign)[1]
-        assert g.free_value == about(free)
+        _, free_value = best(all_choices, objective, uncoupled, sign)
+        assert answer.free_value == about(free_value)
+
+        # one threshold for all, under the limits on all cases
         totals = [k for k in limits if k in GROUPS[-2:]]
-        common = best(single(sum(groups.values(), Tally([]))), name, totals, sign)[1]
-        assert g.common_value == about(common)
-        cells = [np.array(c.cells) for c in g.confusions.values()]
-        tp, fp, fn, _ = sum(cells)
-        known = {"recall >= 0.6": tp / (tp + fn), "flagged <= 9": tp + fp}
-        assert g.constraints == pytest.approx({k: known[k] for k in totals})
+        everyone = sum(groups.values(), Tally([]))
+        _, common_value = best(single(everyone), objective, totals, sign)
+        assert answer.common_value == about(common_value)
 
-    assert min(done, infeasible) > 3
+        values = values_over_all_groups(answer.confusions)
+        assert answer.constraints == pytest.approx({k: values[k] for k in totals})
+
+    assert min(feasible, infeasible) > 3
 
 
-@pytest.mark.parametrize(("method", "shares"), [
-    ("milp", ()), ("milp", ("0.15",)), ("milp-cases", ())
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("method", "shares"),
+    [("milp", ()), ("milp", ("0.15",)), ("milp-cases", ())],
+)
 def test_programs(method, shares):
     """The 0-1 programs and their certificates, where the metric is linear."""
-    rng, infeasible = np.random.default_rng(2), 0
+    rng = np.random.default_rng(2)
     linear = [m for m in OBJECTIVES if m not in ("mcc", "precision + 2*recall")]
-    use = {"prevalence": float(shares[0])} if shares else {}
+    options = prevalence_options(shares)
+    infeasible = 0
     for _ in range(40):
-        t = counts(rng)
-        name, limits, sign = asked(rng, linear, CONSTRAINTS)
-        found, top = best(single(t, *map(Fraction, shares)), name, limits, sign)
-        point = answered(trueness.best_threshold, t, name, limits, sign, top,
-                         method=method, **use)  # fmt: skip
-        infeasible += point is None
-        if point is not None:
-            assert point.score_range[1] in found
-            c, value = point.certificate, float(sign * top)
-            assert c.value == pytest.approx(value, abs=1e-12)
-            assert c.bound == pytest.approx(value, abs=1e-6)
+        tally = counts(rng)
+        problem = random_problem(rng, linear, CONSTRAINTS)
+
+        best_cuts, optimum = best(single(tally, *map(Fraction, shares)), *problem)
+        point = checked_answer(
+            trueness.best_threshold, tally, problem, optimum, method=method, **options
+        )
+
+        if point is None:
+            infeasible += 1
+            continue
+        assert point.score_range[1] in best_cuts
+
+        # a program maximizes: the value has the sign of the direction
+        _, _, sign = problem
+        maximum = float(sign * optimum)
+        assert point.certificate.value == pytest.approx(maximum, abs=1e-12)
+        assert point.certificate.bound == pytest.approx(maximum, abs=1e-6)
 
     assert infeasible > 3

@@ -105,29 +105,37 @@ def test_every_number_of_an_answer_is_for_one_prevalence():
 )
 def test_intervals_hold_the_truth_of_the_chosen_rule(metric, n, share, shift):
     """Of the chosen rule on new cases, in samples of a population that is known."""
-    rng, runs = np.random.default_rng(31), 80
-    hits = {name: 0 for name in ("recall", "specificity", "precision", "accuracy")}
-    corrected, flattery, rest = 0, [], []
+    rng = np.random.default_rng(31)
+    runs = 80
+    corrected_covers = 0
+    covers = {name: 0 for name in ("recall", "specificity", "precision", "accuracy")}
+    apparent_bias = []
+    corrected_bias = []
     for _ in range(runs):
-        t = trueness.tally(*binormal(rng, n, share, shift))
-        v = validate_threshold(t, metric, rng=rng, replicates=60)
-        truth = population(v.choice.threshold, share, shift, metric)
-        corrected += v.corrected.low <= truth <= v.corrected.high
-        flattery.append(v.value - truth)
-        rest.append(v.corrected.value - truth)
-        for name in hits:
-            e = v.metrics.get(name)
-            true = population(v.choice.threshold, share, shift, name)
-            hits[name] += e is None or e.low <= true <= e.high
+        tally = trueness.tally(*binormal(rng, n, share, shift))
+
+        validation = validate_threshold(tally, metric, rng=rng, replicates=60)
+
+        threshold = validation.choice.threshold
+        truth = population(threshold, share, shift, metric)
+        corrected = validation.corrected
+        corrected_covers += corrected.low <= truth <= corrected.high
+        apparent_bias.append(validation.value - truth)
+        corrected_bias.append(corrected.value - truth)
+        for name in covers:
+            estimate = validation.metrics.get(name)
+            true_value = population(threshold, share, shift, name)
+            undefined = estimate is None
+            covers[name] += undefined or estimate.low <= true_value <= estimate.high
 
     # a share of 0.95 of 80 has a standard error of 0.024
-    assert min(corrected, *hits.values()) / runs > 0.87
+    assert min(corrected_covers, *covers.values()) / runs > 0.87
 
     # the sample flatters by some hundredths; what is left is within noise of zero
-    error = np.std(rest) / math.sqrt(runs)
-
-    assert np.mean(flattery) > 0.04
-    assert abs(np.mean(rest)) < min(0.015 + 3 * error, np.mean(flattery) / 2)
+    standard_error = np.std(corrected_bias) / math.sqrt(runs)
+    largest = min(0.015 + 3 * standard_error, np.mean(apparent_bias) / 2)
+    assert np.mean(apparent_bias) > 0.04
+    assert abs(np.mean(corrected_bias)) < largest
 
 
 def test_an_estimated_prevalence_widens_the_intervals():

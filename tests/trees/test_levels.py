@@ -378,13 +378,13 @@ def test_order_of_the_estimates(data):
 @pytest.mark.parametrize("n", [1, 2, 5, 20, 101])
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_interval_covers(n, level):
-    y = np.arange(n + 1)
-    made = [top_probability(k, n, "mle", level=level) for k in y]
-    low, high = (np.array([getattr(e, w) for e in made]) for w in ("low", "high"))
+    estimates = [top_probability(y, n, "mle", level=level) for y in range(n + 1)]
+    low = np.array([estimate.low for estimate in estimates])
+    high = np.array([estimate.high for estimate in estimates])
+
     for p in np.linspace(0.5, 1, 101):
-        law = [comb(n, int(k)) * p ** int(k) * (1 - p) ** (n - int(k)) for k in y]
-        covered = (low <= p) & (p <= high)
-        assert np.array(law) @ covered >= level - 1e-12
+        covers = (low <= p) & (p <= high)
+        assert np.array(binomial_chances(n, p)) @ covers >= level - 1e-12
 
 
 @pytest.mark.parametrize(
