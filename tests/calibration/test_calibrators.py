@@ -83,37 +83,43 @@ def test_venn_abers_refits_with_the_case_added(rng):
 @pytest.mark.parametrize("shape", [(0, 2), (2, 0), (-1, -1), (-1, 3)])
 def test_beta_is_the_constrained_maximum(shape, rng):
     # labels from a curve outside or on the edge of the family
-    s = np.linspace(0.02, 0.98, 25)
-    p = expit(0.3 + shape[0] * np.log(s) - shape[1] * np.log1p(-s))
-    pos = rng.binomial(40, p)
-    t = trueness.Tally(s, pos=pos, neg=40 - pos)
-    c = trueness.calibrate(t, method="beta")
+    score = np.linspace(0.02, 0.98, 25)
+    probability = expit(0.3 + shape[0] * np.log(score) - shape[1] * np.log1p(-score))
+    pos = rng.binomial(40, probability)
+    tally = trueness.Tally(score, pos=pos, neg=40 - pos)
 
-    assert min(c.a, c.b) >= 0
+    fitted = trueness.calibrate(tally, method="beta")
 
-    f = lambda x: loss(t, trueness.calibration.parametric.Beta(x[0], x[1], x[2]))  # noqa: E731
-    options = {"ftol": 1e-14, "gtol": 1e-9}
-    bounds = [(0, None), (0, None), (None, None)]
-    slow = minimize(f, [0.5, 0.5, 0], bounds=bounds, options=options)
+    def loss_of(parameters):
+        a, b, c = parameters
+        return loss(tally, trueness.calibration.parametric.Beta(a, b, c))
 
-    assert loss(t, c) <= slow.fun * (1 + 1e-9)
+    by_search = minimize(
+        loss_of,
+        [0.5, 0.5, 0],
+        bounds=[(0, None), (0, None), (None, None)],
+        options={"ftol": 1e-14, "gtol": 1e-9},
+    )
+    assert min(fitted.a, fitted.b) >= 0
+    assert loss(tally, fitted) <= by_search.fun * (1 + 1e-9)
 
 
 def test_binormal_finds_the_truth_behind_any_increasing_score(rng):
     y = rng.random(40_000) < 0.3
-    z = np.where(y, 1.2 + 1.4 * rng.normal(size=y.size), rng.normal(size=y.size))
-    t = trueness.tally(y, np.exp(z))
-    c, fit = trueness.calibrate(t, method="binormal"), trueness.ranking.fit_binormal(t)
+    of_positives = 1.2 + 1.4 * rng.normal(size=y.size)
+    of_negatives = rng.normal(size=y.size)
+    tally = trueness.tally(y, np.exp(np.where(y, of_positives, of_negatives)))
 
-    assert c.mean == pytest.approx(1.2, abs=0.05)
+    fitted = trueness.calibrate(tally, method="binormal")
 
-    known = fit.curve.b / fit.curve.alpha, 1 / fit.curve.alpha
+    curve = trueness.ranking.fit_binormal(tally).curve
+    assert fitted.mean == pytest.approx(1.2, abs=0.05)
+    assert fitted.mean == pytest.approx(curve.b / curve.alpha)
+    assert fitted.sd == pytest.approx(1 / curve.alpha)
 
-    assert (c.mean, c.sd) == pytest.approx(known)
-
-    at = np.array([-1.5, 0.0, 1.0, 2.0, 3.0])
-    odds = 0.3 / 0.7 * norm.pdf(at, 1.2, 1.4) / norm.pdf(at)
-    np.testing.assert_allclose(c(np.exp(at)), odds / (1 + odds), atol=0.02)
+    z = np.array([-1.5, 0.0, 1.0, 2.0, 3.0])
+    odds = 0.3 / 0.7 * norm.pdf(z, 1.2, 1.4) / norm.pdf(z)
+    np.testing.assert_allclose(fitted(np.exp(z)), odds / (1 + odds), atol=0.02)
 
 
 def test_fermi_dirac_ranks_new_scores_as_midranks_does(rng):

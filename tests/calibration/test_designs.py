@@ -106,36 +106,50 @@ def test_without_the_share_of_use_a_case_control_sample_is_refused(name):
     ANSWERS[name](SAMPLE, **USE)
 
 
-def test_values_are_those_of_a_cohort_with_that_share():
-    for f in (trueness.brier, trueness.log_loss):
-        found, twin = f(SAMPLE, **USE), f(COHORT)
-        assert found.value == pytest.approx(twin.value, rel=1e-12)
-        for part in ("mcb", "dsc", "unc"):
-            value, other = getattr(found, part).value, getattr(twin, part).value
-            assert value == pytest.approx(other, rel=1e-12)
+@pytest.mark.parametrize("analysis", [trueness.brier, trueness.log_loss])
+def test_scores_are_those_of_a_cohort_with_that_prevalence(analysis):
+    score = analysis(SAMPLE, **USE)
 
-    curve = trueness.reliability(SAMPLE, **USE).probability
+    of_cohort = analysis(COHORT)
+    assert score.value == pytest.approx(of_cohort.value, rel=1e-12)
+    for part in ("mcb", "dsc", "unc"):
+        value = getattr(score, part).value
+        assert value == pytest.approx(getattr(of_cohort, part).value, rel=1e-12)
 
-    assert curve == pytest.approx(trueness.reliability(COHORT).probability)
 
-    for name, parts in {"line": ["slope", "intercept"], "error": ["plain", "smooth"],
-                        "index": ["ici"]}.items():  # fmt: skip
-        found, twin = (f(x, **use) for f in [getattr(trueness, f"calibration_{name}")]
-                       for x, use in ((SAMPLE, USE), (COHORT, {})))  # fmt: skip
-        for part in parts:
-            value = getattr(found, part).value
-            assert value == pytest.approx(getattr(twin, part).value, rel=1e-9)
+@pytest.mark.parametrize(
+    ("analysis", "part"),
+    [
+        (trueness.calibration_line, "slope"),
+        (trueness.calibration_line, "intercept"),
+        (trueness.calibration_error, "plain"),
+        (trueness.calibration_error, "smooth"),
+        (trueness.calibration_index, "ici"),
+    ],
+)
+def test_errors_are_those_of_a_cohort_with_that_prevalence(analysis, part):
+    value = getattr(analysis(SAMPLE, **USE), part).value
 
+    assert value == pytest.approx(getattr(analysis(COHORT), part).value, rel=1e-9)
+
+
+def test_the_diagram_is_that_of_a_cohort_with_that_prevalence():
+    curve = trueness.reliability(SAMPLE, **USE)
+
+    of_cohort = trueness.reliability(COHORT)
+    assert curve.probability == pytest.approx(of_cohort.probability)
+
+
+def test_brier_at_a_known_prevalence_by_hand():
     # positives: losses .04 and .25 in halves; negatives .64 and .25 in halves
-    found = trueness.brier(Tally([0.8, 0.5], pos=[5, 5], neg=[5, 5]), **USE)
+    score = trueness.brier(Tally([0.8, 0.5], pos=[5, 5], neg=[5, 5]), **USE)
 
-    assert found.value == pytest.approx(0.1 * 0.29 / 2 + 0.9 * 0.89 / 2)
-    assert found.unc.low == found.unc.high == pytest.approx(0.09)  # it is known
-
+    assert score.value == pytest.approx(0.1 * 0.29 / 2 + 0.9 * 0.89 / 2)
+    # it is known
+    assert score.unc.low == score.unc.high == pytest.approx(0.09)
     # each class varies by itself: .1^2 .105^2 / 9 + .9^2 .195^2 / 9
-    sd = math.sqrt((0.1 * 0.105) ** 2 + (0.9 * 0.195) ** 2) / 3
-
-    assert found.se == pytest.approx(sd)
+    standard_error = math.sqrt((0.1 * 0.105) ** 2 + (0.9 * 0.195) ** 2) / 3
+    assert score.se == pytest.approx(standard_error)
 
 
 def test_a_map_of_a_case_control_sample_is_carried_to_the_share_of_use():

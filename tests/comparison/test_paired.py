@@ -358,28 +358,46 @@ def test_margins_by_hand(asah):
 TABLE = {(1, 1): (3, 20), (1, 0): (2, 9), (0, 1): (7, 3), (0, 0): (30, 5)}
 
 
-def test_mcnemar_by_hand():
-    p = votes(TABLE)
-    exact = {"accuracy": (9 + 7, 3 + 2), "recall": (9, 3), "specificity": (7, 2)}
-    for metric, (up, down) in exact.items():
-        pair = trueness.compare_metric(p, metric, method="mcnemar").pairs[0]
-        assert pair.p_value == pytest.approx(stats.binomtest(up, up + down).pvalue)
-        assert (pair.p_value < 0.05) == (pair.difference.low > 0)
-        found = trueness.compare_metric(p, metric)
-        tango = found.pairs[0]
-        # at no difference Tango's test is McNemar's, without a continuity correction
-        assert tango.statistic == pytest.approx((up - down) / np.sqrt(up + down))
-        # p-value, interval and overall test are one method
-        assert found.p_value == tango.p_value
-        low, high = ends(tango.difference)
-        assert (found.p_value < 0.05) == (not low <= 0 <= high)
+# of TABLE: cases that only the first counts, and that only the second counts
+DISCORDANT = {"accuracy": (9 + 7, 3 + 2), "recall": (9, 3), "specificity": (7, 2)}
 
-    assert pair.difference.value == pytest.approx((7 - 2) / 42)
 
-    fpr = trueness.compare_metric(p, "fpr").pairs[0]
+@pytest.mark.parametrize("metric", DISCORDANT)
+def test_mcnemar_by_hand(metric):
+    only_first, only_second = DISCORDANT[metric]
+    discordant = only_first + only_second
 
-    assert fpr.p_value == pytest.approx(tango.p_value)
-    assert fpr.statistic == pytest.approx(-tango.statistic)
+    pair = trueness.compare_metric(votes(TABLE), metric, method="mcnemar").pairs[0]
+
+    by_hand = stats.binomtest(only_first, discordant).pvalue
+    assert pair.p_value == pytest.approx(by_hand)
+    assert (pair.p_value < 0.05) == (pair.difference.low > 0)
+
+
+@pytest.mark.parametrize("metric", DISCORDANT)
+def test_tango_is_mcnemar_without_a_continuity_correction(metric):
+    only_first, only_second = DISCORDANT[metric]
+
+    comparison = trueness.compare_metric(votes(TABLE), metric)
+
+    pair = comparison.pairs[0]
+    statistic = (only_first - only_second) / np.sqrt(only_first + only_second)
+    assert pair.statistic == pytest.approx(statistic)
+    # p-value, interval and overall test are one method
+    low, high = ends(pair.difference)
+    assert comparison.p_value == pair.p_value
+    assert (comparison.p_value < 0.05) == (not low <= 0 <= high)
+
+
+def test_a_difference_of_false_positive_rates_is_that_of_specificities_reversed():
+    panel = votes(TABLE)
+
+    specificity = trueness.compare_metric(panel, "specificity").pairs[0]
+    fpr = trueness.compare_metric(panel, "fpr").pairs[0]
+
+    assert specificity.difference.value == pytest.approx((7 - 2) / 42)
+    assert fpr.p_value == pytest.approx(specificity.p_value)
+    assert fpr.statistic == pytest.approx(-specificity.statistic)
 
 
 def test_any_metric_by_leaving_out_cases():
@@ -429,33 +447,53 @@ def test_the_survey_package_agrees():
         assert 1 - by_case < d.se / error < 1
 
 
-def test_a_metric_follows_how_the_cases_came(rng):
+@pytest.fixture
+def half_positives(rng):
     y = np.repeat([1, 0], [50, 50])
-    s = rng.normal(size=(100, 2)) + y[:, None] * [1.5, 0.5]
-    p = trueness.panel(y, {"a": s[:, 0], "b": s[:, 1]})
-    design = {"sampling": "case-control"}
+    scores = rng.normal(size=(100, 2)) + y[:, None] * [1.5, 0.5]
+    return trueness.panel(y, {"a": scores[:, 0], "b": scores[:, 1]})
 
+
+def test_precision_of_a_case_control_sample_needs_the_prevalence(half_positives):
     with pytest.raises(
         trueness.InputError, match="precision depends on the prevalence"
     ):
-        trueness.compare_metric(p, "precision", **design)
+        trueness.compare_metric(half_positives, "precision", sampling="case-control")
 
-    recall = trueness.compare_metric(p, "recall", **design).pairs[0]
 
-    assert recall == trueness.compare_metric(p, "recall").pairs[0]
+def test_recall_of_a_case_control_sample_is_that_of_a_cohort(half_positives):
+    of_sample = trueness.compare_metric(
+        half_positives, "recall", sampling="case-control"
+    )
 
-    rare = trueness.compare_metric(p, "precision", prevalence=0.05, **design)
-    for name, found in zip(p.names, rare.values, strict=True):
-        recall, fpr = (np.mean(p[name].map(lambda v: v >= 0.5).pos[0] / 50),
-                       p[name].map(lambda v: v >= 0.5).neg[0] / 50)  # fmt: skip
+    assert (
+        of_sample.pairs[0] == trueness.compare_metric(half_positives, "recall").pairs[0]
+    )
+
+
+def test_precision_at_a_prevalence_by_hand(half_positives):
+    comparison = trueness.compare_metric(
+        half_positives, "precision", prevalence=0.05, sampling="case-control"
+    )
+
+    for name, precision in zip(comparison.names, comparison.values, strict=True):
+        flagged = half_positives[name].map(lambda score: score >= 0.5)
+        recall = flagged.pos[0] / 50
+        fpr = flagged.neg[0] / 50
         by_hand = 0.05 * recall / (0.05 * recall + 0.95 * fpr)
-        assert found.value == pytest.approx(by_hand)
+        assert precision.value == pytest.approx(by_hand)
+
+
+def test_mcnemar_refuses_what_it_cannot_count(half_positives):
+    y = np.repeat([1, 0], [50, 50])
+    weight = np.arange(100) + 1.0
 
     with pytest.raises(trueness.InputError, match="proportions on the same cases"):
-        trueness.compare_metric(p, "f1", method="mcnemar")
+        trueness.compare_metric(half_positives, "f1", method="mcnemar")
     with pytest.raises(trueness.InputError, match="does not take weights"):
-        trueness.compare_metric(y, {"a": y, "b": y}, "recall", method="mcnemar",
-                                weight=np.arange(100) + 1.0)  # fmt: skip
+        trueness.compare_metric(
+            y, {"a": y, "b": y}, "recall", method="mcnemar", weight=weight
+        )
 
 
 def test_a_metric_without_a_value_is_not_judged():

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import trueness
@@ -125,26 +125,38 @@ def test_subtraction_from_bins(rng):
         a - a.bin(3)
 
 
-def test_monotone_maps_keep_the_bins():
-    t = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).bin(2)
-    up = t.map(lambda s: s / 4, monotone=True)
+BINNED = Tally([4, 3, 2, 1], neg=[0, 1, 0, 1], pos=[1, 0, 1, 0]).bin(2)
 
-    assert (up.score.tolist(), up.high.tolist()) == ([0.75, 0.25], [1.0, 0.5])
 
-    down = t.map(lambda s: -s, monotone=True)
+def test_a_rising_map_moves_the_ends_of_bins():
+    mapped = BINNED.map(lambda score: score / 4, monotone=True)
 
-    assert (down.score.tolist(), down.high.tolist()) == ([-2, -4], [-1, -3])
-    assert down.pos.tolist() == t.pos[::-1].tolist()
+    assert mapped.score.tolist() == [0.75, 0.25]
+    assert mapped.high.tolist() == [1.0, 0.5]
 
-    flat = t.map(lambda s: np.minimum(s, 2), monotone=True)  # bins that touch join
 
-    assert len(flat) == 1
+def test_a_falling_map_turns_bins_round():
+    mapped = BINNED.map(lambda score: -score, monotone=True)
 
-    other = Tally([4, 3, 2, 1], neg=[0, 1, 1, 2], pos=[2, 1, 1, 0])
-    logistic = trueness.calibrate(other, method="platt")
+    assert mapped.score.tolist() == [-2, -4]
+    assert mapped.high.tolist() == [-1, -3]
+    assert mapped.pos.tolist() == BINNED.pos[::-1].tolist()
 
-    assert t.map(logistic).binned
-    assert trueness.brier(t.map(logistic)).bounds is not None
+
+def test_bins_that_touch_after_a_map_are_one():
+    mapped = BINNED.map(lambda score: np.minimum(score, 2), monotone=True)
+
+    assert len(mapped) == 1
+
+
+def test_a_calibrator_keeps_the_bins():
+    reference = Tally([4, 3, 2, 1], neg=[0, 1, 1, 2], pos=[2, 1, 1, 0])
+    logistic = trueness.calibrate(reference, method="platt")
+
+    mapped = BINNED.map(logistic)
+
+    assert mapped.binned
+    assert trueness.brier(mapped).bounds is not None
 
 
 def test_other_maps_forget_the_cells_and_say_so():
@@ -231,27 +243,39 @@ def panel_of(cases):
     return trueness.panel(label, {"a": a, "b": b})
 
 
-@given(OUTPUTS, st.randoms(), st.integers(0, 25))
-def test_laws_of_panels(cases, random, at):
-    whole = panel_of(cases)
+@given(OUTPUTS, st.randoms())
+def test_a_panel_does_not_know_the_order_of_cases_and_columns(cases, random):
+    panel = panel_of(cases)
     shuffled = list(cases)
     random.shuffle(shuffled)
 
-    assert panel_of(shuffled) == whole
+    assert panel_of(shuffled) == panel
+    assert panel[["b", "a"]][["a", "b"]] == panel
 
-    if 0 < at < len(cases):
-        one, two = panel_of(cases[:at]), panel_of(cases[at:])
-        assert one + two == whole == two + one == two[["b", "a"]][["a", "b"]] + one
 
-    assert whole[["b", "a"]][["a", "b"]] == whole
-    assert sum([whole]) == whole
+@given(OUTPUTS, st.integers(0, 25))
+def test_panels_of_parts_add_up_to_the_panel_of_all(cases, cut):
+    assume(0 < cut < len(cases))
+    panel = panel_of(cases)
+    head = panel_of(cases[:cut])
+    tail = panel_of(cases[cut:])
 
-    complete = [c for c in cases if not np.isnan(c[1])]
-    if complete:
-        label, a, _ = zip(*complete, strict=True)
-        assert whole.observed("a")["a"] == trueness.tally(list(label), list(a))
+    assert head + tail == panel
+    assert tail + head == panel
+    assert tail[["b", "a"]][["a", "b"]] + head == panel
+    assert sum([panel]) == panel
 
-    assert whole.observed().n == sum(not np.isnan(c[1:]).any() for c in cases)
+
+@given(OUTPUTS)
+def test_the_observed_part_of_a_panel_lacks_no_output(cases):
+    panel = panel_of(cases)
+    with_both = [case for case in cases if not np.isnan(case[1:]).any()]
+    with_first = [case for case in cases if not np.isnan(case[1])]
+
+    assert panel.observed().n == len(with_both)
+    if with_first:
+        label, first, _ = zip(*with_first, strict=True)
+        assert panel.observed("a")["a"] == trueness.tally(list(label), list(first))
 
 
 @given(OUTPUTS)

@@ -300,19 +300,30 @@ def test_words_of_other_libraries():
     assert trueness.brier(t.bin(1)).bounds[0] > 0
 
 
+@pytest.mark.parametrize("digits", [None, 1])
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.float32])
-def test_weights_of_any_type_are_added_up_as_floats(kind, rng):
-    y, s = rng.integers(0, 2, 500), rng.normal(size=500)
-    w = rng.integers(0, 120, 500).astype(kind)  # squares are beyond 8 bits
-    for score in (s, np.round(s, 1)):
-        found = trueness.tally(y, score, weight=w)
-        assert found == trueness.tally(y, score, weight=w.astype(float))
-        assert found.squares[1].sum() == np.sum((w * y).astype(float) ** 2)
+def test_weights_of_any_type_are_added_up_as_floats(kind, digits, rng):
+    y = rng.integers(0, 2, 500)
+    score = rng.normal(size=500)
+    if digits is not None:
+        score = np.round(score, digits)
+    weight = rng.integers(0, 120, 500).astype(kind)  # squares are beyond 8 bits
 
-    several = trueness.panel(y, {"a": s, "b": -s}, weight=w)
+    tally = trueness.tally(y, score, weight=weight)
 
-    assert several == trueness.panel(y, {"a": s, "b": -s}, weight=w.astype(float))
+    assert tally == trueness.tally(y, score, weight=weight.astype(float))
+    assert tally.squares[1].sum() == np.sum((weight * y).astype(float) ** 2)
 
-    alone = trueness.tally(None, s, weight=w)
 
-    assert alone.unknown.sum() == w.astype(float).sum()
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.float32])
+def test_weights_of_any_type_are_floats_in_panels_and_without_labels(kind, rng):
+    y = rng.integers(0, 2, 500)
+    score = rng.normal(size=500)
+    scores = {"a": score, "b": -score}
+    weight = rng.integers(0, 120, 500).astype(kind)
+
+    panel = trueness.panel(y, scores, weight=weight)
+    unlabelled = trueness.tally(None, score, weight=weight)
+
+    assert panel == trueness.panel(y, scores, weight=weight.astype(float))
+    assert unlabelled.unknown.sum() == weight.astype(float).sum()

@@ -101,23 +101,34 @@ def test_metrics_have_the_jackknife_error_of_survey(way, name):
 
 
 def test_delong_by_fractions():
-    pos, neg = [5, 4, 4, 2, 1], [4, 3, 2, 2, 1, 0]
-    psi = [[Fraction(1 + (a > b) - (a < b), 2) for b in neg] for a in pos]
-    v = [sum(row) / Fraction(len(neg)) for row in psi]
-    w = [sum(row[j] for row in psi) / Fraction(len(pos)) for j in range(len(neg))]
-    a = sum(v) / len(v)
+    pos = [5, 4, 4, 2, 1]
+    neg = [4, 3, 2, 2, 1, 0]
+    tally = trueness.tally([1] * 5 + [0] * 6, pos + neg)
 
-    def part(x):
-        return sum((u - a) ** 2 for u in x) / (len(x) - 1) / len(x)
+    evaluated = evaluate_measure(apply_design(tally), auc_measure)
 
-    t = trueness.tally([1] * 5 + [0] * 6, pos + neg)
-    found = evaluate_measure(apply_design(t), auc_measure)
-
-    assert found.value == float(a)
-    assert found.variance_estimate.variance == pytest.approx(
-        float(part(v) + part(w)), rel=1e-14
+    of_positives = [mean([win(p, n) for n in neg]) for p in pos]
+    of_negatives = [mean([win(p, n) for p in pos]) for n in neg]
+    variance = variance_of_mean(of_positives) + variance_of_mean(of_negatives)
+    assert evaluated.value == float(mean(of_positives))
+    assert evaluated.variance_estimate.units == 5
+    assert evaluated.variance_estimate.variance == pytest.approx(
+        float(variance), rel=1e-14
     )
-    assert found.variance_estimate.units == 5
+
+
+def win(positive, negative):
+    """Return 1 where the positive is higher, and one half for a tie."""
+    return Fraction(1 + (positive > negative) - (positive < negative), 2)
+
+
+def mean(values):
+    return sum(values) / Fraction(len(values))
+
+
+def variance_of_mean(values):
+    squares = [(value - mean(values)) ** 2 for value in values]
+    return sum(squares) / (len(values) - 1) / len(values)
 
 
 def obuchowski(y, score, cluster):

@@ -339,22 +339,33 @@ def test_average_precision_of_another_prevalence_holds(rng):
     assert np.mean(held) >= 0.88
 
 
+CASE_CONTROL = Tally([3, 2, 1], pos=[6, 3, 1], neg=[1, 3, 6])
+
+
 def test_a_case_control_sample_does_not_know_the_prevalence():
-    t = Tally([3, 2, 1], pos=[6, 3, 1], neg=[1, 3, 6])
-    design, words = {"sampling": "case-control"}, {"prevalence": 0.1}
-
     with pytest.raises(InputError, match="case-control sample fixed"):
-        trueness.average_precision(t, **design)
+        trueness.average_precision(CASE_CONTROL, sampling="case-control")
 
-    one = trueness.average_precision(t, **design, **words)
-    p = [0.1 * r / (0.1 * r + 0.9 * f) for r, f in ((0.6, 0.1), (0.9, 0.4), (1, 1))]
 
-    assert one.value == pytest.approx(0.6 * p[0] + 0.3 * p[1] + 0.1 * p[2])
-    assert three(one) == pytest.approx(three(trueness.average_precision(t, **words)))
+def test_average_precision_at_a_prevalence_by_hand():
+    design = {"sampling": "case-control", "prevalence": 0.1}
 
-    area = trueness.auc(t, **design, **words).value
+    estimate = trueness.average_precision(CASE_CONTROL, **design)
 
-    assert area == pytest.approx(trueness.auc(t).value)
+    rates = [(0.6, 0.1), (0.9, 0.4), (1, 1)]
+    precision = [0.1 * tpr / (0.1 * tpr + 0.9 * fpr) for tpr, fpr in rates]
+    by_hand = 0.6 * precision[0] + 0.3 * precision[1] + 0.1 * precision[2]
+    assert estimate.value == pytest.approx(by_hand)
+    at_prevalence = trueness.average_precision(CASE_CONTROL, prevalence=0.1)
+    assert three(estimate) == pytest.approx(three(at_prevalence))
+
+
+def test_the_area_does_not_depend_on_the_prevalence():
+    design = {"sampling": "case-control", "prevalence": 0.1}
+
+    area = trueness.auc(CASE_CONTROL, **design)
+
+    assert area.value == pytest.approx(trueness.auc(CASE_CONTROL).value)
 
 
 def test_verification_bias_is_taken_off(rng):

@@ -113,30 +113,54 @@ def rarely_seen(seen, n, share):
     return n * special.rel_entr(p, [share, 1 - share]).sum()
 
 
+def likely_precisions(confusions, recall, prevalence, *, is_cohort):
+    """Return the precisions, on a fine grid, that some threshold makes likely.
+
+    Of 12 positives and 30 negatives. In a cohort the false alarms are binomial given
+    the number of false alarms and positives.
+    """
+    allowed = stats.norm.ppf(0.975) ** 2 / 2
+    likely = []
+    for precision in np.arange(0.005, 1, 0.005):
+        alarms = recall * (1 / precision - 1)  # for each positive
+        fpr = min(alarms * prevalence / (1 - prevalence), 1.0)
+        distances = []
+        for tp, fp in confusions:
+            distance = rarely_seen(tp, 12, recall)
+            if is_cohort:
+                distance += rarely_seen(fp, fp + 12, alarms / (1 + alarms))
+            else:
+                distance += rarely_seen(fp, 30, fpr)
+            distances.append(distance)
+        if min(distances) <= allowed:
+            likely.append(precision)
+    return likely
+
+
 @pytest.mark.parametrize("prevalence", [None, 0.2])
 def test_the_band_holds_what_some_threshold_makes_likely(rng, prevalence):
     """A slow twin: every threshold, every number of false alarms on a fine grid."""
-    y, s = normal_cases(rng, 12, 30, 0.8)
-    t = trueness.tally(y, s)
-    band = trueness.precision_recall_band(t, band="pointwise", prevalence=prevalence)
-    share = prevalence or 12 / 42
-    most = stats.norm.ppf(0.975) ** 2 / 2
-    counts = [(y[s >= c].sum(), (1 - y[s >= c]).sum()) for c in [np.inf, *s]]
-    for j in (8, 40, 77):
-        r, inside = band.recall[j], []
-        for precision in np.arange(0.005, 1, 0.005):
-            alarms = r * (1 / precision - 1)  # for each positive
-            fpr = min(alarms * share / (1 - share), 1.0)
-            far = []
-            for tp, fp in counts:
-                cases = (30, fpr) if prevalence else (fp + 12, alarms / (1 + alarms))
-                far.append(rarely_seen(tp, 12, r) + rarely_seen(fp, *cases))
-            if min(far) <= most:
-                inside.append(precision)
+    y, score = normal_cases(rng, 12, 30, 0.8)
+    tally = trueness.tally(y, score)
+
+    band = trueness.precision_recall_band(
+        tally, band="pointwise", prevalence=prevalence
+    )
+
+    cuts = [np.inf, *score]
+    confusions = [(y[score >= c].sum(), (1 - y[score >= c]).sum()) for c in cuts]
+    for point in (8, 40, 77):
+        likely = likely_precisions(
+            confusions,
+            band.recall[point],
+            prevalence or 12 / 42,
+            is_cohort=prevalence is None,
+        )
+        low, high = band.low[point], band.high[point]
         # points between two positives are part of the curve: the band may hold more
-        assert band.low[j] <= inside[0] + 0.005
-        assert band.high[j] >= inside[-1] - 0.005
-        assert band.high[j] - band.low[j] <= inside[-1] - inside[0] + 0.1
+        assert low <= likely[0] + 0.005
+        assert high >= likely[-1] - 0.005
+        assert high - low <= likely[-1] - likely[0] + 0.1
 
 
 def test_the_likelihood_band_is_narrower_than_the_bootstrap(rng):

@@ -81,27 +81,39 @@ def test_a_rate_is_planned_exactly():
     plan = trueness.plan_rate(
         "recall", value=0.9, prevalence=0.3, null=0.75, sampling="case-control"
     )
-    y = np.arange(plan.counted + 1)
-    z = stats.norm.ppf(0.975)
-    share = y / plan.counted
-    middle = (share + z**2 / 2 / plan.counted) / (1 + z**2 / plan.counted)
-    half = z * np.sqrt(share * (1 - share) / plan.counted + (z / plan.counted) ** 2 / 4)
-    half /= 1 + z**2 / plan.counted
-    out = np.abs(middle - 0.75) > half
-    exact = stats.binom.pmf(y, plan.counted, 0.9)[out].sum()
 
-    assert plan.power == pytest.approx(exact)
+    # Wilson's interval of each number that may be found, and whether it leaves 0.75 out
+    n = plan.counted
+    detected = np.arange(n + 1)
+    proportion = detected / n
+    z = stats.norm.ppf(0.975)
+    middle = (proportion + z**2 / 2 / n) / (1 + z**2 / n)
+    variance = proportion * (1 - proportion) / n + (z / n) ** 2 / 4
+    half_width = z * np.sqrt(variance) / (1 + z**2 / n)
+    rejects = np.abs(middle - 0.75) > half_width
+    power = stats.binom.pmf(detected, n, 0.9)[rejects].sum()
+    assert plan.power == pytest.approx(power)
     assert plan.power >= 0.9
 
-    cohort = trueness.plan_rate("recall", value=0.9, prevalence=0.3, null=0.75)
 
-    assert abs(cohort.n - plan.n) < 0.1 * plan.n
+def test_a_cohort_needs_about_as_many_cases_as_a_case_control_sample():
+    goal = {"value": 0.9, "prevalence": 0.3, "null": 0.75}
 
-    flagged = trueness.plan_rate(
+    cohort = trueness.plan_rate("recall", **goal)
+    case_control = trueness.plan_rate("recall", sampling="case-control", **goal)
+
+    assert abs(cohort.n - case_control.n) < 0.1 * case_control.n
+
+
+def test_precision_is_counted_among_flagged_cases():
+    plan = trueness.plan_rate(
         "precision", value=0.6, recall=0.8, prevalence=0.2, half_width=0.1
     )
 
-    assert flagged.counted == round(flagged.n * 0.2 * 0.8 / 0.6)
+    assert plan.counted == round(plan.n * 0.2 * 0.8 / 0.6)
+
+
+def test_a_plan_of_precision_needs_the_recall():
     with pytest.raises(trueness.InputError, match="needs the expected recall"):
         trueness.plan_rate("precision", value=0.6, half_width=0.1)
 

@@ -101,36 +101,66 @@ PRINTED = {
 }  # fmt: skip
 
 
+# how many times over the 45 diseased and 69 healthy cases are there
+COPIES = {"cases nested within readers": 5, "cases nested within treatments": 2}
+
+
+def same_as_printed(values, printed):
+    """To the seven digits that R prints; None is not printed."""
+    for value, expected in zip(values, printed, strict=True):
+        assert expected is None or value == pytest.approx(expected, rel=5e-7, abs=1e-10)
+
+
 @pytest.mark.parametrize("name", PRINTED)
 def test_van_dyke_agrees_with_mrmcaov(vandyke, name):
-    options, components, test, difference, errors = PRINTED[name]
-    found = trueness.reader_study(vandyke, **{**KEYS, **options})
+    options, components, test, difference, standard_errors = PRINTED[name]
 
-    def same(mine, printed):  # to the seven digits that R prints
-        for a, b in zip(mine, printed, strict=True):
-            assert b is None or a == pytest.approx(b, rel=5e-7, abs=1e-10)
+    study = trueness.reader_study(vandyke, **{**KEYS, **options})
 
-    c, d = found.components, found.pairs[0].difference
     if components:
-        same((c.reader, c.interaction, c.variance, c.cov1, c.cov2, c.cov3), components)
-    same((found.statistic, found.df2, found.p_value), test)
-    for a, b in zip((d.se, d.low, d.high), difference, strict=True):
-        assert a == pytest.approx(b, abs=5e-8)
-    if errors:
-        same([m.se for m in found.means], errors)
-    if "sensitivity" in name:
-        assert (found.means[1].low, found.means[1].high) == (
-            pytest.approx(0.8328691, abs=5e-8), 1.0)  # fmt: skip
-    else:
-        same([m.value for m in found.means], (0.8970370, 0.9408374))
-        assert d.value == pytest.approx(-0.04380032, abs=5e-9)
+        c = study.components
+        same_as_printed(
+            (c.reader, c.interaction, c.variance, c.cov1, c.cov2, c.cov3), components
+        )
+    same_as_printed((study.statistic, study.df2, study.p_value), test)
+    if standard_errors:
+        same_as_printed([mean.se for mean in study.means], standard_errors)
 
-    times = {"cases nested within readers": 5, "cases nested within treatments": 2}
-    if name in times:
-        assert found.design == name
-    n = times.get(name, 1)
+    estimate = study.pairs[0].difference
+    interval = (estimate.se, estimate.low, estimate.high)
+    assert interval == pytest.approx(difference, abs=5e-8)
 
-    assert (found.n_pos, found.n_neg) == (45 * n, 69 * n)
+
+@pytest.mark.parametrize("name", [k for k in PRINTED if k != "sensitivity at 3"])
+def test_areas_of_van_dyke_are_those_of_mrmcaov(vandyke, name):
+    options, *_ = PRINTED[name]
+
+    study = trueness.reader_study(vandyke, **{**KEYS, **options})
+
+    same_as_printed([mean.value for mean in study.means], (0.8970370, 0.9408374))
+    difference = study.pairs[0].difference.value
+    assert difference == pytest.approx(-0.04380032, abs=5e-9)
+
+
+def test_a_mean_sensitivity_ends_at_one(vandyke):
+    options, *_ = PRINTED["sensitivity at 3"]
+
+    study = trueness.reader_study(vandyke, **{**KEYS, **options})
+
+    assert study.means[1].low == pytest.approx(0.8328691, abs=5e-8)
+    assert study.means[1].high == 1.0
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_cases_of_van_dyke_are_counted_in_each_design(vandyke, name):
+    options, *_ = PRINTED[name]
+    copies = COPIES.get(name, 1)
+
+    study = trueness.reader_study(vandyke, **{**KEYS, **options})
+
+    assert (study.n_pos, study.n_neg) == (45 * copies, 69 * copies)
+    if name in COPIES:
+        assert study.design == name
 
 
 def _designs(rng):
@@ -162,30 +192,46 @@ def test_all_designs_by_slow_formulas(rng, fixed, pairs_of):
             assert mine.p_value == pytest.approx(2 * stats.t.sf(abs(d) / sd, nu))
 
 
-def test_one_treatment_and_three(rng, vandyke):
-    one = trueness.reader_study(vandyke[vandyke.treatment == 1], **KEYS)
-    both = trueness.reader_study(vandyke, **KEYS)
+def with_third_treatment(rng):
+    """Return a simulated study of two treatments, and readings of a third."""
+    data = pd.DataFrame(simulated(rng, 4))
+    third = data[data.treatment == 0].assign(treatment=2)
+    third["score"] = rng.permutation(third["score"])
+    return data, third
 
+
+def test_one_treatment_has_no_pairs(vandyke):
+    one = trueness.reader_study(vandyke[vandyke.treatment == 1], **KEYS)
+
+    both = trueness.reader_study(vandyke, **KEYS)
     assert one.pairs == ()
     assert np.isnan(one.p_value)
     assert one.means[0].low == pytest.approx(both.means[0].low)
 
-    data = pd.DataFrame(simulated(rng, 4))
-    third = data[data.treatment == 0].assign(treatment=2)
-    third["score"] = rng.permutation(third["score"])
-    three = trueness.reader_study(pd.concat([data, third]))
 
-    assert (len(three.pairs), three.df1) == (3, 2)
-    assert three.p_value == pytest.approx(stats.f.sf(three.statistic, 2, three.df2))
+def test_three_treatments_have_three_pairs(rng):
+    data, third = with_third_treatment(rng)
 
-    # a treatment with cases of its own: pairs are taken by themselves
-    partly = pd.concat([data, third.assign(case=third.case + 1000)])
-    whole, alone = trueness.reader_study(partly), trueness.reader_study(data)
+    study = trueness.reader_study(pd.concat([data, third]))
 
-    assert whole.design == "partly crossed"
-    assert "share more cases than others" in " ".join(whole.notes)
-    assert "too small" in trueness.reader_study(partly, pairs="pooled").notes[0]
-    assert whole.pairs[0].difference.se == pytest.approx(alone.pairs[0].difference.se)
+    assert (len(study.pairs), study.df1) == (3, 2)
+    p_value = stats.f.sf(study.statistic, 2, study.df2)
+    assert study.p_value == pytest.approx(p_value)
+
+
+def test_pairs_of_a_treatment_with_its_own_cases_are_taken_by_themselves(rng):
+    data, third = with_third_treatment(rng)
+    partly_crossed = pd.concat([data, third.assign(case=third.case + 1000)])
+
+    study = trueness.reader_study(partly_crossed)
+    pooled = trueness.reader_study(partly_crossed, pairs="pooled")
+
+    alone = trueness.reader_study(data)
+    assert study.design == "partly crossed"
+    assert "share more cases than others" in " ".join(study.notes)
+    assert "too small" in pooled.notes[0]
+    difference = study.pairs[0].difference
+    assert difference.se == pytest.approx(alone.pairs[0].difference.se)
 
 
 def test_margins(vandyke):

@@ -107,23 +107,36 @@ def test_nagashima_interval_is_that_of_pimeta():
 
 def draws_of_algorithm_1(values, variances, number, rng):
     """Draw the value of a new site, step by step as Nagashima et al. (2019) do."""
+    between = draws_of_heterogeneity(values, variances, number, rng)
+
+    # one row of weights for each drawn variance between sites
+    weights = 1 / (variances + between[:, None])
+    total_weight = weights.sum(axis=1)
+    mean = (weights * values).sum(axis=1) / total_weight
+    squares = (weights * (values - mean[:, None]) ** 2).sum(axis=1)
+    error = np.sqrt(squares / (values.size - 1) / total_weight)
+    student = rng.standard_t(values.size - 1, number)
+    return mean + rng.normal(size=number) * np.sqrt(between) - student * error
+
+
+def draws_of_heterogeneity(values, variances, number, rng):
+    """Draw variances between sites from their confidence distribution.
+
+    It is how often Cochran's Q is at least the observed one, by variance.
+    """
     weights = 1 / variances
     observed = weights @ (values - weights @ values / weights.sum()) ** 2
     candidates = np.linspace(0, 3, 301) ** 2
     noise = rng.normal(size=(20_000, values.size))
-    above = []
+    distribution = []
     for between in candidates:
         drawn = noise * np.sqrt(variances + between)
         mean = drawn @ weights / weights.sum()
-        above.append((((drawn - mean[:, None]) ** 2) @ weights >= observed).mean())
-    between = np.interp(rng.random(number), np.maximum.accumulate(above), candidates)
+        heterogeneity = (drawn - mean[:, None]) ** 2 @ weights
+        distribution.append((heterogeneity >= observed).mean())
 
-    w = 1 / (variances + between[:, None])
-    mean = (w * values).sum(axis=1) / w.sum(axis=1)
-    squares = (w * (values - mean[:, None]) ** 2).sum(axis=1)
-    error = np.sqrt(squares / (values.size - 1) / w.sum(axis=1))
-    student = rng.standard_t(values.size - 1, number)
-    return mean + rng.normal(size=number) * np.sqrt(between) - student * error
+    increasing = np.maximum.accumulate(distribution)
+    return np.interp(rng.random(number), increasing, candidates)
 
 
 def test_nagashima_interval_is_the_quantiles_of_its_algorithm():

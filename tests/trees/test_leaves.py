@@ -73,29 +73,51 @@ def test_parts_add_up_and_order_is_irrelevant(a, b, random):
     assert count(a) + Leaves() == count(a)
 
 
-def test_report_by_hand():
-    r = Leaves([1, 2, 3, 4], neg=[0, 5, 1, 2], pos=[30, 5, 0, 5]).report()
+LEAVES = Leaves([1, 2, 3, 4], neg=[0, 5, 1, 2], pos=[30, 5, 0, 5])
 
-    assert r.majority.tolist() == ["positive", "tie", "negative", "positive"]
-    assert r.verdict.tolist() == ["trust", "coin toss", "thin", "thin"]
-    assert r.mle[3] == 5 / 7
-    assert r.emle[3] == pytest.approx(2 / 3)
-    assert r.blend[3] == pytest.approx(103 / 147)
-    assert r.confidence[3] == trueness.confidence_level(7, r.blend[3])
-    assert r.utility[3] == trueness.utility_level(7, r.blend[3])
-    assert r.confidence_low[3] == 0.5
-    assert r.cases_needed[0] == 0
-    assert r.cases_needed[1] == math.inf
+
+def test_verdicts_by_hand():
+    report = LEAVES.report()
+
+    assert report.majority.tolist() == ["positive", "tie", "negative", "positive"]
+    assert report.verdict.tolist() == ["trust", "coin toss", "thin", "thin"]
+
+
+def test_levels_of_a_leaf_by_hand():
+    report = LEAVES.report()
+
+    assert report.mle[3] == 5 / 7
+    assert report.emle[3] == pytest.approx(2 / 3)
+    assert report.blend[3] == pytest.approx(103 / 147)
+    assert report.confidence[3] == trueness.confidence_level(7, report.blend[3])
+    assert report.utility[3] == trueness.utility_level(7, report.blend[3])
+    assert report.confidence_low[3] == 0.5
+
+
+def test_a_leaf_of_one_case_is_worth_a_coin():
+    """One case always agrees with itself."""
+    report = LEAVES.report()
+
+    assert (report.confidence[2], report.utility[2]) == (0.5, 0.5)
+
+
+def test_cases_that_leaves_need_by_hand():
+    report = LEAVES.report()
+
+    assert report.cases_needed[0] == 0
+    assert report.cases_needed[1] == math.inf
     # one leaf of four is significant, so the next is tested at 0.05 * 2 / 4: all cases
     # of a coin agree in 2 ways of 2**7, and 2 / 128 is below 0.025, 2 / 64 above
-    assert r.cases_needed[2] == 6
-    # the leaf with a single case is worth a coin: one case always agrees with itself
-    assert (r.confidence[2], r.utility[2]) == (0.5, 0.5)
+    assert report.cases_needed[2] == 6
 
-    p = np.select([r.n == 1, r.n == 30], [0.5, 31 / 32], r.blend)
-    whole = trueness.trees.tree_levels(48, np.array([30, 10, 1, 7]) / 48, p)
 
-    assert (r.tree.confidence, r.tree.utility) == (whole.confidence, whole.utility)
+def test_levels_of_the_whole_tree():
+    report = LEAVES.report()
+
+    p = np.select([report.n == 1, report.n == 30], [0.5, 31 / 32], report.blend)
+    tree = trueness.trees.tree_levels(48, np.array([30, 10, 1, 7]) / 48, p)
+    assert report.tree.confidence == tree.confidence
+    assert report.tree.utility == tree.utility
 
 
 @pytest.mark.parametrize("method", ["mle", "emle", "blend"])
