@@ -19,7 +19,7 @@ from trueness._core.checks.words import described, is_one, listing
 from trueness.comparison.at_threshold import compare_metric
 from trueness.comparison.group_metrics import HIGHEST, compare_group_metrics
 from trueness.comparison.paired import (
-    compare_apart,
+    compare_independent,
     compare_outputs,
     complete_panel,
     measured_columns,
@@ -28,7 +28,7 @@ from trueness.comparison.paired import (
 )
 from trueness.comparison.results import (
     Comparison,
-    together,
+    compare_pairs,
 )
 from trueness.counts.answers import of_counts, of_panel
 from trueness.counts.resampling import Seed
@@ -174,7 +174,7 @@ def _compare_by_bootstrap(
             largest_possible=ends[1] - ends[0],
         )
 
-    comparison = together(
+    comparison = compare_pairs(
         estimates_by_name,
         difference,
         margin=margin,
@@ -305,7 +305,7 @@ def compare_groups(
         evaluate_statistic(tally, measure, ends=value_range, level=level, name=name)
         for tally in tallies.values()
     ]
-    return compare_apart(tallies, sides, name, pairs=pairs)
+    return compare_independent(tallies, sides, name, pairs=pairs)
 
 
 def _reference_of_metric(reference: object, names: list[Any]) -> str | None:
@@ -384,7 +384,7 @@ def _compare_groups_by_bootstrap(
         group: result.estimate
         for group, result in zip(tallies, bootstrapped, strict=True)
     }
-    return together(
+    return compare_pairs(
         estimates_by_name,
         difference,
         pairs=pairs,

@@ -26,9 +26,9 @@ from trueness.comparison.predictive_values import (
 )
 from trueness.comparison.results import (
     Comparison,
-    adjusted,
+    adjust_for_pairs,
+    compare_pairs,
     smallest_p_value,
-    together,
 )
 from trueness.counts.answers import of_panel, refuse
 from trueness.counts.values import Panel
@@ -145,7 +145,7 @@ def compare_metric(
     def difference(i: int, j: int) -> PairedProportionDifference:
         return _paired_proportion_difference(sample.observed, chosen, i, j, level)
 
-    comparison = together(
+    comparison = compare_pairs(
         values,
         difference,
         margin=margin,
@@ -226,7 +226,7 @@ def _by_score_test(
         p_value = 2 * float(ndtr(-abs(statistic)))
         pairs.append(replace(pair, statistic=statistic, p_value=p_value))
 
-    adjusted_pairs = adjusted(pairs)
+    adjusted_pairs = adjust_for_pairs(pairs)
     return replace(
         comparison, pairs=adjusted_pairs, p_value=smallest_p_value(adjusted_pairs)
     )
@@ -391,7 +391,7 @@ def _by_mcnemar(
             )
         pairs.append(replace(pair, difference=difference, p_value=p_value))
 
-    adjusted_pairs = adjusted(pairs)
+    adjusted_pairs = adjust_for_pairs(pairs)
     return replace(
         comparison, pairs=adjusted_pairs, p_value=smallest_p_value(adjusted_pairs)
     )

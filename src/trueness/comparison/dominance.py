@@ -29,7 +29,7 @@ from trueness.comparison.curve_tests import (
     uncertain_difference,
 )
 from trueness.comparison.redrawing import CurveRequest, redrawn_curves
-from trueness.comparison.results import asked_margin
+from trueness.comparison.results import read_margin
 from trueness.counts.answers import of_panel
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Panel, Tally
@@ -186,7 +186,7 @@ def _request(
     return CurveRequest(
         grid=np.linspace(0, 1, points + 1)[:-1],
         level=_options.fraction(level, "level"),
-        margin=asked_margin(margin),
+        margin=read_margin(margin),
         replicates=_options.whole_number(replicates, "replicates", at_least=100),
         rng=_options.generator(rng),
     )

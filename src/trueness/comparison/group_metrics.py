@@ -20,7 +20,7 @@ from trueness._core.arrays import Array
 from trueness._core.checks.errors import InputError
 from trueness._core.numbers import number_of
 from trueness._core.records import Estimate
-from trueness.comparison.results import Comparison, Pair, together
+from trueness.comparison.results import Comparison, Pair, compare_pairs
 from trueness.counts.cases import change_counts
 from trueness.counts.values import Tally
 from trueness.inference.differences import IndependentDifference
@@ -132,7 +132,7 @@ def compare_group_metrics(
     def difference(i: int, j: int) -> IndependentDifference:
         return IndependentDifference(sides[names[i]], sides[names[j]])
 
-    comparison = together(
+    comparison = compare_pairs(
         {name: side.estimate for name, side in sides.items()},
         difference,
         pairs=pairs,

@@ -22,7 +22,7 @@ from trueness._core.records import Estimate
 from trueness.comparison.results import (
     SAME,
     Comparison,
-    together,
+    compare_pairs,
 )
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel, Tally
@@ -103,7 +103,7 @@ def compare_auc(
         for tally in tallies.values()
     ]
     if method == "student":
-        return compare_apart(tallies, sides, "AUC", margin=margin)
+        return compare_independent(tallies, sides, "AUC", margin=margin)
 
     labelled = [tally.labelled() for tally in tallies.values()]
 
@@ -112,7 +112,7 @@ def compare_auc(
             sides[i], sides[j], labelled[i].n, labelled[j].n
         )
 
-    return together(
+    return compare_pairs(
         _delong_aucs(tallies, level),
         difference,
         margin=margin,
@@ -159,7 +159,7 @@ def _compare_auc_on_same_cases(
         by_student = _paired_difference(sample, columns[i], columns[j])
         return DeLongDifference(by_student.value, by_student.standard_error)
 
-    return together(
+    return compare_pairs(
         _delong_aucs({name: panel[name] for name in panel.names}, level),
         difference,
         margin=margin,
@@ -268,7 +268,7 @@ def compare_columns(
     def difference(i: int, j: int) -> Difference:
         return _paired_difference(sample, columns[i], columns[j])
 
-    return together(
+    return compare_pairs(
         dict(zip(panel.names, map(reported_estimate, columns), strict=True)),
         difference,
         margin=margin,
@@ -336,7 +336,7 @@ def name_of(statistic: Callable[..., Any]) -> str:
     return "statistic" if name == "<lambda>" else str(name)
 
 
-def compare_apart(
+def compare_independent(
     tallies: Mapping[str, Tally],
     sides: Sequence[EvaluatedMeasure],
     method: str,
@@ -349,7 +349,7 @@ def compare_apart(
     def difference(i: int, j: int) -> IndependentDifference:
         return IndependentDifference(sides[i], sides[j])
 
-    return together(
+    return compare_pairs(
         dict(zip(tallies, map(reported_estimate, sides), strict=True)),
         difference,
         margin=margin,

@@ -150,10 +150,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
     stepped = p[order] * np.arange(p.size, 0, -1)
     adjusted = np.empty_like(p)
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(stepped))
-    return [float(v) for v in adjusted]
+    return [float(p_value) for p_value in adjusted]
 
 
-def adjusted(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
+def adjust_for_pairs(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
     """Give pairs the p-values that allow for their number."""
     adjusted_p_values = holm([pair.p_value for pair in pairs])
     return tuple(
@@ -162,12 +162,12 @@ def adjusted(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
     )
 
 
-def asked_margin(margin: float | None) -> float:
+def read_margin(margin: float | None) -> float:
     """Pass on a margin between 0 and 1, or NaN when none was asked for."""
     return math.nan if margin is None else _options.fraction(margin, "margin")
 
 
-def judged(
+def pair_from_difference(
     first: str,
     second: str,
     difference: TestedDifference,
@@ -221,7 +221,7 @@ def _undefined_pair(
     )
 
 
-def together(
+def compare_pairs(
     values: Mapping[str, Estimate],
     contrast: Callable[[int, int], NamedDifference],
     *,
@@ -240,18 +240,17 @@ def together(
     names = tuple(values)
     estimates = tuple(values.values())
     level = estimates[0].level
-    tested_margin = asked_margin(margin)
+    tested_margin = read_margin(margin)
 
     tested_pairs = []
     for i, j in pairs or combinations(range(len(names)), 2):
         difference = contrast(i, j)
-        pair = judged(
+        pair = pair_from_difference(
             names[i], names[j], difference, difference.method, level, tested_margin
         )
         tested_pairs.append(pair)
 
-    adjusted_pairs = adjusted(tested_pairs)
-
+    adjusted_pairs = adjust_for_pairs(tested_pairs)
     return Comparison(
         names,
         estimates,

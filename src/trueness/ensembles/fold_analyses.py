@@ -21,7 +21,7 @@ from trueness._core.records import Estimate
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.proper_scores import brier, log_loss
 from trueness.comparison.paired import measured_columns, name_of
-from trueness.comparison.results import Comparison, together
+from trueness.comparison.results import Comparison, compare_pairs
 from trueness.counts.folds import Folds
 from trueness.counts.values import Tally, rescored
 from trueness.inference.differences import Difference
@@ -97,7 +97,7 @@ def compare_folds(
     level = _options.fraction(level, "level")
     measured = MeasuredFolds(data, statistic, name, level, ends)
     estimates = {model: measured.estimate(k) for k, model in enumerate(data.names)}
-    return together(
+    return compare_pairs(
         estimates, measured.contrast, margin=margin, paired=True, method=name
     )
 

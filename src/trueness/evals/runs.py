@@ -22,7 +22,7 @@ from trueness._core.figures import Intervals, intervals
 from trueness._core.numbers import counted, level_text, percent
 from trueness._core.records import Estimate, Record, as_precise, shown
 from trueness.comparison.at_threshold import compare_metric
-from trueness.comparison.results import Comparison, adjusted, together
+from trueness.comparison.results import Comparison, adjust_for_pairs, compare_pairs
 from trueness.counts.values import Panel
 from trueness.evals.attempts import (
     Attempts,
@@ -92,7 +92,7 @@ def compare_runs(
 
     if reference is not None:
         pairs = [p for p in comparison.pairs if reference in (p.first, p.second)]
-        comparison = replace(comparison, pairs=adjusted(pairs))
+        comparison = replace(comparison, pairs=adjust_for_pairs(pairs))
 
     fewest = min(run.units[0] for run in shared.values())
     if fewest < FEW_ITEMS:
@@ -176,7 +176,9 @@ def _compare_means(
         for system, run in runs.items()
     }
 
-    return together(rates, difference, margin=margin, paired=True, method="pass rate")
+    return compare_pairs(
+        rates, difference, margin=margin, paired=True, method="pass rate"
+    )
 
 
 # more items than any evaluation has: a plan beyond it is a slip of the decimal point

@@ -13,7 +13,7 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
-from trueness.comparison.results import together
+from trueness.comparison.results import compare_pairs
 from trueness.counts.design import PLAIN, Design
 from trueness.gpu.keys import (
     Library,
@@ -162,7 +162,7 @@ def compare_auc(
         )
 
     values = dict(zip(data.names, estimates, strict=True))
-    return together(values, contrast, margin=margin, paired=True, method="AUC")
+    return compare_pairs(values, contrast, margin=margin, paired=True, method="AUC")
 
 
 def _difference_powers(

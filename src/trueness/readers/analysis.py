@@ -18,7 +18,12 @@ from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.numbers import counted, p_is
 from trueness._core.records import Estimate, Record, brief, native_frame
 from trueness._core.solvers import rises_above_zero
-from trueness.comparison.results import Pair, adjusted, asked_margin, judged
+from trueness.comparison.results import (
+    Pair,
+    adjust_for_pairs,
+    pair_from_difference,
+    read_margin,
+)
 from trueness.inference.estimates import estimate_from_interval
 from trueness.inference.intervals import interval_from_variance, student_quantile
 from trueness.inference.variance import ClassSizes, VarianceEstimate
@@ -190,7 +195,7 @@ def reader_study(
     [0.8333, 0.6667]
     """
     level = _options.fraction(level, "level")
-    tested_margin = asked_margin(margin)
+    tested_margin = read_margin(margin)
     if fixed is not None:
         _options.choice(fixed, ("readers", "cases"), "fixed")
     _options.choice(covariance, COVARIANCES, "covariance")
@@ -241,7 +246,7 @@ def reader_study(
             interval_of_mean=interval_of_mean,
         )
         compared.append(
-            judged(
+            pair_from_difference(
                 readings.treatments[first],
                 readings.treatments[second],
                 difference,
@@ -262,7 +267,7 @@ def reader_study(
         readers=readings.readers,
         results=model.table,
         means=means,
-        pairs=adjusted(compared),
+        pairs=adjust_for_pairs(compared),
         statistic=test.statistic,
         df1=test.df1,
         df2=test.df2,

@@ -285,7 +285,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def together(
+def all_groups_at_once(
     asks_for_groups: Callable[[Any], bool],
 ) -> Callable[[Callable[Concatenate[Tally, P], R]], OfTally[P, R]]:
     """Let an analysis take all groups at once where an argument asks for it.
@@ -380,7 +380,7 @@ class AtThreshold(Record):
         return native_frame(columns, backend)
 
 
-@together(_names_groups)
+@all_groups_at_once(_names_groups)
 def confusion(data: Tally | Mapping[Any, Tally], threshold: object) -> Confusion:
     """Confusion matrix at a threshold, or by a rule.
 
@@ -421,7 +421,7 @@ def _count_verdicts(verdicts: Tally) -> Confusion:
     )
 
 
-@together(_names_groups)
+@all_groups_at_once(_names_groups)
 def at_threshold(
     data: Tally | Mapping[Any, Tally],
     threshold: object,

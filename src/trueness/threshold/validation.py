@@ -62,7 +62,7 @@ from trueness.threshold.repeated_choices import (
     RepeatedChoices,
     repeat_choice,
 )
-from trueness.threshold.rule import together
+from trueness.threshold.rule import all_groups_at_once
 
 
 @final
@@ -112,7 +112,7 @@ class Validation(Answer):
         return next(iter(self.thresholds.values()))
 
 
-@together(asks_for_groups)
+@all_groups_at_once(asks_for_groups)
 def validate_threshold(
     data: Tally | Mapping[Any, Tally],
     maximize: str | Metric | None = None,
