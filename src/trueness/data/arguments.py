@@ -127,6 +127,11 @@ def _of_arrays(
     name: str, takes: str, labels: object, others: list[Any], words: Words
 ) -> CountedArguments:
     """Count arrays of labels and scores; what follows them is left to the analysis."""
+    if name == "rater_agreement" and _is_one_column(others):
+        # as in cohen_kappa_score(y1, y2): ratings have no labels beside them
+        raters = {"rater 1": labels, "rater 2": others[0]}
+        return CountedArguments(panel(None, raters, **words), tuple(others[1:]))
+
     number = 1
     if takes != "tally" and not isinstance(others[0], Mapping):
         number = _leading_columns(others)
@@ -232,6 +237,14 @@ def _is_column(x: object) -> bool:
     if isinstance(x, (str, bytes)) or type(x).__module__.startswith("trueness."):
         return False
     return isinstance(x, Mapping) or hasattr(x, "__len__") or hasattr(x, "__array__")
+
+
+def _is_one_column(arguments: list[Any]) -> bool:
+    """Do the arguments begin with one column, and not with several?"""
+    first = arguments[0]
+    if isinstance(first, Mapping) or is_frame(first) or np.ndim(first) != 1:
+        return False
+    return _leading_columns(arguments) == 1
 
 
 def _leading_columns(arguments: list[Any]) -> int:

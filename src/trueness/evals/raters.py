@@ -56,8 +56,8 @@ def rater_agreement(
     Parameters
     ----------
     data
-        A panel with a column per rater; its values are categories. Ratings may be
-        missing. Labels play no part.
+        A panel with a column per rater, a frame, a mapping, or the arrays of two
+        raters; values are categories. Ratings may be missing. Labels play no part.
     method
         ``"gwet"``: AC1, which stays high where raters agree on a rare category.
         ``"krippendorff"``: alpha, with its correction for few items. ``"fleiss"``:

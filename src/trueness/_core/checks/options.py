@@ -279,6 +279,7 @@ def function(value: Any, argument: str) -> Any:
 def statistic(value: Any, argument: str) -> Any:
     """Pass on a function of counts that gives a number."""
     if callable(value):
+        _check_one_argument(value, argument)
         return value
 
     example = PythonCode("trueness.auc, trueness.brier, or a function of your own")
@@ -288,6 +289,28 @@ def statistic(value: Any, argument: str) -> Any:
         f"{argument} needs a function of one classifier; found {described(value)}.",
         example=example,
     )
+
+
+def _check_one_argument(function: Any, argument: str) -> None:
+    """Stop at a function of labels and scores, such as those of scikit-learn."""
+    try:
+        parameters = signature(function).parameters.values()
+    except (TypeError, ValueError):  # of some built-in functions nothing is known
+        return
+
+    needed = [
+        parameter.name
+        for parameter in parameters
+        if parameter.default is Parameter.empty
+        and parameter.kind
+        in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    if len(needed) > 1:
+        raise InputError(
+            f"{argument} needs a function of one argument, the counts; found a "
+            f"function of {listing(needed)}.",
+            example=PythonCode("trueness.auc, or lambda t: t.n_pos / t.n"),
+        )
 
 
 def array_of(f: Any, argument: Any, what: str) -> Any:
