@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -172,42 +172,67 @@ def _curves_of_drawn_labels(
 
 
 def _confidence_band(pos: Floats, neg: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return between which values the increasing curve is not unlikely, row by row."""
+    """Return between which values the increasing curve is not unlikely, row by row.
+
+    With a value at a row, the most likely increasing curve is that of the rows below
+    and that of the rows above by themselves, cut off at the value.
+    """
     from scipy.special import chdtri
 
     largest_loss = float(chdtri(1, 1 - level)) / 2
     smallest = _log_likelihood(isotonic_curve(pos, neg), pos, neg) - largest_loss
-    low = np.empty(pos.size)
-    high = np.empty(pos.size)
-    for row in range(pos.size):
-        low[row], high[row] = _likely_values(row, pos, neg, smallest)
-    return low, high
+    around = [_blocks_around(row, pos, neg) for row in range(pos.size)]
 
+    # one line of a table for each row; the places that it does not need hold no case
+    sizes = [blocks.pos.size for blocks in around]
+    table = _BlocksAround(
+        *(np.zeros((pos.size, max(sizes, default=0))) for _ in _BlocksAround._fields)
+    )
+    middle = np.empty(pos.size)
+    for row, (blocks, size) in enumerate(zip(around, sizes, strict=True)):
+        for column, values in zip(table, blocks, strict=True):
+            column[row, :size] = values
+        fitted = isotonic_curve(blocks.pos, blocks.neg)[blocks.side == 0]
+        middle[row] = np.clip(fitted, 0.0, 1.0)[0]
 
-def _likely_values(row: int, pos: Floats, neg: Floats, smallest: float) -> Floats:
-    """Return the ends of the values at a row with at least this log-likelihood."""
-    # with a value at this row the most likely increasing curve is that of either side
-    # by itself, cut off at the value
-    pos_below, neg_below = _isotonic_blocks(pos[:row], neg[:row])
-    pos_above, neg_above = _isotonic_blocks(pos[row + 1 :], neg[row + 1 :])
-    block_pos = np.concatenate([pos_below, [pos[row]], pos_above])
-    block_neg = np.concatenate([neg_below, [neg[row]], neg_above])
-    proportion = block_pos / (block_pos + block_neg)
-    side = np.arange(block_pos.size) - pos_below.size
+    # (rows, 1, blocks): both ends are looked for at once
+    pos_of_block, neg_of_block, proportion, side = (c[:, None, :] for c in table)
 
     def likely(value: Floats) -> Array:
-        column = value[:, None]
+        column = value[:, :, None]
         below = np.minimum(proportion, column)
         above = np.maximum(proportion, column)
         curve = np.where(side < 0, below, above)
         curve = np.where(side == 0, column, curve)
-        return np.asarray(_log_likelihood(curve, block_pos, block_neg) >= smallest)
+        log_likelihood = _log_likelihood(curve, pos_of_block, neg_of_block)
+        return np.asarray(log_likelihood >= smallest)
 
-    fitted = isotonic_curve(block_pos, block_neg)[side == 0]
-    middle = float(np.clip(fitted, 0.0, 1.0)[0])
-    start = np.array([middle, middle])
+    start = np.repeat(middle[:, None], 2, axis=1)
     ends = bisect(likely, start, np.array([0.0, 1.0]), _BAND_HALVINGS)
-    return np.asarray(ends)
+    return ends[:, 0], ends[:, 1]
+
+
+class _BlocksAround(NamedTuple):
+    """Isotonic blocks of the rows below a row, the row, and those of the rows above."""
+
+    pos: Floats
+    neg: Floats
+    proportion: Floats
+    side: Floats  # -1 below, 0 at the row, 1 above
+
+
+def _blocks_around(row: int, pos: Floats, neg: Floats) -> _BlocksAround:
+    """Return the blocks of either side of a row by itself."""
+    pos_below, neg_below = _isotonic_blocks(pos[:row], neg[:row])
+    pos_above, neg_above = _isotonic_blocks(pos[row + 1 :], neg[row + 1 :])
+    block_pos = np.concatenate([pos_below, [pos[row]], pos_above])
+    block_neg = np.concatenate([neg_below, [neg[row]], neg_above])
+    return _BlocksAround(
+        pos=block_pos,
+        neg=block_neg,
+        proportion=block_pos / (block_pos + block_neg),
+        side=np.sign(np.arange(block_pos.size) - pos_below.size).astype(np.float64),
+    )
 
 
 def _isotonic_blocks(pos: Floats, neg: Floats) -> tuple[Floats, Floats]:
