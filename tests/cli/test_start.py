@@ -82,3 +82,11 @@ def test_the_command_line_alone_does_not_load_special_functions():
     )
 
     assert process.stdout.strip() == "False"
+
+
+def test_a_report_with_labels_loads_no_room_of_other_questions(modules_of):
+    loaded = modules_of("report data.csv -l y -s p -o page.html")
+
+    others = {"declarations", "evals", "nogold", "readers", "scale", "sites"}
+    assert not others & rooms(loaded)
+    assert not {"matplotlib", "pandas", "polars", "sklearn", "starlette"} & loaded

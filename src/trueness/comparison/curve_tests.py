@@ -115,7 +115,7 @@ def _normal_errors(redrawn: Floats, rng: np.random.Generator) -> Floats:
     """
     centered = redrawn - redrawn.mean(axis=0)
     number = len(centered)
-    multipliers = rng.normal(size=(_NORMAL_DRAWS, number))
+    multipliers = rng.standard_normal((_NORMAL_DRAWS, number))
     return np.asarray(multipliers @ centered / math.sqrt(number - 1))
 
 

@@ -28,7 +28,6 @@ from trueness.findings import (
     what_scores_mean,
     where_to_cut,
     which_is_better,
-    without_labels,
 )
 from trueness.findings import subject as subjects
 from trueness.findings.cut import promise_notes, proof_note
@@ -47,7 +46,6 @@ from trueness.findings.how_good import (
     turned,
 )
 from trueness.findings.memory import Model
-from trueness.findings.next_site import at_the_next_site
 from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import Finding, Lane, Page, Tile
 from trueness.findings.request import Request, without_column_names
@@ -66,6 +64,17 @@ COUNTED = ("cases", "total weight")  # what the head of the page says already
 Answers = tuple[tuple[str, tuple[Note, ...]], ...]
 Question = Callable[[subjects.Subject], Finding | None]
 
+
+def _at_the_next_site(s: subjects.Subject) -> Finding | None:
+    """Say what to expect at the next site, where there are several."""
+    if not s.sites:
+        return None
+
+    from trueness.findings.next_site import at_the_next_site
+
+    return at_the_next_site(s)
+
+
 # every question of a report, in the order of the page
 QUESTIONS: Mapping[str, Question] = {
     "threshold": where_to_cut.at_the_cut,
@@ -77,7 +86,7 @@ QUESTIONS: Mapping[str, Question] = {
     "calibrated": what_scores_mean.calibrated,
     "groups": in_every_group,
     "group-cuts": where_to_cut.cuts_of_groups,
-    "sites": at_the_next_site,
+    "sites": _at_the_next_site,
     "ranking": how_good,
     "by-name": scorecards.measures_by_name,
     "scale": trust.lost_in_bins,
@@ -131,7 +140,9 @@ def page_about(
 
     has_labels = cases.n_pos + cases.n_neg > 0
     if not has_labels and cases.n_unknown and not cases.labels_expected:
-        return without_labels.without_labels(
+        from trueness.findings.without_labels import without_labels
+
+        return without_labels(
             cases, title=title, facts=facts, level=request.level, rng=request.rng
         )
 

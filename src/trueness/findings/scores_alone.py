@@ -29,7 +29,6 @@ from trueness.ensembles.without_labels import Agreement, agreement
 from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import Finding, Table, finding, table
 from trueness.findings.subject import Subject, possible, tallies_of
-from trueness.findings.without_labels import contradicts_independence, how_good_scores
 from trueness.inference.estimates import estimate_from_interval
 from trueness.inference.intervals import wilson_interval
 
@@ -83,7 +82,13 @@ def _agreement_of(s: Subject) -> Finding | None:
     if not isinstance(panel, Panel) or len(panel.names) < LEAST_CLASSIFIERS:
         return None
     agreed = possible(partial(agreement, panel, level=s.request.level))
-    return None if agreed is None else how_good_scores(panel, agreed)
+    if agreed is None:
+        return None
+
+    # here, so that reports with labels do without the tests without a gold standard
+    from trueness.findings.without_labels import how_good_scores
+
+    return how_good_scores(panel, agreed)
 
 
 def flagged_rate(tally: Tally, threshold: float, level: float) -> Estimate:
@@ -146,6 +151,8 @@ def combined_alone(panel: Panel, method: str, level: float) -> tuple[Finding, Ma
     notes: tuple[Note, ...] = ()
 
     if agreed is not None:
+        from trueness.findings.without_labels import how_good_scores
+
         about_each = how_good_scores(panel, agreed)
         numbers |= about_each.numbers
         tables = about_each.tables
@@ -166,6 +173,8 @@ def combined_alone(panel: Panel, method: str, level: float) -> tuple[Finding, Ma
 
 def _usual_combiner(agreed: Agreement | None) -> str:
     """Return FiDEL; where the scores contradict its assumption, the mean rank."""
+    from trueness.findings.without_labels import contradicts_independence
+
     if agreed is None or contradicts_independence(agreed):
         return "wisdom-of-crowds"
     return FIDEL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isnan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,8 +17,6 @@ from trueness.findings.notes import Note, note, said, when
 from trueness.findings.records import Figure, Finding, fields_of, figure, finding, table
 from trueness.findings.subject import Subject
 from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN, Check
-from trueness.monitoring.watching import Watch
-from trueness.nogold.label_plans import LabelSampleSize
 from trueness.ranking.areas import auc, average_precision
 from trueness.ranking.curves import roc
 from trueness.ranking.figures import FPR, TPR
@@ -31,6 +29,10 @@ from trueness.trees.leaf_reports import (
     leaf_table,
 )
 from trueness.trees.levels import confidence_level, utility_level
+
+if TYPE_CHECKING:  # most reports are of neither watches nor plans of labels
+    from trueness.monitoring.watching import Watch
+    from trueness.nogold.label_plans import LabelSampleSize
 
 STEPS = (1.0, 0.75, 0.5)  # of the wanted half-width: what more would cost
 

@@ -22,7 +22,7 @@ from functools import cache, partial
 from html import escape
 from importlib import resources
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from trueness import __version__
 from trueness._core.checks.errors import InputError
@@ -33,8 +33,6 @@ from trueness._core.times import build_day
 from trueness.counts.answers import of_counts
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Panel, Tally
-from trueness.declarations.declaring import declare
-from trueness.declarations.records import Declaration
 from trueness.findings import subject as subjects
 from trueness.findings.notes import REPORT, say
 from trueness.findings.page import page_about, with_remarks
@@ -43,11 +41,14 @@ from trueness.findings.request import Cost, Goal, Request, as_constraints
 from trueness.findings.slider_steps import EVERY, READOUT
 from trueness.findings.subject import Groups
 from trueness.findings.where_to_cut import readout
-from trueness.findings.without_labels import judged
-from trueness.nogold.rate import Rate
-from trueness.nogold.rate_comparison import RateComparison
 from trueness.threshold.constraints import ConstraintLike
 from trueness.threshold.prevalences import Prevalences
+
+# A report of scores needs neither judged answers nor a declaration.
+if TYPE_CHECKING:
+    from trueness.declarations.records import Declaration
+    from trueness.nogold.rate import Rate
+    from trueness.nogold.rate_comparison import RateComparison
 
 _required("jinja2", "report")  # says what to install, which the next lines do not
 import jinja2  # noqa: E402
@@ -250,6 +251,8 @@ def evidence_of(data: object, threshold: object, *, title: str) -> Declaration:
             option="score",
         )
 
+    from trueness.declarations.declaring import declare
+
     thresholds = [threshold] if isinstance(threshold, (int, float)) else []
     declaration: Declaration = declare(counts, at=thresholds, title=title)
     return declaration
@@ -297,6 +300,8 @@ def write_judges(
     title, source
         Words for the head of the page.
     """
+    from trueness.findings.without_labels import judged
+
     check_name(path)
     page = judged(rates, panels, compared, title=title, source=source)
     return write_page(page, path)
