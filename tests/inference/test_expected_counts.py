@@ -14,6 +14,7 @@ from trueness import ExpectedLabels, Tally
 from trueness.inference.estimates import evaluate_measure
 from trueness.inference.expected_counts import expect_labels
 from trueness.inference.sample import apply_design
+from trueness.inference.variance import Influence
 from trueness.ranking.areas import auc_measure
 
 NAMES = ["recall", "precision", "f1"]
@@ -89,6 +90,19 @@ class MovedBin:
 
     def error_draws(self, score, number, rng):
         return None
+
+
+def test_influence_of_a_case_is_expected_over_its_label():
+    identity = MovedBin(lambda s: np.asarray(s), lambda s: 0.0, 0.0)
+    sample = Tally([0.75, 0.25], unknown=[4, 6]).with_design(unlabelled=identity)
+    by_label = Influence(
+        by_negative=np.array([8.0, 4.0]), by_positive=np.array([16.0, 0.0])
+    )
+
+    by_case = expect_labels(sample).influence_of_cases(by_label)
+
+    # 0.75 * 16 + 0.25 * 8, and 0.25 * 0 + 0.75 * 4
+    assert by_case.by_unlabelled.tolist() == [14.0, 3.0]
 
 
 def test_error_of_the_map_is_that_of_moving_each_parameter(expected):
