@@ -86,7 +86,7 @@ plots.precision_recall(trueness.ranking.binormal(1, 1.5), prevalences=[0.1, 0.5,
 plots.binormal_fit(t)
 plots.sample_size(trueness.plan_auc(auc=0.8, prevalence=0.2, half_width=0.05))
 """,
-    "Where to cut?": """
+    "Where should the threshold be?": """
 plots.operating_point(t, "f1", ["recall >= 0.6", "flagged <= 1500"])
 plots.guaranteed_threshold(t, trueness.guaranteed_threshold(t, "recall >= 0.8"))
 plots.pareto(t, ["recall", "precision"])
@@ -148,14 +148,14 @@ HEAD = """# Gallery
 ```
 
 Every figure that Trueness draws, with the line that draws it. Each line returns axes of
-matplotlib; with `ax=` it draws on axes of yours. To keep a figure:
+matplotlib; with `ax=` it draws on your own axes. To save a figure:
 
 | | |
 | --- | --- |
 | at print size | `plots.roc(t).figure.savefig("roc.pdf")`, or `"roc.png", dpi=300` |
-| with numbers on the pointer | `plots.save(plots.roc.figure_data(t), "roc.html")` |
+| with values under the pointer | `plots.save(plots.roc.figure_data(t), "roc.html")` |
 | in the shell | `trueness evaluate FILE --plot roc.html` (or .svg, .png, .pdf) |
-| the same look elsewhere | `plt.style.use("trueness.plots.theme")` |
+| the same style for other figures | `plt.style.use("trueness.plots.theme")` |
 """
 
 
@@ -201,7 +201,7 @@ def page() -> str:
             pictures = [f"![{files[line]}](gallery/{files[line]}.png)" for line in row]
             code = [f"`{line}`" for line in row]
             text += [_row(pictures), _row(["---"] * len(row)), _row(code), ""]
-    text += ["## What the lines begin with", "", "```python", SETUP.strip(), "```", ""]
+    text += ["## Data for these lines", "", "```python", SETUP.strip(), "```", ""]
     return "\n".join(text)
 
 
