@@ -144,7 +144,7 @@ plots.watch_history(watch)
 
 HEAD = """# Gallery
 
-```{index} ! gallery, ! figures, ! plots, ! plotting, ! charts, ! matplotlib
+```{index} !gallery, !figures, !plots, !plotting, !charts, !matplotlib
 ```
 
 Every figure that Trueness draws, with the line that draws it. Each line returns axes of

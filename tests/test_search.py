@@ -1,7 +1,7 @@
 """Words that people search for lead to the page that answers them.
 
 The pages name such words in ``{index}`` directives. The search of the documentation
-gives a page with a matching main entry (``! drift``) a hundred points times the part of
+gives a page with a matching main entry (``!drift``) a hundred points times the part of
 the entry that was typed, which is more than any match in the text. Entries that are not
 main ones come after all matches in texts. ``docs/_static/search_scores.js`` adds the
 entries that have most of the words, in any order.
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
-MARK = "! "
+MARK = "!"
 TYPED_ENTRIES = [
     (entry.strip(), page.relative_to(DOCS).with_suffix("").as_posix())
     for page in (DOCS / "howto").glob("*.md")

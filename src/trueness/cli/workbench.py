@@ -33,9 +33,7 @@ def app_command(
     ] = None,
     port: Annotated[
         int,
-        typer.Option(
-            "--port", metavar="NUMBER", help="Port; 0 takes one that is free."
-        ),
+        typer.Option("--port", metavar="NUMBER", help="Port; 0 chooses a free one."),
     ] = 0,
     browser: Annotated[
         bool,

@@ -128,7 +128,7 @@ class Comparison(Record):
         return "\n".join([*lines, *(f"  Note: {note}" for note in self.notes)])
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Give a table with one row per pair."""
+        """Return a table with one row per pair."""
         tests = ["p_value", "p_adjusted"]
         if any(p.margin > 0 for p in self.pairs):
             tests += ["p_noninferior", "p_equivalent"]

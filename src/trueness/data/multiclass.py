@@ -199,7 +199,7 @@ def multiclass_cost(
 ) -> ClassDecisions:
     r"""Mean cost of decisions among several classes, with a confidence interval.
 
-    For which class should each case be decided, and what does that cost?
+    Which class should each case be assigned to, and what does that cost?
 
     .. math:: d = \arg\min_d \sum_t p_t C_{td}
 

@@ -71,7 +71,7 @@ class Metric:
     ratio : Ratio or None
         A quotient of sums of counts.
     terms, constant : tuple of (float, Metric) or None, float
-        A sum: its coefficients and parts, and what is added.
+        A sum: its coefficients and parts, and its constant.
     exact, root : callable or None, bool
         A quotient of polynomials: counts (tp, fp, fn, tn) determine a numerator and a
         denominator, so that equal values are distinguished from close ones; with
@@ -116,7 +116,7 @@ class Metric:
 
     @property
     def parts(self) -> Terms:
-        """Give the coefficients and parts of a sum; a single metric is its own part."""
+        """Return the coefficients and parts of a sum; a metric is its own part."""
         return ((1.0, self),) if self.terms is None else self.terms
 
     @property
@@ -142,7 +142,7 @@ class Metric:
         )
 
     def __call__(self, c: Any, *args: Any, **options: Any) -> Any:
-        """Give the value at each threshold; NaN where it is undefined.
+        """Return the value at each threshold; NaN where it is undefined.
 
         Of a :class:`Confusion`. Asked about four counts that were typed (a single
         metric), about data or a tally, with ``threshold=`` or verdicts of 0 and 1, it
@@ -200,7 +200,7 @@ class Metric:
         return value
 
     def __repr__(self) -> str:
-        """Give the text that :func:`metric` reads."""
+        """Return the text that :func:`metric` reads."""
         return self.name
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
@@ -495,7 +495,7 @@ class Constraint:
         return _SIGNS[self.sign](values, self.bound)
 
     def __repr__(self) -> str:
-        """Give the text that :func:`constraint` reads."""
+        """Return the text that :func:`constraint` reads."""
         return f"{self.metric.name} {self.sign} {write_number(self.bound)}"
 
     def __bool__(self) -> bool:

@@ -61,7 +61,7 @@ class Confusion(Record):
 
     @property
     def verdicts(self) -> Tally:
-        """Give the cases as the verdicts of a test, 0 and 1."""
+        """Return the cases as the verdicts of a test, 0 and 1."""
         return Tally([1.0, 0.0], neg=[self.fp, self.tn], pos=[self.tp, self.fn])
 
     def with_design(self, **design: Any) -> Tally:
@@ -110,7 +110,7 @@ class Confusion(Record):
 
     @property
     def in_arrays(self) -> Confusion:
-        """Give the counts as NumPy has them, of which 0 / 0 is NaN and no error."""
+        """Return the counts as NumPy has them, of which 0 / 0 is NaN and no error."""
         if isinstance(self.tp, np.ndarray):
             return self
         confusion = object.__new__(Confusion)
@@ -120,7 +120,7 @@ class Confusion(Record):
 
     @property
     def cells(self) -> tuple[Any, Any, Any, Any]:
-        """Give the four counts in the order tp, fp, fn, tn."""
+        """Return the four counts in the order tp, fp, fn, tn."""
         return self.tp, self.fp, self.fn, self.tn
 
     def weighed(self, weights: Iterable[Any]) -> Any:
@@ -136,7 +136,7 @@ class Confusion(Record):
         return 0 if total is None else total
 
     def at_prevalence(self, prevalence: float | None) -> Confusion:
-        """Give the same rates for a population of another prevalence; None: this one.
+        """Return the same rates for a population of another prevalence; None: this one.
 
         The counts are scaled to the same number of cases, so they are no longer whole.
         """

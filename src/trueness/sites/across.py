@@ -129,7 +129,7 @@ class AcrossSites(Record):
     __str__ = __repr__
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Give a table with one row per site."""
+        """Return a table with one row per site."""
         names = list(self.sites)
         columns = {
             "site": names,

@@ -60,7 +60,7 @@ class SitesLeftOut(Record):
     __str__ = __repr__
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Give a table with one row per site."""
+        """Return a table with one row per site."""
         columns = {
             "site": list(self.predictions),
             "low": [estimate.low for estimate in self.predictions.values()],

@@ -125,7 +125,7 @@ def summary_roc(
 ) -> SummaryROC:
     r"""Summary sensitivity, specificity and ROC curve over sites or studies.
 
-    How good is a test over all studies, and what will it do at the next site?
+    How accurate is a test over all studies, and at the next site?
 
     .. math:: (\mathrm{logit}\,Se_i,\; \mathrm{logit}\,Sp_i) \sim N(\mu, \Sigma)
 
