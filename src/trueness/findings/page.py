@@ -607,9 +607,9 @@ def _mind(s: subjects.Subject, findings: Mapping[str, Finding | None]) -> list[N
 
     calibration = findings.get("calibration")
     if calibration:
-        for each in (*calibration.answer, *calibration.notes):
-            if each.code in ("miscalibrated", "not probabilities"):
-                notes.append(each)
+        for note_on_it in (*calibration.answer, *calibration.notes):
+            if note_on_it.code in ("miscalibrated", "not probabilities"):
+                notes.append(note_on_it)
 
     infeasible = [model.name for model in s.models if not model.feasible]
     notes += when(infeasible, "infeasible", names=infeasible)

@@ -594,7 +594,7 @@ def judged(
         ("Which is better?", finding.answer[split:]),
         (
             "What should you keep in mind?",
-            tuple(each for each in finding.notes if each.code != "also"),
+            tuple(n for n in finding.notes if n.code != "also"),
         ),
     )
 

@@ -554,13 +554,13 @@ def _node_marks(
 
     if node.above:
         # the last line stands next to the node
-        for row, words in enumerate(reversed(node.above.split("\n"))):
-            marks.append(text("tick mid", x, y - lift - 12 * row, words))
+        for row, line_above in enumerate(reversed(node.above.split("\n"))):
+            marks.append(text("tick mid", x, y - lift - 12 * row, line_above))
     if node.inside:
         marks.append(text("name mid", x, y + 4, node.inside))
     if node.below:
-        for row, words in enumerate(node.below.split("\n")):
-            marks.append(text("tick mid", x, y + drop + 12 * row, words))
+        for row, line_below in enumerate(node.below.split("\n")):
+            marks.append(text("tick mid", x, y + drop + 12 * row, line_below))
 
     if node.readout and node.shape:
         readout = Markup("").join(_readout_lines(node.readout.replace("; ", "\n")))

@@ -109,10 +109,10 @@ def draw_ranking(
 
     grid = []
     labels = []
-    for tick, words in ticks(start, end, about=6):
+    for tick, number in ticks(start, end, about=6):
         place = _percent(tick, start, end)
         grid.append(element("line", "grid", x1=place, x2=place, y1="0", y2="100%"))
-        labels.append(element("text", "tick mid", words, x=place, y="14"))
+        labels.append(element("text", "tick mid", number, x=place, y="14"))
 
     values = in_column([estimate.value for estimate in estimates], 3)
     ranks = _rank_cells(ties, len(best))
@@ -130,7 +130,7 @@ def draw_ranking(
 
 def _scale_of(estimates: Sequence[Estimate]) -> tuple[float, float]:
     """Return the ends of a scale that holds all intervals, with a little room."""
-    ends = np.array([[each.low, each.high, each.value] for each in estimates])
+    ends = np.array([[e.low, e.high, e.value] for e in estimates])
     ends = ends[np.isfinite(ends)]
     low = 0.0
     high = 1.0
@@ -152,13 +152,13 @@ def _rank_cells(ties: Sequence[int], size: int) -> list[tuple[str, int]]:
     cells: list[tuple[str, int]] = []
     rank = 1
     for tied in ties:
-        words = str(rank)
+        ranks = str(rank)
         if tied > 1:
-            words = f"{rank} to {rank + tied - 1}"
+            ranks = f"{rank} to {rank + tied - 1}"
 
         # the ranking may end within a tie
         rows_left = size - len(cells)
-        cells.append((words, min(tied, rows_left)))
+        cells.append((ranks, min(tied, rows_left)))
         cells += [no_cell] * (tied - 1)
         rank += tied
 

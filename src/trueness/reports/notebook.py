@@ -199,7 +199,7 @@ def _rows(answer: Any) -> Iterable[tuple[str, str]]:
     if isinstance(answer, DecileTable):
         return _rows_of_deciles(answer)
     if isinstance(answer, Check):
-        return [(str(each.verdict), str(each.reason)) for each in answer.verdicts]
+        return [(str(v.verdict), str(v.reason)) for v in answer.verdicts]
 
     rows = []
     for field in fields(answer):
