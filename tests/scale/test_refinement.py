@@ -270,6 +270,19 @@ def test_the_auc_of_all_cases_takes_one_pass():
     assert within.bins < 400
 
 
+@pytest.mark.parametrize(("at_most", "in_bins"), [(20, True), (1000, False)])
+def test_of_constraints_that_cannot_be_met_bins_know_no_nearest_threshold(
+    at_most, in_bins
+):
+    y, p = cases(14, 300)
+    goal = {"maximize": "recall", "subject_to": ["precision >= 1", "recall >= 0.9"]}
+
+    with pytest.raises(trueness.Infeasible) as caught:
+        trueness.exact_threshold(trueness.tally(y, p), **goal, at_most=at_most)
+
+    assert ("inside a bin may come nearer" in str(caught.value)) == in_bins
+
+
 def test_cases_of_one_class():
     with pytest.raises(trueness.NotEnoughCases, match="exact_auc needs at least one p"):
         area(lazy([0, 0], [0.1, 0.2]))

@@ -18,6 +18,7 @@ import numpy as np
 from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
+from trueness._core.checks.errors import Infeasible
 from trueness._core.numbers import counted
 from trueness._core.records import Record, apart
 from trueness.counts.design import PLAIN
@@ -175,7 +176,15 @@ def exact_threshold(
         counts = recount(rows, counts, open_bins, at_most=at_most, batch=batch)
 
     in_use = counts.tally.with_design(**design.words)
-    point = _best_threshold(in_use, maximize, constraints, minimize=minimize)
+    try:
+        point = _best_threshold(in_use, maximize, constraints, minimize=minimize)
+    except Infeasible as err:
+        if not in_use.binned:
+            raise
+        sentence = (
+            "A threshold inside a bin may come nearer; none meets the constraint."
+        )
+        raise err.rephrased(message=f"{err.message} {sentence}") from None
     if not open_bins.any():
         return _report(point, (point.value, point.value), counts, start)
 
