@@ -204,24 +204,38 @@ QUESTIONS = {
 def test_an_engine_counts_as_numpy_does(engine, question, tmp_path):
     name, ask = engine
     words = {"label": "y", "score": "p", **QUESTIONS[question]}
-    found = ask(trueness.sql("preds", dialect=dialect(name), **words))
     by = {"by": words["by"]} if "by" in words else {}
-    assert read(found, tmp_path, **by) == trueness.tally(DATA, **words)
+
+    counted = ask(trueness.sql("preds", dialect=dialect(name), **words))
+
+    assert read(counted, tmp_path, **by) == trueness.tally(DATA, **words)
 
 
 def test_bins_hold_the_same_cases(engine, tmp_path):
     name, ask = engine
     words = {"label": "y", "score": "p"}
+    exact = trueness.tally(DATA, **words)
+
     query = trueness.sql("preds", dialect=dialect(name), **words, bins=15)
-    exact, bins = trueness.tally(DATA, **words), read(ask(query), tmp_path)
+    bins = read(ask(query), tmp_path)
+
     assert 5 < len(bins) <= 15
     assert bins.binned
     for low, high, *counts in zip(bins.score, bins.high, *bins.counts, strict=True):
         inside = (exact.score >= low) & (exact.score <= high)
-        assert [int(c[inside].sum()) for c in exact.counts] == [int(c) for c in counts]
+        inside_counts = [int(column[inside].sum()) for column in exact.counts]
+        assert inside_counts == [int(number) for number in counts]
         assert {low, high} <= set(exact.score)
-    low, high = trueness.auc(bins).bounds
-    assert low <= trueness.auc(exact).value <= high
+
+
+def test_bins_of_an_engine_bound_the_exact_answer(engine, tmp_path):
+    name, ask = engine
+    words = {"label": "y", "score": "p"}
+    query = trueness.sql("preds", dialect=dialect(name), **words, bins=15)
+
+    low, high = trueness.auc(read(ask(query), tmp_path)).bounds
+
+    assert low <= trueness.auc(DATA, **words).value <= high
 
 
 def on_duckdb(frame, **words):
@@ -231,14 +245,21 @@ def on_duckdb(frame, **words):
 
 
 def test_nan_and_null_are_both_missing():
-    y, p = [1.0, 0.0, np.nan, None, 0.0], [0.5, 0.5, 0.5, 0.25, np.float32(0.1)]
-    frame = pl.DataFrame({"y": y, "p": p}, strict=False)
+    columns = {
+        "y": [1.0, 0.0, np.nan, None, 0.0],
+        "p": [0.5, 0.5, 0.5, 0.25, np.float32(0.1)],
+    }
+    frame = pl.DataFrame(columns, strict=False)
     words = {"label": "y", "score": "p"}
-    wanted = trueness.tally(frame, **words)
-    assert trueness.tally(on_duckdb(frame, **words)) == wanted
+    expected = trueness.tally(frame, **words)
+
+    by_duckdb = on_duckdb(frame, **words)
     query = trueness.sql("preds", dialect="postgres", **words)
-    assert trueness.tally(pl.SQLContext(preds=frame).execute(query)) == wanted
-    assert wanted.n_unknown == 2
+    by_polars = pl.SQLContext(preds=frame).execute(query)
+
+    assert expected.n_unknown == 2
+    assert trueness.tally(by_duckdb) == expected
+    assert trueness.tally(by_polars) == expected
 
 
 @pytest.mark.parametrize(
@@ -248,8 +269,10 @@ def test_nan_and_null_are_both_missing():
 def test_other_labels_need_a_positive_one(labels, positive):
     frame = pl.DataFrame({"y": labels, "p": [0.3, 0.2, 0.1]})
     words = {"label": "y", "score": "p", "positive": positive}
-    found = on_duckdb(frame, **words)
-    assert trueness.tally(found) == trueness.tally(frame, **words)
+
+    counted = on_duckdb(frame, **words)
+
+    assert trueness.tally(counted) == trueness.tally(frame, **words)
 
 
 @pytest.mark.parametrize(
@@ -271,25 +294,44 @@ def test_what_cannot_be_counted_is_refused(asked, words):
 @pytest.mark.parametrize("bins", [None, 100])
 def test_every_dialect_reads_its_query(name, bins):
     words = {"label": "order", "score": "p", "by": "my site", "cluster": "c"}
+
     query = trueness.sql("mart.preds", dialect=name, **words, weight="w", bins=bins)
     (tree,) = sqlglot.parse(query, read=DIALECTS[name], error_level="raise")
-    first = [c.alias_or_name for c in tree.selects][:3]
-    assert first == ["cluster", "my site", "score"]
+    columns = [column.alias_or_name for column in tree.selects]
+
+    assert columns[:3] == ["cluster", "my site", "score"]
     assert not tree.find(sqlglot.exp.Anonymous)  # no function of another dialect
 
 
-def test_names_are_names_whatever_they_contain():
+def test_names_of_columns_are_names_whatever_they_contain():
     name = 'p"; DROP TABLE preds; --'
     frame = pl.DataFrame({name: [0.5, 0.1], "select": [1, 0]})
-    found = trueness.tally(on_duckdb(frame, score=name, label="select"))
-    assert found == trueness.tally([1, 0], [0.5, 0.1])
-    for table in ("preds; DROP TABLE preds", "a, b", "preds p", "(SELECT 1)", ""):
-        with pytest.raises(InputError, match="table must be the name"):
-            trueness.sql(table, dialect="duckdb", score="p")
-    named = trueness.sql("my-house.x.preds", dialect="bigquery", score="p")
-    assert "`my-house`.x.preds" in named
+
+    counts = trueness.tally(on_duckdb(frame, score=name, label="select"))
+
+    assert counts == trueness.tally([1, 0], [0.5, 0.1])
+
+
+@pytest.mark.parametrize(
+    "table", ["preds; DROP TABLE preds", "a, b", "preds p", "(SELECT 1)", ""]
+)
+def test_a_table_is_a_name_and_nothing_else(table):
+    with pytest.raises(InputError, match="table must be the name"):
+        trueness.sql(table, dialect="duckdb", score="p")
+
+
+def test_a_name_that_a_dialect_takes_without_quotes():
+    query = trueness.sql("my-house.x.preds", dialect="bigquery", score="p")
+
+    assert "`my-house`.x.preds" in query
+
+
+def test_groups_may_not_have_the_name_of_a_count():
     with pytest.raises(InputError, match="Rename it in a view"):
         trueness.sql("preds", dialect="duckdb", score="p", by="Score")
+
+
+def test_a_dialect_that_is_not_known():
     with pytest.raises(InputError, match="dialect must be"):
         trueness.sql("preds", dialect="oracle", score="p")
 
@@ -389,22 +431,27 @@ def test_a_map_is_a_query_too(engine, method):
     name, ask = engine
     t = trueness.tally([0, 1, 0, 1, 1, 0], [0.1, 0.4, 0.3, 0.8, 0.9, 0.2])
     fitted = trueness.calibrate(t, method=method)
+
     query = trueness.sql("preds", dialect=dialect(name), score="p", apply=fitted)
     rows = list(csv.DictReader(io.StringIO(ask(query))))
-    found, scores = (np.array([float(r[k]) for r in rows]) for k in ("calibrated", "p"))
-    np.testing.assert_allclose(found, fitted(scores), rtol=1e-12, atol=1e-300)
+    scores = np.array([float(row["p"]) for row in rows])
+    calibrated = np.array([float(row["calibrated"]) for row in rows])
+
+    np.testing.assert_allclose(calibrated, fitted(scores), rtol=1e-12, atol=1e-300)
 
 
 def test_a_rule_is_a_query_too(engine):
     name, ask = engine
     rule = trueness.Rule({"a": 0.5, "it's": 0.1}, {"a": -0.5, "it's": 0.1})
     words = {"score": "p", "by": "my site", "apply": rule}
-    rows = list(csv.DictReader(io.StringIO(
-        ask(trueness.sql("preds", dialect=dialect(name), **words)))))  # fmt: skip
-    group = np.array([r["my site"] for r in rows])
-    wanted = rule.decide(np.array([float(r["p"]) for r in rows]), group)
-    found = [float(r["decision"] or "nan") for r in rows]
-    np.testing.assert_array_equal(found, wanted)
+
+    query = trueness.sql("preds", dialect=dialect(name), **words)
+    rows = list(csv.DictReader(io.StringIO(ask(query))))
+    scores = np.array([float(row["p"]) for row in rows])
+    groups = np.array([row["my site"] for row in rows])
+    decisions = [float(row["decision"] or "nan") for row in rows]
+
+    np.testing.assert_array_equal(decisions, rule.decide(scores, groups))
 
 
 def run(*words):
