@@ -59,25 +59,37 @@ def test_temperature_of_scores_and_of_log_odds_is_the_same():
     assert c([0.1, 0.9]).tolist() == [0.5, 0.5]
 
 
+def isotonic_with_case(tally, score, label):
+    """Return the isotonic value at a score, the case itself being one of the cases."""
+    cases = tally + trueness.Tally([score], pos=[label], neg=[1 - label])
+    number = (cases.pos + cases.neg)[::-1]
+    fitted = isotonic_regression(cases.pos[::-1] / number, weights=number).x
+    return fitted[np.searchsorted(cases.score[::-1], score)]
+
+
+def random_tally(rng):
+    """Return up to nine scores with few cases, of both classes."""
+    size = rng.integers(1, 10)
+    pos, neg = rng.integers(0, 4, (2, size))
+    pos[pos + neg == 0] = 1
+    pos[0] += 1
+    neg[0] += 1
+    return trueness.Tally(np.arange(size), neg, pos)
+
+
 def test_venn_abers_refits_with_the_case_added(rng):
     for _ in range(30):
-        m = rng.integers(1, 10)
-        pos, neg = rng.integers(0, 4, (2, m))
-        pos[pos + neg == 0] = 1
-        pos[0] += 1
-        neg[0] += 1
-        t = trueness.Tally(np.arange(m), neg, pos)
-        c = trueness.calibrate(t, method="venn-abers")
-        for s in np.arange(-0.5, m + 0.5, 0.5):
-            twice = []
-            for label in (0, 1):
-                x = t + trueness.Tally([s], pos=[label], neg=[1 - label])
-                n = (x.pos + x.neg)[::-1]
-                fit = isotonic_regression(x.pos[::-1] / n, weights=n).x
-                twice.append(fit[np.searchsorted(x.score[::-1], s)])
-            low, high = c.interval(s)
-            np.testing.assert_allclose([low, high], twice, atol=1e-14)
-            assert c(s) == pytest.approx(high / (1 - low + high), rel=1e-14)
+        tally = random_tally(rng)
+
+        fitted = trueness.calibrate(tally, method="venn-abers")
+
+        for score in np.arange(-0.5, len(tally) + 0.5, 0.5):
+            low, high = fitted.interval(score)
+            as_negative = isotonic_with_case(tally, score, 0)
+            as_positive = isotonic_with_case(tally, score, 1)
+            assert low == pytest.approx(as_negative, rel=1e-7, abs=1e-14)
+            assert high == pytest.approx(as_positive, rel=1e-7, abs=1e-14)
+            assert fitted(score) == pytest.approx(high / (1 - low + high), rel=1e-14)
 
 
 @pytest.mark.parametrize("shape", [(0, 2), (2, 0), (-1, -1), (-1, 3)])
@@ -123,21 +135,34 @@ def test_binormal_finds_the_truth_behind_any_increasing_score(rng):
 
 
 def test_fermi_dirac_ranks_new_scores_as_midranks_does(rng):
-    y, score = tied_cases(rng, 60)
-    t = trueness.tally(y, score)
-    new = np.concatenate([t.score, rng.normal(size=50), [-99, 99], t.score + 1e-9])
-    p = trueness.calibrate(t, method="fermi-dirac")(new)
-    slow = trueness.fermi_dirac(t).probability(trueness.fermi.midranks(t, new))
-    np.testing.assert_allclose(p, slow, rtol=1e-9)
-    close = trueness.Tally([1.0, np.nextafter(1.0, 2)], neg=[2, 1], pos=[1, 2])
-    exact = trueness.fermi_dirac(close).probability([5, 2])
-    p = trueness.calibrate(close, method="fermi-dirac")(close.score[::-1])
-    np.testing.assert_allclose(p, exact, rtol=1e-9)
-    # calibrated in the large when there are no ties
-    free = trueness.tally(y, rng.normal(size=60) + y)
-    p = trueness.calibrate(free, method="fermi-dirac")(free.score)
+    tally = trueness.tally(*tied_cases(rng, 60))
+    between = rng.normal(size=50)
+    new_scores = [tally.score, between, [-99, 99], tally.score + 1e-9]
+    new_scores = np.concatenate(new_scores)
 
-    assert p.sum() == pytest.approx(free.n_pos)
+    probability = trueness.calibrate(tally, method="fermi-dirac")(new_scores)
+
+    midranks = trueness.fermi.midranks(tally, new_scores)
+    expected = trueness.fermi_dirac(tally).probability(midranks)
+    np.testing.assert_allclose(probability, expected, rtol=1e-9)
+
+
+def test_fermi_dirac_tells_neighbouring_floats_apart():
+    tally = trueness.Tally([1.0, np.nextafter(1.0, 2)], neg=[2, 1], pos=[1, 2])
+
+    probability = trueness.calibrate(tally, method="fermi-dirac")(tally.score[::-1])
+
+    expected = trueness.fermi_dirac(tally).probability([5, 2])
+    np.testing.assert_allclose(probability, expected, rtol=1e-9)
+
+
+def test_fermi_dirac_is_calibrated_in_the_large_without_ties(rng):
+    y = tied_cases(rng, 60)[0]
+    tally = trueness.tally(y, rng.normal(size=60) + y)
+
+    probability = trueness.calibrate(tally, method="fermi-dirac")(tally.score)
+
+    assert probability.sum() == pytest.approx(tally.n_pos)
 
 
 def test_platt_is_that_of_scikit_learn(rng):

@@ -15,23 +15,28 @@ SMOOTH = json.loads((REFERENCE / "smooth_ece.json").read_text())
 
 
 def test_calibration_error_by_hand():
-    t = trueness.Tally([0.1, 0.4, 0.8], neg=[8, 4, 3], pos=[2, 6, 7])
-    e = trueness.calibration_error(t, bins=3)
+    tally = trueness.Tally([0.1, 0.4, 0.8], neg=[8, 4, 3], pos=[2, 6, 7])
 
-    assert e.plain.value == pytest.approx((0.1 + 0.2 + 0.1) / 3)
+    error = trueness.calibration_error(tally, bins=3)
 
     noise = (0.2 * 0.8 + 0.6 * 0.4 + 0.7 * 0.3) / 9
-    square = (0.01 + 0.04 + 0.01 - noise) / 3
+    mean_square = (0.01 + 0.04 + 0.01 - noise) / 3
+    assert error.bins == 3
+    assert error.plain.value == pytest.approx((0.1 + 0.2 + 0.1) / 3)
+    assert error.rms.value == pytest.approx(math.sqrt(max(0, mean_square)))
+    assert error.debiased.value < error.plain.value
 
-    assert e.rms.value == pytest.approx(math.sqrt(max(0, square)))
-    assert e.debiased.value < e.plain.value
+
+def test_the_error_by_chance_by_hand():
+    tally = trueness.Tally([0.1, 0.4, 0.8], neg=[8, 4, 3], pos=[2, 6, 7])
+
+    error = trueness.calibration_error(tally, bins=3)
 
     # E|N(0, s)| = s sqrt(2 / pi)
-    s = [math.sqrt(p * (1 - p) / 10) for p in (0.1, 0.4, 0.8)]
-
-    assert e.chance == pytest.approx(math.sqrt(2 / math.pi) * sum(s) / 3)
-    assert e.bins == 3
-    assert f"{e.chance:.3g}" in e.warning
+    deviations = [math.sqrt(p * (1 - p) / 10) for p in (0.1, 0.4, 0.8)]
+    by_chance = math.sqrt(2 / math.pi) * sum(deviations) / 3
+    assert error.chance == pytest.approx(by_chance)
+    assert f"{error.chance:.3g}" in error.warning
 
 
 def test_smooth_error_is_that_of_its_authors():

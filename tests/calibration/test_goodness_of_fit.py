@@ -17,42 +17,55 @@ def draw_tally(rng, n, *, power=1.0, digits=2):
 
 
 def test_spiegelhalter_by_hand():
-    t = trueness.Tally([0.2, 0.9], neg=[6, 0], pos=[4, 5])
-    z = (2 * 0.6 + 0.5 * -0.8) / math.sqrt(10 * 0.36 * 0.16 + 5 * 0.64 * 0.09)
-    test = trueness.calibration_test(t, method="spiegelhalter")
+    tally = trueness.Tally([0.2, 0.9], neg=[6, 0], pos=[4, 5])
 
+    test = trueness.calibration_test(tally, method="spiegelhalter")
+
+    z = (2 * 0.6 + 0.5 * -0.8) / math.sqrt(10 * 0.36 * 0.16 + 5 * 0.64 * 0.09)
     assert test.statistic == pytest.approx(z)
     assert test.p_value == pytest.approx(math.erfc(abs(z) / math.sqrt(2)))
 
-    # what was impossible has happened, and what tells nothing
-    wrong = trueness.Tally([0.0, 0.5], neg=[3, 1], pos=[1, 1])
-    for method in ("spiegelhalter", "cox", "isotonic"):
-        assert trueness.calibration_test(wrong, method=method).p_value == 0
-    t = trueness.Tally([0.0, 0.5, 1.0], neg=[2, 2, 0], pos=[0, 1, 2])
-    test = trueness.calibration_test(t, method="spiegelhalter")
 
-    assert math.isnan(test.p_value)
+@pytest.mark.parametrize("method", ["spiegelhalter", "cox", "isotonic"])
+def test_what_was_impossible_has_happened(method):
+    tally = trueness.Tally([0.0, 0.5], neg=[3, 1], pos=[1, 1])
 
-    sure = trueness.Tally([0.0, 1.0], neg=[2, 0], pos=[0, 2])
+    assert trueness.calibration_test(tally, method=method).p_value == 0
 
-    assert math.isnan(trueness.calibration_test(sure, method="cox").p_value)
+
+@pytest.mark.parametrize(
+    ("method", "tally"),
+    [
+        (
+            "spiegelhalter",
+            trueness.Tally([0.0, 0.5, 1.0], neg=[2, 2, 0], pos=[0, 1, 2]),
+        ),
+        ("cox", trueness.Tally([0.0, 1.0], neg=[2, 0], pos=[0, 2])),
+    ],
+)
+def test_scores_that_tell_nothing_have_no_p_value(method, tally):
+    assert math.isnan(trueness.calibration_test(tally, method=method).p_value)
 
 
 def test_cox_by_hand():
-    # two scores: the free model meets both shares
-    t = trueness.Tally([0.2, 0.8], neg=[140, 80], pos=[60, 120])
+    """Two scores: the free model meets both proportions."""
+    tally = trueness.Tally([0.2, 0.8], neg=[140, 80], pos=[60, 120])
+
+    test = trueness.calibration_test(tally, method="cox")
+
     log = math.log
     free = 3 * log(0.3) + 7 * log(0.7) + 6 * log(0.6) + 4 * log(0.4)
     fixed = 3 * log(0.2) + 7 * log(0.8) + 6 * log(0.8) + 4 * log(0.2)
-    test = trueness.calibration_test(t, method="cox")
-
     assert test.statistic == pytest.approx(20 * 2 * (free - fixed))
     assert test.p_value == pytest.approx(chi2.sf(test.statistic, 2))
 
-    one = trueness.Tally([0.2], neg=[140], pos=[60])
-    one = trueness.calibration_test(one, method="cox")
 
-    assert one.p_value == pytest.approx(chi2.sf(one.statistic, 1))
+def test_cox_of_one_score_has_one_degree_of_freedom():
+    tally = trueness.Tally([0.2], neg=[140], pos=[60])
+
+    test = trueness.calibration_test(tally, method="cox")
+
+    assert test.p_value == pytest.approx(chi2.sf(test.statistic, 1))
 
 
 @pytest.mark.parametrize("method", ["spiegelhalter", "cox", "isotonic", "bins"])

@@ -429,22 +429,39 @@ def survey_rows():
     return y, {"a": p, "b": np.roll(p, 1)}, 1 + (i * 7 % 11) / 2, i * 7 % 13
 
 
-def test_the_survey_package_agrees():
-    """R: each cluster, or case, left out in turn (JK1 of svydesign(ids, weights))."""
-    y, s, w, ids = survey_rows()
+@pytest.mark.parametrize(
+    ("metric", "tolerance"),
     # recall of clusters is exact; F1 is no quotient of counts; see test_intervals
-    for metric, by_cluster, by_case in (("recall", 1e-9, 0.013), ("f1", 0.017, 0.02)):
-        ask = {"metric": metric, "weight": w}
-        d = trueness.compare_metric(y, s, cluster=ids, **ask).pairs[0].difference
-        theirs = SURVEY["pair by cluster"][metric]
-        assert (d.value, d.se) == pytest.approx(theirs, rel=by_cluster)
-        d = trueness.compare_metric(y, s, **ask).pairs[0].difference
-        value, error = SURVEY["pair by case"][metric]
-        # they have (n - 1) / n of 60 rows, we of as many equal cases (Kish)
-        v = w[y == 1] if metric == "recall" else w
-        error *= np.sqrt((1 - v @ v / v.sum() ** 2) / (59 / 60))
-        assert d.value == pytest.approx(value, rel=1e-9)
-        assert 1 - by_case < d.se / error < 1
+    [("recall", 1e-9), ("f1", 0.017)],
+)
+def test_the_survey_package_agrees_on_clusters(metric, tolerance):
+    """R: each cluster left out in turn (JK1 of svydesign(ids, weights))."""
+    y, scores, weight, cluster = survey_rows()
+
+    comparison = trueness.compare_metric(
+        y, scores, metric=metric, weight=weight, cluster=cluster
+    )
+
+    difference = comparison.pairs[0].difference
+    printed = SURVEY["pair by cluster"][metric]
+    assert (difference.value, difference.se) == pytest.approx(printed, rel=tolerance)
+
+
+@pytest.mark.parametrize(("metric", "tolerance"), [("recall", 0.013), ("f1", 0.02)])
+def test_the_survey_package_agrees_on_weighted_cases(metric, tolerance):
+    """R: each case left out in turn."""
+    y, scores, weight, _ = survey_rows()
+
+    comparison = trueness.compare_metric(y, scores, metric=metric, weight=weight)
+
+    difference = comparison.pairs[0].difference
+    value, standard_error = SURVEY["pair by case"][metric]
+    # they have (n - 1) / n of 60 rows, we of as many equal cases (Kish)
+    counted = weight[y == 1] if metric == "recall" else weight
+    equal_cases = counted.sum() ** 2 / (counted @ counted)
+    standard_error *= np.sqrt((1 - 1 / equal_cases) / (59 / 60))
+    assert difference.value == pytest.approx(value, rel=1e-9)
+    assert 1 - tolerance < difference.se / standard_error < 1
 
 
 @pytest.fixture
@@ -516,27 +533,45 @@ def test_a_metric_without_a_value_is_not_judged():
 # any number
 
 
-def test_a_number_of_ones_own_has_the_limits_of_the_formula(rng):
-    y, s, how = sample(rng, 120, gap=0.3, clusters=30)
+def area_of(tally):
+    return trueness.auc(tally).value
 
-    def area(t):
-        return trueness.auc(t).value
 
-    for words in ({}, {"weight": how["weight"]}, how):
-        p = trueness.panel(y, s, **words)
-        formula = trueness.compare(p, trueness.auc).pairs[0]
-        assert formula == trueness.compare_auc(p).pairs[0]
-        own = trueness.compare(p, area, method="jackknife").pairs[0]
-        assert own.difference.value == formula.difference.value
-        assert own.difference.se == pytest.approx(formula.difference.se, rel=0.03)
+@pytest.mark.parametrize("arguments", [(), ("weight",), ("weight", "cluster")])
+def test_a_number_of_ones_own_has_the_interval_of_the_formula(rng, arguments):
+    y, scores, design = sample(rng, 120, gap=0.3, clusters=30)
+    panel = trueness.panel(y, scores, **{name: design[name] for name in arguments})
 
-    far = trueness.compare(p, lambda t: 10 * area(t), value_range=(0, 10)).pairs[0]
+    by_formula = trueness.compare(panel, trueness.auc).pairs[0]
+    by_jackknife = trueness.compare(panel, area_of, method="jackknife").pairs[0]
 
-    assert far.difference.value == pytest.approx(10 * own.difference.value)
+    assert by_formula == trueness.compare_auc(panel).pairs[0]
+    assert by_jackknife.difference.value == by_formula.difference.value
+    standard_error = pytest.approx(by_formula.difference.se, rel=0.03)
+    assert by_jackknife.difference.se == standard_error
+
+
+def test_a_number_of_ones_own_says_its_range(rng):
+    y, scores, _ = sample(rng, 120, gap=0.3)
+    panel = trueness.panel(y, scores)
+
+    def tenfold(tally):
+        return 10 * area_of(tally)
+
+    pair = trueness.compare(panel, tenfold, value_range=(0, 10)).pairs[0]
+
+    by_formula = trueness.compare_auc(panel).pairs[0]
+    assert pair.difference.value == pytest.approx(10 * by_formula.difference.value)
     with pytest.raises(trueness.InputError, match="outside its range"):
-        trueness.compare(p, lambda t: 10 * area(t))
+        trueness.compare(panel, tenfold)
+
+
+def test_one_classifier_cannot_be_compared(rng):
+    y, scores, _ = sample(rng, 120)
+    panel = trueness.panel(y, scores)
+
     with pytest.raises(trueness.InputError, match="at least two classifiers"):
-        trueness.compare(p[["a"]], trueness.auc)
+        trueness.compare(panel[["a"]], trueness.auc)
 
 
 def test_a_number_of_ones_own_by_redrawn_cases(rng):

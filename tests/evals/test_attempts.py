@@ -28,19 +28,32 @@ def few(**more):
     return trueness.attempts(rows, item="task", passed="ok", **more)
 
 
-def test_rows_of_every_kind_are_counted_by_item_and_system(tmp_path):
-    rows = {k: v[:4] for k, v in ROWS.items()}
-    a, file = few(), tmp_path / "runs.csv"
-    assert a.item.tolist() == ["x", "y"]
-    assert (a.passed.tolist(), a.tried.tolist(), a.missing) == ([1, 2], [2, 2], 0)
+def test_rows_are_counted_by_item():
+    attempts = few()
+
+    assert attempts.item.tolist() == ["x", "y"]
+    assert attempts.passed.tolist() == [1, 2]
+    assert attempts.tried.tolist() == [2, 2]
+    assert attempts.missing == 0
+
+
+def test_rows_of_every_kind_are_counted_alike(tmp_path):
+    rows = {name: column[:4] for name, column in ROWS.items()}
+    file = tmp_path / "runs.csv"
     pd.DataFrame(rows).to_csv(file, index=False)
-    for frame in (pd.DataFrame(rows), pl.DataFrame(rows), pl.LazyFrame(rows), file):
-        assert trueness.attempts(frame, item="task", passed="ok") == a
+
+    for data in (pd.DataFrame(rows), pl.DataFrame(rows), pl.LazyFrame(rows), file):
+        assert trueness.attempts(data, item="task", passed="ok") == few()
+
+
+def test_rows_of_several_systems_are_counted_apart():
     rows = {"i": [1, 1, 2, 2], "p": [1, 0, 1, 1], "s": ["a", "b", "a", "b"]}
-    found = trueness.attempts(rows, item="i", passed="p", system="s")
-    assert [(k, v.passed.tolist()) for k, v in found.items()] == [
-        ("a", [1, 1]), ("b", [0, 1])
-    ]  # fmt: skip
+
+    by_system = trueness.attempts(rows, item="i", passed="p", system="s")
+
+    assert list(by_system) == ["a", "b"]
+    assert by_system["a"].passed.tolist() == [1, 1]
+    assert by_system["b"].passed.tolist() == [0, 1]
 
 
 def test_shards_merge_exactly_in_any_order():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import trueness
@@ -173,25 +173,42 @@ def test_quadrature_agrees_with_the_sums_it_replaces(auc, n_pos):
     assert fd.p100 == pytest.approx(p @ f0**2 / n_pos, rel=1e-11)
 
 
+def assert_turned_round(turned, fd, beta, probability):
+    """Is this the distribution of the ranks counted from the other end?"""
+    ranks_from_below = all_ranks(fd)[::-1]
+    expected = pytest.approx(probability, rel=1e-9, abs=1e-12)
+    assert turned.beta == pytest.approx(beta, rel=1e-12)
+    assert turned.probability(ranks_from_below) == expected
+    assert turned.auc_se == pytest.approx(fd.auc_se, rel=1e-9)
+
+
 @given(SIZES, AUC)
-def test_symmetries(size, auc):
+def test_classes_exchanged_turn_the_ranks_round(size, auc):
     n, n_pos = size
     fd = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
-    worse = fermi_dirac(n=n, n_pos=n_pos, auc=1 - auc)
-    other = fermi_dirac(n=n, n_pos=n - n_pos, auc=auc)
-    r = all_ranks(fd)
-    p = fd.probability(r)
-    turned = [(other, 1, 1 - p)] + [(worse, -1, p)] * (1 - (1 - auc) == auc)
-    for new, sign, expected in turned:
-        assert new.beta == pytest.approx(sign * fd.beta, rel=1e-12)
-        known = pytest.approx(expected, rel=1e-9, abs=1e-12)
-        assert new.probability(r[::-1]) == known
-        assert new.auc_se == pytest.approx(fd.auc_se, rel=1e-9)
 
+    exchanged = fermi_dirac(n=n, n_pos=n - n_pos, auc=auc)
+
+    negative = 1 - fd.probability(all_ranks(fd))
+    assert_turned_round(exchanged, fd, fd.beta, negative)
     if 1e-9 < abs(fd.beta) < math.inf:
         for name in ("mu", "rank_threshold"):
-            known = pytest.approx(n + 1 - getattr(fd, name), rel=1e-9, abs=1e-6)
-            assert getattr(other, name) == known
+            mirrored = n + 1 - getattr(fd, name)
+            expected = pytest.approx(mirrored, rel=1e-9, abs=1e-6)
+            assert getattr(exchanged, name) == expected
+
+
+@given(SIZES, AUC)
+def test_a_reversed_score_turns_the_ranks_round(size, auc):
+    # where 1 - AUC is a float without rounding
+    assume(1 - (1 - auc) == auc)
+    n, n_pos = size
+    fd = fermi_dirac(n=n, n_pos=n_pos, auc=auc)
+
+    reversed_score = fermi_dirac(n=n, n_pos=n_pos, auc=1 - auc)
+
+    positive = fd.probability(all_ranks(fd))
+    assert_turned_round(reversed_score, fd, -fd.beta, positive)
 
 
 @given(SIZES, st.floats(0.01, 0.99), st.floats(0.01, 0.99))

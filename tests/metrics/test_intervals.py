@@ -307,28 +307,42 @@ def test_a_number_of_cases_ends_at_all_of_them():
     assert flagged.high <= 20
 
 
-@pytest.mark.parametrize("level", [0.8, 0.99])
-@pytest.mark.parametrize("flagged", ["all positives", "all negatives"])
-def test_the_side_that_was_not_seen_widens_one_end(flagged, level):
-    """F1 falls by positives that are missed, and rises by negatives that are not."""
-    pos, neg = ([20, 0], [10, 30]) if flagged == "all positives" else ([15, 5], [40, 0])
+def unseen_side(pos, neg, level):
+    """Return the variances of F1 below and above its value, and the plain one."""
     cut = Cut.of(Tally([1, 0], pos=pos, neg=neg), 1)
     metric = METRICS["f1"]
     evaluated = evaluate_measure(cut.sample, partial(metric_measure, metric, cut.flags))
-
     below, above = intervals._with_unseen_side(cut, metric, evaluated, level)
+    return evaluated, below, above
+
+
+def widened_variance(evaluated, changed_value, level):
+    """Return the variance whose interval reaches as far as one more distance."""
+    estimate = evaluated.variance_estimate
+    quantile = stats.t.ppf((1 + level) / 2, estimate.degrees_of_freedom)
+    change = changed_value - evaluated.value
+    return estimate.variance + change**2 / quantile**2
+
+
+@pytest.mark.parametrize("level", [0.8, 0.99])
+def test_f1_may_fall_by_positives_that_are_missed(level):
+    evaluated, below, above = unseen_side(pos=[20, 0], neg=[10, 30], level=level)
 
     # Wilson's upper end of none of n cases is on the side that was not seen
     z = stats.norm.ppf((1 + level) / 2)
-    tp, fn, fp = pos[0], pos[1], neg[0]
-    if flagged == "all positives":
-        fn = 20 * z**2 / (20 + z**2)
-        tp = 20 - fn
-    else:
-        fp = 40 - 40 * z**2 / (40 + z**2)
-    change = 2 * tp / (2 * tp + fp + fn) - evaluated.value
-    estimate = evaluated.variance_estimate
-    t = stats.t.ppf((1 + level) / 2, estimate.degrees_of_freedom)
-    widened, kept = (below, above) if flagged == "all positives" else (above, below)
-    assert widened.variance == pytest.approx(estimate.variance + change**2 / t**2)
-    assert kept.variance == estimate.variance
+    fn = 20 * z**2 / (20 + z**2)
+    tp = 20 - fn
+    f1 = 2 * tp / (2 * tp + 10 + fn)
+    assert below.variance == pytest.approx(widened_variance(evaluated, f1, level))
+    assert above.variance == evaluated.variance_estimate.variance
+
+
+@pytest.mark.parametrize("level", [0.8, 0.99])
+def test_f1_may_rise_by_negatives_that_are_not_flagged(level):
+    evaluated, below, above = unseen_side(pos=[15, 5], neg=[40, 0], level=level)
+
+    z = stats.norm.ppf((1 + level) / 2)
+    fp = 40 - 40 * z**2 / (40 + z**2)
+    f1 = 2 * 15 / (2 * 15 + fp + 5)
+    assert above.variance == pytest.approx(widened_variance(evaluated, f1, level))
+    assert below.variance == evaluated.variance_estimate.variance

@@ -49,29 +49,38 @@ def test_one_class_and_no_share_are_errors(f):
             f(Tally([1, 2], pos=[1, 1], neg=[1, 1]), prevalence=wrong)
 
 
-def test_scikit_learn_agrees(rng):
-    y, s = tied_cases(rng, 300, levels=20)
-    t = trueness.tally(y, s)
-    fpr, tpr, cut = roc_curve(y, s, drop_intermediate=False)
-    curve = trueness.roc(t)
+def test_scikit_learn_agrees_on_roc(rng):
+    y, score = tied_cases(rng, 300, levels=20)
 
+    curve = trueness.roc(y, score)
+
+    fpr, tpr, threshold = roc_curve(y, score, drop_intermediate=False)
     assert curve.fpr == pytest.approx(fpr)
     assert curve.tpr == pytest.approx(tpr)
-    assert curve.threshold.tolist() == cut.tolist()
+    assert curve.threshold.tolist() == threshold.tolist()
 
-    precision, recall, cut = precision_recall_curve(y, s)
-    pr = trueness.precision_recall(t)
 
-    assert pr.precision[::-1] == pytest.approx(precision[:-1])
-    assert pr.recall[::-1] == pytest.approx(recall[:-1])
-    assert pr.threshold[::-1].tolist() == cut.tolist()
+def test_scikit_learn_agrees_on_precision_and_recall(rng):
+    y, score = tied_cases(rng, 300, levels=20)
 
-    fpr, fnr, cut = det_curve(y, s)
-    ours = trueness.det(t)
-    at = np.searchsorted(-ours.threshold, -cut)
+    curve = trueness.precision_recall(y, score)
 
-    assert ours.fnr[at] == pytest.approx(fnr)
-    assert ours.fpr[at] == pytest.approx(fpr)
+    # theirs begins with all cases, and ends in a point without a threshold
+    precision, recall, threshold = precision_recall_curve(y, score)
+    assert curve.precision[::-1] == pytest.approx(precision[:-1])
+    assert curve.recall[::-1] == pytest.approx(recall[:-1])
+    assert curve.threshold[::-1].tolist() == threshold.tolist()
+
+
+def test_scikit_learn_agrees_on_detection_errors(rng):
+    y, score = tied_cases(rng, 300, levels=20)
+
+    curve = trueness.det(y, score)
+
+    fpr, fnr, threshold = det_curve(y, score)
+    row = np.searchsorted(-curve.threshold, -threshold)
+    assert curve.fnr[row] == pytest.approx(fnr)
+    assert curve.fpr[row] == pytest.approx(fpr)
 
 
 def hull_by_qhull(fpr, tpr):

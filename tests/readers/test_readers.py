@@ -26,22 +26,34 @@ def vandyke():
 
 
 def simulated(rng, readers=5, cases=(30, 30), effect=0.0, tr=0.05, mean=1.5):
-    """Roe and Metz (1997): random readers, cases and all their interplays."""
+    """Roe and Metz (1997): random readers, cases and all their interplays.
+
+    ``tr`` is the variance of treatments by readers, ``effect`` what the first treatment
+    adds; a score of a positive lies ``mean`` higher.
+    """
     n = sum(cases)
-    y = np.repeat([1, 0], cases)
-    shape = (2, readers, n)
+    label = np.repeat([1, 0], cases)
+    shape = (2, readers, n)  # treatment, reader, case
+
     shift = mean + rng.normal(size=(1, readers, 1)) * np.sqrt(0.01)
     shift = shift + rng.normal(size=(2, readers, 1)) * np.sqrt(tr)
     shift = shift + np.array([effect, 0])[:, None, None]
-    s = (
-        y * shift
+    score = (
+        label * shift
         + np.sqrt(0.3) * rng.normal(size=(1, 1, n))
         + np.sqrt(0.3) * rng.normal(size=(2, 1, n))
         + np.sqrt(0.2) * rng.normal(size=(1, readers, n))
         + np.sqrt(0.2) * rng.normal(size=shape)
     )
-    t, r, c = (x.ravel() for x in np.indices(shape))
-    return {"reader": r, "treatment": t, "case": c, "label": y[c], "score": s.ravel()}
+
+    treatment, reader, case = np.indices(shape)
+    return {
+        "reader": reader.ravel(),
+        "treatment": treatment.ravel(),
+        "case": case.ravel(),
+        "label": label[case.ravel()],
+        "score": score.ravel(),
+    }
 
 
 # As MRMCaov prints them (Smith and Hillis, the article in its docs/jss): components
