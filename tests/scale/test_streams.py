@@ -54,51 +54,98 @@ def test_batches_add_up_once(tmp_path):
     assert stream(tmp_path).tally() == s.tally()
 
 
+CLUSTERED = {"label": "y", "score": "p", "cluster": "day", "prevalence": 0.1}
+
+
 @pytest.mark.parametrize("at_most", [None, 5])
 def test_clusters_and_the_design_stay(tmp_path, at_most):
-    words = {"label": "y", "score": "p", "cluster": "day", "prevalence": 0.1}
-    s = Stream(tmp_path / "s.parquet", **words, by="day", at_most=at_most)
-    parts = [batch(1), batch(2)]
-    for k, part in enumerate(parts):
-        s.add(str(k), part)
-    whole = trueness.tally(pl.concat(parts), **words)
+    s = Stream(tmp_path / "s.parquet", **CLUSTERED, by="day", at_most=at_most)
+    whole = trueness.tally(pl.concat([batch(1), batch(2)]), **CLUSTERED)
+
+    s.add("1", batch(1))
+    s.add("2", batch(2))
+
     if at_most is None:
         assert s.tally() == whole
     assert s.tally().clusters.names.tolist() == ["mon", "tue"]
     assert s.tally().design == whole.design
+
+
+def test_a_forgotten_window_takes_its_clusters_along(tmp_path):
+    s = Stream(tmp_path / "s.parquet", **CLUSTERED, by="day")
+    s.add("1", batch(1))
+
     s.forget("mon")
+
     assert s.tally().clusters.names.tolist() == ["tue"]
-    with pytest.raises(InputError, match=r"prevalence 0\.1 and None"):
-        s.add("3", {"wed": trueness.tally([1, 0], [0.5, 0.4], cluster=["x", "y"])})
-    with pytest.raises(InputError, match="must have clusters, or none"):
-        s.add("3", {"wed": trueness.tally([1, 0], [0.5, 0.4], prevalence=0.1)})
-    assert s.batches() == 2
 
 
-def test_windows(tmp_path):
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"cluster": ["x", "y"]}, r"prevalence 0\.1 and None"),
+        ({"prevalence": 0.1}, "must have clusters, or none"),
+    ],
+)
+def test_a_batch_of_another_design_is_not_counted(tmp_path, words, message):
+    s = Stream(tmp_path / "s.parquet", **CLUSTERED, by="day")
+    s.add("1", batch(1))
+
+    with pytest.raises(InputError, match=message):
+        s.add("2", {"wed": trueness.tally([1, 0], [0.5, 0.4], **words)})
+
+    assert s.batches() == 1
+
+
+def test_each_window_has_its_counts(tmp_path):
     s = stream(tmp_path, by="day")
     whole = pl.concat([batch(1), batch(2)])
+
     s.add("1", batch(1))
     s.add("2", batch(2))
+
     assert s.windows() == trueness.tally(whole, label="y", score="p", by="day")
     assert s.tally() == trueness.tally(whole, label="y", score="p")
+
+
+def test_a_batch_of_a_forgotten_window_stays_known(tmp_path):
+    s = stream(tmp_path, by="day")
+    s.add("1", batch(1))
+
     s.forget("mon")
+
     assert list(s.windows()) == ["tue"]
     assert not s.add("1", batch(1))
     with pytest.raises(InputError, match=r"window must be one of.*found 'mon'"):
         s.forget("mon")
-    s.forget("tue")
+
+
+def three_days(path):
+    """A stream of two cases a day, on three days."""
+    s = stream(path, by="day")
     for day in ("2026-11-13", "2026-11-14", "2026-11-15"):
         s.add(day, pl.DataFrame({"y": [1, 0], "p": [0.9, 0.2], "day": day}))
+    return s
+
+
+def test_windows_are_chosen_by_number_or_by_name(tmp_path):
+    s = three_days(tmp_path)
+
     assert s.window(last=2).n == 4
     assert s.window(since="2026-11-14", until="2026-11-14").n == 2
     assert s.window() == s.tally()
     assert s.window(since="2027").n == 0
-    before = s.tally()
-    s.add("late", pl.DataFrame({"y": [1], "p": [0.9], "day": "2026-11-15"}))
-    assert s.tally() - before == Tally([0.9], pos=[1])
     with pytest.raises(InputError, match="last must be a whole number"):
         s.window(last=0)
+
+
+def test_what_came_since_is_a_difference(tmp_path):
+    s = three_days(tmp_path)
+    before = s.tally()
+
+    s.add("late", pl.DataFrame({"y": [1], "p": [0.9], "day": "2026-11-15"}))
+
+    assert s.tally() - before == Tally([0.9], pos=[1])
 
 
 def test_counted_elsewhere_and_bounded(tmp_path):
