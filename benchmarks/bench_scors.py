@@ -7,12 +7,12 @@ bools, as scors takes them fastest.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
+from side_by_side import best_times
 
 import trueness
 
@@ -24,22 +24,6 @@ class Row(NamedTuple):
     times: str
     cpu_times: str
     same_auc_to: str
-
-
-def best_times(
-    contestants: dict[str, Callable[[], Any]], turns: int
-) -> dict[str, tuple[float, float]]:
-    """Return the shortest wall and CPU time of each contestant, measured in turns."""
-    best = dict.fromkeys(contestants, (np.inf, np.inf))
-    for _ in range(turns):
-        for name, run in contestants.items():
-            wall = -time.perf_counter()
-            cpu = -time.process_time()
-            run()
-            cpu += time.process_time()
-            wall += time.perf_counter()
-            best[name] = (min(best[name][0], wall), min(best[name][1], cpu))
-    return best
 
 
 def rows() -> Iterator[Row]:
