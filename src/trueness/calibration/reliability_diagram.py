@@ -7,7 +7,7 @@ likelihood ratio among increasing curves shows where the true one may lie.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
@@ -181,39 +181,29 @@ def _confidence_band(pos: Floats, neg: Floats, level: float) -> tuple[Floats, Fl
 
     largest_loss = float(chdtri(1, 1 - level)) / 2
     smallest = _log_likelihood(isotonic_curve(pos, neg), pos, neg) - largest_loss
-    around = [_blocks_around(row, pos, neg) for row in range(pos.size)]
-
-    # one line of a table for each row; the places that it does not need hold no case
-    sizes = [blocks.pos.size for blocks in around]
-    table = _BlocksAround(
-        *(np.zeros((pos.size, max(sizes, default=0))) for _ in _BlocksAround._fields)
-    )
-    middle = np.empty(pos.size)
-    for row, (blocks, size) in enumerate(zip(around, sizes, strict=True)):
-        for column, values in zip(table, blocks, strict=True):
-            column[row, :size] = values
-        fitted = isotonic_curve(blocks.pos, blocks.neg)[blocks.side == 0]
-        middle[row] = np.clip(fitted, 0.0, 1.0)[0]
-
-    # (rows, 1, blocks): both ends are looked for at once
-    pos_of_block, neg_of_block, proportion, side = (c[:, None, :] for c in table)
+    blocks_of_rows = [_blocks_around(row, pos, neg) for row in range(pos.size)]
+    blocks = _as_table(blocks_of_rows)
 
     def likely(value: Floats) -> Array:
+        # (rows, ends, blocks): both ends of a row are looked for at once
         column = value[:, :, None]
-        below = np.minimum(proportion, column)
-        above = np.maximum(proportion, column)
-        curve = np.where(side < 0, below, above)
-        curve = np.where(side == 0, column, curve)
-        log_likelihood = _log_likelihood(curve, pos_of_block, neg_of_block)
-        return np.asarray(log_likelihood >= smallest)
+        below = np.minimum(blocks.proportion, column)
+        above = np.maximum(blocks.proportion, column)
+        curve = np.where(blocks.side < 0, below, above)
+        curve = np.where(blocks.side == 0, column, curve)
+        return np.asarray(_log_likelihood(curve, blocks.pos, blocks.neg) >= smallest)
 
+    middle = np.array([_fitted_value(of_row) for of_row in blocks_of_rows])
     start = np.repeat(middle[:, None], 2, axis=1)
     ends = bisect(likely, start, np.array([0.0, 1.0]), _BAND_HALVINGS)
     return ends[:, 0], ends[:, 1]
 
 
 class _BlocksAround(NamedTuple):
-    """Isotonic blocks of the rows below a row, the row, and those of the rows above."""
+    """Isotonic blocks of the rows below a row, the row, and those of the rows above.
+
+    Of one row, or of all rows in tables (rows, 1, blocks).
+    """
 
     pos: Floats
     neg: Floats
@@ -233,6 +223,29 @@ def _blocks_around(row: int, pos: Floats, neg: Floats) -> _BlocksAround:
         proportion=block_pos / (block_pos + block_neg),
         side=np.sign(np.arange(block_pos.size) - pos_below.size).astype(np.float64),
     )
+
+
+def _as_table(blocks_of_rows: Sequence[_BlocksAround]) -> _BlocksAround:
+    """Return tables with a line for each row; places to spare hold no case."""
+    most_blocks = max((of_row.pos.size for of_row in blocks_of_rows), default=0)
+    shape = (len(blocks_of_rows), 1, most_blocks)
+    table = _BlocksAround(
+        pos=np.zeros(shape),
+        neg=np.zeros(shape),
+        proportion=np.zeros(shape),
+        side=np.zeros(shape),
+    )
+    for row, blocks in enumerate(blocks_of_rows):
+        size = blocks.pos.size
+        for column, values in zip(table, blocks, strict=True):
+            column[row, 0, :size] = values
+    return table
+
+
+def _fitted_value(blocks: _BlocksAround) -> float:
+    """Return the value of the most likely increasing curve at the row itself."""
+    fitted = isotonic_curve(blocks.pos, blocks.neg)[blocks.side == 0]
+    return float(np.clip(fitted, 0.0, 1.0)[0])
 
 
 def _isotonic_blocks(pos: Floats, neg: Floats) -> tuple[Floats, Floats]:
