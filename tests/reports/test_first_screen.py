@@ -120,3 +120,31 @@ def test_the_calibration_figure_has_a_histogram():
 
     assert "area histogram only" in drawing
     assert "AUC 0." in html(trueness.tally(label, probability))
+
+
+class TestOfTests:
+    DISEASE = np.arange(120) % 3 == 0
+
+    def page(self, tmp_path, **tests):
+        columns = {"disease": self.DISEASE.astype(int)}
+        for name, wrong in tests.items():
+            columns[name] = np.where(np.arange(120) % wrong == 0, 0, self.DISEASE)
+        report = trueness.report(pd.DataFrame(columns), tmp_path / "tests.html")
+        return report.path.read_text(encoding="utf-8")
+
+    def test_the_first_screen_has_figures_that_no_section_repeats(self, tmp_path):
+        page = self.page(tmp_path, ct=5, mri=7)
+
+        opening, _, sections = page.partition('id="tests-section"')
+        assert opening.count("<figure>") == 2
+        assert "<h3>Sensitivity</h3>" in opening
+        assert "<h3>Sensitivity</h3>" not in sections
+
+    def test_a_wide_table_takes_all_the_width(self, tmp_path):
+        assert 'class="beside wide"' in self.page(tmp_path, ct=5, mri=7)
+
+    def test_one_test_has_its_table_beside_the_figure(self, tmp_path):
+        opening, _, sections = self.page(tmp_path, ct=5).partition('id="tests-section"')
+
+        assert "condition present" in opening
+        assert "<caption>Cases</caption>" not in sections
