@@ -212,3 +212,17 @@ class TestCostsOfErrors:
     def test_python_names_the_objective(self):
         with pytest.raises(trueness.InputError, match=r'minimize="cost\(fp=1, fn=20'):
             trueness.best_threshold(SICK, RISK, cost={"fp": 1, "fn": 8})
+
+
+def test_a_rate_without_a_threshold_is_asked_for_in_its_own_words(scores_file):
+    assert '"recall >= 0.7 at 0.5"' in run("check", scores_file, "recall >= 0.7").stderr
+
+
+def test_tests_that_are_compared_by_accuracy_name_both_rates(tests_file):
+    frame = pd.read_csv(tests_file)[["disease", "ct"]].assign(other=1 - CT)
+
+    compared = trueness.compare(frame)
+    named = trueness.compare(frame, "sensitivity")
+
+    assert 'Type compare(data, "sensitivity")' in compared.notes[-1]
+    assert not any("Accuracy mixes" in note for note in named.notes)

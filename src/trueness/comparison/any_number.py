@@ -7,6 +7,7 @@ cases, or by the jackknife.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,7 @@ def compare(
     level = _options.fraction(level, "level")
     _options.choice(method, METHODS, "method")
     tests = holds_tests(data)
+    statistic_was_named = statistic is not None
     if statistic is None:
         statistic = "accuracy" if tests else auc
     measure = statistic_or_metric(statistic)
@@ -103,7 +105,8 @@ def compare(
                     f'trueness.compare_metric(data, "{measure.name}", thresholds=0.5)'
                 ),
             )
-        return compare_metric(data, measure, margin=margin, level=level)
+        compared = compare_metric(data, measure, margin=margin, level=level)
+        return compared if statistic_was_named else _with_other_rates(compared)
 
     _options.statistic(measure, "compare")
     name = name_of(measure)
@@ -121,6 +124,15 @@ def compare(
 
     columns = measured_columns(panel, measure, name, level, value_range)
     return compare_outputs(panel, columns, margin, name)
+
+
+def _with_other_rates(compared: Comparison) -> Comparison:
+    """Say how the two rates that accuracy mixes are compared."""
+    advice = (
+        'Accuracy mixes sensitivity and specificity. Type compare(data, "sensitivity") '
+        'or compare(data, "specificity") for each.'
+    )
+    return replace(compared, notes=(*compared.notes, advice))
 
 
 def statistic_or_metric(statistic: object) -> Any:

@@ -359,10 +359,13 @@ def _mistakes_about_thresholds(required: Requirement) -> Iterator[_Mistake]:
         )
 
     if required.threshold is None and depends_on_threshold and not required.next_site:
+        example = f"{required.metric} >= 0.9 at 0.5"
+        for bound in required.bounds()[:1]:
+            example = f"{bound.text} at 0.5"
         yield _Mistake(
             "threshold",
             f"{required.metric} needs a threshold: which scores are flagged? Set "
-            f'threshold, or write "{required.metric} >= 0.9 at 0.5".',
+            f'threshold, or write "{example}".',
         )
 
 
