@@ -15,7 +15,7 @@ from typer.core import TyperCommand
 
 from trueness._core.checks.options import fraction
 from trueness.cli import _shell as shell
-from trueness.cli._help import hide_flag_values
+from trueness.cli._help import hide_types
 from trueness.data.cleaning import listening
 
 # in the context of a command: the words as they were typed
@@ -36,7 +36,7 @@ class ShellCommand(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return options and arguments, as the help shows them."""
-        return hide_flag_values(super().get_params(ctx))
+        return hide_types(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> None:
         """Run the command, show its answer, and end with its exit code."""

@@ -350,7 +350,8 @@ def check_command(
         str,
         typer.Argument(
             help='The contract (TOML), or a requirement such as "auc >= 0.7". With '
-            "--init: the predictions."
+            "--init: the predictions.",
+            metavar="CONTRACT",
         ),
     ],
     file: Annotated[
