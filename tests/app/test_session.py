@@ -340,6 +340,7 @@ def test_a_covariate_called_like_a_count_counts_nothing(tmp_path):
     chosen = page.partition('<select id="count"')[2].partition("</select>")[0]
     assert '<option value="-" selected>' in chosen
     assert "<dd>51</dd>" in facts
+    assert "choose it under Count" in facts
 
 
 def test_tests_without_labels(served):

@@ -22,6 +22,7 @@ from trueness._core.numbers import percent
 from trueness._core.progress import progress
 from trueness.app.address import (
     FIELDS,
+    KINDS,
     WITHOUT,
     Address,
     DataChoice,
@@ -32,7 +33,12 @@ from trueness.app.address import (
 from trueness.app.files import DataFile, is_unread
 from trueness.calibration.calibrators import calibrate
 from trueness.calibration.maps import map_to_json
-from trueness.cli._columns import FileData, count_panel, with_verdicts
+from trueness.cli._columns import (
+    FileData,
+    count_panel,
+    looks_counted,
+    with_verdicts,
+)
 from trueness.cli._shell import CommandAnswer, about, answered, completed, envelope
 from trueness.cli.check import with_scores
 from trueness.cli.judge import compared_of, for_verdicts, rates_of
@@ -180,7 +186,18 @@ def count(data: DataChoice, chosen: Request) -> Counted:
             file_data = FileData(file.source, chosen, _rows_of(file, chosen, in_bins))
             counted = _count_table(data, file_data, in_bins)
 
-    return replace(counted, cleaned=cleaned)
+    return replace(counted, cleaned=[*cleaned, *_unused_count(data, chosen)])
+
+
+def _unused_count(data: DataChoice, chosen: Request) -> list[str]:
+    """Mention a column that is called like a count, and was not used as one."""
+    column = looks_counted(data.file.source, chosen)
+    if column is None or not KINDS[data.kind].has_labels:
+        return []
+    return [
+        f"Every row counts as one case; if column {column!r} holds numbers of cases, "
+        f"choose it under {FIELDS['count']}."
+    ]
 
 
 def _refuse_design_in_bins(file: DataFile, chosen: Request) -> None:
