@@ -298,9 +298,11 @@ def _statistics_of_ranges(
     penalty = np.sqrt(2 * np.log(1 / ranges.width)) / 2
     clearest = int((observed - penalty).argmax())
     low = float(ranges.low[clearest])
-    is_above_zero = observed[clearest] > 0
+    statistic = -math.inf
+    if observed[clearest] > 0:
+        statistic = float((observed - penalty)[clearest])
     return _Statistics(
-        observed=float((observed - penalty)[clearest]) if is_above_zero else -math.inf,
+        observed=statistic,
         by_chance=(standardized - penalty).max(axis=1),
         clearest_range=(low, low + float(ranges.width[clearest])),
     )

@@ -343,13 +343,18 @@ def _sum_tail(alpha: float, beta: float, count: int) -> _TailSums:
 
 def _newton_step(equations: _Equations, largest_move: float) -> tuple[float, float]:
     """Return the Newton step of (a, log beta), kept within ``largest_move`` and 1."""
-    e = equations
+    first = equations.first
+    second = equations.second
+    first_by_a = equations.first_by_a
+    second_by_a = equations.second_by_a
+    first_by_log_beta = equations.first_by_log_beta
+    second_by_log_beta = equations.second_by_log_beta
+
     # Cramer's rule; equations and unknowns are two
-    determinant = e.first_by_a * e.second_by_log_beta - (
-        e.first_by_log_beta * e.second_by_a
-    )
-    move = (
-        -(e.first * e.second_by_log_beta - e.second * e.first_by_log_beta) / determinant
-    )
-    log_move = -(e.first_by_a * e.second - e.second_by_a * e.first) / determinant
-    return max(-largest_move, min(largest_move, move)), max(-1.0, min(1.0, log_move))
+    determinant = first_by_a * second_by_log_beta - first_by_log_beta * second_by_a
+    move = -(first * second_by_log_beta - second * first_by_log_beta) / determinant
+    log_move = -(first_by_a * second - second_by_a * first) / determinant
+
+    move = max(-largest_move, min(largest_move, move))
+    log_move = max(-1.0, min(1.0, log_move))
+    return move, log_move

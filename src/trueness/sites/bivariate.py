@@ -338,21 +338,21 @@ def _covariance_of_mean(
 def _curvature(function: Callable[[Floats], float], place: Floats) -> Floats:
     """Return second derivatives by central differences of fourth order."""
 
-    def second(first: Floats, second_direction: Floats, step: float) -> float:
+    def mixed_difference(along: Floats, across: Floats, step: float) -> float:
         return (
-            function(place + step * (first + second_direction))
-            - function(place + step * (first - second_direction))
-            - function(place - step * (first - second_direction))
-            + function(place - step * (first + second_direction))
+            function(place + step * (along + across))
+            - function(place + step * (along - across))
+            - function(place - step * (along - across))
+            + function(place - step * (along + across))
         ) / (4 * step**2)
 
     directions = np.eye(place.size)
     curvature = np.zeros((place.size, place.size))
-    for row, first in enumerate(directions):
-        for column, second_direction in enumerate(directions[: row + 1]):
+    for row, along in enumerate(directions):
+        for column, across in enumerate(directions[: row + 1]):
             # Richardson: the error of the step's square cancels
-            fine = second(first, second_direction, _CURVATURE_STEP)
-            coarse = second(first, second_direction, 2 * _CURVATURE_STEP)
+            fine = mixed_difference(along, across, _CURVATURE_STEP)
+            coarse = mixed_difference(along, across, 2 * _CURVATURE_STEP)
             curvature[row, column] = (4 * fine - coarse) / 3
             curvature[column, row] = curvature[row, column]
 
