@@ -14,7 +14,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "trueness"
 
 # the rooms that were rewritten
 ROOMS = (
-    *("app", "data", "findings", "reports"),
+    *("app", "cli", "data", "findings", "reports"),
     *("_core", "calibration", "comparison", "counts", "declarations", "evals", "fermi"),
     *("inference", "metrics", "ranking", "readers", "sites", "trees"),
     *("estimators", "plots", "scale", "threshold"),

@@ -29,9 +29,9 @@ class ShellCommand(TyperCommand):
         """Read the words of a line; refuse an option that was typed twice."""
         ctx.meta[TYPED_WORDS] = tuple(args)
         options = _options_by_name(self.params)
-        words = list(_repeat_options(args, options))
-        rest: list[str] = super().parse_args(ctx, list(words))
-        _refuse_repeated(ctx, words, options)
+        typed = list(_repeat_options(args, options))
+        rest: list[str] = super().parse_args(ctx, list(typed))
+        _refuse_repeated(ctx, typed, options)
         return rest
 
     def get_params(self, ctx: Any) -> list[Any]:

@@ -204,12 +204,15 @@ def _with_strata(source: Source, request: Request) -> Request:
 
     columns = (request.scores[0], "stratum", "probability")
     rows = source.only(columns).fetchnumpy()
-    score, stratum, probability = (np.asarray(rows[name]) for name in columns)
     shell.say(
         "The columns stratum and probability show a stratified sample; the analysis "
         "allows for it."
     )
-    sample = LabelSample.of_drawn(score, stratum, probability)
+    sample = LabelSample.of_drawn(
+        np.asarray(rows[request.scores[0]]),
+        np.asarray(rows["stratum"]),
+        np.asarray(rows["probability"]),
+    )
 
     return replace(request, unlabelled=sample)
 

@@ -258,15 +258,15 @@ def each_group(
     groups: Mapping[Any, T], analysis: Callable[[T], R]
 ) -> dict[str, R | None]:
     """Answer for each group; where its cases are too few say so, and give None."""
-    found: dict[str, R | None] = {}
+    answers: dict[str, R | None] = {}
     for name, part in groups.items():
         try:
-            found[str(name)] = analysis(part)
+            answers[str(name)] = analysis(part)
         except (NotEnoughCases, Infeasible) as err:
             say(f"There is no answer for group {str(name)!r}: {err.message}")
-            found[str(name)] = None
+            answers[str(name)] = None
 
-    return found
+    return answers
 
 
 def _head(grid: Table) -> list[str]:
@@ -332,8 +332,8 @@ def _console(stream: TextIO) -> Console:
 def ending(debug: bool, quiet: bool, options: Iterable[str]) -> Iterator[None]:
     """End a command with a sentence and an exit code, as the help says."""
     interrupts.raise_when_interrupted()
-    said = _QUIET.set(quiet)
-    known = _OPTIONS.set(frozenset(f"--{o.replace('_', '-')}" for o in options))
+    quiet_token = _QUIET.set(quiet)
+    options_token = _OPTIONS.set(frozenset(f"--{o.replace('_', '-')}" for o in options))
 
     try:
         with silent() if quiet else nullcontext():
@@ -350,8 +350,8 @@ def ending(debug: bool, quiet: bool, options: Iterable[str]) -> Iterator[None]:
             raise
         raise typer.Exit(_end(KeyboardInterrupt())) from None
     finally:
-        _QUIET.reset(said)
-        _OPTIONS.reset(known)
+        _QUIET.reset(quiet_token)
+        _OPTIONS.reset(options_token)
 
 
 # what a command calls otherwise than Python
@@ -391,12 +391,12 @@ def _end(err: BaseException) -> int:
             with suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
-        words = str(err.strerror or err).rstrip(".")
-        if "cannot be" not in words:  # else it is a sentence of ours
+        reason = str(err.strerror or err).rstrip(".")
+        if "cannot be" not in reason:  # else it is a sentence of ours
             where = f" {err.filename}" if err.filename else ""
-            words = f"cannot write or read{where}: {words}"
+            reason = f"cannot write or read{where}: {reason}"
         if not isinstance(err, BrokenPipeError):
-            _print(sys.stderr, f"Error: {words}.")
+            _print(sys.stderr, f"Error: {reason}.")
 
         return 1
 
@@ -497,8 +497,9 @@ def write_rows(
 
     with progress("Writing", unit=""):
         table = source.rows.to_arrow_table()
-        made = pa.array(score(table), from_pandas=True)  # without a score it is empty
-        table = table.append_column(column, made)
+        # without a score it is empty
+        new_column = pa.array(score(table), from_pandas=True)
+        table = table.append_column(column, new_column)
 
         with replacing(output) as temporary:
             if output.suffix.lower() == ".csv" and source.is_text:

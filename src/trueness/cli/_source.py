@@ -97,10 +97,10 @@ class Source:
         # as they are written: the type of the column would hide the words
         texts = scan(self.path, types={column: "VARCHAR"}).select(quoted(column))
         head = texts.filter(f"{quoted(column)} IS NOT NULL").limit(1000).fetchall()
-        words = sorted({text for (text,) in head}, reverse=True)
-        if {word.lower() for word in words} <= {"true", "false"}:
+        spellings = sorted({text for (text,) in head}, reverse=True)
+        if {spelling.lower() for spelling in spellings} <= {"true", "false"}:
             return []
-        return [f"Column {column!r}: {names_of(words)} read as true and false."]
+        return [f"Column {column!r}: {names_of(spellings)} read as true and false."]
 
     def few_words(self, columns: Iterable[str]) -> str:
         """Which columns would hold numbers, but for a few words?"""
@@ -111,10 +111,10 @@ class Source:
 
             texts = self.rows.select(beginning(name)).limit(100_000).fetchall()
             # the engine returns rows in no order: they cannot be named
-            words = few_words([text for (text,) in texts], rows=False)
-            if words:
+            odd_words = few_words([text for (text,) in texts], rows=False)
+            if odd_words:
                 sentences += (
-                    f" Column {name!r} has {words}; correct these values or leave "
+                    f" Column {name!r} has {odd_words}; correct these values or leave "
                     "them empty."
                 )
 

@@ -221,14 +221,14 @@ def _as_floats(column: Any) -> Floats:
 def _remarks_on_missing(inputs: Floats) -> Iterator[str]:
     """Say in how many rows some, or all, of the combined scores are missing."""
     missing = np.isnan(inputs).sum(axis=1)
-    some = int(((missing > 0) & (missing < inputs.shape[1])).sum())
-    if some:
-        rows_lack = counted(some, "row lacks", "rows lack")
+    partly = int(((missing > 0) & (missing < inputs.shape[1])).sum())
+    if partly:
+        rows_lack = counted(partly, "row lacks", "rows lack")
         yield f"{rows_lack} a score; the others were combined."
 
-    none = int((missing == inputs.shape[1]).sum())
-    if none:
-        yield f"{counted(none, 'row has', 'rows have')} no score at all."
+    entirely = int((missing == inputs.shape[1]).sum())
+    if entirely:
+        yield f"{counted(entirely, 'row has', 'rows have')} no score at all."
 
 
 def _remarks_on_range(

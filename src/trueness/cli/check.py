@@ -294,31 +294,31 @@ def _join_by_key(data: FileData, key: str, other: Source) -> Any:
         f"{quoted(key)}, {quoted(score)} AS {_BASELINE}, {old_label} AS {_LABEL}"
     )
     candidate = new_rows.to_arrow_table()
-    joined = candidate.join(old_rows.project(old_columns).to_arrow_table(), key)
-    joined = joined.filter(joined[_BASELINE].is_valid())
+    pairs = candidate.join(old_rows.project(old_columns).to_arrow_table(), key)
+    pairs = pairs.filter(pairs[_BASELINE].is_valid())
 
-    if not joined.num_rows:
+    if not pairs.num_rows:
         raise NotEnoughCases(
             f"No case of {source.name} has a baseline score: no value of {key!r} in "
             f"{other.name} matches. For an unpaired comparison, leave key out of the "
             "contract."
         )
 
-    n_unmatched = candidate.num_rows - joined.num_rows
+    n_unmatched = candidate.num_rows - pairs.num_rows
     if n_unmatched:
         say(
             f"{n_unmatched:,} of {candidate.num_rows:,} rows have no "
             f"baseline score with the same {key!r}; the comparison leaves them out."
         )
 
-    n_differing = _differing_labels(joined, label)
+    n_differing = _differing_labels(pairs, label)
     if n_differing and source.types[label] == other.types.get(label):
         raise InputError(
-            f"{n_differing:,} of {joined.num_rows:,} cases have a different {label!r} "
+            f"{n_differing:,} of {pairs.num_rows:,} cases have a different {label!r} "
             f"in {other.name} than in {source.name}. Is {key!r} the key of the cases?"
         )
 
-    return joined
+    return pairs
 
 
 def _check_key_is_unique(source: Source, key: str) -> None:

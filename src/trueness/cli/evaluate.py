@@ -163,7 +163,9 @@ def evaluate_command(
     if horizon is not None:
         _check_follow_up(files, label=label, weight=weight, count=count)
         follow_up = label_follow_up(file, time=time, event=event, horizon=horizon)
-        files, label, weight = [follow_up.file], LABEL, WEIGHT
+        files = [follow_up.file]
+        label = LABEL
+        weight = WEIGHT
 
     data = open_data(
         SCORES_OR_NO_LABEL,
@@ -217,7 +219,8 @@ def _evaluate_indeterminate(data: FileData, text: str) -> CommandAnswer:
     """Show the 3x2 table of a test, and its metrics by each reading."""
     if folded(text) in INDETERMINATE:
         # words are read as 1, 0 and this
-        lower, upper = INDETERMINATE_SCORE, 1.0
+        lower = INDETERMINATE_SCORE
+        upper = 1.0
     else:
         lower, upper = _ends(text)
 
@@ -258,9 +261,9 @@ def _evaluate_table(
     """Evaluate the four counts of a test."""
     missing = [f"--{name}" for name, cell in cells.items() if cell is None]
     if missing or file is not None:
-        found = f"{listing(missing)} is missing" if missing else f"found {file}, too"
+        problem = f"{listing(missing)} is missing" if missing else f"found {file}, too"
         raise InputError(
-            f"A 2x2 table needs --tp, --fp, --fn and --tn, and no file; {found}.",
+            f"A 2x2 table needs --tp, --fp, --fn and --tn, and no file; {problem}.",
             option="tp",
         )
 

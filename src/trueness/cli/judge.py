@@ -180,9 +180,10 @@ def data_of_judges(
 
 def for_verdicts(data: FileData, yes: str | None) -> str | None:
     """Is the word for yes one of the verdicts, or of the labels only?"""
-    source, request = data.source, data.request
-    words = any(source.types[c] == "VARCHAR" for c in request.scores)
-    if words or request.label is None or not _is_value(source, request.label, yes):
+    source = data.source
+    label = data.request.label
+    are_words = any(source.types[name] == "VARCHAR" for name in data.request.scores)
+    if are_words or label is None or not _is_value(source, label, yes):
         return yes
     return None
 
@@ -267,15 +268,15 @@ def first_twice(source: Source, keys: Sequence[str]) -> tuple[Any, ...] | None:
     """Which case occurs twice? Its keys and how often; None when all occur once."""
     by = ", ".join(map(quoted, keys))
     twice = source.rows.aggregate(f"{by}, count(*) AS trueness_n", by)
-    found = twice.filter("trueness_n > 1").limit(1).fetchall()
-    return tuple(found[0]) if found else None
+    rows = twice.filter("trueness_n > 1").limit(1).fetchall()
+    return tuple(rows[0]) if rows else None
 
 
 def _once(source: Source, keys: Sequence[str], what: str) -> None:
     """Stop where a case occurs twice: nobody knows which of both is meant."""
-    found = first_twice(source, keys)
-    if found is not None:
-        *case, number = found
+    repeated = first_twice(source, keys)
+    if repeated is not None:
+        *case, number = repeated
         where = ", ".join(f"{k} {v!r}" for k, v in zip(keys, case, strict=True))
         raise InputError(
             f"There are {number} rows for {where} in {source.name}; expected one "
@@ -515,10 +516,10 @@ def rates_of(
     if len(panels) == 1:
         return {s: rate(p) for s, p in panels.items()}
 
-    found = {s: r for s, r in shell.each_group(panels, rate).items() if r is not None}
-    if not found:
+    rates = {s: r for s, r in shell.each_group(panels, rate).items() if r is not None}
+    if not rates:
         raise NotEnoughCases("None of the systems has enough labels or judges.")
-    return found
+    return rates
 
 
 def compared_of(

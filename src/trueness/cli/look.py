@@ -47,8 +47,8 @@ def look_command(
     )
     remarks = [f"{c.name}: {' '.join(c.remarks)}" for c in content.columns if c.remarks]
     # what only Python answers has no command
-    asked = [q for q in content.questions if q.command]
-    lines = {q.question: _line_to_type(q, file) for q in asked}
+    questions = [q for q in content.questions if q.command]
+    lines = {q.question: _line_to_type(q, file) for q in questions}
 
     return CommandAnswer(
         result={
@@ -60,7 +60,7 @@ def look_command(
             columns,
             *remarks,
             _table_of_questions(lines),
-            *_advice_without_labels(asked, file),
+            *_advice_without_labels(questions, file),
         ],
         about={"file": file},
     )
@@ -85,16 +85,16 @@ def _advice_without_labels(asked: list[LookedQuestion], file: str) -> list[str]:
 
 def _line_to_type(question: LookedQuestion, file: str) -> str:
     """Write the command line that answers a question about a file."""
-    words = ["trueness", question.command, file]
+    typed = ["trueness", question.command, file]
     for name, value in question.columns.items():
         if name == "scores":
             option = _OPTION_OF_SCORES.get(question.command, "score")
         else:
             option = name.replace("_", "-")
         for column in value if isinstance(value, list) else [value]:
-            words += [f"--{option}", str(column)]
+            typed += [f"--{option}", str(column)]
 
-    return shlex.join(words)
+    return shlex.join(typed)
 
 
 def _table_of_questions(lines: dict[str, str]) -> Any:

@@ -207,7 +207,7 @@ def watch_command(
         --metric auc --at-least 0.7
     """
     refuse_design("watch", "watch", weight=weight, cluster=cluster)
-    asked = NewWatch(
+    new_watch = NewWatch(
         metric=metric,
         threshold=threshold,
         at_least=at_least,
@@ -219,7 +219,7 @@ def watch_command(
 
     source = open_source(file)
     with alone(state):  # two jobs at once must not lose what the other one counted
-        watch = _continue(state, asked, restart) if state.exists() else None
+        watch = _continue(state, new_watch, restart) if state.exists() else None
         if watch is not None:
             judge = judge or list(watch.judges)
             by = by or watch.by
@@ -235,7 +235,7 @@ def watch_command(
         )
         columns = _turned(columns, watch, source, invert)
         if watch is None:
-            watch = _begin(state, asked, columns, margin, by)
+            watch = _begin(state, new_watch, columns, margin, by)
 
         counts = columns.count(source.rows)
         parts = counts if by is None else columns.count(source.rows, by=by)
