@@ -32,8 +32,9 @@ def check_probabilities(data: Tally, name: str) -> Tally:
     labelled = data.labelled()
     instead = "Calibrate first: t.map(trueness.calibrate(other_cases))."
     for scores in (labelled.score, labelled.high):
-        # in descending order: where both ends are probabilities, all are
-        if not (scores[-1] >= 0 and scores[0] <= 1):
+        # in descending order: where both ends are probabilities, all are; where labels
+        # are expected, no case is labelled
+        if scores.size and not (scores[-1] >= 0 and scores[0] <= 1):
             _columns.unit_scores(scores, name, instead)
     return data
 
