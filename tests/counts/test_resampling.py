@@ -145,3 +145,17 @@ def test_a_common_weight_is_found_whatever_the_rows_hold():
     assert common_weight(equal) == pytest.approx(2.5)
     assert common_weight(unequal) is None
     assert common_weight(trueness.tally(labels, scores)) is None
+
+
+def test_a_drawn_weight_keeps_its_square():
+    weights = [2.0, 2.0, 0.5, 0.5, 3.0, 3.0]
+    t = trueness.tally([1, 0, 1, 0, 1, 0], [3, 3, 2, 2, 1, 1], weight=weights)
+
+    again = resample(t, np.random.default_rng(0))
+
+    # the weight of each row is the square of a case over its weight
+    weight_of = dict(zip([3, 2, 1], [2.0, 0.5, 3.0], strict=True))
+    weight = np.array([weight_of[score] for score in again.score])
+    assert again.squares[0] == pytest.approx(again.neg * weight)
+    assert again.squares[1] == pytest.approx(again.pos * weight)
+    assert again.neg.sum() > 0
