@@ -9,7 +9,7 @@ import trueness
 from trueness.counts.design import WORDS
 
 # by annotation: how a parameter of this kind is called
-CALLED = {"Seed": "rng", "LatentPosterior": "post"}
+CALLED = {"Seed": "rng", "LatentPosterior": "posterior"}
 # other words for the number of resamples or simulated samples, and for the seed
 UNWANTED = {"repeats", "n_boot", "resamples", "simulations", "seed", "random_state"}
 ROOMS = (

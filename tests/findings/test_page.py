@@ -20,7 +20,7 @@ class TestAucNote:
 
         text = sentence_of(test)
 
-        assert "56 times in 100 and both the same 38 times" in text
+        assert "higher in 56 and both the same in 38" in text
         assert "AUC 0.750" in text
 
     def test_says_nothing_of_ties_without_one(self):
@@ -43,7 +43,7 @@ class TestAucNote:
             [1, 0], neg=[3 * weight, 7 * weight], pos=[8 * weight, 2 * weight]
         )
 
-        assert "both the same 38 times" in sentence_of(test)
+        assert "both the same in 38" in sentence_of(test)
 
 
 def test_an_evaluation_of_bins_says_where_the_exact_value_lies():
