@@ -36,7 +36,7 @@ HARD = {
     "perfect": (Y, Y, {}),
     "perfect, clusters": (Y, Y, {"cluster": FOURS}),
     "reversed": (Y, 1 - Y, {}),
-    "reversed, clusters": (Y, 1 - Y, {"cluster": FOURS}),
+    "wrongly sure, clusters": (Y, np.arange(N) % 3 == 0, {"cluster": FOURS}),
     "rare": (Y, S, {"sampling": "case-control", "prevalence": 1e-6}),
     "rare, clusters": (Y, S, {"prevalence": 1e-6, "cluster": FOURS}),
     "case-control": (Y, S, {"sampling": "case-control"}),
