@@ -53,7 +53,8 @@ def test_the_sentences_of_the_issue(here, table):
     raw = 100 * np.mean(table[["gpt", "claude"]].to_numpy())
     assert (
         f"The raw pass rate is {raw:.0f} %. Corrected for the judges' errors it is "
-        f"{ends[0]} % (95 % interval {ends[1]} to {ends[2]}). The two judges are worth "
+        f"{ends[0]} % (95 % interval {ends[1]} to {ends[2]}). The two judges "
+        "carry as much information as "
         f"{r.effective_judges.value:.1f} independent ones." in found.stdout
     )
     assert "600 answers, 2 judges; 100 labels, chosen at random." in found.stdout

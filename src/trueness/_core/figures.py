@@ -58,8 +58,8 @@ class Line:
 class Curves:
     """Curves over common axes, with bands around them and lines to compare them with.
 
-    ``guides`` are what a curve is held against, such as guessing; those with a name
-    stand in the legend. ``dots`` are points, in the colour of the line of their name;
+    ``guides`` are lines to compare a curve with, such as guessing; the legend lists
+    those with a name. ``dots`` are points, in the colour of the line of their name;
     ``rules`` are names and places of upright lines; ``rule_sides`` says on which side
     of its line each name stands, "left" or "right", where that matters.
     """

@@ -330,7 +330,7 @@ def head(page: Page, cleaned: Sequence[str] = ()) -> str:
 
 
 def problem(words: str, again: bool = False) -> str:
-    """Write why something is not there."""
+    """Write why a section cannot be shown, and a button to try again if asked."""
     return _render("problem.html.j2", words=words, again=again)
 
 

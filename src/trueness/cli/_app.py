@@ -148,8 +148,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     ),
     "label": CommandEntry(
         module="label",
-        help="Which cases should be labelled next? Draws them by score, with their "
-        "strata.",
+        help="Which cases should be labelled next? Draws a sample stratified by score.",
         panel=NO_TRUTH,
     ),
     "agree": CommandEntry(

@@ -1,4 +1,4 @@
-"""Which cases should be labelled next? Draws them by score, with their strata."""
+"""Which cases should be labelled next? Draws a sample stratified by score."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def label_command(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> CommandAnswer:
-    r"""Which cases should be labelled next? Draws them by score, with their strata.
+    r"""Which cases should be labelled next? Draws a sample stratified by score.
 
     Labels are allocated to bands of scores by the labels that a map expects (Neyman).
     The file that comes back is a stratified sample: its columns stratum and

@@ -80,7 +80,7 @@ def leaves_command(
         typer.Option(
             "--method",
             metavar="NAME",
-            help="Estimate of the larger class probability: mle, emle or blend.",
+            help="Estimator of the larger class probability: mle, emle or blend.",
         ),
     ] = "blend",
     output: options.RowsFile = None,

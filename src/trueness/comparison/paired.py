@@ -79,7 +79,7 @@ def compare_auc(
     Notes
     -----
     The variance is DeLong's (1988, doi:10.2307/2531595), of clusters Obuchowski's;
-    p-values are adjusted by Holm: docs/maths/comparison.md.
+    p-values are adjusted by Holm's method: docs/maths/comparison.md.
 
     Examples
     --------

@@ -35,11 +35,11 @@ class Design:
     Attributes
     ----------
     sampling : str
-        ``"cohort"``: cases as they came. ``"case-control"``: a fixed number of each
-        class by design, so that the proportion of positives says nothing.
+        ``"cohort"``: cases drawn regardless of their labels. ``"case-control"``: a
+        fixed number of each class, so that the proportion of positives says nothing.
     prevalence : float or None
-        The proportion of positives in the population that is meant; that of the cases
-        when None.
+        The proportion of positives in the target population; that of the cases when
+        None.
     unlabelled : str or ExpectedLabels
         Cases without a label are ``"left out"``, or ``"missing at random"`` given the
         score: whether a case was labelled depended on its score and nothing else that

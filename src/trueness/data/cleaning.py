@@ -210,7 +210,9 @@ def _remarks_on_words(
 
     total_values = _written_as(sorted(totals), spellings)
     if total_values:
-        remarks.append(f"The row of {listing(total_values, 3)} is no case.")
+        remarks.append(
+            f"The row of {listing(total_values, 3)} is not counted as a case."
+        )
 
     return remarks
 

@@ -244,8 +244,9 @@ def _load(connection: DuckDBPyConnection, name: str, place: str) -> None:
             query = "'SELECT * FROM table'"
             raise InputError(
                 f"{place} is a {name} database; reading it needs a DuckDB extension, "
-                "which is not installed and is not fetched unasked. Write the table "
-                f"to a CSV file: sqlite3 -header -csv {place} {query} > {csv}. Or "
+                "which is not installed, and Trueness downloads none by itself. "
+                "Write the table to a CSV file: "
+                f"sqlite3 -header -csv {place} {query} > {csv}. Or "
                 f"fetch the extension once: duckdb -c 'INSTALL {name}'."
             ) from None
 

@@ -80,7 +80,7 @@ def declare(
     path
         Where to write it: a page (.html), its data (.json) or Markdown (.md).
     at
-        Thresholds in use. Bins have edges there, so that the 2x2 table is exact.
+        Thresholds in use. Each is an edge of a bin, so that its 2x2 table is exact.
     claims
         Sentences such as ``"recall >= 0.9 at 0.3"``, ``"auc >= 0.8 in every site"`` or
         ``"recall >= 0.8 at 0.3 at the next site"``, in the grammar of :func:`check`.

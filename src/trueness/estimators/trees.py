@@ -1,4 +1,4 @@
-"""Which leaves of a scikit-learn tree can be trusted, and which splits are worth it?"""
+"""Which leaves of a scikit-learn tree can be trusted, and which splits kept?"""
 
 from __future__ import annotations
 

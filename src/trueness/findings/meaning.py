@@ -20,7 +20,7 @@ FEW_REPLICATES = 20  # where no band is drawn
 @final
 @dataclass(frozen=True)
 class Meaning:
-    """What the scores of one classifier are worth as probabilities."""
+    """How good the scores of one classifier are as probabilities."""
 
     curve: Reliability
     brier: ProperScore

@@ -333,7 +333,7 @@ def _noninferiority(
 
 
 def rate_sentences(rate: Rate, system: str = "") -> list[str]:
-    """Say the raw and the corrected rate, and what the judges are worth, for a paper.
+    """Say the raw and the corrected rate, and the effective number of judges.
 
     ``system`` is whose rate it is, where there are several.
     """

@@ -212,7 +212,7 @@ def planned_labels(p: LabelSampleSize) -> Finding:
 
 
 def requirements(found: Check, counted: Note, undecided: str = "report") -> Finding:
-    """Say which requirements hold, fail, or cannot be told yet; and the exit code."""
+    """Say which requirements hold, fail, or are still undecided; and the exit code."""
     word = found.verdict
     if word == OPEN and undecided != "report":
         word = HOLDS if undecided == "pass" else FAILS

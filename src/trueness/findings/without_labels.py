@@ -15,7 +15,7 @@ import numpy as np
 from trueness._core.checks.errors import InputError
 from trueness._core.figures import intervals
 from trueness._core.names import told_apart
-from trueness._core.numbers import MINUS, counted, number_of, percent, points, spelt
+from trueness._core.numbers import MINUS, counted, number_of, percent, points
 from trueness._core.records import Estimate, shown
 from trueness.counts.resampling import Seed
 from trueness.counts.values import Panel, Tally
@@ -626,9 +626,8 @@ def _tiles(rates: Mapping[str, Rate], name_of: Mapping[str, str]) -> tuple[Tile,
     effective = rate.effective_judges
     if np.isfinite(effective.value) and len(rate.naive) > 1:
         interval = f"{effective.low:.1f} to {effective.high:.1f}"
-        title = f"{spelt(len(rate.naive))} judges are worth"
-        detail = f"independent judges ({interval})"
-        tiles.append(Tile(title, f"{effective.value:.1f}", detail))
+        detail = f"of {len(rate.naive)} judges ({interval})"
+        tiles.append(Tile("effective number", f"{effective.value:.1f}", detail))
 
     return tuple(tiles)
 

@@ -70,7 +70,7 @@ class StratifiedCounts:
     def add_error_of_map(
         self, estimate: VarianceEstimate, influence: Influence
     ) -> VarianceEstimate:
-        """Return the variance of a stratified sample, through this influence."""
+        """Return the variance of this influence in a stratified sample."""
         sizes = self.sample.sizes
         number = np.maximum(self.labelled, 1.0)
         squares = self._sum_by_band(

@@ -325,8 +325,8 @@ def estimate_at(
 ) -> Estimate:
     """How large is one metric at a cut, and how sure are we?
 
-    ``known_estimates`` holds those of other metrics at this cut and level, so that they
-    need not be computed again.
+    ``known_estimates`` holds estimates of other metrics at this threshold and level,
+    which are then not computed again.
     """
     sample = cut.sample
     evaluated = evaluate_measure(sample, partial(metric_measure, metric, cut.flags))

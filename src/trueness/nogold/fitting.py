@@ -314,7 +314,7 @@ class FromLabels:
         )
 
     def draws(self, rng: Rng) -> tuple[dict[str, Floats], float]:
-        """Draw all parameters, and say how many independent draws they are worth."""
+        """Draw all parameters, with their effective number of independent draws."""
         patterns = self.patterns
         verdicts = center_verdicts(
             patterns.names,

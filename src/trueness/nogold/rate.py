@@ -275,7 +275,7 @@ def _read_labelled(labelled: str | None, panel: Panel) -> str:
 
 
 def _design_effect(panel: Panel, labelled: str, level: float) -> float:
-    """Return how many cases of the clusters are worth one that is alone."""
+    """Return how many clustered cases inform as much as one independent case."""
     if panel.clusters is None:
         return 1.0
 

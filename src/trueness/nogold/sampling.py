@@ -57,7 +57,7 @@ class Diagnostics(Record):
     converged, message : bool, str
         Whether there are as many effective draws as were asked for, and in words.
     effective : float
-        How many independent draws these are worth.
+        Effective number of independent draws.
     parameter, mcse : array
         Names of the parameters; Monte-Carlo standard error of each posterior mean.
     proposals : int
@@ -108,7 +108,7 @@ class PolishedDraws(NamedTuple):
     """Rows after Metropolis steps, and how far they can be trusted."""
 
     rows: Floats  # (n, d)
-    effective: float  # number of independent draws that they are worth
+    effective: float  # effective number of independent draws
     mcse: Floats  # Monte-Carlo standard error of each posterior mean
     proposals: int  # points that the steps tried
 
@@ -236,7 +236,7 @@ def _polish(
     max_steps: int,
     rng: Rng,
 ) -> PolishedDraws:
-    """Let rows take Metropolis steps until they are worth enough draws.
+    """Let rows take Metropolis steps until the effective draws are enough.
 
     Those of shared errors take some in any case: their weights are the less reliable.
     """

@@ -47,7 +47,7 @@ class JointProportions(NamedTuple):
 
     positive: Floats  # (draws, patterns)
     negative: Floats
-    effective: float  # number of independent draws of the truth that they are worth
+    effective: float  # effective number of independent draws of the truth
 
 
 def regressors_by_design(verdicts: Verdicts, labelled: str) -> Verdicts:

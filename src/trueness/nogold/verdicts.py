@@ -36,7 +36,7 @@ TINY = 1e-300  # in place of a denominator of 0
 
 
 class Verdicts(NamedTuple):
-    """Patterns of verdicts, with counts; of clusters, as many as they are worth."""
+    """Patterns of verdicts, with counts; of clusters, their effective numbers."""
 
     names: tuple[str, ...]
     rows: Floats  # (m, K)
@@ -178,7 +178,7 @@ def random_p_value(verdicts: Verdicts) -> float:
 
 
 def design_effect(panel: Panel, influence: Floats | None, level: float) -> float:
-    """How many cases of a cluster are worth one that is alone (Kish 1965)?
+    """How many cases of a cluster carry the information of one case (Kish 1965)?
 
     ``influence`` is what a case adds to the rate, (m, 3) of one without a label, a
     positive and a negative; without labels None, and the effect is the mean over all

@@ -162,8 +162,8 @@ def reader_study(
         ``"auc"``, or any metric at a threshold: ``"recall"``, ``"specificity"``,
         ``"f1"``, where a score of at least the threshold is positive.
     fixed
-        ``"readers"`` or ``"cases"``: the result is about these alone. When None, it
-        applies to readers and cases like these.
+        ``"readers"`` or ``"cases"``: the result applies to these alone. When None, it
+        applies to other readers and cases like these.
     covariance
         ``"jackknife"``, ``"delong"`` or ``"unbiased"``, as in MRMCaov.
     pairs

@@ -208,7 +208,7 @@ def _frame(axes: Axes) -> list[Markup]:
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[Tick]:
-    """Return the round numbers on an axis, ``about`` so many.
+    """Return about ``about`` round numbers for the ticks of an axis.
 
     >>> [words for _, words in ticks(0, 1)]
     ['0', '0.2', '0.4', '0.6', '0.8', '1']

@@ -156,8 +156,8 @@ def validate_threshold(
     a fixed rule or, if larger, that of the repeated choices. Whole clusters are drawn.
     Beyond 1,000 distinct scores neighbours are merged before the choice is repeated.
 
-    A constraint that new cases are expected to miss is tightened by as much, until it
-    is expected to hold (Wang and Ahmed 2008, doi:10.1016/j.orl.2008.01.003). The
+    A constraint that new cases are expected to miss is tightened until it is
+    expected to hold (Wang and Ahmed 2008, doi:10.1016/j.orl.2008.01.003). The
     intervals take the tightened bound as fixed.
 
     Examples

@@ -200,7 +200,7 @@ def _mean_excess(n: int, weights: Floats, d: Floats) -> tuple[Floats, float]:
     Returns the averages (J,), and the most that leaving out the tails can change them.
     """
     low, high = bulk(n, weights)
-    # m = 2k - 1 and m = 2k cases are worth the same, so that pairs k are summed
+    # m = 2k - 1 and m = 2k cases yield the same level, so that pairs k are summed
     first_pair = (low + 1) // 2
     last_pair = (high + 1) // 2
     number_of_pairs = last_pair - first_pair + 1

@@ -210,7 +210,7 @@ def _numbers_from_objects(values: Array, argument: str) -> Array:
 
 
 def _stop_at_text(values: Array, argument: str) -> None:
-    """Stop at text among objects; show the words that are no numbers first."""
+    """Stop at text among objects; show the words that are not numbers first."""
     is_text = np.fromiter(
         (isinstance(entry, (str, bytes)) for entry in values), bool, values.size
     )
@@ -398,7 +398,7 @@ def fit_together(total: float) -> None:
 
 
 def counted_rows(name: str, wrong: int, rows: int, total: float) -> None:
-    """Stop at counts that an engine found not to be whole numbers, or too large."""
+    """Refuse counts that are not whole numbers, or do not fit into 64 bits."""
     if wrong:
         raise InputError(
             f"The counts in column {name!r} must be whole numbers, zero or more; in "
@@ -411,7 +411,7 @@ def counted_rows(name: str, wrong: int, rows: int, total: float) -> None:
 
 
 def weighed_rows(name: str, fine: bool) -> None:
-    """Stop at weights that an engine found not to be any."""
+    """Refuse weights that are negative, missing or infinite."""
     if not fine:
         raise InputError(
             f"The weights in column {name!r} must be finite numbers, zero or more; "
@@ -494,7 +494,7 @@ def unit_scores(values: Array, argument: str, instead: str) -> Array:
 
 
 def hashable(values: Array, argument: str) -> list[Any]:
-    """Pass on labels that can be told apart; lists and the like are no labels."""
+    """Pass on labels that can be told apart; refuse lists and the like."""
     odd = [v for v in values if isinstance(v, (list, dict, set, np.ndarray))]
     if odd:
         raise InputError(
