@@ -145,7 +145,10 @@ class LabelMeaning(NamedTuple):
 
 
 def label_words(values: Sequence[Any], positive: object, what: str) -> LabelMeaning:
-    """Read the distinct values of a label column in which some are text."""
+    """Read the distinct values of a label column in which some are text.
+
+    Values that differ in case, spaces or quotes are spellings of one word.
+    """
     spellings: dict[str, list[Any]] = {}
     for value in values:
         spellings.setdefault(folded(value), []).append(value)
@@ -160,16 +163,9 @@ def label_words(values: Sequence[Any], positive: object, what: str) -> LabelMean
         positive_words = _named_positive(spellings, labels, positive, what)
 
     code: dict[Any, int] = {}
-    for word, written in spellings.items():
-        if word in totals:
-            meaning_of_word = TOTAL
-        elif word in missing:
-            meaning_of_word = UNKNOWN
-        elif word in positive_words:
-            meaning_of_word = POSITIVE
-        else:
-            meaning_of_word = NEGATIVE
-        code |= dict.fromkeys(written, meaning_of_word)
+    for word, spellings_of_word in spellings.items():
+        code_of_word = _code_of_word(word, positive_words, missing, totals)
+        code |= dict.fromkeys(spellings_of_word, code_of_word)
 
     understood = pair is not None and positive is None
     remarks = _remarks_on_words(
@@ -189,6 +185,19 @@ def label_words(values: Sequence[Any], positive: object, what: str) -> LabelMean
         remarks=remarks,
         no_label=[value for value in no_label if str(value).strip()],
     )
+
+
+def _code_of_word(
+    word: str, positive_words: frozenset[str], missing: set[str], totals: set[str]
+) -> int:
+    """Return the code of a word; what is no other kind is a negative label."""
+    if word in totals:
+        return TOTAL
+    if word in missing:
+        return UNKNOWN
+    if word in positive_words:
+        return POSITIVE
+    return NEGATIVE
 
 
 def _remarks_on_words(

@@ -297,6 +297,7 @@ def one_score(
         return tuple(by_name)
 
     if not real and not by_name:
+        # points or verdicts may be the score, where one column alone holds such
         whole = _whole_scores(table, taken)
         tests = tests_among(table, taken)
         if len(whole) + len(tests) == 1:

@@ -174,7 +174,7 @@ def look(data: object) -> Look:
 
     first_column = next(iter(columns.values()))
     rows = len(first_column)
-    looked = tuple(_looked(name, values) for name, values in columns.items())
+    looked = tuple(_look_at_column(name, values) for name, values in columns.items())
     looked += tuple(_unread(name, content) for name, content in unread.items())
 
     if are_counts(columns):
@@ -305,8 +305,8 @@ def _unread(name: str, content: str) -> LookedColumn:
     )
 
 
-def _looked(name: str, values: Array) -> LookedColumn:
-    """Say what is in one column."""
+def _look_at_column(name: str, values: Array) -> LookedColumn:
+    """Return what one column holds: its kind, its values, what it could be."""
     known = values[~_columns.missing(values)]
     remarks: list[str] = []
     kind = _kind(known)
@@ -315,7 +315,8 @@ def _looked(name: str, values: Array) -> LookedColumn:
     if cleaning.has_text(known):
         meaning = cleaning.meaning(known.tolist())
         kind = _KINDS_OF_TEXT.get(meaning, "words")
-        if meaning != "labels":  # of labels the words for a missing one are said
+        # a column of labels names its words for a missing label itself
+        if meaning != "labels":
             known, remarks = _without_missing_words(known)
 
     try:
@@ -653,23 +654,42 @@ def _questions_of_votes(
 
 def _questions_without_labels(scores: Sequence[str]) -> tuple[LookedQuestion, ...]:
     """What can be asked of scores when no column holds labels?"""
-    several = {"scores": list(scores)}
-    tenth = {"maximize": "flagged", "subject_to": "flagged_rate <= 0.1"}
-    capacity = "Which threshold flags a tenth of the cases?"
+    all_scores = {"scores": list(scores)}
     questions = []
 
     if len(scores) >= LEAST_FOR_AGREEMENT:
-        agreed = "What does the agreement of scores tell, without labels?"
-        questions.append(LookedQuestion(agreed, "agreement", "evaluate", several))
-
-    if len(scores) > 1:
-        combined = "How are scores combined, without labels?"
         questions.append(
-            LookedQuestion(combined, "wisdom_of_crowds", "combine", several)
+            LookedQuestion(
+                "What does the agreement of scores tell, without labels?",
+                "agreement",
+                "evaluate",
+                all_scores,
+            )
         )
 
-    of_one = {"score": scores[0], **tenth}
-    questions.append(LookedQuestion(capacity, "best_threshold", "threshold", of_one))
+    if len(scores) > 1:
+        questions.append(
+            LookedQuestion(
+                "How are scores combined, without labels?",
+                "wisdom_of_crowds",
+                "combine",
+                all_scores,
+            )
+        )
+
+    flag_a_tenth = {
+        "score": scores[0],
+        "maximize": "flagged",
+        "subject_to": "flagged_rate <= 0.1",
+    }
+    questions.append(
+        LookedQuestion(
+            "Which threshold flags a tenth of the cases?",
+            "best_threshold",
+            "threshold",
+            flag_a_tenth,
+        )
+    )
 
     return tuple(questions)
 

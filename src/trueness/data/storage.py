@@ -341,7 +341,7 @@ def _tally_of_json(place: Path) -> Tally:
     return _recognised(columns, place).with_design(**_design_of_file(content))
 
 
-def _columns_of_csv(place: Path) -> dict[str, Any]:
+def _columns_of_csv(place: Path) -> dict[str, Array]:
     """Read the columns of a CSV file; each is numbers or names."""
     with place.open(encoding="utf-8-sig", newline="") as file:
         lines = [line for line in csv.reader(file) if line]
@@ -353,8 +353,8 @@ def _columns_of_csv(place: Path) -> dict[str, Any]:
         raise InputError(f"{place} has lines of different numbers of fields.")
 
     columns = {}
-    for number, name in enumerate(names):
-        columns[name] = _read(name, tuple(row[number] for row in rows))
+    for position, name in enumerate(names):
+        columns[name] = _read_column(name, tuple(row[position] for row in rows))
     return columns
 
 
@@ -373,11 +373,11 @@ def _recognised(columns: dict[str, Any], place: Path) -> Tally:
     )
 
 
-def _read(name: str, texts: tuple[str, ...]) -> Any:
+def _read_column(name: str, texts: tuple[str, ...]) -> Array:
     """Read a column of text: whole numbers, numbers, or names."""
     with suppress(ValueError):
         whole = [int(text) for text in texts]
-        # of clusters 7 and 007 are two
+        # clusters 7 and 007 are two, so these stay names
         if name.lower() != "cluster" or tuple(map(str, whole)) == texts:
             return _exact(whole)
 
@@ -388,7 +388,7 @@ def _read(name: str, texts: tuple[str, ...]) -> Any:
     return np.array(texts)
 
 
-def _exact(values: list[Any]) -> Any:
+def _exact(values: list[Any]) -> Array:
     """Return an array; whole numbers that 64 bits cannot hold stay as they are."""
     if all(type(value) is int for value in values):
         if any(abs(value) >= 2**63 for value in values):
