@@ -16,7 +16,10 @@ from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, Task
 
 T = TypeVar("T")
 
@@ -69,7 +72,7 @@ def progress(
             outer.remove_task(task)
         return
 
-    bar = None if outer is _SILENT else _display()
+    bar = None if outer is _SILENT else _rich_display()
     if bar is None:
         yield lambda number: stop_if_requested()
         return
@@ -137,8 +140,8 @@ def visible() -> bool:
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def _display() -> Any:
-    """Return the display, where there is a terminal that can show it."""
+def _rich_display() -> Progress | None:
+    """Return Rich's display, where there are a terminal and Rich to show it."""
     if not visible():
         return None
 
@@ -152,7 +155,7 @@ def _display() -> Any:
     class Count(rich.ProgressColumn):
         """How many of how many; nothing without a unit."""
 
-        def render(self, task: Any) -> str:
+        def render(self, task: Task) -> str:
             if not task.completed or not task.fields["unit"]:
                 return ""
             of_total = "" if task.total is None else f" of {task.total:,.0f}"

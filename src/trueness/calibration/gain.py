@@ -111,10 +111,9 @@ def calibration_gain(
     (0.305, True)
     """
     in_groups = isinstance(data, Mapping)
-    groups = dict(data) if isinstance(data, Mapping) else {"": data}
     level = _options.fraction(level, "level")
     folds = _options.whole_number(folds, "folds", at_least=2)
-    groups = _labelled_groups(groups)
+    groups = _labelled_groups(data if isinstance(data, Mapping) else {"": data})
     total = _sum_of_groups(groups, folds, in_groups)
 
     whole_map = calibrate(total, method=method) if fitted is None else fitted
@@ -123,9 +122,9 @@ def calibration_gain(
             f"fitted must be a calibration map; found {described(whole_map)}."
         )
 
-    dealt = _cross_fit(groups, total, method, folds, _options.generator(rng))
+    cross_fitted = _cross_fit(groups, total, method, folds, _options.generator(rng))
     gains = {
-        name: _gain_of_group(group, whole_map, dealt[name], level)
+        name: _gain_of_group(group, whole_map, cross_fitted[name], level)
         for name, group in groups.items()
     }
     return gains if in_groups else gains[""]

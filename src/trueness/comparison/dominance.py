@@ -259,8 +259,8 @@ def _dominance(
         margin_first=float(np.clip(one_sided + uncertain.value, 0.0, 1.0).max()),
         tested_margin=request.margin,
         p_noninferior=p_value_of_margin(uncertain, request.margin),
-        surely_better=_where(request.grid, band.low > 0),
-        surely_worse=_where(request.grid, band.high < 0),
+        surely_better=_ranges_where(request.grid, band.low > 0),
+        surely_worse=_ranges_where(request.grid, band.high < 0),
         fpr=request.grid,
         difference=uncertain.value,
         low=band.low,
@@ -279,8 +279,9 @@ _VERDICTS = {
 }
 
 
-def _where(grid: Floats, is_inside: Array) -> Ranges:
-    """Return ranges of neighbouring grid points."""
+def _ranges_where(grid: Floats, is_inside: Array) -> Ranges:
+    """Return the ranges of neighbouring grid points that are all inside."""
+    # a change from outside to inside starts a range, the next change ends it
     edges = np.flatnonzero(np.diff(np.concatenate([[False], is_inside, [False]])))
     starts = edges[::2]
     stops = edges[1::2]

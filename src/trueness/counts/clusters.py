@@ -161,6 +161,7 @@ def _common_names(first: Clusters, second: Clusters) -> _CommonNames:
     first_names = first.names
     second_names = second.names
     if first_names.dtype.kind != second_names.dtype.kind:
+        # numbers and text have no common order: both are compared as text
         first_names = first_names.astype(np.str_)
         second_names = second_names.astype(np.str_)
 

@@ -345,8 +345,8 @@ def gamma_draw(
     r"""Draw the weights that other samples would have shown (number, m).
 
     The Bayesian bootstrap (Rubin 1981, Ann. Stat. 9:130, doi:10.1214/aos/1176345338): a
-    case counts as an exponential variable of mean 1 says, a row of several cases as the
-    gamma variable with their mean w and variance :math:`w^{(2)}`.
+    case has an exponential weight of mean 1, a row of several cases the sum of theirs:
+    a gamma variable of mean w and variance :math:`w^{(2)}`.
     """
     # weights so small that their squares vanish do not vary
     drawn = np.tile(weight.astype(np.float64), (number, 1))

@@ -151,11 +151,16 @@ def _sum_span(
     weight: Array | None,
     span: slice,
 ) -> _SpanSums:
-    """Count the cases of one span, block by block."""
+    """Count the cases of one span, block by block.
+
+    ``missed`` are the cases whose score is not in the table.
+    """
     bits_type = FLOAT_LAYOUTS[score.dtype].bits
     zero = score.dtype.type(0)
     cells = kinds * table.key.size
+    # one row of counts, or two: sums of weights and of their squares
     sums = np.zeros((1, cells), np.int64) if weight is None else np.zeros((2, cells))
+    # empty arrays of the right types, for a span without a missed case
     missed = [np.zeros(0, dtype=np.int64)]
     missed_kind = [kind_of(slice(0, 0))]
 
@@ -174,6 +179,7 @@ def _sum_span(
         if weight is None:
             sums[0] += np.bincount(cell, minlength=cells)
             continue
+
         cell_weight = weight[block].astype(np.float64, copy=False)
         if not all_there:
             cell_weight = cell_weight[is_there]

@@ -639,7 +639,7 @@ def holds_readings(x: Tally) -> bool:
 
 def _plain_threshold(threshold: Any) -> Any:
     """Return the number in a rule, in an answer that holds one, or in an estimate."""
-    # rules belong to a room above this one: they are known by what they have
+    # rules belong to a room above this one: they are recognised by what they have
     rule = getattr(threshold, "rule", threshold)
     if not hasattr(rule, "cuts"):
         return getattr(rule, "value", rule)
@@ -649,4 +649,7 @@ def _plain_threshold(threshold: Any) -> Any:
             "for groups, or one that defers cases.",
             option="thresholds",
         )
-    return rule.cuts()[1]
+
+    # a rule that defers nothing has equal thresholds
+    _, upper = rule.cuts()
+    return upper

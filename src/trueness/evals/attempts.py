@@ -239,7 +239,7 @@ def add_attempts(parts: Iterable[Attempts]) -> Attempts:
 
 
 def _add_clusters(cluster_of_item: dict[str, str], shard: Attempts) -> None:
-    """Note the cluster of each item, which must be one; without clusters, itself."""
+    """Note the one cluster of each item; without clusters each item is its own."""
     clusters = shard.item if shard.cluster is None else shard.cluster
     for name, cluster in zip(shard.item, clusters, strict=True):
         known_cluster = cluster_of_item.setdefault(name, cluster)

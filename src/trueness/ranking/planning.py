@@ -104,10 +104,10 @@ def plan_auc(
 
     How many cases are needed to estimate an AUC well enough?
 
-    The smallest n, to one per cent, for which the interval of :func:`auc` is on average
-    at most 2 ``half_width`` wide, or excludes ``null`` with a probability of at least
-    ``power``. It is found from 4000 samples of the model (seed 0); with more than 250
-    cases of each class the AUC is taken as normal.
+    The smallest n, within one per cent, for which the interval of :func:`auc` is on
+    average at most 2 ``half_width`` wide, or excludes ``null`` with a probability of at
+    least ``power``. It is found from 4000 samples of the model (seed 0); with more than
+    250 cases of each class the AUC is taken as normal.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def plan_auc(
     level
         Confidence level of the interval; the test has level 1 - ``level``.
     model
-        How the scores are distributed: ``"binormal"`` (equal spread; default),
+        How the scores are distributed: ``"binormal"`` (equal variances; default),
         ``"hanley-mcneil"`` (exponential scores; a larger variance when positives are
         rare) or ``"fermi-dirac"`` (Kim et al. 2021, eq. 18).
     sampling
@@ -139,8 +139,8 @@ def plan_auc(
     area = _options.fraction(auc, "auc")
     prevalence = _options.fraction(prevalence, "prevalence")
     level = _options.fraction(level, "level")
-    null, enough = _read_goal("plan_auc", area, half_width, null, power, level)
-    question = _auc_question(area, null, prevalence, level, model, sampling)
+    null_area, enough = _read_goal("plan_auc", area, half_width, null, power, level)
+    question = _auc_question(area, null_area, prevalence, level, model, sampling)
     return _make_plan("plan_auc", question, enough, "AUC", model)
 
 

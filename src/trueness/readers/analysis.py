@@ -347,7 +347,8 @@ def _variance_of_constant(
     return VarianceEstimate(0.0, math.inf, n_units)
 
 
-# of a mean, its standard error, and how many of them: the ends of its interval
+# takes a mean, its standard error and the quantile that multiplies it; returns the
+# ends of the interval
 IntervalOfMean = Callable[[float, float, float], tuple[float, float]]
 
 
@@ -361,7 +362,8 @@ def _interval_of_mean_by(
         value: float, standard_error: float, z: float
     ) -> tuple[float, float]:
         if standard_error == 0:
-            # as so many cases have that are all alike
+            # no difference was seen: the interval of as many cases that all agree, not
+            # one of width 0, at the level whose normal quantile is z
             level = 2 * NormalDist().cdf(z) - 1
             interval = interval_from_variance(value, constant, endpoint.range, level)
             return interval.low, interval.high
