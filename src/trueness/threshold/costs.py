@@ -185,21 +185,27 @@ class _Choice(NamedTuple):
 
 
 def _optimism_of_cheapest(tally: Tally, weight: Floats, rng: Seed) -> _Choice:
-    """Repeat the choice of the cheapest cuts on bootstrap samples (Efron 1983)."""
+    """Return by how much the cheapest cuts look too cheap, at each weight.
+
+    The choice is repeated on bootstrap samples: the mean excess of the cost in all
+    cases over that in the sample is the optimism (Efron 1983, JASA 78:316).
+    """
     pooled = coarser(corners(tally), _MOST_ROWS)
     tpr = _running_rate(pooled.pos)
     fpr = _running_rate(pooled.neg)
     differences = []
     for negatives, positives in replicates(pooled, _REPLICATES, rng):
         for neg, pos in zip(negatives, positives, strict=True):
+            # a sample of one class has no cost
             if not (neg.any() and pos.any()):
                 continue
+
             sample_tpr = _running_rate(pos)
             sample_fpr = _running_rate(neg)
-            place = _cheapest_cuts(sample_tpr, sample_fpr, weight)
+            cheapest = _cheapest_cuts(sample_tpr, sample_fpr, weight)
             # the cost in the sample less the cost of the same cut in all cases
-            from_misses = weight * (tpr[place] - sample_tpr[place])
-            from_alarms = (1 - weight) * (sample_fpr[place] - fpr[place])
+            from_misses = weight * (tpr[cheapest] - sample_tpr[cheapest])
+            from_alarms = (1 - weight) * (sample_fpr[cheapest] - fpr[cheapest])
             differences.append(from_misses + from_alarms)
 
     return _Choice(-np.mean(differences, axis=0), np.std(differences, axis=0))

@@ -134,16 +134,19 @@ def unit_of(rows: Iterable[Array]) -> Fraction:
     if weights.dtype.kind in "iu":
         return Fraction(1)
 
+    # as near to whole numbers as floats of the size of the total can be
+    tolerance = 1e-14
     total = float(weights.sum())
     for decimals in range(_MOST_DECIMALS + 1):
         scale = 10.0**decimals
         scaled = weights * scale
         error = np.abs(scaled - np.rint(scaled)).max(initial=0.0)
-        if total * scale < _MOST_UNITS and error <= 1e-14 * total * scale:
+        if total * scale < _MOST_UNITS and error <= tolerance * total * scale:
             return Fraction(1, 10**decimals)
 
     # otherwise a power of two: dividing by it rounds nothing
-    return Fraction(math.ldexp(1.0, math.frexp(total / _MOST_UNITS)[1]))
+    _, exponent = math.frexp(total / _MOST_UNITS)
+    return Fraction(math.ldexp(1.0, exponent))
 
 
 def all_cuts(
@@ -559,8 +562,8 @@ def limiting_constraints(
 ) -> tuple[str, ...]:
     """Return the constraints that keep the objective from being better.
 
-    Those without any one of which another cut would be best; if each of several can be
-    spared, those that the best cut without constraints breaks.
+    A constraint is one of them if another cut would be best without it. Where none is,
+    since others limit as much, they are those that the unconstrained optimum breaks.
     """
     if not constraints:
         return ()

@@ -148,7 +148,7 @@ def _form_through_values(
 
 def _exact_numerator_and_denominator(
     term: Metric, cuts: Cuts, points: Ints
-) -> tuple[Any, Any] | None:
+) -> tuple[NDArray[np.object_], NDArray[np.object_]] | None:
     """Return both parts of a metric at these counts; None if they are not exact."""
     # with one cut the upper and the lower one are the same
     counts = points.T
@@ -157,8 +157,10 @@ def _exact_numerator_and_denominator(
 
     # the deferred cases are a part of all cases; other metrics are of decided ones
     deferred = tp_of_lower + fp_of_lower - tp - fp
-    positives = 0 * tp + cuts.n_pos * cuts.positive_weight
-    negatives = 0 * tp + cuts.n_neg * cuts.negative_weight
+    # adding zeros makes a column of a number, of Python's own whole numbers
+    zeros = 0 * tp
+    positives = zeros + cuts.n_pos * cuts.positive_weight
+    negatives = zeros + cuts.n_neg * cuts.negative_weight
     counts_by_name = {
         "deferred": deferred,
         "cases": positives + negatives,
@@ -166,7 +168,7 @@ def _exact_numerator_and_denominator(
         "negatives": negatives,
     }
     if term.name in counts_by_name:
-        return counts_by_name[term.name], 0 * tp + cuts.divisor
+        return counts_by_name[term.name], zeros + cuts.divisor
     if term.name == "defer":
         return deferred, positives + negatives
     if term.root or not term.is_exact:
