@@ -64,7 +64,7 @@ def test_it_ranks_new_cases_well(data, partition, method):
     p = model.fit(X, y).predict_proba(new)
     assert p.sum(axis=1) == pytest.approx(1)
     singles = [
-        roc_auc_score(truth, trueness.estimators.fidel._output(m, new))
+        roc_auc_score(truth, trueness.estimators.fidel._scores_of_model(m, new))
         for m in model.estimators_
     ]
     assert roc_auc_score(truth, p[:, 1]) > max(singles) - 0.02

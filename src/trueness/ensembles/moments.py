@@ -349,7 +349,8 @@ class RankMoments:
         start[parameter] = value
         others = [k for k in self.free if k != parameter]
         nearest, distance = self._nearest(start, others)
-        # all signs turned, with 1 - rho, is the same fit: most beat chance
+        # with all signs turned and 1 - rho the fit is the same: keep the one in which
+        # most classifiers beat chance
         if nearest[1:].sum() < 0:
             return _Profile(math.inf, nearest)
         return _Profile(distance - self.distance, nearest)

@@ -128,7 +128,7 @@ class FiDELClassifier(
         """Train each model on a part of its own; score all cases but these."""
         own_parts = [parts[k % len(parts)] for k in range(len(models))]
         trained = self._train(rows, label, zip(models, own_parts, strict=True))
-        outputs = np.column_stack([_output(model, rows) for model in trained])
+        outputs = np.column_stack([_scores_of_model(model, rows) for model in trained])
         for k, part in enumerate(own_parts):
             # a model is never judged on the cases that it was shown
             outputs[part, k] = np.nan
@@ -147,7 +147,7 @@ class FiDELClassifier(
             )
             rows_of_part = _safe_indexing(rows, part)
             for k, model in enumerate(trained_on_others):
-                outputs[part, k] = _output(model, rows_of_part)
+                outputs[part, k] = _scores_of_model(model, rows_of_part)
 
         trained = self._train(rows, label, [(model, all_cases) for model in models])
         return trained, outputs
@@ -155,25 +155,28 @@ class FiDELClassifier(
     def _parts(
         self, rows: object, label: Ints, groups: object, models: int
     ) -> list[Ints]:
+        """Return the cases of each part: of a splitter, or stratified by class."""
         if hasattr(self.cv, "split"):
             return [test for _, test in self.cv.split(rows, label, groups)]
 
-        wanted = self.cv
-        if wanted is None:
-            wanted = max(2, models) if self.partition == "disjoint" else 5
+        folds = self.cv
+        if folds is None:
+            # disjoint parts suffice for all models, so that each has one of its own
+            folds = max(2, models) if self.partition == "disjoint" else 5
 
-        wanted = _options.whole_number(wanted, "cv", at_least=2)
+        folds = _options.whole_number(folds, "cv", at_least=2)
         cases_by_class = np.bincount(label)
-        number = min(wanted, int(cases_by_class.min()))
-        if number < 2:
+        # each part needs a case of each class
+        possible_folds = min(folds, int(cases_by_class.min()))
+        if possible_folds < 2:
             raise ValueError(
                 f"FiDELClassifier needs at least 2 cases of each class; found "
                 f"{label.size} sample(s), {cases_by_class.tolist()} by class."
             )
 
         seed = check_random_state(self.random_state).randint(2**31)
-        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-        splitter = kind(number, shuffle=True, random_state=seed)
+        stratified = StratifiedKFold if groups is None else StratifiedGroupKFold
+        splitter = stratified(possible_folds, shuffle=True, random_state=seed)
         splits = splitter.split(np.zeros(len(label)), label, groups)
 
         return [test for _, test in splits]
@@ -190,7 +193,9 @@ class FiDELClassifier(
     def decision_function(self, X: object) -> Any:  # noqa: N803
         """How strongly does each case look positive? The logit of its probability."""
         check_is_fitted(self, "combiner_")
-        outputs = np.column_stack([_output(model, X) for model in self.estimators_])
+        outputs = np.column_stack(
+            [_scores_of_model(model, X) for model in self.estimators_]
+        )
         calibrator: Any = self.combiner_.calibrator
         return calibrator.intercept + calibrator.slope * self.combiner_(outputs)
 
@@ -263,7 +268,7 @@ def _fit_on(model: Any, rows: object, y: object, part: Ints) -> Any:
     return model.fit(_safe_indexing(rows, part), _safe_indexing(y, part))
 
 
-def _output(model: Any, rows: object) -> Any:
+def _scores_of_model(model: Any, rows: object) -> Any:
     """Return one score a case, higher for the second class.
 
     Rounded to 32 binary digits, since the same case must tie with itself: a model's

@@ -285,14 +285,17 @@ def _gather(patterns: Array, join: np.ufunc) -> Array:
 
 
 def _covering_terms(terms: Array) -> Array:
-    """Count the terms of a set that hold for each pattern: (3, ...) to (2, ...)."""
-    number = terms.astype(np.int32)
+    """Count the terms of a set that hold for each pattern: (3, ...) to (2, ...).
+
+    A pattern has a yes or a no of each classifier, a term also an either.
+    """
+    covering = terms.astype(np.int32)
     for axis in range(terms.ndim):
-        yes = np.take(number, [YES], axis=axis)
-        no = np.take(number, [NO], axis=axis)
-        either = np.take(number, [EITHER], axis=axis)
-        number = np.concatenate([yes + either, no + either], axis=axis)
-    return number
+        yes = np.take(covering, [YES], axis=axis)
+        no = np.take(covering, [NO], axis=axis)
+        either = np.take(covering, [EITHER], axis=axis)
+        covering = np.concatenate([yes + either, no + either], axis=axis)
+    return covering
 
 
 def _patterns_of(term: Sequence[int]) -> tuple[int | slice, ...]:

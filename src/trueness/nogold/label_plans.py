@@ -597,9 +597,13 @@ def _labels_without_judges(rate: float, half_width: float, level: float) -> int:
 
 
 def _right_votes(accuracy: float, correlation: float, judges: int) -> Floats:
-    """How likely are 0, 1, ... right votes of judges that are alike? (judges + 1,)
+    r"""How likely are 0, 1, ... right votes of equally good judges? (judges + 1,)
 
-    The beta-binomial distribution, whose errors correlate by 1 / (1 + a + b).
+    The beta-binomial distribution (Skellam 1948, J. R. Stat. Soc. B 10:257) of J judges
+
+    .. math:: P(r) = \binom{J}{r} \frac{B(r + a, J - r + b)}{B(a, b)}
+
+    whose errors correlate by 1 / (1 + a + b); without correlation the binomial one.
     """
     right = np.arange(judges + 1)
     wrong = judges - right

@@ -147,19 +147,20 @@ class LatentModel:
         tests = len(self.patterns.names)
         coordinates = np.clip(coordinates, -LARGEST_QUANTILE, LARGEST_QUANTILE)
 
-        # the smaller tail is exact, and 1 minus it is the larger one
+        # each probability and its complement: the smaller tail is exact, and the larger
+        # one is 1 minus it
         quantile = coordinates[:, : populations + 2 * tests]
         above = quantile > 0
         tail = ndtr(-np.abs(quantile))
-        yes = np.where(above, 1 - tail, tail)
-        no = np.where(above, tail, 1 - tail)
+        probability = np.where(above, 1 - tail, tail)
+        complement = np.where(above, tail, 1 - tail)
 
         of_alpha = slice(populations, populations + tests)
         of_beta = slice(populations + tests, populations + 2 * tests)
-        alpha = yes[:, of_alpha]
-        not_alpha = no[:, of_alpha]
-        beta = yes[:, of_beta]
-        not_beta = no[:, of_beta]
+        alpha = probability[:, of_alpha]
+        not_alpha = complement[:, of_alpha]
+        beta = probability[:, of_beta]
+        not_beta = complement[:, of_beta]
 
         if self.ordered:  # the last coordinates are those of beta / alpha
             not_beta = not_alpha + alpha * not_beta
@@ -168,8 +169,8 @@ class LatentModel:
         # half-normal a priori: at 1 half of the variance is the case's own
         sigma = -ndtri(ndtr(-coordinates[:, populations + 2 * tests :]) / 2)
         return Parameters(
-            phi=yes[:, :populations],
-            not_phi=no[:, :populations],
+            phi=probability[:, :populations],
+            not_phi=complement[:, :populations],
             tests=Accuracies(alpha, not_alpha, beta, not_beta, sigma),
         )
 

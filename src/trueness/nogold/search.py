@@ -18,6 +18,7 @@ from trueness.nogold.criteria import CONCAVE, Criterion, Draws, Ends, net, plane
 MAX_ENUMERATED = 12  # open patterns that are tried in all ways
 MAX_FLIPPED = 256  # patterns that are flipped alone
 PATTERNS_OF_FOUR = 16  # of four classifiers, whose sets are all tried if need be
+MAX_DRAWS_OF_FOUR = 1000  # draws on which so many sets are tried
 MAX_PARTS = 2**15  # into which a search is divided before it gives up, times patterns
 MAX_BLOCK_SIZE = 2**20  # draws times sets, or patterns, that are held at a time
 ROUNDING = 1e-13  # sets whose values differ by less cannot be told apart
@@ -412,7 +413,9 @@ def _best_of_all_ways(
 ) -> Array:
     """Try all ways to flag these patterns, the others as they are."""
     if tried.size > MAX_ENUMERATED:
-        draws = draws.take(slice(None, None, 1 + len(draws.prevalence) // 1000))
+        # up to 2^16 sets of four classifiers: on a part of the draws, for the time
+        every = 1 + len(draws.prevalence) // MAX_DRAWS_OF_FOUR
+        draws = draws.take(slice(None, None, every))
 
     prevalence = draws.prevalence[:, None]
     means = np.concatenate(
