@@ -333,16 +333,21 @@ def ending(debug: bool, quiet: bool, options: Iterable[str]) -> Iterator[None]:
     """End a command with a sentence and an exit code, as the help says."""
     interrupts.raise_when_interrupted()
     quiet_token = _QUIET.set(quiet)
-    options_token = _OPTIONS.set(frozenset(f"--{o.replace('_', '-')}" for o in options))
+    options_token = _OPTIONS.set(
+        frozenset(f"--{option.replace('_', '-')}" for option in options)
+    )
 
     try:
         with silent() if quiet else nullcontext():
             yield
     except (InputError, NotEnoughCases, OSError, KeyboardInterrupt) as err:
+        # a reader that closed the pipe, such as head, is no error even when debugging
         if debug and not isinstance(err, BrokenPipeError):
             raise
         raise typer.Exit(_end(err)) from None
     except (Exception, Stopped) as err:
+        # errors that no input explains keep their traceback, but for these two: memory
+        # that ran out, and an engine that Ctrl-C or SIGTERM interrupted
         if not debug and _is_out_of_memory(err):
             _print(sys.stderr, f"Error: {OUT_OF_MEMORY}")
             raise typer.Exit(2) from None

@@ -210,10 +210,12 @@ class _Rows:
         cases = sum(column[-1] for column in sums[:3])
         return cls(sums, at_least, cases / MOST_BINS)
 
-    def is_safe(self, first: int, behind: int) -> bool:
-        """May the rows from ``first`` to before ``behind`` be published as one?"""
-        totals = [column[behind] - column[first] for column in self.sums]
-        if sum(totals[:3]) < self.least_cases * 0.999:
+    def is_safe(self, first: int, stop: int) -> bool:
+        """May the rows from ``first`` to before ``stop`` be published as one?"""
+        totals = [column[stop] - column[first] for column in self.sums]
+        all_cases = sum(totals[:3])
+        # a thousandth less will do, since differences of running sums are rounded
+        if all_cases < self.least_cases * 0.999:
             return False
         if self.at_least <= 1:
             return True

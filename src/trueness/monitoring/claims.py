@@ -355,9 +355,12 @@ def _is_beyond(claim: Claim, alpha: float, way: int) -> bool:
 
 
 def _verdict(claim: Claim, verdict: str, alpha: float) -> Verdict:
-    """Write a verdict down, with the limits that decided it."""
+    """Return the verdict on a claim, with the interval that decided it."""
     interval = claim.limits(alpha)
-    more = _cases_to_decide(claim, interval) if verdict == OPEN else None
+    cases_needed = None
+    if verdict == OPEN:
+        cases_needed = _cases_to_decide(claim, interval)
+
     return Verdict(
         requirement=claim.text,
         group=claim.group,
@@ -367,8 +370,8 @@ def _verdict(claim: Claim, verdict: str, alpha: float) -> Verdict:
         high=interval.high,
         bound=claim.bound,
         cases=interval.n,
-        cases_needed=more,
-        reason=_reason(claim, verdict, interval, more),
+        cases_needed=cases_needed,
+        reason=_reason(claim, verdict, interval, cases_needed),
     )
 
 

@@ -135,7 +135,7 @@ class Requirement:
         return measure.direction == "lower"
 
     def without_bounds(self) -> Requirement:
-        """Return what it is about: everything but its bounds."""
+        """Return the requirement without its bounds: only what it is about."""
         return replace(
             self,
             at_least=None,
@@ -159,8 +159,9 @@ def requirement(source: object) -> Requirement:
             f"0.3', or a table of fields; found {described(source)}."
         )
 
-    for mistake in _mistakes(source):
-        raise InputError(mistake.sentence, option=mistake.field)
+    first_mistake = next(_mistakes(source), None)
+    if first_mistake is not None:
+        raise InputError(first_mistake.sentence, option=first_mistake.field)
 
     return source
 

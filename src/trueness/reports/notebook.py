@@ -22,7 +22,6 @@ from trueness._core.arrays import Array
 from trueness._core.figures import (
     Axis,
     Curves,
-    Intervals,
     Line,
     TitledFigure,
     intervals,
@@ -95,8 +94,10 @@ def figure_of(answer: Any) -> TitledFigure | None:
         first = answer.figures[0]
         return TitledFigure(first.data, first.title, first.note)
 
-    if (figure := FIGURE_OF_ANSWER.load()(answer)) is not None:
+    figure = FIGURE_OF_ANSWER.load()(answer)
+    if figure is not None:
         return figure
+
     if isinstance(answer, TwoAxes):
         return _curve(answer)
     if isinstance(getattr(answer, "probability", None), np.ndarray):
@@ -106,10 +107,11 @@ def figure_of(answer: Any) -> TitledFigure | None:
     if not estimates:
         return None
 
-    differences = hasattr(answer, "pairs")
-    title = "difference" if differences else "estimate"
-    zero = 0.0 if differences else None
-    drawn: Intervals = intervals("Estimates", title, estimates, zero=zero)
+    # differences are compared with zero, which is drawn
+    are_differences = hasattr(answer, "pairs")
+    axis_title = "difference" if are_differences else "estimate"
+    zero = 0.0 if are_differences else None
+    drawn = intervals("Estimates", axis_title, estimates, zero=zero)
 
     return TitledFigure(drawn, "", "Estimates with their intervals")
 

@@ -183,9 +183,9 @@ def dot_marks(axes: Axes, data: Curves, order: Sequence[str]) -> list[Markup]:
         hue = colour(place_in(order, dots.name))
         across = dots[data.x.name].tolist()
         up = dots[data.y.name].tolist()
-        kind = hue
+        style = hue
         if len(across) > LABELLED_DOTS:
-            kind = f"{hue} small"
+            style = f"{hue} small"
 
         for row, (x, y) in enumerate(zip(across, up, strict=True)):
             if "low" in dots.columns:
@@ -194,7 +194,7 @@ def dot_marks(axes: Axes, data: Curves, order: Sequence[str]) -> list[Markup]:
             if "left" in dots.columns:
                 ends = [dots["left"][row], dots["right"][row]]
                 marks.append(line(axes, ends, [y, y], f"{hue} thick"))
-            marks.append(dot(axes, x, y, kind))
+            marks.append(dot(axes, x, y, style))
 
     return marks
 
@@ -272,7 +272,7 @@ def curve_table(data: Curves, title: str) -> Table:
             if thresholds is not None:
                 row.append(_threshold_text(thresholds[point]))
             elif has_thresholds:
-                # a model beside data has none
+                # the curve of a model, drawn beside data, has no thresholds
                 row.append("")
             row += [float(curve[key][point]) for key in keys]
             rows.append(row)

@@ -251,7 +251,7 @@ def _applied(what: object, names: Names, aliases: Aliases, to: str) -> _Query:
         comment = "Decision of the rule: 1 flagged, 0 not flagged, NULL deferred."
     elif isinstance(what, Map):
         new_column = "calibrated"
-        expression = _map(what, score)
+        expression = _expression_of_map(what, score)
         comment = "What does the score mean as a probability?"
     else:
         raise InputError(
@@ -292,16 +292,19 @@ def _rule(rule: Rule, score: str, group: str | None) -> str:
     return str(expression.sql("duckdb"))
 
 
-def _map(map: Map, score: str) -> str:
-    formula = map.expression
+def _expression_of_map(calibrator: Map, score: str) -> str:
+    """Return the SQL expression of a map of one score, in DuckDB's dialect."""
+    formula = calibrator.expression
     if formula is None or formula_length(formula) > _LONGEST_MAP:
         raise InputError(
             f"A query needs a map of one score with at most {_LONGEST_MAP:,} steps; a "
-            f"{type(map).__name__} is not one. Fit another map, or apply it in Python.",
+            f"{type(calibrator).__name__} is not one. Fit another map, or apply it in "
+            "Python.",
             example=PythonCode(
                 'trueness.calibrate(t, method="beta"), or trueness.apply(frame, map)'
             ),
         )
+
     glot = required("sqlglot", "sql")
 
     def number(value: float) -> Any:
