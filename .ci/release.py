@@ -94,9 +94,9 @@ def main() -> None:
         folder = out / "clean" / ("Scripts" if os.name == "nt" else "bin")
         run(folder / "python", "-m", "pip", "install", "-q", f"{wheel}[cli]", cwd=out)
         readme_in(folder, out)
-    support = (ROOT / "docs" / "support.md").read_text(encoding="utf-8")
+    contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     heading = "## On the day of release"
-    print(heading.removeprefix("## ") + support.partition(heading)[2])
+    print(heading.removeprefix("## ") + contributing.partition(heading)[2])
 
 
 if __name__ == "__main__":
