@@ -1,7 +1,7 @@
 """How far from calibrated are the probabilities? ECE, smooth error and ICI.
 
 Errors of bins have intervals from the residuals of these bins; errors of smooth curves
-have those of likely calibration lines, and none where the curve is no line.
+have those of likely calibration lines, and none where the curve is not a line.
 """
 
 from __future__ import annotations

@@ -74,8 +74,8 @@ def without_labels(
     if not isinstance(data, Panel) or len(data.names) < 2:
         raise InputError(
             "Without any label a report needs several classifiers on the same cases, "
-            "or a calibration map that tells how probable each label is; found one "
-            "score. Name more scores, or fit a map to labelled cases.",
+            "or a calibration map; found one score. Name more scores, or fit a map to "
+            "labelled cases.",
             option="unlabelled",
         )
 

@@ -199,9 +199,8 @@ def _claim_against_baseline(
     else:
         where = f" in {group}" if group else ""
         raise InputError(
-            f"{required} needs a baseline{where}: a tally of other cases, or the "
-            f"scores of {name!r} on the same cases, in a panel or as a column of the "
-            "file."
+            f"{required} needs a baseline{where}: a tally of other cases, or a "
+            f"column with the scores of {name!r} on the same cases."
         )
 
     side = -1 if required.lower_is_better else 1

@@ -219,8 +219,8 @@ def looks_between(false_alarms: object) -> float:
 
     if looks is None or not 2 <= looks < 1e15:
         raise InputError(
-            f'false_alarms is a promise such as "one in 20 years", "one in 5 years of '
-            f'weekly looks" or "one in 1000 looks" (2 or more); found '
+            f'false_alarms must be a rate such as "one in 20 years", "one in 5 years '
+            f'of weekly looks" or "one in 1000 looks" (2 or more); found '
             f"{described(false_alarms)}."
         )
 

@@ -584,8 +584,8 @@ def _notes_on_intervals(
 
     if _margin_tests_err(model, endpoint) and not math.isnan(margin):
         notes.append(
-            "With fewer than 4 readers, or above 0.9, tests against a margin reject "
-            "too often: those of 5 % erred in up to 9 % of simulated studies."
+            "With fewer than 4 readers, or values above 0.9, tests against a margin "
+            "reject too often: in up to 9 % of simulated studies, not 5 %."
         )
 
     if endpoint.name == "auc" and model.means.max() < 0.5:

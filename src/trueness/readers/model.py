@@ -167,9 +167,9 @@ def _check_defined(
     row = np.flatnonzero(undefined)[0]
     raise NotEnoughCases(
         f"The {endpoint.name} of every reader must have a value, also when a case is "
-        f"left out; that of reader {readings.readers[readings.reader[row]]} with "
-        f"treatment {readings.treatments[readings.treatment[row]]} has none (a ratio 0 "
-        "/ 0). Choose another threshold, or another metric.",
+        f"left out. That of reader {readings.readers[readings.reader[row]]} with "
+        f"treatment {readings.treatments[readings.treatment[row]]} has none "
+        "(a ratio 0 / 0). Choose another threshold, or another metric.",
         option="metric",
         example="auc",
     )

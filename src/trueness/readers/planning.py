@@ -390,7 +390,7 @@ def _notes_on_design(
         numbers = " or ".join(sorted({str(number) for number in group_numbers}))
         notes.append(
             f"The readers of the new study are divided into {numbers} groups of equal "
-            "size, each with cases of its own; the cases are those of all groups."
+            "size, each with its own cases. The plan counts the cases of all groups."
         )
     elif study.design != "fully crossed":
         notes.append(f"The new study is assumed to be {study.design} in the same way.")

@@ -41,8 +41,8 @@ from trueness.threshold.linear_forms import (
 )
 
 _REFUSAL = (
-    "Thresholds of several groups need a weighted sum of counts, or one quotient of "
-    "such sums (accuracy, cost, precision, f1, kappa), of all groups together; {} is "
+    "Thresholds of several groups need a weighted sum of counts over all groups, or "
+    "one quotient of such sums (accuracy, precision, f1). {} is "
     'not. In every group any metric can be bounded: "mcc_min >= 0.3".'
 )
 # seconds that a repeated choice of a bootstrap sample may take
