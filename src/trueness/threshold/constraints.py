@@ -197,13 +197,13 @@ def read_scoped_constraints(
 
 
 def _read_sided(text_or_constraint: ConstraintLike) -> ScopedConstraint:
-    match = (
-        _SIDE_PATTERN.match(text_or_constraint)
-        if isinstance(text_or_constraint, str)
-        else None
-    )
+    """Return a constraint with the side that it names, or of both sides."""
+    match = None
+    if isinstance(text_or_constraint, str):
+        match = _SIDE_PATTERN.match(text_or_constraint)
     if match is None:
         return ScopedConstraint(read_constraint(text_or_constraint))
+
     constraint = read_constraint(f"{match['name']} {match['rest']}")
     return ScopedConstraint(constraint, match["scope"])
 

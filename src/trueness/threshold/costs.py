@@ -107,7 +107,9 @@ def cost_curve(
     _cases.one_classifier(data, "cost_curve")
     _cases.both_classes(data, "cost_curve")
     level = _options.fraction(level, "level")
-    weight = _options.grid(np.arange(101) / 100 if at is None else at, "at")
+    if at is None:
+        at = np.arange(101) / 100
+    weight = _options.grid(at, "at")
 
     labelled = data.labelled()
     counts = sweep(data)
@@ -117,11 +119,12 @@ def cost_curve(
     cost = weight * (1 - recall) + (1 - weight) * fpr
 
     at_fixed_cut = _estimate_costs(labelled, place, weight, level)
-    low = np.array([e.low for e in at_fixed_cut])
-    high = np.array([e.high for e in at_fixed_cut])
-    standard_error = np.array([e.se for e in at_fixed_cut])
+    low = np.array([estimate.low for estimate in at_fixed_cut])
+    high = np.array([estimate.high for estimate in at_fixed_cut])
+    standard_error = np.array([estimate.se for estimate in at_fixed_cut])
+
+    # the interval is wider where the choice varies more than the cost at a fixed cut
     choice = _optimism_of_cheapest(labelled, weight, rng)
-    # where the choice varies more than the cost at a fixed threshold
     widening = np.divide(
         choice.standard_deviation,
         standard_error,
@@ -129,11 +132,14 @@ def cost_curve(
         where=standard_error > 0,
     )
     widening = np.maximum(widening, 1.0)
+    low_on_new_cases = cost + choice.optimism - widening * (cost - low)
+    high_on_new_cases = cost + choice.optimism + widening * (high - cost)
+
     return CostCurve(
         weight=weight,
         cost=cost,
-        low=np.clip(cost + choice.optimism - widening * (cost - low), 0, cost),
-        high=np.clip(cost + choice.optimism + widening * (high - cost), cost, 1),
+        low=np.clip(low_on_new_cases, 0, cost),
+        high=np.clip(high_on_new_cases, cost, 1),
         trivial=np.minimum(weight, 1 - weight),
         threshold=thresholds_of(labelled.score, place),
         recall=recall,

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,7 +97,7 @@ class Cuts(NamedTuple):
         negatives = self.n_neg * self.negative_weight
         return Fraction(positives + negatives, self.divisor)
 
-    def counts(self, tp: Array, fp: Array) -> tuple[Any, ...]:
+    def counts(self, tp: Array, fp: Array) -> tuple[Array, Array, Array, Array]:
         """Return tp, fp, fn, tn in use times ``divisor``, in whole numbers."""
         # Python's own whole numbers: products may be beyond 64 bits
         tp = tp.astype(object)
@@ -248,6 +248,7 @@ def expected_cuts(tally: Tally, prevalence: float | None, auc: float | None) -> 
 def _cuts_expected_without_labels(
     tally: Tally, prevalence: float | None, auc: float
 ) -> Cuts:
+    """Return every cut with the confusion matrix that a given AUC leads to expect."""
     if prevalence is None:
         raise InputError(
             "The method fermi-dirac with a given AUC also needs the prevalence, the "

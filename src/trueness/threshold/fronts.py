@@ -116,27 +116,33 @@ def pareto(
     )
     constraints = read_constraints(subject_to)
     prevalence = prevalence_of_use(data)
-    involved = (*(w.metric for w in wanted), *(c.metric for c in constraints))
+    involved = [metric for metric, _ in wanted]
+    involved += [constraint.metric for constraint in constraints]
     check_prevalence_of_use(data, prevalence, involved, "pareto")
 
     cuts = _cuts.all_cuts(data, data.design.prevalence, "pareto")
     met = _cuts.met_by([cuts], constraints)
     _cuts.stop_infeasible(cuts, constraints, met)
+
+    # a threshold without a value of some metric can be compared with no other
     usable = np.asarray(met.all(axis=0))
     for metric, _ in wanted:
         usable &= ~np.isnan(_cuts.values_of(cuts, metric))
 
     places = np.flatnonzero(usable)
     if places.size:
-        ranks = [_ranks(cuts, w.maximized, places) for w in wanted]
+        ranks = [_ranks(cuts, directed.maximized, places) for directed in wanted]
         places = places[undominated(ranks)]
 
+    # cut k flags the k highest scores: it lies between the k-th and the next one
     ends = np.concatenate([[np.inf], cuts.score, [-np.inf]])
     return ParetoFront(
         threshold=_cuts.thresholds_of(cuts.score, places),
         low=ends[places + 1],
         high=ends[places],
-        values={m.name: _cuts.values_of(cuts, m)[places] for m, _ in wanted},
+        values={
+            metric.name: _cuts.values_of(cuts, metric)[places] for metric, _ in wanted
+        },
         confusion=cuts.observed[places],
         directions={
             metric.name: "higher" if higher else "lower" for metric, higher in wanted

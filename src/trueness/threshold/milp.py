@@ -189,13 +189,20 @@ def maximise(
     cuts: Cuts, metric: Metric, constraints: tuple[Constraint, ...], each_case: bool
 ) -> tuple[Ints, Certificate]:
     """Return an optimal cut and its certificate."""
-    program = per_case(cuts) if each_case else per_score(cuts)
+    if each_case:
+        program = per_case(cuts)
+        formulation = "two binaries per case"
+    else:
+        program = per_score(cuts)
+        formulation = "a binary per distinct score"
+
     goal = quotient_in_whole_numbers(metric, cuts)
     rows = []
     for constraint in constraints:
         bounded = quotient_in_whole_numbers(constraint.metric, cuts)
         rows += constraint_rows(constraint, bounded)
     if not goal.is_linear:
+        # a quotient needs a denominator above 0; whole numbers above 0 are 1 or more
         rows.append(at_least_one(goal.denominator))
 
     def maximize_form(form: LinearForm) -> Solution:
@@ -215,9 +222,7 @@ def maximise(
     answer = best.solution.answer
     certificate = Certificate(
         solver="HiGHS",
-        formulation=(
-            "two binaries per case" if each_case else "a binary per distinct score"
-        ),
+        formulation=formulation,
         status=answer.message.split("(")[0].strip().rstrip("."),
         value=float(best.value),
         bound=float(bound),

@@ -422,7 +422,9 @@ def choose_cut_again(
     # of equally good cuts the one that flags nearest to as many cases as are positive
     imbalance = np.where(optimal, np.abs(in_use.fp - in_use.fn), np.inf)
     places = np.argmin(imbalance, axis=1)
-    return np.where(best[:, 0] > -np.inf, places, -1)[:, None, None]
+    chosen_cut = np.where(best[:, 0] > -np.inf, places, -1)
+    # (samples, groups, cuts), with one group and one cut
+    return chosen_cut[:, None, None]
 
 
 def notes_on_unlabelled(tally: Tally, stacklevel: int = 5) -> tuple[str, ...]:
@@ -435,6 +437,7 @@ def _between_bins(point: OperatingPoint, tally: Tally) -> OperatingPoint:
     """Return a choice on binned scores, its ranges above the highest score of a bin."""
 
     def above_bin(interval: Interval) -> Interval:
+        """Return an interval that begins above the bin whose lowest score it names."""
         low, high = interval
         row = bisect_left(tally.score, -low, key=neg)  # scores descend
         if row < len(tally) and tally.score[row] == low:
@@ -442,6 +445,7 @@ def _between_bins(point: OperatingPoint, tally: Tally) -> OperatingPoint:
         return low, high
 
     low, high = above_bin(point.score_range)
+    # the cut is below the high end and above the low one; infinity is no score
     finite_ends = np.array([end for end in (high, low) if np.isfinite(end)])
     return replace(
         point,

@@ -116,6 +116,7 @@ class Samples(NamedTuple):
 
 
 def _copies(tally: Tally, size: int) -> RowCounts:
+    """Return the rows of a tally as many times as there are samples."""
     return RowCounts(
         pos=np.tile(tally.pos, (size, 1)), neg=np.tile(tally.neg, (size, 1))
     )

@@ -116,6 +116,7 @@ class Rule(Record):
         return self._cut_of_group(self.lower, group), upper
 
     def _cut_of_group(self, cut: Cut, group: object) -> float:
+        """Return a threshold, that of the group where groups have their own."""
         if not isinstance(cut, Mapping):
             return float(cut)
         if str(group) not in cut:
@@ -123,6 +124,7 @@ class Rule(Record):
                 f"This rule is for the groups {', '.join(cut)}; found "
                 f"{described(group)}."
             )
+
         return float(cut[str(group)])
 
     def decide(self, score: ArrayLike, group: object = None) -> Floats:

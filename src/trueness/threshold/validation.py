@@ -183,6 +183,7 @@ def validate_threshold(
         return _keep_on_new_cases(choose, replicates, level, generator)
     else:
         task = choice_of_one_cut(data, aim, prevalences)
+
     if constraints_on == NEW_CASES:
         raise InputError(
             "Constraints on new cases are for one threshold; found an objective or a "
@@ -191,8 +192,8 @@ def validate_threshold(
             example=THESE_CASES,
         )
 
-    validation: Validation
-    validation = _repeat_and_validate(task, replicates, level, generator).validation
+    repeated = _repeat_and_validate(task, replicates, level, generator)
+    validation: Validation = repeated.validation
     return validation
 
 
