@@ -184,17 +184,24 @@ def normal_scores(ranks: Floats, n: Floats) -> Floats:
 def discriminate(
     z: Floats, mean_pos: Floats, mean_neg: Floats, covariance: Floats
 ) -> Floats:
-    """Return the log-likelihood ratio of each row from the outputs that it has."""
-    total = np.zeros(len(z))
-    seen = ~np.isnan(z)
-    for pattern in np.unique(seen, axis=0):
+    """Return the log-likelihood ratio of each row from the outputs that it has.
+
+    That of two normal distributions with the same covariance.
+    """
+    difference_of_means = mean_pos - mean_neg
+    midpoint = (mean_pos + mean_neg) / 2
+    log_ratio = np.zeros(len(z))
+    is_seen = ~np.isnan(z)
+
+    # rows that lack the same outputs share one system of equations
+    for pattern in np.unique(is_seen, axis=0):
+        # a row without outputs says nothing: its ratio is one
         if not pattern.any():
             continue
-        rows = (seen == pattern).all(axis=1)
-        difference = (mean_pos - mean_neg)[pattern]
-        # rows that lack the same outputs share one system
-        weight = np.linalg.solve(covariance[np.ix_(pattern, pattern)], difference)
-        middle = (mean_pos + mean_neg)[pattern] / 2
-        total[rows] = (z[rows][:, pattern] - middle) @ weight
 
-    return total
+        covariance_of_seen = covariance[np.ix_(pattern, pattern)]
+        weight = np.linalg.solve(covariance_of_seen, difference_of_means[pattern])
+        rows = (is_seen == pattern).all(axis=1)
+        log_ratio[rows] = (z[rows][:, pattern] - midpoint[pattern]) @ weight
+
+    return log_ratio

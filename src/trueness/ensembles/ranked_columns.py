@@ -240,6 +240,7 @@ def _correlation_of_centered(ranks: Floats, weight: Floats) -> Floats:
         squares = np.diag(products)[:, None]
         common_cases = np.asarray(weight.sum())
     else:
+        # a missing rank adds nothing to any sum
         ranks = np.nan_to_num(ranks)
         products = _weighted_products(ranks, weight)
         # sums over the cases that a column has in common with each other one
@@ -248,8 +249,9 @@ def _correlation_of_centered(ranks: Floats, weight: Floats) -> Floats:
         common_cases = seen.T @ (seen * weight[:, None])
 
     with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = products / np.sqrt(squares * squares.T)
-    return np.where(common_cases > 2, ratio, np.nan)
+        correlation = products / np.sqrt(squares * squares.T)
+    # through two cases there is always a line: their correlation is 1 or -1
+    return np.where(common_cases > 2, correlation, np.nan)
 
 
 def _weighted_products(columns: Floats, weight: Floats) -> Floats:

@@ -488,15 +488,17 @@ def _em_slope(mixture: _RankMixture, value: Floats, image: Floats) -> Floats:
 def _sandwich_covariance(mixture: _RankMixture, maximum: _Maximum) -> Floats:
     """Return the covariance of the parameters, whatever the form of the ranks."""
     ranked = mixture.ranked
+    prevalence = maximum.value[0]
     probability = _positive_probability(mixture, maximum.value)
+
     # what a case adds to the prevalence, and to the difference of the class means
-    by_prevalence = (probability - maximum.value[0]) / ranked.cases.sum()
+    on_prevalence = (probability - prevalence) / ranked.cases.sum()
     if mixture.prevalence_known:
-        by_prevalence = 0 * by_prevalence
-    by_area = _influence_on_mean(ranked, probability) - _influence_on_mean(
-        ranked, 1 - probability
-    )
-    influence = np.column_stack([by_prevalence, by_area])
+        on_prevalence = np.zeros_like(on_prevalence)
+
+    on_positive_mean = _influence_on_mean(ranked, probability)
+    on_negative_mean = _influence_on_mean(ranked, 1 - probability)
+    influence = np.column_stack([on_prevalence, on_positive_mean - on_negative_mean])
 
     # at the fixed point an EM step M moves by its own error times (I - M')^-1
     bread = np.linalg.pinv(np.eye(maximum.value.size) - maximum.em_slope)

@@ -394,8 +394,9 @@ class ThresholdDisplay(_Display):
 
     def _curve(self, t: Tally, level: float) -> _DrawnCurve:
         youden = METRICS["youden"]
-        number = min(len(t), _MOST_THRESHOLDS)
-        rows = np.linspace(0, len(t) - 1, number).astype(int)
+        # evenly spaced in rank: each threshold costs an estimate with its interval
+        number_of_thresholds = min(len(t), _MOST_THRESHOLDS)
+        rows = np.linspace(0, len(t) - 1, number_of_thresholds).astype(int)
         thresholds = np.unique(t.score[rows])
         values = [
             estimates(t, float(cut), [youden], level=level)[youden.name]
