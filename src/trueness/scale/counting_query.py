@@ -54,14 +54,16 @@ class Aliases:
 
 
 def unused_aliases(taken: set[str]) -> Aliases:
-    """Return aliases that differ from all these names, in capitals or not."""
+    """Return aliases that differ from all these names, whatever their capitals."""
     names_taken = [name.lower() for name in taken]
     aliases = {}
     for field in fields(Aliases):
         alias = str(field.default)
+        # no name may even begin so: a query appends words to some aliases
         while any(name.startswith(alias) for name in names_taken):
             alias = f"q_{alias}"
         aliases[field.name] = alias
+
     return Aliases(**aliases)
 
 
@@ -224,8 +226,10 @@ def _binned(sums: Names, keys: Names, aliases: Aliases, bins: int) -> str:
     )
     sums_of_bins = _select_list(_sums_of_cells(sums, a.cell_sum))
     finite = f"{a.score} BETWEEN -{_LARGEST} AND {_LARGEST}"
+    # scores that are all equal have no width: NULL, and then one cell, not an error
     width = f"NULLIF({a.highest} - {a.lowest}, 0)"
-    place = f"({a.score} - {a.lowest}) / {width} * {bins * _CELLS_PER_BIN}"
+    number_of_cells = bins * _CELLS_PER_BIN
+    cell = f"({a.score} - {a.lowest}) / {width} * {number_of_cells}"
     # every piece is a name that was quoted above, or a number
     return f"""
     {a.score_range} AS (
@@ -235,7 +239,7 @@ def _binned(sums: Names, keys: Names, aliases: Aliases, bins: int) -> str:
     {a.numbered_cases} AS (
       /* cells of equal width; -1 where a score is missing or not finite */
       SELECT {a.cases}.*, CASE WHEN {finite}
-        THEN CAST(COALESCE({place}, 0) AS BIGINT) ELSE -1 END AS {a.cell}
+        THEN CAST(COALESCE({cell}, 0) AS BIGINT) ELSE -1 END AS {a.cell}
       FROM {a.cases} CROSS JOIN {a.score_range}
     ),
     {a.cells} AS (

@@ -44,7 +44,10 @@ def isotonic_bounds(t: Tally) -> IsotonicBounds:
 
 
 def _largest_values(pos: Array, neg: Array, is_bin: Array) -> Floats:
-    """Return the largest isotonic value in each bin, in ascending order of score."""
+    """Return the largest isotonic value in each bin, in ascending order of score.
+
+    The max-min formula: the largest, over starts, of the smallest mean over ends.
+    """
     cases = np.cumsum(pos + neg)
     positives = np.cumsum(pos)
     cases_below = cases - (pos + neg)
@@ -52,12 +55,15 @@ def _largest_values(pos: Array, neg: Array, is_bin: Array) -> Floats:
 
     largest = np.zeros(pos.size)
     for k in range(pos.size):
-        # a start below the bin, or behind its negatives: its positives come last
+        # the positives come last: a mean starts below a bin or after its negatives
         starts = [cases_below[k]]
         if is_bin[k] and pos[k] and neg[k]:
             starts.append(cases_below[k] + neg[k])
+
         for start in starts:
+            # over each end at or above, and then the smallest of those still to come
             means = (positives[k:] - positives_below[k]) / (cases[k:] - start)
-            smallest_from_here = np.minimum.accumulate(means[::-1])[::-1]
-            np.maximum(largest[k:], smallest_from_here, out=largest[k:])
+            smallest_mean = np.minimum.accumulate(means[::-1])[::-1]
+            np.maximum(largest[k:], smallest_mean, out=largest[k:])
+
     return largest

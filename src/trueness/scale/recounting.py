@@ -133,28 +133,29 @@ def count_into_bins(rows: Any, at_most: int) -> PassCounts:
 def recount(
     rows: Any, counts: PassCounts, open_bins: Flags, *, at_most: int, batch: int
 ) -> PassCounts:
-    """Count the rows of these bins again.
+    """Return the counts after one more pass, over the rows of these bins.
 
     Score by score, if they are no more than a batch; in finer bins otherwise.
     """
-    t = counts.tally
-    cases = t.neg + t.pos
-    bins = None
+    counted = counts.tally
+    cases = counted.neg + counted.pos
+
+    bins = None  # score by score
     if cases[open_bins].sum() > batch:
         bins = max(at_most, _PARTS_OF_A_BIN * int(np.count_nonzero(open_bins)))
 
     # between two open bins that are near each other, those in between are counted too
     runs = _runs_of_bins(open_bins, cases)
-    inside = np.zeros(len(t), dtype=bool)
+    inside = np.zeros(len(counted), dtype=bool)
     for run in runs:
         inside[run.first : run.stop] = True
 
-    again = _count_runs(rows, t, runs, bins).labelled()
-    _check_unchanged(keep_rows(t, inside), again)
+    recounted = _count_runs(rows, counted, runs, bins).labelled()
+    _check_unchanged(keep_rows(counted, inside), recounted)
     return PassCounts(
-        tally=keep_rows(t, ~inside) + again,
+        tally=keep_rows(counted, ~inside) + recounted,
         passes=counts.passes + 1,
-        rows=counts.rows + again.n,
+        rows=counts.rows + recounted.n,
     )
 
 
