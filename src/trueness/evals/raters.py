@@ -397,26 +397,31 @@ def _krippendorff(ratings: RatedItems) -> AgreementCoefficient:
     .. math:: D_o = 1 - \frac{\sum_i a_i}{N}, \qquad
               D_e = 1 - \frac{\sum_q N_q (N_q - 1)}{N (N - 1)}
     """
+    # an item with one rating has no pair, so that it does not count at all
     rated_twice = ratings.n_raters[:, None] >= 2
     number_of = np.where(rated_twice, ratings.number_of, 0.0)
     raters = number_of.sum(axis=1)
-    agreeing = (number_of * (number_of - 1)).sum(axis=1) / np.maximum(raters - 1, 1.0)
+    agreeing_pairs = (number_of * (number_of - 1)).sum(axis=1)
+    agreement = agreeing_pairs / np.maximum(raters - 1, 1.0)  # a_i
 
-    by_category = ratings.items @ number_of
-    total = float(ratings.items @ raters)
+    ratings_of_category = ratings.items @ number_of  # N_q
+    total = float(ratings.items @ raters)  # N
     all_pairs = total * (total - 1)
-    equal_pairs = float(by_category @ by_category) - total
-    mean_agreement = float(ratings.items @ agreeing) / total
+    equal_pairs = float(ratings_of_category @ ratings_of_category) - total
+
+    mean_agreement = float(ratings.items @ agreement) / total
     observed = 1 - mean_agreement
     expected = 1 - equal_pairs / all_pairs
     if not expected > 0:
         raise NotEnoughCases(ONE_CATEGORY)
 
-    # derivatives of both by the number of items
-    by_observed = -(agreeing - mean_agreement * raters) / total
-    more_equal_pairs = 2 * number_of @ by_category - raters
+    # derivatives of both disagreements by the number of items
+    by_observed = -(agreement - mean_agreement * raters) / total
+    more_equal_pairs = 2 * number_of @ ratings_of_category - raters
     more_pairs = (2 * total - 1) * raters
     by_expected = -(more_equal_pairs - equal_pairs / all_pairs * more_pairs) / all_pairs
+
+    # of alpha = 1 - observed / expected, by the rule for quotients
     influence = -by_observed / expected + observed * by_expected / expected**2
 
     return AgreementCoefficient(1 - observed / expected, influence)

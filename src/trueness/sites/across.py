@@ -378,7 +378,9 @@ def predicted_estimate(
     model: RandomEffects, scale: OpenScale, *, name: str, method: str, level: float
 ) -> Estimate:
     """Return the mean with the prediction interval for a new site."""
-    low, high = PREDICTION_INTERVALS[method](model, level, 0.0)
+    # for the true value of the new site, which has no sampling error
+    sampling_variance = 0.0
+    low, high = PREDICTION_INTERVALS[method](model, level, sampling_variance)
     return estimate_from_interval(
         scale.value(model.mean),
         scale.value(low),

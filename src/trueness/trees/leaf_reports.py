@@ -358,10 +358,14 @@ LEAF_HEAD = (
 def leaf_table(
     report: LeafReport, max_rows: int | None = None
 ) -> tuple[list[str], list[list[Any]]]:
-    """Return the names of the columns, and a row for each leaf."""
+    """Return the names of the columns, and a row of text and numbers for each leaf.
+
+    With a last column for the rule of the path, where the report has rules.
+    """
     head = [*LEAF_HEAD]
     if report.rule is not None:
         head.append("rule")
+
     rows = [
         _leaf_row(report, leaf, numbers)
         for leaf, numbers in enumerate(leaf_numbers(report)[:max_rows])
