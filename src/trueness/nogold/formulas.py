@@ -151,7 +151,7 @@ def _classifiers_that_matter(inside: Array) -> list[int]:
 def _say_as_weighted_vote(inside: Array, names: Sequence[str]) -> str:
     """Write a weighted vote with small whole weights, if the set is one; else "".
 
-    One more vote must never turn yes into no.
+    A weighted vote is monotone: one more vote for yes never turns its yes into no.
     """
     if not _is_monotone(inside):
         return ""
@@ -165,7 +165,12 @@ def _say_as_weighted_vote(inside: Array, names: Sequence[str]) -> str:
     if (says_yes != inside).any():
         return ""  # the solver stopped a rounding error beside the solution
 
-    points = [f"{n} {w}" for n, w in zip(names, weights, strict=True) if w]
+    # a test of weight 0 has no say
+    points = [
+        f"{name} {weight}"
+        for name, weight in zip(names, weights, strict=True)
+        if weight
+    ]
     return f"at least {points_of_yes} points ({', '.join(points)})"
 
 

@@ -225,13 +225,16 @@ class LatentPosterior(Record):
         for block in blocks(number_of_draws, block_size):
             draws = {name: values[block] for name, values in self._flat.items()}
             in_positives, in_negatives = self._model.class_probabilities(draws, rows)
-            phi: Any = prevalence
 
+            prevalence_of_draw: Floats | float
             if prevalence is None:
-                phi = draws["prevalence"][:, [column]]
+                prevalence_of_draw = draws["prevalence"][:, [column]]
+            else:
+                prevalence_of_draw = prevalence
 
-            positive = phi * in_positives
-            either = positive + (1 - phi) * in_negatives
+            # phi A(x), and the probability of these votes in either class
+            positive = prevalence_of_draw * in_positives
+            either = positive + (1 - prevalence_of_draw) * in_negatives
             never_possible &= (either == 0).all(axis=0)
             total += (positive / np.maximum(either, TINY)).sum(axis=0)
 
@@ -333,6 +336,7 @@ class LatentPosterior(Record):
         mean = draws.mean(axis=0)
         median = quantiles[1]
 
+        # the data leave these parameters open: a middle would suggest that they do not
         if self.open:
             mean = np.full_like(mean, np.nan)
             median = np.full_like(median, np.nan)

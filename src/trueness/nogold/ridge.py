@@ -65,11 +65,15 @@ def ridge_mixture(model: LatentModel, start: Floats, rng: Rng) -> Mixture:
     ``start`` is the mean of the coordinates when errors are independent.
     """
     dimension = model.dim
-    sites = len(model.patterns.populations)
+    populations = len(model.patterns.populations)
+    # the prevalences come first and the two spreads last; accuracies lie between
+    first_spread = dimension - 2
     coordinates = Coordinates(
-        held=np.r_[np.arange(sites), dimension - 2, dimension - 1],
-        free=np.arange(sites, dimension - 2),
+        held=np.r_[np.arange(populations), first_spread, dimension - 1],
+        free=np.arange(populations, first_spread),
     )
+
+    # no accuracy starts in a tail of its prior; what is held is drawn from its prior
     place = np.zeros((PARTICLES, dimension))
     place[:, : start.size] = np.clip(start, -3, 3)
     place[:, coordinates.held] = rng.standard_normal((PARTICLES, coordinates.held.size))

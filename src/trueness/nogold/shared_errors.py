@@ -138,17 +138,17 @@ def _votes_given_ease(yes: Floats, votes: Array) -> Floats:
 
 
 def _votes_one_by_one(yes: Floats, votes: Array) -> Floats:
-    """Multiply the probabilities of the votes of all tests, for these votes only."""
+    """Return the products over the tests of these votes' probabilities."""
     nodes, tests, n = yes.shape
     probability = np.ones((nodes, len(votes), n))
 
     for test in range(tests):
         vote = votes[:, test, None]
         is_yes = np.where(vote == 1, 1.0, 0.0)
-        p = yes[:, None, test]
-        # p for a yes, 1 - p for a no
-        of_vote = p * (2 * is_yes - 1) + 1 - is_yes
-        probability *= np.where(vote == MISSING, 1.0, of_vote)
+        probability_of_yes = yes[:, None, test]
+        # p for a yes, 1 - p for a no, without a branch
+        probability_of_vote = probability_of_yes * (2 * is_yes - 1) + 1 - is_yes
+        probability *= np.where(vote == MISSING, 1.0, probability_of_vote)
 
     return probability
 

@@ -328,7 +328,10 @@ def accuracies(
     """
 
     def accuracy(of_class: Floats, votes: Floats, right_vote: int) -> Estimate:
-        if of_class.ndim == 1:
+        # one row of counts, or a row of proportions for each draw
+        is_counts = of_class.ndim == 1
+        if is_counts:
+            # Jeffreys' prior is Beta(1/2, 1/2)
             right = of_class @ (votes == right_vote)
             wrong = of_class @ (votes == 1 - right_vote)
             draws = rng.beta(right + 0.5, wrong + 0.5, DRAWS)
