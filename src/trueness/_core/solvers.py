@@ -318,17 +318,25 @@ def _standardize(
 
 
 def _pool(problem: _Problem) -> _Problem:
-    """Replace neighbouring rows by their mean."""
+    """Return a problem of fewer rows: neighbouring rows are one, at their mean.
+
+    Each pooled row begins where the next equal part of the cases begins, so that all
+    have about equally many cases.
+    """
     cases = problem.cases
-    running = np.cumsum(cases)
-    cuts = np.linspace(0, running[-1], _POOLED_ROWS + 1)[:-1]
-    start = np.unique(np.searchsorted(running, cuts, side="right"))
-    total = np.add.reduceat(cases, start)
+    cases_so_far = np.cumsum(cases)
+    cuts = np.linspace(0, cases_so_far[-1], _POOLED_ROWS + 1)[:-1]
+    # a row with many cases may hold several cuts, and then starts one pooled row only
+    start = np.unique(np.searchsorted(cases_so_far, cuts, side="right"))
+
+    pooled_cases = np.add.reduceat(cases, start)
+    design_sums = np.add.reduceat(problem.design * cases, start, axis=1)
+    offset_sums = np.add.reduceat(problem.offset * cases, start)
     return _Problem(
-        design=np.add.reduceat(problem.design * cases, start, axis=1) / total,
+        design=design_sums / pooled_cases,
         pos=np.add.reduceat(problem.pos, start),
-        cases=total,
-        offset=np.add.reduceat(problem.offset * cases, start) / total,
+        cases=pooled_cases,
+        offset=offset_sums / pooled_cases,
     )
 
 
