@@ -28,11 +28,17 @@ def deal_cases(count: Ints, folds: int, rng: np.random.Generator) -> Array:
 
 
 def _deal_rows(count: Ints, folds: int, rng: np.random.Generator) -> Array:
-    """Return folds that are drawn one after the other from the cases that are left."""
+    """Return how many cases of each row chance puts into each fold: (folds, rows).
+
+    Folds are drawn one after the other from the cases that are left.
+    """
     remaining = count
-    dealt = []
+    count_by_fold = []
     for folds_left in range(folds, 0, -1):
-        fold = rng.binomial(remaining, 1 / folds_left)
-        dealt.append(fold)
-        remaining = remaining - fold
-    return np.array(dealt)
+        # a case that is left is equally likely in each of the folds that are left; the
+        # last fold takes all
+        count_in_fold = rng.binomial(remaining, 1 / folds_left)
+        count_by_fold.append(count_in_fold)
+        remaining = remaining - count_in_fold
+
+    return np.array(count_by_fold)

@@ -182,13 +182,20 @@ def cox_test(forecasts: Forecasts) -> TestResult:
     neg = forecasts.neg[inner]
 
     # one score has no slope
-    columns = [logit] if logit.size > 1 else []
-    fitted = fit_logistic(columns, pos, neg, offset=logit)[2]
-    stated = -(pos @ np.logaddexp(0.0, -logit) + neg @ np.logaddexp(0.0, logit))
-    statistic = max(2 * (fitted - float(stated)), 0.0)
-    if not columns:
-        return TestResult(statistic, math.erfc(math.sqrt(statistic / 2)))
-    return TestResult(statistic, math.exp(-statistic / 2))
+    has_slope = logit.size > 1
+    columns = [logit] if has_slope else []
+    fitted_likelihood = fit_logistic(columns, pos, neg, offset=logit).log_likelihood
+    # of the scores as they are: log p of each positive, log (1 - p) of each negative
+    loss_of_positives = pos @ np.logaddexp(0.0, -logit)
+    loss_of_negatives = neg @ np.logaddexp(0.0, logit)
+    ideal_likelihood = -float(loss_of_positives + loss_of_negatives)
+
+    # rounding may put the maximum just below the likelihood of the ideal line
+    statistic = max(2 * (fitted_likelihood - ideal_likelihood), 0.0)
+    # upper tails of chi-squared: with two degrees of freedom, and with one
+    if has_slope:
+        return TestResult(statistic, math.exp(-statistic / 2))
+    return TestResult(statistic, math.erfc(math.sqrt(statistic / 2)))
 
 
 def _cox(forecasts: Forecasts, settings: TestSettings) -> TestResult:

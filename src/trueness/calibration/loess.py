@@ -49,12 +49,14 @@ def _local_weights(x: Floats, weight: Floats, points: Floats, span: float) -> Fl
 
 
 def _local_width(distance: Floats, weight: Floats, span: float) -> Floats:
-    """Return how far the nearest cases reach that make up the span: (points, 1)."""
+    """Return the distance within which the span of cases lies: (points, 1)."""
     # rounding must not take a case from a span of whole cases
     wanted_cases = max(1.0, np.floor(span * weight.sum() + 1e-5))
     order = np.argsort(distance, axis=1)
     cases_within = np.cumsum(weight[order], axis=1)
-    farthest = np.argmax(cases_within >= wanted_cases - 1e-9, axis=1)
+    # nor ask for one score more, where a running sum of weights was rounded down
+    reaches_span = cases_within >= wanted_cases - 1e-9
+    farthest = np.argmax(reaches_span, axis=1)
     points = np.arange(distance.shape[0])
     width = distance[points, order[points, farthest]]
 

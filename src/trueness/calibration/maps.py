@@ -395,11 +395,13 @@ def _decode_map(content: dict[str, Any], name: str) -> Map:
 
 
 def _registered_type(kind: Any, name: str) -> str:
-    """Pass on a type of map that is registered."""
-    # a list: a damaged file has anything for a name, also what cannot be a key
-    if kind not in [*MAPS]:
-        IMPORT_ALL.load()()  # whatever makes a map is public
-    if kind in [*MAPS]:
+    """Return the type of map that a file names, when it is a registered one."""
+    # looked for in a list: a damaged file may name what cannot be the key of a dict
+    if kind not in list(MAPS):
+        # a type is registered as its module is imported, and all are public
+        import_all = IMPORT_ALL.load()
+        import_all()
+    if kind in list(MAPS):
         return str(kind)
 
     raise InputError(
@@ -472,14 +474,19 @@ def _check_values(map: Map) -> None:
     if not type(map).__module__.startswith("trueness."):
         return
 
-    names = getattr(map, "names", None)
-    if names is not None:
-        rows = np.array([[0.0], [1.0]]) * np.ones(len(names))
+    classifier_names = getattr(map, "names", None)
+    if classifier_names is not None:
+        # a combination takes rows: all scores 0, and all scores 1
+        rows = np.array([[0.0], [1.0]]) * np.ones(len(classifier_names))
         numbers = np.asarray(map(rows), dtype=np.float64)
     else:
-        arrays = [v for v in vars(map).values() if isinstance(v, np.ndarray)]
-        score = np.concatenate([*arrays, [-1e6, 0.0, 0.5, 1.0, 1e6]], axis=None)
+        own_numbers = [
+            value for value in vars(map).values() if isinstance(value, np.ndarray)
+        ]
+        usual_and_beyond = [-1e6, 0.0, 0.5, 1.0, 1e6]
+        score = np.concatenate([*own_numbers, usual_and_beyond], axis=None)
         numbers = map(score[np.isfinite(score)])
+
     if not np.isfinite(numbers).all():
         raise InputError("it returns no number for some scores.")
 

@@ -579,24 +579,28 @@ def _uncertainty(
 
 # lines of equal loss in the figure of MCB against DSC
 _GUIDES = 9
+# an axis ends so much beyond its largest value, and is never empty
+_AXIS_MARGIN = 1.15
+_SHORTEST_AXIS = 1e-9
 
 
 def decomposition_figure(scores: Mapping[str, ProperScore]) -> Curves:
     """Return the figure of miscalibration against discrimination.
 
-    On each of the guides mcb - dsc is constant, so the loss is.
+    Each guide is a line of equal loss: mcb - dsc is the same all along it.
     """
     mcb = [float(score.mcb) for score in scores.values()]
     dsc = [float(score.dsc) for score in scores.values()]
-    right = 1.15 * max([*dsc, 1e-9])
-    top = 1.15 * max([*mcb, 1e-9])
+    right = _AXIS_MARGIN * max([*dsc, _SHORTEST_AXIS])
+    top = _AXIS_MARGIN * max([*mcb, _SHORTEST_AXIS])
     x = Axis("dsc", "Discrimination (DSC)", 0.0, right)
     y = Axis("mcb", "Miscalibration (MCB)", 0.0, top)
 
     guides = []
     for shift in np.linspace(-right, top, _GUIDES):
-        ends = np.array([max(0.0, -shift), min(right, top - shift)])
-        guides.append(guide(x, y, ends, ends + shift))
+        # mcb = dsc + shift, from where the line enters the axes to where it leaves them
+        dsc_of_ends = np.array([max(0.0, -shift), min(right, top - shift)])
+        guides.append(guide(x, y, dsc_of_ends, dsc_of_ends + shift))
 
     dots = [
         Line(name, {"dsc": np.array([dsc_of_one]), "mcb": np.array([mcb_of_one])})

@@ -113,26 +113,33 @@ def reliability(
     shown_score = _scores_to_show(forecasts)
     probability = np.interp(shown_score, forecasts.score, curve)
 
+    # consistency band: where the curves of calibrated scores lie
     effective_cases = effective_sample_size(forecasts, curve)
+    # labels are drawn for whole cases, so that each row needs one
     max_rows = max(min(MAX_POOLED_ROWS, int(effective_cases)), 1)
     score, pos, neg = pooled(forecasts.score, forecasts.pos, forecasts.neg, max_rows)
     drawn_curves = _curves_of_drawn_labels(
         score, pos + neg, effective_cases, shown_score, replicates, generator
     )
-    consistency = np.quantile(drawn_curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    consistency_low, consistency_high = np.quantile(drawn_curves, tails, axis=0)
 
-    score, pos, neg = pooled(score, pos, neg, MAX_BAND_ROWS)
-    scale = effective_cases / float((pos + neg).sum())
-    low, high = _confidence_band(pos * scale, neg * scale, level)
+    # confidence band: counts are scaled to the information that the design left
+    band_score, band_pos, band_neg = pooled(score, pos, neg, MAX_BAND_ROWS)
+    scale = effective_cases / float((band_pos + band_neg).sum())
+    band_low, band_high = _confidence_band(band_pos * scale, band_neg * scale, level)
+    confidence_low = np.interp(shown_score, band_score, band_low)
+    confidence_high = np.interp(shown_score, band_score, band_high)
 
     labelled = data.labelled()
     return Reliability(
         score=shown_score,
         probability=probability,
-        consistency_low=consistency[0],
-        consistency_high=consistency[1],
-        confidence_low=np.minimum(np.interp(shown_score, score, low), probability),
-        confidence_high=np.maximum(np.interp(shown_score, score, high), probability),
+        consistency_low=consistency_low,
+        consistency_high=consistency_high,
+        # the band has fewer rows than the curve, which must not leave it
+        confidence_low=np.minimum(confidence_low, probability),
+        confidence_high=np.maximum(confidence_high, probability),
         level=level,
         n=labelled.n_neg + labelled.n_pos,
         n_pos=labelled.n_pos,

@@ -261,10 +261,15 @@ class BinnedResiduals:
 
 
 def folded_mean(mean: Floats, variance: Floats) -> Floats:
-    """Return E|X| of normal X."""
+    r"""Return the mean of the absolute value of a normal variable (folded normal).
+
+    .. math:: E|X| = \sigma \sqrt{2 / \pi}\, e^{-\mu^2 / (2 \sigma^2)}
+              + \mu (1 - 2 \Phi(-\mu / \sigma))
+    """
     from scipy.special import ndtr
 
     standard_deviation = np.sqrt(variance)
+    # without variance mu / sigma is infinite, and E|X| = |mu|
     standardised = np.copysign(np.inf, mean)
     np.divide(mean, standard_deviation, out=standardised, where=standard_deviation > 0)
 
