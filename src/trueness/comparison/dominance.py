@@ -145,8 +145,8 @@ def dominates(
         return _dominance_on_different_cases(data.labelled(), other.labelled(), request)
 
     names = [name for name in (other, reference) if isinstance(name, str)]
-    if isinstance(data, Panel):
-        names = names or list(data.names)
+    if isinstance(data, Panel) and not names:
+        names = list(data.names)  # a panel of two needs no names
     if not isinstance(data, Panel) or len(names) != 2:
         raise InputError(
             "dominates needs two tallies, or a panel and two of its names.",

@@ -86,13 +86,15 @@ class GroupMetric:
 def evaluate_group(
     tally: Tally, metric: Metric, threshold: float, level: float
 ) -> GroupMetric:
-    """Return a metric of one group."""
+    """Return a metric of one group, with what intervals of its gaps are made of."""
     if depends_on_prevalence(metric):
         check_prevalence_known(tally, f"compare_groups of {metric.name}")
     cut = Cut.of(tally, threshold)
     estimate = estimate_at(cut, metric, level)
     evaluated = evaluate_measure(cut.sample, partial(metric_measure, metric, cut.flags))
 
+    # Wilson's interval needs cases that were counted: imputed labels, or rates carried
+    # to another prevalence, are no such counts
     proportion = None
     at_other_prevalence = cut.sample.reweighted and depends_on_prevalence(metric)
     is_counted = cut.sample.imputation is None and not at_other_prevalence
