@@ -139,6 +139,8 @@ def map_bins(low: Floats, high: Floats, counts: Sequence[Array]) -> Bins:
 
     ``low`` and ``high`` are its values at the lower and the upper ends.
     """
+    # both ends of each bin in turn, from the highest score down: a monotone function
+    # only rises along them, or only falls
     from_top = np.stack([high, low]).T.ravel()
     steps = np.diff(from_top)
     if (steps > 0).any() and (steps < 0).any():

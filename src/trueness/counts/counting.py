@@ -84,12 +84,13 @@ class Labels:
     code: NDArray[np.int8] | None = None
 
     def is_pos(self, block: slice) -> Array:
-        """Which cases of a slice are positive, when none is unknown?"""
+        """Return which cases of a slice are positive; no label must be unknown."""
         if self.code is not None:
             return np.asarray(self.code[block] == _POSITIVE)
 
         values = self.values[block]
         if values.dtype == np.bool_:
+            # the positive label is True or False: nothing needs to be compared
             return values if self.positive else ~values
 
         try:

@@ -144,12 +144,14 @@ def _extent_of_bits(score: Array, layout: FloatLayout) -> _BitExtent:
     def extent_of_block(block: slice) -> _BitExtent:
         bits = np.ascontiguousarray(score[block]).view(layout.bits)
         magnitude = bits & magnitude_mask
+        # the sign is the highest bit, above all bits of the magnitude
+        has_sign = bits > magnitude_mask
         return _BitExtent(
             # zero less one wraps around to the largest number: it is never the smallest
             smallest=int((magnitude - one).min()) + 1,
             largest=int(magnitude.max()),
             bits_used=int(np.bitwise_or.reduce(magnitude)),
-            any_sign=bool((bits > magnitude_mask).any()),
+            any_sign=bool(has_sign.any()),
         )
 
     extents = map_blocks(extent_of_block, score.size)

@@ -126,7 +126,12 @@ def count_in_table(
         parts = list(pool.map(count_span, spans))
 
     sums = np.sum([part.sums for part in parts], axis=0)
-    columns = [row[kind::kinds] for row in sums for kind in range(kinds)]
+    columns = []
+    for sums_of_cells in sums:
+        # the cells of a score are side by side, one for each kind
+        for kind in range(kinds):
+            columns.append(sums_of_cells[kind::kinds])
+
     distinct_score = table.key.view(score.dtype).astype(np.float64)
     return TableCounts(
         (distinct_score, *columns),

@@ -192,12 +192,14 @@ def merge_counts(parts: Sequence[tuple[Array, ...]]) -> tuple[Any, ...]:
     stop_if_requested()
     score, *columns = parts[0]
     if len(parts) > 1:
-        score, *columns = map(np.concatenate, zip(*parts, strict=True))
+        columns_of_parts = zip(*parts, strict=True)
+        score, *columns = [np.concatenate(pieces) for pieces in columns_of_parts]
 
     if (score[1:] > score[:-1]).any():  # a map that keeps the order needs no sort
         order, score = descending_order(score)
         columns = [column[order] for column in columns]
 
+    # one row for each score
     start = np.flatnonzero(begins_run(score))
     score = score[start]
     if start.size:
