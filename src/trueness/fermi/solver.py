@@ -356,5 +356,7 @@ def _newton_step(equations: _Equations, largest_move: float) -> tuple[float, flo
     log_move = -(first_by_a * second - second_by_a * first) / determinant
 
     move = max(-largest_move, min(largest_move, move))
+    # the equations are nearly linear only near the root: beta changes by a factor of e
+    # at most
     log_move = max(-1.0, min(1.0, log_move))
     return move, log_move
