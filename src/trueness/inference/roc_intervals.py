@@ -147,6 +147,7 @@ def newcombe_interval(
         return (candidate - area) ** 2 > squared_quantile * variance
 
     def boundary(outer: float) -> float:
+        """Return the end of the interval between ``outer`` and the area."""
         inner = area
         for _ in range(_BISECTIONS):
             middle = (outer + inner) / 2
@@ -170,6 +171,7 @@ def newcombe_intervals(
     negatives = sizes.negatives / effects
 
     def boundaries(outer: Floats) -> Floats:
+        """Return the end of each interval between ``outer`` and the area."""
         inner = areas
         for _ in range(_BISECTIONS):
             middle = (outer + inner) / 2
