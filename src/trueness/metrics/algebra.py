@@ -177,12 +177,14 @@ class Metric:
         return self.function(confusion)
 
     def _sum_value(self, terms: Terms, confusion: Confusion) -> Any:
+        """Return the constant and the weighted parts, added up."""
         total: Any = np.zeros_like(confusion.tp, dtype=np.float64) + self.constant
         for coefficient, part in terms:
             total = total + coefficient * part._value(confusion)
         return total
 
     def _ratio_value(self, ratio: Ratio, confusion: Confusion) -> Any:
+        """Return one weighted sum of the four counts, divided by another."""
         numerator = confusion.weighed(ratio.over)
         if ratio.under is None:
             # "+ 0.0": a count is a number among numbers, also if nothing is divided
@@ -190,12 +192,14 @@ class Metric:
         return np.true_divide(numerator, confusion.weighed(ratio.under))
 
     def _quotient_value(self, formula: Polynomials, confusion: Confusion) -> Any:
+        """Return the quotient of two polynomials of the four counts, or its root."""
         # counts of 10^9 overflow int64 when four of them are multiplied
         counts = [np.asarray(count, dtype=np.float64) for count in confusion.cells]
         # one division: tp/pos - fp/neg would round twice and break exact ties
         numerator, denominator = formula(*counts)
         value = np.true_divide(numerator, denominator)
         if self.root:
+            # the polynomials are those of the square, with the sign of the metric
             return np.copysign(np.sqrt(np.abs(value)), value)
         return value
 
@@ -412,6 +416,7 @@ def _collect_parts(terms: Terms) -> Terms:
 
 
 def _range_of_sum(terms: Terms, constant: float) -> tuple[float, float]:
+    """Return the smallest and the largest value that the ranges of the parts allow."""
     low = high = constant
     for coefficient, part in terms:
         # a negative coefficient makes the upper end the lower one
@@ -435,11 +440,13 @@ def _direction_of_sum(terms: Terms) -> Direction:
 
 
 def _write_sum(terms: Terms, constant: float) -> str:
+    """Return the sum as a text that :func:`metric` reads, such as "recall - 2*fpr"."""
     text = ""
     for coefficient, part in terms:
         size = abs(coefficient)
         factor = "" if size == 1 else f"{write_number(size)}*"
         text = _append_term(text, f"{factor}{part.name}", negative=coefficient < 0)
+    # a sum whose terms all cancelled is written as 0
     if constant or not text:
         text = _append_term(text, write_number(abs(constant)), negative=constant < 0)
     return text

@@ -223,10 +223,11 @@ def estimates(
     level: float = 0.95,
     method: str = WILSON_METHOD,
 ) -> dict[str, Estimate]:
-    """How large is each metric at a cut chosen beforehand, and how sure are we?
+    """Metrics at a cut chosen beforehand, by name, with confidence intervals.
 
-    Metrics that depend on the prevalence are left out of a case-control sample for
-    which none is given.
+    How large is each metric, and how sure are we? Metrics that depend on the prevalence
+    are left out of a case-control sample for which none is given. With the exact method
+    proportions, likelihood ratios and the odds ratio have the intervals of R's epiR.
 
     Examples
     --------
@@ -244,7 +245,8 @@ def estimates(
     # both rates first: intervals of other metrics are made of theirs
     known_estimates: dict[Metric, Estimate] = {}
     rates = (_RECALL, _SPECIFICITY)
-    for metric in sorted(chosen, key=lambda metric: metric not in rates):
+    rates_first = sorted(chosen, key=lambda metric: metric not in rates)
+    for metric in rates_first:
         known_estimates[metric] = estimate_at(cut, metric, level, known_estimates)
 
     if method == EXACT_METHOD:
