@@ -281,6 +281,7 @@ def _estimate_from_measure(measured: EvaluatedMeasure, level: float) -> Estimate
     half_width = standard_error * quantile
     value = max(0.0, measured.value)  # no divergence is below zero
     low = max(0.0, measured.value - half_width)
+    # from the value that is shown, so that the interval always holds it
     high = value + half_width
     return estimate_from_interval(value, low, high, level, "histogram", standard_error)
 

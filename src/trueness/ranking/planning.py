@@ -140,7 +140,14 @@ def plan_auc(
     prevalence = _options.fraction(prevalence, "prevalence")
     level = _options.fraction(level, "level")
     null_area, enough = _read_goal("plan_auc", area, half_width, null, power, level)
-    question = _auc_question(area, null_area, prevalence, level, model, sampling)
+    question = _auc_question(
+        area,
+        null=null_area,
+        prevalence=prevalence,
+        level=level,
+        model=model,
+        sampling=sampling,
+    )
     return _make_plan("plan_auc", question, enough, "AUC", model)
 
 
@@ -451,11 +458,11 @@ def outlook(plan: Plan, sizes: Sequence[int]) -> Floats:
     """Which power, or which half width, would other numbers of cases reach?"""
     question = _auc_question(
         plan.value,
-        plan.null,
-        plan.prevalence,
-        plan.level,
-        plan.model,
-        plan.sampling,
+        null=plan.null,
+        prevalence=plan.prevalence,
+        level=plan.level,
+        model=plan.model,
+        sampling=plan.sampling,
     )
     reached = [question.reach(int(n)) for n in sizes]
     if math.isnan(plan.null):
@@ -482,12 +489,13 @@ class _Question(NamedTuple):
     is_cohort: bool = False
 
     def reach(self, n: int) -> Reach:
-        """What do n cases reach? By drawing where a class has few."""
+        """Return what n cases reach: by a normal law, or by samples of few cases."""
         if min(_split(n, self.prevalence)) >= _MIN_NORMAL:
             reached = self.by_law(n)
         else:
             reached = self._by_samples(n)
         if math.isnan(self.null):
+            # without a null there is nothing to exclude
             return reached._replace(power=math.nan)
         return reached
 
@@ -502,7 +510,8 @@ class _Question(NamedTuple):
         quantiles = np.array([NormalDist().inv_cdf(k / 1000) for k in range(1, 1000)])
         variance = np.full(quantiles.size, self.variance(n_pos, n_neg))
         value = self.value + quantiles * np.sqrt(variance)
-        if not self.is_difference:  # the variance of an AUC goes with a(1 - a)
+        if not self.is_difference:
+            # the variance of an AUC goes with a(1 - a), which must not be zero
             area = np.clip(value, 1e-9, 1 - 1e-9)
             expected = np.clip(self.value, 1e-9, 1 - 1e-9)
             variance = variance * area * (1 - area) / (expected * (1 - expected))
@@ -576,7 +585,9 @@ def _intervals(
 
     if not is_difference:
         return _newcombe_intervals(areas.value, areas.variance, areas.sizes, level)
-    quantile = stdtrit(np.maximum(areas.degrees_of_freedom, 1.0), (1 + level) / 2)
+    # at least one degree of freedom, as in ``inference.variance``
+    degrees_of_freedom = np.maximum(areas.degrees_of_freedom, 1.0)
+    quantile = stdtrit(degrees_of_freedom, (1 + level) / 2)
     half_width = quantile * np.sqrt(areas.variance)
     return areas.value - half_width, areas.value + half_width
 
@@ -641,9 +652,15 @@ def _areas_of_placements(of_positives: Floats, of_negatives: Floats) -> _Areas:
 
 
 def _auc_question(
-    auc: float, null: float, prevalence: float, level: float, model: str, sampling: str
+    auc: float,
+    *,
+    null: float,
+    prevalence: float,
+    level: float,
+    model: str,
+    sampling: str,
 ) -> _Question:
-    """Ask for the interval of :func:`auc`."""
+    """Return the question that the interval of :func:`auc` answers."""
 
     def draw(rng: np.random.Generator, labels: Array) -> Floats:
         return np.asarray(MODELS[model].draw(rng, labels, auc))[None]
@@ -651,14 +668,21 @@ def _auc_question(
     def variance(n_pos: int, n_neg: int) -> float:
         return model_variance(model, auc, n_pos, n_neg)
 
-    is_cohort = sampling == "cohort"
-    return _Question(auc, null, prevalence, level, draw, variance, is_cohort=is_cohort)
+    return _Question(
+        value=auc,
+        null=null,
+        prevalence=prevalence,
+        level=level,
+        draw=draw,
+        variance=variance,
+        is_cohort=sampling == "cohort",
+    )
 
 
 def _difference_question(
     first: float, second: float, correlation: float, prevalence: float, level: float
 ) -> _Question:
-    """Ask for the interval of a difference of two AUCs of bivariate normal scores."""
+    """Return the question of a difference of two AUCs of bivariate normal scores."""
     shifts = np.array([separation(first), separation(second)])
 
     def draw(rng: np.random.Generator, labels: Array) -> Floats:
@@ -675,8 +699,15 @@ def _difference_question(
         shared_case = joint_excess(first, second, correlation / 2)
         products = same_pair + (n_pos + n_neg - 2) * shared_case
         covariance = products / n_pos / n_neg
+        # rounding may take the variance of equal scores below zero, which has no root
         return max(of_first + of_second - 2 * covariance, 1e-300)
 
     return _Question(
-        first - second, 0.0, prevalence, level, draw, variance, is_difference=True
+        value=first - second,
+        null=0.0,
+        prevalence=prevalence,
+        level=level,
+        draw=draw,
+        variance=variance,
+        is_difference=True,
     )
