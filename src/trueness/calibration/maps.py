@@ -45,8 +45,9 @@ TRANSFORMS: dict[str, Callable[[Floats], Floats]] = {
     "logit": lambda s: np.log(s) - np.log1p(-s),
 }
 # which of them rise; a square does neither
-IMPORT_ALL: HigherFunction[Callable[[], None]] = HigherFunction("_import_all")
 _RISING = {"identity": 1, "log": 1, "log1m": -1, "logit": 1}
+
+IMPORT_ALL: HigherFunction[Callable[[], None]] = HigherFunction("_import_all")
 
 
 def direction(formula: Formula) -> int | None:
@@ -62,22 +63,26 @@ def direction(formula: Formula) -> int | None:
 
 def _direction_of_step(step: tuple[Any, ...]) -> int | None:
     """Return 1 if a step never falls, -1 if it never rises, None if it may do both."""
+    # 1 rises, -1 falls, 0 is flat, None does both
     signs: set[float | None] = set()
     match step:
         case ("logistic", _, terms, *_):
-            signs = {
-                _RISING[name] * np.sign(coefficient) if name in _RISING else None
-                for coefficient, name in terms
-            }
+            for coefficient, name in terms:
+                if name in _RISING:
+                    signs.add(_RISING[name] * np.sign(coefficient))
+                else:
+                    signs.add(None)
         case ("table" | "lines", _, values):
             signs = set(np.sign(np.diff(values)).tolist())
-        case (_, *factors):
+        case (_, *factors):  # another prevalence
             signs = {1 if min(factors) >= 0 else None}
 
     signs -= {0}  # flat goes with both
     if None in signs or len(signs) > 1:
         return None
-    return int(signs.pop() or 0) if signs else 1
+    if not signs:
+        return 1  # flat all along, so it never falls
+    return int(signs.pop() or 0)
 
 
 def known_scores(formula: Formula) -> tuple[float, float]:

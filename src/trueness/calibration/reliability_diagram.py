@@ -329,8 +329,8 @@ def map_figure(maps: Mapping[str, Callable[[Any], Any]], t: Tally, bins: int) ->
         "probability": np.add.reduceat(t.pos, start) / cases_in_bin,
     }
     lines = [
-        Line(name, {"score": grid, "probability": fitted(grid)})
-        for name, fitted in maps.items()
+        Line(name, {"score": grid, "probability": to_probability(grid)})
+        for name, to_probability in maps.items()
     ]
     return Curves(
         "Probability against score",

@@ -321,7 +321,11 @@ def _residuals(
     of_positive = 1 - stated - mean[bin_of_row]
     contributions = (of_negative / total[bin_of_row], of_positive / total[bin_of_row])
     covariance, units = _covariance_of_bins(
-        forecasts, contributions, bin_of_row, start.size, prevalence_estimated
+        forecasts,
+        contributions,
+        bin_of_row,
+        start.size,
+        prevalence_estimated=prevalence_estimated,
     )
 
     # labels that all agree show no variance: then that of calibrated cases
@@ -419,6 +423,7 @@ def _covariance_of_bins(
     contributions: tuple[Floats, Floats],
     bin_of_row: Array,
     bins: int,
+    *,
     prevalence_estimated: bool,
 ) -> tuple[Floats, float]:
     """Return the covariance of the means of bins, and the number of units drawn.
@@ -427,7 +432,12 @@ def _covariance_of_bins(
     """
     by_class = [
         _class_contribution(
-            forecasts, label, contribution, bin_of_row, bins, prevalence_estimated
+            forecasts,
+            label,
+            contribution,
+            bin_of_row,
+            bins,
+            prevalence_estimated=prevalence_estimated,
         )
         for label, contribution in enumerate(contributions)
     ]
@@ -444,6 +454,7 @@ def _covariance_of_bins(
         )
         units = float(clusters.number)
 
+    # n / (n - 1) of the units in each bin, as for any variance that is estimated
     correction = np.sqrt(units_in_bin / np.maximum(units_in_bin - 1, 1))
     return covariance * np.outer(correction, correction), units
 
@@ -454,6 +465,7 @@ def _class_contribution(
     contribution: Floats,
     bin_of_row: Array,
     bins: int,
+    *,
     prevalence_estimated: bool,
 ) -> _ClassContribution:
     """Return what a case of a class adds to the mean residuals of all bins.

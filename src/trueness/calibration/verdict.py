@@ -61,12 +61,13 @@ class CalibrationPlace(Record):
 
     @property
     def sentence(self) -> str:
-        """Say it in cases."""
+        """Return, in numbers of cases, what these scores say and what they mean."""
         difference = abs(self.share.value - self.score)
         number = number_of_cases_to_show(difference)
         digits = len(str(number)) - 1
 
         scored = f"scored about {self.score:.{digits}f}"
+        # one score does not stand for a range that is wide beside the difference
         if self.high - self.low > difference / 2:
             scored = (
                 f"scored from {self.low:.{digits}f} to {self.high:.{digits}f}, "
