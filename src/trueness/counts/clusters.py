@@ -18,6 +18,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness.counts.rows import has_cases, subtract_counts
 
+# whole numbers below this size are an int64
 _LARGEST_INT = 1 << 63
 
 
@@ -134,7 +135,9 @@ def _canonical_ids(ids: Array) -> Array:
         return np.array(names, int)
 
     are_numbers = all(type(name) is int and abs(name) < _LARGEST_INT for name in names)
-    return np.array(names if are_numbers else [str(name) for name in names])
+    if are_numbers:
+        return np.array(names)
+    return np.array([str(name) for name in names])
 
 
 def _canonical_name(value: Any) -> Any:

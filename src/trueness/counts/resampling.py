@@ -473,12 +473,19 @@ def _areas(neg: Array, pos: Array) -> Floats:
 def _twice_wins(
     neg: Array, pos: Array, above: Array, above_or_tied: Array, n_neg: int
 ) -> Floats:
-    """Count pairs that a positive wins twice, and ties once, for each replicate."""
-    exact = np.int32 if n_neg < 2**30 else np.int64
-    running = np.zeros((len(neg), neg.shape[1] + 1), dtype=exact)
-    np.cumsum(neg, axis=1, dtype=exact, out=running[:, 1:])
-    beaten_twice = 2 * n_neg - np.take(running, above, axis=1)
-    beaten_twice = beaten_twice - np.take(running, above_or_tied, axis=1)
+    """Return twice the number of pairs won, a tie as half a win, for each replicate.
+
+    For each row of positives ``above`` and ``above_or_tied`` are how many rows of
+    negatives have a higher score, and at least the same.
+    """
+    # twice the negatives must fit
+    count_type = np.int32 if n_neg < 2**30 else np.int64
+    negatives_above = np.zeros((len(neg), neg.shape[1] + 1), dtype=count_type)
+    np.cumsum(neg, axis=1, dtype=count_type, out=negatives_above[:, 1:])
+
+    # negatives below count twice, ties once: all twice, less above, less above or tied
+    beaten_twice = 2 * n_neg - np.take(negatives_above, above, axis=1)
+    beaten_twice = beaten_twice - np.take(negatives_above, above_or_tied, axis=1)
     wins: Floats = np.einsum("rm,rm->r", pos, beaten_twice, dtype=np.float64)
     return wins
 

@@ -64,9 +64,12 @@ class HashTable:
     """
 
     def __init__(self, keys: Array) -> None:
+        # as many slots as the square of the keys have few collisions; 2^20 are 8 MiB
         self._slot_bits = min(max(12, 2 * int(keys.size).bit_length()), 20)
         wide_keys = keys.astype(np.uint64)
-        trials = [self._place(wide_keys, np.uint64(m)) for m in _MULTIPLIERS]
+        trials = [
+            self._place(wide_keys, np.uint64(multiplier)) for multiplier in _MULTIPLIERS
+        ]
         keys_placed = [placed.size for placed, _ in trials]
         best = int(np.argmax(keys_placed))
 
