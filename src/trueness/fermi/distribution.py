@@ -323,8 +323,12 @@ def _finite_line(n: float, n_pos: float, auc: float) -> RankLine:
         return solution
 
     pairs = n_pos * (n - n_pos)
+    # half a pair, and less of very few pairs: of a single one a quarter
+    missed_pairs = 0.5 * pairs / (pairs + 1)
+    # what a fraction of a positive misses in any order
     fraction = n_pos % 1
-    miss = (0.5 * pairs / (pairs + 1) + fraction * (1 - fraction) / 2) / pairs
+    missed_by_fraction = fraction * (1 - fraction) / 2
+    miss = (missed_pairs + missed_by_fraction) / pairs
     almost_reversed = solve(int(n), n_pos, miss)
     if solution.beta < 0:
         return almost_reversed

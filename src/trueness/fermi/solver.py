@@ -29,6 +29,9 @@ NEGLIGIBLE_BEYOND = 45.0
 # exp(700) is the largest round power that a float holds
 _LARGEST_EXPONENT = 700.0
 _RELATIVE_PRECISION = 1e-12
+# far more Newton steps than are needed: they end the loop where rounding never settles
+_MAX_STEPS_AROUND_MIDDLE = 60
+_MAX_STEPS_AROUND_STEP = 200
 # at an AUC this far from 1/2 both ways of solving keep their digits
 _NEAR_CHANCE = 0.25
 
@@ -132,7 +135,7 @@ def _solve_around_middle(n: int, n_pos: float, excess: float) -> RankLine:
     log_beta = math.log(12 * excess * n) - math.log(n) * 2 - math.log1p(-1 / n**2)
     delta = 0.0
 
-    for _ in range(60):
+    for _ in range(_MAX_STEPS_AROUND_MIDDLE):
         equations = _equations_around_middle(
             n, n_pos, delta=delta, beta=math.exp(log_beta), log_moment=log_moment
         )
@@ -213,9 +216,9 @@ def _solve_around_step(n: int, n_pos: float, miss: float, room: float) -> RankLi
     """
     beta = _first_beta_around_step(n, miss, room)
     alpha = _first_alpha_around_step(n, n_pos, beta)
-    log_beta = math.log(beta)
+    log_beta = math.log(beta)  # solved for, so that beta stays above zero
 
-    for _ in range(200):
+    for _ in range(_MAX_STEPS_AROUND_STEP):
         beta = math.exp(log_beta)
         equations = _equations_around_step(
             n, n_pos, alpha=alpha, beta=beta, log_room=math.log(room)
