@@ -221,10 +221,13 @@ def _source_of_weighted_cases(
     of_negatives = _share_in_part(cases.neg, rng)
     of_positives = _share_in_part(cases.pos, rng)
     in_part = of_negatives + of_positives > 0
-    factors = (of_negatives, of_positives, np.zeros(len(cases)))
+    of_unlabelled = np.zeros(len(cases))
+    factors = (of_negatives, of_positives, of_unlabelled)
+    # three columns of weights and three of their squares, by the same factors
+    factors_of_columns = (*factors, *factors)
     columns = [
         (column * factor)[in_part]
-        for column, factor in zip(cases.counts, (*factors, *factors), strict=True)
+        for column, factor in zip(cases.counts, factors_of_columns, strict=True)
     ]
     neg, pos, unlabelled, neg_squares, pos_squares, unlabelled_squares = columns
 
