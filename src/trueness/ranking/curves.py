@@ -500,7 +500,7 @@ _MIN_WIDTH = 1e-9
 
 
 def _range(value: Range | None, rate: str) -> Range:
-    """Read a range of a rate; without one it is all of it."""
+    """Return the range of a rate that was requested; without one, 0 to 1."""
     if value is None:
         return 0.0, 1.0
 
