@@ -269,11 +269,11 @@ def difference_limits(first: Limits, second: Limits) -> Limits:
         below = hypot(minuend.value - minuend.low, subtrahend.high - subtrahend.value)
         above = hypot(minuend.high - minuend.value, subtrahend.value - subtrahend.low)
         return Interval(
-            difference,
-            difference - below,
-            difference + above,
-            minuend.n + subtrahend.n,
-            minuend.what,
+            value=difference,
+            low=difference - below,
+            high=difference + above,
+            n=minuend.n + subtrahend.n,
+            what=minuend.what,
         )
 
     return limits
@@ -290,6 +290,8 @@ def gap_limits(first: Limits, second: Limits) -> Limits:
         difference = of_difference(alpha / 2)
         low = difference.low
         high = difference.high
+
+        # an interval that holds 0 allows a size of 0; else its nearer end is the lower
         return difference._replace(
             value=abs(difference.value),
             low=max(low, -high, 0.0),

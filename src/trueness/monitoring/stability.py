@@ -156,12 +156,17 @@ def _contributions(reference: Floats, current: Floats) -> Floats:
 def _index_with_interval(
     index: float, scale: float, degrees_of_freedom: int, level: float
 ) -> Estimate:
-    """Return the index with the indices that it is no unlikely estimate of."""
+    """Return the index with its confidence interval, by inverting its distribution.
+
+    Each end is an index of which the observed one is a quantile.
+    """
     low = 0.0
     high = math.inf
     if degrees_of_freedom == 0:
+        # a single bin holds all cases of both samples, so nothing can differ
         high = 0.0
     elif math.isfinite(index):
+        # an infinite index has no quantile to invert: its interval stays unbounded
         ratio = index / scale
         low = scale * _noncentrality(ratio, degrees_of_freedom, (1 + level) / 2)
         high = scale * _noncentrality(ratio, degrees_of_freedom, (1 - level) / 2)
