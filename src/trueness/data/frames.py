@@ -485,7 +485,7 @@ def _count_columns(
     request: CountRequest,
     cases_of_rows: Ints | None = None,
 ) -> Any:
-    """Count columns on the host, or where they are on a device.
+    """Return the tally or panel of columns, counted on the host or on their device.
 
     ``cases_of_rows``: of how many cases each row is made, where an engine has counted.
     """

@@ -61,7 +61,7 @@ def one_vs_rest(
     Tally: 3 cases (2 negative, 1 positive, 0 unknown),
     3 distinct scores from 0.2 to 0.5
     """
-    names, code, matrix = _read(y_true, scores, classes, label, "one_vs_rest")
+    names, code, matrix = _read_cases(y_true, scores, classes, label, "one_vs_rest")
     return {
         name: _against_rest(matrix[:, k], code, k, name) for k, name in enumerate(names)
     }
@@ -107,7 +107,7 @@ def top_label(
     Tally: 2 cases (1 negative, 1 positive, 0 unknown),
     2 distinct scores from 0.6 to 0.7
     """
-    names, code, matrix = _read(y_true, scores, classes, label, "top_label")
+    names, code, matrix = _read_cases(y_true, scores, classes, label, "top_label")
     top = np.argmax(matrix, axis=1)
     return {
         name: _against_rest(matrix[top == k, k], code[top == k], k, name)
@@ -170,7 +170,7 @@ def multiclass_auc(
 
     _options.choice(average, ("hand-till", "macro", "weighted"), "average")
     level = _options.fraction(level, "level")
-    names, code, matrix = _read(y_true, scores, classes, label, "multiclass_auc")
+    names, code, matrix = _read_cases(y_true, scores, classes, label, "multiclass_auc")
     is_known = code >= 0
     code = code[is_known]
     matrix = matrix[is_known]
@@ -235,7 +235,7 @@ def multiclass_cost(
     from trueness.threshold.class_costs import decide_by_cost
 
     level = _options.fraction(level, "level")
-    cases = _read(y_true, scores, classes, label, "multiclass_cost")
+    cases = _read_cases(y_true, scores, classes, label, "multiclass_cost")
     if not (cases.code >= 0).any():
         raise NotEnoughCases("multiclass_cost needs a case with a label; found none.")
 
@@ -319,10 +319,13 @@ class _ScoresByClass(NamedTuple):
     scores: Floats  # one row for each case
 
 
-def _read(
+def _read_cases(
     y_true: object, scores: object, classes: object, label: str | None, what: str
 ) -> _ScoresByClass:
-    """Read labels and scores of arrays, mappings or a frame."""
+    """Return the cases of arrays, mappings or a frame, checked.
+
+    ``what`` is the analysis that asks, for its errors.
+    """
     if is_frame(y_true) and not isinstance(scores, Mapping):
         y_true, scores = _of_frame(y_true, label, scores, what)
 
@@ -332,29 +335,30 @@ def _read(
 
     is_known = ~_columns.missing(labels)
     distinct = dict.fromkeys(_columns.hashable(labels[is_known], "y_true"))
-    values = [plain(value) for value in distinct]
-    names = _class_names(values, column_names, classes, len(columns))
-    strangers = [value for value in values if value not in names]
+    distinct_labels = [plain(value) for value in distinct]
+    class_names = _class_names(distinct_labels, column_names, classes, len(columns))
+    strangers = [value for value in distinct_labels if value not in class_names]
     if strangers:
         raise InputError(
-            f"y_true must hold the classes {listing(names, 12)}; found also "
+            f"y_true must hold the classes {listing(class_names, 12)}; found also "
             f"{listing(strangers)}. Name the classes in the order of the columns.",
             option="classes",
             example=PythonCode("model.classes_"),
         )
 
-    number_of_class = {name: number for number, name in enumerate(names)}
+    number_of_class = {name: number for number, name in enumerate(class_names)}
     unknown_class = -1
     code = np.full(labels.size, unknown_class, dtype=np.int64)
     code[is_known] = [number_of_class[plain(value)] for value in labels[is_known]]
 
-    finite = []
-    for number, values_of_class in enumerate(columns):
+    finite_columns = []
+    for number, scores_of_class in enumerate(columns):
         argument = f"scores[{number}]"
-        numeric = _columns.numeric_scores(values_of_class, argument)
-        finite.append(_columns.finite_scores(numeric, argument))
+        numeric = _columns.numeric_scores(scores_of_class, argument)
+        finite_columns.append(_columns.finite_scores(numeric, argument))
 
-    return _ScoresByClass(names, code, np.column_stack(finite).astype(np.float64))
+    matrix = np.column_stack(finite_columns).astype(np.float64)
+    return _ScoresByClass(class_names, code, matrix)
 
 
 def _score_columns(scores: object, what: str) -> tuple[list[Any] | None, list[Array]]:
