@@ -129,7 +129,8 @@ def declare(
     requirements = read_claims(claims)
     thresholds = _thresholds(at, requirements)
 
-    rows = counts
+    # the flow from rows to cases also tells of rows that are left out here
+    counts_of_all_rows = counts
     if at_least > 1:
         counts, by_column = _labelled(counts, by_column)
 
@@ -153,7 +154,7 @@ def declare(
         groups=tallies,
         thresholds=thresholds,
         level=_options.fraction(level, "level"),
-        flow=_flow(rows, counts, without_score, at_least),
+        flow=_flow(counts_of_all_rows, counts, without_score, at_least),
         privacy=Privacy(at_least, published.hidden, published.exposed, pooled),
         provenance=_provenance(source),
         measured=(),

@@ -411,14 +411,15 @@ def _smallest_cell(counts: Tally, exposed: Sequence[float], at_least: int) -> fl
     """Return the smallest count of a class, except beside a table that is exposed."""
     is_exposed = np.zeros(len(counts), bool)
     for threshold in exposed:
-        flagged = int((counts.score >= threshold).sum())
+        bins_flagged = int((counts.score >= threshold).sum())
         # the bins on both sides of the threshold
-        is_exposed[max(flagged - 1, 0) : flagged + 1] = True
+        is_exposed[max(bins_flagged - 1, 0) : bins_flagged + 1] = True
 
     smallest = float(at_least)
     for column in (counts.neg, counts.pos):
         smallest = min(smallest, column[~is_exposed].min(initial=at_least).item())
 
+    # a bin with no unlabelled case at all is no small cell of them
     unlabelled = counts.unknown[~is_exposed & (counts.unknown > 0)]
     smallest = min(smallest, unlabelled.min(initial=at_least).item())
     return float(smallest)
