@@ -386,7 +386,7 @@ def _validated_choice(t: Tally, request: Request) -> Validation | None:
     """
     goal = request.goal_as_stated
     if request.method != SWEEP:
-        return _validated(t, request)
+        return _validate_if_requested(t, request)
 
     validate = partial(validate_choice, t, goal, request, request.prevalences)
     if request.validate:
@@ -396,9 +396,10 @@ def _validated_choice(t: Tally, request: Request) -> Validation | None:
     return possible(validate)
 
 
-def _validated(
+def _validate_if_requested(
     data: Tally | Mapping[str, Tally], request: Request
 ) -> Validation | None:
+    """Return the validation of the chosen threshold, or None where none is wanted."""
     if not request.validate:
         return None
 
@@ -413,7 +414,6 @@ def _validated(
         level=request.level,
         rng=request.rng,
     )
-
     return validation
 
 
@@ -576,7 +576,7 @@ def _two(t: Tally, request: Request, name: str) -> CutFinding:
         subject_to=goal.subject_to,
     )
 
-    checked = _validated(t, request)
+    checked = _validate_if_requested(t, request)
     tables = [_zones(z)]
     notes: list[Note] = []
 
@@ -616,7 +616,7 @@ def _of_groups(t: Tally, groups: Mapping[str, Tally], request: Request) -> CutFi
         level=request.level,
     )
 
-    checked = _validated(groups, request)
+    checked = _validate_if_requested(groups, request)
     tables = [table("Thresholds", sentences.GROUP_HEAD, sentences.group_rows(g))]
     notes = list(said(g.notes))
 

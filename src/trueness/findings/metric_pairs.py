@@ -31,24 +31,29 @@ def better_by_metric(
         level=level,
     )
 
-    sign = MINUS if effect == DIFFERENCE else "/"
-    rows = [
-        (
-            f"{shown(pair.first)} {sign} {shown(pair.second)}",
-            pair.difference if effect == DIFFERENCE else pair.ratio,
-            p_value(pair.p_value),
-            p_value(pair.p_adjusted),
+    is_difference = effect == DIFFERENCE
+    sign = MINUS if is_difference else "/"
+    rows = []
+    for pair in compared.pairs:
+        name_of_pair = f"{shown(pair.first)} {sign} {shown(pair.second)}"
+        size_of_effect = pair.difference if is_difference else pair.ratio
+        rows.append(
+            (
+                name_of_pair,
+                size_of_effect,
+                p_value(pair.p_value),
+                p_value(pair.p_adjusted),
+            )
         )
-        for pair in compared.pairs
-    ]
 
-    values = zip(map(shown, compared.names), compared.values, strict=True)
+    value_by_classifier = dict(zip(compared.names, compared.values, strict=True))
+    value_rows = [(shown(name), value) for name, value in value_by_classifier.items()]
     head = ("pair", effect, "p-value", "adjusted (Holm)")
     return finding(
         "metric pairs",
         {
             "metric": metric,
-            "values": dict(zip(compared.names, compared.values, strict=True)),
+            "values": value_by_classifier,
             "pairs": compared.pairs,
             "method": compared.method,
         },
@@ -56,7 +61,7 @@ def better_by_metric(
         answer=(cases_note(s.cases),),
         notes=(note("intervals", level=level), *s.alike, *said(compared.notes)),
         tables=(
-            table("Each", ("classifier", text_of(metric)), values),
+            table("Each", ("classifier", text_of(metric)), value_rows),
             table(f"{effect.capitalize()}s on the same cases", head, rows),
         ),
     )

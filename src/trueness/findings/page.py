@@ -196,36 +196,40 @@ def page_about_tests(
     s: subjects.Subject, *, title: str, facts: tuple[tuple[str, str], ...]
 ) -> Page:
     """Report on tests: there is no threshold to choose, and no probability."""
-    counted = cases_note(s.cases)
-    good = how_good(s)
-    findings = [good]
+    about_cases = cases_note(s.cases)
+    quality = how_good(s)
+    findings = [quality]
 
     if s.several:
-        findings.append(which_test_is_better(s, cases_note=counted))
+        findings.append(which_test_is_better(s, cases_note=about_cases))
 
-    name, first = next(iter(good.numbers["tests"].items()))
-    how = [n for f in findings for n in f.answer if n.code not in COUNTED]
-    tally = next(iter(s.tallies_by_key.values()))
+    sentences: list[Note] = []
+    for finding in findings:
+        # how many cases there are has an answer of its own
+        sentences += [line for line in finding.answer if line.code not in COUNTED]
+
+    first_tally = next(iter(s.tallies_by_key.values()))
     answers = (
-        ("How good is it?", tuple(how)),
-        (MIND, (*few_cases(tally), *good.notes)),
-        ("What was measured?", (counted,)),
+        ("How good is it?", tuple(sentences)),
+        (MIND, (*few_cases(first_tally), *quality.notes)),
+        ("What was measured?", (about_cases,)),
     )
 
-    several = len(good.numbers["tests"]) > 1
+    first_name, first_test = next(iter(quality.numbers["tests"].items()))
+    several = len(quality.numbers["tests"]) > 1
     question = "How good are these tests?" if several else "How good is this test?"
     # the first screen has the sentences
-    sections = tuple(replace(f, answer=(), notes=()) for f in findings)
+    sections = tuple(replace(finding, answer=(), notes=()) for finding in findings)
 
     return Page(
         title or question,
         facts,
-        test_tiles(first, shown(name, 40) if several else ""),
+        test_tiles(first_test, shown(first_name, 40) if several else ""),
         answers,
         sections,
         question=question,
-        headline=how[0] if how else None,
-        lead=tuple(how[1:]),
+        headline=sentences[0] if sentences else None,
+        lead=tuple(sentences[1:]),
     )
 
 

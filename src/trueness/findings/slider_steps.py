@@ -117,12 +117,9 @@ def steps(t: Tally, name: str, start: float, models: int = 1) -> Steps:
 
     # as few digits as flag the same cases: what is shown is what was counted
     next_lower = np.append(cut[1:], -np.inf)
-    threshold = np.array(
-        [
-            float(cut_text(high, (low, high)))
-            for low, high in zip(next_lower[at].tolist(), cut[at].tolist(), strict=True)
-        ]
-    )
+    score_ranges = zip(next_lower[at].tolist(), cut[at].tolist(), strict=True)
+    shortest = [float(cut_text(high, (low, high))) for low, high in score_ranges]
+    threshold = np.array(shortest)
 
     place = int(np.searchsorted(at, chosen))
     threshold[place] = start
@@ -154,12 +151,15 @@ def _evenly(every: Steps, number: int) -> Ints:
     if size <= number:
         return np.arange(size)
 
+    # the length of a staircase: up by sensitivity and right by the false positive rate
     along_roc = np.asarray(every.tp / every.n_pos + every.fp / every.n_neg)
     flagged = np.asarray((every.tp + every.fp) / (every.n_pos + every.n_neg))
-    places = [
-        np.searchsorted(values, np.linspace(0, values[-1], number // 2))
-        for values in (along_roc, flagged)
-    ]
+
+    # half of the steps along each, as both rise with every step
+    places = []
+    for progress in (along_roc, flagged):
+        evenly_spaced = np.linspace(0, progress[-1], number // 2)
+        places.append(np.searchsorted(progress, evenly_spaced))
 
     return np.unique(np.concatenate(places)).clip(0, size - 1)
 

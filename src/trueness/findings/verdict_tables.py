@@ -89,28 +89,31 @@ def with_indeterminate_results(tally: Tally, rule: Rule, level: float) -> Findin
     result = indeterminate_results(tally, rule, level=level)
     readings: Mapping[str, Any] = {name: getattr(result, name) for name in READINGS}
     metrics = [name for name in result.left_out.metrics if name != "defer"]
-    rows = [
-        (text_of(metric), *(reading[metric] for reading in readings.values()))
-        for metric in metrics
-    ]
-    counts = [
-        (name, *(number_of(number) for number in getattr(result, name)))
-        for name in RESULTS
-    ]
+    metrics_by_reading = {
+        name: {metric: reading[metric] for metric in metrics}
+        for name, reading in readings.items()
+    }
+
+    metric_rows = []
+    for metric in metrics:
+        values = [reading[metric] for reading in readings.values()]
+        metric_rows.append((text_of(metric), *values))
+
+    count_rows = []
+    for name in RESULTS:
+        cases_by_class = [number_of(number) for number in getattr(result, name)]
+        count_rows.append((name, *cases_by_class))
 
     return finding(
         "indeterminate",
         {
             **fields_of(result, *RESULTS, "rate"),
-            **{
-                name: {metric: reading[metric] for metric in metrics}
-                for name, reading in readings.items()
-            },
+            **metrics_by_reading,
         },
         answer=(cases_note(tally), note("indeterminate rate", rate=result.rate)),
         notes=(note("intervals", level=level), *said(result.notes)),
         tables=(
-            table("3x2 table", ("result", "positives", "negatives"), counts),
-            table("Metrics", ("metric", *READINGS.values()), rows),
+            table("3x2 table", ("result", "positives", "negatives"), count_rows),
+            table("Metrics", ("metric", *READINGS.values()), metric_rows),
         ),
     )

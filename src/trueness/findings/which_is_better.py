@@ -277,7 +277,10 @@ def _note_on_margin(
 def _figures(
     differences: Mapping[str, Estimate], text: Mapping[str, str], curves: Pairs
 ) -> list[Figure]:
-    """Draw the differences of the best one; the table has all pairs."""
+    """Return the figures of differences, and of the first pair of curves.
+
+    The table has all pairs.
+    """
     forest = intervals("Differences", "difference of the AUC", differences, zero=0.0)
     many = len(differences) > 1
     not_adjusted = (
@@ -285,14 +288,19 @@ def _figures(
     )
     pictures = [Figure(forest, "Differences", not_adjusted if many else "", of="pair")]
 
-    for (a, b), difference in list(curves.items())[:1]:
-        name = f"{text[a]} {MINUS} {text[b]}"
+    if curves:
+        (first, second), difference = next(iter(curves.items()))
+        name_of_pair = f"{text[first]} {MINUS} {text[second]}"
         pictures.append(
             figure(
                 "Better everywhere?",
-                dominance.difference_figure(difference, name),
-                {"first": text[a], "second": text[b], "level": difference.level},
-                order=(name,),
+                dominance.difference_figure(difference, name_of_pair),
+                {
+                    "first": text[first],
+                    "second": text[second],
+                    "level": difference.level,
+                },
+                order=(name_of_pair,),
                 folded=many,
             )
         )
