@@ -205,13 +205,19 @@ def _draw_rules(ax: Axes, figure: Curves, entries: LegendEntries) -> None:
 def _write_beside_top(
     ax: Axes, name: str, place: float, *, row: int, on_the_right: bool
 ) -> None:
+    """Write the name of an upright line beside its top, each name in its own row."""
+    points_aside = 3 if on_the_right else -3
+    side_of_text = "left" if on_the_right else "right"
+    # in heights of the axes: names of lines that are close do not cover each other
+    height = 0.985 - 0.065 * row
+
     ax.annotate(
         name,
-        (place, 0.985 - 0.065 * row),
+        (place, height),
         xycoords=ax.get_xaxis_transform(),
-        xytext=(3 if on_the_right else -3, 0),
+        xytext=(points_aside, 0),
         textcoords="offset points",
-        horizontalalignment="left" if on_the_right else "right",
+        horizontalalignment=side_of_text,
         verticalalignment="top",
         fontsize="small",
         **halo(),

@@ -94,8 +94,8 @@ def _density_panel(
     """Return the density of one parameter, over its prior where there is one."""
     low, high = _range_of_density(draws["posterior"], true_value)
     areas = {
-        kind: Line(kind, _density(of_kind, low, high))
-        for kind, of_kind in draws.items()
+        kind: Line(kind, _density(draws_of_kind, low, high))
+        for kind, draws_of_kind in draws.items()
     }
     top = max(float(area["high"].max()) for area in areas.values())
 
@@ -111,6 +111,7 @@ def _density_panel(
 
 def _range_of_density(draws: Floats, true_value: float | None) -> tuple[float, float]:
     """Return a range that holds nearly all draws and the truth, with a margin."""
+    # the few outermost draws would squeeze all others
     lowest, highest = np.quantile(draws, [0.001, 0.999])
     margin = 0.1 * (highest - lowest)
     if true_value is not None:
@@ -119,7 +120,8 @@ def _range_of_density(draws: Floats, true_value: float | None) -> tuple[float, f
 
     low = float(lowest - margin)
     high = float(highest + margin)
-    if draws.min() >= 0 and draws.max() <= 1:  # a probability, not a variance
+    is_probability = draws.min() >= 0 and draws.max() <= 1
+    if is_probability:  # the margin must not leave its range
         low = max(0.0, low)
         high = min(1.0, high)
 
