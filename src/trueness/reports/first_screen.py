@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
+from trueness._core.arrays import Floats
 from trueness._core.figures import few_points
 from trueness._core.numbers import in_column
 from trueness._core.records import Estimate, shown
@@ -205,12 +206,12 @@ def draw_flagging(slider: Mapping[str, Any]) -> Markup:
     )
 
 
-def _known(values: Sequence[float | None]) -> Any:
+def _known(values: Sequence[float | None]) -> Floats:
     """Return numbers; what is undefined is NaN."""
     return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
 
 
-def _path(x: Any, y: Any) -> str:
+def _path(x: Floats, y: Floats) -> str:
     """Write a curve in thousandths of its box, without points that nobody would see."""
     is_known = np.isfinite(x) & np.isfinite(y)
     x = x[is_known]
@@ -220,6 +221,7 @@ def _path(x: Any, y: Any) -> str:
 
     visible = few_points(x, y, x.size, _UNSEEN)
     across = np.round(1000 * x[visible])
+    # pictures count from the top
     down = np.round(1000 - 1000 * y[visible])
     points = [f"{left:.0f} {top:.0f}" for left, top in zip(across, down, strict=True)]
     return "M" + "L".join(points)

@@ -285,8 +285,11 @@ def _comparable(answer: Any) -> dict[str, Estimate]:
         elif -1 <= estimate.low < 0:
             differences[name] = estimate
 
-    if proportions or differences:
-        return proportions or differences
+    # a proportion and a difference have no scale in common: proportions come first
+    if proportions:
+        return proportions
+    if differences:
+        return differences
     # on scales of their own: no two of them can be compared
     return dict(list(estimates.items())[:1])
 

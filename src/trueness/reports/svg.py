@@ -122,12 +122,15 @@ def _histogram_marks(axes: Axes, figure: Figure) -> list[Markup]:
     top = HISTOGRAM[1] * axes.y[1]
     marks = []
     for name in data.neg:
-        k = place_in(figure.order, name)
+        place = place_in(figure.order, name)
         cases = data.neg[name] + data.pos[name]
-        heights = cases / (float(cases.max()) or 1.0)
-        up = np.concatenate([[0], np.repeat(heights, 2), [0]])
-        outline = (np.repeat(data.edges, 2), base + (top - base) * up)
-        marks.append(line(axes, *outline, f"histogram {only(k)}", str(k), "area"))
+        largest = float(cases.max()) or 1.0  # a classifier may have no case at all
+        heights = np.repeat(cases / largest, 2)
+
+        across = np.repeat(data.edges, 2)
+        up = base + (top - base) * np.concatenate([[0], heights, [0]])
+        kind = f"histogram {only(place)}"
+        marks.append(line(axes, across, up, kind, str(place), "area"))
 
     return marks
 
@@ -150,22 +153,27 @@ def guide_marks(axes: Axes, data: Curves) -> list[Markup]:
 
 
 def _bands(axes: Axes, figure: Figure, data: Curves) -> list[Markup]:
+    """Draw the interval around each curve, in the colour of the curve."""
     marks = []
     for band in data.bands:
-        k = place_in(figure.order, band.name)
-        kind = f"{figure.band} {only(k)} {colour(k)}"
+        place = place_in(figure.order, band.name)
+        kind = f"{figure.band} {only(place)} {colour(place)}"
         across = band[data.x.name]
-        marks.append(area(axes, across, band["low"], band["high"], kind, str(k)))
+        marks.append(area(axes, across, band["low"], band["high"], kind, str(place)))
+
     return marks
 
 
 def _curve_lines(axes: Axes, figure: Figure, data: Curves) -> list[Markup]:
+    """Draw each curve in its colour; without a legend the page chooses one of them."""
     marks = []
     for curve in data.lines:
-        k = place_in(figure.order, curve.name)
-        is_chosen = figure.legend or k == 0
-        kind = f"curve {colour(k)}{' chosen' if is_chosen else ''}"
-        model = "" if figure.legend else str(k)
+        place = place_in(figure.order, curve.name)
+        kind = f"curve {colour(place)}"
+        if figure.legend or place == 0:
+            kind += " chosen"
+
+        model = "" if figure.legend else str(place)
         marks.append(line(axes, curve[data.x.name], curve[data.y.name], kind, model))
 
     return marks
@@ -189,11 +197,11 @@ def dot_marks(axes: Axes, data: Curves, order: Sequence[str]) -> list[Markup]:
 
         for row, (x, y) in enumerate(zip(across, up, strict=True)):
             if "low" in dots.columns:
-                ends = [dots["low"][row], dots["high"][row]]
-                marks.append(line(axes, [x, x], ends, f"{hue} thick"))
+                interval_of_y = [dots["low"][row], dots["high"][row]]
+                marks.append(line(axes, [x, x], interval_of_y, f"{hue} thick"))
             if "left" in dots.columns:
-                ends = [dots["left"][row], dots["right"][row]]
-                marks.append(line(axes, ends, [y, y], f"{hue} thick"))
+                interval_of_x = [dots["left"][row], dots["right"][row]]
+                marks.append(line(axes, interval_of_x, [y, y], f"{hue} thick"))
             marks.append(dot(axes, x, y, style))
 
     return marks
