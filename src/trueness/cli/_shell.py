@@ -55,6 +55,8 @@ from trueness.findings.notes import say as write_out
 from trueness.findings.records import MOST, Finding, Page, Table
 
 if TYPE_CHECKING:
+    import pyarrow
+
     from trueness.calibration.maps import Map
     from trueness.threshold.rule import Rule
     from trueness.trees.leaves import Leaves
@@ -243,13 +245,17 @@ def _own(warning: warnings.WarningMessage) -> bool:
 
 
 def _print(stream: TextIO, part: str | Table) -> None:
+    """Print sentences, or a table in as many pieces as fit the width."""
     console = _console(stream)
     if isinstance(part, Table):
-        for k, drawn in enumerate(_fitting(part, console.width)):
-            console.print(*([""] if k else []), drawn, sep="\n")
+        for number, piece in enumerate(_fitting(part, console.width)):
+            if number > 0:
+                console.print()
+            console.print(piece)
         return
 
-    text = Text("\n".join(shown(line, 2000) for line in part.splitlines()))
+    lines = [shown(line, 2000) for line in part.splitlines()]
+    text = Text("\n".join(lines))
     # a terminal wraps between words; in a pipe or a file a sentence stays one line
     console.print(text, soft_wrap=not stream.isatty())
 
@@ -492,7 +498,7 @@ def check_rows(output: Path | None, source: Source, column: str) -> None:
 def write_rows(
     source: Source, column: str, score: Callable[[Any], Floats], output: Path
 ) -> int:
-    """Write all rows of a file with one more column, all or nothing; say how many.
+    """Write all rows of a file with one more column, all or nothing; return how many.
 
     ``score`` makes the column from the table, so that rows cannot get out of step.
     """
@@ -502,26 +508,32 @@ def write_rows(
 
     with progress("Writing", unit=""):
         table = source.rows.to_arrow_table()
-        # without a score it is empty
+        # NaN, a row without a score, is an empty cell
         new_column = pa.array(score(table), from_pandas=True)
         table = table.append_column(column, new_column)
 
+        is_csv = output.suffix.lower() == ".csv"
         with replacing(output) as temporary:
-            if output.suffix.lower() == ".csv" and source.is_text:
+            if is_csv and source.is_text:
                 text = source.as_text().append_column(column, table[column])
-                with temporary.open("w", encoding="utf-8", newline="") as file:
-                    writer = csv.writer(file, lineterminator="\n")
-                    writer.writerow(text.column_names)
-                    for batch in text.to_batches():  # every row untouched
-                        columns = (c.to_pylist() for c in batch.columns)
-                        writer.writerows(zip(*columns, strict=True))
-            elif output.suffix.lower() == ".csv":
+                _write_as_typed(text, temporary)
+            elif is_csv:
                 pyarrow.csv.write_csv(table, temporary)
             else:
                 pyarrow.parquet.write_table(table, temporary)
 
     say(f"Rows with column {column!r} written to {output}.")
     return int(table.num_rows)
+
+
+def _write_as_typed(text: pyarrow.Table, path: Path) -> None:
+    """Write a table as CSV, with its cells as they were typed: ``007``, ``1.50``."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(text.column_names)
+        for batch in text.to_batches():
+            columns = [cells.to_pylist() for cells in batch.columns]
+            writer.writerows(zip(*columns, strict=True))
 
 
 def write_text(path: Path, text: str) -> None:

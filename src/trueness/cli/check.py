@@ -22,6 +22,7 @@ from trueness.cli._shell import CommandAnswer, about, answered, say, write_text
 from trueness.cli._source import Source, known, open_source
 from trueness.cli.evals import AttemptColumns, about_attempts, parts_of
 from trueness.counts.design import WORDS as DESIGN
+from trueness.counts.values import Panel
 from trueness.data.column_roles import is_test, one_score
 from trueness.data.engines import quoted
 from trueness.data.eval_rows import read_evals, system_column
@@ -197,14 +198,14 @@ def evidence_of(
     return data, count
 
 
-def _count_judges(contract: Contract, data: FileData) -> dict[str, Any]:
-    """Count the verdicts of the judges that requirements name."""
-    panels = {}
+def _count_judges(contract: Contract, data: FileData) -> dict[str, Panel]:
+    """Return a panel of the judges that a requirement names, by their joined names."""
+    panels: dict[str, Panel] = {}
     for required in contract.requirements:
         if required.judges:
             judges = [known(data.source, judge, "judges") for judge in required.judges]
-            counts = panel(data.rows, judges, **data.request.counting)
-            panels[",".join(judges)] = counts
+            verdicts = panel(data.rows, judges, **data.request.counting)
+            panels[",".join(judges)] = verdicts
 
     return panels
 

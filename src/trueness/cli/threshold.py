@@ -233,9 +233,10 @@ def _choose_threshold(data: FileData, save: Path | None) -> shell.CommandAnswer:
             )
             finding = with_groups(finding, of_groups, str(request.by))
 
-    clusters = when(request.cluster, "clusters", cluster=request.cluster)
-    finding = replace(finding, notes=(*finding.notes, *clusters))
-    shell.save_fitted(choice if isinstance(choice, Rule) else choice.rule, save)
+    note_on_clusters = when(request.cluster, "clusters", cluster=request.cluster)
+    finding = replace(finding, notes=(*finding.notes, *note_on_clusters))
+    rule = choice if isinstance(choice, Rule) else choice.rule
+    shell.save_fitted(rule, save)
 
     chart: Callable[[], Any] | None = None
     if not request.for_groups and not unlabelled:
@@ -281,14 +282,17 @@ def _chart(tally: Tally, request: Request, choice: Any, finding: Finding) -> Any
 
 
 def read_rule(text: str | None) -> float | Rule | None:
-    """Read a threshold, or a rule that was saved."""
+    """Return a threshold that was typed, or the rule of a file that was saved.
+
+    A rule of one threshold for all cases is that threshold.
+    """
     if text is None:
         return None
 
     try:
         return float(text)
     except ValueError:
-        pass
+        pass  # no number: then it names a file
 
     if not Path(text).is_file():
         raise InputError(
