@@ -325,7 +325,7 @@ def too_large(limit: int, does: str = "is") -> str:
 def _read(word: str, typed: str, path: Path, limit: int) -> DataFile:
     """Unpack an upload and open it; refuse what cannot be read or is too large."""
     try:
-        place = _unpacked(path, limit)
+        place = _unpack(path, limit)
     except (OSError, EOFError, zlib.error) as err:
         raise InputError(f"{typed} cannot be unpacked: {err}.") from None
 
@@ -382,27 +382,30 @@ def without_unread(source: Source) -> Any:
     return source.rows.select(", ".join(columns))
 
 
-def _unpacked(path: Path, limit: int) -> Path:
-    """Unpack a compressed file beside itself; the limit counts what comes out."""
+def _unpack(path: Path, limit: int) -> Path:
+    """Return the unpacked file, written beside the compressed one, which goes.
+
+    The limit is on the bytes that come out: a small file may hold gigabytes.
+    """
     compressions = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
     compression = compressions.get(path.suffix.lower())
     if compression is None:
         return path
 
-    place = path.with_suffix("")
-    size = 0
+    unpacked_path = path.with_suffix("")
+    unpacked_size = 0
     pyarrow = required("pyarrow", "files")
-    packed = pyarrow.input_stream(str(path), compression=compression)
+    compressed = pyarrow.input_stream(str(path), compression=compression)
 
-    with packed, place.open("wb") as file:
-        while part := packed.read(PART):
-            size += len(part)
-            if size > limit:
+    with compressed, unpacked_path.open("wb") as unpacked:
+        while part := compressed.read(PART):
+            unpacked_size += len(part)
+            if unpacked_size > limit:
                 raise TooLargeError(too_large(limit, "unpacks to what is"))
-            file.write(part)
+            unpacked.write(part)
 
     path.unlink()
-    return place
+    return unpacked_path
 
 
 def _tables(given: str) -> dict[str, str]:

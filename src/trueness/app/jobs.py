@@ -178,10 +178,14 @@ class Jobs:
         topic: Hashable = None,
         engine: DataFile | None = None,
     ) -> Job:
-        """Find a job, or begin it; of one topic a tab waits for its last one only."""
+        """Return the job of a key, and begin it where there is none.
+
+        A tab waits only for its last job of a topic.
+        """
         with self._lock:
             job = self._jobs.get(key)
-            if job is None or not job.tabs:  # new, or given up before it was done
+            given_up = job is not None and not job.tabs  # before it was done
+            if job is None or given_up:
                 job = Job(make, topic, engine)
                 self._give_up(tab, topic)
                 self._jobs[key] = job

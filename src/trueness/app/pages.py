@@ -342,12 +342,17 @@ def figure_file(figure: Figure, names: Sequence[str], kind: str) -> bytes:
     if kind == "png":
         return _figure_png(figure)
 
-    drawn = draw(figure)[0]
-    height = int(re.findall(r'viewBox="0 0 \d+ (\d+)"', drawn)[0])
+    svg, _ = draw(figure)
+    height = int(re.findall(r'viewBox="0 0 \d+ (\d+)"', svg)[0])
+    # a picture inside another needs a height of its own
+    svg_with_height = svg.replace(
+        "<svg ", Markup('<svg height="{}" ').format(height), 1
+    )
+    has_classifiers = "data-model" in svg
     text = _render(
         "figure.svg.j2",
-        inner=drawn.replace("<svg ", Markup('<svg height="{}" ').format(height), 1),
-        names=names if "data-model" in drawn else (),
+        inner=svg_with_height,
+        names=names if has_classifiers else (),
         below=height,
         wide=WIDTH,
         style=Markup(light_style()),  # noqa: S704 - a file of the package
@@ -561,7 +566,7 @@ def _python(address: Address, chosen: Request) -> str:
 
 
 def _values_about_scores(address: Address, chosen: Request) -> dict[str, Any]:
-    """Return what the lines of Python about scores are filled in with."""
+    """Return the values of the template that writes lines of Python about scores."""
     request = address.request
     of_all_cases, of_groups = separate_constraints(request.subject_to)
     return {

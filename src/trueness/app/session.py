@@ -277,7 +277,7 @@ def _check_all_scored(data: Panel | Tally) -> None:
 
 
 def _count_in_bins(file_data: FileData) -> Counted:
-    """Count each score by itself in bins, so that memory is bounded."""
+    """Return tallies of each score by itself, in bins, so that memory is bounded."""
     chosen = file_data.request
     groups = None
     if chosen.by is not None and len(chosen.scores) == 1:
@@ -285,7 +285,7 @@ def _count_in_bins(file_data: FileData) -> Counted:
             _rows_with_score(file_data, chosen.scores[0]),
             score=chosen.scores[0],
             by=chosen.by,
-            at_most=BINS // 10,
+            at_most=BINS // 10,  # each group has bins of its own
             **chosen.counting,
         )
 
