@@ -181,7 +181,8 @@ ADVICE = {
     "labels to plan": ("", "plan labels --half-width 5% --judges 3",
                        "random labels estimates the rate to within|3 judges"),
     "some labels": (VOTES, "nogold --draws 300 --label human", "for 60 it is known"),
-    "labels of a few": (VOTES, "judge", "type --label human|not:--dependence"),
+    "labels of a few": (VOTES, "judge", "Using label 'human'|Choose --labelled "
+                        "from random|not:--dependence"),
     "votes": (VOTES, "nogold --draws 300", "type --label human|set dependence"),
     "few": (ROWS[:56], "combine -l y -s p -s q", "need 5 cases|not:--folds"),
     "missing": (MISSING, "compare -l y -s p -s q", "no score for 4 of 20 cases|"

@@ -75,17 +75,8 @@ class Record:
         try:
             shown_html = SHOW_IN_NOTEBOOK.load()(self)
         except NotInstalled:  # what draws figures comes with an extra
-            return self._fields_as_html()
+            return fields_as_html(self)
         return shown_html
-
-    def _fields_as_html(self) -> str:
-        """Return a table of the fields that hold something."""
-        rows = []
-        for name, value in _items(self):
-            is_empty = isinstance(value, tuple) and not value
-            if value is not None and not is_empty:
-                rows.append((name, _lines(value)))
-        return html_table(("", type(self).__name__), rows)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the figure that shows this answer, and return its axes.
@@ -251,6 +242,16 @@ def _cells_of(name: str, value: object) -> dict[str, Any]:
 
     is_plain = value is None or isinstance(value, (bool, int, float, str))
     return {name: [value if is_plain else brief(value)]}
+
+
+def fields_as_html(record: Record) -> str:
+    """Return a table of the fields of a record that hold something."""
+    rows = []
+    for name, value in _items(record):
+        is_empty = isinstance(value, tuple) and not value
+        if value is not None and not is_empty:
+            rows.append((name, _lines(value)))
+    return html_table(("", type(record).__name__), rows)
 
 
 def _items(record: Any) -> list[tuple[str, Any]]:

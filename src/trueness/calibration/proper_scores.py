@@ -20,7 +20,14 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.figures import Axis, Curves, Line, guide
 from trueness._core.numbers import number_of
-from trueness._core.records import Answer, Estimate, Record, native_frame, table
+from trueness._core.records import (
+    Answer,
+    Estimate,
+    Record,
+    fields_as_html,
+    native_frame,
+    table,
+)
 from trueness._core.solvers import isotonic_curve, pool_violators
 from trueness.calibration.errors import error_bins
 from trueness.calibration.forecasts import (
@@ -140,7 +147,7 @@ class ProperScore(Answer):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return super()._repr_html_() + self.parts._fields_as_html()
+        return super()._repr_html_() + fields_as_html(self.parts)
 
 
 def _loss_measure(name: str, t: Tally) -> MeasuredValue:
