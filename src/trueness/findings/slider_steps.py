@@ -110,22 +110,27 @@ def steps(t: Tally, name: str, start: float, models: int = 1) -> Steps:
     """Choose the steps of a slider; one of them is exactly the threshold ``start``."""
     every = every_step(t, name)
     cut = every.threshold
+    last = cut.size - 1
     # the chosen threshold may lie between two scores: the counts decide
     chosen = int(np.searchsorted(-cut, -start, side="right")) - 1
     number = max(20, min(MOST_STEPS, _ALL_STEPS // models))
-    at = np.union1d(_evenly(every, number), [0, chosen, cut.size - 1])
+    kept = np.union1d(_evenly(every, number), [0, chosen, last])
 
     # as few digits as flag the same cases: what is shown is what was counted
     next_lower = np.append(cut[1:], -np.inf)
-    score_ranges = zip(next_lower[at].tolist(), cut[at].tolist(), strict=True)
+    score_ranges = zip(next_lower[kept].tolist(), cut[kept].tolist(), strict=True)
     shortest = [float(cut_text(high, (low, high))) for low, high in score_ranges]
     threshold = np.array(shortest)
 
-    place = int(np.searchsorted(at, chosen))
-    threshold[place] = start
+    place_of_start = int(np.searchsorted(kept, chosen))
+    threshold[place_of_start] = start
 
     return replace(
-        every, threshold=threshold, tp=every.tp[at], fp=every.fp[at], start=place
+        every,
+        threshold=threshold,
+        tp=every.tp[kept],
+        fp=every.fp[kept],
+        start=place_of_start,
     )
 
 
