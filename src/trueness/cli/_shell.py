@@ -390,6 +390,7 @@ def _is_out_of_memory(err: BaseException) -> bool:
 
 
 def _end(err: BaseException) -> int:
+    """Print why a command ends early, and return its exit code."""
     if isinstance(err, KeyboardInterrupt):
         _print(sys.stderr, "Interrupted; no file was left half-written.")
         return _signals.exit_code()

@@ -390,6 +390,7 @@ def _score_columns(scores: object, what: str) -> tuple[list[Any] | None, list[Ar
 def _of_frame(
     frame: object, label: str | None, scores: object, what: str
 ) -> tuple[Array, dict[str, Array]]:
+    """Return the column of labels, and the columns of scores by their names."""
     if isinstance(scores, str) or not isinstance(scores, Sequence) or label is None:
         raise InputError(
             "Name the columns of the frame. It has "

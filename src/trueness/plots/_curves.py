@@ -106,6 +106,7 @@ def _draw_lines(
 def _draw_bands(
     ax: Axes, figure: Curves, entries: LegendEntries, colours: dict[str, Any]
 ) -> None:
+    """Fill bands in the colours of their lines; one without a line is darker."""
     names_of_lines = {line.name for line in figure.lines}
     for band in figure.bands:
         if band.name not in colours:
@@ -159,6 +160,7 @@ def _draw_dots(
 
 
 def _draw_points(ax: Axes, figure: Curves, dots: Line, label: str, colour: Any) -> Any:
+    """Draw points with their intervals; many of them are small and see-through."""
     across = dots[figure.x.name]
     many = across.size > _FEW_DOTS
     return ax.errorbar(

@@ -78,6 +78,7 @@ def posterior_densities(
 
 
 def _check_parameters(true_values: Mapping[str, float], names: Sequence[str]) -> None:
+    """Refuse a true value of a parameter that the model does not have."""
     unknown = [name for name in true_values if name not in names]
     if unknown:
         raise InputError(

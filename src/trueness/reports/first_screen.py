@@ -42,6 +42,7 @@ def draw_lane(lane: Lane) -> Markup:
 
 
 def _interval_marks(lane: Lane, y: str) -> list[Markup]:
+    """Draw a value and its interval; what is undefined is not drawn."""
     marks = []
     if np.isfinite([lane.low, lane.high]).all():
         low = _percent(lane.low, lane.start, lane.end)
@@ -228,6 +229,7 @@ def _path(x: Floats, y: Floats) -> str:
 
 
 def _flagging_axes() -> Markup:
+    """Draw both axes in per cent, the upright one with lines across the plot."""
     marks = []
     for tick in (0, 20, 40, 60, 80, 100):
         place = _place(100 - tick)
