@@ -178,11 +178,14 @@ def fraction(value: object, argument: str, *, ends: str = "()") -> float:
     above = number >= 0 if ends[0] == "[" else number > 0
     below = number <= 1 if ends[1] == "]" else number < 1
     if not (above and below):
-        is_per_cent = 2 <= number < 100
+        example = None
+        if 2 <= number < 100:
+            # typed in per cent, such as 95; rounded, so that 0.95 is shown as such
+            example = float(f"{number / 100:g}")
         raise InputError(
             f"{argument} must lie in {ends[0]}0, 1{ends[1]}; found {number:g}.",
             option=option_named(argument),
-            example=float(f"{number / 100:g}") if is_per_cent else None,
+            example=example,
         )
 
     finest = _FINEST.get(argument, 0.0)

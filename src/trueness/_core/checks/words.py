@@ -95,7 +95,9 @@ def nearest(name: object, names: Collection[str]) -> str:
 
     by_lower_case = {word.lower(): word for word in names if isinstance(word, str)}
     matches = get_close_matches(name.lower(), list(by_lower_case), n=1, cutoff=0.6)
-    return f" Did you mean {by_lower_case[matches[0]]!r}?" if matches else ""
+    if not matches:
+        return ""
+    return f" Did you mean {by_lower_case[matches[0]]!r}?"
 
 
 def option_named(argument: str) -> str | None:
