@@ -94,13 +94,13 @@ class Forecasts:
         if self.sample.class_sizes_fixed or self.sample.imputation is not None:
             return False
 
-        weights = [
-            square[count > 0] / count[count > 0]
-            for count, square in zip(
-                (observed.neg, observed.pos), observed.squares, strict=False
-            )
-        ]
-        weight = np.concatenate(weights)
+        # sum of squares by sum: the weight of a case, where those of a row are equal
+        neg_squares, pos_squares, _ = observed.squares
+        has_neg = observed.neg > 0
+        has_pos = observed.pos > 0
+        weight_of_negatives = neg_squares[has_neg] / observed.neg[has_neg]
+        weight_of_positives = pos_squares[has_pos] / observed.pos[has_pos]
+        weight = np.concatenate([weight_of_negatives, weight_of_positives])
         return bool(np.ptp(weight) <= _EQUAL_WEIGHTS * weight.max())
 
     @property
