@@ -383,12 +383,14 @@ def _compare_groups_by_bootstrap(
     labelled = [tally.labelled() for tally in tallies.values()]
 
     def difference(i: int, j: int) -> NamedDifference:
+        # for groups in which nothing varied
+        variance_of_constants = variance_of_independent_difference(
+            constant_variance(labelled[i]), constant_variance(labelled[j])
+        )
         return _bootstrap_difference(
             bootstrapped[i].estimate.value - bootstrapped[j].estimate.value,
             values[i] - values[j],
-            variance_of_independent_difference(
-                constant_variance(labelled[i]), constant_variance(labelled[j])
-            ),
+            variance_of_constants,
             largest_possible=ends[1] - ends[0],
         )
 
