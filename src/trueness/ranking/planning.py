@@ -615,12 +615,16 @@ def _placements(scores: Floats, n_pos: int) -> tuple[Floats, Floats]:
     Of positives and of negatives; the first columns of the scores are positive.
     """
     n = scores.shape[1]
-    order = np.argsort(scores, axis=1)
-    negatives_below = np.cumsum(order >= n_pos, axis=1)
+    order = np.argsort(scores, axis=1)  # lowest score first
+    is_pos = order < n_pos
+    negatives_below = np.cumsum(~is_pos, axis=1)
     positives_below = np.arange(1, n + 1) - negatives_below
+    # a positive is right above negatives, a negative is right below positives
     in_order = np.where(
-        order < n_pos, negatives_below / (n - n_pos), 1 - positives_below / n_pos
+        is_pos, negatives_below / (n - n_pos), 1 - positives_below / n_pos
     )
+
+    # back from the order of the scores to that of the cases
     placements = np.empty_like(scores)
     np.put_along_axis(placements, order, in_order, axis=1)
     return placements[:, :n_pos], placements[:, n_pos:]
@@ -634,13 +638,20 @@ def _areas_of_placements(of_positives: Floats, of_negatives: Floats) -> _Areas:
     for placements in (of_positives, of_negatives):
         n = placements.shape[1]
         squares = (placements - value[:, None]) ** 2
-        second = squares.mean(axis=1) / n
-        fourth = (squares**2).mean(axis=1) / n**3
-        less_one = max(n - 1, 1)
-        variance = variance + second * n / less_one
-        of_class = np.maximum(fourth - second**2 / n, 2 * second**2 / less_one)
-        variance_of_variance = variance_of_variance + of_class * (n / less_one) ** 2
+        # sums of powers of the influence values, which are (placement - AUC) / n
+        squared = squares.mean(axis=1) / n
+        fourth_powers = (squares**2).mean(axis=1) / n**3
+        n_less_one = max(n - 1, 1)
+        correction = n / n_less_one
+        variance = variance + squared * n / n_less_one
 
+        # at least as of normal values: a few may by chance show too small fourth powers
+        by_fourth_powers = fourth_powers - squared**2 / n
+        of_normal_values = 2 * squared**2 / n_less_one
+        of_class = np.maximum(by_fourth_powers, of_normal_values)
+        variance_of_variance = variance_of_variance + of_class * correction**2
+
+    # Satterthwaite (1946); infinite where the variance itself does not vary
     is_unsure = variance_of_variance > 0
     degrees_of_freedom = np.where(
         is_unsure,
