@@ -209,13 +209,13 @@ def _read_sided(text_or_constraint: ConstraintLike) -> ScopedConstraint:
 
 
 def _read_grouped(text_or_constraint: ConstraintLike) -> ScopedConstraint:
-    match = (
-        _match_group_scope(text_or_constraint)
-        if isinstance(text_or_constraint, str)
-        else None
-    )
+    """Return a constraint with its bound on groups, or of all cases."""
+    match = None
+    if isinstance(text_or_constraint, str):
+        match = _match_group_scope(text_or_constraint)
     if match is None:
         return ScopedConstraint(read_constraint(text_or_constraint))
+
     constraint = read_constraint(f"{match['name']} {match['rest']}")
     scoped = ScopedConstraint(constraint, match["scope"])
     _check_group_bound(scoped, str(text_or_constraint))

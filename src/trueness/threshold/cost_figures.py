@@ -124,6 +124,7 @@ def decision_curves_figure(
 
 
 def _decision_columns(curve: DecisionCurve, standardised: bool) -> dict[str, Array]:
+    """Return the columns of a decision curve, standardised or not."""
     columns = {
         "p": curve.threshold,
         "y": curve.net_benefit,

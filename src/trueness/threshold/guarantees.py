@@ -321,6 +321,7 @@ def _asks_for_two_cuts(
 
 
 def _read_thresholds(thresholds: ArrayLike) -> Floats:
+    """Return the thresholds that were fixed beforehand, one or more numbers."""
     numbers = np.atleast_1d(np.asarray(thresholds))
     is_list = numbers.ndim == 1 and numbers.size > 0
     if not is_list or numbers.dtype.kind not in "iuf" or np.isnan(numbers).any():
@@ -487,11 +488,13 @@ def _choose(
 
 
 def _proved_at_different_cuts(tally: Tally, proved: list[ProvedCuts]) -> NotEnoughCases:
+    """Return the error for constraints that hold, but never at one threshold."""
     ranges = []
-    for p in proved:
-        ends = np.array([p.cuts.max(), p.cuts.min()])
+    for of_constraint in proved:
+        # the more cases a cut flags, the lower is its threshold
+        ends = np.array([of_constraint.cuts.max(), of_constraint.cuts.min()])
         low, high = _cuts.thresholds_of(tally.score, ends)
-        ranges.append(f"{p.scoped} at thresholds from {low:g} to {high:g}")
+        ranges.append(f"{of_constraint.scoped} at thresholds from {low:g} to {high:g}")
 
     return NotEnoughCases(
         f"Each constraint can be guaranteed, but not at the same threshold: "

@@ -131,6 +131,7 @@ class OperatingPoint(Answer):
         return "\n".join(lines)
 
     def _prevalence_text(self) -> str:
+        """Write the prevalence, or why it is unknown."""
         if math.isnan(self.prevalence):
             return "prevalence unknown (no labels)"
         if self.sampling == CASE_CONTROL:

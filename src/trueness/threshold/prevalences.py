@@ -113,6 +113,7 @@ def read_prevalence(value: object) -> UsePrevalence | None:
 
 
 def _read_estimate(estimate: Estimate) -> UsePrevalence:
+    """Return the prevalence of an estimate, with its interval."""
     value = _options.fraction(estimate.value, "prevalence")
     if not 0 <= estimate.low <= value <= estimate.high <= 1:
         raise InputError(
@@ -124,6 +125,7 @@ def _read_estimate(estimate: Estimate) -> UsePrevalence:
 
 
 def _read_range(pair: object) -> UsePrevalence:
+    """Return the prevalence of a range; its middle stands for its value."""
     low, high = _options.share_range(pair, "prevalence")
     if not 0 < low < high < 1:
         raise InputError(

@@ -369,15 +369,15 @@ class AtThreshold(Record):
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row per metric: metric, value, low, high, level, method, group."""
-        rows = self.metrics.values()
+        estimates = self.metrics.values()
         columns = {
             "metric": list(self.metrics),
-            "value": [e.value for e in rows],
-            "low": [e.low for e in rows],
-            "high": [e.high for e in rows],
-            "level": [e.level for e in rows],
-            "method": [e.method for e in rows],
-            "group": [None] * len(rows),
+            "value": [estimate.value for estimate in estimates],
+            "low": [estimate.low for estimate in estimates],
+            "high": [estimate.high for estimate in estimates],
+            "level": [estimate.level for estimate in estimates],
+            "method": [estimate.method for estimate in estimates],
+            "group": [None] * len(estimates),
         }
         return native_frame(columns, backend)
 

@@ -139,6 +139,7 @@ def zone_sentences(zones: Zones) -> list[str]:
 
 
 def _where_zones_end(zones: Zones) -> str:
+    """Say which scores are positive, negative, or left to a person."""
     lower, upper = _both_cuts(zones)
     if not zones.defer:
         return (
@@ -219,6 +220,7 @@ def group_sentences(groups: GroupThresholds) -> list[str]:
 
 
 def _common_threshold_sentence(groups: GroupThresholds) -> str:
+    """Say what one threshold for all groups achieves, and its gaps."""
     sentence = (
         f"One threshold for all, {cut_text(groups.common_threshold)}, gives "
         f"{written(groups.common_value)}"

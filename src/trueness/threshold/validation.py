@@ -259,6 +259,7 @@ def _least_favourable_values(task: RepeatableChoice, cells: Floats) -> list[floa
 def _too_many_failures(
     task: RepeatableChoice, failures: int, replicates: int
 ) -> NotEnoughCases:
+    """Return the error for a choice that failed in most bootstrap samples."""
     positives = sum(tally.n_pos for tally in task.tallies.values())
     negatives = sum(tally.n_neg for tally in task.tallies.values())
     return NotEnoughCases(
@@ -325,6 +326,7 @@ def _how_often_met(
 
 
 def _notes(task: RepeatableChoice) -> tuple[str, ...]:
+    """Return what is assumed of the cases, and what a reader must know of them."""
     first_tally = next(iter(task.tallies.values()))
     assumption = "The cases are assumed to represent future cases"
     if first_tally.clusters is None:
