@@ -197,6 +197,7 @@ class Stream:
             self._write(state)
 
     def _windows_of(self, rows: object) -> dict[str, Tally]:
+        """Return a tally for each window of these rows; "" where there is one only."""
         if isinstance(rows, Tally):
             return {"": rows}
         if isinstance(rows, dict):

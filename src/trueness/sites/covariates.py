@@ -242,6 +242,7 @@ def deleted_residuals(model: RandomEffects) -> list[DeletedResidual]:
 def _deleted_residual(
     model: RandomEffects, site: int, others: Floats
 ) -> DeletedResidual:
+    """Return how far a site lies from the mean of the others, standardised."""
     from scipy.special import stdtr
 
     without = fit_random_effects(model.values[others], model.variances[others])

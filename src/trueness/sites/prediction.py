@@ -65,6 +65,8 @@ def nagashima_interval(
     width = float(np.sqrt(predictive.weights @ predictive.variances)) + 1e-300
 
     def end(probability: float, direction: int) -> float:
+        """Return the quantile at a probability, searched in a direction."""
+        # two places that have the quantile between them
         far = centre + direction * width
         while (predictive.probability_below(far) - probability) * direction < 0:
             far += 2 * direction * abs(far - centre)
