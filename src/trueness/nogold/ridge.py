@@ -108,8 +108,10 @@ def _walk(
     proposed = climb(model, np.clip(place, -FARTHEST, FARTHEST), free, steps=4)
 
     gain_of_target = laplace_density(proposed, free) - laplace_density(peaks, free)
-    prior_there = coordinates.log_prior_of_held(proposed)
-    gain_of_prior = prior_there - coordinates.log_prior_of_held(peaks)
+    prior_of_proposed = coordinates.log_prior_of_held(proposed)
+    gain_of_prior = prior_of_proposed - coordinates.log_prior_of_held(peaks)
+
+    # tempering goes from the prior, t = 0, to the target, t = 1
     gain = t * gain_of_target
     gain += (1 - t) * gain_of_prior
 
