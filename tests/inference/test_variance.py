@@ -1,6 +1,7 @@
 """Variances and their degrees of freedom: by fractions, by pairs, by R's survey."""
 
 import json
+import math
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -14,8 +15,10 @@ from trueness.inference.estimates import evaluate_measure
 from trueness.inference.sample import apply_design
 from trueness.inference.variance import (
     Influence,
+    Stratum,
     VarianceEstimate,
     add_variance_of_map,
+    combine_strata,
     estimate_variance,
 )
 from trueness.metrics.definitions import METRICS
@@ -243,3 +246,24 @@ def test_one_of_two_variances_keeps_its_degrees_of_freedom(
     assert found.variance == of_cases + of_map
     assert found.degrees_of_freedom == degrees_of_freedom
     assert found.constant_class_sizes == (() if of_cases + of_map else (3,))
+
+
+def test_two_units_have_a_variance_and_one_has_none():
+    # values 1 and -1: their sample variance is 2, that of a sum of two such values 4
+    two_units = Stratum(size=2.0, squares=2.0, fourth_powers=2.0)
+    one_unit = Stratum(size=1.0, squares=1.0, fourth_powers=1.0)
+
+    assert combine_strata([two_units], 2).variance == pytest.approx(4.0)
+    assert math.isnan(combine_strata([one_unit], 1).variance)
+
+
+def test_weights_are_noted_where_they_differ():
+    rng = np.random.default_rng(0)
+    label = rng.random(60) < 0.4
+    score = np.round(rng.random(60), 2)
+
+    equal = trueness.tally(label, score, weight=np.full(60, 2.5))
+    unequal = trueness.tally(label, score, weight=rng.uniform(1, 4, 60))
+
+    assert "weighted" not in " ".join(trueness.auc(equal).notes)
+    assert "Cases are weighted" in " ".join(trueness.auc(unequal).notes)
