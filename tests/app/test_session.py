@@ -388,6 +388,14 @@ def test_judges_with_some_labels(served, elsewhere):
     assert repr(trueness.prevalence(panel, labelled="random")) in spoken
 
 
+def test_judges_without_a_column_of_counts(served):
+    # the form says so by a dash, once a file was looked at
+    unsaid = served.section("judges", **JUDGES, labelled="random")
+    said = served.section("judges", **JUDGES, labelled="random", count="-")
+
+    assert said == unsaid
+
+
 LONG = {"file": "given", "kind": "judges", "label": "human", "verdict": "said",
         "column": "judge", "item": "item", "system": "system", "positive": "yes",
         "yes": "pass", "labelled": "random"}  # fmt: skip

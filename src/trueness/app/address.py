@@ -674,14 +674,15 @@ def _columns_of_judges(data: DataChoice, guess: Guess) -> Request:
 
     label = column_or_none(columns.label)
     known(data.file.source, label, "--label")
+    count = column_or_none(columns.count)
     wide = wide_table(data)
-    taken = {label, columns.count, wide.item, wide.system}
+    taken = {label, count, wide.item, wide.system}
     file_data = data_of_judges(
         wide.source,
         wide.judges or guess(wide.source.table, taken),
         label,
         columns.positive or data.verdicts.yes,
-        columns.count,
+        count,
         wide.system,
         DEFAULT_LEVEL,
         0,
