@@ -172,7 +172,7 @@ def test_sqlite_is_refused_and_nothing_is_fetched(tmp_path, name):
     with closing(sqlite3.connect(tmp_path / name)) as connection, connection:
         connection.execute("CREATE TABLE t (y, p)")
     settings = {"extension_directory": tmp_path / "none"}
-    said = r"is a sqlite database.* not fetched .*-header -csv"
+    said = r"is a sqlite database.* not installed.*downloads none.*-header -csv"
     with pytest.raises(InputError, match=said):
         trueness.scan(tmp_path / name, settings=settings)
 
