@@ -10,11 +10,12 @@ The direction of a score and an unknown positive label are never guessed.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Array
 from trueness._core.checks.errors import InputError, PythonCode
@@ -96,7 +97,7 @@ def count_arguments(
     if name == "check" and _is_requirement(args[0]) and len(args) > 1:
         # the requirement came first, as in a sentence
         args = (*args[1:], args[0])
-        if type(args[0]).__module__.startswith("trueness."):
+        if _is_our_own(args[0]):
             return CountedArguments(args[0], args[1:])
 
     data = args[0]
@@ -109,9 +110,11 @@ def count_arguments(
     if isinstance(data, (str, os.PathLike)) and not has_scores:
         data = _open_file(data, name, takes)
 
+    # a frame with another column behind it is a column of labels itself
     is_table = is_frame(data) and (names_columns or not has_scores)
     if isinstance(data, Mapping) or is_table:
         return _of_table(name, data, takes, keywords, tuple(others))
+
     if not has_scores:
         raise _needs(name, takes, one_thing(data))
     if names_columns:
@@ -124,7 +127,7 @@ def count_arguments(
 
 
 def _of_arrays(
-    name: str, takes: str, labels: object, others: list[Any], words: Words
+    name: str, takes: str, labels: ArrayLike, others: list[Any], words: Words
 ) -> CountedArguments:
     """Count arrays of labels and scores; what follows them is left to the analysis."""
     if name == "rater_agreement" and _is_one_column(others):
@@ -157,6 +160,11 @@ def _open_file(path: str | os.PathLike[str], name: str, takes: str) -> Any:
     return scan(path)
 
 
+def _is_our_own(value: object) -> bool:
+    """Is this a value of this package, such as a tally or an answer?"""
+    return type(value).__module__.startswith("trueness.")
+
+
 def _is_model(data: object) -> bool:
     """Is this a classifier with the methods of scikit-learn?"""
     return hasattr(data, "predict_proba") or hasattr(data, "decision_function")
@@ -181,17 +189,19 @@ def _of_model(name: str, model: Any, rest: list[Any], words: Words) -> CountedAr
             option="positive",
         )
 
-    at = classes.index(positive) if classes else 1
+    positive_class = classes.index(positive) if classes else 1
     if hasattr(model, "predict_proba"):
-        scores = np.asarray(model.predict_proba(features))[:, at]
+        scores = np.asarray(model.predict_proba(features))[:, positive_class]
     else:
-        distances = np.asarray(model.decision_function(features))
-        scores = distances if at == 1 else -distances
+        # distances ascend towards the second class
+        scores = np.asarray(model.decision_function(features))
+        if positive_class == 0:
+            scores = -scores
 
     return CountedArguments(tally(truth, scores, **words), tuple(rest[2:]))
 
 
-def _positive_label(truth: object, positive: object) -> Any:
+def _positive_label(truth: ArrayLike, positive: Hashable) -> Any:
     """Which label counts as positive, among these?"""
     with cleaning.listening():  # the labels are read once more when they are counted
         return cleaning.read_label_column(
@@ -234,7 +244,8 @@ def _needs(name: str, takes: str, found: str) -> InputError:
 
 
 def _is_column(x: object) -> bool:
-    if isinstance(x, (str, bytes)) or type(x).__module__.startswith("trueness."):
+    """Could this be the labels or the scores of cases?"""
+    if isinstance(x, (str, bytes)) or _is_our_own(x):
         return False
     return isinstance(x, Mapping) or hasattr(x, "__len__") or hasattr(x, "__array__")
 
@@ -265,7 +276,7 @@ def _size_of_column(argument: Any) -> int:
 
 
 def _scores(
-    labels: object, columns: list[Any], name: str, takes: str, words: Words
+    labels: ArrayLike, columns: list[Any], name: str, takes: str, words: Words
 ) -> tuple[Any, tuple[str, ...]]:
     """Return one column, or a mapping from name to column, and remarks on them."""
     if len(columns) > 1:
@@ -278,64 +289,82 @@ def _scores(
         return only, ()
 
     shape: Args = np.shape(only) if hasattr(only, "shape") else ()
-    if len(shape) != 2:
-        return ({"C1": only} if takes == "panel" else only), ()
-    if on_device(only):
-        return several_columns(only), ()
+    if len(shape) == 2:
+        return _scores_of_matrix(labels, only, name, takes, words)
+    if takes == "panel":
+        return {"C1": only}, ()
+    return only, ()
 
-    table = np.asarray(only)
+
+def _scores_of_matrix(
+    labels: ArrayLike, matrix: Any, name: str, takes: str, words: Words
+) -> tuple[Any, tuple[str, ...]]:
+    """Return the one score in a matrix, or its columns by name, and remarks on them."""
+    if on_device(matrix):
+        return several_columns(matrix), ()
+
+    table = np.asarray(matrix)
     if table.ndim != 2:
         raise InputError(
-            f"{name} needs dense arrays of numbers; found {described(only)}. Turn a "
+            f"{name} needs dense arrays of numbers; found {described(matrix)}. Turn a "
             "sparse matrix into an array.",
             example=PythonCode("y_score.toarray()"),
         )
 
-    # one score in a table: a single column, or what ``predict_proba`` returns
-    if takes != "panel" and shape[1] == 1:
+    if takes == "panel":
+        return several_columns(table), ()
+    if table.shape[1] == 1:
         return table[:, 0], ()
-    if takes != "panel" and shape[1] == 2 and np.allclose(table.sum(axis=1), 1):
+    if table.shape[1] == 2 and np.allclose(table.sum(axis=1), 1):
+        # two columns that add up to 1 are what ``predict_proba`` returns
         return _probability_of_positive(labels, table, words.get("positive"))
     return several_columns(table), ()
 
 
 def _numbered_columns(columns: Sequence[Any]) -> dict[str, Any]:
+    """Name columns that came without names."""
     return {f"C{number}": column for number, column in enumerate(columns, start=1)}
 
 
 def _probability_of_positive(
-    labels: object, table: Array, positive: object
+    labels: ArrayLike, table: Array, positive: Hashable
 ) -> tuple[Array, tuple[str, ...]]:
     """Take the column of the positive class of what ``predict_proba`` returns.
 
     Its columns are in the order of the sorted labels.
     """
-    chosen = _positive_label(labels, positive)
+    positive_class = _positive_label(labels, positive)
     values = column(labels, "y_true")
     place = 1
-
     if cleaning.has_text(values) and values.size:
-        names = sorted({str(value) for value in values.tolist() if value is not None})
-        if len(names) != 2:
-            raise InputError(
-                "y_score has two columns that add up to 1, but the labels have "
-                f"{len(names)} values. Pass the column of the positive class.",
-                example=PythonCode("y_score[:, 1]"),
-            )
-        if str(chosen) in names:
-            place = names.index(str(chosen))
-    elif chosen in (0, False, -1):
+        place = _place_of_class(values, str(positive_class))
+    elif positive_class in (0, False, -1):
         place = 0
 
     which = "second" if place else "first"
-    return table[:, place], (
+    remark = (
         f"Using the {which} column of the probabilities, that of the positive class "
-        f"{described(chosen)}.",
+        f"{described(positive_class)}."
     )
+    return table[:, place], (remark,)
+
+
+def _place_of_class(labels: Array, positive_class: str) -> int:
+    """Return the place of a class among the sorted words of two labels."""
+    names = sorted({str(label) for label in labels.tolist() if label is not None})
+    if len(names) != 2:
+        raise InputError(
+            "y_score has two columns that add up to 1, but the labels have "
+            f"{len(names)} values. Pass the column of the positive class.",
+            example=PythonCode("y_score[:, 1]"),
+        )
+    if positive_class in names:
+        return names.index(positive_class)
+    return 1
 
 
 def _of_table(
-    name: str, data: object, takes: str, words: Words, rest: Args
+    name: str, data: Any, takes: str, words: Words, rest: Args
 ) -> CountedArguments:
     """Count the columns of a table that are named, or that are found."""
     score = words.pop("score", None)
@@ -348,13 +377,13 @@ def _of_table(
 
     chosen = score if several is None else several
     data = without_total_row(data, words.get("label"))
-    column_names_of_data = column_names(data)
+    names_in_data = column_names(data)
     remarks: tuple[str, ...] = ()
 
     # a table of counts needs no search: its columns have names of their own
-    holds_counts = chosen in (None, "score") and are_counts(column_names_of_data)
+    holds_counts = chosen in (None, "score") and are_counts(names_in_data)
     if not holds_counts or words.get("label") is not None:
-        columns = _find(name, takes, data, column_names_of_data, chosen, words)
+        columns = _find(name, takes, data, names_in_data, chosen, words)
         words["label"] = columns.label
         if columns.count is not None:
             words["count"] = columns.count
@@ -380,7 +409,7 @@ def _as_chosen(scores: Sequence[str], takes: str) -> str | list[str]:
 
 
 def _refuse_long_table(
-    name: str, takes: str, data: object, columns: FoundColumns, words: Words
+    name: str, takes: str, data: Any, columns: FoundColumns, words: Words
 ) -> None:
     """Stop at a table with several rows for each case, of which nobody said so."""
     says_so = words.get("cluster") is not None or words.get("count") is not None
@@ -399,7 +428,7 @@ def _refuse_long_table(
         raise InputError(message, option=error.option, example=error.example) from None
 
 
-def _is_quick_to_look_at(data: object) -> bool:
+def _is_quick_to_look_at(data: Any) -> bool:
     """Can all columns be read at little cost, or is it a query or a large frame?"""
     if isinstance(data, Mapping) or _is_relation(data):
         return True
@@ -410,35 +439,27 @@ def _is_quick_to_look_at(data: object) -> bool:
 def _find(
     name: str,
     takes: str,
-    data: object,
+    data: Any,
     names: Sequence[str],
-    chosen: Any,
+    chosen: str | Sequence[str] | None,
     words: Words,
 ) -> FoundColumns:
     """Find the columns that nobody named.
 
     ``names`` are the columns of the data, ``chosen`` the scores that were named.
     """
-    named_scores: tuple[str, ...] = ()
-    if isinstance(chosen, str):
-        named_scores = (chosen,)
-    elif chosen is not None:
-        named_scores = chosen
-
+    named_scores = _several(chosen)
     label = words.get("label")
     may_lack_labels = name in _OF_VERDICTS or name in _WITHOUT_LABELS
-    finds_label = label is None and "label" not in words and not may_lack_labels
+    # label=None is an answer, too: there are no labels
+    finds_label = "label" not in words and not may_lack_labels
     if named_scores and not finds_label:
-        return FoundColumns(label, tuple(named_scores))
+        return FoundColumns(label, named_scores)
 
-    taken = []
-    for role in ("count", "weight", "cluster", "by"):
-        if isinstance(words.get(role), str):
-            taken.append(words[role])
-
+    other_columns = _columns_with_other_roles(words)
     table = table_of(data)
     if finds_label and _does_without(name, words):
-        finds_label = not has_no_label(table, {*named_scores, *taken})
+        finds_label = not has_no_label(table, {*named_scores, *other_columns})
     if label is None and may_lack_labels:
         label = _label_of_few(table, names)
 
@@ -450,14 +471,12 @@ def _find(
             guess=_guess_for(name, takes),
             option="test" if name in _OF_VERDICTS else "score",
             needs_label=finds_label,
-            taken=taken,
+            taken=other_columns,
             positive=words.get("positive"),
         )
     except InputError as error:
         # which function was called, where several are in a script
-        advice = _advice_without_labels(table, error)
-        odd = "" if error.option == "label" else _odd_words(data, table)
-        message = f"{name}: {error.message}{advice}{odd}"
+        message = f"{name}: {error.message}{_advice_on_columns(data, table, error)}"
         raise InputError(message, option=error.option, choices=error.choices) from None
 
     if label is not None and words.get("label") is None:  # found by its few values
@@ -465,10 +484,25 @@ def _find(
         columns = replace(columns, guessed=guessed)
 
     if words.get("count") is None and not may_lack_labels:
-        count = count_column(table, columns.label, columns.scores, taken)
+        count = count_column(table, columns.label, columns.scores, other_columns)
         columns = replace(columns, count=count)
 
-    return unused_columns(table, columns, taken)
+    return unused_columns(table, columns, other_columns)
+
+
+def _several(names: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names of none, one or several columns as a tuple."""
+    if names is None:
+        return ()
+    if isinstance(names, str):
+        return (names,)
+    return tuple(names)
+
+
+def _columns_with_other_roles(words: Words) -> list[str]:
+    """Return the columns that are named as counts, weights, clusters or groups."""
+    named = [words.get(role) for role in ("count", "weight", "cluster", "by")]
+    return [column_name for column_name in named if isinstance(column_name, str)]
 
 
 def _label_of_few(table: DataTable, names: Sequence[str]) -> str | None:
@@ -486,21 +520,27 @@ def _does_without(name: str, words: Words) -> bool:
     return name in _ANSWERS_WITHOUT or labels_expected
 
 
-def _advice_without_labels(table: DataTable, error: InputError) -> str:
-    """Name the functions that need no labels, where several columns are verdicts."""
-    if error.option != "label" or len(tests_among(table, set())) < 2:
-        return ""
-    return " Where there are none, ask latent_class or agreement."
+def _advice_on_columns(data: Any, table: DataTable, error: InputError) -> str:
+    """Say what else to ask, or to correct, where columns were not found."""
+    if error.option != "label":
+        return _odd_words(data, table)
+    if len(tests_among(table, set())) >= 2:
+        return " Where there are none, ask latent_class or agreement."
+    return ""
 
 
-def _odd_words(data: object, table: DataTable) -> str:
+def _odd_words(data: Any, table: DataTable) -> str:
     """Name columns of text that would hold numbers, but for a few words."""
     sentences = []
-    for name in (name for name, kind in table.kinds.items() if kind == TEXT):
+    for name, kind in table.kinds.items():
+        if kind != TEXT:
+            continue
         values = columns_of(data, [name], most=MOST_ROWS)[name].tolist()
-        if odd := cleaning.few_words(values, rows=False):
+        odd_words = cleaning.few_words(values, rows=False)
+        if odd_words:
             sentences.append(
-                f" Column {name!r} has {odd}; correct these values or leave them empty."
+                f" Column {name!r} has {odd_words}; correct these values or leave them "
+                "empty."
             )
 
     return "".join(sentences)
@@ -511,7 +551,7 @@ def _is_relation(data: object) -> bool:
     return is_of_library(data, "duckdb", "DuckDBPyRelation")
 
 
-def table_of(data: object) -> DataTable:
+def table_of(data: Any) -> DataTable:
     """Look at a frame or a mapping; a file is asked by its engine."""
     if _is_relation(data):
         from trueness.data.relation_tables import RelationTable
