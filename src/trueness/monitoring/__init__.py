@@ -2,7 +2,7 @@
 
 What is required, in words, in a table or in a contract?   ``requirements``,
 ``fields``, ``contracts``
-What may be required, and which limits has it?             ``measures``, ``one_sided``
+What may be required, and what is its interval?            ``measures``, ``one_sided``
 What is claimed about these data, and what of it holds?    ``claims``, ``checking``
 How are verdicts shown?                                    ``verdicts``
 Which cases of a batch are new?                            ``batches``
@@ -12,7 +12,8 @@ What is watched, batch by batch and in every group?        ``watching``
 What may be watched, and against which bound?              ``questions``
 Did the distribution of the scores change (PSI)?           ``stability``
 
-Gates: text, table, TOML --> Requirement --limits(alpha)--> Claim --> Verdict --> Check.
+Gates: text, table, TOML --> Requirement --> Claim, with its interval by alpha -->
+Verdict --> Check.
 Watches: batch --> numbers that tell --> bets --> detector --> alarm, since when, how
 large. Read ``verdicts`` first, for watches ``detectors``; what was measured is on the
 page ``docs/maths/monitoring.md``.

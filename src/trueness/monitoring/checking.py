@@ -209,7 +209,7 @@ def check_all(
     verdicts = [*facts, *decide(claims, 1 - level, adjust)]
     notes = [
         *_notes_on_assumptions(requirements, whole.tally, adjust),
-        *_notes_on_limits(len(claims), level, adjust),
+        *_notes_on_intervals(len(claims), level, adjust),
         *_notes_on_repeats(requirements),
         *_notes_on_thresholds(requirements, whole.tally),
     ]
@@ -306,8 +306,8 @@ def _notes_on_assumptions(
         )
 
 
-def _notes_on_limits(claims: int, level: float, adjust: str) -> Iterator[str]:
-    """Say which limits decided so many claims."""
+def _notes_on_intervals(claims: int, level: float, adjust: str) -> Iterator[str]:
+    """Say which confidence intervals decided so many claims."""
     if not claims:
         return
     if adjust == "none" or claims == 1:
@@ -316,8 +316,8 @@ def _notes_on_limits(claims: int, level: float, adjust: str) -> Iterator[str]:
 
     yield (
         f"Confidence intervals are one-sided and adjusted for {claims} decisions "
-        f"(Holm). In {level_text(level)} of samples no requirement is wrongly said to "
-        "hold, and in as many none is wrongly said to fail."
+        f"(Holm). In {level_text(level)} of samples no requirement wrongly holds, and "
+        "in as many none wrongly fails."
     )
 
 

@@ -1,9 +1,9 @@
 """Which claims do requirements make about these data, and which of them hold?
 
-A claim is one comparison with one bound, and has a function from alpha to its one-sided
-limits. All of them are decided together: a truth exactly on its bound is called either
-way in about 5 % of samples, and so errs each family of several requirements or groups,
-of what is said to hold and of what is said to fail (Holm).
+A claim is one comparison with one bound; its one-sided interval is a function of
+alpha. All claims are decided together (Holm). Where a true value lies exactly on its
+bound, about 5 % of samples decide the claim, either way. A family of several
+requirements or groups errs as rarely, in what it says holds and in what it says fails.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from trueness.counts.answers import refuse
 from trueness.counts.values import Panel, Tally
 from trueness.evals.attempts import Attempts
 from trueness.monitoring.measures import FACTS
-from trueness.monitoring.next_site import next_site_limits
+from trueness.monitoring.next_site import next_site_interval
 from trueness.monitoring.one_sided import (
     SITES,
     Counted,
     Interval,
-    Limits,
-    difference_limits,
-    gap_limits,
-    limits_of,
-    paired_limits,
-    paired_limits_of_attempts,
+    IntervalAt,
+    difference_interval,
+    gap_interval,
+    one_sided_interval,
+    paired_interval,
+    paired_interval_of_attempts,
 )
 from trueness.monitoring.requirements import Requirement
 from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN, Verdict, prefix
@@ -83,15 +83,17 @@ class Evidence:
         lower, upper = required.threshold.cuts(self.group)
         return upper if lower == upper else Rule(upper, lower)
 
-    def limits(self, required: Requirement) -> Limits:
-        """Return the limits of what is required of these cases."""
-        return limits_of(
+    def interval(self, required: Requirement) -> IntervalAt:
+        """Return the interval, by alpha, of what is required of these cases."""
+        return one_sided_interval(
             required.metric, self.tally, self.threshold(required), required.fpr
         )
 
-    def limits_of_baseline(self, required: Requirement, baseline: Counted) -> Limits:
-        """Return the limits of the same measure of a baseline."""
-        return limits_of(
+    def interval_of_baseline(
+        self, required: Requirement, baseline: Counted
+    ) -> IntervalAt:
+        """Return the interval, by alpha, of the same measure of a baseline."""
+        return one_sided_interval(
             required.metric, baseline, self.threshold(required), required.fpr
         )
 
@@ -103,7 +105,7 @@ class Claim(NamedTuple):
     group: str
     bound: float
     side: int
-    limits: Limits
+    interval_at: IntervalAt
     subject: str = ""  # what the numbers are of, when not of the metric itself
 
 
@@ -132,12 +134,12 @@ def _claims_about_group(
 
     subject = ""
     if required.judges:
-        limits, subject = _limits_by_judges(required, evidence)
+        interval_at, subject = _interval_by_judges(required, evidence)
     else:
-        limits = evidence.limits(required)
+        interval_at = evidence.interval(required)
 
     for text, bound, side in required.bounds():
-        yield Claim(text, group, bound, side, limits, subject)
+        yield Claim(text, group, bound, side, interval_at, subject)
 
 
 def _claims_about_next_site(
@@ -152,9 +154,9 @@ def _claims_about_next_site(
         )
 
     counts_by_site = {name: evidence.tally for name, evidence in groups.items()}
-    limits = next_site_limits(required, counts_by_site)
+    interval_at = next_site_interval(required, counts_by_site)
     for text, bound, side in required.bounds():
-        yield Claim(text, "", bound, side, limits, "prediction interval")
+        yield Claim(text, "", bound, side, interval_at, "prediction interval")
 
 
 def _claims_about_gaps(
@@ -166,9 +168,11 @@ def _claims_about_gaps(
             f"{required} needs two groups or more; found {len(groups)}."
         )
 
-    limits = {group: evidence.limits(required) for group, evidence in groups.items()}
-    for first, second in combinations(limits, 2):
-        gap = gap_limits(limits[first], limits[second])
+    by_group = {
+        group: evidence.interval(required) for group, evidence in groups.items()
+    }
+    for first, second in combinations(by_group, 2):
+        gap = gap_interval(by_group[first], by_group[second])
         yield Claim(str(required), f"{first} and {second}", largest_gap, -1, gap)
 
 
@@ -183,18 +187,18 @@ def _claim_against_baseline(
                 f"{required}: a rule that defers cases cannot be compared with a "
                 "baseline. Set one threshold."
             )
-        limits = paired_limits(required.metric, evidence.panels[name], threshold)
+        interval_at = paired_interval(required.metric, evidence.panels[name], threshold)
         design = "paired: the same cases"
     elif isinstance(evidence.baseline, Attempts) and isinstance(
         evidence.tally, Attempts
     ):
-        limits = paired_limits_of_attempts(
+        interval_at = paired_interval_of_attempts(
             required.metric, evidence.tally, evidence.baseline
         )
         design = "paired: the same items"
     elif isinstance(evidence.baseline, Tally):
-        of_baseline = evidence.limits_of_baseline(required, evidence.baseline)
-        limits = difference_limits(evidence.limits(required), of_baseline)
+        of_baseline = evidence.interval_of_baseline(required, evidence.baseline)
+        interval_at = difference_interval(evidence.interval(required), of_baseline)
         design = "unpaired: not the cases of the baseline"
     else:
         where = f" in {group}" if group else ""
@@ -209,13 +213,15 @@ def _claim_against_baseline(
         group=group,
         bound=-side * required.margin,
         side=side,
-        limits=limits,
+        interval_at=interval_at,
         subject=f"difference, {design}",
     )
 
 
-def _limits_by_judges(required: Requirement, evidence: Evidence) -> tuple[Limits, str]:
-    """Return the limits of a rate from judges that err and the labels there are."""
+def _interval_by_judges(
+    required: Requirement, evidence: Evidence
+) -> tuple[IntervalAt, str]:
+    """Return the interval, by alpha, of a rate from judges that err and some labels."""
     panel = evidence.panels.get(",".join(required.judges), evidence.panels.get(""))
     if panel is None:
         raise InputError("A rate from judges needs a panel of their verdicts, 0 or 1.")
@@ -237,7 +243,7 @@ def _limits_by_judges(required: Requirement, evidence: Evidence) -> tuple[Limits
 
 
 def _interval_of_rate(rate: Rate, alpha: float) -> Interval:
-    """Return the limits of a rate from judges, by its draws."""
+    """Return the interval of a rate from judges: quantiles of its draws."""
     if not rate.identified:  # verdicts that fit other rates, too, decide nothing
         reason = (
             f"the verdicts on {rate.cases:,} cases alone do not determine the rate. "
@@ -343,7 +349,7 @@ def _decide_one_way(
 def _is_beyond(claim: Claim, alpha: float, way: int) -> bool:
     """Is the whole one-sided interval on the good (way 1) or the bad (-1) side?"""
     try:
-        interval = claim.limits(alpha)
+        interval = claim.interval_at(alpha)
     except NotEnoughCases as err:
         where = f"In {claim.group.replace('=', ' = ', 1)}: " if claim.group else ""
         raise err.rephrased(message=f"{where}{err.message}") from None
@@ -355,7 +361,7 @@ def _is_beyond(claim: Claim, alpha: float, way: int) -> bool:
 
 def _verdict(claim: Claim, verdict: str, alpha: float) -> Verdict:
     """Return the verdict on a claim, with the interval that decided it."""
-    interval = claim.limits(alpha)
+    interval = claim.interval_at(alpha)
     cases_needed = None
     if verdict == OPEN:
         cases_needed = _cases_to_decide(claim, interval)

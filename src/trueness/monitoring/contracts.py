@@ -19,7 +19,7 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import nearest
 from trueness.counts.values import Tally
 from trueness.monitoring.fields import KEYS, read_field
-from trueness.monitoring.one_sided import limits_of
+from trueness.monitoring.one_sided import one_sided_interval
 from trueness.monitoring.requirements import Requirement, contradiction, requirement
 from trueness.threshold.operating_point import best_threshold
 
@@ -249,7 +249,7 @@ def _bound_with_room(
     size is not more than r times the root of 2 below this one, since both vary, and its
     limit is r below it.
     """
-    interval = limits_of(metric, tally, threshold)(_ALPHA_OF_FIRST_CONTRACT)
+    interval = one_sided_interval(metric, tally, threshold)(_ALPHA_OF_FIRST_CONTRACT)
     distance = interval.value - interval.low
     bound = interval.value - distance * (1 + math.sqrt(2))
     if not math.isfinite(bound):

@@ -56,8 +56,8 @@ def shown(about: About, mean: float) -> float:
     return float(min(max(mean, low), high))
 
 
-def limits(about: About, sums: Sums) -> tuple[float, float]:
-    """Return the confidence sequence of the quantity that is watched."""
+def sequence_ends(about: About, sums: Sums) -> tuple[float, float]:
+    """Return both ends of the confidence sequence of the quantity that is watched."""
     low, high = confidence_sequence(
         sums, _ends(about), about["level"], is_proportion=_is_proportion(about)
     )

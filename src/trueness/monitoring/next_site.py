@@ -10,7 +10,7 @@ from trueness._core.checks.words import listing
 from trueness.counts.values import Tally
 from trueness.metrics.grammar import metric
 from trueness.monitoring.measures import measure_of
-from trueness.monitoring.one_sided import SITES, Counted, Interval, Limits
+from trueness.monitoring.one_sided import SITES, Counted, Interval, IntervalAt
 from trueness.monitoring.requirements import Requirement
 from trueness.scale.certificates import bounds
 from trueness.sites.across import FEWEST_SITES, AcrossSites, across_sites
@@ -18,10 +18,10 @@ from trueness.sites.values import STATISTICS
 from trueness.threshold.rule import Rule
 
 
-def next_site_limits(
+def next_site_interval(
     requirement: Requirement, counts_by_site: Mapping[str, Counted]
-) -> Limits:
-    """Return the function from alpha to the one-sided limits at the next site."""
+) -> IntervalAt:
+    """Return the one-sided prediction interval, by alpha, at the next site."""
     if isinstance(requirement.threshold, Rule):
         raise InputError(
             f"{requirement}: sites need one common threshold; found a rule. Set a "
@@ -39,7 +39,7 @@ def next_site_limits(
         and _is_inexact(requirement.metric, counts, threshold)
     ]
 
-    def limits(alpha: float) -> Interval:
+    def interval_at(alpha: float) -> Interval:
         if in_bins:
             return _undecided(
                 len(counts_by_site),
@@ -62,7 +62,7 @@ def next_site_limits(
             prediction.value, prediction.low, prediction.high, number, SITES
         )
 
-    return cache(limits)
+    return cache(interval_at)
 
 
 def _undecided(sites: int, reason: str) -> Interval:

@@ -1,7 +1,7 @@
 """Between which numbers does a measure lie, one-sided?
 
 A gate asks the same analyses as everybody: a one-sided limit that errs with probability
-``alpha`` is that of the interval at level ``1 - 2 alpha``. Limits are functions of
+``alpha`` is that of the interval at level ``1 - 2 alpha``. IntervalAt are functions of
 alpha, since a family of claims is tried at whichever alpha Holm's method leaves for it.
 """
 
@@ -40,27 +40,27 @@ _KINDS_OF_CASES: dict[tuple[bool, ...], str] = {
 
 
 class Interval(NamedTuple):
-    """A value with its two one-sided limits, and the cases that tell."""
+    """A value, the ends of its two one-sided intervals, and the cases behind it."""
 
     value: float
     low: float
     high: float
     n: int
-    what: str  # which cases tell
+    what: str  # which cases they are
     undecided: str = ""  # why nothing can be decided, where that is so
 
 
-Limits = Callable[[float], Interval]  # of an alpha
+IntervalAt = Callable[[float], Interval]  # by alpha, the error of each end
 Counted = Tally | Attempts
 
 
-def limits_of(
+def one_sided_interval(
     name: str,
     data: Counted,
     threshold: float | Rule | None,
     fpr: tuple[float, float] | None = None,
-) -> Limits:
-    """Return the function from alpha to the one-sided limits of what is required."""
+) -> IntervalAt:
+    """Return the one-sided interval, by alpha, of what is required."""
     _check_kind_of_data(name, data)
     measure = measure_of(name)
     counts: Any = data
@@ -68,7 +68,7 @@ def limits_of(
     if isinstance(threshold, Rule):
         counts, threshold = _apply_rule(threshold, counts)
 
-    def limits(alpha: float) -> Interval:
+    def interval_at(alpha: float) -> Interval:
         # rounded: 1 - 0.95 is not quite 0.05, and the estimate is asked at 0.9
         level = round(1 - 2 * alpha, 12)
         if measure is None:
@@ -82,7 +82,7 @@ def limits_of(
         interval = _as_interval(estimate, counts)
         return allow_for_bins(interval, estimate.bounds, measure.range)
 
-    return cache(limits)
+    return cache(interval_at)
 
 
 def _check_kind_of_data(name: str, data: Counted) -> None:
@@ -195,7 +195,7 @@ def _bounds_of_metric(metric: Metric, tally: Tally, threshold: float) -> object:
 
 
 def _as_interval(estimate: Estimate, data: Tally | Panel | Attempts) -> Interval:
-    """Return an estimate as an interval, with the cases or items that tell."""
+    """Return an estimate as an interval, with the cases or items behind it."""
     if isinstance(data, Attempts):
         number, kind = data.units
     else:
@@ -215,8 +215,8 @@ def _as_interval(estimate: Estimate, data: Tally | Panel | Attempts) -> Interval
     return interval
 
 
-def paired_limits(name: str, panel: Panel, threshold: float | None) -> Limits:
-    """Return the limits of a difference on the same cases: first less second."""
+def paired_interval(name: str, panel: Panel, threshold: float | None) -> IntervalAt:
+    """Return the interval, by alpha, of first less second on the same cases."""
     measure = measure_of(name)
     ask: Callable[..., Any]
     if measure is None:
@@ -226,25 +226,27 @@ def paired_limits(name: str, panel: Panel, threshold: float | None) -> Limits:
     else:
         raise _not_compared_in_pairs(name)
 
-    return _limits_of_pair(ask, panel)
+    return _interval_of_pair(ask, panel)
 
 
-def paired_limits_of_attempts(name: str, first: Attempts, second: Attempts) -> Limits:
-    """Return the limits of a difference on the same items: first less second."""
+def paired_interval_of_attempts(
+    name: str, first: Attempts, second: Attempts
+) -> IntervalAt:
+    """Return the interval, by alpha, of first less second on the same items."""
     if name != "pass_rate":
         raise _not_compared_in_pairs(name)
     runs = {"first": first, "second": second}
-    return _limits_of_pair(partial(compare_runs, runs), first)
+    return _interval_of_pair(partial(compare_runs, runs), first)
 
 
-def _limits_of_pair(ask: Callable[..., Any], data: Panel | Attempts) -> Limits:
-    """Return the limits of the one difference of a comparison of two."""
+def _interval_of_pair(ask: Callable[..., Any], data: Panel | Attempts) -> IntervalAt:
+    """Return the interval, by alpha, of the one difference of a comparison of two."""
 
-    def limits(alpha: float) -> Interval:
+    def interval_at(alpha: float) -> Interval:
         comparison = ask(level=1 - 2 * alpha)
         return _as_interval(comparison.pairs[0].difference, data)
 
-    return cache(limits)
+    return cache(interval_at)
 
 
 def _not_compared_in_pairs(name: str) -> InputError:
@@ -254,13 +256,13 @@ def _not_compared_in_pairs(name: str) -> InputError:
     )
 
 
-def difference_limits(first: Limits, second: Limits) -> Limits:
-    """Return the limits of a difference of two independent measures.
+def difference_interval(first: IntervalAt, second: IntervalAt) -> IntervalAt:
+    """Return the interval, by alpha, of a difference of two independent measures.
 
     Squared distances of the ends are added (Zou and Donner 2008).
     """
 
-    def limits(alpha: float) -> Interval:
+    def interval_at(alpha: float) -> Interval:
         minuend = first(alpha)
         subtrahend = second(alpha)
         difference = minuend.value - subtrahend.value
@@ -276,17 +278,17 @@ def difference_limits(first: Limits, second: Limits) -> Limits:
             what=minuend.what,
         )
 
-    return limits
+    return interval_at
 
 
-def gap_limits(first: Limits, second: Limits) -> Limits:
-    """Return the limits of the size of a difference, whichever way it points.
+def gap_interval(first: IntervalAt, second: IntervalAt) -> IntervalAt:
+    """Return the interval, by alpha, of the size of a difference, in either direction.
 
     Each end has half of the error.
     """
-    of_difference = difference_limits(first, second)
+    of_difference = difference_interval(first, second)
 
-    def limits(alpha: float) -> Interval:
+    def interval_at(alpha: float) -> Interval:
         difference = of_difference(alpha / 2)
         low = difference.low
         high = difference.high
@@ -298,4 +300,4 @@ def gap_limits(first: Limits, second: Limits) -> Limits:
             high=max(-low, high),
         )
 
-    return limits
+    return interval_at

@@ -19,7 +19,7 @@ from trueness.counts.answers import whole_cases
 from trueness.counts.values import Tally
 from trueness.monitoring.batches import pack_counts
 from trueness.monitoring.detectors import kind_of
-from trueness.monitoring.one_sided import limits_of
+from trueness.monitoring.one_sided import one_sided_interval
 from trueness.monitoring.requirements import Requirement, requirement
 from trueness.monitoring.states import About, State, read_state
 from trueness.monitoring.watching import Watch
@@ -324,7 +324,7 @@ def _read_bound(
             metric, threshold=threshold, not_worse_than="baseline", margin=margin
         )
     )
-    interval = limits_of(metric, baseline, threshold)(1 - about["level"])
+    interval = one_sided_interval(metric, baseline, threshold)(1 - about["level"])
     if as_requirement.lower_is_better:
         return -1, min(interval.high + margin, 1.0)
     return 1, max(interval.low - margin, 0.0)

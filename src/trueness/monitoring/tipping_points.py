@@ -24,7 +24,7 @@ from trueness.counts.answers import of_tally
 from trueness.counts.expected_labels import ExpectedLabels
 from trueness.counts.values import Tally
 from trueness.inference.expected_counts import expect_labels
-from trueness.monitoring.one_sided import limits_of
+from trueness.monitoring.one_sided import one_sided_interval
 from trueness.monitoring.requirements import Requirement, requirement
 
 # factors are searched from 1 / 20 to 20, in steps of a tenth of their logarithm
@@ -150,7 +150,7 @@ def _single_bound(sentence: object) -> Requirement:
 
 def _value(data: Tally, claim: Requirement) -> float:
     """Return the number that the claim is about."""
-    return limits_of(claim.metric, data, claim.threshold, claim.fpr)(0.05).value
+    return one_sided_interval(claim.metric, data, claim.threshold, claim.fpr)(0.05).value
 
 
 def _mean_log_odds(data: Tally) -> float:

@@ -28,7 +28,7 @@ from trueness.monitoring.batches import (
     pack_counts,
 )
 from trueness.monitoring.bets import Sums, change_point, grow, log_stakes
-from trueness.monitoring.detectors import BatchLook, Kind, kind_of, limits, shown
+from trueness.monitoring.detectors import BatchLook, Kind, kind_of, sequence_ends, shown
 from trueness.monitoring.state_shapes import LARGEST_LOG_EVIDENCE
 from trueness.monitoring.states import About, State, write_state
 from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN, Check, Verdict, prefix
@@ -237,7 +237,7 @@ class Watch:
         low_ends = []
         high_ends = []
         for sums in sums_since[looks.first : looks.last + 1].tolist():
-            low, high = limits(self._about, Sums(*sums))
+            low, high = sequence_ends(self._about, Sums(*sums))
             low_ends.append(low)
             high_ends.append(high)
 
@@ -441,7 +441,7 @@ class Watch:
         """Write a row of the history; of a long one the past is thinned."""
         state = self._state
         so_far = Sums(state["n"], state["total"], state["squares"])
-        low, high = limits(self._about, so_far)
+        low, high = sequence_ends(self._about, so_far)
         batch = shown(self._about, sums.total / sums.n) if sums.n else None
         value = shown(self._about, so_far.total / so_far.n) if so_far.n else None
         row = {
