@@ -20,15 +20,9 @@ from scipy.special import logsumexp, ndtri
 from scipy.stats import binom
 
 import trueness
-from trueness.monitoring.detectors import (
-    best_bets,
-    change_point,
-    effects,
-    log_stakes,
-    ranks_among,
-    score_gains,
-)
-from trueness.monitoring.verdicts import limits_of
+from trueness.monitoring.bets import best_bets, change_point, effects, log_stakes
+from trueness.monitoring.detectors import ranks_among, score_gains
+from trueness.monitoring.one_sided import one_sided_interval
 
 YEAR, TIMES, PARTS = 365, 20 * 365, 16
 LINE = np.log(TIMES)
@@ -357,12 +351,12 @@ def gates(samples, rng):
     print(f"| cases, positives | {' | '.join(names)} |")
     for n, share, gap in ((60, 0.3, 1.5), (200, 0.1, 1.5), (300, 0.3, 1.0)):
         many = draw(1_000_000, share, gap)
-        true = {k: limits_of(k, many, c)(0.05).value for k, c in names.items()}
+        true = {k: one_sided_interval(k, many, c)(0.05).value for k, c in names.items()}
         wrong = dict.fromkeys(names, 0)
         for _ in range(samples):
             t = draw(n, share, gap)
             for k, c in names.items():
-                i = limits_of(k, t, c)(0.05)
+                i = one_sided_interval(k, t, c)(0.05)
                 wrong[k] = wrong[k] + np.array([i.low > true[k], i.high < true[k]])
         cells = [" / ".join(f"{r:.3f}" for r in w / samples) for w in wrong.values()]
         print(f"| {n}, {share:.0%} | {' | '.join(cells)} |", flush=True)

@@ -45,7 +45,8 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 import trueness
-from trueness.ensembles.ranks import discriminate, normal_scores, rank_rows
+from trueness.ensembles.correlated import discriminate, normal_scores
+from trueness.ensembles.ranked_columns import rank_rows
 
 PARTITIONS, SUBSETS = 22, 200
 SIZES = range(3, 11)

@@ -67,3 +67,19 @@ def test_every_benchmark_has_rows():
     without = [p.name for p in FILES if "\ndef rows(" not in p.read_text()]
 
     assert without == []
+
+
+@pytest.mark.slow
+def test_every_study_finds_what_it_imports():
+    """A study takes hours; that its names still exist is told in seconds."""
+    studies = [path.stem for path in sorted(BENCHMARKS.glob("*.py"))]
+    program = f"import importlib\nfor name in {studies}: importlib.import_module(name)"
+    search_path = os.pathsep.join([str(BENCHMARKS), str(ROOT / "src")])
+
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": search_path},
+        capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+
+    assert ended.returncode == 0, ended.stderr[-2000:]
