@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from inspect import cleandoc
+from typing import NamedTuple
 
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import nearest
@@ -34,24 +35,24 @@ def told_apart(names: Sequence[str], max_length: int = 40) -> list[str]:
         positions_of_text[text].append(position)
 
     for positions in positions_of_text.values():
-        if len(positions) > 1:
-            same_texts = [str(names[k]) for k in positions]
-            beginning = _common_beginning(same_texts)
-            for k in positions:
-                texts[k] = _around(str(names[k]), beginning, max_length)
+        if len(positions) == 1:
+            continue
+        # cut at the end they look the same: show where they begin to differ
+        full_names = [str(names[position]) for position in positions]
+        first_difference = _common_beginning(full_names)
+        for position, full_name in zip(positions, full_names, strict=True):
+            texts[position] = _around(full_name, first_difference, max_length)
 
     return _number_repeated(texts, max_length)
 
 
 def _common_beginning(texts: Sequence[str]) -> int:
     """Return how many letters all texts begin with."""
-    # those that differ earliest are the first and the last in their order
+    # in alphabetical order the first and the last differ earliest
     first_text = min(texts)
     last_text = max(texts)
-    for position, (letter, last_letter) in enumerate(
-        zip(first_text, last_text, strict=False)
-    ):
-        if letter != last_letter:
+    for position, letter in enumerate(first_text):
+        if letter != last_text[position]:
             return position
     return len(first_text)
 
@@ -73,13 +74,17 @@ def _number_repeated(texts: Sequence[str], max_length: int) -> list[str]:
 def _cut(name: str, max_length: int) -> str:
     """Return the beginning of a name, with an ellipsis where it was cut."""
     text = shown(name, 10 * max_length) or NAMELESS
-    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
+    if len(text) <= max_length:
+        return text
+    return f"{text[: max_length - 1]}…"
 
 
-def _around(name: str, middle: int, max_length: int) -> str:
+def _around(name: str, first_difference: int, max_length: int) -> str:
     """Show the beginning of a name, and the place where it differs from others."""
     head = max_length // 4
-    start = max(head, min(middle - head, len(name) - max_length + head + 1))
+    # as many letters before the difference, unless the end would leave room
+    latest_start = len(name) - max_length + head + 1
+    start = max(head, min(first_difference - head, latest_start))
     if len(name) <= max_length or start <= head:
         return _cut(name, max_length)
     return f"{shown(name[:head])}…{_cut(name[start:], max_length - head - 1)}"
@@ -114,13 +119,17 @@ def not_a_function(name: str) -> InputError:
 def _typed_here(name: str) -> str:
     """Say what to type for a name of another library or profession, or nothing."""
     call = _call_here(name)
-    return f" Type {call}." if call else ""
+    if call is None:
+        return ""
+    return f" Type {call}."
 
 
 def _call_here(name: str) -> PythonCode | None:
     """Which call of Trueness answers a name of another library or profession?"""
     calls = [f"trueness.{call}" for call, names in CALLS.items() if name in names]
-    return PythonCode(" or ".join(calls)) if calls else None
+    if not calls:
+        return None
+    return PythonCode(" or ".join(calls))
 
 
 WORDS: dict[str, str] = {
@@ -149,44 +158,61 @@ def documented(
     >>> documented("How good?", ["level"]).splitlines()[-2:]
     ['level', '    Confidence level of the intervals.']
     """
-    if not doc:  # python -OO
+    if not doc:
+        # python -OO leaves docstrings out
         return doc
 
+    meanings = dict(more or {})
+    meanings |= {name: WORDS[name] for name in names if name in WORDS}
+
     head, entries, tail = _split_at_parameters(cleandoc(doc))
-    described = {
-        name
-        for line in re.findall(r"^\w.*$", entries, re.MULTILINE)
-        for name in line.split(", ")
-    }
-    common = {name: WORDS[name] for name in names if name in WORDS}
-    missing = {
-        name: meaning
-        for name, meaning in {**(more or {}), **common}.items()
-        if name not in described
-    }
-    if not missing:
+    described_names = _names_of_entries(entries)
+    added_entries = [
+        f"\n{name}\n    " + meaning.replace("\n", "\n    ")
+        for name, meaning in meanings.items()
+        if name not in described_names
+    ]
+    if not added_entries:
         return cleandoc(doc)
 
-    for name, meaning in missing.items():
-        entries += f"\n{name}\n    " + meaning.replace("\n", "\n    ")
-    text = f"{head}\n\n{_PARAMETERS}{entries}\n"
-    return f"{text}\n{tail}" if tail else text
+    text = f"{head}\n\n{_PARAMETERS}{entries}{''.join(added_entries)}\n"
+    if not tail:
+        return text
+    return f"{text}\n{tail}"
 
 
 _PARAMETERS = "Parameters\n----------"
 
 
-def _split_at_parameters(text: str) -> tuple[str, str, str]:
-    """Return what stands before the parameters, their entries, and what follows."""
-    sections = list(_SECTION.finditer(text))
-    own_title = next((title for title in sections if title[1] == "Parameters"), None)
-    if own_title is not None:
-        sections = [title for title in sections if title.start() > own_title.start()]
-    end = sections[0].start() if sections else len(text)
-    if own_title is None:
-        return text[:end].rstrip(), "", text[end:]
-    return (
-        text[: own_title.start()].rstrip(),
-        text[own_title.end() : end].rstrip(),
-        text[end:],
+def _names_of_entries(entries: str) -> set[str]:
+    """Return the parameters that entries describe; one entry may have several."""
+    titles = re.findall(r"^\w.*$", entries, re.MULTILINE)
+    return {name for title in titles for name in title.split(", ")}
+
+
+class _DocstringParts(NamedTuple):
+    """What stands before the parameters, their entries, and what follows."""
+
+    head: str
+    entries: str
+    tail: str
+
+
+def _split_at_parameters(text: str) -> _DocstringParts:
+    """Split a docstring around its parameters; without any, where they would stand."""
+    titles = list(_SECTION.finditer(text))
+    names = [title[1] for title in titles]
+    if "Parameters" not in names:
+        head_end = titles[0].start() if titles else len(text)
+        return _DocstringParts(text[:head_end].rstrip(), "", text[head_end:])
+
+    position = names.index("Parameters")
+    own_title = titles[position]
+    entries_end = len(text)
+    if position + 1 < len(titles):
+        entries_end = titles[position + 1].start()
+    return _DocstringParts(
+        head=text[: own_title.start()].rstrip(),
+        entries=text[own_title.end() : entries_end].rstrip(),
+        tail=text[entries_end:],
     )

@@ -48,27 +48,30 @@ class Record:
         """Are all fields the same? Arrays by their entries, and NaN is like NaN."""
         if type(other) is not type(self):
             return NotImplemented
+        compared_names = [member.name for member in fields(self) if member.compare]
         return all(
-            _same(getattr(self, f.name), getattr(other, f.name))
-            for f in fields(self)
-            if f.compare
+            _same(getattr(self, name), getattr(other, name)) for name in compared_names
         )
 
     def __hash__(self) -> int:
         """Hash the fields that are single values."""
-        values = [getattr(self, f.name) for f in fields(self)]
-        # NaN is left out: it does not equal itself, but records with it are equal
-        single = [v for v in values if isinstance(v, (str, int, float)) and v == v]
-        return hash((type(self).__name__, *single))
+        single_values = []
+        for value in _field_values(self):
+            # NaN is left out: it does not equal itself, but records with it are equal
+            if isinstance(value, (str, int, float)) and value == value:
+                single_values.append(value)
+        return hash((type(self).__name__, *single_values))
 
     def __repr__(self) -> str:
         """One line per field, numbers with four significant digits, then the notes."""
-        items = _items(self)
-        lines = [f"{k}: {brief(v)}" for k, v in items if k != "notes"]
-        lines += [f"Note: {n}" for n in dict(items).get("notes", ())]
+        items = dict(_items(self))
+        notes = items.pop("notes", ())
+        lines = [f"{name}: {brief(value)}" for name, value in items.items()]
+        lines += [f"Note: {note}" for note in notes]
+
         # a part that takes several lines is set in
-        body = [line.replace("\n", "\n    ") for line in lines]
-        return "\n  ".join([type(self).__name__, *body])
+        indented = [line.replace("\n", "\n    ") for line in lines]
+        return "\n  ".join([type(self).__name__, *indented])
 
     def _repr_html_(self) -> str:
         """Show a sentence, a small table and a small figure in a notebook."""
@@ -96,16 +99,18 @@ class Record:
     def __getstate__(self) -> tuple[dict[str, Any], list[str]]:
         """Return what pickle and copy keep, which take no read-only mappings."""
         state = dict(vars(self))
-        views = [k for k, value in state.items() if isinstance(value, MappingProxyType)]
-        for name in views:
+        read_only = [
+            name for name, value in state.items() if isinstance(value, MappingProxyType)
+        ]
+        for name in read_only:
             state[name] = dict(state[name])
-        return state, views
+        return state, read_only
 
     def __setstate__(self, state: tuple[dict[str, Any], list[str]]) -> None:
         """Take the state back; mappings become read-only again."""
-        values, views = state
+        values, read_only = state
         vars(self).update(values)
-        for name in views:
+        for name in read_only:
             vars(self)[name] = MappingProxyType(values[name])
 
     def to_dict(self) -> dict[str, Any]:
@@ -113,7 +118,7 @@ class Record:
 
         NaN becomes None; infinities, which JSON has not, become "inf" and "-inf".
         """
-        return {k: json_value(v) for k, v in _items(self)}
+        return {name: json_value(value) for name, value in _items(self)}
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a table: one row an entry of the arrays, or one row in all."""
@@ -173,17 +178,20 @@ def _same(value: object, compared: object) -> bool:
 
 
 def _same_mappings(mapping: Mapping[Any, Any], compared: Mapping[Any, Any]) -> bool:
+    """Have two mappings the same keys, in any order, with the same values?"""
     if mapping.keys() != compared.keys():
         return False
     return all(_same(mapping[key], compared[key]) for key in mapping)
 
 
 def _same_sequences(values: Sequence[Any], compared: Sequence[Any]) -> bool:
+    """Have two sequences the same values in the same order?"""
     return len(values) == len(compared) and all(map(_same, values, compared))
 
 
 def _field_values(record: Any) -> list[Any]:
-    return [getattr(record, f.name) for f in fields(type(record))]
+    """Return the values of all fields of a dataclass, in their order."""
+    return [getattr(record, member.name) for member in fields(type(record))]
 
 
 def _same_arrays(a: Array, b: Array) -> bool:
@@ -206,16 +214,24 @@ def table(record: Record) -> dict[str, Any]:
         for name, value in items.items()
         if isinstance(value, np.ndarray) and value.ndim == 1
     }
-    if columns:
-        length = max(len(values) for values in columns.values())
-        return {k: values for k, values in columns.items() if len(values) == length}
+    if not columns:
+        return _one_row(items)
 
+    # an answer may have a shorter array beside its curve, which is no column of it
+    length = max(len(values) for values in columns.values())
+    return {name: values for name, values in columns.items() if len(values) == length}
+
+
+def _one_row(items: dict[str, Any]) -> dict[str, Any]:
+    """Return fields as a table of one row."""
     bounds = items.pop("bounds", None)
     if isinstance(bounds, tuple):
         items["exact_low"], items["exact_high"] = bounds
     elif bounds is not None:
         items["bounds"] = bounds
-    if "notes" in items and not items["notes"]:  # nothing to beware of: no empty column
+
+    if "notes" in items and not items["notes"]:
+        # without anything to keep in mind the column would be empty
         del items["notes"]
 
     row: dict[str, Any] = {}
@@ -240,8 +256,9 @@ def _cells_of(name: str, value: object) -> dict[str, Any]:
             cells |= _cells_of(field_name, field_value)
         return cells
 
-    is_plain = value is None or isinstance(value, (bool, int, float, str))
-    return {name: [value if is_plain else brief(value)]}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return {name: [value]}
+    return {name: [brief(value)]}
 
 
 def fields_as_html(record: Record) -> str:
@@ -256,13 +273,17 @@ def fields_as_html(record: Record) -> str:
 
 def _items(record: Any) -> list[tuple[str, Any]]:
     """Return the public fields of a record by name; x and y by the names of axes."""
-    axes = record.axes if isinstance(record, TwoAxes) else ()
-    axis_names = dict(zip(("x", "y"), axes, strict=False))
-    items = [
-        (axis_names.get(f.name, f.name), getattr(record, f.name))
-        for f in fields(record)
-        if not f.name.startswith("_") and f.name not in ("bounds", "axes")
-    ]
+    axis_names = {}
+    if isinstance(record, TwoAxes):
+        axis_names = dict(zip(("x", "y"), record.axes, strict=True))
+
+    items = []
+    for name in [member.name for member in fields(record)]:
+        is_public = not name.startswith("_")
+        if is_public and name not in ("bounds", "axes"):
+            items.append((axis_names.get(name, name), getattr(record, name)))
+
+    # last, whatever the order of the fields
     bounds = getattr(record, "bounds", None)
     if bounds is not None:
         items.append(("bounds", bounds))
@@ -298,9 +319,9 @@ def apart(low: float, high: float) -> str:
 def _lines(value: object) -> list[str]:
     """Write a value for a cell of a table: parts that are answers, one a line."""
     if isinstance(value, Mapping):
-        return [f"{k}: {brief(v)}" for k, v in value.items()]
-    if isinstance(value, tuple) and any(isinstance(v, Record) for v in value):
-        return [brief(v) for v in value]
+        return [f"{key}: {brief(entry)}" for key, entry in value.items()]
+    if isinstance(value, tuple) and any(isinstance(part, Record) for part in value):
+        return [brief(part) for part in value]
     return brief(value).splitlines() or [""]
 
 
@@ -314,6 +335,11 @@ def json_value(value: object) -> Any:
         return value
     if hasattr(value, "to_dict"):
         return value.to_dict()
+    return _json_of_parts(value)
+
+
+def _json_of_parts(value: object) -> Any:
+    """Return what holds other values, part by part; anything else as its text."""
     if isinstance(value, Mapping):
         return {str(key): json_value(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
@@ -346,12 +372,17 @@ def brief(value: object) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:.4g}"
+    return _brief_parts(value)
+
+
+def _brief_parts(value: object) -> str:
+    """Write what holds other values in one line, part by part."""
     if isinstance(value, np.ndarray):
         return _brief_array(value)
     if isinstance(value, Mapping):
-        return "; ".join(f"{k}: {brief(v)}" for k, v in value.items())
+        return "; ".join(f"{key}: {brief(entry)}" for key, entry in value.items())
     if isinstance(value, (list, tuple)):
-        return ", ".join(brief(v) for v in value)
+        return ", ".join(brief(entry) for entry in value)
     return str(value)
 
 
@@ -380,9 +411,14 @@ def shown(name: object, max_letters: int = 60) -> str:
     text = str(name)
     if len(text) > max_letters:
         text = text[: max_letters - 1] + "…"
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode() for c in text
-    )
+    return "".join(_printable(letter) for letter in text)
+
+
+def _printable(letter: str) -> str:
+    """Return a letter, or what Python types for one that cannot be printed."""
+    if letter.isprintable():
+        return letter
+    return letter.encode("unicode_escape").decode()
 
 
 def _asks(operation: Callable[[Any, Any], Any], kind: type | None = None) -> Any:
@@ -391,7 +427,9 @@ def _asks(operation: Callable[[Any, Any], Any], kind: type | None = None) -> Any
     def method(self: Estimate, other: object) -> Any:
         operand = other.value if isinstance(other, Estimate) else other
         result = operation(self.value, operand)
-        return result if kind is None else kind(result)
+        if kind is None:
+            return result
+        return kind(result)
 
     return method
 

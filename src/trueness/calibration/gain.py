@@ -116,7 +116,9 @@ def calibration_gain(
     groups = _labelled_groups(data if isinstance(data, Mapping) else {"": data})
     total = _sum_of_groups(groups, folds, in_groups)
 
-    whole_map = calibrate(total, method=method) if fitted is None else fitted
+    whole_map = fitted
+    if fitted is None:
+        whole_map = calibrate(total, method=method)
     if not isinstance(whole_map, Map):
         raise InputError(
             f"fitted must be a calibration map; found {described(whole_map)}."
@@ -127,7 +129,9 @@ def calibration_gain(
         name: _gain_of_group(group, whole_map, cross_fitted[name], level)
         for name, group in groups.items()
     }
-    return gains if in_groups else gains[""]
+    if not in_groups:
+        return gains[""]
+    return gains
 
 
 def _labelled_groups(groups: Mapping[Any, Tally]) -> dict[Any, Tally]:
@@ -171,7 +175,7 @@ def _cross_fit(
     rng: np.random.Generator,
 ) -> dict[Any, _DealtCases]:
     """Return the cases of each group by fold, scored by maps without that fold."""
-    # all groups in turn: they share the maps
+    # the rows of all groups, one group after another: they share the maps
     score = np.concatenate([group.score for group in groups.values()])
     neg = np.concatenate([group.neg for group in groups.values()])
     pos = np.concatenate([group.pos for group in groups.values()])
@@ -179,22 +183,24 @@ def _cross_fit(
     pos_in_fold = deal_cases(pos, folds, rng)
 
     probability = np.full(neg_in_fold.shape, np.nan)
-    for k in steps(range(folds), "Cross-fitting", unit="folds"):
-        held_out = Tally(score, neg_in_fold[k], pos_in_fold[k])
+    for fold in steps(range(folds), "Cross-fitting", unit="folds"):
+        held_out = Tally(score, neg_in_fold[fold], pos_in_fold[fold])
         training = with_fields(total.without_design() - held_out, design=total.design)
-        occurs = neg_in_fold[k] + pos_in_fold[k] > 0
-        probability[k, occurs] = calibrate(training, method=method)(score[occurs])
+        occurs = neg_in_fold[fold] + pos_in_fold[fold] > 0
+        fold_map = calibrate(training, method=method)
+        probability[fold, occurs] = fold_map(score[occurs])
 
-    ends = np.cumsum([len(group) for group in groups.values()])[:-1]
-    split = zip(
-        np.split(probability, ends, axis=1),
-        np.split(neg_in_fold, ends, axis=1),
-        np.split(pos_in_fold, ends, axis=1),
-        strict=True,
-    )
-    return {
-        name: _DealtCases(*dealt) for name, dealt in zip(groups, split, strict=True)
-    }
+    dealt_cases = {}
+    first_row = 0
+    for name, group in groups.items():
+        rows = slice(first_row, first_row + len(group))
+        dealt_cases[name] = _DealtCases(
+            probability=probability[:, rows],
+            neg=neg_in_fold[:, rows],
+            pos=pos_in_fold[:, rows],
+        )
+        first_row += len(group)
+    return dealt_cases
 
 
 def _gain_of_group(
@@ -211,34 +217,25 @@ def _gain_of_group(
     if not comparable:
         score = np.full(score.shape, np.nan)
 
-    def mean_loss(
-        losses: Losses, neg: Array, pos: Array, smallest: float = 0.0
-    ) -> Estimate:
-        """Return a mean over cases that lose so much, row by row, at most 1 each."""
-        if np.isnan(losses[0]).any():
-            return estimate_from_interval(
-                math.nan, math.nan, math.nan, level, "student"
-            )
+    # one row for each score and fold: its number serves as a score, which no loss reads
+    row_numbers = np.arange(neg.size, 0, -1.0)
+    cases_by_row = with_fields(Tally(row_numbers, neg, pos), design=group.design)
+    loss_before = squared_errors(score)
+    loss_after = squared_errors(probability)
+    paired_loss = (loss_before[0] - loss_after[0], loss_before[1] - loss_after[1])
 
-        # one row for each score and fold, whatever its number
-        rows = Tally(np.arange(neg.size, 0, -1.0), neg, pos)
-        rows = with_fields(rows, design=group.design)
-        return estimate_measure(rows, mean_measure(losses, smallest, 1.0), level=level)
-
-    before = squared_errors(score)
-    after = squared_errors(probability)
-    differences = (before[0] - after[0], before[1] - after[1])
     fitted_probability = np.asarray(whole_map(group.score), dtype=np.float64)
+    fitted_loss = squared_errors(fitted_probability)
     cross_fitted_tally = with_fields(Tally(probability, neg, pos), design=group.design)
 
     error_before = estimate_from_interval(math.nan, math.nan, math.nan, level)
     if comparable:
         error_before = calibration_verdict(group, level=level).error
     return CalibrationGain(
-        before=mean_loss(before, neg, pos),
-        in_sample=mean_loss(squared_errors(fitted_probability), group.neg, group.pos),
-        cross_fitted=mean_loss(after, neg, pos),
-        gain=mean_loss(differences, neg, pos, -1.0),
+        before=_mean_loss(cases_by_row, loss_before, level),
+        in_sample=_mean_loss(group, fitted_loss, level),
+        cross_fitted=_mean_loss(cases_by_row, loss_after, level),
+        gain=_mean_loss(cases_by_row, paired_loss, level, smallest=-1.0),
         error_before=error_before,
         error_after=calibration_verdict(cross_fitted_tally, level=level).error,
         order=_order_under_map(fitted_probability),
@@ -247,12 +244,27 @@ def _gain_of_group(
     )
 
 
+def _mean_loss(
+    cases: Tally, losses: Losses, level: float, *, smallest: float = 0.0
+) -> Estimate:
+    """Return the mean over cases that lose so much, row by row, at most 1 each."""
+    if np.isnan(losses[0]).any():
+        return estimate_from_interval(math.nan, math.nan, math.nan, level, "student")
+    return estimate_measure(cases, mean_measure(losses, smallest, 1.0), level=level)
+
+
 def _order_under_map(probability: Floats) -> str:
     """Return what a map does to the order of scores, which are highest first."""
-    step = np.diff(probability[::-1])
-    if (step < 0).any():
-        return "changed" if (step > 0).any() else "reversed"
-    return "kept" if (step > 0).all() else "ties"
+    rise = np.diff(probability[::-1])
+    rises = bool((rise > 0).any())
+    falls = bool((rise < 0).any())
+    if rises and falls:
+        return "changed"
+    if falls:
+        return "reversed"
+    if (rise > 0).all():
+        return "kept"
+    return "ties"
 
 
 def line_after(gain: CalibrationGain) -> CalibrationLine | None:
@@ -272,7 +284,10 @@ def _sentences_on_errors(gain: CalibrationGain) -> list[str]:
     """Return the errors before and after in cases, and the gain."""
     before = gain.error_before.value
     after = gain.error_after.value
-    largest = after if math.isnan(before) else max(before, after)
+    largest = after
+    if not math.isnan(before):
+        largest = max(before, after)
+    # differences are shown in a round number of cases, of which they are one or more
     number = number_of_cases_to_show(largest)
     after_in_cases = cases_in(after, number)
 

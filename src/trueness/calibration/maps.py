@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar, dataclass_transform
 
@@ -105,39 +105,66 @@ def evaluate_formula(formula: Formula, score: ArrayLike) -> Floats:
             example=PythonCode("map([0.2, 0.7])"),
         ) from None
 
-    out = value.reshape(-1).copy()
-    # np.interp walks fastest through all at once
-    lines_only = len(formula) == 1 and formula[0][0] == "lines"
-    for block in [slice(None)] if lines_only else blocks(out.size):
-        for step in formula:
-            out[block] = _apply_step(step, out[block])
+    mapped = value.reshape(-1).copy()
+    parts: Iterable[slice] = blocks(mapped.size)
+    if len(formula) == 1 and formula[0][0] == "lines":
+        # np.interp walks fastest through all at once
+        parts = [slice(None)]
 
-    return out.reshape(value.shape)
+    for part in parts:
+        for kind, *numbers in formula:
+            mapped[part] = _STEPS[kind](mapped[part], *numbers)
+    return mapped.reshape(value.shape)
 
 
-def _apply_step(step: tuple[Any, ...], s: Floats) -> Floats:
-    """Return the values of one step of a formula."""
-    match step:
-        case ("logistic", intercept, terms, low, high):
-            s = np.clip(s, low, high)
-            total = np.full(s.shape, intercept)
-            with np.errstate(over="ignore"):  # log-odds beyond 1e308: p is 0 or 1
-                for coefficient, name in terms:
-                    total += coefficient * TRANSFORMS[name](s)
-            return np.asarray(special.expit(total))
-        case ("table", edges, values):
-            value = values[np.searchsorted(edges, s, side="right")]
-            return np.where(np.isnan(s), np.nan, value)
-        case ("lines", x, y):
-            out = np.interp(s, x, y)
-            if x.size == 1:  # np.interp then forgets that NaN stays NaN
-                out = np.where(np.isnan(s), np.nan, out)
-            # between neighbouring or subnormal scores a line is too steep for a float
-            wild = ~np.isfinite(out) & ~np.isnan(s)
-            out[wild] = y[np.minimum(np.searchsorted(x, s[wild]), y.size - 1)]
-            return np.asarray(out)
-    _, pos, neg = step
-    return np.asarray(s * pos / (s * pos + (1 - s) * neg))
+def _logistic_step(
+    score: Floats,
+    intercept: float,
+    terms: Sequence[tuple[float, str]],
+    low: float,
+    high: float,
+) -> Floats:
+    """Return the probability whose log odds are a sum of transformed scores."""
+    clipped = np.clip(score, low, high)
+    log_odds = np.full(clipped.shape, intercept)
+    with np.errstate(over="ignore"):  # log odds beyond 1e308: p is 0 or 1
+        for coefficient, name in terms:
+            log_odds += coefficient * TRANSFORMS[name](clipped)
+    return np.asarray(special.expit(log_odds))
+
+
+def _table_step(score: Floats, edges: Floats, values: Floats) -> Floats:
+    """Return the value of the cell of a table that each score lies in."""
+    in_cell = values[np.searchsorted(edges, score, side="right")]
+    return np.where(np.isnan(score), np.nan, in_cell)
+
+
+def _lines_step(score: Floats, x: Floats, y: Floats) -> Floats:
+    """Return the height of straight lines between points at each score."""
+    height = np.interp(score, x, y)
+    if x.size == 1:  # np.interp then forgets that NaN stays NaN
+        height = np.where(np.isnan(score), np.nan, height)
+
+    # between neighbouring or subnormal scores a line is too steep for a float
+    too_steep = ~np.isfinite(height) & ~np.isnan(score)
+    next_point = np.minimum(np.searchsorted(x, score[too_steep]), y.size - 1)
+    height[too_steep] = y[next_point]
+    return np.asarray(height)
+
+
+def _prior_step(probability: Floats, pos: float, neg: float) -> Floats:
+    """Return probabilities at another prevalence, by Bayes' rule."""
+    positive_part = probability * pos
+    return np.asarray(positive_part / (positive_part + (1 - probability) * neg))
+
+
+# what each kind of step computes, from the values of the step before and its numbers
+_STEPS: dict[str, Callable[..., Floats]] = {
+    "logistic": _logistic_step,
+    "table": _table_step,
+    "lines": _lines_step,
+    "prior": _prior_step,
+}
 
 
 def just_above(edges: Floats) -> Floats:
@@ -158,7 +185,8 @@ class Map(Record):
 
     def __post_init__(self) -> None:
         """Make all arrays constant."""
-        freeze(self, *(f.name for f in fields(self) if f.type == "Floats"))
+        array_names = [field.name for field in fields(self) if field.type == "Floats"]
+        freeze(self, *array_names)
 
     @property
     def expression(self) -> Formula:
@@ -269,6 +297,7 @@ def load_map(path: str | os.PathLike[str]) -> Map:
 
 
 def _fitted(map: object, calibrator: str) -> Map:
+    """Pass on a fitted map; stop at what is none, such as the name of a calibrator."""
     if isinstance(map, Map):
         return map
     raise InputError(
@@ -280,8 +309,9 @@ def _fitted(map: object, calibrator: str) -> Map:
 def map_to_json(map: Map, score: str | None = None) -> str:
     """Write a map as JSON text, with the column that it reads."""
     content = {"format": _FORMAT, "version": VERSION, **_encode(map)}
-    column = {} if score is None else {"score": score}
-    return json.dumps(content | column, allow_nan=False)
+    if score is not None:
+        content["score"] = score
+    return json.dumps(content, allow_nan=False)
 
 
 def map_from_json(text: str, name: str = "The text") -> Map:
@@ -317,28 +347,41 @@ def map_from_json(text: str, name: str = "The text") -> Map:
 def _encode(value: object) -> Any:
     """Turn a field into JSON that says what it is."""
     if isinstance(value, Map):
-        names_of_maps = {kind: name for name, kind in MAPS.items()}
-        if type(value) not in names_of_maps:
-            raise InputError(
-                f"{type(value).__name__} cannot be saved: it is not in the registry. "
-                "Register the class first.",
-                example=PythonCode(
-                    "@trueness.calibration.register(name) above the class"
-                ),
-            )
-        content = {f.name: _encode(getattr(value, f.name)) for f in fields(value)}
-        return {"type": names_of_maps[type(value)], "fields": content}
+        return {"type": _registered_name(value), "fields": _encode_fields(value)}
     if isinstance(value, Reference):
-        parts = {f.name: _encode(getattr(value, f.name)) for f in fields(value)}
-        return {"reference": parts}
+        return {"reference": _encode_fields(value)}
     if isinstance(value, np.ndarray):
-        return {"array": [_encode(v) for v in value.ravel()], "shape": value.shape}
+        entries = [_encode(entry) for entry in value.ravel()]
+        return {"array": entries, "shape": value.shape}
     if isinstance(value, (tuple, list)):
-        return {"list": [_encode(v) for v in value]}
+        return {"list": [_encode(entry) for entry in value]}
     if isinstance(value, Mapping):
-        return {"mapping": {k: _encode(v) for k, v in value.items()}}
+        return {"mapping": {key: _encode(entry) for key, entry in value.items()}}
+    return _encode_single(plain(value))
 
-    value = plain(value)
+
+def _registered_name(map: Map) -> str:
+    """Return the name by which a file names this kind of map."""
+    for name, kind in MAPS.items():
+        if kind is type(map):
+            return name
+
+    raise InputError(
+        f"{type(map).__name__} cannot be saved: it is not in the registry. "
+        "Register the class first.",
+        example=PythonCode("@trueness.calibration.register(name) above the class"),
+    )
+
+
+def _encode_fields(record: Map | Reference) -> dict[str, Any]:
+    """Return the fields of a record as JSON, by their names."""
+    return {
+        field.name: _encode(getattr(record, field.name)) for field in fields(record)
+    }
+
+
+def _encode_single(value: object) -> Any:
+    """Return a single number or text as JSON, which has neither NaN nor infinities."""
     if isinstance(value, float) and not math.isfinite(value):
         return {"number": repr(value)}
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -355,25 +398,30 @@ def _decode(value: Any, name: str) -> Any:
     match value:
         case {"type": _}:
             return _decode_map(value, name)
-        case {"array": list(items), "shape": list(shape)}:
-            try:
-                numbers = [_decode(v, name) for v in items]
-                return np.array(numbers, dtype=np.float64).reshape(shape)
-            except (TypeError, ValueError, OverflowError):
-                raise InputError(
-                    f"{name} is damaged: an array does not hold numbers."
-                ) from None
+        case {"array": list(entries), "shape": list(shape)}:
+            return _decode_array(entries, shape, name)
         case {"reference": dict(parts)}:
             return _decode_reference(parts, name)
-        case {"list": list(items)}:
-            return tuple(_decode(v, name) for v in items)
-        case {"mapping": dict(items)}:
-            return {k: _decode(v, name) for k, v in items.items()}
+        case {"list": list(entries)}:
+            return tuple(_decode(entry, name) for entry in entries)
+        case {"mapping": dict(entries)}:
+            return {key: _decode(entry, name) for key, entry in entries.items()}
         case {"number": "inf" | "-inf" | "nan" as word}:
             return float(word)
         case dict():
             raise InputError(f"{name} is damaged: it holds {listing(value)}.")
     return value
+
+
+def _decode_array(entries: list[Any], shape: list[int], name: str) -> Floats:
+    """Return the array that the file of this name holds."""
+    try:
+        numbers = [_decode(entry, name) for entry in entries]
+        return np.array(numbers, dtype=np.float64).reshape(shape)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(
+            f"{name} is damaged: an array does not hold numbers."
+        ) from None
 
 
 def _decode_map(content: dict[str, Any], name: str) -> Map:
@@ -426,10 +474,10 @@ def _complete_fields(values: Any, kind: str, name: str) -> dict[str, Any]:
     if isinstance(values, dict) and set(values) == field_names:
         return values
 
-    content_text = listing(values) if isinstance(values, dict) else repr(values)
+    shown_fields = listing(values) if isinstance(values, dict) else repr(values)
     raise InputError(
         f"{name} is damaged: a map of type {kind!r} has the fields "
-        f"{listing(sorted(field_names), 20)}; found {content_text}."
+        f"{listing(sorted(field_names), 20)}; found {shown_fields}."
     )
 
 
@@ -460,7 +508,7 @@ def _fits(value: object, kind: str) -> bool:
     """Is this what the annotation of a field says? Other annotations are not known."""
     if kind.startswith("tuple[") and kind.endswith(", ...]"):
         inner = kind.removeprefix("tuple[").removesuffix(", ...]")
-        return isinstance(value, tuple) and all(_fits(v, inner) for v in value)
+        return isinstance(value, tuple) and all(_fits(part, inner) for part in value)
     if kind == "float":
         if not isinstance(value, (int, float)) or isinstance(value, bool):
             return False
@@ -514,6 +562,7 @@ class AtPrevalence(Map):
 
     @property
     def _prior(self) -> Formula:
+        """Return Bayes' rule from the old prevalence to the new one, as a formula."""
         return (("prior", self.new / self.old, (1 - self.new) / (1 - self.old)),)
 
     @property

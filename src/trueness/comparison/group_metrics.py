@@ -119,43 +119,62 @@ def compare_group_metrics(
     if not _depends_on_labels(metric):
         tallies = {name: _count_unlabelled(tally) for name, tally in tallies.items()}
     cut = _threshold_of(tallies, metric, threshold)
-    sides = {
+    group_metrics = {
         name: evaluate_group(tally, metric, cut, level)
         for name, tally in tallies.items()
     }
-    names = list(sides)
-    small = _small_groups(tallies)
-    pairs = None
-    if reference is not None:
-        chosen = _highest(sides, small) if reference == HIGHEST else reference
-        pairs = [(k, names.index(chosen)) for k in range(len(names))]
-        pairs = [pair for pair in pairs if pair[0] != pair[1]]
+    small_groups = _small_groups(tallies)
+    names = list(group_metrics)
+    pairs = _pairs_with_reference(group_metrics, reference, small_groups)
 
     def difference(i: int, j: int) -> IndependentDifference:
-        return IndependentDifference(sides[names[i]], sides[names[j]])
+        return IndependentDifference(group_metrics[names[i]], group_metrics[names[j]])
 
     comparison = compare_pairs(
-        {name: side.estimate for name, side in sides.items()},
+        {name: of_group.estimate for name, of_group in group_metrics.items()},
         difference,
         pairs=pairs,
         paired=False,
         method=metric.name,
         cases=[tally.labelled() for tally in tallies.values()],
-        notes=_notes_on_small_groups(small),
+        notes=_notes_on_small_groups(small_groups),
     )
     if effect != "ratio":
         return comparison
 
-    compared = tuple(
-        replace(
-            pair, ratio=ratio_of_sides(sides[pair.first], sides[pair.second], level)
-        )
-        for pair in comparison.pairs
-    )
-    notes = comparison.notes
+    comparison = _add_ratios(comparison, group_metrics, level)
     if reference == HIGHEST and metric.ratio == _SELECTED:
-        notes = (*_notes_on_four_fifths(compared), *notes)
-    return replace(comparison, pairs=compared, notes=notes)
+        notes = (*_notes_on_four_fifths(comparison.pairs), *comparison.notes)
+        return replace(comparison, notes=notes)
+    return comparison
+
+
+def _pairs_with_reference(
+    group_metrics: Mapping[str, GroupMetric],
+    reference: str | None,
+    small_groups: Mapping[str, float],
+) -> list[tuple[int, int]] | None:
+    """Return every other group beside the reference; None (all pairs) without one."""
+    if reference is None:
+        return None
+    if reference == HIGHEST:
+        reference = _highest(group_metrics, small_groups)
+
+    position = list(group_metrics).index(reference)
+    return [(k, position) for k in range(len(group_metrics)) if k != position]
+
+
+def _add_ratios(
+    comparison: Comparison, group_metrics: Mapping[str, GroupMetric], level: float
+) -> Comparison:
+    """Return a comparison whose pairs have the ratio of both groups too."""
+    pairs_with_ratio = []
+    for pair in comparison.pairs:
+        ratio = ratio_of_groups(
+            group_metrics[pair.first], group_metrics[pair.second], level
+        )
+        pairs_with_ratio.append(replace(pair, ratio=ratio))
+    return replace(comparison, pairs=tuple(pairs_with_ratio))
 
 
 # of all cases, those that are flagged: the selection rate
@@ -208,12 +227,14 @@ def _threshold_of(
     )
 
 
-def _highest(sides: Mapping[str, GroupMetric], small: Mapping[str, float]) -> str:
+def _highest(
+    group_metrics: Mapping[str, GroupMetric], small_groups: Mapping[str, float]
+) -> str:
     """Return the group with the highest value, of those that are not small."""
     defined = {
-        name: side.value
-        for name, side in sides.items()
-        if name not in small and not math.isnan(side.value)
+        name: of_group.value
+        for name, of_group in group_metrics.items()
+        if name not in small_groups and not math.isnan(of_group.value)
     }
     if not defined:
         raise InputError(
@@ -222,7 +243,7 @@ def _highest(sides: Mapping[str, GroupMetric], small: Mapping[str, float]) -> st
     return max(defined, key=lambda name: defined[name])
 
 
-def ratio_of_sides(first: GroupMetric, second: GroupMetric, level: float) -> Estimate:
+def ratio_of_groups(first: GroupMetric, second: GroupMetric, level: float) -> Estimate:
     r"""Return the ratio of two values of different cases, from their intervals (MOVER).
 
     With the values a and b and their intervals from l to u (Donner and Zou 2012),
@@ -240,10 +261,13 @@ def ratio_of_sides(first: GroupMetric, second: GroupMetric, level: float) -> Est
             math.nan, math.nan, math.nan, level, _METHOD, name="ratio"
         )
 
-    a_below, a_above = first.distances((1 - level) / 2)
-    b_below, b_above = second.distances((1 - level) / 2)
-    low = _lower_end(a, b, a - a_below, b + b_above)
-    high = _upper_end(a, b, a + a_above, b - b_below)
+    tail_probability = (1 - level) / 2
+    a_below, a_above = first.distances(tail_probability)
+    b_below, b_above = second.distances(tail_probability)
+    low = _lower_end(a, b, a_low=a - a_below, b_high=b + b_above)
+    high = _upper_end(a, b, a_high=a + a_above, b_low=b - b_below)
+
+    # the delta method, on the logarithmic scale; a of 0 adds no variance to it
     relative_variance = second.variance_estimate.variance / b**2
     if a > 0:
         relative_variance += first.variance_estimate.variance / a**2
@@ -258,9 +282,12 @@ _METHOD = "Donner and Zou 2012"
 
 def _lower_end(a: float, b: float, a_low: float, b_high: float) -> float:
     """Return the lower end of the interval of a/b."""
+    if not a > 0:
+        return 0.0
+    # multiplied by (ab + root), the quotient has no difference above and no factor
+    # 2b - b_high below, which may be zero
     root = _root(a, b, a_low, b_high)
-    # the numerator without a difference, which also stands where b_high is 2 b
-    return max(a_low * (2 * a - a_low) / (a * b + root), 0.0) if a > 0 else 0.0
+    return max(a_low * (2 * a - a_low) / (a * b + root), 0.0)
 
 
 def _upper_end(a: float, b: float, a_high: float, b_low: float) -> float:
@@ -278,7 +305,7 @@ def _root(a: float, b: float, a_end: float, b_end: float) -> float:
 
 
 def _small_groups(tallies: Mapping[str, Tally]) -> dict[str, float]:
-    """Return the groups with a small part of the cases, the smallest first."""
+    """Return the sizes of groups with a small part of the cases, smallest first."""
     sizes = {name: float(tally.n_pos + tally.n_neg) for name, tally in tallies.items()}
     total = sum(sizes.values())
     by_size = sorted(sizes.items(), key=lambda group: group[1])

@@ -123,6 +123,7 @@ def roc_band(
         [roc_height(neg, pos, fpr) for neg, pos in redrawn.draws()]
     )
 
+    # redrawn curves that agree by luck still vary as much as a rate of so many cases
     effective = _effective_sizes(redrawn.sample, level)
     positives_at_cut = redrawn.labelled_positives(fpr, effective.positives)
     variance = np.maximum(
@@ -135,14 +136,25 @@ def roc_band(
     # the true curve rises: what holds at one rate holds beside it
     low = np.maximum.accumulate(np.clip(tpr - half_height, 0, 1))
     high = _falling_minimum(np.clip(tpr + half_height, 0, 1))
-    # two negatives to both sides, ending at 0 and 1
+
+    # a sample does not resolve a false positive rate below a negative or two, so the
+    # band is wider by two negatives to both sides; it ends at 0 and 1
     shift = 2 / effective.negatives
     low = np.where(fpr >= shift, np.interp(fpr - shift, fpr, low), 0.0)
     high = np.interp(fpr + shift, fpr, high)
+
     if not redrawn.error_known:
         low = high = np.full(fpr.size, np.nan)
     return Band(
-        ("fpr", "tpr"), fpr, tpr, low, high, level, band, "bootstrap", notes=notes
+        axes=("fpr", "tpr"),
+        x=fpr,
+        y=tpr,
+        low=low,
+        high=high,
+        level=level,
+        kind=band,
+        method="bootstrap",
+        notes=notes,
     )
 
 
@@ -200,22 +212,22 @@ def precision_recall_band(
 
     if method == "likelihood":
         observed = redrawn.sample.observed
-        fewest, largest = _likely_alarms(observed, recall, is_cohort, level, band)
+        alarms = _likely_alarms(observed, recall, is_cohort, level, band)
         # negatives for each positive, in the target over those in the sample
         odds = (1 - prevalence) / prevalence * observed.n_pos / observed.n_neg
-        fewest = odds * fewest
-        largest = odds * largest
+        alarms = _Alarms(odds * alarms.fewest, odds * alarms.most)
     else:
-        fewest, largest = _redrawn_alarms(redrawn, fpr, recall, level, band)
+        alarms = _redrawn_alarms(redrawn, fpr, recall, level, band)
 
-    low = np.minimum(recall / (recall + largest), precision)
-    high = np.maximum(recall / (recall + fewest), precision)
+    # precision falls as false alarms rise; the band holds the curve of the sample
+    low = np.minimum(recall / (recall + alarms.most), precision)
+    high = np.maximum(recall / (recall + alarms.fewest), precision)
     if not redrawn.error_known:
         low = high = np.full(recall.size, np.nan)
     return Band(
-        ("recall", "precision"),
-        recall,
-        precision,
+        axes=("recall", "precision"),
+        x=recall,
+        y=precision,
         low=low,
         high=high,
         level=level,
@@ -237,8 +249,11 @@ def _check_options(tally: Tally, kind: str, level: float) -> tuple[Tally, float]
 def _band_method(tally: Tally, method: str | None) -> str:
     """Return the method of a precision-recall band: likelihood for single cases."""
     if method is None:
-        needs_redrawing = {*words_of(tally)} & {*SINGLE_CASES}
-        return "bootstrap" if needs_redrawing else "likelihood"
+        # weights, clusters and imputed labels have no binomial likelihood
+        if set(words_of(tally)) & set(SINGLE_CASES):
+            return "bootstrap"
+        return "likelihood"
+
     _options.choice(method, ("likelihood", "bootstrap"), "method")
     if method == "likelihood":
         refuse(tally, f"method={method!r}", SINGLE_CASES)
@@ -250,9 +265,16 @@ def _falling_minimum(values: Floats) -> Floats:
     return np.asarray(np.minimum.accumulate(values[::-1])[::-1])
 
 
+class _Alarms(NamedTuple):
+    """The fewest and the most false alarms for each positive, at each recall."""
+
+    fewest: Floats
+    most: Floats
+
+
 def _likely_alarms(
     tally: Tally, recall: Floats, is_cohort: bool, level: float, kind: str
-) -> tuple[Floats, Floats]:
+) -> _Alarms:
     """Return the fewest and most false alarms for each positive that are likely.
 
     The empirical likelihood ratio of Claeskens et al. (2003), least over thresholds, is
@@ -267,7 +289,12 @@ def _likely_alarms(
     allowed = _likely_distance(n_pos, recall.size, level, kind) ** 2 / 2
     remaining = allowed - n_pos * divergence((tp / n_pos)[:, None], recall)
     point, column = np.nonzero(remaining >= 0)
-    trials = fp[point] + n_pos if is_cohort else np.full(point.size, n_neg)
+
+    # a cohort fixes neither class: the false alarms are a part of all that was flagged
+    if is_cohort:
+        trials = fp[point] + n_pos
+    else:
+        trials = np.full(point.size, n_neg)
     proportion = fp[point] / trials
     remaining_per_trial = remaining[point, column] / trials
 
@@ -280,14 +307,17 @@ def _likely_alarms(
     np.maximum.at(largest_q, column, upper_ends)
 
     if is_cohort:
-        fewest = _odds(least_q)
-        largest = _odds(largest_q)
+        fewest_alarms = _odds(least_q)
+        largest_alarms = _odds(largest_q)
     else:
-        fewest = least_q * (n_neg / n_pos)
-        largest = largest_q * (n_neg / n_pos)
+        fewest_alarms = least_q * (n_neg / n_pos)
+        largest_alarms = largest_q * (n_neg / n_pos)
 
     # the true number rises with recall: what holds at one recall holds beside it
-    return np.maximum.accumulate(fewest), _falling_minimum(largest)
+    return _Alarms(
+        fewest=np.maximum.accumulate(fewest_alarms),
+        most=_falling_minimum(largest_alarms),
+    )
 
 
 def _curve_points(tally: Tally, recall: Floats) -> tuple[Floats, Floats]:
@@ -305,6 +335,10 @@ def _odds(probability: Floats) -> Floats:
     return np.asarray(probability / np.maximum(1 - probability, np.finfo(float).epsneg))
 
 
+# more than it takes to reach the last digits
+_NEWTON_STEPS = 30
+
+
 def _divergence_end(proportion: Floats, distance: Floats, side: int) -> Floats:
     """Solve K(proportion, q) = distance for the q above (side 1) or below (side -1).
 
@@ -312,15 +346,23 @@ def _divergence_end(proportion: Floats, distance: Floats, side: int) -> Floats:
     closer and do not pass the root. Logarithms are taken of u, since q itself may round
     to 0 or 1.
     """
-    has_room = proportion < 1 if side > 0 else proportion > 0
+    # a proportion of 1 has nothing above it, and one of 0 nothing below
+    has_room = proportion > 0
+    if side > 0:
+        has_room = proportion < 1
     solvable = (distance > 1e-12) & has_room
     p = proportion[solvable]
     room = distance[solvable]
 
+    # K(p, q) = p ln p + (1 - p) ln(1 - p) - p ln q - (1 - p) ln(1 - q): the first two
+    # terms do not depend on q
     entropy_less_room = xlogy(p, p) + xlogy(1 - p, 1 - p) - room
+
+    # with d = |q - p|, K is at least d^2 / (2 p(1 - p) + 2 d) (Bernstein's inequality):
+    # the root is nearer than this reach
     reach = np.sqrt(2 * room * np.maximum(p * (1 - p), room)) + 2 * room
     u = logit(np.clip(p + side * reach, 1e-15, 1 - 1e-15))
-    for _ in range(30):
+    for _ in range(_NEWTON_STEPS):
         excess = entropy_less_room - p * log_expit(u) - (1 - p) * log_expit(-u)
         u = u - excess / (expit(u) - p)
 
@@ -353,7 +395,7 @@ def _redrawn_alarms(
     recall: Floats,
     level: float,
     kind: str,
-) -> tuple[Floats, Floats]:
+) -> _Alarms:
     """Return the fewest and most false alarms for each positive, by redrawing.
 
     With recall r, P positives and F false alarms, the odds of precision are r P / F. So
@@ -367,6 +409,7 @@ def _redrawn_alarms(
     unit = n_neg / effective.negatives
 
     def log_alarms(neg: Array, pos: Array) -> Floats:
+        """Return log((F + 1/2) / P) of one redrawn sample, at each recall."""
         alarms = neg.sum() / unit * _false_positive_rate(neg, pos, recall)
         return np.asarray(np.log(alarms + 0.5) - math.log(pos.sum() / unit))
 
@@ -382,20 +425,26 @@ def _redrawn_alarms(
     standard_error = np.sqrt(variance)
     distances = np.abs(replicate_curves - centre) / standard_error
     half_height = critical(distances, level, kind) * standard_error * effective.widening
-    low = np.maximum.accumulate(centre - half_height)
-    high = _falling_minimum(centre + half_height)
+
+    # alarms rise with recall: what holds at one recall holds beside it
+    log_fewest = np.maximum.accumulate(centre - half_height)
+    log_most = _falling_minimum(centre + half_height)
 
     # a sample does not resolve a recall below a positive or two; at the end all
     # negatives are false alarms
     shift = 2 / effective.positives
-    low = np.where(recall >= shift, np.interp(recall - shift, recall, low), -np.inf)
-    high = np.where(recall + shift < 1, np.interp(recall + shift, recall, high), np.inf)
+    fewest_before = np.interp(recall - shift, recall, log_fewest)
+    most_behind = np.interp(recall + shift, recall, log_most)
+    log_fewest = np.where(recall >= shift, fewest_before, -np.inf)
+    log_most = np.where(recall + shift < 1, most_behind, np.inf)
 
     # the half alarm that was added is taken off again
     half_alarm = 0.5 * unit / n_pos
-    fewest = np.maximum(np.exp(low) - half_alarm, 0.0)
-    largest = np.minimum(np.exp(high) - half_alarm, _all_negatives(redrawn, level))
-    return fewest, largest
+    all_negatives = _all_negatives(redrawn, level)
+    return _Alarms(
+        fewest=np.maximum(np.exp(log_fewest) - half_alarm, 0.0),
+        most=np.minimum(np.exp(log_most) - half_alarm, all_negatives),
+    )
 
 
 def _all_negatives(redrawn: _RedrawnCounts | ExpectedDraws, level: float) -> float:
@@ -453,8 +502,11 @@ class _RedrawnCounts:
         self.is_cohort = is_cohort
 
         design = tally.design
-        at_random = design.unlabelled == AT_RANDOM and tally.n_unknown > 0
-        rows = tally if at_random else corners(tally)
+        rows = tally
+        imputes_labels = design.unlabelled == AT_RANDOM and tally.n_unknown > 0
+        if not imputes_labels:
+            # within a run of rows of one class the curve is straight
+            rows = corners(tally)
         few_rows = coarser(rows, _MAX_ROWS).without_design()
         observed = few_rows.with_design(unlabelled=design.unlabelled)
         targeted = few_rows.with_design(
@@ -477,12 +529,19 @@ class _RedrawnCounts:
         """Redraw the negatives and positives of each row, one sample after another."""
         for block in self._blocks:
             for columns in zip(*block, strict=True):
-                neg, pos = self._impute(columns) if self._imputes else columns
+                if self._imputes:
+                    neg, pos = self._impute(columns)
+                else:
+                    neg, pos = columns
+
                 n_neg = float(neg.sum())
                 n_pos = float(pos.sum())
                 if not (n_neg and n_pos):
+                    # a sample of one class has no curve
                     continue
-                if not self.is_cohort:  # what is given does not vary
+
+                if not self.is_cohort:
+                    # the design fixed how many of each class there are
                     neg = neg * (self.counts.n_neg / n_neg)
                     pos = pos * (self.counts.n_pos / n_pos)
                 yield neg, pos
@@ -518,6 +577,7 @@ class _RedrawnCounts:
 
         rows = np.flatnonzero(np.add.reduce(columns))
         counts = [column[rows] for column in columns]
+        # a weighted tally has sums of squares behind the sums: of drawn cases the same
         sums = [*counts, *counts][: len(observed.counts)]
         expected = impute_labels(tally_of_rows(observed.score[rows], *sums)).expected
         neg[rows] = expected.neg
@@ -551,7 +611,8 @@ def _effective_sizes(sample: Sample[Tally], level: float) -> _EffectiveSizes:
         positives = sample.target_counts.n_pos
         negatives = sample.target_counts.n_neg
 
-    if not estimate.variance > 0:  # nothing varied: what was drawn may be all alike
+    if not estimate.variance > 0:
+        # nothing varied: no more is known than the units (clusters, cases) tell
         units = estimate.units
         return _EffectiveSizes(min(positives, units), min(negatives, units), widening)
 

@@ -194,9 +194,7 @@ def guaranteed_threshold(
     level = _options.fraction(level, "level")
 
     constraints = read_scoped_constraints(subject_to, SIDES)
-    objective = None
-    if maximize is not None or minimize is not None:
-        objective = read_objective(maximize, minimize).maximized
+    objective = _read_choice(maximize, minimize)
     has_choice = objective is not None or thresholds is not None
     two_cuts = _asks_for_two_cuts(constraints, has_choice)
 
@@ -208,7 +206,9 @@ def guaranteed_threshold(
     labelled = data.labelled()
     # Bonferroni: all constraints hold at once
     alpha = float((1 - as_fraction(level)) / len(constraints))
-    fixed_thresholds = None if thresholds is None else _read_thresholds(thresholds)
+    fixed_thresholds = None
+    if thresholds is not None:
+        fixed_thresholds = _read_thresholds(thresholds)
     generator = _options.generator(rng)
     proved = [
         _prove(labelled, c, alpha, generator, prevalence, fixed_thresholds, sequence)
@@ -220,11 +220,14 @@ def guaranteed_threshold(
     else:
         upper = lower = _choose(labelled, proved, objective, prevalence)
 
-    proofs = [
-        _proof(p, lower if p.scoped.scope == "below" else upper, alpha, prevalence)
-        for p in proved
-    ]
+    # a bound "below" is about the lower threshold, every other about the upper one
+    proofs = []
+    for of_constraint in proved:
+        place = lower if of_constraint.scoped.scope == "below" else upper
+        proofs.append(_proof(of_constraint, place, alpha, prevalence))
     weakest = int(np.argmax([proof.p_value for proof in proofs]))
+    weakest_proof = proofs[weakest]
+
     rule, score_range, lower_range = _rule_of_cuts(
         labelled.score, upper, lower if two_cuts else None, fixed_thresholds
     )
@@ -234,16 +237,25 @@ def guaranteed_threshold(
         lower_range=lower_range,
         constraint=" and ".join(proof.constraint for proof in proofs),
         level=level,
-        value=proofs[weakest].value,
-        bound=proofs[weakest].bound,
-        p_value=proofs[weakest].p_value,
+        value=weakest_proof.value,
+        bound=weakest_proof.bound,
+        p_value=weakest_proof.p_value,
         confusion=_decided_cases(proved[weakest].tested, upper, lower),
-        cases=proofs[weakest].cases,
-        method=proofs[weakest].method,
+        cases=weakest_proof.cases,
+        method=weakest_proof.method,
         defer=_proportion_between(labelled, upper, lower),
         proofs=tuple(proofs),
         notes=notes,
     )
+
+
+def _read_choice(
+    maximize: str | Metric | None, minimize: str | Metric | None
+) -> Metric | None:
+    """Return the metric that chooses among proved thresholds, made to be maximized."""
+    if maximize is None and minimize is None:
+        return None
+    return read_objective(maximize, minimize).maximized
 
 
 class _RuleOfCuts(NamedTuple):
@@ -430,6 +442,7 @@ def _test_order(
 
 
 def _places_of_thresholds(tally: Tally, thresholds: Floats) -> Ints:
+    """Return the cut that each threshold makes: how many rows lie at it or above."""
     ascending = tally.score[::-1]
     return tally.score.size - np.searchsorted(ascending, thresholds, side="left")
 
@@ -439,17 +452,21 @@ def _order_by_evidence(claim: Claim, counts: Confusion) -> Ints:
     evidence = claim.evidence(counts)
     if not claim.case_direction:
         return np.argsort(-evidence, kind="stable")
-    start = int(np.argmax(evidence))
-    end = evidence.size if claim.case_direction > 0 else -1
-    return np.arange(start, end, claim.case_direction)
+
+    # more cases lie behind a cut that flags more (direction 1), or fewer (-1)
+    strongest = int(np.argmax(evidence))
+    if claim.case_direction > 0:
+        return np.arange(strongest, evidence.size)
+    return np.arange(strongest, -1, -1)
 
 
 def _smallest_zone(tally: Tally, proved: list[ProvedCuts]) -> tuple[int, int]:
     """Return the two proved cuts, upper and lower, with the fewest cases between."""
     places = np.arange(len(tally) + 1)
-    rows = [forbid_cuts(p.scoped, p.is_proved(places)) for p in proved]
+    constraint_rows = [forbid_cuts(p.scoped, p.is_proved(places)) for p in proved]
+    # running sums: their difference is the number of cases between two cuts
     flagged = np.concatenate([[0], np.cumsum(tally.pos + tally.neg)])
-    pairs = best_pairs(PairSum(of_upper=flagged, of_lower=-flagged), rows)
+    pairs = best_pairs(PairSum(of_upper=flagged, of_lower=-flagged), constraint_rows)
     if pairs is None:
         raise NotEnoughCases(
             "Each constraint can be guaranteed, but the lower threshold would lie "
@@ -476,8 +493,10 @@ def _choose(
         raise _proved_at_different_cuts(tally, proved)
 
     if objective is not None:
-        in_use = None if prevalence is None else prevalence.value
-        cuts = _cuts.make_cuts(tally.score, sweep(tally), in_use)
+        prevalence_in_use = None
+        if prevalence is not None:
+            prevalence_in_use = prevalence.value
+        cuts = _cuts.make_cuts(tally.score, sweep(tally), prevalence_in_use)
         best = _cuts.best_cuts([cuts], objective, allowed)
         if best.size:
             return int(_cuts.most_balanced(cuts, best))
@@ -511,8 +530,10 @@ def _check_enough_cases(
     class_sizes = {"positives": tally.n_pos, "negatives": tally.n_neg}
     available = class_sizes.get(name, tally.n_pos + tally.n_neg)
     needed = claim.fewest_cases(alpha)
-    # one half of the cases must be enough
-    needed_in_all = 2 * needed if halved else needed
+    needed_in_all = needed
+    if halved:
+        # one half of the cases must be enough
+        needed_in_all = 2 * needed
     if available >= needed_in_all:
         return
 

@@ -233,28 +233,25 @@ def best_threshold(
     if prevalence is None and _needs_no_labels(data, metrics):
         return _threshold_by_capacity(data, objective, constraints)
 
+    # one set of counts for each prevalence that has to be looked at
     cuts = _count_cuts(data, method, prevalence, metrics, auc)
     met = _constraints_met(cuts, constraints)
     allowed = np.asarray(met.all(axis=0))
     _cuts.stop_undefined(cuts[0], objective.shown, allowed)
+
+    certificate = None
     if method.startswith("milp"):
         best, certificate = _solve_program(cuts[0], objective, constraints, method)
     else:
         best = _cuts.best_cuts(cuts, objective.maximized, allowed)
-        certificate = None
-
     place = _cuts.most_balanced(cuts[0], best)
 
     # all numbers are for the prevalence at which this cut is worst
     worst = min(cuts, key=lambda c: _cuts.values_of(c, objective.maximized)[place])
     threshold = _cuts.threshold_of(worst.score, place)
-    cut = None
+    cut_in_use = None
     if auc is None:
-        cut = _cut_in_use(data, threshold, worst.prevalence, prevalence)
-    notes = [*weighted_counts_note(data), *_prevalence_notes(prevalence)]
-    if method != "fermi-dirac":
-        # the ranks of all cases tell what labels would
-        notes += unlabelled_notes(data)
+        cut_in_use = _cut_in_use(data, threshold, worst.prevalence, prevalence)
 
     point = OperatingPoint(
         threshold=threshold,
@@ -273,11 +270,31 @@ def best_threshold(
         prevalence=worst.prevalence,
         certificate=certificate,
         prevalences=_range_ends(prevalence),
-        notes=tuple(notes),
-        sampling=data.design.sampling if prevalence is None else COHORT,
-        _cut=cut,
+        notes=_notes_on_point(data, method, prevalence),
+        sampling=_sampling_of_counts(data, prevalence),
+        _cut=cut_in_use,
     )
-    return _between_bins(point, data) if data.binned else point
+    if data.binned:
+        return _between_bins(point, data)
+    return point
+
+
+def _notes_on_point(
+    data: Tally, method: str, prevalence: UsePrevalence | None
+) -> tuple[str, ...]:
+    """Say what the counts of an operating point rest on."""
+    notes = [*weighted_counts_note(data), *_prevalence_notes(prevalence)]
+    if method != "fermi-dirac":
+        # that method reads ranks of all cases, so that no label is left out
+        notes += unlabelled_notes(data)
+    return tuple(notes)
+
+
+def _sampling_of_counts(data: Tally, prevalence: UsePrevalence | None) -> str:
+    """Return the sampling that the counts show: a cohort's at a prevalence of use."""
+    if prevalence is None:
+        return data.design.sampling
+    return COHORT
 
 
 def _cut_in_use(
@@ -294,9 +311,11 @@ def _cut_in_use(
 
 def _needs_no_labels(tally: Tally, metrics: Sequence[Metric]) -> bool:
     """Say whether only numbers of flagged cases are asked for, and none has a label."""
+    if tally.n_pos or tally.n_neg or tally.weighted or tally.n == 0:
+        return False
+
     parts = {term.name for metric in metrics for _, term in metric.parts}
-    labelled = bool(tally.n_pos or tally.n_neg)
-    return parts <= BY_CAPACITY and not labelled and not tally.weighted and tally.n > 0
+    return parts <= BY_CAPACITY
 
 
 def _threshold_by_capacity(
@@ -375,6 +394,7 @@ def _solve_program(
 
 
 def _range_ends(prevalence: UsePrevalence | None) -> Interval | None:
+    """Return the ends of a range of prevalences; None for a single one."""
     if prevalence is None or not prevalence.is_range:
         return None
     return prevalence.low, prevalence.high

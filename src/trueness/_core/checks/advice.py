@@ -49,15 +49,17 @@ def python_advice(error: Advised) -> str:
     >>> python_advice(InputError("level is 95.", option="level", example=0.95))
     'Type level=0.95.'
     """
-    prefix = f"{error.option}=" if error.option else ""
+    keyword = f"{error.option}=" if error.option else ""
     if error.example is not None:
-        return f"Type {prefix}{_in_python(error.example)}."
+        return f"Type {keyword}{_in_python(error.example)}."
     if not error.choices:
         return ""
-    if error.option and len(error.choices) <= 2:
-        typed = (f"{prefix}{_in_python(value)}" for value in error.choices)
-        return f"Type {' or '.join(typed)}."
-    return _choose_from(error.option, [_in_python(value) for value in error.choices])
+
+    choices = [_in_python(value) for value in error.choices]
+    if error.option and len(choices) <= 2:
+        # so few are typed out in full, to be copied
+        return f"Type {' or '.join(keyword + choice for choice in choices)}."
+    return _choose_from(error.option, choices)
 
 
 def shell_advice(
@@ -86,13 +88,15 @@ def shell_advice(
 
     flag = _shell_flag(error.option, options, names or {})
     choices = [_shell_word(value) for value in error.choices]
-    if flag is None:
-        return _choose_from(None, choices) if choices else ""
-    if error.example is not None:
+    if flag is not None and error.example is not None:
         return f"Type {_in_shell(flag, error.example)}."
     if not choices:
         return ""
+    if flag is None:
+        return _choose_from(None, choices)
+
     if len(choices) <= 2:
+        # so few are typed out in full, to be copied
         typed = [_in_shell(flag, value) for value in error.choices]
         return f"Type {' or '.join(typed)}."
     return _choose_from(flag, choices)
@@ -105,6 +109,7 @@ def _shell_flag(
     if option is None:
         return None
 
+    # a command may have the option by the name of Python, or by a name of its own
     flag = f"--{option.replace('_', '-')}"
     if options is None or flag not in options:
         flag = names.get(option, flag)
@@ -128,15 +133,23 @@ def page_advice(
     >>> page_advice(wrong, {"level": "Level"})
     'Choose 0.95 under Level.'
     """
-    if error.option is None and error.choices:
+    if error.option is None:
+        if not error.choices:
+            return ""
         return _choose_from(None, [_on_page(value) for value in error.choices])
 
-    field = fields.get(error.option or "")
+    field = fields.get(error.option)
+    # code is for those who type it; switches and mappings are no entries of a field
     if field is None or isinstance(error.example, (PythonCode, bool, Mapping)):
         return ""
+    return _choose_under(field, error, values or {})
+
+
+def _choose_under(field: str, error: Advised, values: Mapping[str, str]) -> str:
+    """Say what to choose under a field, by the words of the page."""
     if error.example is not None and not _stands_for_any(error.example):
-        value = _on_page(error.example)
-        return f"Choose {(values or {}).get(value, value)} under {field}."
+        text = _on_page(error.example)
+        return f"Choose {values.get(text, text)} under {field}."
     if error.choices or error.example is not None:
         return f"Choose one under {field}."
     return ""
@@ -144,14 +157,21 @@ def page_advice(
 
 def _choose_from(option: str | None, values: list[str]) -> str:
     """Name the first values that an option can take, and how many more there are."""
-    shown = ", ".join(_cut(value) for value in values[:MOST_CHOICES])
+    listed = ", ".join(_cut(value) for value in values[:MOST_CHOICES])
     n_omitted = len(values) - MOST_CHOICES
-    ending = f" and {n_omitted} more" if n_omitted > 0 else ""
-    return f"Choose {option + ' ' if option else ''}from {shown}{ending}."
+    if n_omitted > 0:
+        listed += f" and {n_omitted} more"
+
+    if not option:
+        return f"Choose from {listed}."
+    return f"Choose {option} from {listed}."
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_CHOICE else f"{text[: LONGEST_CHOICE - 1]}…"
+    """Return the beginning of a long text, with an ellipsis where it was cut."""
+    if len(text) <= LONGEST_CHOICE:
+        return text
+    return f"{text[: LONGEST_CHOICE - 1]}…"
 
 
 def _in_python(value: object) -> str:
@@ -159,7 +179,10 @@ def _in_python(value: object) -> str:
     if isinstance(value, PythonCode):
         return str(value)
     if isinstance(value, str):
-        return repr(value) if '"' in value or "\\" in value else f'"{value}"'
+        # in double quotes where nothing has to be escaped
+        if '"' in value or "\\" in value:
+            return repr(value)
+        return f'"{value}"'
     if isinstance(value, np.generic):
         return _in_python(value.item())
     if isinstance(value, list):
@@ -177,14 +200,19 @@ def _in_shell(flag: str, value: object) -> str:
 
 
 def _shell_word(value: object) -> str:
+    """Write a value as one word of a shell, in quotes where it needs them."""
     return shlex.quote(str(value))
 
 
 def _on_page(value: object) -> str:
-    return ", ".join(map(str, value)) if _is_several(value) else str(value)
+    """Write a value, or several, as a page shows them."""
+    if _is_several(value):
+        return ", ".join(map(str, value))
+    return str(value)
 
 
 def _is_several(value: object) -> TypeGuard[Sequence[object]]:
+    """Is it a list of values? Text, which Python calls a sequence, is one value."""
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
 
 

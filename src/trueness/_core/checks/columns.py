@@ -189,24 +189,38 @@ def _numbers_from_objects(values: Array, argument: str) -> Array:
     is_there = ~missing(values)
     objects = values[is_there]
     numbers = np.full(values.size, np.nan)
+    numbers[is_there] = _floats_of(objects, argument)
+
+    exact_numbers = {entry for entry in objects if isinstance(entry, (Decimal, int))}
+    still_apart(len(exact_numbers), len(set(map(float, exact_numbers))), argument)
+    return numbers
+
+
+def _floats_of(objects: Array, argument: str) -> list[float]:
+    """Return objects as floats; stop at those that are no numbers."""
     try:
         # NumPy before 2.4 takes an array of one entry for a number
         if any(getattr(entry, "ndim", 0) for entry in objects):
             raise TypeError
-        numbers[is_there] = [float(entry) for entry in objects]
+        return [float(entry) for entry in objects]
     except (TypeError, ValueError):
-        odd = [v for v in objects if not hasattr(v, "__float__")] or [*values]
-        kinds = listing({type(entry).__name__ for entry in odd})
-        raise InputError(
-            f"{argument} must be numbers; found {kinds} such as {described(odd[0])}. "
-            "Extract the number that you mean from each."
-        ) from None
+        raise _not_numbers(objects, argument) from None
     except OverflowError:
         raise InputError(_BEYOND.format(argument=argument)) from None
 
-    exact = {entry for entry in objects if isinstance(entry, (Decimal, int))}
-    still_apart(len(exact), len(set(map(float, exact))), argument)
-    return numbers
+
+def _not_numbers(objects: Array, argument: str) -> InputError:
+    """Return the error of objects that are no numbers, with their types."""
+    odd_objects = [entry for entry in objects if not hasattr(entry, "__float__")]
+    if not odd_objects:
+        # arrays, which look like numbers to Python
+        odd_objects = list(objects)
+
+    type_names = listing({type(entry).__name__ for entry in odd_objects})
+    return InputError(
+        f"{argument} must be numbers; found {type_names} such as "
+        f"{described(odd_objects[0])}. Extract the number that you mean from each."
+    )
 
 
 def _stop_at_text(values: Array, argument: str) -> None:
@@ -224,7 +238,9 @@ def _stop_at_text(values: Array, argument: str) -> None:
             float(values[position])
             is_word[position] = False
 
-    to_show = is_word if is_word.any() else is_text
+    to_show = is_text
+    if is_word.any():
+        to_show = is_word
     raise InputError(
         f"{argument} must be numbers; found text at {places(to_show)}, such as "
         f"{listing(values[to_show][:3])}. Convert the column to numbers first."
@@ -233,7 +249,10 @@ def _stop_at_text(values: Array, argument: str) -> None:
 
 def apart_from_label(names: Iterable[object], label: object) -> None:
     """Stop where a column is the label and is to be judged by the label, too."""
-    if isinstance(label, str) and label in [n for n in names if isinstance(n, str)]:
+    # a column may have any object as its name, even one that compares like an array
+    if isinstance(label, str) and label in [
+        name for name in names if isinstance(name, str)
+    ]:
         raise InputError(
             f"Column {label!r} is named both as the label and as a score. Name "
             "another column for one of them.",
@@ -245,7 +264,10 @@ def finite_scores(
     values: Array, argument: str, *, allow_nan: bool = False, cases: Array | None = None
 ) -> Array:
     """Pass on scores without NaN or infinity; each stands for one case or ``cases``."""
-    bad = np.isinf(values) if allow_nan else ~np.isfinite(values)
+    bad = ~np.isfinite(values)
+    if allow_nan:
+        bad = np.isinf(values)
+
     if bad.any():
         only_infinite = not np.isnan(values[bad]).any()
         raise not_finite(argument, _where(bad, cases), only_infinite=only_infinite)
@@ -253,6 +275,7 @@ def finite_scores(
 
 
 def _where(bad: Array, cases: Array | None) -> str:
+    """Say at which positions rows are bad, or in how many cases of counted rows."""
     if cases is None:
         return f"at {places(bad)}"
     return f"in {int(cases[bad].sum()):,} of {int(cases.sum()):,} cases"
@@ -294,10 +317,10 @@ def group_members(groups: Array, argument: str = "by=") -> tuple[Array, Array]:
     try:
         names, member = np.unique(groups, return_inverse=True)
     except TypeError:
-        kinds = listing(dict.fromkeys(type(g).__name__ for g in groups))
+        type_names = listing(dict.fromkeys(type(group).__name__ for group in groups))
         raise InputError(
             f"{argument} must name groups that can be sorted; found values of the "
-            f"types {kinds}. Turn all of them into text."
+            f"types {type_names}. Turn all of them into text."
         ) from None
 
     return names, member
@@ -313,15 +336,16 @@ def missing(values: Array) -> NDArray[np.bool_]:
     if kind != "O":
         return np.zeros(values.size, dtype=bool)
     # most objects are text, which is never missing
-    of_values = (type(v) is not str and _is_missing(v) for v in values)
-    return np.fromiter(of_values, bool, values.size)
+    flags = (type(value) is not str and _is_missing(value) for value in values)
+    return np.fromiter(flags, bool, values.size)
 
 
 def _is_missing(value: object) -> bool:
+    """Is this a missing value of Python, NumPy or pandas?"""
     # where pandas was not imported, nothing is a missing value of its kind
     pandas = sys.modules.get("pandas")
-    missing = (None, getattr(pandas, "NA", None), getattr(pandas, "NaT", None))
-    if any(value is nothing for nothing in missing):
+    missing_values = (None, getattr(pandas, "NA", None), getattr(pandas, "NaT", None))
+    if any(value is missing_value for missing_value in missing_values):
         return True
     if isinstance(value, (np.datetime64, np.timedelta64)):
         return bool(np.isnat(value))
@@ -359,25 +383,27 @@ def weights(values: Array, argument: str = "weight") -> Array:
     Whole numbers that a float64 holds stay as they are: a copy of ten million costs a
     third of what it takes to count them.
     """
-    number = values
+    numbers = values
     if values.dtype.kind not in "iu":
-        number = numeric_scores(values, argument)
+        numbers = numeric_scores(values, argument)
     elif values.max(initial=0) > 2**53:  # rounded: no two of them need to stay apart
-        number = values.astype(np.float64)
+        numbers = values.astype(np.float64)
+    if not numbers.size:
+        return numbers
 
-    smallest = number.min() if number.size else 0.0
-    largest = number.max() if number.size else 0.0
-    if not (smallest >= 0 and largest < np.inf):  # also when one is NaN
-        bad = ~((number >= 0) & (number < np.inf))
+    # two passes without a temporary array; both comparisons fail for NaN
+    largest = numbers.max()
+    if not (numbers.min() >= 0 and largest < np.inf):
+        bad = ~((numbers >= 0) & (numbers < np.inf))
         raise InputError(
             f"{argument} must be finite numbers, zero or more; found "
-            f"{listing(number[bad])} at {places(bad)}. A case that should not count "
+            f"{listing(numbers[bad])} at {places(bad)}. A case that should not count "
             f"has weight 0.",
             option=option_named(argument),
         )
 
     weighable(float(largest), argument)
-    return number
+    return numbers
 
 
 def weighable(largest: float, argument: str = "weight") -> None:
@@ -495,12 +521,14 @@ def unit_scores(values: Array, argument: str, instead: str) -> Array:
 
 def hashable(values: Array, argument: str) -> list[Any]:
     """Pass on labels that can be told apart; refuse lists and the like."""
-    odd = [v for v in values if isinstance(v, (list, dict, set, np.ndarray))]
-    if odd:
+    containers = [
+        value for value in values if isinstance(value, (list, dict, set, np.ndarray))
+    ]
+    if containers:
         raise InputError(
             f"{argument} must hold one label per case, a number, text or a truth "
-            f"value; found {type(odd[0]).__name__} such as {listing(odd[:1])}. Extract "
-            "the label that you mean from each."
+            f"value; found {type(containers[0]).__name__} such as "
+            f"{listing(containers[:1])}. Extract the label that you mean from each."
         )
 
     try:
@@ -527,10 +555,11 @@ def label_pair(
     # 1 == True is right (0/1 and bool are the same labels), 1 == "1" is not
     others = [label for label in distinct if not bool(label == positive)]
     if len(others) > 1:
-        raise _not_two_labels(
-            distinct, positive, len(others) == len(distinct), argument
-        )
-    return (others[0] if others else None), positive
+        is_absent = len(others) == len(distinct)
+        raise _not_two_labels(distinct, positive, is_absent, argument)
+    if not others:
+        return None, positive
+    return others[0], positive
 
 
 def _known_pair(distinct: Sequence[Any], argument: str) -> tuple[Any, Any]:
@@ -573,13 +602,13 @@ def _not_two_labels(
     )
 
 
-def _too_many_labels(found: Sequence[Any], argument: str) -> InputError:
+def _too_many_labels(distinct: Sequence[Any], argument: str) -> InputError:
     """Return the error of labels with more than two values."""
-    message = f"{argument} must have two values; found {len(found)}: {listing(found)}."
-    fractions = [
-        v for v in found if isinstance(v, (float, np.floating)) and not v.is_integer()
-    ]
-    if fractions:
+    message = (
+        f"{argument} must have two values; found {len(distinct)}: {listing(distinct)}."
+    )
+    floats = [label for label in distinct if isinstance(label, (float, np.floating))]
+    if not all(number.is_integer() for number in floats):
         return InputError(
             f"{message} These look like scores: are the labels and the scores swapped?",
             example=PythonCode("trueness.tally(y_true, y_score)"),
