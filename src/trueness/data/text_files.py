@@ -36,6 +36,8 @@ _SEPARATORS = ";,\t|"
 _ANY_SEPARATOR = re.compile("[;,\t|]")
 # the line by which Excel learns the separator
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n")
+# a field between spaces, or between quotation marks
+_SPACED_FIELD = re.compile(r'"[^"]*"|[^\s"]+')
 # what DuckDB makes of a name that a header has twice
 _NUMBERED_NAME = re.compile(r"(.+)_\d+$")
 # whole numbers and numbers with a decimal comma
@@ -301,9 +303,10 @@ def _corrected_copies(files: Sequence[str]) -> list[str] | None:
         errors = "replace" if encoding == "cp1252" else "ignore"
         text = raw.decode(encoding, errors).lstrip("\ufeff")
         corrected = _with_one_header(_only_table(text))
+        corrected = _with_tabs_for_spaces(corrected)
         texts.append(corrected)
 
-        if encoding != "utf-8" or len(corrected) < len(text):
+        if encoding != "utf-8" or corrected != text:
             changed = True
 
     if not changed:
@@ -491,6 +494,29 @@ def _are_two_headers(
     # a missing value in the second line makes it a case
     has_missing = any(folded(lower[column]) in MISSING for column in numeric)
     return bool(numeric) and not has_missing
+
+
+def _with_tabs_for_spaces(text: str) -> str:
+    """Write a table whose columns are set apart by spaces with tabs between them.
+
+    DuckDB would take such a line for one number with spaces between its thousands.
+    R writes one name fewer than columns: the first column has the names of the rows.
+    """
+    header = text[:_HEAD_CHARACTERS].partition("\n")[0]
+    if _ANY_SEPARATOR.search(header) or len(header.split()) < 2:
+        return text
+
+    rows = [_SPACED_FIELD.findall(line) for line in text.splitlines()]
+    rows = [row for row in rows if row]
+    names, *cases = rows
+    sizes = {len(row) for row in cases}
+    if sizes == {len(names) + 1}:
+        names = ["row", *names]
+    if sizes != {len(names)} or any("\t" in field for row in rows for field in row):
+        return text
+
+    tell([f"Spaces were read as the separator of {len(names)} columns."], warn=False)
+    return "".join("\t".join(row) + "\n" for row in [names, *cases])
 
 
 def _is_number(field: str) -> bool:
