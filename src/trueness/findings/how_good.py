@@ -11,6 +11,9 @@ from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from trueness._core.arrays import Floats
 from trueness._core.checks.cases import both_classes
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.options import choice
@@ -54,7 +57,10 @@ MEASURES = {
     "brier": "Brier score",
 }
 # numbers that stand for a missing value in files of many programs
-CODES_OF_MISSING = frozenset({-9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0})
+CODES_OF_MISSING = frozenset(
+    {-1.0, -9.0, -99.0, -999.0, -9999.0, 9.0, 99.0, 999.0, 9999.0}
+)
+MOST_READINGS = 11  # values of a scale, such as 0 to 10
 FEW = 50  # positives or negatives below which every rate is imprecise
 _AT = ("flagged_rate", "recall", "fpr", "precision")
 
@@ -490,25 +496,43 @@ def turned(name: str, area: Estimate) -> tuple[Note, ...]:
 
 
 def like_missing(name: str, tally: Tally) -> tuple[Note, ...]:
-    """Say where one score among probabilities is a code that people use for missing."""
+    """Say where one score is a code that people use for missing.
+
+    Such a code stands beyond probabilities, or beyond readings such as 1 to 5.
+    """
     if tally.score.size < 3:
         return ()
 
     # the highest score stands first
     for place, others in ((0, tally.score[1:]), (-1, tally.score[:-1])):
         code = float(tally.score[place])
-        if code in CODES_OF_MISSING and others[0] <= 1 and others[-1] >= 0:
+        are_fractions = others[0] <= 1 and others[-1] >= 0
+        if _is_beyond(code, others) and (are_fractions or _are_of_one_scale(others)):
             cases = tally.neg[place] + tally.pos[place] + tally.unknown[place]
             return (
                 note(
                     "like missing",
                     name=shown(name),
                     value=f"{code:g}",
+                    lowest=f"{0 if are_fractions else others[-1]:g}",
+                    highest=f"{1 if are_fractions else others[0]:g}",
                     cases=counted(float(cases), "case"),
                 ),
             )
 
     return ()
+
+
+def _is_beyond(code: float, others: Floats) -> bool:
+    """Is a code of missing values no neighbour of the other scores?"""
+    distance = max(code - float(others[0]), float(others[-1]) - code)
+    return code in CODES_OF_MISSING and distance > 1
+
+
+def _are_of_one_scale(scores: Floats) -> bool:
+    """Are these a few whole numbers of one scale, such as 1 to 5?"""
+    is_whole = bool(np.all(scores == np.floor(scores)))
+    return is_whole and scores.size > 1 and scores[0] - scores[-1] < MOST_READINGS
 
 
 def doubt(name: str, area: Estimate | None) -> tuple[Note, ...]:
