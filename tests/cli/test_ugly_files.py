@@ -8,6 +8,7 @@ import pytest
 import trueness
 from shell import answer, run
 from trueness import InputError
+from trueness.data.cleaning import listening
 
 CASES = 40
 
@@ -381,3 +382,138 @@ class TestPythonSaysWhyNoScoreIsFound:
 
         with pytest.raises(trueness.InputError, match="text in 1 of 40 rows"):
             trueness.evaluate(path)
+
+
+class TestColumnsSetApartBySpaces:
+    """DuckDB would read a line such as "1   0.345" as one number."""
+
+    @pytest.mark.parametrize("spaces", ["   ", " "])
+    @pytest.mark.parametrize("decimal", [".", ","])
+    def test_are_columns(self, tmp_path, spaces, decimal):
+        label, score = rows()
+        plain = write_csv(tmp_path / "plain.csv", label=label, score=score)
+        lines = [
+            f"{y}{spaces}{str(p).replace('.', decimal)}"
+            for y, p in zip(label, score, strict=True)
+        ]
+        path = tmp_path / "spaces.txt"
+        path.write_text("\n".join([f"label{spaces}score", *lines]) + "\n")
+
+        found = answer("evaluate", path)
+
+        expected = answer("evaluate", plain)["result"]["scores"]["score"]["auc"]
+        assert found["result"]["scores"]["score"]["auc"] == expected
+        assert "Spaces were read as the separator of 2 columns" in str(found["cleaned"])
+
+    def test_with_the_names_of_rows_that_r_writes(self, tmp_path):
+        path = tmp_path / "from_r.txt"
+        path.write_text('"y" "p"\n"1" 0 0.3\n"2" 1 0.8\n"3" 1 0.2\n')
+
+        opened = trueness.scan(path)
+
+        assert opened.columns == ["row", "y", "p"]
+        assert opened.fetchall() == [(1, 0, 0.3), (2, 1, 0.8), (3, 1, 0.2)]
+
+    def test_are_not_seen_in_text(self, tmp_path):
+        path = tmp_path / "text.txt"
+        path.write_text("my note\nhello there you\nno\n")
+
+        assert trueness.scan(path).columns == ["my note"]
+
+
+class TestColumnsThatAreNoScores:
+    @pytest.mark.parametrize("name", ["case_no", "mrn", "lab_number"])
+    def test_numbers_of_cases_are_asked_about(self, tmp_path, name):
+        label, _ = rows()
+        places = np.random.default_rng(2).permutation(CASES) * 7 + 10_000
+        path = write_csv(tmp_path / "numbered.csv", label=label, **{name: places})
+
+        result = run("evaluate", path)
+
+        assert result.exit_code == 2
+        assert f"The numbers of column '{name}' may name the cases" in result.stderr
+
+    @pytest.mark.parametrize(
+        ("values", "reason"),
+        [
+            (["2026-01-02", "2026-03-04"], "Column 'score' holds dates"),
+            (
+                ["likely", "unlikely", "possible"],
+                "'score' holds text, such as 'likely'",
+            ),
+            (
+                ["12.5%", "0.3", "0.41"],
+                "writes numbers in several ways: '0.3', '12.5%'",
+            ),
+        ],
+    )
+    def test_are_told_with_the_reason(self, tmp_path, values, reason):
+        label, _ = rows()
+        score = [values[k % len(values)] for k in range(CASES)]
+        path = write_csv(tmp_path / "odd.csv", label=label, score=score)
+
+        result = run("evaluate", path)
+
+        assert result.exit_code == 2
+        assert reason in result.stderr
+        assert "--score label" not in result.stderr
+
+    def test_two_numbers_called_like_labels_are_asked_about(self, tmp_path):
+        label, score = rows()
+        status = [y + 1 for y in label]
+        path = write_csv(tmp_path / "coded.csv", status=status, marker=score)
+
+        result = run("evaluate", path)
+
+        assert result.exit_code == 2
+        assert "--positive 1 or --positive 2" in result.stderr
+
+
+class TestProbabilitiesOfBothClasses:
+    """``predict_proba`` gives two columns that add up to 1: one score."""
+
+    @pytest.mark.parametrize(
+        ("classes", "names"),
+        [
+            ((0, 1), ("prob_0", "prob_1")),
+            ((0, 1), ("p_no", "p_yes")),
+            (("benign", "malignant"), ("Proba.benign", "Proba.malignant")),
+            ((False, True), ("p0", "p1")),
+        ],
+    )
+    @pytest.mark.parametrize("in_a_file", [True, False])
+    def test_are_the_one_of_the_positive(self, tmp_path, classes, names, in_a_file):
+        label, score = rows()
+        p = np.round(1 / (1 + np.exp(-np.array(score))), 3)
+        columns = {"y": [classes[y] for y in label], names[0]: 1 - p, names[1]: p}
+        data = pd.DataFrame(columns)
+        if in_a_file:
+            data.to_csv(tmp_path / "both.csv", index=False)
+            data = tmp_path / "both.csv"
+
+        with listening():
+            found = trueness.evaluate(data)
+
+        assert list(found.numbers["scores"]) == [names[1]]
+        assert found.auc.value == trueness.auc(label, np.array(p)).value
+
+    def test_are_two_scores_where_they_do_not_add_up(self, tmp_path):
+        label, score = rows()
+        p = np.round(1 / (1 + np.exp(-np.array(score))), 3)
+        data = pd.DataFrame({"y": label, "score_0": p[::-1], "score_1": p})
+
+        found = trueness.evaluate(data)
+
+        assert set(found.numbers["scores"]) == {"score_0", "score_1"}
+
+
+def test_a_code_of_missing_values_beyond_a_scale_is_told(tmp_path):
+    label, score = rows()
+    rating = [
+        99 if k % 7 == 0 else min(max(round(p) + 2, 1), 5) for k, p in enumerate(score)
+    ]
+    path = write_csv(tmp_path / "coded.csv", label=label, rating=rating)
+
+    told = run("evaluate", path).stdout
+
+    assert "rating is 99 in 6 cases, and all others lie between 1 and" in told

@@ -37,7 +37,6 @@ from trueness.cli.judge import (
 from trueness.cli.leaves import guess_node
 from trueness.data.column_roles import (
     COUNT_NAMES,
-    DataTable,
     Guess,
     count_column,
     find_label,
@@ -45,6 +44,7 @@ from trueness.data.column_roles import (
     is_score,
     several_scores,
 )
+from trueness.data.data_tables import DataTable
 from trueness.data.engines import quoted
 from trueness.data.first_look import NODE_NAMES
 from trueness.data.verdict_logs import ITEM, SYSTEM

@@ -32,13 +32,8 @@ from trueness.cli._source import (
     open_source,
 )
 from trueness.counts.values import Panel
-from trueness.data.column_roles import (
-    DataTable,
-    Guess,
-    label_of_judged,
-    not_found,
-    votes_among,
-)
+from trueness.data.column_roles import Guess, label_of_judged, not_found, votes_among
+from trueness.data.data_tables import DataTable
 from trueness.data.engines import quoted, reading, text_in_sql
 from trueness.data.verdict_logs import CLUSTER, ITEM, SYSTEM, is_log, read_verdicts
 from trueness.findings.request import Request

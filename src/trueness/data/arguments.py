@@ -25,8 +25,6 @@ from trueness.data import cleaning
 from trueness.data.column_roles import (
     LABEL_NAMES,
     MOST_ROWS,
-    TEXT,
-    DataTable,
     FoundColumns,
     FrameTable,
     Guess,
@@ -48,6 +46,7 @@ from trueness.data.columns import (
     one_thing,
     several_columns,
 )
+from trueness.data.data_tables import TEXT, DataTable
 from trueness.data.engines import column_names, columns_of, is_lazy, open_frame
 from trueness.data.frames import panel, tally, tally_in_place
 from trueness.data.long_tables import refuse_long_table

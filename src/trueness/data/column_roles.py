@@ -2,8 +2,8 @@
 
 ``find_columns`` decides for every face: Python, the shell, the page. A column that was
 not named is taken only when there is no doubt, by its name and its values; the answer
-says which ones were taken. A ``DataTable`` is what it needs to know of the data: frames
-and mappings are a ``FrameTable``, files a ``RelationTable``, which asks DuckDB.
+says which ones were taken. Frames and mappings are a ``FrameTable``, files a
+``RelationTable``, which asks DuckDB.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, final
+from typing import Any, final
 
 import numpy as np
 
@@ -22,15 +22,22 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import plain
 from trueness._core.records import shown
 from trueness.data import cleaning, engines
+from trueness.data.complements import complement_of_positive
+from trueness.data.data_tables import (
+    DATE,
+    OTHER,
+    REAL,
+    ROUNDED,
+    TEXT,
+    TRUTH,
+    WHOLE,
+    DataTable,
+)
 from trueness.data.repeated_cases import (
     RepeatedCases,
     count_repeats,
     number_of_values,
 )
-
-# what a column holds
-WHOLE, REAL, TRUTH, TEXT = "whole numbers", "numbers", "true and false", "text"
-DATE, OTHER = "dates", "parts"
 
 LABEL_NAMES = ("label", "y", "y_true", "target", "truth", "outcome")
 # other names of the truth, which a column of another meaning may have, too
@@ -63,46 +70,11 @@ _IDENTIFIER_WORDS = frozenset(
         *("item", "question", "task", "prompt", "example"),
     }
 )
+_NUMBER_WORDS = ("no", "nr", "num", "number")  # at the end of case_no, lab_number
 MOST_WORDS = 30  # of a text that are looked at
+LEAST_NUMBERED = 20  # rows, of which few scores that are whole numbers all differ
 MOST_READINGS = 11  # values of an ordinal reading, such as 0 to 10
 MOST_ROWS = 100_000  # of a lazy frame that are looked at
-
-
-class DataTable(Protocol):
-    """What has to be known of data to find their columns."""
-
-    @property
-    def kinds(self) -> Mapping[str, str]:
-        """Return what each column holds, a constant of this module."""
-        ...
-
-    def distinct(self, column: str, most: int) -> list[Any]:
-        """Return the values of a column without missing ones, at most one too many."""
-        ...
-
-    def reads_as(self, column: str) -> str:
-        """Return what the words of text mean: labels, numbers, missing or text."""
-        ...
-
-    def extents(self, columns: Sequence[str]) -> list[tuple[Any, Any]]:
-        """Return the least and the largest value of columns of numbers."""
-        ...
-
-    def mostly_empty(self) -> list[str]:
-        """Return the columns that are empty in more than half of the rows."""
-        ...
-
-    def different_rows(self, columns: Sequence[str]) -> tuple[int, int]:
-        """Return how many rows there are, and how many differ in these columns."""
-        ...
-
-    def value_counts(self, columns: Sequence[str]) -> tuple[int, dict[str, int]]:
-        """Return how many rows there are, and about how many values of each column."""
-        ...
-
-    def repeated_cases(self, case: str, part: str, label: str) -> RepeatedCases:
-        """Count the cases, their parts and their labels, by the names of columns."""
-        ...
 
 
 @final
@@ -157,6 +129,8 @@ def find_columns(
         guessed.append(f"label {names_of([label])}")
 
     named = bool(scores)
+    if not named:
+        other_roles.add(complement_of_positive(table, label, positive))
     if not scores:
         scores = _columns_of_words(table, {label, *other_roles}, positive)
     if not scores:
@@ -212,7 +186,7 @@ def find_label(table: DataTable, taken: set[str | None]) -> str:
     if len(likely) == 1:
         return likely[0]
 
-    # of two classes in words that are no known pair the name alone decides
+    # of two classes that are no known pair the name alone decides
     classes = [name for name in free if _holds_classes(table, name)]
     if len(classes) == 1 and not binary:
         return classes[0]
@@ -232,9 +206,15 @@ def has_no_label(table: DataTable, taken: set[str | None]) -> bool:
 
 
 def _holds_classes(table: DataTable, column: str) -> bool:
-    """Is a column of a few words called like labels? Many words name the cases."""
-    called_so = _plain_name(column) in LIKELY_LABEL_NAMES
-    if not called_so or table.kinds[column] != TEXT:
+    """Is a column of a few words, or of two numbers, called like labels?
+
+    Many words name the cases. Which of two numbers is positive is asked: 1 and 2.
+    """
+    if _plain_name(column) not in LIKELY_LABEL_NAMES:
+        return False
+    if table.kinds[column] == WHOLE:
+        return len(table.distinct(column, 2)) == 2
+    if table.kinds[column] != TEXT:
         return False
     return len(table.distinct(column, MOST_WORDS)) <= MOST_WORDS
 
@@ -405,13 +385,14 @@ def not_found(
     if option != "score":
         return InputError(question, option=option, choices=columns)
     others = set(taken)
+    columns = [name for name in columns if name not in others]
     if empty := _empty_columns(table, others):
         return InputError(f"{question}{empty}", option=option, choices=columns)
     # beside numbers that could be the score, two words are rather a group
     if could_be_score := numeric_columns(table, others):
         return InputError(question, option=option, choices=could_be_score)
-    two_words = _two_words(table, others)
-    return InputError(f"{question}{two_words}", option=option, choices=columns)
+    reasons = _two_words(table, others) or _why_no_scores(table, others)
+    return InputError(f"{question}{reasons}", option=option, choices=columns)
 
 
 def _empty_columns(table: DataTable, taken: set[str | None]) -> str:
@@ -444,6 +425,37 @@ def _two_words(table: DataTable, taken: set[str | None]) -> str:
     return ""
 
 
+def _why_no_scores(table: DataTable, taken: set[str | None]) -> str:
+    """Say of the first columns why they were not taken for scores."""
+    reasons = []
+    for column in (name for name in table.kinds if name not in taken):
+        kind = table.kinds[column]
+        if kind == DATE:
+            reasons.append(f" Column {column!r} holds dates.")
+        elif kind == TEXT and table.reads_as(column) == "text":
+            reasons.append(_why_text_is_no_score(table, column))
+        elif kind == OTHER:
+            reasons.append(f" Column {column!r} holds {OTHER}: extract what you need.")
+        elif kind == WHOLE and _numbers_the_rows(table, column):
+            reasons.append(f" The numbers of column {column!r} may name the cases.")
+
+    return "".join(reasons[:3])
+
+
+def _why_text_is_no_score(table: DataTable, column: str) -> str:
+    """Say which words a column of text holds, or that its numbers differ in form."""
+    values = [str(value) for value in table.distinct(column, MOST_WORDS)]
+    no_numbers = [value for value in values if cleaning.meaning([value]) != "numbers"]
+    if not no_numbers:
+        percentages = [value for value in values if value.strip().endswith("%")]
+        plain_numbers = [value for value in values if value not in percentages]
+        both = names_of([*plain_numbers[:1], *percentages[:1]])
+        return f" Column {column!r} writes numbers in several ways: {both}."
+    if 2 * len(no_numbers) > len(values):
+        return f" Column {column!r} holds text, such as {names_of(no_numbers[:2])}."
+    return ""
+
+
 def names_of(columns: Iterable[str], most: int = 12) -> str:
     """Write names of columns, which may be long, for people."""
     names = list(columns)
@@ -458,9 +470,17 @@ def _free(table: DataTable, taken: set[str | None]) -> list[str]:
         c
         for c in table.kinds
         if c not in taken
-        and not (_words_of(c) & _IDENTIFIER_WORDS)
+        and not _is_called_like_an_identifier(c)
         and c.lower() not in (*WEIGHT_NAMES, *COUNT_NAMES)
     ]
+
+
+def _is_called_like_an_identifier(column: str) -> bool:
+    """Does a name say that its values name the cases: patient_id, case_no?"""
+    if _words_of(column) & _IDENTIFIER_WORDS:
+        return True
+    *before, last = _plain_name(column).split("_")
+    return bool(before) and last in _NUMBER_WORDS
 
 
 def _called_like_a_score(table: DataTable, taken: set[str | None]) -> list[str]:
@@ -487,8 +507,16 @@ def _whole_scores(table: DataTable, taken: set[str | None]) -> list[str]:
     return [
         c
         for c in _free(table, taken)
-        if table.kinds[c] == WHOLE and len(table.distinct(c, 2)) > 2
+        if table.kinds[c] == WHOLE
+        and len(table.distinct(c, 2)) > 2
+        and not _numbers_the_rows(table, c)
     ]
+
+
+def _numbers_the_rows(table: DataTable, column: str) -> bool:
+    """Are whole numbers all different, as those that name the cases are?"""
+    rows, different = table.different_rows([column])
+    return different == rows >= LEAST_NUMBERED
 
 
 def _same_scale(table: DataTable, columns: Sequence[str]) -> bool:
@@ -589,6 +617,13 @@ class FrameTable:
         """Count the cases, their parts and their labels, by the names of columns."""
         columns = self._columns
         return count_repeats(columns[case], columns[part], columns[label])
+
+    def add_up_to_one(self, first: str, second: str) -> bool:
+        """Do two columns of numbers add up to 1 in each row, up to rounding?"""
+        total = _columns.numeric_scores(self._columns[first], "")
+        total = total + _columns.numeric_scores(self._columns[second], "")
+        known = total[~np.isnan(total)]
+        return bool(known.size) and bool(np.all(np.abs(known - 1) < ROUNDED))
 
     def mostly_empty(self) -> list[str]:
         """Return the columns that are empty in more than half of the rows."""

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, final
 
 from trueness.data.cleaning import meaning
-from trueness.data.column_roles import DATE, OTHER, REAL, TEXT, TRUTH, WHOLE
+from trueness.data.data_tables import DATE, OTHER, REAL, ROUNDED, TEXT, TRUTH, WHOLE
 from trueness.data.engines import quoted
 from trueness.data.repeated_cases import RepeatedCases
 
@@ -136,6 +136,12 @@ class RelationTable:
             case_labels=case_labels,
             cases_of_labels=of_labels,
         )
+
+    def add_up_to_one(self, first: str, second: str) -> bool:
+        """Do two columns of numbers add up to 1 in each row, up to rounding?"""
+        distance = f"max(abs({quoted(first)} + {quoted(second)} - 1))"
+        ((largest,),) = self.rows.aggregate(distance).fetchall()
+        return largest is not None and largest < ROUNDED
 
     def mostly_empty(self) -> list[str]:
         """Return the columns that are empty in more than half of the rows."""

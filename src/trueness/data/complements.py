@@ -1,0 +1,92 @@
+"""Which column is the probability of the negative class, beside that of the positive?
+
+``predict_proba`` gives both: ``prob_0`` and ``prob_1``, or ``p_benign`` and
+``p_malignant``. They add up to 1 in each row, and are one score.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from trueness._core.checks.errors import InputError
+from trueness.data import cleaning
+from trueness.data.data_tables import REAL, DataTable
+
+_NEGATIVE_WORDS = cleaning.NO | {"0"}
+_POSITIVE_WORDS = cleaning.YES | {"1"}
+
+
+def complement_of_positive(
+    table: DataTable, label: str | None, positive: object
+) -> str | None:
+    """Return the column of the negative class; None where there is no such pair.
+
+    Both columns have one name but for its last word, which names the class.
+    """
+    columns = _columns_by_stem(table, label)
+    if label is None or not columns:
+        return None
+
+    classes = table.distinct(label, 2)
+    words_of_classes = _class_words(classes, positive)
+    if words_of_classes is None:
+        return None
+
+    negative_words, positive_words = words_of_classes
+    for by_last_word in columns.values():
+        negative = [c for word, c in by_last_word.items() if word in negative_words]
+        positives = [c for word, c in by_last_word.items() if word in positive_words]
+        is_pair = len(by_last_word) == len(negative) + len(positives) == 2
+        if is_pair and negative and table.add_up_to_one(negative[0], positives[0]):
+            return negative[0]
+
+    return None
+
+
+def _columns_by_stem(table: DataTable, label: str | None) -> dict[str, dict[str, str]]:
+    """Put columns of fractions together by all but the last word of their names."""
+    columns: dict[str, dict[str, str]] = {}
+    for column, kind in table.kinds.items():
+        match = re.fullmatch(
+            r"(.*[a-z])[^a-z0-9]*?(\d|[^a-z0-9][a-z]+)", column.lower()
+        )
+        if kind == REAL and column != label and match:
+            last_word = match[2].strip("_-. ()")
+            columns.setdefault(match[1], {})[last_word] = column
+
+    return {stem: pair for stem, pair in columns.items() if len(pair) == 2}
+
+
+def _class_words(
+    classes: list[Any], positive: object
+) -> tuple[frozenset[str], frozenset[str]] | None:
+    """Return the words for the negative and for the positive class, if it is known."""
+    try:
+        with cleaning.listening():  # what is read is told when labels are counted
+            values = np.array(classes, dtype=object)
+            known = cleaning.read_label_column(values, positive, "label").positive
+    except InputError:
+        return None
+
+    others = [value for value in classes if value != known]
+    if len(classes) != 2 or len(others) != 1:
+        return None
+
+    negative = _word_of(others[0])
+    positive_word = _word_of(known)
+    if {negative, positive_word} & _POSITIVE_WORDS and positive_word in _NEGATIVE_WORDS:
+        # the class that is usually negative was named as the positive one
+        return _POSITIVE_WORDS | {negative}, _NEGATIVE_WORDS | {positive_word}
+    return _NEGATIVE_WORDS | {negative}, _POSITIVE_WORDS | {positive_word}
+
+
+def _word_of(value: object) -> str:
+    """Write a class as a name of a column ends: 1.0 as 1."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, (bool, np.bool_)):
+        value = int(value)
+    return cleaning.folded(value)
