@@ -150,7 +150,9 @@ def _single_bound(sentence: object) -> Requirement:
 
 def _value(data: Tally, claim: Requirement) -> float:
     """Return the number that the claim is about."""
-    return one_sided_interval(claim.metric, data, claim.threshold, claim.fpr)(0.05).value
+    return one_sided_interval(claim.metric, data, claim.threshold, claim.fpr)(
+        0.05
+    ).value
 
 
 def _mean_log_odds(data: Tally) -> float:
