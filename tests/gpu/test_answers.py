@@ -295,6 +295,19 @@ def test_certain_and_wrong_is_an_infinite_loss():
     assert one.notes == other.notes
 
 
+def test_one_certain_score_of_all_cases_is_counted_once():
+    labels = torch.ones(40, dtype=torch.int64)
+    labels[0] = 0
+    scores = torch.ones(40)
+    on_device = device_tally(labels, scores)
+    on_host = trueness.tally(labels.numpy(), scores.double().numpy())
+
+    of_device = trueness.log_loss(on_device)
+    of_host = trueness.log_loss(on_host)
+
+    assert of_device.notes == of_host.notes
+
+
 @pytest.mark.parametrize("clip", [1e-3, "scikit-learn"])
 def test_a_clipped_log_loss(clip):
     d, t = certain_scores()

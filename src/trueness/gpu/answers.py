@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from inspect import unwrap
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -214,8 +214,8 @@ def _proper_score(
 ) -> ProperScore:
     """Return a mean loss with its interval; its parts wait."""
     level = _options.fraction(level, "level")
-    extremes = _extreme_scores(data)
-    _check_probabilities(extremes, name)
+    ends = _ends_of_labelled(data)
+    _check_probabilities(ends, name)
     check_prevalence_known(cast("Any", data), name)
 
     # without counts there are no weights and no clusters to make notes on
@@ -229,8 +229,9 @@ def _proper_score(
         cases=no_cases,
     )
     infinite_notes: tuple[str, ...] = ()
-    if name == "log_loss" and not clip:
-        infinite_notes = notes_on_infinity(extremes.labelled())
+    some_certain = ends.lowest_score == 0 or ends.highest_score == 1
+    if name == "log_loss" and not clip and some_certain:
+        infinite_notes = notes_on_infinity(_counts_at_ends(data, ends))
     notes_on_labels: tuple[str, ...] = ()
     if data.n_unknown:
         notes_on_labels = unlabelled_notes(data.bin(LOSS_BINS))
@@ -258,33 +259,47 @@ def _proper_score(
     )
 
 
-def _check_probabilities(extremes: Tally, name: str) -> None:
-    """Stop where scores are no probabilities."""
-    low, high = extremes.score.min(), extremes.score.max()
-    if not (low >= 0 and high <= 1):
-        raise InputError(
-            f"{name} needs scores from 0 to 1; found {low:.3g} to {high:.3g}. "
-            "Calibrate them on other cases first.",
-            example=PythonCode("tally(y, s).to_host().map(trueness.calibrate(others))"),
-        )
+class _Ends(NamedTuple):
+    """Which distinct scores are the lowest and the highest of labelled cases."""
+
+    first: int  # places among the distinct scores, ascending
+    last: int
+    lowest_score: float
+    highest_score: float
 
 
-def _extreme_scores(data: DeviceTally) -> Tally:
-    """Return the counts at the lowest and at the highest score of labelled cases."""
+def _ends_of_labelled(data: DeviceTally) -> _Ends:
+    """Return the lowest and the highest score of labelled cases."""
     library = data.library
-    lowest, highest = 0, data.distinct_scores - 1
+    first, last = 0, data.distinct_scores - 1
     if data.n_unknown:
         labelled = library.xp.sum(data.labelled_counts, axis=0)
         (places,) = library.xp.nonzero(labelled > 0)
-        lowest, highest = int(places[0]), int(places[-1])
+        first, last = int(places[0]), int(places[-1])
 
-    two_keys = library.xp.stack([data.keys[lowest], data.keys[highest]])
-    two_counts = library.xp.stack(
-        [data.labelled_counts[:, lowest], data.labelled_counts[:, highest]], axis=1
+    two_keys = library.xp.stack([data.keys[first], data.keys[last]])
+    lowest, highest = scores_on_host(library.host(two_keys), data.kind).tolist()
+    return _Ends(first, last, lowest, highest)
+
+
+def _check_probabilities(ends: _Ends, name: str) -> None:
+    """Stop where scores are no probabilities."""
+    if ends.lowest_score >= 0 and ends.highest_score <= 1:
+        return
+    raise InputError(
+        f"{name} needs scores from 0 to 1; found {ends.lowest_score:.3g} to "
+        f"{ends.highest_score:.3g}. Calibrate them on other cases first.",
+        example=PythonCode("tally(y, s).to_host().map(trueness.calibrate(others))"),
     )
-    negatives, positives = library.host(two_counts)
-    scores = scores_on_host(library.host(two_keys), data.kind)
-    return Tally(scores, neg=negatives, pos=positives)
+
+
+def _counts_at_ends(data: DeviceTally, ends: _Ends) -> Tally:
+    """Return the counts of labelled cases at the lowest and at the highest score."""
+    # where all cases have one score, it is counted once
+    score_at = {ends.last: ends.highest_score, ends.first: ends.lowest_score}
+    counts = data.labelled_counts[:, list(score_at)]
+    negatives, positives = data.library.host(counts)
+    return Tally(list(score_at.values()), neg=negatives, pos=positives)
 
 
 def best_threshold(

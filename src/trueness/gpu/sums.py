@@ -35,20 +35,27 @@ class PlacementSums(NamedTuple):
 def placement_sums(data: DeviceTally) -> PlacementSums:
     """Return what the AUC and DeLong's variance need."""
     library = data.library
-    counts = data.labelled_counts
-    # the placement of a case counts the cases of the other class
-    placement = library.xp.flip(twice_below(data), axis=0)
-    total = library.xp.sum(counts * placement, axis=1)
-    _, twice_wins = total.tolist()
+    twice_negatives_below, twice_positives_below = twice_below(data)
+    _, positives = data.labelled_counts
+    twice_wins = int(library.xp.sum(positives * twice_negatives_below))
+    twice_pairs = 2 * data.n_pos * data.n_neg
 
-    mean = library.cast(total, "float64") / library.cast(
-        data.running_counts[:2, -1], "float64"
+    # the placement of a case counts the cases of the other class; those of all
+    # negatives add up to the pairs that the positive loses
+    placement_of_negative = library.cast(twice_positives_below, "float64")
+    placement_of_positive = library.cast(twice_negatives_below, "float64")
+    mean_of_negatives = (twice_pairs - twice_wins) / data.n_neg
+    mean_of_positives = twice_wins / data.n_pos
+    deviation = library.xp.stack(
+        [
+            placement_of_negative - mean_of_negatives,
+            placement_of_positive - mean_of_positives,
+        ]
     )
-    deviation = library.cast(placement, "float64") - mean[:, None]
     of_negatives, of_positives = power_sums(data, deviation)
     return PlacementSums(
         twice_wins=twice_wins,
-        auc=twice_wins / (2 * data.n_pos * data.n_neg),
+        auc=twice_wins / twice_pairs,
         of_negatives=_placement_moments(of_negatives, largest=2 * data.n_pos),
         of_positives=_placement_moments(of_positives, largest=2 * data.n_neg),
     )
