@@ -47,3 +47,9 @@ def rows() -> Iterator[Row]:
             *(f"{ratio:.2f}" for ratio in ratios),
             f"{abs(runs['trueness']() - runs['scors']()):.0e}",
         )
+
+
+def peer_is_faster(rows: list[dict[str, str]]) -> str:
+    """Say where scors took less CPU time."""
+    slower = [row["rows"] for row in rows if float(row["cpu_times"]) > 1]
+    return f"By CPU time scors is faster at {', '.join(slower)}." if slower else ""

@@ -3,6 +3,7 @@
     python benchmarks/run.py [NAME ...]
 
 One file per claim, ``bench_*.py``, each with a function ``rows()`` that yields ``Row``.
+Where a peer may be faster, ``peer_is_faster(rows)`` says in which rows it was.
 Studies, ``study_*.py``, take longer and are run when they are named.
 Results are kept per file in ``results/``. The first rows of each benchmark are written
 to RESULTS.md, so that one can be run again alone; pages show those of the studies.
@@ -52,12 +53,15 @@ def run_file(path: Path) -> dict:
     for row in module.rows():
         rows.append(row._asdict())
         print("  " + "  ".join(str(v) for v in row), flush=True)
-    return {
+    result = {
         "title": module.__doc__.splitlines()[0],
         "date": date.today().isoformat(),
         "machine": machine(),
         "rows": rows,
     }
+    if rows and hasattr(module, "peer_is_faster"):
+        result["peer_is_faster"] = module.peer_is_faster(rows)
+    return result
 
 
 def write_table() -> None:
@@ -79,6 +83,8 @@ def write_table() -> None:
             f"{result['machine']}",
             "",
         ]
+        if result.get("peer_is_faster"):
+            lines += [result["peer_is_faster"], ""]
         head = list(result["rows"][0])
         lines += ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
         for row in result["rows"][:MOST]:
