@@ -11,7 +11,7 @@ labels and scores, a frame   the answer about their tally (``data/arguments.py``
 several scores, a panel      a dict, from classifier to answer
 a mapping of tallies         a dict, from group to answer
 data with ``by=``            a dict, from group to answer, and "all cases"
-scores on a GPU              the answer, made there (``gpu/passes.py``)
+scores on a GPU              the answer, made there (``gpu/answers.py``)
 a binned tally               the answer with its bounds (``scale/certificates.py``)
 ===========================  =======================================================
 
