@@ -100,20 +100,68 @@ def strict():
         yield server
 
 
+@pytest.fixture
+def small_logs(monkeypatch):
+    """Let logs unpack to 2 MB at most."""
+    monkeypatch.setattr(log_files, "MAX_UNPACKED_BYTES", 2**21)
+
+
+def refuse(server, name, body, status, sentence):
+    """Upload a file that is refused with a sentence, and of which nothing stays."""
+    answer, told = server.upload(name, body)
+
+    assert answer == status
+    assert sentence in told["problem"]
+    assert "Traceback" not in told["problem"]
+    # where it lies is nobody's concern, and it is gone
+    assert tempfile.gettempdir() not in told["problem"]
+    assert [p for p in process_folder().rglob("*") if p.name[:3] == name[:3]] == []
+    assert server.ask("/").status == 200
+
+
 @pytest.mark.parametrize(
-    ("name", "body", "told"),
+    ("name", "body"),
     [
-        ("a.csv.gz", GZIPPED, "unpacks to what is larger than 1 MB"),
-        ("a.csv.zst", zstandard(LINES), "unpacks to what is larger than 1 MB"),
-        ("a.csv.bz2", bz2.compress(LINES), "unpacks to what is larger than 1 MB"),
-        ("cut.csv.gz", CUT_OFF, "cannot be unpacked"),
+        ("a.csv.gz", GZIPPED),
+        ("a.csv.zst", zstandard(LINES)),
+        ("a.csv.bz2", bz2.compress(LINES)),
+    ],
+    ids=["gzip", "zstandard", "bzip2"],
+)
+def test_a_file_that_unpacks_to_more_is_refused(small_logs, strict, name, body):
+    refuse(strict, name, body, 413, "unpacks to what is larger than 1 MB")
+
+
+ONE_MEGABYTE = b'{"x": "%s"}' % (b"a" * 2**20)
+MANY_VALUES = b'{"x": [' + b"[]," * 5000 + b"1]}"
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "sentence"),
+    [
         ("deep.json", b'{"a": ' + DEEP + b"}", "levels deep"),
         ("deep.jsonl", b'{"y": 1, "p": ' + DEEP + b"}\n", "levels deep"),
         ("long.parquet", long_text(2**21), "holds a value of 2,097,152 characters"),
-        ("many.eval", eval_log(*[b'{"x": "%s"}' % (b"a" * 2**20)] * 3),
-         "unpacks to more than 2 MB"),
-        ("values.eval", eval_log(b'{"x": [' + b"[]," * 5000 + b"1]}"),
-         "more than 1,000 values"),
+        ("many.eval", eval_log(*[ONE_MEGABYTE] * 3), "unpacks to more than 2 MB"),
+    ],
+    ids=["JSON", "lines of JSON", "one value", "samples of a log"],
+)
+def test_a_file_that_takes_much_memory_is_refused(
+    small_logs, strict, name, body, sentence
+):
+    refuse(strict, name, body, 400, sentence)
+
+
+def test_a_log_of_many_values_is_refused(monkeypatch, small_logs, strict):
+    monkeypatch.setattr(log_files, "MAX_JSON_VALUES", 1000)
+
+    refuse(strict, "values.eval", eval_log(MANY_VALUES), 400, "more than 1,000 values")
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "sentence"),
+    [
+        ("cut.csv.gz", CUT_OFF, "cannot be unpacked"),
         ("a.parquet", b"no parquet at all", "a.parquet"),
         ("a.csv", b"", "is empty"),
         ("a.csv", b"y,p\n", "no rows"),
@@ -124,20 +172,14 @@ def strict():
         ("noise.csv", bytes(range(256)) * 40, "noise.csv"),
         ("short.parquet", b"PAR1" + bytes(40), "short.parquet"),
     ],
-)  # fmt: skip
-def test_a_wrong_file_or_one_that_unpacks_to_more_is_refused_with_a_sentence(
-    monkeypatch, strict, name, body, told
-):
-    monkeypatch.setattr(log_files, "MAX_UNPACKED_BYTES", 2**21)
-    monkeypatch.setattr(log_files, "MAX_JSON_VALUES", 1000 if "val" in name else 10**6)
-    status, said = strict.upload(name, body)
-    assert status == (413 if "than 1 MB" in told else 400)
-    assert told in said["problem"]
-    assert "Traceback" not in said["problem"]
-    # where it lies is nobody's concern, and it is gone
-    assert tempfile.gettempdir() not in said["problem"]
-    assert [p for p in process_folder().rglob("*") if p.name[:3] == name[:3]] == []
-    assert strict.ask("/").status == 200
+    ids=[
+        *("gzip cut off", "text called Parquet", "empty", "header only"),
+        *("head of a spreadsheet", "program", "text called gzip", "broken JSON"),
+        *("noise", "Parquet cut off"),
+    ],
+)
+def test_a_broken_file_is_refused(small_logs, strict, name, body, sentence):
+    refuse(strict, name, body, 400, sentence)
 
 
 def as_parquet(**columns):

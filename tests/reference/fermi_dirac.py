@@ -17,12 +17,25 @@ import mpmath as mp
 
 from trueness.fermi import solver
 
+# steps of Newton's method, and the digits of beta at which it has converged
+MAX_STEPS = 12
+CONVERGED_DIGITS = 40
 
-def literal(low, high, a, beta, c0):
+# beyond so many ranks the sums are no longer literal
+MAX_LITERAL_RANKS = 10_000
+
+# beyond so many units of temperature from mu, P is 0 or 1 to 75 digits
+REACH = 180
+
+# Euler-Maclaurin: the number of correction terms
+CORRECTIONS = 6
+
+
+def literal_sums(low, high, a, beta, c0):
     """Sums of P, s P, P Q, s P Q, s^2 P Q over ranks low..high; s = r - c0."""
     total = [mp.mpf(0)] * 5
-    for r in range(low, high + 1):
-        s = mp.mpf(r) - c0
+    for rank in range(low, high + 1):
+        s = mp.mpf(rank) - c0
         p = 1 / (1 + mp.exp(beta * s - a))
         q = 1 / (1 + mp.exp(a - beta * s))
         for k, term in enumerate((p, s * p, p * q, s * p * q, s * s * p * q)):
@@ -30,107 +43,154 @@ def literal(low, high, a, beta, c0):
     return total
 
 
-def counted(low, high, c0):
+def sums_of_ones(low, high, c0):
     """The same sums where P is 1."""
     n = max(high - low + 1, 0)
-    first = mp.mpf(n) * (low + high) / 2 - n * c0
-    return [mp.mpf(n), first, mp.mpf(0), mp.mpf(0), mp.mpf(0)]
+    sum_of_s = mp.mpf(n) * (low + high) / 2 - n * c0
+    return [mp.mpf(n), sum_of_s, mp.mpf(0), mp.mpf(0), mp.mpf(0)]
 
 
-def power_integrals(x0, x1):
-    """Integrals of u^k sigma(-u) for k = 0, 1 over (x0, x1)."""
+def power_integrals(start, stop):
+    """Integrals of u^k sigma(-u) for k = 0, 1 over (start, stop)."""
 
-    def zero(u):  # -log(1 + e^-u)
+    def antiderivative_0(u):  # -log(1 + e^-u)
         return -mp.log1p(mp.exp(-u)) if u > 0 else u - mp.log1p(mp.exp(u))
 
-    def one(u):
+    def antiderivative_1(u):
         if u > 0:
             return -u * mp.log1p(mp.exp(-u)) + mp.polylog(2, -mp.exp(-u))
         reflected = -(mp.pi**2) / 6 - u * u / 2 - mp.polylog(2, -mp.exp(u))
         return -u * (mp.log1p(mp.exp(u)) - u) + reflected
 
-    return zero(x1) - zero(x0), one(x1) - one(x0)
+    return (
+        antiderivative_0(stop) - antiderivative_0(start),
+        antiderivative_1(stop) - antiderivative_1(start),
+    )
 
 
-def smooth(low, high, a, beta, c0):
+def euler_maclaurin(start, stop, a, beta):
+    """Sums of P and of s P by the midpoint formula, from start to stop in s.
+
+    The integrals, and at both ends the odd derivatives of P and of s P.
+    """
+    integral_0, integral_1 = power_integrals(beta * start - a, beta * stop - a)
+    sum_p = integral_0 / beta
+    sum_sp = (integral_1 + a * integral_0) / beta**2
+
+    for k in range(1, CORRECTIONS + 1):
+        order = 2 * k - 1
+        coefficient = (mp.mpf(2) ** -order - 1) * mp.bernoulli(2 * k)
+        coefficient /= mp.factorial(2 * k)
+        for s, sign in ((stop, 1), (start, -1)):
+            derivatives = sigma_derivatives(a - beta * s, order)
+            of_p = (-beta) ** order * derivatives[order]
+            lower_of_p = (-beta) ** (order - 1) * derivatives[order - 1]
+            # Leibniz: the derivative of s P
+            of_sp = s * of_p + order * lower_of_p
+            sum_p += sign * coefficient * of_p
+            sum_sp += sign * coefficient * of_sp
+    return sum_p, sum_sp
+
+
+def smooth_sums(low, high, a, beta, c0):
     """The five sums by the midpoint Euler-Maclaurin formula."""
-    s0, s1 = mp.mpf(low) - c0 - mp.mpf(1) / 2, mp.mpf(high) - c0 + mp.mpf(1) / 2
+    start = mp.mpf(low) - c0 - mp.mpf(1) / 2
+    stop = mp.mpf(high) - c0 + mp.mpf(1) / 2
+    step = mp.mpf(10) ** (-mp.mp.dps // 3)
 
-    def value(a, beta):
-        x0, x1 = beta * s0 - a, beta * s1 - a
-        i0, i1 = power_integrals(x0, x1)
-        zero, first = i0 / beta, (i1 + a * i0) / beta**2
-        for k in range(1, 7):
-            size = (mp.mpf(2) ** (1 - 2 * k) - 1) * mp.bernoulli(2 * k)
-            size /= mp.factorial(2 * k)
-            for s, sign in ((s1, 1), (s0, -1)):
-                d = sigma_derivatives(a - beta * s, 2 * k - 1)
-                up = (-beta) ** (2 * k - 1) * d[2 * k - 1]
-                down = (-beta) ** (2 * k - 2) * d[2 * k - 2]
-                zero += sign * size * up
-                first += sign * size * (s * up + (2 * k - 1) * down)
-        return zero, first
+    sum_p, sum_sp = euler_maclaurin(start, stop, a, beta)
+    p_beyond_a, sp_beyond_a = euler_maclaurin(start, stop, a + step, beta)
+    _, sp_beyond_beta = euler_maclaurin(start, stop, a, beta * (1 + step))
 
-    h = mp.mpf(10) ** (-mp.mp.dps // 3)
-    p, sp = value(a, beta)
-    pa, spa = value(a + h, beta)
-    spb = value(a, beta * (1 + h))[1]
     # the derivatives only steer Newton's method
-    return [p, sp, (pa - p) / h, (spa - sp) / h, -(spb - sp) / (beta * h)]
+    sum_pq = (p_beyond_a - sum_p) / step
+    sum_spq = (sp_beyond_a - sum_sp) / step
+    sum_sspq = -(sp_beyond_beta - sum_sp) / (beta * step)
+    return [sum_p, sum_sp, sum_pq, sum_spq, sum_sspq]
 
 
-def sigma_derivatives(x, most):
-    """sigma and its derivatives at x, by the polynomials in sigma."""
-    p, out, poly = 1 / (1 + mp.exp(-x)), [], {1: mp.mpf(1)}
-    for _ in range(most + 1):
-        out.append(sum(c * p**k for k, c in poly.items()))
-        grown = {}
-        for k, c in poly.items():
-            grown[k] = grown.get(k, 0) + k * c
-            grown[k + 1] = grown.get(k + 1, 0) - k * c
-        poly = grown
-    return out
+def sigma_derivatives(x, order):
+    """sigma and its derivatives at x up to an order, by the polynomials in sigma."""
+    sigma = 1 / (1 + mp.exp(-x))
+    derivatives = []
+    polynomial = {1: mp.mpf(1)}  # coefficients by power
+    for _ in range(order + 1):
+        derivatives.append(sum(c * sigma**k for k, c in polynomial.items()))
+
+        # the derivative of sigma^k is k sigma^k (1 - sigma)
+        derivative = {}
+        for k, c in polynomial.items():
+            derivative[k] = derivative.get(k, 0) + k * c
+            derivative[k + 1] = derivative.get(k + 1, 0) - k * c
+        polynomial = derivative
+    return derivatives
 
 
 def sums(n, a, beta, c0):
-    if n <= 10_000:
-        return literal(1, n, a, beta, c0)
-    mu, reach = c0 + a / beta, mp.mpf(180) / beta
+    """The five sums over all ranks."""
+    if n <= MAX_LITERAL_RANKS:
+        return literal_sums(1, n, a, beta, c0)
+
+    mu = c0 + a / beta
+    reach = mp.mpf(REACH) / beta
     low = int(max(mp.mpf(1), mp.floor(mu - reach)))
     high = int(min(mp.mpf(n), mp.ceil(mu + reach)))
-    inner = literal if beta > 0.05 else smooth
-    parts = (counted(1, low - 1, c0), inner(low, high, a, beta, c0))
-    return [x + y for x, y in zip(*parts, strict=True)]
+    sums_between = literal_sums if beta > 0.05 else smooth_sums
+
+    of_ones = sums_of_ones(1, low - 1, c0)
+    between = sums_between(low, high, a, beta, c0)
+    return [x + y for x, y in zip(of_ones, between, strict=True)]
 
 
 def solve(n, n_pos, auc):
     """Give beta and the logit at the rank c0 = n_pos + 1/2 (or the middle)."""
-    big_n, n1, area = mp.mpf(n), mp.mpf(n_pos), mp.mpf(auc)
-    beta, llr, c0 = map(mp.mpf, solver.solve(n, n_pos, auc))
-    a = mp.log(n1 / (big_n - n1)) + llr
-    goal = n1 * (big_n + 1) / 2 + n1 * (big_n - n1) * (mp.mpf(1) / 2 - area) - n1 * c0
-    for _ in range(12):
-        p, sp, v, sv, ssv = sums(n, a, beta, c0)
-        f, g = p - n1, sp - goal
-        det = sv * sv - v * ssv
-        step_a, step_b = (f * ssv - sv * g) / det, (sv * f - v * g) / det
-        a, beta = a + step_a, beta + step_b
-        if abs(step_b) < abs(beta) * mp.mpf(10) ** -40:
+    beta, log_likelihood_ratio, c0 = map(mp.mpf, solver.solve(n, n_pos, auc))
+    positives = mp.mpf(n_pos)
+    negatives = mp.mpf(n) - positives
+    a = mp.log(positives / negatives) + log_likelihood_ratio
+
+    # eq. 4: the sum of the ranks of positives, here of s = r - c0
+    won_over_half = positives * negatives * (mp.mpf(1) / 2 - mp.mpf(auc))
+    rank_sum = positives * (mp.mpf(n) + 1) / 2 + won_over_half
+    goal = rank_sum - positives * c0
+
+    for _ in range(MAX_STEPS):
+        sum_p, sum_sp, sum_pq, sum_spq, sum_sspq = sums(n, a, beta, c0)
+        excess_p = sum_p - positives
+        excess_sp = sum_sp - goal
+
+        # the Jacobian by (a, beta) is [[PQ, -s PQ], [s PQ, -s^2 PQ]]
+        determinant = sum_spq**2 - sum_pq * sum_sspq
+        step_a = (excess_p * sum_sspq - sum_spq * excess_sp) / determinant
+        step_beta = (sum_spq * excess_p - sum_pq * excess_sp) / determinant
+        a += step_a
+        beta += step_beta
+        if abs(step_beta) < abs(beta) * mp.mpf(10) ** -CONVERGED_DIGITS:
             return beta, a, c0
     raise RuntimeError(f"no solution for {n, n_pos, auc}")
 
 
+# small, middle and large AUC, and those at which a solver loses digits
+AUCS = (0.5 + 1e-9, 0.55, 0.7, 0.75, 0.76, 0.9, 0.99, 1 - 1e-6, 1 - 1e-9, 1 - 1e-15)
+
+
 def grid():
-    aucs = (0.5 + 1e-9, 0.55, 0.7, 0.75, 0.76, 0.9, 0.99, 1 - 1e-6, 1 - 1e-9, 1 - 1e-15)
+    """Every number of cases, of positives, and AUC that is solved."""
     for n in (2, 3, 4, 5, 10, 101, 1000):
-        for n_pos, auc in product(sorted({1, 2, n // 3, n // 2, n - 1}), aucs):
+        numbers_of_positives = sorted({1, 2, n // 3, n // 2, n - 1})
+        for n_pos, auc in product(numbers_of_positives, AUCS):
             if 0 < n_pos < n:
                 yield n, n_pos, auc
+
     for n in (2047, 2049, 4096, 5001):
-        yield from product((n,), (1, n // 10, n - 1), (0.5 + 1e-9, 0.8, 0.99, 1 - 1e-9))
+        yield from product([n], (1, n // 10, n - 1), (0.5 + 1e-9, 0.8, 0.99, 1 - 1e-9))
+
     for n in (10**6, 10**9 - 1, 10**9):
-        yield from product((n,), (1, 7, n // 1000, n // 10, n // 2, n - 1), aucs)
-    yield from [(n, n_pos, 1e-300) for n, n_pos in ((2, 1), (50, 20), (1000, 10))]
+        numbers_of_positives = (1, 7, n // 1000, n // 10, n // 2, n - 1)
+        yield from product([n], numbers_of_positives, AUCS)
+
+    for n, n_pos in ((2, 1), (50, 20), (1000, 10)):
+        yield n, n_pos, 1e-300
 
 
 def main():
@@ -138,14 +198,13 @@ def main():
     for n, n_pos, auc in grid():
         mp.mp.dps = 700 if auc < 1e-100 else 100
         beta, a, c0 = solve(n, n_pos, auc)
-        text = [mp.nstr(x, 30) for x in (beta, a)]
-        rows.append([n, n_pos, auc.hex(), *text, float(c0)])
+        digits = [mp.nstr(x, 30) for x in (beta, a)]
+        rows.append([n, n_pos, auc.hex(), *digits, float(c0)])
         print(rows[-1], flush=True)
     path = Path(__file__).with_suffix(".json")
-    head = ["n", "n_pos", "auc", "beta", "logit", "rank"]
-    path.write_text(
-        json.dumps({"columns": head, "rows": rows}).replace("], [", "],\n[") + "\n"
-    )
+    columns = ["n", "n_pos", "auc", "beta", "logit", "rank"]
+    text = json.dumps({"columns": columns, "rows": rows})
+    path.write_text(text.replace("], [", "],\n[") + "\n")
 
 
 if __name__ == "__main__":
