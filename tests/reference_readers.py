@@ -28,6 +28,13 @@ class Covariances(NamedTuple):
     neither: float  # Cov3
 
 
+class MeanSquare(NamedTuple):
+    """A mean square with its degrees of freedom."""
+
+    value: float
+    df: int
+
+
 class SlowStudy(NamedTuple):
     """The F test of all treatments, and (difference, standard error, df) of pairs."""
 
@@ -38,14 +45,7 @@ class SlowStudy(NamedTuple):
 
 def slow_study(data, fixed=None, pairs_of="own"):
     """Analyse a study; with ``pairs_of="pooled"`` pairs share the denominator of F."""
-    readings = {
-        key: Reading(
-            group["case"].to_numpy(),
-            group["label"].to_numpy() == 1,
-            group["score"].to_numpy(),
-        )
-        for key, group in pd.DataFrame(data).groupby(["treatment", "reader"])
-    }
+    readings = readings_of(data)
     areas = {key: area(reading) for key, reading in readings.items()}
     covariances = mean_covariances(readings, areas)
 
@@ -56,20 +56,14 @@ def slow_study(data, fixed=None, pairs_of="own"):
     means = {t: np.mean(list(values.values())) for t, values in by_treatment.items()}
     grand_mean = np.mean(list(areas.values()))
 
-    treatments = len(by_treatment)
-    ms_treatment = sum(
-        readers_of[t] * (means[t] - grand_mean) ** 2 for t in by_treatment
-    ) / (treatments - 1)
     all_readers = {reader for _, reader in readings}
     crossed = all(len(all_readers) == number for number in readers_of.values())
     if crossed:
-        inner, inner_df = interaction_mean_square(by_treatment, means, grand_mean)
         readers = len(all_readers)
+        error = interaction_mean_square(by_treatment, means, grand_mean)
     else:
-        inner, inner_df = within_mean_square(by_treatment, means)
-        readings_in_all = sum(readers_of.values())
-        squares = sum(number**2 for number in readers_of.values())
-        readers = (readings_in_all - squares / readings_in_all) / (treatments - 1)
+        readers = mean_number_of_readers(readers_of)
+        error = within_mean_square(by_treatment, means)
 
     def denominator(number_of_readers):
         """Return the variance of a treatment's mean times readers, and its df."""
@@ -78,10 +72,11 @@ def slow_study(data, fixed=None, pairs_of="own"):
             shared = covariances.same_reader if crossed else covariances.neither
             known = covariances.variance - shared + (number_of_readers - 1) * excess
             return known, np.inf
-        total = inner
+
+        total = error.value
         if fixed != "cases":
-            total = inner + number_of_readers * max(excess, 0)
-        return total, total**2 / (inner**2 / inner_df)
+            total = error.value + number_of_readers * max(excess, 0)
+        return total, total**2 / (error.value**2 / error.df)
 
     pairs = []
     for first, second in combinations(by_treatment, 2):
@@ -90,15 +85,43 @@ def slow_study(data, fixed=None, pairs_of="own"):
         difference = means[first] - means[second]
         pairs.append((difference, np.sqrt(2 * total / harmonic_mean), df))
 
+    ms_treatment = treatment_mean_square(readers_of, means, grand_mean)
     total, df = denominator(readers)
     return SlowStudy(ms_treatment / total, df, pairs)
 
 
+def readings_of(data):
+    """Return the reading of each treatment and reader."""
+    return {
+        key: Reading(
+            group["case"].to_numpy(),
+            group["label"].to_numpy() == 1,
+            group["score"].to_numpy(),
+        )
+        for key, group in pd.DataFrame(data).groupby(["treatment", "reader"])
+    }
+
+
+def treatment_mean_square(readers_of, means, grand_mean):
+    """Return the mean square of treatments, each weighted by its readers."""
+    squares = sum(
+        number * (means[t] - grand_mean) ** 2 for t, number in readers_of.items()
+    )
+    return squares / (len(readers_of) - 1)
+
+
+def mean_number_of_readers(readers_of):
+    """Return the number of readers that stands in F where treatments differ in it."""
+    total = sum(readers_of.values())
+    squares = sum(number**2 for number in readers_of.values())
+    return (total - squares / total) / (len(readers_of) - 1)
+
+
 def area(reading, without=None):
     """Return the area under the ROC curve, pair by pair, without one case."""
-    kept = reading.case != without
-    positives = reading.score[reading.is_positive & kept]
-    negatives = reading.score[~reading.is_positive & kept]
+    remains = reading.case != without
+    positives = reading.score[reading.is_positive & remains]
+    negatives = reading.score[~reading.is_positive & remains]
     wins = [np.mean(p > negatives) + np.mean(p == negatives) / 2 for p in positives]
     return np.mean(wins)
 
@@ -139,16 +162,16 @@ def interaction_mean_square(by_treatment, means, grand_mean):
     """Return the mean square of reader by treatment of a crossed study."""
     treatments = list(by_treatment)
     readers = list(by_treatment[treatments[0]])
-    of_reader = {
+    means_of_readers = {
         reader: np.mean([by_treatment[t][reader] for t in treatments])
         for reader in readers
     }
     squares = 0.0
     for t, reader in product(treatments, readers):
-        expected = means[t] + of_reader[reader] - grand_mean
+        expected = means[t] + means_of_readers[reader] - grand_mean
         squares += (by_treatment[t][reader] - expected) ** 2
     df = (len(treatments) - 1) * (len(readers) - 1)
-    return squares / df, df
+    return MeanSquare(squares / df, df)
 
 
 def within_mean_square(by_treatment, means):
@@ -157,4 +180,4 @@ def within_mean_square(by_treatment, means):
     for t, values in by_treatment.items():
         squares += sum((value - means[t]) ** 2 for value in values.values())
     df = sum(len(values) for values in by_treatment.values()) - len(by_treatment)
-    return squares / df, df
+    return MeanSquare(squares / df, df)

@@ -134,53 +134,73 @@ labels = st.one_of(
 
 
 @st.composite
-def came(draw, n):
-    """Draw how the cases came: most often nothing is said of it."""
-    each = {"min_size": n, "max_size": n}
-    said = {
-        "weight": st.one_of(st.lists(unit, **each), hostile),
-        "cluster": st.one_of(st.lists(st.sampled_from("abcd"), **each), hostile),
+def designs(draw, n):
+    """Draw how the cases were sampled: most often nothing is said of it."""
+    size = {"min_size": n, "max_size": n}
+    arguments = {
+        "weight": st.one_of(st.lists(unit, **size), hostile),
+        "cluster": st.one_of(st.lists(st.sampled_from("abcd"), **size), hostile),
         "sampling": st.one_of(st.sampled_from(["cohort", "case-control"]), hostile),
         "prevalence": st.one_of(unit, hostile),
         "unlabelled": st.sampled_from(["left out", "missing at random", "x"]),
     }
-    return {k: draw(v) for k, v in said.items() if draw(st.integers(0, 5)) == 0}
+    return {
+        word: draw(values)
+        for word, values in arguments.items()
+        if draw(st.integers(0, 5)) == 0
+    }
 
 
 @st.composite
 def data(draw, takes):
     """Draw cases, as arrays or as a frame of hostile names, for an analysis."""
     n = draw(st.integers(0, 8))
-    cases = st.lists(draw(st.sampled_from([unit, real])), min_size=n, max_size=n)
-    y = draw(st.lists(labels, min_size=n, max_size=n))
-    first, second = draw(cases), draw(cases)
+    scores = st.lists(draw(st.sampled_from([unit, real])), min_size=n, max_size=n)
+    label = draw(st.lists(labels, min_size=n, max_size=n))
+    first = draw(scores)
+    second = draw(scores)
+
     words = {}
     if draw(st.integers(0, 3)) == 0:
         words["positive"] = draw(st.one_of(labels, hostile))
-    words |= draw(came(n))
+    words |= draw(designs(n))
     if draw(st.integers(0, 3)) == 0:
         words["by"] = draw(st.lists(st.sampled_from("uv"), min_size=n, max_size=n))
+
     if draw(st.booleans()):
-        several = {"A": first, "B": second}
-        return (y, first if takes == "tally" else several), words
+        scores_given = first if takes == "tally" else {"A": first, "B": second}
+        return (label, scores_given), words
+
     names = draw(st.lists(odd_name, min_size=4, max_size=4, unique=True))
-    frame = dict(zip(names, (y, first, second, words.get("by", y)), strict=True))
-    words |= {"by": names[3]} if "by" in words else {}
-    words |= {"label": names[0]}
-    words |= {"cluster": names[3]} if "cluster" in words else {}
-    words |= {"weight": names[2]} if "weight" in words else {}
-    words |= {"score": names[1]} if takes == "tally" else {"scores": names[1:3]}
-    return (
-        _in_library(frame, draw(st.sampled_from(["dict", "pandas", "polars"]))),
-    ), words
+    name_of_label, name_of_first, name_of_second, name_of_group = names
+    columns = {
+        name_of_label: label,
+        name_of_first: first,
+        name_of_second: second,
+        name_of_group: words.get("by", label),
+    }
+    words["label"] = name_of_label
+    for word in ("by", "cluster"):
+        if word in words:
+            words[word] = name_of_group
+    if "weight" in words:
+        words["weight"] = name_of_second
+    if takes == "tally":
+        words["score"] = name_of_first
+    else:
+        words["scores"] = [name_of_first, name_of_second]
+    library = draw(st.sampled_from(["dict", "pandas", "polars"]))
+    return (_in_library(columns, library),), words
 
 
-def _in_library(frame, library):
+def _in_library(columns, library):
+    """Return columns as a frame of a library, or as they are where it cannot."""
+    if library == "dict":
+        return columns
     try:
-        made = __import__(library).DataFrame(frame) if library != "dict" else frame
+        return __import__(library).DataFrame(columns)
     except Exception:  # a column that this library cannot hold
-        return frame
-    return made
+        return columns
 
 
 # by the word of the parameter; anything else is met with what is hostile
@@ -284,33 +304,58 @@ def choices(name, parameter):
 def questions(draw, name=None):
     """Draw a public function and arguments for it."""
     name = name or draw(st.sampled_from(list(functions())))
-    function, given, arguments = functions()[name], (), {}
-    parameters = list(inspect.signature(inspect.unwrap(function)).parameters.values())
+    function = functions()[name]
     if isinstance(function, trueness.records.Metric):
         given, arguments = draw(data("tally"))
         return name, given, {**arguments, "threshold": draw(WORDS["threshold"])}
-    if "." in name:
-        given = (draw(tallies() if name.startswith("Tally") else panels()),)
-    elif getattr(function, "takes", None) and draw(st.integers(0, 3)) == 0:
-        given, arguments = draw(data(function.takes))
-    elif getattr(function, "takes", None):  # of counts, a design can be told
-        design = draw(came(0))
-        arguments = {k: v for k, v in design.items() if k not in ("weight", "cluster")}
-    for p in parameters[bool(given) :]:
-        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) or p.name in arguments:
+
+    given, arguments = draw(inputs(name))
+    parameters = list(inspect.signature(inspect.unwrap(function)).parameters.values())
+    for parameter in parameters[bool(given) :]:
+        word = parameter.name
+        is_variadic = parameter.kind in (
+            parameter.VAR_POSITIONAL,
+            parameter.VAR_KEYWORD,
+        )
+        if is_variadic or word in arguments:
             continue
-        wanted = p.default is p.empty or draw(st.integers(0, 3)) == 0
-        costly = p.name in ("replicates", "draws", "repeats")
-        if not (wanted or costly):
-            continue
-        known = choices(name, p.name) if isinstance(p.default, str) else ()
-        if known:
-            arguments[p.name] = draw(st.sampled_from([*known, "no such choice"]))
-        elif p.name in WORDS:
-            arguments[p.name] = draw(WORDS[p.name])
-        else:
-            arguments[p.name] = draw(st.one_of(hostile, tallies(), real))
+
+        is_required = parameter.default is parameter.empty
+        is_given = is_required or draw(st.integers(0, 3)) == 0
+        if is_given or word in COSTLY:
+            arguments[word] = draw(values_of(name, parameter))
     return name, given, arguments
+
+
+# parameters that are always given, since their defaults take long
+COSTLY = ("replicates", "draws", "repeats")
+
+
+@st.composite
+def inputs(draw, name):
+    """Draw the data of a function: positional arguments, and arguments by name."""
+    if "." in name:
+        return (draw(tallies() if name.startswith("Tally") else panels()),), {}
+
+    takes = getattr(functions()[name], "takes", None)
+    if not takes:
+        return (), {}
+    if draw(st.integers(0, 3)) == 0:
+        return draw(data(takes))
+
+    # of counts, a design can be told
+    design = draw(designs(0))
+    return (), {k: v for k, v in design.items() if k not in ("weight", "cluster")}
+
+
+def values_of(name, parameter):
+    """Return a strategy for one argument of a function."""
+    known = choices(name, parameter.name) if isinstance(parameter.default, str) else ()
+    if known:
+        return st.sampled_from([*known, "no such choice"])
+    if parameter.name in WORDS:
+        return WORDS[parameter.name]
+    return st.one_of(hostile, tallies(), real)
 
 
 @contextmanager

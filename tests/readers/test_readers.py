@@ -313,31 +313,62 @@ def test_readers_without_a_fault_leave_a_width():
     assert fixed.means[0].low == pytest.approx(wilson(4))
 
 
-def test_frames_labels_and_columns(vandyke):
+def study_of(data, **words):
+    return trueness.reader_study(data, **KEYS, **words)
+
+
+def test_labels_and_frames_of_any_kind_give_one_answer(vandyke):
     pl = pytest.importorskip("polars")
-    ask = lambda data, **words: trueness.reader_study(data, **KEYS, **words)  # noqa: E731
-    words = vandyke.assign(truth=np.where(vandyke.truth == 1, "sick", "well"))
-    expected, found = ask(vandyke).p_value, ask(words, positive="sick")
+    in_words = vandyke.assign(truth=np.where(vandyke.truth == 1, "sick", "well"))
 
-    assert found.p_value == ask(pl.DataFrame(vandyke)).p_value == expected
+    by_words = study_of(in_words, positive="sick")
+    by_polars = study_of(pl.DataFrame(vandyke))
 
+    expected = study_of(vandyke).p_value
+    assert by_words.p_value == by_polars.p_value == expected
+
+
+def test_the_order_of_rows_does_not_matter(vandyke):
     shuffled = vandyke.sample(frac=1, random_state=1)
 
-    assert ask(shuffled).p_value == pytest.approx(expected)
-    assert len(found.to_frame("dict")["value"]) == 10
-    assert "5 readers" in repr(found)
+    p_value = study_of(shuffled).p_value
 
-    some = ask(vandyke.assign(rating=vandyke.rating.where(vandyke.index != 7)))
+    assert p_value == pytest.approx(study_of(vandyke).p_value)
 
-    assert "1 reading without a score" in some.notes[0]
 
-    less, fixed = ask(vandyke.drop(index=7)), ask(vandyke, fixed="readers")
+def test_a_study_is_a_table_and_a_text(vandyke):
+    study = study_of(vandyke)
 
-    assert some.p_value == less.p_value
-    assert "applies to these readers only" in fixed.notes[0]
+    assert len(study.to_frame("dict")["value"]) == 10
+    assert "5 readers" in repr(study)
 
-    for study, said in ((less, "partly crossed"), (fixed, "fixed readers")):
-        assert said in trueness.plan_readers(study, difference=0.1).notes[1]
+
+def test_a_reading_without_a_score_is_left_out_and_said(vandyke):
+    without_a_score = vandyke.assign(rating=vandyke.rating.where(vandyke.index != 7))
+
+    study = study_of(without_a_score)
+
+    assert "1 reading without a score" in study.notes[0]
+    assert study.p_value == study_of(vandyke.drop(index=7)).p_value
+
+
+def test_fixed_readers_stand_for_themselves(vandyke):
+    study = study_of(vandyke, fixed="readers")
+
+    assert "applies to these readers only" in study.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("missing_row", "fixed", "warning"),
+    [(7, None, "partly crossed"), (None, "readers", "fixed readers")],
+    ids=["a reading is missing", "readers are fixed"],
+)
+def test_a_plan_says_how_the_pilot_differs(vandyke, missing_row, fixed, warning):
+    pilot = study_of(vandyke[vandyke.index != missing_row], fixed=fixed)
+
+    plan = trueness.plan_readers(pilot, difference=0.1)
+
+    assert warning in plan.notes[1]
 
 
 def power_of(j, alone, total, gap):

@@ -59,25 +59,30 @@ def chains(votes, count, rng):
     prevalence = np.full(CHAINS, 0.5)
     alpha = np.full((CHAINS, n_tests), 0.5)
     beta = np.full((CHAINS, n_tests), 0.5)
-    kept = []
+    draws = []
     for iteration in range(ITERATIONS):
+        # the true classes, given the rates
         in_positives = np.where(votes, alpha[:, None], 1 - alpha[:, None]).prod(axis=2)
         in_negatives = np.where(votes, beta[:, None], 1 - beta[:, None]).prod(axis=2)
-        joint = prevalence[:, None] * in_positives
-        other = (1 - prevalence[:, None]) * in_negatives
-        positives = rng.binomial(count, joint / (joint + other))
+        of_positives = prevalence[:, None] * in_positives
+        of_negatives = (1 - prevalence[:, None]) * in_negatives
+        positives = rng.binomial(count, of_positives / (of_positives + of_negatives))
         negatives = count - positives
+
+        # the rates, given the true classes
         n_pos = positives.sum(axis=1)
-        prevalence = rng.beta(1 + n_pos, 1 + count.sum() - n_pos)
-        flagged_pos = positives @ votes
-        flagged_neg = negatives @ votes
-        missed = n_pos[:, None] - flagged_pos
-        cleared = (count.sum() - n_pos)[:, None] - flagged_neg
-        alpha = truncated_beta(1 + flagged_pos, 1 + missed, beta, 1.0, rng)
-        beta = truncated_beta(1 + flagged_neg, 1 + cleared, 0.0, alpha, rng)
+        n_neg = count.sum() - n_pos
+        true_positives = positives @ votes
+        false_positives = negatives @ votes
+        false_negatives = n_pos[:, None] - true_positives
+        true_negatives = n_neg[:, None] - false_positives
+        prevalence = rng.beta(1 + n_pos, 1 + n_neg)
+        alpha = truncated_beta(1 + true_positives, 1 + false_negatives, beta, 1.0, rng)
+        beta = truncated_beta(1 + false_positives, 1 + true_negatives, 0.0, alpha, rng)
+
         if iteration >= ITERATIONS - KEPT:
-            kept.append((prevalence, alpha, beta))
-    return [np.array(part) for part in zip(*kept, strict=True)]
+            draws.append((prevalence, alpha, beta))
+    return [np.array(parameter) for parameter in zip(*draws, strict=True)]
 
 
 def combination_rates(alpha, beta):
@@ -93,33 +98,46 @@ def combination_rates(alpha, beta):
     return in_positives @ included, 1 - in_negatives @ included
 
 
+def statistics_of_chain(prevalence, alpha, beta, numbers):
+    """Return the printed statistics of one chain, by name."""
+    sens, spec = combination_rates(alpha, beta)
+    parameters = (prevalence[:, None], alpha, beta)
+    deviations = np.concatenate([draws.std(axis=0, ddof=1) for draws in parameters])
+    statistics = {
+        "prevalence": prevalence.mean(),
+        "average sd": deviations.mean(),
+        "largest sd": deviations.max(),
+    }
+
+    for name, criterion in CRITERIA.items():
+        winner = criterion(sens, spec).argmax(axis=1)
+        proportions = np.bincount(winner, minlength=sens.shape[1]) / KEPT
+        statistics[f"winner {name}"] = proportions.max()
+
+    for number in numbers:
+        for name, rates in (("sensitivity", sens), ("specificity", spec)):
+            draws = rates[:, int(number) - 1]
+            statistics[f"{number} {name}"] = draws.mean()
+            statistics[f"{number} {name}_median"] = np.median(draws)
+            statistics[f"{number} {name}_sd"] = draws.std(ddof=1)
+    return statistics
+
+
 def summaries(votes, count, numbers, rng):
     """Return, for each printed statistic, its mean and sd over chains."""
     prevalence, alpha, beta = chains(votes, count, rng)
-    collected: dict[str, list[float]] = {}
-    for chain in range(CHAINS):
-        sens, spec = combination_rates(alpha[:, chain], beta[:, chain])
-        values = {"prevalence": float(prevalence[:, chain].mean())}
-        own = [prevalence[:, [chain]], alpha[:, chain], beta[:, chain]]
-        deviations = np.concatenate([part.std(axis=0, ddof=1) for part in own])
-        values["average sd"] = float(deviations.mean())
-        values["largest sd"] = float(deviations.max())
-        for name, criterion in CRITERIA.items():
-            winner = criterion(sens, spec).argmax(axis=1)
-            share = np.bincount(winner, minlength=sens.shape[1]) / KEPT
-            values[f"winner {name}"] = float(share.max())
-        for number in numbers:
-            for word, rate in (("sensitivity", sens), ("specificity", spec)):
-                draws = rate[:, int(number) - 1]
-                values[f"{number} {word}"] = float(draws.mean())
-                values[f"{number} {word}_median"] = float(np.median(draws))
-                values[f"{number} {word}_sd"] = float(draws.std(ddof=1))
-        for key, value in values.items():
-            collected.setdefault(key, []).append(value)
-    return {
-        key: [float(f"{np.mean(v):.6g}"), float(f"{np.std(v, ddof=1):.3g}")]
-        for key, v in collected.items()
-    }
+    of_chains = [
+        statistics_of_chain(prevalence[:, k], alpha[:, k], beta[:, k], numbers)
+        for k in range(CHAINS)
+    ]
+
+    summary = {}
+    for name in of_chains[0]:
+        values = [statistics[name] for statistics in of_chains]
+        mean = float(f"{np.mean(values):.6g}")
+        deviation = float(f"{np.std(values, ddof=1):.3g}")
+        summary[name] = [mean, deviation]
+    return summary
 
 
 def main():
