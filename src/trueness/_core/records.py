@@ -455,8 +455,7 @@ class Estimate(Answer):
     se : float
         Standard error, or posterior standard deviation; NaN where the method has none.
     notes : tuple of str
-        What to keep in mind, in sentences that a person can act on; empty when there is
-        nothing.
+        What to keep in mind, in full sentences; empty where there is nothing.
     name : str
         What is estimated.
 

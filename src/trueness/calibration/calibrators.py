@@ -311,8 +311,8 @@ def calibrate(data: Tally, /, method: str = "auto", **options: Any) -> Map:
         Labelled cases that the classifier was *not* trained on (for training cases see
         :class:`trueness.estimators.Calibrator`); unknowns are not used.
     method
-        A name from ``trueness.CALIBRATORS``; "sigmoid" is "platt". Weighted cases
-        cannot have "venn-abers", "binormal" and "fermi-dirac"; their "auto" is Platt's.
+        A name from ``trueness.CALIBRATORS``; "sigmoid" is "platt". "venn-abers",
+        "binormal" and "fermi-dirac" take no weights; with weights, "auto" is Platt's.
     **options
         Passed on to the method, for example ``bins=20`` to "histogram".
 

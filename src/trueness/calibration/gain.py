@@ -95,11 +95,12 @@ def calibration_gain(
     ----------
     data
         Labelled cases that the classifier was not trained on; or a mapping from group
-        to tally: maps are fitted on all together, and each group evaluated by itself.
+        to tally. Maps are fitted on all groups together, and each group is evaluated
+        separately.
     method, folds
         A name from ``trueness.CALIBRATORS``; each class needs as many cases as folds.
     fitted
-        The map fitted on all these cases by ``method``, if it is there already.
+        The map that ``method`` fitted on all these cases, if you have it already.
 
     Examples
     --------

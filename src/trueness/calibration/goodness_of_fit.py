@@ -70,24 +70,24 @@ def calibration_test(
     Parameters
     ----------
     method
-        "joint", that of :func:`calibration_verdict`, takes the smaller p-value of
-        "cox" and "bins" twice (Bonferroni; its statistic is that smaller one),
-        "spiegelhalter" (1986, doi:10.1002/sim.4780050506) compares the Brier score with
-        its expectation (it cannot detect errors that cancel), "cox" tests for slope 1
-        and intercept 0 at once (likelihood ratio), "bins" is Pearson's test of
-        bins with equal variances of at least 5 (Cochran 1954; of designs Rao and Scott
-        1981), and sees errors anywhere,
-        "isotonic" compares the part MCB of the Brier score with that of labels drawn
-        from the scores (Monte Carlo, exact at any sample size), "hosmer-lemeshow"
-        (1980, doi:10.1080/03610928008827941; of designs Rao and Scott 1981) compares
-        the number of positives in bins with the sum of their scores (to reproduce
-        published numbers).
+        "joint", the test of :func:`calibration_verdict`, doubles the smaller p-value of
+        "cox" and "bins" (Bonferroni); its statistic is that p-value. "spiegelhalter"
+        (1986, doi:10.1002/sim.4780050506) compares the Brier score with its
+        expectation; it cannot detect errors that cancel. "cox" tests slope 1 and
+        intercept 0 jointly (likelihood ratio). "bins" is Pearson's test of bins with
+        equal variances of at least 5 (Cochran 1954); it detects errors at any score.
+        "isotonic" compares the MCB part of the Brier score with that of labels drawn
+        from the scores (Monte Carlo, exact at any sample size). "hosmer-lemeshow"
+        (1980, doi:10.1080/03610928008827941) compares the positives in bins with the
+        sum of their scores, to reproduce published numbers. "bins" and
+        "hosmer-lemeshow" allow for designs as Rao and Scott (1981) do.
     bins
         Largest number of bins of "bins", and the number of bins of equally many cases
         of "hosmer-lemeshow".
     parameters
-        How many parameters of the model were fitted on these same cases, which
-        "hosmer-lemeshow" takes off the degrees of freedom (R's ``hoslem.test``: 2).
+        Number of model parameters that were fitted on these same cases.
+        "hosmer-lemeshow" subtracts it from the degrees of freedom (R's ``hoslem.test``:
+        2).
 
     Examples
     --------

@@ -33,8 +33,8 @@ class GradeTests(Answer):
     rate, rate_low, rate_high : array
         Observed rate, with Jeffreys' credible interval.
     p_value : array
-        Posterior probability that the true rate is at most the PD. A small one says
-        that the PD is too low; of many grades, one is small by chance.
+        Posterior probability that the true rate is at most the PD. A small value says
+        that the PD is too low. Among many grades, one is small by chance.
     portfolio_p_value : float
         The same for all cases, against their mean PD.
     """

@@ -611,8 +611,8 @@ def at_prevalence(map: Map, old: float, new: float) -> AtPrevalence:
     map
         A fitted map from score to probability.
     old, new
-        Prevalence of the data that it was fitted on (after undersampling: there), and
-        where it is used.
+        Prevalence in the data it was fitted on (after any undersampling), and in the
+        population of use.
 
     Examples
     --------

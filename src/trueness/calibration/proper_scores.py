@@ -211,9 +211,9 @@ def log_loss(
     Parameters
     ----------
     clip
-        Probabilities nearer to 0 or 1 than this are moved to this distance, so that
-        the loss is finite: a number, or ``"scikit-learn"`` for the 2.2e-16 of its
-        ``log_loss``. The number then depends on this choice, and a note says so.
+        Smallest distance of a probability from 0 and 1, so that the loss is finite: a
+        number, or ``"scikit-learn"`` for the 2.2e-16 of its ``log_loss``. The number
+        then depends on this choice, and a note says so.
 
     Examples
     --------

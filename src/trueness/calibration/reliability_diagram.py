@@ -59,8 +59,8 @@ class Reliability(Answer):
         Scores, and the proportion of positives there, by isotonic regression; between
         them the curve is straight.
     consistency_low, consistency_high : array (k,)
-        Where the curve would lie if the scores were calibrated: a curve outside this
-        band is evidence against calibration.
+        Range of the curve if the scores were calibrated: a curve outside this band is
+        evidence against calibration.
     confidence_low, confidence_high : array (k,)
         Confidence band of the true proportion of positives.
     level : float

@@ -91,24 +91,23 @@ class CalibrationVerdict(Answer):
     Attributes
     ----------
     code : str
-        "miscalibrated": the test rejects, and the error may exceed the margin.
-        "close": the test rejects, but the error is surely within the margin.
-        "calibrated": the test does not reject, and the error is surely within the
-        margin. "undecided": nothing was found, but these cases could hide an error
-        beyond the margin.
+        "miscalibrated": the test rejects, and the error may exceed the margin. "close":
+        the test rejects, but the interval of the error is within the margin.
+        "calibrated": the test does not reject, and the interval of the error is within
+        the margin. "undecided": the test does not reject, but the error may exceed the
+        margin.
     p_value : float
-        How often calibrated scores differ from the labels by as much, in any way.
+        How often calibrated scores differ from the labels by at least as much.
     error : Estimate
         Mean absolute difference of score and proportion of positives in bins, less
         what noise adds: ``calibration_error(data).debiased``.
     bound, margin : float
         Upper end of the one-sided interval of the error, and what it must not exceed.
     cases_needed : float
-        How many cases like these would show calibrated scores to be so, in 4 of 5
-        samples.
+        How many cases like these would confirm calibrated scores in 4 of 5 samples.
     worst : CalibrationPlace or None
-        Where scores are surely off, and farthest; None where no single place is, or
-        the test does not reject.
+        The scores with the largest significant error; None if there are none, or if the
+        test does not reject.
     mean, prevalence : float
         Mean score, and proportion of positives, of all.
     """
@@ -197,8 +196,9 @@ def calibration_verdict(
     ----------
     margin
         The largest mean error that does not matter: by default 0.05, but at most a
-        fifth of the proportion of the rarer class. To show it takes some 1,800 cases,
-        and 11,000 with a margin of 0.02, where a third is positive.
+        fifth of the proportion of the rarer class. With one third positive, it takes
+        some 1,800 cases to show that the error is within 0.05, and 11,000 for a margin
+        of 0.02.
 
     References
     ----------

@@ -74,14 +74,14 @@ def compare(
     Parameters
     ----------
     statistic
-        What is compared: a name (``"auc"``, ``"brier"``; of tests that say 0 or 1 also
-        a metric such as ``"sensitivity"``), or a function from a tally to a number or
-        an :class:`Estimate`, for example ``trueness.average_precision``. By default the
-        AUC, and of tests the accuracy. An analysis of Trueness has influence values,
-        which are subtracted case by case.
+        A name (``"auc"``, ``"brier"``; for tests with results 0 and 1 also a metric
+        such as ``"sensitivity"``), or a function from a tally to a number or an
+        :class:`Estimate`, such as ``trueness.average_precision``. By default the AUC,
+        for tests the accuracy. For analyses of Trueness, influence values are
+        subtracted case by case.
     method
-        Of other functions, as in :func:`estimate`: ``"bootstrap"`` draws the same cases
-        again for all classifiers, ``"jackknife"`` is for smooth functions.
+        For other functions, as in :func:`estimate`: ``"bootstrap"`` draws the same
+        cases again for all classifiers, ``"jackknife"`` is for smooth functions.
 
     Examples
     --------
@@ -240,17 +240,18 @@ def compare_groups(
         :class:`Estimate`, for example ``trueness.average_precision`` or ``lambda t:
         trueness.partial_auc(t, fpr=(0, 0.1))``.
     threshold
-        Where a metric is measured; scores that are 0 and 1 need none.
+        Threshold of a metric; scores that are 0 and 1 need none.
     reference
         Compare every other group with this one; all pairs when None. ``"highest"`` is
-        the group with the highest value of a metric, of those with 2 % of the cases.
+        the group with the highest value of a metric, among groups with at least 2 % of
+        the cases.
     effect
-        ``"ratio"`` adds the ratio of a metric as ``.ratio`` of each pair. Of the
-        ``flagged_rate`` with ``reference="highest"`` this is the impact ratio: notes
+        ``"ratio"`` adds the ratio of a metric as ``.ratio`` of each pair. For the
+        ``flagged_rate`` with ``reference="highest"`` this is the impact ratio. Notes
         name the groups below four fifths, and those with less than 2 % of the cases.
     method
-        Of functions that are no analysis of Trueness, as in :func:`estimate`:
-        ``"bootstrap"``, or ``"jackknife"`` for smooth ones.
+        For your own functions, as in :func:`estimate`: ``"bootstrap"``, or
+        ``"jackknife"`` for smooth ones.
 
     References
     ----------

@@ -80,9 +80,9 @@ def compare_metric(
         One for all, a mapping from name to threshold, or a sequence in the order of the
         names.
     method
-        ``"auto"``: Tango's score interval and test of proportions of the same cases
-        (accuracy, recall, specificity), Student's of all other metrics. ``"mcnemar"``:
-        McNemar's exact p-value of proportions, and an interval that agrees with it.
+        ``"auto"``: Tango's score interval and test for proportions of the same cases
+        (accuracy, recall, specificity), Student's for all other metrics. ``"mcnemar"``:
+        McNemar's exact p-value for proportions, and an interval that agrees with it.
         ``"leisenring"``, ``"kosinski"``: the generalized score test of two predictive
         values (precision, npv), and the weighted one; intervals stay Student's.
     effect

@@ -48,25 +48,26 @@ class Dominance(Record):
         False positive rates where the ROC curve of the first is higher, and lower;
         recalls where its precision is higher, and lower, at any prevalence.
     p_better, p_worse, p_value : float
-        One-sided: is there a range of false positive rates where the first is better,
-        and is there one where it is worse? A small value says yes. Twice the smaller:
-        could the two curves be equal?
+        One-sided p-values of "not better", and of "not worse", over any range of false
+        positive rates. ``p_value`` is twice the smaller: it tests whether the two
+        curves are equal.
     range_better, range_worse : tuple (low, high)
-        Where that is clearest; empty when the sample shows no such range.
+        The range with the strongest evidence; empty when the sample shows none.
     margin, margin_first : float
-        With the confidence of ``level`` the second, and the first, is nowhere better by
-        more than this, in true positive rate: non-inferiority of the whole curve.
+        Largest true positive rate by which the second may be better anywhere, with
+        confidence ``level`` (non-inferiority of the whole curve); and the same for the
+        first.
     tested_margin, p_noninferior : float
-        The margin that was asked about, and the p-value of "the second is better by
-        more than that at some false positive rate"; NaN when no margin was given.
+        The margin that was tested, and the p-value of "the second is better by more
+        than that at some false positive rate"; NaN without a margin.
     surely_better, surely_worse : tuple of (low, high)
         False positive rates at which the band of the difference excludes zero.
     fpr, difference, low, high : array
         Difference of the true positive rates, with its simultaneous band.
     level, paired : float, bool
-        Confidence level of the band; were both seen on the same cases?
+        Confidence level of the band, and whether both scored the same cases.
     names : tuple (first, second)
-        What the two are called, in the panel.
+        Their names in the panel.
     """
 
     verdict: str
@@ -122,7 +123,7 @@ def dominates(
     ----------
     data, other, reference
         Two tallies (different cases), or a panel and two of its names (the same cases);
-        a panel of two needs no names.
+        a panel of two classifiers needs no names.
     margin
         A loss of true positive rate that would not matter, for example 0.05: then
         ``p_noninferior`` says whether a larger loss can be excluded at every false

@@ -67,10 +67,10 @@ def compare_auc(
     ----------
     data
         A panel (paired: the same cases), a mapping from name to tally (unpaired:
-        different cases), or a tally. Cases for which a classifier gave no output must
-        be left out first (``panel.observed()``).
+        different cases), or a tally. First leave out cases that a classifier has not
+        scored (``panel.observed()``).
     other
-        A second tally, unpaired, when ``data`` is a tally.
+        A second tally of different cases, when ``data`` is a tally.
     method
         ``"student"``: DeLong's variance with Student's quantile; for different cases
         Zou and Donner's interval. ``"delong"``: the published test, with the normal

@@ -38,20 +38,21 @@ class Pair(Record):
     difference : Estimate
         First minus second.
     statistic : float
-        The difference in standard errors; it has the p-value of the test. Normal,
-        Student's or Tango's score, as ``difference.method`` says.
+        The test statistic: normal, Student's or Tango's score, as ``difference.method``
+        says.
     p_value, p_adjusted : float
-        Two-sided (1 when one is a copy of the other); for the number of pairs (Holm).
+        Two-sided p-value (1 for identical scores); and adjusted for the number of pairs
+        (Holm).
     margin : float
-        By how much less a value may be and still count as no worse; NaN without one,
-        as all that follow.
+        Largest loss that counts as no worse. Without a margin it is NaN, as are the
+        fields below.
     p_noninferior, p_noninferior_second : float
         One-sided: could the first be worse than the second by more than ``margin``, or
         the second worse than the first?
     p_equivalent : float
         Could they differ by more than ``margin`` either way? The larger of the two.
     ratio : Estimate or None
-        First over second, where it was requested (``effect="ratio"``).
+        The first value divided by the second, if requested (``effect="ratio"``).
     """
 
     first: str
@@ -104,7 +105,7 @@ class Comparison(Record):
     p_value : float
         For "all are equal": the smallest adjusted p-value of a pair (Holm 1979).
     paired, method : bool, str
-        Were they seen on the same cases, and how were they compared?
+        Whether the cases are the same, and the method of the comparison.
     """
 
     names: tuple[str, ...]

@@ -97,8 +97,8 @@ class ExpectedLabels(Record):
         A calibration map of this score, fitted on labelled reference cases:
         ``trueness.calibrate(reference, method="pooled-bins")``.
     target
-        ``"process"``: the answer is about the process that these cases were drawn from.
-        ``"these cases"``: it is about the labels that these very cases will have.
+        ``"process"``: the estimate is for the process that these cases were drawn from.
+        ``"these cases"``: it is for the labels that these cases will have.
     headline
         Is there a value? Without labels, where classifiers may make the same errors,
         there is an interval only (:meth:`trueness.Panel.expected`).
@@ -153,8 +153,8 @@ class LabelSample(Record):
     target
         ``"process"`` or ``"these cases"``, as in :class:`ExpectedLabels`.
     map
-        The map that the plan was made with, whose labels are compared with those that
-        were found.
+        The map behind the plan, whose expected labels are compared with the actual
+        ones.
     """
 
     edges: Floats

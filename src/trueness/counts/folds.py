@@ -24,7 +24,8 @@ class Folds(Record):
     Attributes
     ----------
     parts : tuple of Tally, or of Panel
-        One for each fold; panels where several models were trained on the same folds.
+        A tally for each fold; panels where several models were trained on the same
+        folds.
 
     Examples
     --------

@@ -52,20 +52,21 @@ def attempts(
     Parameters
     ----------
     data
-        A frame with a row per attempt; a log (:func:`read_verdicts`), or the path of a
-        log, of several (``"logs/*.eval"``) or of a table.
+        A frame with a row per attempt; a log (:func:`read_verdicts`); or the path of
+        one log, several logs (``"logs/*.eval"``) or a table.
     item
-        Column that names the items; of logs their own.
+        Column that names the items; logs have their own.
     passed
         Column that says whether an attempt passed: true or false, 1 or 0, pass or fail.
-        Of a log with one scorer, that one.
+        A log with one scorer needs no name.
     system
-        Column that names the systems; the answer is then a dict. Of logs their own,
-        where they hold several.
+        Column that names the systems; the function then returns a dict. Logs of several
+        systems have their own.
     cluster
         Column with the cluster of an item (its passage or repository).
     threshold
-        Grades of at least this pass. Without it grades between 0 and 1 are refused.
+        Grades of at least this value pass. Without it, grades between 0 and 1 are an
+        error.
     missing_scores
         ``"drop"`` leaves attempts without a verdict out and counts them as
         ``missing``, ``"fail"`` counts them as failed.

@@ -90,13 +90,13 @@ def scan(
         address (``s3://``, ``https://``), a database file (``.duckdb``, ``.sqlite``) or
         a ``postgres://`` or ``mysql://`` address. Files are Parquet, CSV or JSON lines,
         the latter two also compressed (``.gz``, ``.zst``, ``.bz2``); a ZIP archive of
-        one file; or a spreadsheet (``.xlsx``, ``.ods``), whose sheet is named
-        ``"preds.xlsx::Sheet2"``. Of a declaration, or of a report with its evidence,
-        the counts are read.
+        one file; or a spreadsheet (``.xlsx``, ``.ods``), such as
+        ``"preds.xlsx::Sheet2"``. From a declaration, or a report with its evidence, the
+        counts are read.
     table
-        Which table, for a database; or ``"preds.duckdb::table"`` as the path.
+        The table of a database; or pass ``"preds.duckdb::table"`` as the path.
     types
-        Types of columns of CSV files that are guessed wrong: ``{"p": "DOUBLE"}``.
+        Types of CSV columns that were guessed wrong: ``{"p": "DOUBLE"}``.
     union_by_name
         By default files with different columns or types are an error. True converts
         them to common types, and fills a column that a file lacks with missing values.

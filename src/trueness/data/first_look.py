@@ -94,9 +94,9 @@ class Look(Record):
     Attributes
     ----------
     rows : int
-        How many rows were looked at.
+        Number of rows that were read.
     columns : tuple of LookedColumn
-        What each column holds.
+        The columns and their content.
     questions : tuple of LookedQuestion
         The questions that can be answered, with what to type.
     """

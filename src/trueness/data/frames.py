@@ -155,20 +155,20 @@ def tally(
         Intervals then allow for the correlation within clusters.
     sampling
         ``"cohort"`` (the default): cases were drawn without regard to their label.
-        ``"case-control"``: a fixed number of each class; what depends on their
-        proportion then needs ``prevalence``.
+        ``"case-control"``: a fixed number of each class; metrics that depend on their
+        proportion then need ``prevalence``.
     prevalence
-        The proportion of positives in the population that is meant; that of the cases
-        when None.
+        The proportion of positives in the target population; that of the cases when
+        None.
     unlabelled
-        Cases without a label are ``"left out"`` (the default), or ``"missing at
-        random"`` given the score (Begg and Greenes), or have expected labels: a
-        calibration map of this score, or labelled reference cases
+        Cases without a label are ``"left out"`` (the default) or ``"missing at
+        random"`` given the score (Begg and Greenes). Or they have expected labels: pass
+        a calibration map of this score, or labelled reference cases
         (:class:`trueness.ExpectedLabels`). With ``by`` a mapping from group to map.
     by
         Groups: an array, a column of the frame, or a list of columns. The result is
-        then a dict from group to tally. Analyses of several columns answer for each
-        column alone, too: ``by=["sex", "race"]``.
+        then a dict from group to tally. With several columns (``by=["sex", "race"]``)
+        analyses return each column separately, too.
     at_most
         The largest number of rows. Where there are more distinct scores, neighbouring
         ones share a bin, and :func:`bounds` shows the effect.
@@ -176,8 +176,8 @@ def tally(
         Cases without a score: ``"refuse"`` (the default) stops, ``"drop"`` leaves them
         out.
     decimal
-        What stands before the decimals of scores that are text, "." or ","; needed only
-        where 1,234 could be either.
+        The decimal separator of scores that are text, "." or ","; needed only where
+        1,234 could be either.
 
     Examples
     --------

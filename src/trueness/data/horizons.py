@@ -30,7 +30,7 @@ class HorizonLabels(Record):
     weight : array
         Inverse probability of not being censored; 0 without a label.
     horizon : float
-        The time that they are for.
+        The time horizon.
     n_events, n_event_free, n_censored : int
         Cases with the event, free of it, and censored before the horizon.
     """

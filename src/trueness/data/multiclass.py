@@ -137,9 +137,9 @@ def multiclass_auc(
     y_true, scores, classes, label
         As in :func:`one_vs_rest`; every class needs two cases or more.
     average
-        "hand-till" (the formula above; how common the classes are does not matter),
-        "macro" (the mean of the AUCs of each class against the rest) or "weighted" (by
-        the proportions of the classes).
+        "hand-till" (the formula above, which does not depend on class proportions),
+        "macro" (the mean AUC of each class against the rest) or "weighted" (by class
+        proportions).
     level
         Confidence level of the interval.
 

@@ -43,8 +43,8 @@ class VerdictLog:
         grade, and NaN means that there is no verdict.
     columns : mapping from str to array
         ``item``, ``system``, one column per judge, and what else was recorded about a
-        case, such as ``metadata.human``. Where items were answered several times
-        (epochs, repeats), ``cluster`` is the item that each answer is of.
+        case, such as ``metadata.human``. For items with several answers (epochs,
+        repeats), ``cluster`` names the item of each answer.
     """
 
     format: str
@@ -70,9 +70,9 @@ def read_verdicts(path: str | os.PathLike[str]) -> VerdictLog:
     Parameters
     ----------
     path
-        A log of Inspect (``.eval`` or ``.json``), the results of promptfoo or DeepEval
-        (``.json``), samples of the lm-evaluation-harness (``.jsonl``); a folder or a
-        pattern such as ``"logs/*.eval"`` of these, all of one program.
+        A log of Inspect (``.eval`` or ``.json``), results of promptfoo or DeepEval
+        (``.json``), or samples of the lm-evaluation-harness (``.jsonl``); or a folder
+        or pattern such as ``"logs/*.eval"``, all of one program.
 
     Notes
     -----

@@ -88,20 +88,20 @@ def declare(
         What only the author can say: ``intended_use``, ``population``, ``dates``,
         ``reference_standard``, ``threshold_choice``, ``unit`` and ``left_out``.
     groups
-        From the name of a column to its tallies by group.
+        A mapping from the name of a column to its tallies by group.
     private
         The smallest number of cases of each class in a bin (k). 1 publishes exact
         counts.
     exact_table
         Publish the 2x2 table at each threshold even where a cell is below ``private``.
     edges
-        The only places where bins may begin: scores, or another declaration, so that
-        the counts of both can be added without loss.
+        The only scores at which bins may begin. With another declaration here, the
+        counts of both can be added without loss.
     agreement
         The comparator is no reference standard: positive and negative per cent
         agreement in place of sensitivity and specificity (FDA 2007).
     title, source
-        A title, and the file of the predictions, whose SHA-256 is stated.
+        A title, and the file of the predictions, whose SHA-256 is declared.
     without_score
         How many rows had no score, by label: ``{"neg": 3, "pos": 1, "unknown": 0}``.
     level

@@ -151,15 +151,15 @@ class Declaration(Record):
     counts : Tally or Attempts
         The evidence: counts that were published.
     groups : dict
-        From column to group to its counts.
+        The counts by column and group.
     thresholds : tuple of float
-        Where scores are cut.
+        The thresholds.
     level : float
         Confidence level of the intervals.
     flow, privacy, provenance
-        From rows to cases; what was hidden; where the counts are from.
+        How rows became cases; what was suppressed; where the counts come from.
     measured, tables, claims
-        What is stated: numbers, 2x2 tables, and claims with their verdicts.
+        The declared numbers and 2x2 tables, and the claims with their verdicts.
     """
 
     title: str
@@ -259,12 +259,12 @@ class Verification(Record):
     verdict : {"follows", "follows within these bounds", "does not follow"}
         The worst of all.
     checks : tuple of StatementCheck
-        One for each number, table and claim, and for what surrounds them.
+        A check of each number, table and claim, and of their context.
     claims : {"holds", "fails", "cannot tell yet"}
         The worst verdict on the claims, from the counts.
     digest : str
-        SHA-256 of what is declared: to be compared with one that was published or
-        signed elsewhere.
+        SHA-256 of the declaration, to compare with one that was published or signed
+        elsewhere.
     declaration : Declaration
         What was read.
     """

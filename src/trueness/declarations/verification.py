@@ -81,7 +81,8 @@ def verify(source: Any, *, data: str | os.PathLike[str] | None = None) -> Verifi
     Returns
     -------
     Verification
-        ``failures`` names what does not follow; it is true where everything follows.
+        ``failures`` names the statements that do not follow; the result is true where
+        all follow.
 
     Examples
     --------

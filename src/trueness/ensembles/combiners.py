@@ -78,8 +78,8 @@ class FiDEL(RankMap):
         Spearman's correlation of the ranks within a class, mean of both classes; NaN
         where there were no labels.
     source, calibrator : str, Map
-        Where the AUCs come from: "labels", "published" or "agreement"; from L to a
-        probability.
+        Where the AUCs come from ("labels", "published" or "agreement"), and the map
+        from L to a probability.
     scores, cases : tuple of arrays
         The reference: distinct outputs of each classifier, ascending, and their counts.
     """
@@ -163,9 +163,8 @@ def fidel(
     Parameters
     ----------
     data
-        Outputs of several classifiers on the same cases, NaN where missing. The cases
-        (with labels, the labelled ones) are the reference that new ones are ranked
-        against.
+        Outputs of several classifiers on the same cases, NaN where missing. New cases
+        are ranked against these cases (with labels, against the labelled ones).
     aucs
         Published AUCs by name, in place of labels; ``prevalence`` is then needed unless
         the panel has labels to count.

@@ -44,18 +44,18 @@ class CombinerComparison(Record):
     Attributes
     ----------
     auc, difference : mapping from name to Estimate
-        Mean out-of-sample AUC over the folds; the same minus that of ``against``.
+        Mean out-of-sample AUC over the folds; its difference from that of ``against``.
     against, folds, n_pos, n_neg
-        What the others are compared with; number of folds, positives and negatives.
+        The combiner that the others are compared with; numbers of folds, positives and
+        negatives.
     single, single_over_folds : mapping from name to Estimate
-        The AUC of each classifier alone, as :func:`auc` gives it: nothing is fitted;
-        and its mean over the folds, from which ``gain`` counts.
+        The AUC of each classifier alone, as :func:`auc` returns it; and its mean over
+        the folds, which ``gain`` is relative to.
     gain : mapping from name of a combiner to mapping from classifier to Estimate
         AUC of the combiner minus that of the classifier, both within the folds, paired.
     p_value : mapping from name to float
-        The probability of so large an advantage over ``against`` and every classifier
-        alone if one of them is in truth as good (one-sided; the largest of the paired
-        tests; Holm's correction for the number of combiners).
+        One-sided p-value of "better than ``against`` and every classifier alone": the
+        largest of the paired tests, adjusted for the number of combiners (Holm).
     """
 
     auc: Mapping[str, Estimate]
@@ -166,8 +166,9 @@ def compare_combiners(
     data
         Outputs of classifiers on labelled cases that they were not trained on.
     combiners, against
-        Names from ``trueness.COMBINERS`` (all when None), or a mapping from name to a
-        function from panel to map; the one whose AUC is subtracted in ``difference``.
+        ``combiners``: names from ``trueness.COMBINERS`` (all when None), or a mapping
+        from name to a function from panel to map. ``against``: the one whose AUC is
+        subtracted in ``difference``.
     folds
         Number of folds; each class needs as many cases.
 

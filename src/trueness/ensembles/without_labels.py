@@ -61,13 +61,13 @@ class Agreement(Record):
         "shared", classifiers may make the same errors; "none", errors are independent
         within the classes.
     misfit : float
-        The p-value of independent errors (and of the prevalence, where one was given).
-        Near 0 independence is contradicted; errors that all classifiers share are not
-        detected. NaN for three classifiers, which cannot contradict each other.
+        The p-value of independent errors (and of the prevalence, if you passed one).
+        Near 0 the data contradict independence; errors that all classifiers share are
+        not detected. NaN for three classifiers, which cannot contradict each other.
     method, n, converged
         "covariance" or "likelihood", the cases, and whether the iteration converged.
     independent : Agreement or None
-        What the answer would be if errors were independent; None where that is it.
+        The result if errors were independent; None where independence was assumed.
     """
 
     auc: Mapping[str, Estimate]
@@ -154,13 +154,13 @@ def agreement(
     dependence : {"shared", "none"}
         Whether classifiers may make the same errors. With "shared" every estimate is an
         interval without a value, and ``independent`` holds the answer if errors were
-        independent. "none" takes that for granted, with a ``DoubtfulAssumptionWarning``
-        where ``misfit`` is below 0.001.
+        independent. "none" assumes independent errors, and warns
+        (``DoubtfulAssumptionWarning``) where ``misfit`` is below 0.001.
     method
         "covariance": from the covariances and third moments of the ranks, whatever the
-        distribution of the scores. "likelihood": starting from that estimate, the
-        maximum likelihood under Fermi-Dirac ranks, which is more precise where this
-        model is nearly true (prevalence near one half) and biased where it is not.
+        distribution of the scores. "likelihood": the maximum likelihood under
+        Fermi-Dirac ranks, starting from that estimate. It is more precise where this
+        model is nearly true (prevalence near one half), and biased elsewhere.
 
     Examples
     --------

@@ -113,8 +113,8 @@ class Calibrator(Wrapper):
     ----------
     estimator
         A binary classifier with ``predict_proba`` or ``decision_function``; default
-        logistic regression. A model that is trained already goes in as
-        ``FrozenEstimator(model)``; all cases of ``fit`` then only calibrate it.
+        logistic regression. Pass a trained model as ``FrozenEstimator(model)``; the
+        cases of ``fit`` then only calibrate it.
     method, options
         A name from ``trueness.CALIBRATORS``, and its options, such as ``{"bins": 20}``.
     cv
@@ -133,9 +133,9 @@ class Calibrator(Wrapper):
     map_, tally_
         From score to probability; the cross-validated scores that it was fitted on.
     training_probability_ : array (n,)
-        A probability for each training case, by a model and a map that were both fitted
-        without it. Use these, never ``predict_proba``, to evaluate on the training
-        data.
+        A probability for each training case, from a model and a map that were both
+        fitted without it. To evaluate on the training data use these, never
+        ``predict_proba``.
 
     Examples
     --------
@@ -227,15 +227,15 @@ class ThresholdClassifier(Wrapper):
     Parameters
     ----------
     estimator, response_method, n_jobs
-        As in :class:`Calibrator`. A model that is trained already goes in with
-        ``cv="prefit"`` too; the cases of ``fit`` are then used only to choose the
-        threshold, and should be cases that the model was not trained on.
+        As in :class:`Calibrator`. A trained model can also be passed with
+        ``cv="prefit"``. The cases of ``fit`` then only choose the threshold, and should
+        be cases that the model was not trained on.
     maximize, minimize, subject_to
         One objective, a metric or text such as ``"0.7*accuracy + 0.3*recall"``, and
         constraints, ``["recall >= 0.9"]``.
     rule
-        A :class:`trueness.Rule` that was chosen before; ``fit`` then trains the model
-        only. ``predict`` needs a rule with one threshold, ``decide`` takes any.
+        A :class:`trueness.Rule` that was chosen before; ``fit`` then only trains the
+        model. ``predict`` needs a rule with one threshold, ``decide`` takes any.
     guarantee
         Choose the threshold by :func:`trueness.guaranteed_threshold`: the constraints
         hold in the population with this confidence. True means 0.95.
@@ -248,8 +248,8 @@ class ThresholdClassifier(Wrapper):
     Attributes
     ----------
     threshold_, rule_
-        A case is positive when its score reaches it; the same as a rule, which can be
-        saved and written as SQL.
+        The threshold that a positive score reaches; and the same as a rule, which can
+        be saved and written as SQL.
     operating_point_ : OperatingPoint or GuaranteedThreshold
         The record of the choice; None if the rule was passed.
     tally_, estimator_, classes_

@@ -77,15 +77,15 @@ class CrossValidation(Record):
     Attributes
     ----------
     values : mapping from metric to Estimate
-        Means over the folds, about the models trained on them; with several models a
-        mapping from model to these.
+        Means over the folds, for the models trained on them. With several models, a
+        mapping from model to such a mapping.
     refitted : mapping, or None
-        The same about the model refitted on all cases, by nested cross-validation; None
+        The same for the model refitted on all cases, by nested cross-validation; None
         without ``repeats``.
     folds : Folds
         The counts of each fold, for other questions: ``compare_auc(result.folds)``.
     threshold : float
-        Scores of at least this are flagged, in metrics that need a threshold.
+        The threshold of metrics that need one.
     """
 
     values: Values

@@ -34,13 +34,13 @@ class FiDELClassifier(
     Parameters
     ----------
     estimators : list of (name, classifier)
-        The base classifiers, with ``decision_function``, ``predict_proba`` or, failing
-        both, ``predict``; in a plain list they are named after their Python classes.
+        The base classifiers, with ``decision_function``, ``predict_proba`` or at least
+        ``predict``. In a plain list they are named after their Python classes.
     partition : {"disjoint", "same"}
-        "disjoint": each classifier is trained on a stratified part of its own and
-        ranked on the others, as in the paper: classifiers that saw different cases make
-        more independent errors. "same": all are cross-fitted on the same folds, then
-        trained on all cases.
+        "disjoint": each classifier is trained on its own stratified part and ranked on
+        the others, as in the paper. Classifiers trained on different cases make more
+        independent errors. "same": all are cross-fitted on the same folds, then trained
+        on all cases.
     cv : int or splitter, optional
         Number of parts (or folds), or a scikit-learn splitter whose test sets are the
         parts. By default as many as classifiers for "disjoint", 5 for "same".

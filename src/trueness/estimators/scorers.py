@@ -36,8 +36,8 @@ def metric_scorer(
     Parameters
     ----------
     metric
-        Any metric of Trueness, or text. A metric that is better when lower is
-        minimised; scikit-learn then gets its negative, as with its own losses.
+        Any metric of Trueness, or text. A metric for which lower is better is
+        minimised: scikit-learn then receives its negative, as with its own losses.
     subject_to
         Constraints. A fold in which no threshold meets them gets the worst possible
         value of the metric, so that a search can go on.

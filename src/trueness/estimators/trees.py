@@ -56,9 +56,8 @@ def leaf_report(
         of a forest, a :class:`~trueness.estimators.ConfidentTree`, or a fitted Pipeline
         that ends in one of these; X then goes through its first steps.
     X, y
-        Cases that the tree was not grown on. Without them the counts that the tree
-        keeps are used, with a warning, as when these turn out to be the cases that the
-        tree was grown on.
+        Cases that the tree was not grown on. Without them, the counts in the tree are
+        used, with a warning; also where these are the cases that the tree was grown on.
     positive
         The class that counts as positive; by default the second one.
     classes
@@ -373,17 +372,17 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         How class probabilities are estimated; see :func:`trueness.top_probability`.
     holdout : float
         Proportion of the cases that decide on merging. With 0 the training cases
-        decide, on which nearly every split looks useful.
+        decide, where nearly every split looks useful.
     random_state : int, RandomState or None
         Decides which cases are held out, and seeds the tree.
 
     Attributes
     ----------
     classes_, estimator_, grown_leaves_
-        The classes, the tree that remained, and its number of leaves before merging.
+        The classes, the pruned tree, and its number of leaves before merging.
     leaves_, report_ : Leaves, LeafReport
-        All cases, counted in the leaves that remained (the second class is positive);
-        the report on those that were held out (on all when none were).
+        All cases, counted in the remaining leaves (the second class is positive); the
+        report on the held-out cases, or on all if none were held out.
 
     Examples
     --------
@@ -514,8 +513,9 @@ def prune(
         A fitted DecisionTreeClassifier or ExtraTreeClassifier of two classes, or one
         tree of a forest. It is not changed.
     X, y
-        Cases that decide, preferably cases that the tree was not grown on, on which
-        nearly every split looks useful. Without them the counts that it keeps decide.
+        Cases that decide on merging, preferably not those that the tree was grown on,
+        where nearly every split looks useful. Without them, the counts in the tree
+        decide.
     confidence
         Smallest level of confidence of the last splits; 0 merges by utility alone.
     method, empty

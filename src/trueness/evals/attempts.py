@@ -57,10 +57,10 @@ class Attempts(Record):
     passed, tried : array of int
         Attempts that passed, and all attempts, at each item.
     cluster : array of str, or None
-        Which items belong together (one passage, one repository); None where each
-        stands for itself.
+        Cluster of each item (one passage, one repository); None where items are
+        independent.
     missing : int
-        Attempts without a verdict, which are no part of ``tried``.
+        Attempts without a verdict, which ``tried`` does not count.
 
     Examples
     --------

@@ -57,7 +57,7 @@ def rater_agreement(
     ----------
     data
         A panel with a column per rater, a frame, a mapping, or the arrays of two
-        raters; values are categories. Ratings may be missing. Labels play no part.
+        raters; values are categories. Ratings may be missing. Labels are not used.
     method
         ``"gwet"``: AC1, which stays high where raters agree on a rare category.
         ``"krippendorff"``: alpha, with its correction for few items. ``"fleiss"``:
@@ -67,8 +67,9 @@ def rater_agreement(
         ``"percent"``: the proportion of pairs of ratings that agree, without correction
         for chance.
     weights
-        Of Cohen's kappa for ordered categories: ``"linear"`` or ``"quadratic"`` in the
-        difference of their places, as in scikit-learn. None: categories are unordered.
+        For Cohen's kappa of ordered categories: ``"linear"`` or ``"quadratic"`` in the
+        difference of their positions, as in scikit-learn. None: categories are
+        unordered.
 
     Notes
     -----

@@ -56,7 +56,7 @@ def compare_runs(
     Parameters
     ----------
     data
-        A mapping from the name of a system to its attempts. Items that some run has not
+        A mapping from the name of a system to its attempts. Items that a run has not
         tried are left out, with a note.
     reference
         The run that all others are compared with; every pair when None.
@@ -195,15 +195,15 @@ class ItemPlan(Record):
     items, attempts : int
         Number of items needed, with this number of attempts at each by each system.
     difference, half_width : float
-        What is to be seen: the difference between two systems, or the half width of
-        the interval of one rate; NaN where it is not the question.
+        The difference to detect, or the half width of the interval of one rate; NaN
+        where it is not planned for.
     power, level : float
-        The chance to see it (NaN for a half width), and the confidence level.
+        The power (NaN for a half width), and the confidence level.
     between, within : float
         Variance between items, and of one attempt at an item; NaN where the pilot has
         one attempt per item, so that they cannot be distinguished.
     by_attempts : mapping from int to int
-        Items that it takes with other numbers of attempts.
+        Numbers of items needed with other numbers of attempts.
     """
 
     items: int
@@ -265,9 +265,9 @@ def plan_items(
     data
         Attempts of two systems at the same items, or, for ``half_width``, of one.
     difference
-        The difference between the pass rates that is to be seen, for example 0.03.
+        The difference between the pass rates to detect, for example 0.03.
     half_width
-        Instead: half the width that the interval of one pass rate may have.
+        Instead: half the width of the interval of one pass rate.
     attempts
         Attempts at each item; those of the pilot when None.
     power
@@ -428,12 +428,13 @@ class Leaderboard(Record):
     names, rates : tuple of str, tuple of Estimate
         The systems, the highest pass rate first, and their pass rates.
     best_rank, worst_rank : array of int
-        The ranks that each may have; all of these sets hold together with the
-        confidence level.
+        The best and worst rank that each may have; all hold jointly with the confidence
+        level.
     groups : tuple of str
         Systems that share a letter cannot be distinguished.
     comparison, level : Comparison, float
-        Every pair, on which ranks and groups rest; the confidence level.
+        Comparison of every pair, from which ranks and groups follow; the confidence
+        level.
     """
 
     names: tuple[str, ...]

@@ -27,12 +27,12 @@ class HeadToHeadPair(Record):
     first, second : str
         The systems.
     wins, losses, ties : int
-        Items on which the first won, lost, and on which nobody did.
+        Numbers of items on which the first won, lost, and tied.
     win_rate : Estimate
         Win rate of the first; a tie counts one half.
     p_value, p_adjusted : float
-        Sign test of the items that somebody won, two-sided and exact; for the number
-        of pairs (Holm).
+        Exact two-sided sign test of the items without a tie; and adjusted for the
+        number of pairs (Holm).
     """
 
     first: str
@@ -89,7 +89,7 @@ def head_to_head(
     Parameters
     ----------
     first, second
-        The two systems that were compared: a name, or a column of names.
+        The two systems: a name, or a column of names.
     winner
         A column with the name of the winner of each item, or the word for a tie.
     tie

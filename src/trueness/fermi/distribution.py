@@ -47,8 +47,9 @@ class FermiDirac(Answer):
     n, n_pos, prevalence, auc
         Cases, (expected) positives among them, their proportion, and the area.
     beta, temperature : float
-        Inverse temperature, or how fast the probability of a positive falls with rank,
-        and 1 / beta. Beta is negative when the AUC is below 1/2, infinite when it is 1.
+        Inverse temperature, which is how fast the probability of a positive falls with
+        rank; and its inverse. Beta is negative when the AUC is below 1/2, infinite when
+        it is 1.
     mu : float
         Chemical potential: the rank at which positive and negative are equally likely,
         which may lie outside the ranks 1 to N; infinite for AUC = 1/2 unless the
@@ -188,7 +189,7 @@ def fermi_dirac(
         A tally: N, N1 and the AUC are those of its labelled cases (ties count 1/2).
     n, n_pos, auc, prevalence
         These three numbers, in place of a tally. ``n_pos`` may be an expected number,
-        which need not be whole; in its place ``n * prevalence``.
+        not necessarily whole; or pass ``prevalence``, so that it is ``n * prevalence``.
 
     Examples
     --------

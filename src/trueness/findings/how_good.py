@@ -84,10 +84,10 @@ def evaluate(
     data
         A frame or a file, whose columns are found or named by ``label=`` and
         ``score=``; labels and scores (``evaluate(y, s)``); a classifier and its data
-        (``evaluate(model, X, y)``); counts; a 2x2 table, ``Confusion(tp=815, fp=115,
-        fn=208, tn=327)``; or groups of any of them by ``by=``.
+        (``evaluate(model, X, y)``); counts; or a 2x2 table, ``Confusion(tp=815, fp=115,
+        fn=208, tn=327)``. ``by=`` divides any of them into groups.
     at
-        A threshold in use: every metric there, too.
+        A threshold in use: adds every metric at this threshold.
     name
         What one score is called in the answer; by default its column.
     method

@@ -224,11 +224,11 @@ class Finding(Record):
     notes : tuple of Note
         What to keep in mind.
     tables : tuple of Table
-        The numbers under one another.
+        The numbers, as tables.
     figures : tuple of Figure
         What can be drawn.
     method, caveat : str
-        How it was found, and what it cannot say.
+        The method, and what the answer cannot say.
     key : str
         The question in one word.
     """

@@ -72,10 +72,10 @@ def estimate(
         A function from a tally (or a panel) to a number, for example ``lambda t:
         t.score @ t.pos / t.n_pos``. It should not change when all counts are doubled.
     method
-        Of functions that are no analysis of Trueness. ``"bootstrap"``: percentiles of
-        redrawn cases (Efron 1979), of clusters by Rao and Wu (1988). ``"jackknife"``:
-        Student's interval by the loss of single cases, for smooth functions such as
-        means and quotients; not for quantiles.
+        For your own functions. ``"bootstrap"``: percentiles of redrawn cases (Efron
+        1979), of clusters by Rao and Wu (1988). ``"jackknife"``: Student's interval
+        from values without one case each, for smooth functions such as means and
+        quotients; not for quantiles.
 
     Notes
     -----

@@ -60,26 +60,26 @@ class Metric:
     Attributes
     ----------
     name, aliases, words : str, tuple of str, str
-        As it is written, in Python and as text; other names that people type; what
-        tables and figures call it.
+        Its name in Python and as text, other names that people type, and its name in
+        tables and figures.
     direction, range : {"higher", "lower", "none"}, (float, float)
         Which way is better; smallest and largest possible value.
     question, reference : str
-        What it answers, and where it comes from.
+        The question that it answers, and its source.
     function : callable or None
-        From a :class:`Confusion` to the value, where no form below says it.
+        Computes the value from a :class:`Confusion` where none of the forms below does.
     ratio : Ratio or None
         A quotient of sums of counts.
     terms, constant : tuple of (float, Metric) or None, float
-        A sum: its coefficients and parts, and its constant.
+        The coefficients, parts and constant of a sum.
     exact, root : callable or None, bool
-        A quotient of polynomials: counts (tp, fp, fn, tn) determine a numerator and a
-        denominator, so that equal values are distinguished from close ones; with
-        ``root`` those of its square, with its sign.
+        A quotient of polynomials, as numerator and denominator of the counts (tp, fp,
+        fn, tn). It distinguishes equal values from close ones. With ``root`` it is the
+        square, with its sign.
     shape : {"quotient", "product", "bent", "unknown"}
         What is known of its form over a rectangle of tp and fp.
     shown : bool
-        Whether commands and the read-out beside the slider show it.
+        Whether commands, and the numbers beside the slider, show it.
     """
 
     name: str
@@ -476,7 +476,7 @@ class Constraint:
     Attributes
     ----------
     metric, sign, bound : Metric, {">=", "<=", ">", "<"}, float
-        What is bounded, how, and by which number.
+        The metric, the sign and the bound, as in ``recall >= 0.9``.
     """
 
     metric: Metric

@@ -63,29 +63,28 @@ def check(
     Parameters
     ----------
     data
-        A tally, or labels and scores; attempts at items; a panel, whose first
-        classifier is the candidate and whose others are baselines by their names
-        (paired); or a mapping from group to one of these, where every requirement must
-        hold in each group.
+        A tally, or labels and scores; attempts at items; or a panel, whose first
+        classifier is the candidate and whose others are paired baselines, by name. In a
+        mapping from group to one of these, every requirement must hold in each group.
     requirements
-        Sentences such as ``"auc >= 0.8"`` and ``"recall >= 0.9 at 0.3"``, or tables of
-        fields (:class:`trueness.monitoring.requirements.Requirement`); one or many. A
+        One or many sentences such as ``"auc >= 0.8"`` and ``"recall >= 0.9 at 0.3"``,
+        or tables of fields (:class:`trueness.monitoring.requirements.Requirement`). A
         threshold may be a :class:`trueness.Rule`, or the file of one that was saved.
-        ``"auc >= 0.8 in every site"`` is required of each group of that column, and
-        ``"recall >= 0.8 at 0.3 at the next site"`` of a site that was not seen: the
+        ``"auc >= 0.8 in every site"`` is required of each group of that column.
+        ``"recall >= 0.8 at 0.3 at the next site"`` is required of a new site: the
         prediction interval of :func:`across_sites` decides.
     baseline
-        A tally of other cases (unpaired) for ``not_worse_than="baseline"``; where the
-        data are groups, a mapping from group to tally.
+        A tally of other cases (unpaired) for ``not_worse_than="baseline"``; for groups,
+        a mapping from group to tally.
     groups
-        For requirements with ``by``: from the name of a column to its tallies, or
-        panels.
+        For requirements with ``by``: a mapping from the name of a column to its tallies
+        or panels by group.
     level
-        A true value exactly on its bound is found to hold in about ``1 - level`` of
-        samples, and to fail in about as many.
+        A true value exactly on its bound "holds" in about ``1 - level`` of samples, and
+        "fails" in as many.
     adjust
-        ``"holm"``: the level is that of all requirements together (Holm 1979);
-        ``"none"``: it is that of each requirement by itself.
+        ``"holm"``: the level is that of all requirements jointly (Holm 1979);
+        ``"none"``: that of each requirement.
 
     Notes
     -----

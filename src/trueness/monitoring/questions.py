@@ -67,8 +67,8 @@ def watch(
         labels for a few cases chosen at random. Or a requirement as in a contract:
         ``"recall >= 0.9 at 0.5"``, ``"auc >= 0.8 by site"``.
     threshold
-        A case is flagged from this score on: a number, a rule with one threshold, or
-        an answer that holds one.
+        Cases with at least this score are flagged: a number, a rule with one threshold,
+        or a result with such a rule.
     at_least, at_most
         The bound; give one of the two.
     baseline, margin
@@ -79,18 +79,18 @@ def watch(
     judges
         For ``"prevalence"``: the columns with the verdicts.
     by
-        A column of groups: each group is watched, and there is one alarm for all of
-        them. Batches are then mappings from group to tally, or frames with this column.
+        A column of groups: each group is watched, with one alarm for all. Batches are
+        then mappings from group to tally, or frames with this column.
     groups
         The names of the groups, if known: each has an equal part of the false alarms.
     false_alarms
-        How rare they are: ``"one in 20 years"`` of daily looks, ``"one in 5 years of
-        weekly looks"``, ``"one in 1000 looks"``, or the mean number of looks between
-        two of them.
+        Their rate: ``"one in 20 years"`` of daily looks, ``"one in 5 years of weekly
+        looks"``, ``"one in 1000 looks"``, or the mean number of looks between two of
+        them.
     level
         The confidence level of the intervals, and of the interval for a change.
     rng
-        Seed for ties among ranks, and for how cases are dealt out.
+        Seed for ties among ranks, and for the random order of cases.
 
     Notes
     -----

@@ -46,13 +46,13 @@ class TippingPoint(Answer):
     requirement : str
         The claim.
     value : float
-        What it is about, by the map as it is.
+        The value that the map implies.
     holds : bool
-        Is the claim true of this value?
+        Whether the claim holds for this value.
     odds : pair of float, or None
         The factors of all odds, below and above 1, at which the verdict changes; NaN
-        where none from 1/20 to 20 changes it. None for an area under the ROC curve,
-        which a factor of all odds hardly moves.
+        where none from 1/20 to 20 changes it. None for an AUC, which a factor of all
+        odds hardly changes.
     slope : pair of float
         The factors of the slope of the log odds about their mean, likewise.
     """
@@ -93,8 +93,8 @@ def tipping_point(data: Tally, requirement: object) -> TippingPoint:
     Parameters
     ----------
     data
-        Cases without labels and a map (``unlabelled=``). Labels that are known do not
-        move: without a map no factor changes the verdict.
+        Cases without labels and a map (``unlabelled=``). Known labels do not change, so
+        that without a map no factor changes the verdict.
     requirement
         A claim as in :func:`trueness.check`: ``"auc >= 0.8"``,
         ``"recall >= 0.8 at 0.5"``.

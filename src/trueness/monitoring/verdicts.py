@@ -38,10 +38,10 @@ class Verdict(Record):
         The requirement in words; the group, or empty.
     verdict : {"holds", "fails", "cannot tell yet"}
     value, low, high : float
-        What was measured, with a one-sided interval at the level of the decision, after
-        adjustment for the number of requirements.
+        The estimate, with a one-sided interval at the level of the decision, adjusted
+        for the number of requirements.
     bound : float
-        What the value was compared with.
+        The bound that the value was compared with.
     cases : int
         How many cases the value is based on.
     cases_needed : int or None

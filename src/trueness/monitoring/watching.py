@@ -46,10 +46,10 @@ class Change(Record):
     Attributes
     ----------
     most_likely, first, last : str
-        The batch with which the change most likely began, and those between which it
-        did, with the probability of the level.
+        The batch with which the change most likely began, and the first and last batch
+        of its confidence interval.
     value, low, high : float
-        The mean of what was watched since then, with a confidence sequence.
+        The mean since then, with a confidence sequence.
     """
 
     most_likely: str

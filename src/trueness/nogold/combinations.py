@@ -83,18 +83,19 @@ class Combination(Record):
     formula, sensitivity, specificity : str, Estimate
         The combination in words, such as "C1 or (C2 and C3)"; used as one classifier.
     criterion, score : str, Estimate
-        What was optimised, and its posterior.
+        The criterion that was optimised, and its posterior.
     probability_best : float
         Proportion of draws in which no other combination is better (the paper's
-        probability; by product and minimum of more than four, none that was found).
+        probability). For product and minimum of more than four classifiers, only the
+        combinations found are compared.
     rule : str
         "expected" (best on average) or "most often" (best in most draws).
     most_often, most_often_probability, winners : str, float, int
-        The combination that is best in most draws, in which proportion of them, and how
-        many combinations are best in some draw.
+        The combination that is best in most draws, the proportion of these draws, and
+        the number of combinations that are best in a draw.
     gap : float
-        How much better, at most, another combination could be on average; 0 is exact
-        (to rounding, 1e-13).
+        Largest possible gain of another combination on average; 0 means optimal (to
+        rounding, 1e-13).
     code : int
         The paper's 2^K-bit code; its tables print ``number``, code + 1.
     patterns, names : tuple of tuples of int, tuple of str
@@ -205,15 +206,15 @@ def best_combination(
         "product", "squares", "sum" or "min" of sensitivity and specificity, or any
         metric or its text: ``trueness.cost(fp=1, fn=5)``, "0.7*accuracy + 0.3*recall".
     method : {"expected", "most often"}
-        Best on average over the posterior, or best in most draws: the choice of Keith,
-        Davey, Boyd 2012 (doi:10.1186/1471-2105-13-179), but with many classifiers every
-        draw has its own winner.
+        Best on average over the posterior, or best in most draws, as in Keith, Davey,
+        Boyd 2012 (doi:10.1186/1471-2105-13-179). With many classifiers every draw has
+        its own winner.
     population, prevalence
         The population whose prevalence a metric uses, if there are several; or a
         prevalence to use instead.
     monotone
-        By default one more positive vote never undoes a flag. False also allows
-        combinations such as "A and not B".
+        By default an additional positive vote never turns a positive result into a
+        negative one. False also allows combinations such as "A and not B".
 
     Notes
     -----

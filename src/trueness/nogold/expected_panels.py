@@ -66,7 +66,7 @@ class ExpectedPanel(Record):
     chances : array (m,)
         The probability of a positive label of each row.
     deviations : Deviations
-        How far they, and the expected counts, are off in other samples.
+        Sampling errors of these probabilities and of the expected counts.
     headline : bool
         Is there a value? Without labels there is an interval only, unless errors are
         assumed to be independent.

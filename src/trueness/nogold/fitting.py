@@ -91,18 +91,19 @@ def latent_class(
         Whether classifiers may make the same errors. With "shared" votes alone do not
         determine the answer: every estimate is an interval without a value,
         ``identified`` is False, and ``independent`` holds the answer if errors were
-        independent. "none" takes that for granted.
+        independent. "none" assumes independent errors.
     labelled : {"random", "by verdict"}
         How the cases whose label is known were chosen: at random, or by their votes.
-        Labels answer by themselves, whatever the errors look like, as
-        :func:`trueness.prevalence` does with the same number; with ``prior``, several
-        populations, or dependence="none" they enter the likelihood instead.
+        Labels determine the answer, whatever the dependence of errors, with the same
+        number as :func:`trueness.prevalence`. With ``prior``, several populations, or
+        dependence="none" they enter the likelihood instead.
     draws
-        Effective number of draws of independent errors; a fortieth of shared ones. A
-        ``NotConvergedWarning`` warning says when there are fewer.
+        Effective number of posterior draws if errors are independent; a fortieth of it
+        if they may be shared. A ``NotConvergedWarning`` warning says when there are
+        fewer.
     ordered
         Whether alpha_k >= beta_k is certain. Without it the classes may be
-        interchanged: a note says when they do.
+        interchanged: a note says when they are.
 
     Examples
     --------

@@ -242,8 +242,8 @@ def plan_labels(
     Parameters
     ----------
     data
-        Verdicts with some labels; their judges are assumed for the plan. Without a
-        panel, the arguments below describe the expected judges.
+        Verdicts with some labels, from which the accuracy of the judges is estimated.
+        Without a panel, the arguments below describe the expected judges.
     half_width
         Wanted half width of the interval: 0.05 for plus or minus 5 percentage points.
     metric, threshold
@@ -252,14 +252,14 @@ def plan_labels(
     labels
         With ``metric``, the number of labels there will be, in place of a half width.
     assurance
-        With ``metric``, in which proportion of samples the half width is kept.
+        With ``metric``: the proportion of samples in which the interval is no wider.
     prevalence
         The rate that is expected.
     judges, sensitivity, specificity, correlation
         Number of judges, their sensitivity and specificity, and the correlation of
         their errors.
     cases
-        How many cases there will be.
+        Number of cases.
 
     Examples
     --------

@@ -112,21 +112,20 @@ class LatentPosterior(Record):
     Attributes
     ----------
     prevalence, sensitivity, specificity : Estimate, mappings from name to Estimate
-        Posterior mean, standard deviation, interval: of the prevalence (by
-        name where there are several populations), and of each classifier. The value is
-        NaN where votes alone do not determine it: then there is an interval only.
+        Posterior mean, standard deviation and interval of the prevalence (by name for
+        several populations), and of each classifier. The value is NaN where votes alone
+        do not determine it: then there is an interval only.
     dependence : str
-        "none", errors are independent; "shared", classifiers may make the same errors;
-        "labels", labels answer and nothing is assumed about errors.
+        "none": errors are independent; "shared": classifiers may make the same errors;
+        "labels": labels determine the answer, without assumptions about errors.
     identified : bool
         Whether enough data would determine every parameter. False without labels where
         errors may be shared.
     log_bayes_factor, independent : float, LatentPosterior or None
-        Log of how much more probable the data are if errors may be shared than if they
-        are independent, NaN where labels answer; and the answer if they are.
+        Log Bayes factor of shared against independent errors, NaN where labels
+        determine the answer; and the result if errors are independent.
     notes, diagnostics : tuple of str, Diagnostics
-        What a reader of the answer must know; effective draws, Monte-Carlo error,
-        evidence.
+        What to keep in mind; effective draws, Monte Carlo error, evidence.
     """
 
     prevalence: Any

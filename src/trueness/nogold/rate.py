@@ -71,7 +71,8 @@ class Rate(Record):
         The rate: mean of its draws and equal-tailed interval. Without labels there is
         an interval only, and the value is NaN.
     naive, judges : mappings from judge to float and to Judge
-        The raw proportion of yes verdicts, and sensitivity and specificity.
+        Of each judge: the raw proportion of yes verdicts, and the sensitivity and
+        specificity.
     effective_judges : Estimate
         The effective number of independent judges: K / (1 + (K - 1) r) with r the mean
         correlation of their errors; judges that agree in every case count once.
@@ -79,10 +80,10 @@ class Rate(Record):
         How the labelled cases were chosen (random, by verdict, by truth, or none), how
         many there are, and of how many cases.
     identified, independent : bool, Estimate or None
-        Whether labels determine the rate; without them, the rate if the judges' errors
-        were independent.
+        Whether labels determine the rate; and, without labels, the rate if the judges'
+        errors were independent.
     notes : tuple of str
-        What is assumed, and what the data say about it.
+        The assumptions, and what the data say about them.
     """
 
     value: float
@@ -180,13 +181,13 @@ def prevalence(
     ----------
     data
         A panel of verdicts: 1 yes, 0 no, or grades; NaN is a missing one. A tally is
-        one judge. Cases with a label carry it as positive or negative. Repeats of an
-        item (epochs, attempts) are one cluster of a panel: ``cluster=`` says which.
+        one judge. Labelled cases count as positive or negative. Repeats of an item
+        (epochs, attempts) are one cluster of a panel: ``cluster=`` says which.
     labelled : {"random", "by verdict", "by truth"}
-        How the cases that carry a label were chosen: at random; by what the judges said
-        (any number of each pattern); or by their label (a fixed number of positives and
-        of negatives, which then says nothing about the rate). Without labels it is not
-        needed, and the rate not determined, as judges may make the same errors.
+        How the labelled cases were chosen: at random; by the verdicts (any number of
+        each pattern); or by their label (a fixed number of positives and negatives,
+        which then says nothing about the rate). Without labels it is not needed; the
+        rate is then not determined, as judges may make the same errors.
 
     Notes
     -----

@@ -58,14 +58,15 @@ class RateComparison(Record):
     first, second : array of str
         The systems.
     difference, low, high, simultaneous_low, simultaneous_high : array
-        First minus second, with its interval, and with one that holds for all pairs.
+        First minus second, with its interval, and with a simultaneous one for all
+        pairs.
     probability, p_value, adjusted_p_value : array
         Probability that the first is better; two-sided p-values, as they are and
         adjusted for the number of pairs (Holm).
     rates, identified : mapping from system to Estimate, bool
         The rate of each, and whether labels or verdicts determine the rates.
     notes : tuple of str
-        What is assumed, and what the data say about it.
+        The assumptions, and what the data say about them.
     """
 
     first: Array
@@ -103,10 +104,10 @@ def compare_prevalence(
     labelled : {"random", "by verdict", "by truth"}
         As for :func:`trueness.prevalence`.
     item
-        The column of each panel that holds the number of the item which was answered,
-        once by a system. Systems are then compared in pairs: what makes an item hard
-        for both drops out of the difference. Without it their cases are taken as
-        independent, and intervals are too wide rather than too narrow.
+        The column of each panel with the number of the item; each system answers an
+        item once. Systems are then compared item by item, so that the difficulty of an
+        item cancels. Without it cases are assumed independent, and intervals tend to be
+        too wide.
     level, rng
         Level of the intervals; a seed or a NumPy generator.
 

@@ -56,11 +56,11 @@ class ScoreLabelPlan(Record):
     low, high : array
         The range of scores of each band, the highest band first.
     cases, labels : array
-        How many unlabelled cases it has, and how many of them to label.
+        Number of unlabelled cases in each band, and number of them to label.
     value : float
         The value of the metric that the map expects.
     half_width : float
-        The half width of the interval of the metric that is expected with them.
+        Expected half width of the interval of the metric with these labels.
     sample : LabelSample
         The bands, to be stated as ``unlabelled=`` once the labels are there.
     notes : tuple of str

@@ -100,11 +100,11 @@ def combiner_lines(
     x
         What changes: the number of classifiers, or how strongly they correlate.
     aucs
-        From the name of a combiner to its AUCs, in the order of ``x``.
+        A mapping from the name of a combiner to its AUCs, in the order of ``x``.
     x_title
         What ``x`` is.
     errors
-        Half-widths of the bands, by the name of the combiner in the same way.
+        A mapping from the name of a combiner to the half-widths of its band.
     """
     places = np.asarray(x, dtype=np.float64)
 

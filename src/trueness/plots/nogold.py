@@ -49,8 +49,8 @@ def posterior_densities(
     Parameters
     ----------
     truth
-        True values to mark, by parameter: ``{"prevalence": 0.1,
-        "sensitivity[AA]": 0.7}``. The titles of the panels are the names.
+        True values to mark, by parameter: ``{"prevalence": 0.1, "sensitivity[AA]":
+        0.7}``. The names are the titles of the panels.
     """
     prior: Mapping[str, Floats] = {}
     # labels that answer by themselves have no prior of these parameters
@@ -219,9 +219,9 @@ def combination_plane(
     Parameters
     ----------
     n_best
-        With up to four classifiers, so many of the best combinations by the product of
-        sensitivity and specificity are drawn; with more classifiers, the best one by
-        each criterion of the paper, and the single classifiers.
+        Number of combinations that are drawn: the best by the product of sensitivity
+        and specificity. With more than four classifiers, the best by each criterion of
+        the paper is drawn, and the single classifiers.
     """
     drawn = _combinations_to_draw(posterior, n_best)
     rates = [pattern_draws.rates_of(posterior, chosen) for chosen in drawn.values()]

@@ -223,7 +223,7 @@ def score_distributions(
     bins
         How many bins of equal width between the smallest and the largest score.
     threshold
-        Where one classifier is cut: scores from it on are positive.
+        Threshold of one classifier: scores of at least this are positive.
     """
     tallies = named(data)
     if threshold is None:
@@ -306,7 +306,7 @@ def rank_probability(
     observed
         A tally, whose ranks are put into ``bins`` of about equally many cases; or the
         proportion of positives at ranks 1 to n, as ``counts.rank_frequencies`` returns.
-        By name where there are several distributions.
+        A mapping by name for several distributions.
     bins
         Number of points of a tally.
     """
@@ -434,11 +434,11 @@ def identity(
     Parameters
     ----------
     x, y
-        The numbers, pair by pair.
+        The paired numbers.
     x_title, y_title
         What they are.
     colour
-        One value per pair, which decides its colour and stands in the legend.
+        One value per pair, which sets its colour and is shown in the legend.
     colour_title
         What the values of ``colour`` are.
     """

@@ -129,7 +129,7 @@ def guaranteed_threshold(
     Parameters
     ----------
     t
-        The counts that it was found for.
+        The counts that it was computed from.
     """
     labelled = t.labelled()
     constraints = read_constraints([proof.constraint for proof in guarantee.proofs])
@@ -325,7 +325,7 @@ def risk_coverage(
     Parameters
     ----------
     threshold
-        Where cases are cut; the surest ones are farthest from it.
+        The threshold; the most confident cases are farthest from it.
     """
     curve = risk_coverage_of(data, threshold=threshold, level=level)
     return risk_coverage_figure(curve)
@@ -340,8 +340,8 @@ def zones(t: Tally, answer: object, **look: Unpack[Style]) -> Shown:
     t
         The counts.
     answer
-        A :class:`trueness.Rule`, or an answer that holds one, such as that of
-        :func:`trueness.best_thresholds` or :func:`trueness.guaranteed_threshold`.
+        A :class:`trueness.Rule`, or the result of :func:`trueness.best_thresholds` or
+        :func:`trueness.guaranteed_threshold`.
     """
     rule = rule_of(answer)
     labelled = t.labelled()

@@ -46,7 +46,7 @@ def levels_by_sample_size(
     Parameters
     ----------
     splits
-        From name to ``(weights, p)`` or :class:`trueness.Leaves`, as in
+        A mapping from name to ``(weights, p)`` or :class:`trueness.Leaves`, as in
         :func:`trueness.compare_splits`; ``([1], [0.7])`` is no split.
     n
         Numbers of cases.

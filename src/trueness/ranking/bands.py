@@ -58,8 +58,8 @@ class Band(TwoAxes):
     Attributes
     ----------
     axes : tuple of str
-        Which two rates it has, as attributes: a grid of ``fpr`` with ``tpr``, or of
-        ``recall`` with ``precision``, of the sample.
+        The two rates, which are attributes: ``fpr`` and ``tpr``, or ``recall`` and
+        ``precision``.
     low, high : array
         The lower and upper end of the band.
     kind : {"simultaneous", "pointwise"}

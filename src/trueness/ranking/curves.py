@@ -41,13 +41,13 @@ class Curve(TwoAxes):
     Attributes
     ----------
     axes : tuple of str
-        Which two rates it has, as attributes: ``fpr``, ``tpr``, ``fnr``, ``recall``,
+        The two rates, which are attributes: ``fpr``, ``tpr``, ``fnr``, ``recall``,
         ``precision``, ``flagged_rate`` or ``lift``.
     threshold : array
-        +inf (nothing is flagged), then every score. Where nothing is flagged, precision
-        and lift are undefined, so that these curves leave out that point.
+        +inf (nothing is flagged), then every score. Without a flagged case precision
+        and lift are undefined, so that these curves leave out the first point.
     prevalence : float
-        Prevalence for which it holds; NaN where it is about each class alone.
+        Prevalence for which it holds; NaN where it describes each class separately.
     largest_shift : float
         By how much :func:`simplify` moved the curve at most (of lift as a proportion
         of the largest one); 0 when it is exact.
@@ -335,15 +335,15 @@ def partial_auc(
         Instead of ``fpr=(0, max_fpr)``.
     fpr, tpr
         Range of false positive rates, for example (0, 0.1), or of true positive rates:
-        the area to the right of the curve. With both it is the area under the curve
+        the area to the right of the curve. With both, it is the area under the curve
         inside the rectangle (two-way; Yang, Lu, Lyu and Hu 2019).
     corrected
         Whether to return the area on McClish's scale (1989,
         doi:10.1177/0272989X8900900307): 1/2 for a random classifier, 1 for an ideal
         one.
     method
-        ``"newcombe"`` (as for :func:`auc`, with the numbers of cases that the range
-        holds) or ``"bootstrap"`` (percentiles).
+        ``"newcombe"`` (as for :func:`auc`, with the numbers of cases in the range) or
+        ``"bootstrap"`` (percentiles).
 
     Examples
     --------

@@ -144,9 +144,9 @@ class Divergence(Answer):
         Kullback-Leibler divergence in nats of the positives' scores from the
         negatives', and the reverse; zero when the classifier is random.
     entropy, exp_entropy : float
-        Differential entropy of the leakage density g, minus ``pos_to_neg`` (eq. (49));
-        exp(entropy), in [0, 1]: the proportion of the negatives' range over which the
-        positives occupy; near 0 most thresholds separate the classes well.
+        Differential entropy of the leakage density g, which is minus ``pos_to_neg``
+        (eq. (49)). exp(entropy), in [0, 1], is the proportion of the negatives' range
+        that the positives occupy. Near 0 most thresholds separate the classes well.
     middle_half : (float, float)
         The middle half of the positives lies between these quantiles of the negatives.
     """
@@ -177,10 +177,9 @@ def kl_divergence(
     Parameters
     ----------
     method
-        ``"histogram"``: 2 n^(1/3) bins of equal weight (n cases in the smaller class)
-        with half a case added to each, less the mean excess of such an estimate; what
-        differs within a bin is lost. ``"binormal"``: the closed form at the fitted
-        curve.
+        ``"histogram"``: 2 n^(1/3) bins of equal weight (n cases in the smaller class),
+        each with half a case added, minus the bias of this estimate. Differences within
+        a bin are lost. ``"binormal"``: the closed form at the fitted curve.
 
     Examples
     --------

@@ -154,7 +154,7 @@ def binormal(alpha: float, b: float) -> Binormal:
     ----------
     alpha, b
         Standard deviation of the negatives' scores, and distance of the means, both
-        over the standard deviation of the positives' scores.
+        divided by the standard deviation of the positives' scores.
 
     Examples
     --------
@@ -197,7 +197,7 @@ class BinormalFit(Answer):
     alpha, b, auc : Estimate
         Parameters and area with intervals.
     correlation, log_likelihood : float
-        Of the estimates of alpha and b; at its maximum.
+        Correlation of the estimates of alpha and b; the log likelihood at its maximum.
     statistic, df, p_value : float
         Likelihood-ratio test of the fit on at most ten groups of scores; a small
         p-value says that the curve is not binormal. NaN with fewer than four groups.

@@ -60,8 +60,8 @@ class Plan(Record):
     Attributes
     ----------
     n, n_pos, n_neg, counted : int
-        Cases in all, positive, negative, and those in the denominator of a rate (in a
-        cohort: expected).
+        Numbers of cases, positives, negatives, and cases in the denominator of a rate
+        (in a cohort: expected).
     se, half_width : float
         Standard error that the estimate will have, and half the mean width of its
         interval; for a rate, that of Wilson's interval if the rate is as expected.
@@ -70,7 +70,7 @@ class Plan(Record):
     measure : str
         ``"AUC"``, ``"difference of AUCs"``, or a rate.
     value, null, prevalence, level, sampling, model
-        What was given; only an AUC has a model of the scores.
+        The arguments of the plan; only an AUC has a model of the scores.
     """
 
     n: int
@@ -116,8 +116,8 @@ def plan_auc(
     half_width
         Wanted half width of the interval.
     null, power
-        Instead of ``half_width``: the power of the two-sided test against this AUC (0.9
-        with ``null`` alone), that is how often the interval excludes it.
+        Instead of ``half_width``: the power of the two-sided test against this AUC,
+        that is, how often the interval excludes it. It is 0.9 with ``null`` alone.
     level
         Confidence level of the interval; the test has level 1 - ``level``.
     model
@@ -125,8 +125,8 @@ def plan_auc(
         ``"hanley-mcneil"`` (exponential scores; a larger variance when positives are
         rare) or ``"fermi-dirac"`` (Kim et al. 2021, eq. 18).
     sampling
-        ``"case-control"``: n_pos and n_neg cases are collected. ``"cohort"``: n cases
-        as they come, so that the number of positives is random.
+        ``"case-control"``: n_pos and n_neg cases are collected. ``"cohort"``: n
+        consecutive or random cases, so that the number of positives is random.
 
     Examples
     --------
@@ -236,16 +236,16 @@ def plan_rate(
     Parameters
     ----------
     rate, value
-        ``"recall"`` (sensitivity), ``"specificity"`` or ``"precision"`` (PPV), which is
-        always planned for a cohort; and what is expected of it.
+        ``"recall"`` (sensitivity), ``"specificity"`` or ``"precision"`` (PPV, always
+        planned for a cohort); and its expected value.
     recall
         For precision only: the recall that is expected, from which the number of
         flagged cases follows.
     prevalence, half_width, null, power, level
-        As in :func:`plan_auc`, of this rate.
+        As in :func:`plan_auc`, for this rate.
     sampling
-        ``"cohort"``: cases as they come, so that the denominator of the rate is random.
-        ``"case-control"``: the denominator is fixed.
+        ``"cohort"``: consecutive or random cases, so that the denominator of the rate
+        is random. ``"case-control"``: the denominator is fixed.
 
     Examples
     --------

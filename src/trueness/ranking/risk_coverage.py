@@ -38,11 +38,11 @@ class RiskCoverage(Answer):
     risk, low, high : array (n,)
         Error rate among these, with its confidence interval.
     confidence : array (n,)
-        How far from the threshold a score must be for its case to be decided.
+        Distance from the threshold that a score needs for its case to be decided.
     aurc : Estimate
         Area under the curve: the mean risk over all coverages, 0 at best.
     threshold, level : float
-        Where cases are cut, and the confidence level.
+        The threshold, and the confidence level.
     """
 
     coverage: Floats
@@ -74,10 +74,10 @@ def risk_coverage(
     Parameters
     ----------
     threshold
-        Where cases are cut; the distance of a score from it is its confidence.
+        The threshold; the distance of a score from it is its confidence.
     coverage
         Proportions of the cases to decide; by default 0.05, 0.1, ..., 1. Cases with
-        equal confidence are decided together, so that more may be decided.
+        equal confidence are decided together, so that the proportion may be larger.
 
     Notes
     -----

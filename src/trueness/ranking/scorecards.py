@@ -92,7 +92,7 @@ class KolmogorovSmirnov(Answer):
     ks : Estimate
         Largest distance of the distributions of positives and negatives.
     threshold : float
-        Where it is: the cases with at least this score are apart the most.
+        The score where the distance is largest.
     tpr, fpr : float
         Proportions of the positives, and of the negatives, with at least this score.
     """
@@ -196,8 +196,8 @@ class DecileTable(Answer):
     Attributes
     ----------
     decile : array
-        1 is the group with the highest scores. Where ties leave a group without cases,
-        its number is missing.
+        1 is the group with the highest scores. A group that ties leave without cases is
+        missing.
     score_low, score_high : array
         Lowest and highest score of the group.
     n, n_pos, n_neg : array
@@ -207,7 +207,7 @@ class DecileTable(Answer):
     gain : array
         Proportion of all positives in this group and those above it.
     lift, cumulative_lift : array
-        Rate of the group, and of all groups down to it, over that of all cases.
+        Rate of the group, and of all groups down to it, divided by that of all cases.
     ks : array
         Distance between the cumulative proportions of positives and negatives.
     """

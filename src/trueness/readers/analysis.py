@@ -61,14 +61,14 @@ class ReaderStudy(Record):
         Test that all treatments are equal: F (chi-squared over df1 with fixed readers)
         and degrees of freedom; NaN with one treatment.
     components : ReaderComponents
-        What varies; :func:`plan_readers` starts from it.
+        Variance components, which :func:`plan_readers` takes.
     design, random_effects : str
-        Fully crossed, or what is nested; which of readers and cases are random.
+        Fully crossed or nested; and whether readers, cases or both are random.
     metric, method : str
-        The endpoint, and how it was analysed.
+        The endpoint, and the method of analysis.
     groups : int
-        Groups of readers without a common case: 1 when the design is crossed, as many
-        as readers when each has cases of their own, between them in a split plot.
+        Number of groups of readers without common cases: 1 in a crossed design, one per
+        reader if each has separate cases, in between for a split plot.
     """
 
     treatments: tuple[str, ...]
@@ -167,18 +167,18 @@ def reader_study(
     covariance
         ``"jackknife"``, ``"delong"`` or ``"unbiased"``, as in MRMCaov.
     pairs
-        Where some of three treatments share more cases, or have more readers, than
-        others: ``"own"`` gives each pair the variance of its own cases and readers,
-        ``"pooled"`` gives all pairs that of the test of all, as MRMCaov does.
+        With three or more treatments that share different numbers of cases or readers:
+        ``"own"`` uses the variance of each pair's own cases and readers; ``"pooled"``
+        uses that of the overall test, as MRMCaov does.
     margin
         Adds tests of non-inferiority and of equivalence to every pair of treatments.
     level
         Confidence level of the intervals.
     **columns
-        ``reader``, ``treatment``, ``case``, ``label``, ``score``: names of the columns
-        (or columns), where these have other names; ``positive``, the label that is
-        positive, where labels are not 0 and 1; and ``cluster``, such as the patient,
-        where cases (lesions, regions) of one cluster are not independent.
+        ``reader``, ``treatment``, ``case``, ``label``, ``score``: the columns, where
+        these have other names. ``positive``: the positive label, where labels are not 0
+        and 1. ``cluster``, such as the patient, where cases (lesions, regions) of one
+        cluster are not independent.
 
     Examples
     --------

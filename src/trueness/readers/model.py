@@ -37,11 +37,11 @@ class ReaderComponents(Record):
         treatments when readers are nested), and of their interaction; NaN where a
         design has none.
     variance, cov1, cov2, cov3 : float
-        Of the estimation errors: their variance, and their covariance for one reader
-        with two treatments, for two readers with one treatment, and for two with two.
+        Variance of the estimation errors, and their covariances: one reader with two
+        treatments, two readers with one, and two with two.
     reader, interaction : float
-        Variance components of the readers and of their interaction with the treatments,
-        without the part that is due to the errors; chance can make them negative.
+        Variance components of readers, and of their interaction with treatments,
+        without that of the estimation errors. Chance can make them negative.
     """
 
     ms_treatment: float

@@ -27,12 +27,12 @@ class ReaderPlan(Record):
     Attributes
     ----------
     readers, cases : array
-        Numbers of readers, and the cases needed with each, of all readers together, at
-        the prevalence of the pilot study; 0 where no number of cases is enough.
+        Numbers of readers, and the total number of cases needed with each, at the
+        prevalence of the pilot study; 0 where no number is enough.
     power, assurance : array
-        Power reached with them, if the variance components are those of the pilot;
-        power to be expected: the mean over what the variance of readers, or of their
-        interplay with treatments, may be after this pilot.
+        Power if the variance components are those of the pilot; and expected power,
+        averaged over the uncertainty of the reader variance, or of its interaction with
+        treatments.
     difference : float
         The difference that is to be detected; with a margin, the sum of both.
     target, level : float
@@ -86,14 +86,14 @@ def plan_readers(
     power, level
         Required power; level of the test (0.95: 5 % two-sided, 2.5 % for a margin).
     readers
-        Number of readers, or several; 3 to 15 when None. Where readers are nested
-        within treatments, those of one treatment.
+        Number of readers, or several; 3 to 15 when None. With readers nested within
+        treatments, the readers of one treatment.
     cases
-        Number of cases of the whole study, if it is fixed: the answer is then the power
-        that it gives.
+        Number of cases of the whole study, if it is fixed: the result is then the
+        power.
     groups
-        Into how many groups, each with cases of its own, the readers are divided (a
-        split plot); as many as in the pilot study when None.
+        Number of groups of readers, each with its own cases (a split plot); as in the
+        pilot study when None.
     """
     target = _options.fraction(power, "power")
     level = _options.fraction(level, "level")

@@ -150,8 +150,8 @@ def report(
     Parameters
     ----------
     data
-        A tally, a panel of several classifiers on the same cases, or what
-        :func:`trueness.one_vs_rest` gives for more than two classes.
+        A tally, a panel of several classifiers on the same cases, or, for more than two
+        classes, the result of :func:`trueness.one_vs_rest`.
     path
         Name of the file, which ends in .html.
     evidence
@@ -159,11 +159,12 @@ def report(
         others can evaluate them: :func:`trueness.scan` reads them, as it does those of
         :func:`trueness.declare`.
     title, source
-        Words for the head of the page: what it is about, and where the data are from.
+        Title of the page, and source of the data, shown at its top.
     name
         What one score is called; by default its column.
     remarks
-        Sentences about the data; by default which columns were found in a frame.
+        Sentences about the data; by default they name the columns that were found in a
+        frame.
     maximize, minimize, subject_to
         Objective and constraints of the threshold, as in
         :func:`trueness.best_threshold`; by default Youden's index is maximised. Those
@@ -177,16 +178,16 @@ def report(
         as in :func:`trueness.guaranteed_threshold`. Without it they are expected to
         hold on new cases.
     groups
-        From group to panel or tally, as ``by=`` returns.
+        A mapping from group to panel or tally, as ``by=`` returns.
     sites
-        The same of sites, which are a sample of sites: adds what the next site will do,
-        as :func:`trueness.across_sites`.
+        The same for a sample of sites: adds a prediction for the next site, as
+        :func:`trueness.across_sites` does.
     level
         Confidence level of all intervals.
     rng
-        Seed of everything random.
+        A seed or a NumPy generator.
     at
-        A threshold that is used already, in place of the best one.
+        A threshold that is in use, in place of the best one.
     prevalences
         A range, or an estimate, of the proportion of positives where the classifier
         will be used: adds a section on the best threshold there.
@@ -194,12 +195,12 @@ def report(
         Mean error up to which scores count as calibrated, as in
         :func:`trueness.calibration_verdict`.
     calibrator
-        A name from ``trueness.CALIBRATORS``: adds what this calibration would change.
+        A name from ``trueness.CALIBRATORS``: adds the effect of this calibration.
     half_width
-        Wanted half-width of the interval of the AUC: adds how many cases it needs.
+        Wanted half-width of the interval of the AUC: adds the number of cases needed.
     classifier
-        Which classifier ``calibrator`` and ``half_width`` are about; the best one by
-        default.
+        The classifier that ``calibrator`` and ``half_width`` apply to; by default the
+        best one.
     combiner
         A name from ``trueness.COMBINERS``: the way of combining the classifiers that
         the page describes; by default the best one.
@@ -292,13 +293,14 @@ def write_judges(
     Parameters
     ----------
     rates, panels
-        From system to what :func:`trueness.prevalence` said, and of what.
+        Mappings from system to the result of :func:`trueness.prevalence`, and to its
+        panel.
     path
         Name of the file, which ends in .html.
     compared
         From :func:`trueness.compare_prevalence`.
     title, source
-        Words for the head of the page.
+        Title of the page, and source of the data.
     """
     from trueness.findings.without_labels import judged
 
@@ -320,7 +322,7 @@ class Report:
     path : Path
         The file.
     size : int
-        Its size in bytes.
+        Size of the file in bytes.
     """
 
     path: Path

@@ -54,8 +54,8 @@ def apply(
     data
         Any frame, eager or lazy.
     map
-        A fitted map: of one score (:func:`calibrate`) or of several (a combiner of a
-        panel, which knows the names of its columns).
+        A fitted map of one score (:func:`calibrate`), or of several: a combiner, which
+        stores the names of its columns.
     score
         The score column, for a map of one score.
     name

@@ -82,7 +82,7 @@ class Bounds(Record):
     Attributes
     ----------
     value : float
-        The answer of the binned tally.
+        The value for the binned tally.
     low, high : float
         The exact answer for these cases lies between these, with certainty: this is not
         a confidence interval.
@@ -294,10 +294,10 @@ def bounds(statistic: Any, data: Tally, **options: Any) -> Any:
         or as text, with ``threshold=``.
     data
         A tally made with ``at_most=``, or by :meth:`Tally.bin`. For a tally without
-        bins both bounds are the answer itself.
+        bins both bounds equal the estimate.
     **options
-        Options of the analysis; ``threshold`` for a metric; ``prevalence`` and the
-        other words of a design.
+        Options of the analysis; ``threshold`` for a metric; ``prevalence`` and other
+        design arguments.
 
     Notes
     -----

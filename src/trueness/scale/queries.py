@@ -75,7 +75,7 @@ def sql(
         None counts every distinct score.
     apply
         A fitted map of one score, or a rule: the query then returns all rows with a new
-        column, ``calibrated`` or ``decision``, and counts nothing. ``by`` names the
+        column, ``calibrated`` or ``decision``, instead of counts. ``by`` names the
         column of a rule's groups.
 
     Examples

@@ -61,8 +61,8 @@ class ExactResult(Record):
     low, high : float
         The exact value lies between these; equal when the answer is exact.
     passes, rows, bins : int
-        How often the data were read, how many rows were counted in all passes together,
-        and how many the tally had at the end.
+        Number of passes over the data, rows counted in all passes together, and bins of
+        the final tally.
     seconds : float
         How long it took.
     """
@@ -123,8 +123,8 @@ def exact_threshold(
     ----------
     data
         Any frame; a lazy one (:func:`scan`, Polars, DuckDB, PySpark, Ibis) is counted
-        by its engine. Or a tally: then the answer is that of :func:`best_threshold`,
-        found without looking at every threshold.
+        by its engine. Or a tally: the result is that of :func:`best_threshold`, without
+        a search over every threshold.
     label, score
         Names of the columns of the frame.
     maximize, subject_to, minimize, prevalence
@@ -132,7 +132,7 @@ def exact_threshold(
     positive
         As in :func:`tally`.
     tolerance
-        Stop when the best value is known to within this much; 0 for the exact optimum.
+        Stop when the bounds of the best value are this close; 0 for the exact optimum.
     at_most
         How many bins one counting pass makes.
     batch
@@ -214,7 +214,7 @@ def exact_auc(
     data, label, score, positive
         As in :func:`exact_threshold`.
     tolerance
-        Stop when the AUC is known to within this much; 0 for the exact AUC.
+        Stop when the bounds of the AUC are this close; 0 for the exact AUC.
     method, level
         How the interval is made, as in :func:`auc`.
     at_most, batch

@@ -66,8 +66,8 @@ class AcrossSites(Record):
     sites : mapping from str to Estimate
         The value of each site, with its own confidence interval.
     mean : Estimate or None
-        The mean over sites, with Hartung and Knapp's interval; like all that follow
-        None with fewer than five sites.
+        The mean over sites, with Hartung and Knapp's interval. With fewer than five
+        sites this field and those below are None.
     tau : Estimate or None
         The standard deviation between sites on ``scale``, with its Q-profile interval.
     i_squared : Estimate or None
@@ -75,13 +75,13 @@ class AcrossSites(Record):
     prediction : Estimate or None
         The mean, with the prediction interval for a new site.
     p_value : float
-        Of no difference between sites (Cochran's Q).
+        Test of no difference between sites (Cochran's Q).
     weights : mapping from str to float
-        What each site counts in the mean; they add up to 1.
+        The weight of each site in the mean; weights add up to 1.
     outliers : tuple of str
-        Sites that differ from the others, with allowance for their number (Holm).
+        Sites that differ from the others, adjusted for the number of sites (Holm).
     covariate : CovariateEffect or None
-        What a covariate of the sites explains.
+        The effect of a covariate of the sites.
     scale : str
         "log odds", "logarithm" or "identity": the scale on which values are normal.
     level : float
@@ -228,11 +228,12 @@ def across_sites(
         ``"calibration_slope"``, ``"calibration_intercept"``, ``"pass_rate"``; a metric
         such as ``"recall"``; or a function of counts.
     threshold
-        Where scores are cut, for a metric. Verdicts of 0 and 1 need none.
+        The threshold of a metric. Verdicts of 0 and 1 need none.
     value_range
-        The smallest and the largest value of a function of your own.
+        The smallest and largest possible value of your own function.
     covariate
-        From site to a number or a group, or ``{"year": {...}}`` with its name.
+        A mapping from site to a number or a group, or ``{"year": {...}}`` with its
+        name.
     prediction
         ``"nagashima"``: Nagashima, Noma and Furukawa (2019). ``"knapp-hartung"``:
         Student's quantile, as ``predict`` of metafor 3.8.1 with ``test="knha"``.

@@ -40,10 +40,10 @@ class CovariateEffect(Record):
     covariate : str
         Its name.
     coefficients : mapping from str to Estimate
-        On the scale of the model: of a number its slope, of a group its difference from
-        the first group.
+        On the scale of the model: the slope of a number, or the difference of each
+        group from the first.
     p_value : float
-        Of no effect, by Knapp and Hartung's test.
+        Test of no effect (Knapp and Hartung).
     explained : float
         The proportion of the variance between sites that it explains.
     residual_sd : float

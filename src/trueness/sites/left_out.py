@@ -33,7 +33,7 @@ class SitesLeftOut(Record):
         For each site, the mean of the others with the prediction interval for its
         observed value, which includes the sampling variance of that site.
     covered : mapping from str to bool
-        Does the observed value lie within?
+        Whether the observed value lies within that interval.
     coverage : Estimate
         The proportion of sites that were covered; compare it with ``level``.
     """

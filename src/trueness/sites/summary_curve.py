@@ -56,8 +56,8 @@ class SummaryROC(Record):
     lr_positive, lr_negative, odds_ratio : Estimate
         Likelihood ratios and diagnostic odds ratio at the summary point.
     between_sensitivity, between_specificity, correlation : float
-        Standard deviations between sites on the log odds scale, and the correlation of
-        both; negative where sites trade one for the other.
+        Standard deviations between sites on the log odds scale, and their correlation;
+        negative where sites trade sensitivity for specificity.
     fpr, tpr : array
         The summary ROC curve, over the false positive rates of the sites.
     confidence_region, prediction_region : array (n, 2)
@@ -135,7 +135,7 @@ def summary_roc(
         A mapping from site to counts, as :func:`read_studies` reads them from the 2x2
         tables of papers; or data with ``site=``.
     threshold
-        Where scores are cut. Verdicts of 0 and 1 need none.
+        The thresholds. Verdicts of 0 and 1 need none.
     method
         ``"binomial"``: counts are binomial (Chu and Cole 2006), also with few cases or
         empty cells. ``"normal"``: observed log odds are normal (Reitsma et al. 2005),

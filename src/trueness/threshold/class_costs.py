@@ -32,15 +32,15 @@ class ClassDecisions(Answer):
     cost : Estimate
         Mean cost of a case.
     saving : Estimate
-        By how much a case costs less than if all cases got the same decision.
+        The saving per case, compared with the same decision for all cases.
     best_single_class : object
-        The class for which all cases would be decided then, the cheapest one here.
+        The class with the lowest cost if all cases were decided for it.
     decision : array (n,)
-        The class for which each case is decided, also where its label is unknown.
+        The class that each case is assigned to, also where its label is unknown.
     classes : tuple
         The classes, in the order of the rows and columns of ``counts``.
     counts : array (c, c)
-        How many cases of each class (rows) were decided for each class (columns).
+        Number of cases of each class (rows) that were assigned to each class (columns).
     """
 
     cost: Estimate

@@ -236,7 +236,7 @@ class DecisionCurve(Answer):
         True positives per case, minus false positives per case weighted by the odds of
         the threshold, and its interval.
     treat_all, treat_all_low, treat_all_high, treat_none : array (n,)
-        Net benefit of acting always, and its interval; of acting never: zero.
+        Net benefit of acting always, and its interval. Acting never has net benefit 0.
     standardised, standardised_low, standardised_high : array (n,)
         Net benefit as a proportion of the largest possible one, the prevalence.
     interventions_avoided, avoided_low, avoided_high : array (n,)

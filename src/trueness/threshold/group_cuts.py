@@ -60,20 +60,21 @@ class GroupThresholds(Record):
     score_ranges : dict of str to (float, float)
         The thresholds that flag the same cases.
     value, bound : float
-        The objective over all groups; no choice is better than ``bound``.
+        The objective over all groups, and an upper bound for every choice of
+        thresholds.
     proved : bool
-        Whether ``value`` is proved optimal (of weighted cases: to nine digits of all
-        their weight).
+        Whether ``value`` is proved optimal (with weights: to nine digits of the total
+        weight).
     gaps : dict of str to Estimate
-        Each bounded difference (or ratio) between the groups, with a confidence
-        interval of what it is in the population.
+        Each bounded difference (or ratio) between the groups, with its confidence
+        interval.
     constraints : dict of str to float
         The value of each bounded metric, over all groups.
     common_threshold, common_value, common_gaps
         The best common threshold that meets the constraints on all groups jointly, its
-        value, and what the bounded differences would be there.
+        value, and the bounded differences there.
     free_value : float
-        The value without bounds on differences: what they cost.
+        The value without bounds on differences, which shows their cost.
     """
 
     thresholds: dict[str, float]
@@ -140,7 +141,7 @@ def group_thresholds(
         A mapping from name to tally, of different cases (and clusters), or data with
         ``by=``.
     maximize, minimize
-        A weighted sum of counts or one quotient of such sums, over all groups.
+        A weighted sum of counts, or a quotient of such sums, over all groups.
     subject_to
         ``"recall_gap <= 0.02"`` bounds the difference between the groups with the
         largest and the smallest recall; any metric takes ``_gap``, or ``_ratio`` for
@@ -149,8 +150,8 @@ def group_thresholds(
         metric in every group. Constraints without such a suffix apply to all groups
         together: ``"flagged <= 500"``.
     time_limit
-        Seconds after which the best thresholds so far are returned, with a bound on how
-        much better others could be.
+        Seconds after which the best thresholds so far are returned, with a bound on the
+        best possible value.
 
     Notes
     -----

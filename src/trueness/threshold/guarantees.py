@@ -91,7 +91,7 @@ class GuaranteedThreshold(Answer):
     value, bound, p_value, cases, method
         As in :class:`Proof`, of the constraint with the weakest evidence.
     confusion : Confusion
-        The decided ones of the cases that were used for that test.
+        The confusion matrix of the decided cases in that test.
     defer : float
         The proportion of the cases between two thresholds.
     """
@@ -139,8 +139,8 @@ def guaranteed_threshold(
     Parameters
     ----------
     data
-        Labelled cases, drawn independently from the population of use (for rates of one
-        class it is enough that the cases of each class are).
+        Labelled cases, drawn independently from the population of use. For rates of one
+        class, only the cases of that class need be.
     subject_to
         A bound on a mean or a quotient of means: ``"recall >= 0.9"``, ``"precision >=
         0.8"``, ``"f1 >= 0.6"``, ``"net_benefit(0.25) >= 0"``, ``"youden >= 0.5"``; or
@@ -152,9 +152,9 @@ def guaranteed_threshold(
         Among the thresholds with the guarantee, take the one where this metric is best
         in the sample: the guarantee holds for all of them at once.
     prevalences
-        Prevalences in use: two numbers are a range (the guarantee holds for
-        every prevalence in it), an :class:`Estimate` has an uncertainty that the
-        guarantee allows for.
+        Prevalences in use. Two numbers are a range: the guarantee holds for every
+        prevalence in it. The guarantee also allows for the uncertainty of an
+        :class:`Estimate`.
     thresholds
         Thresholds that were fixed before looking at these cases: only they are tried.
     sequence

@@ -48,7 +48,8 @@ class IndeterminateResults(Answer):
     positive, indeterminate, negative : (int, int)
         The 3x2 table: how many positives and how many negatives have each result.
     as_positive, as_negative, left_out : AtThreshold
-        The metrics if indeterminate results count as positive, as negative, or not.
+        The metrics if indeterminate results count as positive, count as negative, or
+        are left out.
     rate, rate_of_positives, rate_of_negatives : Estimate
         Proportion of indeterminate results: of all, of positives, of negatives.
     rule : Rule
@@ -121,8 +122,8 @@ def indeterminate_results(
     Parameters
     ----------
     data
-        Results as scores: 1 for positive, 0 for negative, 0.5 for indeterminate; or in
-        words, such as "positive", "negative", "inconclusive", "equivocal".
+        Results as scores: 1 for positive, 0 for negative, 0.5 for indeterminate; or as
+        words such as "positive", "negative", "inconclusive", "equivocal".
     threshold
         For other scores a :class:`Rule` with two thresholds, between which results are
         indeterminate: ``Rule(3, lower=2)``.

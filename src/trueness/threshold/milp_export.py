@@ -63,8 +63,8 @@ class MilpProgram(Record):
     factor, constant : float
         What is maximised is ``constant + factor * (w x)``.
     objective : str
-        The objective: "maximize accuracy". Of a metric to be minimised the program
-        maximises the negative.
+        The objective: "maximize accuracy". For a metric to be minimised, the program
+        maximises its negative.
     """
 
     weights: Floats

@@ -168,28 +168,27 @@ def best_threshold(
     Parameters
     ----------
     data
-        Scores and labels of one classifier. Cases without a label do not count, or as
-        expected where labels are missing at random. Of weighted cases counts are sums
-        of weights, and only ``method="sweep"`` is available. No label is needed where
-        only ``flagged`` and ``flagged_rate`` are asked for (capacity).
+        Scores and labels of one classifier. Cases without a label do not count; where
+        labels are missing at random they count as expected. With weights, counts are
+        sums of weights, and only ``method="sweep"`` is available. Objectives and
+        constraints on ``flagged`` and ``flagged_rate`` alone (capacity) need no labels.
     maximize, minimize
         Any metric, in Python or as text: ``"f1"``, ``0.7 * accuracy + 0.3 * recall``;
         by default Youden's J, recall + specificity - 1.
     subject_to
         Constraints: ``"recall >= 0.9"``, ``[precision >= 0.5, flagged <= 500]``.
     method
-        ``"sweep"`` looks at every threshold; ``"milp"`` solves the 0-1 program with one
-        binary variable per distinct score; ``"milp-cases"`` the one with two binary
-        variables per case; ``"fermi-dirac"`` needs only ranks, AUC and prevalence, and
-        puts the expectations of :func:`fermi_dirac` in the place of counts.
+        ``"sweep"`` tries every threshold. ``"milp"`` solves the 0-1 program with one
+        binary variable per distinct score, ``"milp-cases"`` the one with two per case.
+        ``"fermi-dirac"`` needs only ranks, AUC and prevalence; it replaces counts by
+        the expectations of :func:`fermi_dirac`.
     prevalences
-        Prevalences in use, when they are not one number (``prevalence=``). Two
-        numbers are a range: the threshold is the best in the worst case, and every
-        constraint holds whichever of them is true. Of an :class:`Estimate` only the
-        value is used.
+        Prevalences in use, when they are not one number (``prevalence=``). Two numbers
+        are a range: the threshold is the best in the worst case, and every constraint
+        holds over the whole range. Only the value of an :class:`Estimate` is used.
     auc
-        For ``method="fermi-dirac"`` on cases without labels: the area under the ROC
-        curve, known from elsewhere; ``prevalence`` must then be given too.
+        For ``method="fermi-dirac"`` without labels: the area under the ROC curve, known
+        from elsewhere. It needs ``prevalence`` too.
 
     Notes
     -----

@@ -327,12 +327,12 @@ class AtThreshold(Record):
     Attributes
     ----------
     confusion : Confusion
-        The four counts of the cases that are decided.
+        The confusion matrix of the decided cases.
     metrics : dict of str to Estimate
         Every metric of the decided cases; and ``defer``, the proportion of cases that
         is deferred, where the rule defers some.
     prevalence : float or None
-        The prevalence of use, where the design of the cases says one.
+        The prevalence in use, if the sampling design states one.
     """
 
     rule: Rule
@@ -396,8 +396,8 @@ def confusion(data: Tally | Mapping[Any, Tally], threshold: object) -> Confusion
     data
         The counts, or data; for a rule with groups a mapping from group to tally.
     threshold
-        Cases with a score of at least this are flagged; or a :class:`Rule`, or an
-        answer that holds one.
+        Cases with at least this score are flagged; or a :class:`Rule`, or a result with
+        a rule.
 
     Examples
     --------
@@ -441,8 +441,8 @@ def at_threshold(
     data
         The counts, or data; for a rule with groups a mapping from group to tally.
     threshold
-        One threshold, chosen beforehand; a :class:`Rule`, or an answer that holds one;
-        or several thresholds, then the answer is a dict from threshold to record.
+        One threshold, chosen beforehand; a :class:`Rule`, or a result with a rule; or
+        several thresholds, which return a dict from threshold to record.
     metrics
         Which metrics to compute; all of ``METRICS`` when None.
     method

@@ -78,15 +78,15 @@ class Validation(Answer):
         Each chosen threshold and the interval in which repeated choices lie:
         "threshold", or "lower" and "upper", or one for each group.
     value, optimism : float
-        The objective in the sample, and what of it is optimism (negative when an
-        objective is minimised).
+        The objective in the sample, and its optimism (negative when an objective is
+        minimised).
     corrected : Estimate
-        What to expect of the choice on new cases, with an interval for the objective of
-        the chosen rule in the population.
+        The expected objective on new cases, with an interval for that of the chosen
+        rule in the population.
     in_bag, out_of_bag : array
         The objective of each repeated choice on its own cases, and on those left out.
     metrics : dict of str to Estimate
-        What to expect of each metric on new cases; intervals allow for the choice.
+        The expected value of each metric on new cases; intervals allow for the choice.
     holds : dict of str to float
         How often each constraint held on the cases that a repeated choice left out.
     failed : float

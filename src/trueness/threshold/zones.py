@@ -78,14 +78,14 @@ class Zones(Record):
         Every threshold above the first number, up to and including the second, flags
         the same cases.
     confusion : Confusion
-        The confusion matrix of the cases that are decided.
+        The confusion matrix of the decided cases.
     single : float
         The objective at the best single threshold that meets the constraints (NaN: none
-        does): what deferring cases is worth.
+        does), for comparison.
     pairs : tuple of (range, range)
         All optimal pairs, lower and upper, the chosen one first (at most 1,000).
     defer, prevalence : float
-        The proportions of all cases that are deferred, and that are positive, in use.
+        The proportions of deferred cases and of positives, in use.
     """
 
     lower: float
@@ -155,15 +155,15 @@ def best_thresholds(
     data
         Scores and labels of one classifier. Cases without a label do not count.
     maximize, minimize
-        A weighted sum of counts or one quotient of such sums, in which ``defer`` is the
-        proportion of deferred cases and ``deferred`` their number:
-        ``minimize="cost(fp=1, fn=10, defer=0.3)"``. Metrics such as ``accuracy`` are
+        A weighted sum of counts, or a quotient of such sums, such as
+        ``minimize="cost(fp=1, fn=10, defer=0.3)"``. ``defer`` is the proportion of
+        deferred cases, ``deferred`` their number. Metrics such as ``accuracy`` are
         those of the decided cases.
     subject_to
         Constraints on the deferred proportion (``"defer <= 0.1"``), on one side
         (``"precision above >= 0.9"``, ``"npv below >= 0.99"``), or on all decided cases
-        (``"accuracy >= 0.95"``). "Above" and "below" may follow any metric: it is that
-        of the upper or the lower threshold as if it were the only one.
+        (``"accuracy >= 0.95"``). "Above" and "below" may follow any metric: it is then
+        computed at the upper or the lower threshold, as if that were the only one.
 
     Notes
     -----

@@ -48,12 +48,13 @@ class EstimatorError(Record):
     Attributes
     ----------
     bias, mean_squared_error, standard_deviation : float
-        Mean of the estimate minus the truth; mean of the squared difference; and how
-        far estimates of different samples differ.
+        Mean of the estimate minus the truth; mean squared difference; and standard
+        deviation over samples.
     mean, truth : float
         Mean of the estimate, and the true value.
     quantity, method, n, p
-        What is estimated, how, from how many cases, and the true larger probability.
+        The estimated quantity, the method, the number of cases, and the true larger
+        probability.
     """
 
     bias: float

@@ -29,7 +29,7 @@ class LeafMap(Map):
     score, confidence : array (J,)
         Probability of a positive, and the level of confidence P(C), of each leaf.
     default : float
-        The score of a leaf that was never seen: the prevalence.
+        The score of a leaf without cases: the prevalence.
     method : str
         The estimate behind the scores: "mle", "emle" or "blend".
     """

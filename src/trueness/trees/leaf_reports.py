@@ -59,30 +59,31 @@ class LeafReport(Record):
     confidence_low, confidence_high, utility_low, utility_high : array (J,)
         P(C) and P(U) at the ends of the interval.
     adjusted_p_value : array (J,)
-        Of the two-sided sign test that both classes are equally likely in the leaf,
-        adjusted for the number of leaves (Benjamini and Hochberg 1995).
+        P-value of the two-sided sign test that both classes are equally likely in the
+        leaf, adjusted for the number of leaves (Benjamini and Hochberg 1995).
     verdict, cases_needed : array (J,)
         "contradicted": most of these cases are not of the class that the tree predicts
         (only for cases that the tree was not grown on). "trust": P(C) reaches
-        ``wanted``, and the adjusted p-value is at most 1 - ``wanted``. "untested":
-        likewise, but on cases that the tree was grown on, which proves nothing.
-        "coin toss": the counts do not differ from a coin's,
-        :math:`(\mathrm{pos}-\mathrm{neg})^2 \le n`. "thin": all others.
-        How many more cases the leaf needs, if its estimate is right; infinite in a tie,
-        NaN without a case.
+        ``wanted``, and the adjusted p-value is at most 1 - ``wanted``. "untested": the
+        same, but on cases that the tree was grown on, which is no evidence. "coin
+        toss": the counts do not differ from a coin's,
+        :math:`(\mathrm{pos}-\mathrm{neg})^2 \le n`. "thin": all others. How many more
+        cases the leaf needs, if its estimate is right; infinite in a tie, NaN without a
+        case.
     tree : TreeLevels
         P(C) and P(U) of the whole tree, whose leaves get their cases at random.
     wanted, level, trusted_level, method, note
         Wanted level of confidence; level of the intervals; level of each interval of a
-        trusted leaf, 1 - (1 - ``level``) R / J for R trusted ones of J, so that on
-        average ``level`` of them hold (Benjamini and Yekutieli 2005; NaN for R = 0);
-        estimate behind the levels; and on which cases the leaves were counted.
+        trusted leaf; estimate behind the levels; and the cases that the leaves were
+        counted on. With R of J leaves trusted, ``trusted_level`` is 1 - (1 - ``level``)
+        R / J, so that on average ``level`` of these intervals hold (Benjamini and
+        Yekutieli 2005; NaN for R = 0).
     predicted, rule, p_value : array (J,)
-        What a tree itself predicts in each leaf, which cases fall into it, and the
-        exact one-sided probability that a leaf in which the predicted class has half of
-        the cases or more would show so few of it.
+        The prediction of the tree in each leaf, the condition for its cases, and an
+        exact one-sided p-value. It tests that the predicted class has at least half of
+        the cases.
     classes : array (2,)
-        What the negative and the positive class are called, when that is known.
+        Names of the negative and the positive class, if known.
     """
 
     node: Array

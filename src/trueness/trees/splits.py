@@ -33,11 +33,11 @@ class SplitComparison(Record):
     Attributes
     ----------
     name, leaves, confidence, utility : array (K,)
-        The splits, into how many leaves each one splits, and their P(C) and P(U).
+        The splits, their numbers of leaves, and their P(C) and P(U).
     gini, gini_rank : array (K,)
         Weighted Gini impurity of the leaves, and the rank by it; 1 is the purest.
     n : int
-        Cases that are split.
+        Number of cases.
     """
 
     name: Array
@@ -84,16 +84,16 @@ def compare_splits(
     Parameters
     ----------
     splits
-        A mapping from the name of a split to its leaves: either :class:`Leaves`,
-        counted on the same cases for each (a covariate is a split:
-        ``trueness.leaves(frame, node="outlook", label="play")``), or a pair ``(weights,
-        p)`` of what is known or assumed about its leaves, where ``([1], [0.7])`` is no
-        split.
+        A mapping from the name of a split to its leaves. These are :class:`Leaves`,
+        counted on the same cases (``trueness.leaves(frame, node="outlook",
+        label="play")``), or a known or assumed pair ``(weights, p)``. ``([1], [0.7])``
+        is no split.
     n
         Number of cases; needed for pairs, and by default all cases of the leaves.
     method, empty
-        How class probabilities of counted leaves are estimated, and an empty leaf
-        counts: :func:`trueness.top_probability`, :func:`trueness.trees.tree_levels`.
+        How class probabilities of counted leaves are estimated
+        (:func:`trueness.top_probability`), and how an empty leaf counts
+        (:func:`trueness.trees.tree_levels`).
 
     Examples
     --------
