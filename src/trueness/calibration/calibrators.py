@@ -302,8 +302,8 @@ def calibrate(data: Tally, /, method: str = "auto", **options: Any) -> Map:
 
     Which probability does each score stand for? Called with scores the map returns
     probabilities; ``t.map(c)`` is the calibrated tally, and ``c.save(path)`` saves the
-    map. With a prevalence, which a case-control sample needs, it is carried there
-    (:func:`trueness.at_prevalence`).
+    map. With a stated prevalence, which a case-control sample needs, the map is for
+    that prevalence (:func:`trueness.at_prevalence`).
 
     Parameters
     ----------

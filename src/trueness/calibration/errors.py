@@ -105,8 +105,8 @@ def calibration_error(
 
     .. math:: \mathrm{ECE} = \sum_b \frac{n_b}{n} |\bar y_b - \bar p_b|
 
-    Two errors can be compared only at the same n, prevalence and bins: calibrated
-    scores have on average the plain error ``chance``. Kumar, Liang and Ma (2019,
+    Compare errors only at the same n, prevalence and bins: even calibrated scores have,
+    on average, the plain error ``chance``. Kumar, Liang and Ma (2019,
     arXiv:1909.10155); Błasiok and Nakkiran (2024, arXiv:2309.12236). The interval of
     ``smooth`` is that of likely calibration lines (Scheffé 1953).
 

@@ -62,17 +62,17 @@ def nagelkerke_measure(counts: Tally) -> MeasuredValue:
 def nagelkerke_r2(data: Tally, *, level: float = 0.95) -> Estimate:
     r"""Nagelkerke's R², with a confidence interval.
 
-    Which part of the uncertainty do the probabilities explain, 0 for none, 1 for all?
+    How much of the uncertainty do the probabilities explain, from 0 (none) to 1 (all)?
 
     .. math:: R^2 = \frac{1 - e^{-2 (S_0 - S)}}{1 - e^{-2 S_0}}
 
-    S is the log loss of the probabilities, :math:`S_0` that of saying the prevalence to
-    everybody. It is negative where that would be better.
+    S is the log loss of the probabilities, :math:`S_0` that of predicting the
+    prevalence for every case. R² is negative where that prediction would be better.
 
     Notes
     -----
-    The probabilities are taken as they are, as in ``val.prob`` of R's rms. A model
-    fitted on the same cases looks better than it is.
+    The probabilities are taken as they are, as in ``val.prob`` of R's rms. For a model
+    fitted on the same cases it is optimistic.
 
     References
     ----------

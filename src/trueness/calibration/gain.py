@@ -1,4 +1,4 @@
-"""What does calibration gain on cases that the map has not seen?
+"""Gain of calibration on cases that the map was not fitted on.
 
 Cases are dealt into folds; each gets its probability from a map that was fitted without
 it. Gains are means over cases of the difference of two losses.
@@ -41,7 +41,7 @@ from trueness.inference.sample import check_prevalence_known
 @final
 @dataclass(frozen=True, repr=False)
 class CalibrationGain(Record):
-    """What does calibration gain on cases that the map has not seen?
+    """Gain of calibration on cases that the map was not fitted on.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ def calibration_gain(
     rng: int | np.random.Generator | None = 0,
     fitted: Map | None = None,
 ) -> Any:
-    r"""Gain in Brier score by calibration, on cases that the map has not seen.
+    r"""Gain in Brier score by calibration, on cases that the map was not fitted on.
 
     Does calibration help?
 

@@ -240,7 +240,7 @@ class Map(Record):
 
 @dataclass_transform(frozen_default=True, eq_default=False)
 def register(name: str) -> Callable[[_Kind], _Kind]:
-    """Under which name, that no other kind has, is a kind of map saved?
+    """Register a class of maps under a unique name, by which maps are saved and loaded.
 
     The class becomes a frozen record of its fields.
 
@@ -286,7 +286,7 @@ def save_map(map: Map, path: str | os.PathLike[str], score: str | None = None) -
 
 
 def load_map(path: str | os.PathLike[str]) -> Map:
-    """Which map does this file hold, that :func:`trueness.save_map` wrote?"""
+    """Read a map from a file of :func:`trueness.save_map`."""
     file = _options.file_path(path, "load_map")
     if not file.is_file():
         raise InputError(f"There is no file {file} to read a map from.")

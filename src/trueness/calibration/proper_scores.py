@@ -205,8 +205,9 @@ def log_loss(
     .. math:: S = -\frac1n \sum_i \left[ y_i \ln p_i + (1-y_i) \ln(1-p_i) \right]
 
     A probability of 0 for an outcome that occurred has an infinite loss: nothing is
-    clipped, and ``notes`` state the number of such cases. Where scores of exactly 0 or
-    1 have all been right, the interval has no upper bound. Parts as of :func:`brier`.
+    clipped, and ``notes`` state the number of such cases. If there are scores of
+    exactly 0 or 1, all of them right, the interval has no upper bound. Parts as of
+    :func:`brier`.
 
     Parameters
     ----------

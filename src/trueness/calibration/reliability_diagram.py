@@ -1,4 +1,4 @@
-"""Which proportion of the cases with a score of p is positive? The diagram.
+"""What proportion of the cases with a score of p is positive? The diagram.
 
 The curve is the isotonic regression of the labels on the scores, without bins. Labels
 that are drawn from the scores show where it would lie if these were calibrated; a
@@ -87,16 +87,16 @@ def reliability(
 ) -> Reliability:
     r"""Reliability curve by isotonic regression (CORP), with two bands.
 
-    Which proportion of the cases with a score of p is positive?
+    What proportion of the cases with a score of p is positive?
 
     .. math:: \hat p(s_i) = \max_{a \le i} \min_{b \ge i}
               \frac{\sum_{a..b} pos}{\sum_{a..b} (pos + neg)}
 
     CORP (Dimitriadis, Gneiting and Jordan 2021, doi:10.1073/pnas.2016191118). The
-    confidence band is by likelihood ratio among increasing curves (Banerjee and Wellner
-    2001, doi:10.1214/aos/1015345959), right for scores with many cases each and too
-    wide for continuous ones. With more than 500 distinct scores the curve has the ends
-    of the isotonic blocks and 500 quantiles.
+    confidence band inverts a likelihood ratio test among increasing curves (Banerjee
+    and Wellner 2001, doi:10.1214/aos/1015345959). It is accurate for scores with many
+    cases each, and too wide for continuous ones. With more than 500 distinct scores the
+    curve is given at the ends of the isotonic blocks and at 500 quantiles.
 
     Examples
     --------

@@ -1,4 +1,5 @@
-"""Can the scores be read as probabilities? One answer, whoever asks.
+"""Verdict on calibration: whether the scores can be read as probabilities. One answer,
+whoever asks.
 
 One test looks for an error of any kind (``goodness_of_fit.joint_test``), one error says
 how large it is (``errors.mean_error``). "Calibrated" is not the absence of proof: it is
@@ -86,7 +87,7 @@ class CalibrationPlace(Record):
 @final
 @dataclass(frozen=True, repr=False)
 class CalibrationVerdict(Answer):
-    """Can the scores be read as probabilities?
+    """Verdict on calibration: whether the scores can be read as probabilities.
 
     Attributes
     ----------
@@ -187,9 +188,9 @@ def calibration_verdict(
 
     .. math:: \mathrm{error} = \sum_k \frac{n_k}{n} |\bar y_k - \bar p_k|
 
-    The p-value joins Cox's test of slope and intercept with Pearson's test of bins
+    The p-value combines Cox's test of slope and intercept with Pearson's test of bins
     (Bonferroni). The error is that of :func:`calibration_error`, debiased. Scores are
-    calibrated if the test does not reject and the one-sided interval of the error ends
+    calibrated if the test does not reject, and the one-sided interval of the error is
     within the margin, as in ``check("calibration_error <= margin")``.
 
     Parameters

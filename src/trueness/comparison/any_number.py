@@ -69,7 +69,7 @@ def compare(
 ) -> Comparison:
     """Difference of any statistic of two classifiers, with an interval and a test.
 
-    Which classifier is better by any number, on the same cases?
+    Which classifier is better by a statistic of your own, on the same cases?
 
     Parameters
     ----------
@@ -226,8 +226,8 @@ def compare_groups(
 ) -> Comparison:
     """Difference or ratio of any statistic between groups, with interval and test.
 
-    Does a statistic differ between groups, and could that be chance? Cases of a cluster
-    that lie in two groups count as if they were independent.
+    Does a statistic differ between groups, and could that be chance? Cases of one
+    cluster in different groups count as independent.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""Which classifier is better at its threshold, on the same cases?
+"""Difference or ratio of a metric between classifiers, with an interval and a test.
+
+Which classifier is better at its threshold, on the same cases?
 
 Proportions of the same cases have Tango's interval or McNemar's exact test; other
 metrics have influence values by the four counts.
@@ -67,10 +69,12 @@ def compare_metric(
     margin: float | None = None,
     level: float = 0.95,
 ) -> Comparison:
-    """Which classifier is better at its threshold, on the same cases?
+    """Difference or ratio of a metric between classifiers, with an interval and a test.
 
-    A larger value counts as better when a margin is tested: of a metric that is better
-    when lower, ``p_noninferior_second`` is that of the first.
+    Which classifier is better at its threshold, on the same cases?
+
+    With a margin, a larger value counts as better. For metrics where lower is better,
+    ``p_noninferior_second`` is the p-value of the first classifier.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ from trueness.counts.values import Panel, Tally
 @final
 @dataclass(frozen=True, repr=False)
 class Dominance(Record):
-    """Is the first classifier better everywhere? True in an ``if`` when it dominates.
+    """Whether the first classifier dominates; then it is true in an ``if``.
 
     Attributes
     ----------
@@ -111,13 +111,15 @@ def dominates(
     rng: Seed = 0,
     replicates: int = 1000,
 ) -> Dominance:
-    r"""Is one classifier better at some false positive rates and worse at none?
+    r"""Dominance of one ROC curve over another, with p-values and a band.
+
+    Is one classifier better at some false positive rates and worse at none?
 
     .. math:: G_a(u) \le G_b(u) \text{ for all } u \in (0, 1)
 
-    Curves may touch, and all meet at both ends. *Better somewhere* is tested by mean
-    differences over ranges and at single rates; *nowhere worse* by the worst of
-    one-sided bounds at each rate: ``docs/maths/comparison.md``.
+    Curves may touch; all of them meet at both ends. *Better somewhere* is tested by
+    mean differences over ranges and at single rates, *nowhere worse* by the worst
+    one-sided bound over all rates: ``docs/maths/comparison.md``.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ def compare_auc(
 
     Notes
     -----
-    The variance is DeLong's (1988, doi:10.2307/2531595), of clusters Obuchowski's;
+    The variance is DeLong's (1988, doi:10.2307/2531595), for clusters Obuchowski's;
     p-values are adjusted by Holm's method: docs/maths/comparison.md.
 
     Examples

@@ -29,7 +29,7 @@ SAME = "the same output in every case"  # of a pair, in place of its limits
 @final
 @dataclass(frozen=True, repr=False)
 class Pair(Record):
-    """Which of two classifiers is better, and could the difference be chance?
+    """Comparison of two classifiers: difference, interval and p-values.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Pair(Record):
 @final
 @dataclass(frozen=True, repr=False)
 class Comparison(Record):
-    """Which of several classifiers are better than others?
+    """Differences between classifiers, pair by pair.
 
     Attributes
     ----------

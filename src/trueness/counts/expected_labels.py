@@ -89,7 +89,7 @@ class LabelMap(Protocol):
 @final
 @dataclass(frozen=True, repr=False, eq=False)
 class ExpectedLabels(Record):
-    """How cases without a label count: by the probability that a map assigns to them.
+    """Cases without a label count with the probability that a map assigns to them.
 
     Parameters
     ----------
@@ -142,7 +142,8 @@ class ExpectedLabels(Record):
 class LabelSample(Record):
     """How labelled cases were drawn: at random within bands of scores.
 
-    Made by ``plan.sample`` of :func:`trueness.plan_labels`; stated as ``unlabelled=``.
+    ``plan.sample`` of :func:`trueness.plan_labels` returns it; pass it as
+    ``unlabelled=``.
 
     Parameters
     ----------

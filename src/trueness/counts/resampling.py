@@ -498,7 +498,7 @@ def simulate_tally(
 ) -> Tally:
     r"""Simulated cases of a Gaussian classifier with a given AUC.
 
-    What could n test cases of a Gaussian classifier with this AUC look like?
+    What do n test cases of a Gaussian classifier with this AUC look like?
 
     Negatives are N(0, 1), positives N(d, s^2) with s = ``sd_ratio`` and
 
@@ -587,7 +587,7 @@ def simulate_panel(
 ) -> Panel:
     r"""Simulated cases of several Gaussian classifiers whose ranks correlate.
 
-    What could classifiers look like whose ranks correlate within each class?
+    What do scores with a given rank correlation look like?
 
     Gaussian scores as in :func:`simulate_tally`, with common noise so that Spearman's
     rank correlation, within each class, is r for every pair:

@@ -72,10 +72,10 @@ WRITE_PANEL: HigherFunction[Callable[[Panel, _Path], None]] = HigherFunction(
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Tally(Cases):
-    """How many negatives, positives and unknowns showed each score?
+    """Counts of negatives, positives and unknowns for each score.
 
-    Made by :func:`trueness.tally`; the constructor takes rows that are counted already,
-    in any order, and brings them into canonical form.
+    :func:`trueness.tally` returns it; the constructor takes counted rows in any order,
+    and brings them into canonical form.
 
     Attributes
     ----------
@@ -272,10 +272,10 @@ class Tally(Cases):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Panel(Cases):
-    """How many negatives, positives and unknowns showed each row of outputs?
+    """Counts of negatives, positives and unknowns for each row of outputs.
 
-    Made by :func:`trueness.panel`; the constructor takes rows that are counted already,
-    in any order, and brings them into canonical form.
+    :func:`trueness.panel` returns it; the constructor takes counted rows in any order,
+    and brings them into canonical form.
 
     Attributes
     ----------

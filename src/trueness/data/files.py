@@ -81,7 +81,7 @@ def scan(
     decimal: str | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Any:
-    r"""Where are the predictions? Opens files or a table without loading them.
+    r"""Files or a table of predictions, opened without loading them.
 
     Parameters
     ----------

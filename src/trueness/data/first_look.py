@@ -89,7 +89,7 @@ class LookedQuestion:
 @final
 @dataclass(frozen=True, repr=False)
 class Look(Record):
-    """What is in a frame or a file?
+    """Columns of a frame or a file, and the questions that they can answer.
 
     Attributes
     ----------
@@ -137,7 +137,8 @@ class Look(Record):
 
 
 def look(data: object) -> Look:
-    """What is in this frame, and which questions can it answer?
+    """First look at a frame or a file: its columns, and the questions that it can
+    answer.
 
     Parameters
     ----------
@@ -148,7 +149,7 @@ def look(data: object) -> Look:
     Notes
     -----
     At most the first 100,000 rows are read, and nothing is sent anywhere. Names and
-    values decide what a column could be; nothing is assumed by the analyses.
+    values suggest the role of a column; analyses do not rely on these suggestions.
 
     Examples
     --------

@@ -127,11 +127,11 @@ def tally(
     missing_scores: str = "refuse",
     decimal: str | None = None,
 ) -> Any:
-    """How many negatives, positives and unknowns showed each score?
+    """Counts of negatives, positives and unknowns for each score.
 
     ``tally(y_true, y_score)`` takes columns; ``tally(frame, label="y", score="p")``
     takes a frame. Missing labels are counted as unknown; missing scores are an error.
-    Text is read as people write it, and a ``CleanedWarning`` says how. A frame of
+    Text such as "80 %" or "yes" is read, and a ``CleanedWarning`` says how. A frame of
     counts (``docs/counts.md``; the result of :func:`sql`) needs no names.
 
     Parameters
@@ -280,7 +280,7 @@ def panel(
     missing_scores: str = "keep",
     decimal: str | None = None,
 ) -> Any:
-    """How many negatives, positives and unknowns showed each row of outputs?
+    """Counts of negatives, positives and unknowns for each row of outputs.
 
     ``panel(y_true, {"a": a, "b": b})`` takes columns; ``panel(frame, label="y",
     scores=["a", "b"])`` takes a frame. A missing output is kept as NaN.
@@ -329,10 +329,10 @@ def leaves(
     positive: object = None,
     count: object = None,
 ) -> Leaves:
-    """How many negatives, positives and unknowns fell into each leaf?
+    """Counts of negatives, positives and unknowns in each leaf.
 
     ``leaves(frame, node="leaf", label="y")`` takes a frame, ``leaves(y_true, nodes)``
-    columns. Any categorical column can take the place of the leaves.
+    columns. Any categorical column can serve as leaves.
 
     Parameters
     ----------

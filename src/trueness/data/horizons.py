@@ -47,7 +47,7 @@ class HorizonLabels(Record):
 def at_horizon(time: ArrayLike, event: ArrayLike, horizon: float) -> HorizonLabels:
     r"""Labels at a time horizon with inverse probability of censoring weights (IPCW).
 
-    Who had the event within five years, when some were not followed up so long?
+    Who had the event within five years, if some cases were censored earlier?
 
     .. math:: w_i = \frac{1}{G(T_i-)} \text{ with the event by } h, \qquad
               w_i = \frac{1}{G(h)} \text{ free of it}, \qquad

@@ -34,7 +34,7 @@ def one_vs_rest(
     classes: Sequence[Any] | None = None,
     label: str | None = None,
 ) -> dict[Any, Tally]:
-    """How does the score of each class separate it from all others?
+    """Tallies of each class against all others, for more than two classes.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def one_vs_rest(
 
     Notes
     -----
-    In the tally of a class the class itself is positive: ``auc(one_vs_rest(y, p))``.
+    In each tally its own class is positive: ``auc(one_vs_rest(y, p))``.
 
     Examples
     --------
@@ -81,7 +81,8 @@ def top_label(
     classes: Sequence[Any] | None = None,
     label: str | None = None,
 ) -> dict[Any, Tally]:
-    """How sure is the classifier of the class that it predicts, and is it right?
+    """Top-label confidence: how sure is the classifier of the class that it predicts,
+    and is it right?
 
     Parameters
     ----------
@@ -90,10 +91,10 @@ def top_label(
 
     Notes
     -----
-    A tally has the cases for which its class has the highest score (the first of
-    several if tied); positive are those of this class. A classifier is calibrated for
-    its top labels when each tally is: ``calibration_error(top_label(y, p))``. In the
-    sum of all tallies (*confidence* calibration) errors of classes can cancel out.
+    The tally of a class has the cases for which it has the highest score (in a tie, the
+    first class); those of this class are positive. A classifier is calibrated for its
+    top labels when each tally is: ``calibration_error(top_label(y, p))``. In the sum of
+    all tallies (*confidence* calibration), errors of classes can cancel.
 
     References
     ----------
@@ -125,12 +126,14 @@ def multiclass_auc(
     average: str = "hand-till",
     level: float = 0.95,
 ) -> Estimate:
-    r"""How well do the scores separate more than two classes?
+    r"""AUC for more than two classes, with a confidence interval.
+
+    How well do the scores separate the classes?
 
     .. math:: M = \frac{2}{c (c-1)} \sum_{i<j} \frac{A(i|j) + A(j|i)}{2}
 
-    where A(i|j) is how often a case of class i has a higher score for class i than a
-    case of class j has.
+    where A(i|j) is the probability that a case of class i has a higher score for class
+    i than a case of class j.
 
     Parameters
     ----------
@@ -222,7 +225,7 @@ def multiclass_cost(
 
     Notes
     -----
-    Elkan (2001), eq. 1. Scores that were fitted to the same cases make it too cheap.
+    Elkan (2001), eq. 1. For scores fitted to the same cases the cost is optimistic.
 
     Examples
     --------

@@ -300,7 +300,7 @@ def _read_design(words: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_tally(path: str | os.PathLike[str]) -> Tally:
-    """Which tally does this file hold?
+    """Read a tally from a file of counts.
 
     Parameters
     ----------
@@ -413,7 +413,7 @@ def _design_of_file(about: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_panel(path: str | os.PathLike[str]) -> Panel:
-    """Which panel does this file hold?
+    """Read a panel from a file of :meth:`Panel.write`.
 
     Parameters
     ----------

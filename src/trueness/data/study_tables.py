@@ -41,7 +41,7 @@ class StudyTables:
 def read_studies(data: Any) -> dict[str, Tally]:
     """2x2 tables of studies or sites, for :func:`across_sites` and :func:`summary_roc`.
 
-    How many verdicts of each study were right and wrong, of positives and negatives?
+    The answer has one tally per study.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ class VerdictLog:
 
 
 def read_verdicts(path: str | os.PathLike[str]) -> VerdictLog:
-    """What did the judges say, in the log of an evaluation?
+    """Verdicts of judges, from the log of an evaluation.
 
     Parameters
     ----------

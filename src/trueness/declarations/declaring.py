@@ -110,8 +110,8 @@ def declare(
     Notes
     -----
     Verification shows that numbers and claims follow from the counts. It does not show
-    that the counts are true. Bins are not differential privacy: who knows all cases of
-    a bin but one learns that one.
+    that the counts are true. Bins are not differential privacy: anyone who knows all
+    cases of a bin but one learns that case.
 
     Examples
     --------

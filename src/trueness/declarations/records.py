@@ -137,9 +137,10 @@ class Provenance:
 @final
 @dataclass(frozen=True, repr=False)
 class Declaration(Record):
-    """A number you can check without the data: counts, numbers and claims.
+    """Numbers and claims with the counts that prove them, to be checked without the
+    data.
 
-    Made by :func:`trueness.declare`, and checked by :func:`trueness.verify`.
+    :func:`trueness.declare` writes it, :func:`trueness.verify` checks it.
 
     Attributes
     ----------
@@ -252,7 +253,7 @@ class StatementCheck:
 @final
 @dataclass(frozen=True, repr=False)
 class Verification(Record):
-    """Does every number and claim of a declaration follow from its counts?
+    """Verification of a declaration: a check of every number and claim.
 
     Attributes
     ----------

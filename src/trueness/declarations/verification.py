@@ -1,4 +1,4 @@
-"""Does every number and claim of a declaration follow from its counts?
+"""Verification of a declaration: a check of every number and claim.
 
 Nothing that a declaration states is taken as true. Its counts are read, every number,
 table and claim is computed from them again, and what was stated is compared with it. A

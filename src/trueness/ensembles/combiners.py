@@ -59,7 +59,7 @@ _SOURCES = ("labels", "published", "agreement")
 @final
 @register("fidel")
 class FiDEL(RankMap):
-    r"""How strong is the evidence of all ranks of a case, if errors are independent?
+    r"""FiDEL: the evidence of all ranks of a case, if errors are independent.
 
     .. math:: L = \sum_i \beta_i (r_i^* - r_i) \qquad (26)
 
@@ -148,7 +148,7 @@ def fidel(
 ) -> FiDEL | CorrelatedFiDEL:
     r"""FiDEL: classifiers combined by the evidence of their ranks.
 
-    How likely is each case positive, by its ranks in all classifiers?
+    What is the probability that a case is positive, given its ranks in all classifiers?
 
     .. math:: L(k) = \sum_i \ln\frac{P(r_{ik} \mid 1)}{P(r_{ik} \mid 0)}
               = \sum_i \beta_i (r_i^* - r_{ik}) \qquad (25, 26)
@@ -390,7 +390,7 @@ def _mean_of_seen(value: Floats, fill: float) -> Floats:
 
 @of_panel
 def wisdom_of_crowds(data: Panel) -> WisdomOfCrowds:
-    """What if every classifier's ranking counts the same? The mean rank.
+    """Wisdom of crowds: the mean rank over all classifiers.
 
     The score is the mean proportion of the panel's cases that rank lower, from 0 to 1
     (Marbach et al. 2012, doi:10.1038/nmeth.2016). No labels are used. Missing outputs
@@ -431,10 +431,10 @@ class BestSingle(Map):
 
 @of_panel
 def best_single(data: Panel) -> BestSingle:
-    """Which one classifier has the highest AUC? The first of them in a tie.
+    """The classifier with the highest AUC; in a tie, the first of them.
 
-    Each AUC is that of the labelled cases for which the classifier gave output. Where
-    the best classifier has no output for a case, its median over these cases is used.
+    Each AUC uses the labelled cases that the classifier has scored. Where the best
+    classifier has no output for a case, its median over these cases is used.
 
     Examples
     --------
@@ -471,11 +471,11 @@ class MeanScore(Map):
 
 @of_panel
 def mean_score(data: Panel) -> MeanScore:
-    """What if the outputs are averaged without any transformation?
+    """Mean of the outputs, without any transformation.
 
     This is right where the outputs mean the same thing, such as calibrated
-    probabilities. Missing outputs do not count; a case without any has the mean of all
-    outputs of the panel.
+    probabilities. Missing outputs are left out; a case without any output has the mean
+    of the panel.
 
     Examples
     --------

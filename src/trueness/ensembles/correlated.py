@@ -34,7 +34,7 @@ from trueness.ensembles.ranks import (
 @final
 @register("fidel-correlated")
 class CorrelatedFiDEL(RankMap):
-    """How strong is the evidence of all ranks of a case, if errors are correlated?
+    """FiDEL for correlated errors: the evidence of all ranks of a case.
 
     Called with rows (m, K), it returns their log-likelihood ratio L. A missing output
     is left out: the others are weighted as if they were the whole panel. Made by

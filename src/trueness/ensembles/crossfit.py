@@ -39,7 +39,7 @@ Combiner = Callable[[Panel], Callable[[Floats], Any]]
 @final
 @dataclass(frozen=True, repr=False)
 class CombinerComparison(Record):
-    """How do combiners compare on cases that they have not seen?
+    """Comparison of combiners on cases that they were not fitted on.
 
     Attributes
     ----------
@@ -155,9 +155,9 @@ def compare_combiners(
 ) -> CombinerComparison:
     """AUC of combined classifiers on new cases, compared with single classifiers.
 
-    Which combination ranks unseen cases best, and by how much? Intervals and p-values
-    are those of :func:`auc` and :func:`compare_auc` within the folds, which are treated
-    as independent. The interval is for the maps as fitted: it does not include the
+    Which combination ranks new cases best, and by how much? Intervals and p-values are
+    those of :func:`auc` and :func:`compare_auc` within the folds, which are treated as
+    independent. The interval is for the maps as fitted: it does not include the
     variation of the fits themselves. Where a classifier has no output for a case, its
     median is used within the folds.
 

@@ -49,7 +49,7 @@ NEWTON_STEPS = 50
 @final
 @dataclass(frozen=True, repr=False)
 class Agreement(Record):
-    """What does the agreement of classifiers say about them?
+    """AUCs and prevalence from the agreement of classifiers.
 
     Attributes
     ----------
@@ -129,16 +129,17 @@ def agreement(
 ) -> Agreement:
     r"""AUC of each classifier and prevalence, from the agreement of their ranks.
 
-    How good is each classifier, and how common is the condition, without labels? Where
-    classifiers may make the same errors, ranks alone do not tell: any labels agree with
-    them. The answer then says what it would be if errors were independent:
+    How good is each classifier, and how common is the condition, without labels? If
+    classifiers may make the same errors, ranks alone do not determine the AUC: any
+    labels agree with them. ``independent`` then holds the result for independent
+    errors:
 
     .. math:: \mathrm{E}[x_i x_j] = \rho (1 - \rho) D_i D_j, \qquad
               \mathrm{E}[x_i x_j x_k] = \rho (1 - \rho) (1 - 2 \rho) D_i D_j D_k
 
     for centred rank proportions x, AUC = 1/2 + D and the prevalence rho (Parisi et al.
-    2014, doi:10.1073/pnas.1219097111; Ahsen et al. 2019, JMLR 20(166)). This assumes
-    two things that unlabelled data cannot show. Errors are independent within the
+    2014, doi:10.1073/pnas.1219097111; Ahsen et al. 2019, JMLR 20(166)). This makes two
+    assumptions that unlabelled data cannot confirm. Errors are independent within the
     classes (``misfit`` detects some violations), and most classifiers are better than
     chance, which determines the common sign. An interval contains the values at which
     the moments are not too far from those of the data, and all of [0, 1] where the

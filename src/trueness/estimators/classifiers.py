@@ -105,7 +105,7 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
 
 
 class Calibrator(Wrapper):
-    """How does a classifier get probabilities that mean what they say?
+    """A classifier with calibrated probabilities, by cross-validation.
 
     A map of :func:`trueness.calibrate` is fitted on scores from cross-validation.
 

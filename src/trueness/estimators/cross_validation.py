@@ -69,10 +69,10 @@ _ERRORS_CORRELATE = (
 @final
 @dataclass(frozen=True, repr=False)
 class CrossValidation(Record):
-    """How good are models that were trained on folds?
+    """Performance of models that were trained on folds.
 
-    ``result["auc"]`` is the estimate of a metric; of several models, ``result["a"]``
-    are the estimates of one of them.
+    ``result["auc"]`` is the estimate of a metric; with several models, ``result["a"]``
+    holds the estimates of one of them.
 
     Attributes
     ----------

@@ -60,8 +60,7 @@ class FiDELClassifier(
     Notes
     -----
     ``predict`` is the likelier label; ``combiner_.predict`` is Kim et al.'s rule L > 0
-    (eq. 26). When a class has fewer cases than there are parts, there are fewer parts,
-    which classifiers then share.
+    (eq. 26). If a class has fewer cases than there are parts, classifiers share parts.
 
     Examples
     --------

@@ -47,7 +47,8 @@ def leaf_report(
     method: str = "blend",
     empty: str | float = "coin",
 ) -> LeafReport:
-    """Which leaves of this tree can be trusted, and how many more cases do others need?
+    """Report on the leaves of a tree: which can be trusted, and how many more cases do
+    others need?
 
     Parameters
     ----------
@@ -502,7 +503,7 @@ def prune(
     empty: str | float = "coin",
     classes: object = None,
 ) -> Any:
-    """Which tree remains when splits that do not pay off are merged?
+    """Prune a tree: merge the splits that do not raise the level of utility.
 
     Returns a copy of the tree with the class proportions of its training cases. All its
     splits raise the level of utility, and its last splits reach a level of confidence.

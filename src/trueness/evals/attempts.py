@@ -368,10 +368,10 @@ def pass_rate(data: Attempts, *, level: float = 0.95) -> Estimate:
 
     Notes
     -----
-    Attempts at one item resemble each other, so the item is what varies: ten attempts
-    at 100 items are not 1,000 cases (Miller 2024, arXiv:2411.00640). With one attempt
-    per item the interval is Wilson's; items of one cluster are added up first. No rate
-    counts as known better than from as many independent attempts.
+    Attempts at one item are correlated, so items are the sampling unit: ten attempts at
+    100 items are not 1,000 cases (Miller 2024, arXiv:2411.00640). With one attempt per
+    item the interval is Wilson's; items of one cluster are added up first. The
+    effective sample size is at most the number of attempts.
 
     Examples
     --------

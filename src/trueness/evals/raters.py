@@ -74,7 +74,7 @@ def rater_agreement(
     Notes
     -----
     1 is full agreement and 0 agreement by chance, as defined in docs/maths/evals.md.
-    Items with one rating count for the proportions of categories, but not for the
+    Items with a single rating count in the proportions of categories, but not in the
     agreement.
 
     References

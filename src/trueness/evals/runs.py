@@ -501,9 +501,9 @@ def leaderboard(data: Mapping[str, Attempts], *, level: float = 0.95) -> Leaderb
     -----
     A system is behind all that are significantly better and before all that are
     significantly worse, by the Holm-adjusted comparisons of every pair
-    (:func:`compare_runs`). As no pair is wrong with the confidence level, no set of
-    ranks is (Mogstad et al. 2024, Rev. Econ. Stud. 91:476). Letters show the same
-    (Piepho 2004): systems that share one do not differ significantly.
+    (:func:`compare_runs`). All pairs are right jointly with the confidence level, and
+    so are all sets of ranks (Mogstad et al. 2024, Rev. Econ. Stud. 91:476). Letters
+    show the same (Piepho 2004): systems that share one do not differ significantly.
 
     Examples
     --------

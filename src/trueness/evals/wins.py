@@ -82,7 +82,7 @@ def head_to_head(
 ) -> HeadToHead:
     r"""Win rate of systems compared item by item, with an interval and the sign test.
 
-    Which of two systems wins more often, where a judge may also call a tie?
+    Which of two systems wins more often, if ties are possible?
 
     .. math:: \hat w = \frac{\text{wins} + \text{ties}/2}{n}
 

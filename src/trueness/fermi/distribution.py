@@ -38,7 +38,7 @@ from trueness.fermi.solver import RankLine, line, logit_of_prevalence, solve
 class FermiDirac(Answer):
     r"""Fermi-Dirac distribution of positives over the ranks of N cases.
 
-    How likely is a case positive given its rank, the prevalence and the AUC? Made by
+    What is the probability of a positive, given rank, prevalence and AUC? Made by
     :func:`trueness.fermi_dirac`. Rank 1 is the highest score; tied cases have the mean
     of their ranks, so ranks need not be whole.
 
@@ -171,8 +171,8 @@ def fermi_dirac(
 ) -> FermiDirac:
     r"""Fermi-Dirac distribution: the probability of a positive at each rank.
 
-    How likely is the case at each rank positive, given AUC and prevalence? The inverse
-    temperature beta and the chemical potential mu solve, to the last digits,
+    What is the probability of a positive at each rank, given AUC and prevalence? The
+    inverse temperature beta and the chemical potential mu solve, to machine precision,
 
     .. math:: N_1 = \sum_{r=1}^N P(1 \mid r), \qquad
               \sum_{r=1}^N r P(1 \mid r) = N_1 \frac{N+1}{2} + N_1 N_0 (\tfrac12 - A).

@@ -211,7 +211,7 @@ def figure(
 @final
 @dataclass(frozen=True, repr=False, eq=False)
 class Finding(Record):
-    """What was found on one question?
+    """The answer to one question, with numbers, sentences, tables and figures.
 
     Attributes
     ----------

@@ -79,13 +79,13 @@ def estimate(
 
     Notes
     -----
-    An analysis of Trueness, such as :func:`auc`, has its own influence values, and the
-    same interval here as when it is called. With more than 10,000 cases of a class, or
-    clusters, replicates have the size of the whole but come from random parts (bag of
-    little bootstraps, Kleiner et al. 2014). The jackknife calls a function up to 800
-    times: each time one case of a row is left out (Efron 1982, ch. 6). Above 400 rows
-    neighbours are assumed to have the same influence; for a panel, random groups of
-    rows are left out (delete-a-group jackknife, Kott 2001).
+    An analysis of Trueness, such as :func:`auc`, has the same interval here as when it
+    is called. With more than 10,000 cases of a class, or clusters, replicates are drawn
+    from random parts (bag of little bootstraps, Kleiner et al. 2014). The jackknife
+    calls a function up to 800 times: each time one case of a row is left out (Efron
+    1982, ch. 6). Above 400 rows, neighbouring scores are assumed to have the same
+    influence; for a panel, random groups of rows are left out (delete-a-group
+    jackknife, Kott 2001).
 
     References
     ----------

@@ -468,7 +468,7 @@ def write_number(value: float) -> str:
 @final
 @dataclass(frozen=True, repr=False, eq=False)
 class Constraint:
-    """Must a metric be at least, or at most, this much?
+    """A constraint: a lower or an upper bound of a metric.
 
     Call it on a :class:`Confusion`: True where it holds. An undefined metric (NaN) does
     not meet any constraint.

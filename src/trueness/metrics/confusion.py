@@ -23,11 +23,13 @@ Rate = float | Floats
 @final
 @dataclass(frozen=True, repr=False)
 class Confusion(Record):
-    """How many cases are right and wrong at each threshold?
+    """Confusion matrix, at one threshold or at several.
+
+    How many cases are right and wrong?
 
     ``tp``, ``fp``, ``fn`` and ``tn`` are counts: four plain numbers, or four arrays of
     one shape. A case is predicted positive when ``score >= threshold``. A metric of
-    four whole numbers that you type has its interval, which takes cases as independent.
+    four whole numbers has an interval, which assumes independent cases.
 
     Examples
     --------
@@ -165,16 +167,15 @@ def _as_number(counts: Array) -> Any:
 
 @of_tally
 def thresholds(data: Tally) -> Floats:
-    """Which thresholds does a tally have? +inf (nothing flagged), then every score.
-
-    Scores that only unlabelled cases have are left out.
+    """All thresholds of a tally: +inf (nothing flagged), then every score. Scores of
+    unlabelled cases only are left out.
     """
     return np.concatenate([[np.inf], labelled_or_expected(data).score])
 
 
 @of_tally
 def sweep(data: Tally) -> Confusion:
-    """How many cases are right and wrong at every threshold of ``thresholds``?
+    """Confusion matrix at every threshold of ``thresholds``.
 
     At entry i the cases with a score of at least ``thresholds(data)[i]`` are flagged;
     at entry 0 none are. Cases without a label do not count, unless a map says how

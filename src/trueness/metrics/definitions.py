@@ -196,7 +196,8 @@ COUNTS: dict[str, Metric] = {m.name: m for m in (
 
 
 def f_beta(beta: float) -> Metric:
-    r"""What is the harmonic mean of precision and recall, if recall counts beta times?
+    r"""F-beta: harmonic mean of precision and recall, in which recall counts beta
+    times.
 
     .. math:: F_\beta = \frac{(1+\beta^2)\,TP}{(1+\beta^2)\,TP + \beta^2 FN + FP}
 
@@ -213,8 +214,8 @@ def f_beta(beta: float) -> Metric:
     b2 = times(beta, beta)
     return _ratio(
         f"f_beta({write_number(beta)})",
-        "What is the harmonic mean of precision and recall, if recall counts "
-        "beta times?",
+        "F-beta: harmonic mean of precision and recall, in which recall counts beta "
+        "times.",
         (plus(1, b2), 0, 0, 0),
         (plus(1, b2), 1, b2, 0),
         reference=_RIJSBERGEN,
@@ -224,10 +225,10 @@ def f_beta(beta: float) -> Metric:
 def cost(
     *, fp: float, fn: float, tp: float = 0.0, tn: float = 0.0, defer: float = 0.0
 ) -> Metric:
-    """What does it cost in all, with these costs for a case of each kind?
+    """Total cost of all cases, from the costs of each kind of case.
 
-    A benefit is a negative cost, for true positives and true negatives. ``defer`` is
-    the cost of a case that a person looks at, for :func:`best_thresholds`.
+    A negative cost is a benefit of true positives or true negatives. ``defer`` is the
+    cost of a case that a person decides, for :func:`best_thresholds`.
 
     Examples
     --------
@@ -302,11 +303,12 @@ def _prices(
 
 
 def net_benefit(odds: float) -> Metric:
-    r"""How many true positives per case remain when false ones are paid for?
+    r"""Net benefit: true positives per case, minus false positives weighted by
+    ``odds``.
 
     .. math:: NB = \frac{TP - o\,FP}{N}, \qquad o = \frac{p_t}{1 - p_t}
 
-    ``odds`` are those of the threshold probability p_t at which one would act.
+    ``odds`` are those of the threshold probability p_t at which you would act.
 
     Examples
     --------

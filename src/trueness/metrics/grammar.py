@@ -44,7 +44,7 @@ _MAX_QUOTED = 300  # characters of an expression that are written out in a messa
 
 
 def metric(text: str | Metric) -> Metric:
-    """Which metric does this text mean: a name, a sum, a family with arguments?
+    """The metric that a text means: a name, a sum, or a family with arguments.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def metric(text: str | Metric) -> Metric:
 
 
 def constraint(text: str | Constraint) -> Constraint:
-    """Which constraint does this text mean?
+    """The constraint that a text such as ``"recall >= 0.9"`` means.
 
     Examples
     --------

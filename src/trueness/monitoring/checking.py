@@ -88,9 +88,9 @@ def check(
 
     Notes
     -----
-    The interval is that of the analysis at level 0.9 for one-sided claims at 0.95; of
-    two independent measures that of Zou and Donner (2008). Where scores were counted in
-    bins, its ends move to the unfavourable end of the certain bounds.
+    The interval is that of the analysis, at level 0.9 for one-sided claims at 0.95. For
+    two independent measures it is Zou and Donner's (2008). For scores counted in bins,
+    the unfavourable end of the certain bounds is used.
 
     Examples
     --------

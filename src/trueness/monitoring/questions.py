@@ -52,7 +52,7 @@ def watch(
 ) -> Watch:
     r"""Watch on a metric over time (drift alarm), with a guaranteed false alarm rate.
 
-    Is the classifier still good? An alarm comes when it is not. A change is detected
+    Is the classifier still good? If not, an alarm is raised. A change is detected
     equally fast after a long stable period, and the rate of false alarms is guaranteed
     for batches of any size.
 
@@ -239,7 +239,7 @@ def _read_promise(text: str) -> float | None:
 
 
 def load_watch(path: str | os.PathLike[str]) -> Watch:
-    """Which watch does this file hold?
+    """Read a watch from a file that its ``save`` wrote.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ _INDEPENDENT_CASES = dict.fromkeys(
 @final
 @dataclass(frozen=True, repr=False)
 class StabilityIndex(Answer):
-    """How far two distributions of scores are apart, in all and bin by bin.
+    """Population stability index of two distributions of scores, in total and by bin.
 
     Attributes
     ----------

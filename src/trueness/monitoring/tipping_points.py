@@ -39,7 +39,7 @@ Factors = tuple[float, float]
 @final
 @dataclass(frozen=True, repr=False, eq=False)
 class TippingPoint(Answer):
-    """How far the map of expected labels may move until a claim changes its verdict.
+    """How wrong the map of expected labels may be before a claim changes its verdict.
 
     Attributes
     ----------
@@ -85,10 +85,10 @@ def _sentence(what: str, factors: Factors) -> str:
 def tipping_point(data: Tally, requirement: object) -> TippingPoint:
     """Tipping point of a claim from expected labels.
 
-    How far may P(label | score) move, unseen, until the claim changes its verdict? For
-    metrics at a threshold the odds of all cases are multiplied by a factor; for all
-    measures the slope of the log odds about their mean. An AUC is hardly moved by a
-    factor of the odds, so that only the slope is shown.
+    How wrong may P(label | score) be before the claim changes its verdict? For metrics
+    at a threshold, the odds of all cases are multiplied by a factor; for all measures,
+    the slope of the log odds about their mean is. A factor of the odds hardly changes
+    an AUC, so that only the slope is shown.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ def prefix(group: str) -> str:
 @final
 @dataclass(frozen=True, repr=False)
 class Verdict(Record):
-    """Does one requirement hold, in one group, on one side?
+    """Verdict on one requirement, in one group.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Verdict(Record):
 @final
 @dataclass(frozen=True, repr=False)
 class Check(Record):
-    """Do the predictions meet what was required?
+    """Verdicts on requirements: do the predictions meet them?
 
     Attributes
     ----------

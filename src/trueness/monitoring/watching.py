@@ -41,7 +41,7 @@ _MAX_RECENT = 400  # looks among which a change is sought
 @final
 @dataclass(frozen=True, repr=False)
 class Change(Record):
-    """When did it change, and to what?
+    """A change: when it began, and the value since then.
 
     Attributes
     ----------
@@ -84,9 +84,9 @@ def _new_state() -> State:
 @final
 @dataclass(repr=False, eq=False)
 class Watch:
-    """A quantity that is checked again with every batch; see :func:`trueness.watch`.
+    """A metric that is checked again with every batch; see :func:`trueness.watch`.
 
-    ``groups`` holds the watch of each group, in the order in which they appeared.
+    ``groups`` holds the watch of each group, in order of appearance.
     """
 
     _about: About

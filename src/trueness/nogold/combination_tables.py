@@ -191,7 +191,8 @@ class CombinationFront(Record):
 
 
 def combination_front(posterior: LatentPosterior) -> CombinationFront:
-    """Front of combinations that no other beats in sensitivity and specificity.
+    """Pareto front of logical combinations: no other has higher sensitivity and
+    specificity.
 
     The front is exact, for up to 10 classifiers (Nemhauser, Ullmann 1969,
     doi:10.1287/mnsc.15.9.494).

@@ -195,7 +195,7 @@ def best_combination(
 ) -> Combination:
     r"""Best logical combination of classifiers, by a criterion.
 
-    Which patterns of votes should be flagged, so that the whole is best as one
+    Which patterns of votes should be flagged, so that the combination is the best
     classifier?
 
     Parameters
@@ -218,13 +218,13 @@ def best_combination(
 
     Notes
     -----
-    Up to 5 classifiers all monotone combinations are tried. Beyond, if the best of all
-    is not monotone, the monotone one next to it is taken. The optimum is exact up to 4
-    classifiers, and for criteria linear in the rates (costs, accuracy) with any number.
-    For quotients of counts (F, Jaccard) and the product it usually is; otherwise
-    ``gap`` states how much better another combination could be. Draws times 2^K beyond
-    4 million are thinned out, and ``probability_best`` uses 1,000 draws for more than 3
-    classifiers. A pattern that adds nothing is not flagged.
+    With up to 5 classifiers all monotone combinations are tried. With more, if the best
+    combination is not monotone, the monotone one next to it is returned. The optimum is
+    exact up to 4 classifiers, and for criteria linear in the rates (costs, accuracy)
+    with any number. For quotients of counts (F, Jaccard) and for the product it usually
+    is exact; otherwise ``gap`` states how much better another combination could be.
+    Draws times 2^K beyond 4 million are thinned out, and ``probability_best`` uses
+    1,000 draws for more than 3 classifiers. A pattern that adds nothing is not flagged.
 
     Examples
     --------
@@ -359,10 +359,10 @@ def cost_rule(
 ) -> CostRule:
     r"""Rule of least expected cost: the vote patterns to flag when errors have costs.
 
-    Flag where the post-test probability exceeds fp / (fp + fn). The probability is that
-    of the expected numbers of positives and negatives with the pattern;
-    ``posterior.probability``, its mean over the posterior, can differ a little when
-    there are few data.
+    Flag where the post-test probability exceeds fp / (fp + fn). The probability comes
+    from the expected numbers of positives and negatives with the pattern.
+    ``posterior.probability``, its mean over the posterior, can differ slightly with few
+    data.
 
     Parameters
     ----------

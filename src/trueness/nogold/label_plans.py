@@ -50,7 +50,7 @@ TINY = 1e-300  # in place of a denominator of 0
 @final
 @dataclass(frozen=True, repr=False)
 class LabelPlan(Record):
-    """Which cases should be labelled next, and how much would that narrow the interval?
+    """Plan of the cases to label next, with the expected width of the interval.
 
     Attributes
     ----------
@@ -191,7 +191,7 @@ def standard_error(
 @final
 @dataclass(frozen=True, repr=False)
 class LabelSampleSize(Record):
-    """How many labels does an interval of this width need?
+    """Number of labels for an interval of a given width.
 
     Attributes
     ----------
@@ -231,13 +231,13 @@ def plan_labels(
     """Number of labels for an interval of this width (label budget, active testing).
 
     With ``metric``: how many cases of each band of scores should be labelled, so that
-    its interval has this half width? Labels are allocated after Neyman by the labels
-    that a map expects (``unlabelled=``), and the plan draws the cases.
+    its interval has this half width? The plan allocates labels to bands (Neyman) by the
+    labels that a map expects (``unlabelled=``), and draws the cases.
 
-    Without: how many labels does :func:`trueness.prevalence` need? The smallest number,
-    to five per cent, for which its interval is on average at most 2 ``half_width`` wide
-    in studies that are simulated (seed 0). More than ten expected judges are planned as
-    one verdict, their number of yes; a note says so.
+    Without ``metric``: how many labels does :func:`trueness.prevalence` need? It is the
+    smallest number, to five per cent, for which the interval is on average at most 2
+    ``half_width`` wide in simulated studies (seed 0). More than ten expected judges are
+    planned as one verdict, their number of positive votes; a note says so.
 
     Parameters
     ----------

@@ -107,7 +107,7 @@ class Ranking(Record):
 @final
 @dataclass(frozen=True, repr=False)
 class LatentPosterior(Record):
-    """What do votes say about tests and prevalence?
+    """Posterior of a latent class model: accuracy of tests, and prevalence.
 
     Attributes
     ----------

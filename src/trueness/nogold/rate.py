@@ -168,7 +168,7 @@ def prevalence(
     level: float = 0.95,
     rng: int | np.random.Generator | None = 0,
 ) -> Rate:
-    r"""True rate behind verdicts that err (prevalence), corrected by a few labels.
+    r"""True rate (prevalence) behind imperfect verdicts, corrected by a few labels.
 
     What is the true rate, when judges make errors and labels are few?
 
@@ -194,9 +194,9 @@ def prevalence(
     With labels at random or by verdict no assumption about the judges is needed: they
     may share errors, be worse than chance, or always say yes. With labels by truth
     intervals are for the population that the cases without a label came from (Rogan,
-    Gladen 1978, doi:10.1093/oxfordjournals.aje.a112510). Counts of clusters are divided
-    by the design effect: docs/maths/judges.md. :func:`trueness.latent_class` gives the
-    same rate, with draws, and takes priors and several populations.
+    Gladen 1978, doi:10.1093/oxfordjournals.aje.a112510). With clusters, counts are
+    divided by the design effect: docs/maths/judges.md. :func:`trueness.latent_class`
+    returns the same rate, with draws, and takes priors and several populations.
 
     Examples
     --------

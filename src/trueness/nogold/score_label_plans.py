@@ -49,7 +49,7 @@ _FEW_FLAGGED = 10
 @final
 @dataclass(frozen=True, repr=False, eq=False)
 class ScoreLabelPlan(Record):
-    """How many cases of each band of scores to label, and how they are drawn.
+    """Numbers of cases to label in each band of scores, and how to draw them.
 
     Attributes
     ----------

@@ -38,7 +38,7 @@ from trueness.readers.analysis import ReaderStudy
 def dominance(result: Dominance, **look: Unpack[Style]) -> Shown:
     """Where is the first of two classifiers better, and how certain is it? A chart.
 
-    Without a title the verdict stands above it.
+    The default title is the verdict.
     """
     first, second = result.names
     verdict = _VERDICT_OF_CURVES[result.verdict].format(first=first, second=second)
@@ -72,7 +72,7 @@ def comparison(result: Comparison, **look: Unpack[Style]) -> Shown:
 
 @picture
 def combiners(comparison: CombinerComparison, **look: Unpack[Style]) -> Shown:
-    """How does each combiner rank unseen cases? AUCs with their intervals."""
+    """AUC of each combiner on new cases: which ranks them best?"""
     return combiner_figure(comparison)
 
 
@@ -91,7 +91,7 @@ def combiner_lines(
     errors: Mapping[str, ArrayLike] | None = None,
     **look: Unpack[Style],
 ) -> Shown:
-    """How does the AUC of each combiner change with x? One line per combiner.
+    """How does the AUC of each combiner change with x? Each combiner is a line.
 
     Kim et al. (2021), Figs 4B, S1 and S2.
 
@@ -135,7 +135,7 @@ def combiner_lines(
 def reader_results(study: ReaderStudy, **look: Unpack[Style]) -> Shown:
     """How well does each reader do with each treatment, and all readers on average?
 
-    Without a title the test of equality stands above it.
+    The default title is the test of equality.
     """
     metric = "AUC" if study.metric == "auc" else _capitalized(study.metric)
     level = level_text(study.level)
@@ -194,7 +194,7 @@ def pass_rates(
 def check_verdicts(check: Check, **look: Unpack[Style]) -> Shown:
     """Where does each interval lie relative to its bound?
 
-    What was counted, and has no interval, is left out.
+    Requirements on counts have no interval and are left out.
     """
     verdicts = check.ordered()
     estimated = [verdict for verdict in verdicts if verdict.low < verdict.high]
@@ -216,9 +216,9 @@ def check_verdicts(check: Check, **look: Unpack[Style]) -> Shown:
 
 @picture
 def watch_history(watch: Watch, **look: Unpack[Style]) -> Shown:
-    """What did each batch show, and since when is there an alarm?
+    """History of a watch: what did each batch show, and when was the alarm raised?
 
-    Each group has a panel of its own.
+    Each group has a separate panel.
     """
     about = f"Watch on {watch.what}: {watch.sentence()}"
     watches = watch.groups or {"": watch}

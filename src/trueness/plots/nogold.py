@@ -187,7 +187,7 @@ def latent_model(posterior: LatentPosterior, **look: Unpack[Style]) -> Shown:
     """Graph of the latent class model: which quantity depends on which?
 
     Keith, Davey and Boyd (2012), Fig. 3, in their letters. Circles are unknown, the
-    square is observed; boxes hold what is repeated for each individual and classifier.
+    square is observed; boxes repeat for each individual and classifier.
     """
     nodes = [
         Node(0.0, 0.0, above="prevalence", inside="\u03d5", shape="circle"),

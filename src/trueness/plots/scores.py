@@ -250,7 +250,7 @@ def auc_forest(data: Source, *, level: float = 0.95, **look: Unpack[Style]) -> S
 
 @picture_of
 def leakage(data: CurveSource, **look: Unpack[Style]) -> Shown:
-    """Leakage function G: which proportion of the positives is missed at each
+    """Leakage function G: what proportion of the positives is missed at each
     specificity?
 
     Also draws models, as :func:`roc` does. Sameni (2025), Figs 5 and 6.
@@ -271,9 +271,9 @@ def leakage_and_roc(data: Tally, **look: Unpack[Style]) -> Shown:
 
 @picture_of
 def binormal_fit(data: Tally, **look: Unpack[Style]) -> Shown:
-    """Does a binormal curve fit? The ROC curve of the data and the fitted one.
+    """Empirical ROC curve and fitted binormal curve: does the model fit?
 
-    Without a title the test of the fit stands above it.
+    The default title is the test of the fit.
     """
     fit = fit_binormal(data)
     title = f"Binormal fit, test of the fit {p_is(fit.p_value)}"
@@ -429,7 +429,7 @@ def identity(
     colour_title: str = "",
     **look: Unpack[Style],
 ) -> Shown:
-    """Do two ways to find a number agree? Points, and the line where they are equal.
+    """Do two ways to compute a number agree? Points, and the line of equality.
 
     Parameters
     ----------

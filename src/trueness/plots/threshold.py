@@ -320,7 +320,7 @@ def risk_coverage(
     level: float = 0.95,
     **look: Unpack[Style],
 ) -> Shown:
-    """How often is the classifier wrong on the cases that it is surest of?
+    """How often is the classifier wrong on its most confident cases?
 
     Parameters
     ----------

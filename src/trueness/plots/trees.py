@@ -126,8 +126,8 @@ def leaf_tree(
     """Which leaves of this tree can be trusted, seen at a glance?
 
     The tree with its leaves coloured by their level of confidence; their size grows
-    with their number of cases, and their shape shows the verdict. Under each leaf are
-    the class of its majority, its number and its cases.
+    with their number of cases, and their shape shows the verdict. Each leaf is labelled
+    with its number, its majority class and its number of cases.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where does the true curve lie? Pointwise, or as a whole.
+"""Confidence band of a curve. Pointwise, or as a whole.
 
 Curves are redrawn as the sampling design says: cases, weights or whole clusters, and
 where labels are missing at random, cases without one too.
@@ -53,7 +53,7 @@ from trueness.ranking.expected_draws import ExpectedDraws
 @final
 @dataclass(frozen=True, repr=False)
 class Band(TwoAxes):
-    """Where does the true curve lie?
+    """Confidence band of a curve.
 
     Attributes
     ----------

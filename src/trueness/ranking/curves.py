@@ -36,7 +36,7 @@ Range = tuple[float, float]
 @final
 @dataclass(frozen=True, repr=False)
 class Curve(TwoAxes):
-    """Which rate is traded for which other rate?
+    """A curve of two rates over all thresholds.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ def _curve(tally: Tally, name: str, across: str, up: str) -> Curve:
 def roc(data: Tally) -> Curve:
     """ROC curve: true positive rate by false positive rate, at every threshold.
 
-    Which true positive rate costs which false positive rate?
+    Which true positive rate goes with each false positive rate?
 
     Tied scores are one diagonal step. Sameni (2025), eqs. (4), (6), (9).
 
@@ -138,12 +138,12 @@ def roc(data: Tally) -> Curve:
 def precision_recall(data: Tally) -> Curve:
     r"""Precision-recall curve: precision (PPV) by recall, at every threshold.
 
-    Which precision is left at which recall?
+    Which precision (PPV) remains at each recall?
 
     .. math:: \mathrm{ppv} =
               \frac{\pi\,\mathrm{tpr}}{\pi\,\mathrm{tpr} + (1-\pi)\,\mathrm{fpr}}
 
-    With ``prevalence=`` pi is another prevalence. Between two points the curve is not
+    With ``prevalence=`` pi is that prevalence. Between two points the curve is not
     straight: :func:`leakage` gives the precision at any recall.
 
     Examples
@@ -166,7 +166,7 @@ def precision_at(fpr: Floats, tpr: Floats, prevalence: float) -> Any:
 def det(data: Tally) -> Curve:
     """DET curve (detection error tradeoff): miss rate by false positive rate.
 
-    Which miss rate is traded for which false alarm rate?
+    Which miss rate goes with each false alarm rate?
 
     Drawn on probit axes, on which the curve of a binormal classifier is a straight line
     (Martin et al. 1997, Proc. Eurospeech, 1895).
@@ -183,7 +183,7 @@ def det(data: Tally) -> Curve:
 def gain_curve(data: Tally) -> Curve:
     """Cumulative gain curve: recall by the proportion of cases flagged.
 
-    Which proportion of the positives is found among the cases scored highest?
+    What proportion of the positives is among the cases with the highest scores?
 
     Examples
     --------
@@ -197,7 +197,7 @@ def gain_curve(data: Tally) -> Curve:
 def lift_curve(data: Tally) -> Curve:
     """Lift curve: precision over prevalence, by the proportion of cases flagged.
 
-    How many times more frequent are positives among the cases flagged?
+    How many times more frequent are positives among flagged cases than among all?
 
     Examples
     --------
@@ -210,7 +210,7 @@ def lift_curve(data: Tally) -> Curve:
 def hull(curve: Curve) -> Curve:
     """Convex hull of an ROC curve.
 
-    What can be reached by one threshold, or by a random choice between two?
+    Which rates can one threshold, or a random choice between two, reach?
 
     The smallest concave curve on or above the ROC ``curve``; its points are the
     thresholds that are best for some costs of the errors (Fawcett and Niculescu-Mizil

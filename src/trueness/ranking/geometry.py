@@ -44,7 +44,7 @@ _SNAP = 1e-12
 @final
 @dataclass(frozen=True, repr=False)
 class Leakage(Answer, Through):
-    """Leakage function: the proportion of positives missed at specificity u.
+    """Leakage function: the proportion of positives missed at specificity ``u``.
 
     A call ``G(u)`` returns it; ``G.inverse(v)`` is the inverse function and
     ``G.density(u)`` the slope; ``tpr``, ``fpr``, ``miss_rate``, ``precision``,
@@ -113,7 +113,7 @@ def chord(x: Floats, y: Floats, i: Array, j: Array, u: Floats) -> Floats:
 def leakage(data: Tally) -> Leakage:
     """Leakage function of a classifier: miss rate as a function of specificity.
 
-    Which proportion of positives leaks to the negative side?
+    What proportion of the positives falls below the threshold at each specificity?
 
     Sameni (2025), eqs. (10)-(26), with errata: see ``docs/maths/ranking_geometry.md``.
 
@@ -170,9 +170,9 @@ def kl_divergence(
     .. math:: D(f_p \| f_n) = \int f_p \log\frac{f_p}{f_n}\,dx
               = \int_0^1 g(u) \log g(u)\,du
 
-    Sameni (2025), eqs. (47)-(49). Only the order of the scores matters; infinite where
-    one threshold separates the classes, with the interval that this number of cases
-    supports.
+    Sameni (2025), eqs. (47)-(49). Only the order of the scores matters. The divergence
+    is infinite if one threshold separates the classes; its interval then depends on the
+    number of cases.
 
     Parameters
     ----------

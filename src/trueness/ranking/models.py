@@ -145,7 +145,7 @@ class Binormal(Record, Through):
 def binormal(alpha: float, b: float) -> Binormal:
     r"""Binormal ROC curve of two parameters, with its AUC and divergences.
 
-    What follows when the scores of both classes are normal?
+    What are ROC curve and AUC if the scores of both classes are normal?
 
     .. math:: G(u) = \Phi(\alpha \Phi^{-1}(u) - b), \qquad
               \mathrm{AUC} = \Phi\!\left(\frac{b}{\sqrt{1 + \alpha^2}}\right)
@@ -231,9 +231,9 @@ def fit_binormal(data: Tally, *, level: float = 0.95) -> BinormalFit:
 
     Maximum likelihood over alpha, b and the thresholds between neighbouring scores, so
     only the order of the scores matters (Dorfman and Alf 1969,
-    doi:10.1016/0022-2496(69)90019-4; Metz, Herman and Shen 1998). Intervals are normal,
-    of alpha on the log scale, of the AUC on the probit scale. More than 400 runs of
-    cases of one class are grouped.
+    doi:10.1016/0022-2496(69)90019-4; Metz, Herman and Shen 1998). Intervals are normal:
+    for alpha on the log scale, for the AUC on the probit scale. Beyond 400 runs of
+    consecutive cases of one class, scores are grouped.
 
     Examples
     --------

@@ -55,7 +55,7 @@ Enough = Callable[[Reach], bool]
 @final
 @dataclass(frozen=True, repr=False)
 class Plan(Record):
-    """How many cases are needed?
+    """Sample size of a study.
 
     Attributes
     ----------
@@ -106,8 +106,8 @@ def plan_auc(
 
     The smallest n, within one per cent, for which the interval of :func:`auc` is on
     average at most 2 ``half_width`` wide, or excludes ``null`` with a probability of at
-    least ``power``. It is found from 4000 samples of the model (seed 0); with more than
-    250 cases of each class the AUC is taken as normal.
+    least ``power``. It comes from 4000 samples of the model (seed 0); with more than
+    250 cases of each class the AUC is assumed normal.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def plan_auc_difference(
 
     How many cases are needed to show that two AUCs on the same cases differ?
 
-    Of bivariate normal scores with equal standard deviations; the test is that of
+    Scores are bivariate normal with equal standard deviations; the test is that of
     :func:`compare_auc`. The ``value`` of the plan is the difference.
 
     Parameters

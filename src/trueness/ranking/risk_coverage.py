@@ -66,7 +66,7 @@ def risk_coverage(
 ) -> RiskCoverage:
     r"""Risk-coverage curve and the area under it (AURC), with confidence intervals.
 
-    How often is the classifier wrong if it decides only the cases it is surest of?
+    How often is the classifier wrong if it decides only its most confident cases?
 
     .. math:: r(c) = P\big(\hat y \ne y \mid |s - \tau| \ge q_c\big), \qquad
               \mathrm{AURC} = \int_0^1 r(c)\,dc

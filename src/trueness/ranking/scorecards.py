@@ -244,7 +244,7 @@ class DecileTable(Answer):
 def decile_table(data: Tally, *, groups: int = 10, level: float = 0.95) -> DecileTable:
     """Decile table (gains table): positives, gain and lift by tenths of the scores.
 
-    Which proportion of the positives is among the cases with the highest scores?
+    What proportion of the positives is among the cases with the highest scores?
 
     Parameters
     ----------

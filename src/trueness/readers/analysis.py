@@ -47,9 +47,9 @@ from trueness.readers.model import (
 @final
 @dataclass(frozen=True, repr=False)
 class ReaderStudy(Record):
-    """Reader study: means of treatments, differences, and what they vary by.
+    """Reader study: means of treatments, their differences and variance components.
 
-    Which treatment lets readers see more, and could that be chance?
+    With which treatment are readers more accurate, and could that be chance?
 
     Attributes
     ----------
@@ -146,13 +146,13 @@ def reader_study(
 ) -> ReaderStudy:
     r"""Multi-reader multi-case analysis of variance (Obuchowski and Rockette).
 
-    Which treatment lets readers see more, and could that be chance?
+    With which treatment are readers more accurate, and could that be chance?
 
     .. math:: F = \frac{MS_T}{MS_{TR} + J \max(\mathrm{Cov}_2 - \mathrm{Cov}_3, 0)}
 
-    The design (crossed, cases or readers nested) is found from who read which cases.
-    Obuchowski and Rockette (1995, doi:10.1080/03610919508813243) with the degrees of
-    freedom of Hillis (2007, doi:10.1002/sim.2532; 2014, doi:10.1002/sim.5926).
+    The design (crossed, cases or readers nested) follows from the readings. Obuchowski
+    and Rockette (1995, doi:10.1080/03610919508813243) with the degrees of freedom of
+    Hillis (2007, doi:10.1002/sim.2532; 2014, doi:10.1002/sim.5926).
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ from trueness.readers.endpoints import Endpoint
 @final
 @dataclass(frozen=True, repr=False)
 class ReaderComponents(Record):
-    """How much do treatments, readers and cases vary? (Obuchowski and Rockette)
+    """Variance components of a reader study (Obuchowski and Rockette).
 
     Attributes
     ----------

@@ -70,8 +70,8 @@ def plan_readers(
 
     How many readers and cases does a new study need?
 
-    The prevalence and the design of the pilot study are kept (Hillis, Obuchowski and
-    Berbaum 2011, doi:10.1016/j.acra.2010.09.007; for groups Obuchowski, Gallas and
+    The plan has the prevalence and the design of the pilot study (Hillis, Obuchowski
+    and Berbaum 2011, doi:10.1016/j.acra.2010.09.007; for groups Obuchowski, Gallas and
     Hillis 2012, doi:10.1016/j.acra.2012.09.012).
 
     Parameters

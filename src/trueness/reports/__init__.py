@@ -315,7 +315,7 @@ _UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&'\u2028\u2029"}
 @final
 @dataclass(frozen=True)
 class Report:
-    """Where was a report written? It shows itself in a notebook.
+    """A report that was written to a file; a notebook shows it.
 
     Attributes
     ----------

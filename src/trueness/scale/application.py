@@ -47,7 +47,9 @@ _MISSING = -1.7976931348623157e308
 def apply(
     data: Any, map: Map, score: str | None = None, *, name: str | None = None
 ) -> Any:
-    """What does each row score, after calibration or combination?
+    """Scores of all rows of a frame, by a fitted map.
+
+    What does each row score, after calibration or combination?
 
     Parameters
     ----------
@@ -64,7 +66,7 @@ def apply(
 
     Notes
     -----
-    A lazy frame is still lazy. A missing score stays missing (NaN or null, depending on
+    A lazy frame stays lazy. A missing score stays missing (NaN or null, depending on
     the engine). Where a join is needed the engine may change the order of the rows.
 
     Examples

@@ -77,7 +77,7 @@ _NOT_KNOWN_OF = {"best_threshold": f"unknown: {_ONLY_BETWEEN}"}
 @final
 @dataclass(frozen=True, repr=False)
 class Bounds(Record):
-    """Between which numbers does the exact answer lie?
+    """Certain bounds of an answer from scores in bins.
 
     Attributes
     ----------
@@ -284,7 +284,9 @@ def _attach_to_benefits(answer: Any, t: Tally, options: Options) -> Any:
 
 
 def bounds(statistic: Any, data: Tally, **options: Any) -> Any:
-    """Between which numbers does the exact answer lie, when scores are in bins?
+    """Certain bounds of an answer from scores in bins.
+
+    Between which numbers does the exact answer lie?
 
     Parameters
     ----------

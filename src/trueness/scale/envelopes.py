@@ -1,4 +1,4 @@
-r"""Between which two curves does the exact curve lie?
+r"""Certain bounds of a curve from scores in bins.
 
 It passes through the rectangle of every bin (``inner_cuts``), from the counts before
 the bin to those behind it.
@@ -23,7 +23,7 @@ from trueness.threshold.costs import DecisionCurve
 @final
 @dataclass(frozen=True, repr=False)
 class CurveBounds(Record):
-    """Between which two curves does the exact curve lie?
+    """Certain bounds of a curve from scores in bins.
 
     Attributes
     ----------

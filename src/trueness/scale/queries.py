@@ -48,7 +48,7 @@ def sql(
     bins: int | None = None,
     apply: Map | Rule | None = None,
 ) -> str:
-    r"""Which query counts this table where it is?
+    r"""SQL query that counts a table in its own database.
 
     Run it with any tool of your warehouse and save the result as CSV or Parquet:
     ``trueness.tally(frame)``, :func:`read_tally` and every command recognise it by its
@@ -81,7 +81,7 @@ def sql(
     Examples
     --------
     >>> print(sql("preds", dialect="snowflake", score="p"))
-    -- How many negatives, positives and unknowns showed each score?
+    -- Counts of negatives, positives and unknowns for each score.
     -- Save the result as CSV or Parquet, then type: trueness evaluate FILE
     WITH cases AS (
       SELECT
@@ -129,7 +129,7 @@ def sql(
         query = _Query(
             counting_query(names, aliases, positive, to, bins),
             comments=(
-                "How many negatives, positives and unknowns showed each score?",
+                "Counts of negatives, positives and unknowns for each score.",
                 "Save the result as CSV or Parquet, then type: trueness evaluate FILE",
             ),
         )

@@ -52,7 +52,7 @@ _best_threshold = unwrap(best_threshold)
 @final
 @dataclass(frozen=True, repr=False)
 class ExactResult(Record):
-    """What is the exact answer, and how much work did it take?
+    """An exact answer, and the work that it took.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ def exact_threshold(
     at_most: int = 20_000,
     batch: int = 20_000_000,
 ) -> ExactResult:
-    """At which threshold is a metric best, exactly, on data that are read in place?
+    """The exact best threshold for a metric, on data that are read in place.
 
     Parameters
     ----------
@@ -141,8 +141,8 @@ def exact_threshold(
     Notes
     -----
     A bin is counted again only if the upper bound of the metric in it (see
-    :func:`bounds`) reaches the value at the best threshold found between bins. For a
-    metric of one's own, whose shape is not known, that is every bin.
+    :func:`bounds`) reaches the value at the best threshold found between bins. For your
+    own metric, whose shape is not known, every bin is counted again.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def exact_auc(
     at_most: int = 100_000,
     batch: int = 20_000_000,
 ) -> ExactResult:
-    r"""What is the AUC, exactly or within a tolerance, without sorting the data?
+    r"""The AUC, exactly or within a tolerance, without sorting the data.
 
     Parameters
     ----------
@@ -222,8 +222,8 @@ def exact_auc(
 
     Notes
     -----
-    Exactly, every distinct score is counted, in one pass. Within a tolerance bins
-    suffice: their AUC differs from the exact one by at most half of the pairs that
+    For the exact AUC every distinct score is counted, in one pass. Within a tolerance,
+    bins suffice: their AUC differs from the exact one by at most half of the pairs that
     share a bin. The bins with the most pairs are counted again. Tallies and frames in
     memory are counted exactly.
 

@@ -39,7 +39,7 @@ from trueness.data.storage import read_columns, tally_of_columns, write_columns
 @final
 @dataclass(frozen=True, repr=False)
 class StreamUpdate(Record):
-    """What did a round over the incoming files do?
+    """Files that an update of a stream counted, skipped and failed to read.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class StreamUpdate(Record):
 @final
 @dataclass(frozen=True)
 class Stream:
-    """Which counts have come in so far?
+    """Counts of all batches so far, kept in a file.
 
     Parameters
     ----------

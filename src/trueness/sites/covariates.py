@@ -33,7 +33,8 @@ from trueness.sites.random_effects import RandomEffects, fit_random_effects
 @final
 @dataclass(frozen=True, repr=False)
 class CovariateEffect(Record):
-    """How far does a covariate of the sites explain their differences?
+    """Effect of a covariate of the sites, and how much of their differences it
+    explains.
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ from trueness.sites.scales import OpenScale
 @final
 @dataclass(frozen=True, repr=False)
 class SitesLeftOut(Record):
-    """How often did the prediction interval of the others hold a site's value?
+    """Predictions of each site from the others, and how often they cover its value.
 
     Attributes
     ----------

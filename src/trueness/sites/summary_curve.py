@@ -47,7 +47,8 @@ _LOG_ODDS = OpenScale((0.0, 1.0))
 @final
 @dataclass(frozen=True, repr=False)
 class SummaryROC(Record):
-    """What are sensitivity and specificity over all sites, and at the next one?
+    """Summary sensitivity and specificity over all sites, and the prediction for the
+    next one.
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ from trueness.inference.variance import Stratum, combine_strata
 @final
 @dataclass(frozen=True, repr=False)
 class ClassDecisions(Answer):
-    """Decisions by expected cost, and what they cost in these cases.
+    """Decisions by expected cost, and their mean cost in these cases.
 
     Attributes
     ----------

@@ -276,8 +276,8 @@ def decision_curve(
 
     .. math:: NB(p) = \pi\,\mathrm{TPR}(p) - (1 - \pi)\,\frac{p}{1 - p}\,\mathrm{FPR}(p)
 
-    *Net interventions avoided* say the same beside acting always: the true negatives
-    per case, less the false negatives weighted by :math:`(1 - p)/p`.
+    *Net interventions avoided* compare with acting always: the true negatives per case,
+    minus the false negatives weighted by :math:`(1 - p)/p`.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ _TIME_OF_FIRST_SEARCH = 0.75
 @final
 @dataclass(frozen=True, repr=False)
 class GroupThresholds(Record):
-    """A threshold for each group, and how much the groups differ then.
+    """A threshold for each group, and the remaining differences between groups.
 
     Attributes
     ----------
@@ -155,9 +155,9 @@ def group_thresholds(
 
     Notes
     -----
-    The search is exact, over deterministic thresholds and in whole numbers. The
-    interval of a difference is simultaneous for all pairs of groups (Dunn 1961) and is
-    about these thresholds in the population; it does not allow for their choice.
+    The search over deterministic thresholds is exact, by integer arithmetic. The
+    interval of a difference is simultaneous for all pairs of groups (Dunn 1961). It
+    treats these thresholds as fixed, without allowance for their choice.
 
     References
     ----------

@@ -164,14 +164,14 @@ def guaranteed_threshold(
 
     Notes
     -----
-    Without an objective the threshold closest to the constraint is returned: the
-    highest for ``recall >= b``, the lowest for ``fpr <= b`` and ``precision >= b``.
-    With several constraints it is the one whose weakest evidence is strongest. Rates
-    that are monotone in the threshold need no correction. For other metrics one half of
-    the cases chooses an order of thresholds, and the other half tests them until one
-    fails. Tests are exact for proportions of cases, and conservative for other means
-    and for weighted sums of recall and fpr. With k constraints, each is tested at (1 -
-    ``level``) / k.
+    Without an objective it returns the threshold closest to the constraint: the highest
+    for ``recall >= b``, the lowest for ``fpr <= b`` and ``precision >= b``. With
+    several constraints it returns the threshold where the weakest evidence is
+    strongest. Rates that are monotone in the threshold need no correction. For other
+    metrics, half of the cases determine an order of thresholds, and the other half
+    tests them in this order until one fails. Tests are exact for proportions of cases,
+    and conservative for other means and for weighted sums of recall and fpr. With k
+    constraints, each is tested at (1 - ``level``) / k.
 
     References
     ----------

@@ -132,7 +132,7 @@ def indeterminate_results(
 
     Notes
     -----
-    Proportions have Wilson's interval. No reading is the right one: report the table.
+    Proportions have Wilson's interval. No single convention is right: report the table.
 
     References
     ----------

@@ -192,10 +192,10 @@ def best_threshold(
 
     Notes
     -----
-    Of several optimal thresholds, the one returned flags a number of cases closest to
-    the number of positives (smallest abs(fp - fn), then fewer flagged). No other
-    optimal threshold dominates it. +inf flags nothing, the lowest score everything. At
-    a prevalence of use, counts such as ``flagged`` are for as many cases at that
+    Among several optimal thresholds, it returns the one that flags about as many cases
+    as are positive (smallest abs(fp - fn), then fewer flagged). No other optimal
+    threshold dominates it. +inf flags nothing, the lowest score everything. At another
+    prevalence, counts such as ``flagged`` are for the same number of cases at that
     prevalence. Equal values are recognised exactly, with 0.7 meaning seven tenths. An
     undefined value (precision when nothing is flagged) is never optimal and meets no
     constraint.

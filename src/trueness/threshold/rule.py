@@ -54,7 +54,8 @@ FLAGGED, DEFERRED, NOT_FLAGGED = 1.0, 0.5, 0.0
 @final
 @dataclass(frozen=True, repr=False)
 class Rule(Record):
-    """A rule: which scores are flagged, deferred, not flagged, and for whom.
+    """A decision rule: which scores are flagged, deferred or not flagged, in all cases
+    or by group.
 
     Attributes
     ----------
@@ -389,7 +390,7 @@ def confusion(data: Tally | Mapping[Any, Tally], threshold: object) -> Confusion
     How many cases are right and wrong?
 
     These are the counts of the labelled cases; a stated prevalence does not change
-    them. Cases that a rule defers are in none of the four.
+    them. Deferred cases are not counted.
 
     Parameters
     ----------

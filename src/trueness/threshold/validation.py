@@ -68,7 +68,7 @@ from trueness.threshold.rule import all_groups_at_once
 @final
 @dataclass(frozen=True, repr=False)
 class Validation(Answer):
-    """What to expect of a chosen rule on new cases.
+    """Expected performance of a chosen rule on new cases.
 
     Attributes
     ----------
@@ -129,9 +129,9 @@ def validate_threshold(
 
     What can be expected of a chosen rule on new cases?
 
-    The choice is repeated on bootstrap samples: that of :func:`best_threshold`, of
-    :func:`best_thresholds` if the constraints defer cases or are about one side, or of
-    :func:`group_thresholds` if they bound differences between groups.
+    Bootstrap samples repeat the choice of :func:`best_threshold`. If constraints defer
+    cases or are about one side, it is that of :func:`best_thresholds`; if they bound
+    differences between groups, that of :func:`group_thresholds`.
 
     Parameters
     ----------
@@ -151,10 +151,11 @@ def validate_threshold(
 
     Notes
     -----
-    The correction subtracts .632 of what repeated choices gain in their samples over
-    the cases left out (Efron 1983, doi:10.2307/2288636). Intervals have the variance of
-    a fixed rule or, if larger, that of the repeated choices. Whole clusters are drawn.
-    Beyond 1,000 distinct scores neighbours are merged before the choice is repeated.
+    The correction subtracts .632 of the mean difference between the samples of repeated
+    choices and the cases left out (Efron 1983, doi:10.2307/2288636). Intervals have the
+    variance of a fixed rule or, if larger, that of the repeated choices. Whole clusters
+    are drawn. Beyond 1,000 distinct scores neighbours are merged before the choice is
+    repeated.
 
     A constraint that new cases are expected to miss is tightened until it is
     expected to hold (Wang and Ahmed 2008, doi:10.1016/j.orl.2008.01.003). The

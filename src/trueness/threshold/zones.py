@@ -167,7 +167,7 @@ def best_thresholds(
 
     Notes
     -----
-    The optimum over all pairs of thresholds is exact, in whole numbers. If several
+    The optimum over all pairs of thresholds is exact, by integer arithmetic. If several
     pairs are optimal, the one that defers fewest cases is returned, then the one with
     the smallest abs(fp - fn). Chow's rule is the special case without constraints, for
     scores that are the true probabilities.

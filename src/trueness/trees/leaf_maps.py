@@ -20,7 +20,7 @@ class LeafMap(Map):
     """The score of each leaf: its estimated probability of a positive.
 
     Made by ``leaves.map("blend")``. A call takes names or numbers of leaves and returns
-    their scores; a leaf that was never seen gets ``default``.
+    their scores; a leaf without cases gets ``default``.
 
     Attributes
     ----------

@@ -44,7 +44,7 @@ BISECTIONS = 40  # which leave less than 1e-6 of a case
 @final
 @dataclass(frozen=True, repr=False)
 class LeafReport(Record):
-    r"""Which leaves can be trusted, and how many more cases do the others need?
+    r"""Report on leaves: which can be trusted, and how many more cases the others need.
 
     Attributes
     ----------

@@ -47,10 +47,10 @@ MAX_ROWS = 10  # of leaves in a notebook
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Leaves(Cases):
-    """How many negatives, positives and unknowns fell into each leaf?
+    """Counts of negatives, positives and unknowns in each leaf.
 
-    Made by :func:`trueness.leaves`; the constructor takes leaves that are counted
-    already, in any order. ``a + b`` counts the cases of both.
+    :func:`trueness.leaves` returns it; the constructor takes counts of leaves, in any
+    order. ``a + b`` counts the cases of both.
 
     Attributes
     ----------

@@ -104,7 +104,8 @@ def _excess_of_pairs(k: Array, d: Floats) -> Floats:
 @final
 @dataclass(frozen=True, repr=False)
 class TreeLevels(Record):
-    """How often is a tree right about a leaf's majority, and about a case's class?
+    """Levels of a tree: how often it is right about the majority of a leaf, and about
+    the class of a case.
 
     Attributes
     ----------
@@ -314,7 +315,9 @@ def _cases_for_excess(d: float, excess: float) -> int:
 @final
 @dataclass(frozen=True, repr=False)
 class EntropicBinomial(Record):
-    """How many of ``n`` cases are in the majority, if its true proportion is ``p``?"""
+    """Distribution of the majority among ``n`` cases, if its true proportion is
+    ``p``.
+    """
 
     n: int
     p: float
@@ -360,7 +363,7 @@ def _majority_pmf(y: Floats, n: ArrayLike, p: ArrayLike) -> Floats:
 
 
 def entropic_binomial(n: int, p: float) -> EntropicBinomial:
-    r"""How is the size of the majority among n cases distributed?
+    r"""Entropic binomial distribution: the size of the majority among n cases.
 
     .. math:: P(Y_\vee = y) = \binom ny \left[p^y (1-p)^{n-y} + p^{n-y} (1-p)^y\right],
         \quad y > n/2
@@ -380,7 +383,7 @@ def entropic_binomial(n: int, p: float) -> EntropicBinomial:
 @final
 @dataclass(frozen=True, repr=False)
 class EntropicTree(Record):
-    """How many cases, and how large a majority, has each leaf of a tree?"""
+    """Distribution of the cases and majorities of the leaves of a tree."""
 
     n: int
     weights: Floats
@@ -429,7 +432,7 @@ class EntropicTree(Record):
 
 
 def entropic_tree(n: int, weights: ArrayLike, p: ArrayLike) -> EntropicTree:
-    r"""How are the cases and the majorities of the leaves of a tree distributed?
+    r"""Entropic tree distribution: the cases and majorities of the leaves of a tree.
 
     .. math:: P(\mathbf N, \mathbf Y_\vee) = \binom{n}{n_1 \dots n_J} \prod_j
         \lambda_j^{n_j} P(Y_\vee = y_j \mid n_j, p_j)
@@ -503,7 +506,7 @@ def top_probability(
 ) -> Estimate:
     r"""Larger of two class probabilities, with a confidence interval.
 
-    How large is it, given y cases of n?
+    How large is it, if y of n cases are in one class?
 
     .. math:: \hat p = \max(y, n - y)/n, \qquad \hat p^b = \tilde p + \hat p(\hat p -
         \tilde p)

@@ -28,7 +28,7 @@ _HEAD = ("split", "leaves", "P(C)", "P(U)", "Gini", "by Gini")
 @final
 @dataclass(frozen=True, repr=False)
 class SplitComparison(Record):
-    """Which split pays off with this number of cases? The most useful comes first.
+    """Comparison of splits by their utility; the most useful comes first.
 
     Attributes
     ----------

@@ -78,11 +78,13 @@ class _OptionError(ValueError):
 
 
 class InputError(_OptionError):
-    """The input is wrong; ``option``, ``choices`` and ``example`` say what would do."""
+    """The input is wrong; ``option``, ``choices`` and ``example`` say how to correct
+    it.
+    """
 
 
 class NotEnoughCases(_OptionError):  # noqa: N818 - a name that reads as a sentence
-    """The input is right, but holds too few cases for this question."""
+    """The input is valid, but has too few cases for this question."""
 
 
 class Infeasible(InputError):  # noqa: N818 - a name that reads as a sentence
@@ -98,16 +100,16 @@ class NotInstalled(ModuleNotFoundError, InputError):  # noqa: N818 - reads as a 
 
 
 class NotConvergedWarning(UserWarning):
-    """An iteration stopped before it reached its goal; the record says so too."""
+    """An iteration stopped before it converged; the record says so too."""
 
 
 class OptimisticWarning(UserWarning):
-    """The numbers rest on the very cases that the model was made from."""
+    """The numbers come from the cases that the model was fitted on."""
 
 
 class CleanedWarning(UserWarning):
-    """Values of a messy file were understood; the message says how."""
+    """Values of a messy file were cleaned; the message says how."""
 
 
 class DoubtfulAssumptionWarning(UserWarning):
-    """What a method takes for granted looks wrong in these data."""
+    """An assumption of the method looks wrong in these data."""
