@@ -284,10 +284,11 @@ def test_demo_says_what_was_found_and_where_the_files_are(tmp_path):
 
 
 def test_sorts_are_chosen_before_numpy_is_loaded():
-    info = "vendor_id : {}\nflags : sse avx2 {}"
-    assert slow_avx512(info.format("AuthenticAMD", "avx512f"))
-    assert not slow_avx512(info.format("AuthenticAMD", ""))
-    assert not slow_avx512(info.format("GenuineIntel", "avx512f"))
+    info = "vendor_id : {}\ncpu family : {}\nflags : sse avx2 {}"
+    assert slow_avx512(info.format("AuthenticAMD", 25, "avx512f"))
+    assert not slow_avx512(info.format("AuthenticAMD", 25, ""))  # Zen 3
+    assert not slow_avx512(info.format("AuthenticAMD", 26, "avx512f"))  # Zen 5
+    assert not slow_avx512(info.format("GenuineIntel", 25, "avx512f"))
     code = "import trueness.cli._start, sys; print('numpy' in sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True

@@ -12,6 +12,10 @@ from functools import cache
 DISABLED_FEATURES = "NPY_DISABLE_CPU_FEATURES"
 
 
+# AMD's number of the family whose only member with AVX-512 is Zen 4
+_FAMILY_OF_ZEN_4 = "25"
+
+
 @cache
 def has_slow_sort() -> bool:
     """Return whether NumPy sorts 64 bits by AVX-512 where that is slow."""
@@ -19,12 +23,18 @@ def has_slow_sort() -> bool:
 
 
 def slow_avx512(cpuinfo: str) -> bool:
-    """Return whether this is an AMD processor with AVX-512.
+    """Return whether this is AMD's Zen 4.
 
     There NumPy's AVX-512 sort takes five times as long as its AVX2 sort
-    (numpy/x86-simd-sort, issue 6).
+    (numpy/x86-simd-sort, issue 6). On Zen 5 it is the faster one.
     """
-    return "AuthenticAMD" in cpuinfo and "avx512f" in cpuinfo.split()
+    lines = [line.partition(":") for line in cpuinfo.splitlines()]
+    facts = {name.strip(): value.strip() for name, _, value in lines}
+    return (
+        facts.get("vendor_id") == "AuthenticAMD"
+        and facts.get("cpu family") == _FAMILY_OF_ZEN_4
+        and "avx512f" in facts.get("flags", "").split()
+    )
 
 
 def first_processor() -> str:

@@ -1,9 +1,9 @@
 """Start the command line with the faster of NumPy's two sorts.
 
-On AMD processors with AVX-512, NumPy's AVX-512 sort is several times slower than its
-AVX2 sort, and NumPy decides while it is imported. A library must not meddle with that,
-a program may: this module is the program's first line, and nothing that it imports
-before it has decided imports NumPy (a test holds it to that).
+On AMD's Zen 4, NumPy's AVX-512 sort is several times slower than its AVX2 sort, and
+NumPy decides while it is imported. A library must not meddle with that, a program may:
+this module is the program's first line, and nothing that it imports before it has
+decided imports NumPy (a test holds it to that).
 """
 
 from __future__ import annotations
