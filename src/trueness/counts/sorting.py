@@ -117,7 +117,7 @@ def _ends_of_runs(keys: Array, block: slice) -> NDArray[np.bool_]:
 
 def _number_of_runs(keys: Array, block: slice) -> int:
     """Return how many scores end in this block."""
-    return int(_ends_of_runs(keys, block).sum())
+    return int(np.count_nonzero(_ends_of_runs(keys, block)))
 
 
 def _read_distinct_keys(
