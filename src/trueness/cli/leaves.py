@@ -12,6 +12,7 @@ import typer
 import trueness
 from trueness._core.arrays import Floats
 from trueness._core.checks.errors import InputError
+from trueness._core.data_types import Frame
 from trueness._core.progress import progress
 from trueness.cli import _shell as shell
 from trueness.cli import options
@@ -218,7 +219,7 @@ def _with_splits(
     )
 
 
-def _count(data: FileData, rows: object) -> Leaves:
+def _count(data: FileData, rows: Frame) -> Leaves:
     request = data.request
     return trueness.leaves(rows, node=request.scores[0], **request.counting)
 

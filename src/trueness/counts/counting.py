@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from trueness._core.arrays import Array, Floats, Ints, blocks, no_cases
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.words import plain
+from trueness._core.data_types import LabelValue
 from trueness._core.progress import stop_if_requested
 from trueness.counts.cases import assign_clusters
 from trueness.counts.rows import find_rows, merge_rows
@@ -105,7 +106,9 @@ class Labels:
         return self.is_pos(slice(0, self.values.size)).astype(np.int8)
 
 
-def read_labels(values: Array, positive: object, argument: str = "y_true") -> Labels:
+def read_labels(
+    values: Array, positive: LabelValue, argument: str = "y_true"
+) -> Labels:
     """Which value is positive? Missing values are unknown; nothing is guessed."""
     values = _columns.one_dimensional(values, argument)
     two_numbers = _two_numbers(values)

@@ -9,8 +9,9 @@ the room ``calibration``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, final, runtime_checkable
+from typing import Any, Protocol, TypeAlias, final, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -208,3 +209,31 @@ class LabelSample(Record):
     def band_of(self, score: ArrayLike) -> Any:
         """Return the number of the band of each score, 0 for the lowest one."""
         return np.searchsorted(self.edges, np.asarray(score, np.float64), side="right")
+
+
+class HasLabelSample(Protocol):
+    """A plan of labels, which says how they were drawn."""
+
+    @property
+    def sample(self) -> LabelSample:
+        """Return the bands of scores within which cases were drawn."""
+
+
+class ReferenceCases(Protocol):
+    """Counts of labelled cases, to which a map can be fitted: a tally."""
+
+    @property
+    def score(self) -> Floats:
+        """Return the distinct scores."""
+
+    @property
+    def labelled(self) -> Any:
+        """Return the cases with a label."""
+
+
+_UnlabelledCases: TypeAlias = (
+    str | LabelMap | ExpectedLabels | LabelSample | HasLabelSample | ReferenceCases
+)
+
+Unlabelled: TypeAlias = _UnlabelledCases | Mapping[Any, _UnlabelledCases]
+"""What cases without a label count for: a word, a map, a plan; one for each group."""

@@ -16,6 +16,7 @@ from trueness._core.arrays import Array, Ints
 from trueness._core.checks.columns import group_members
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import plain
+from trueness._core.data_types import LabelValue
 
 Counts = TypeVar("Counts", bound=Any)
 
@@ -91,7 +92,7 @@ def with_each_column(groups: Mapping[Any, Counts]) -> dict[Any, Counts]:
     }
 
 
-def design_of_group(words: Mapping[str, Any], group: object) -> dict[str, Any]:
+def design_of_group(words: Mapping[str, Any], group: LabelValue) -> dict[str, Any]:
     """Return the design of one group: a map of expected labels is one of a group."""
     unlabelled = words.get("unlabelled")
     if unlabelled is None or isinstance(unlabelled, str):

@@ -10,16 +10,16 @@ The direction of a score and an unknown positive label are never guessed.
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Array
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described, listing
+from trueness._core.data_types import Column, LabelValue
 from trueness._core.imports import is_of_library
 from trueness.data import cleaning
 from trueness.data.column_roles import (
@@ -126,7 +126,7 @@ def count_arguments(
 
 
 def _of_arrays(
-    name: str, takes: str, labels: ArrayLike, others: list[Any], words: Words
+    name: str, takes: str, labels: Column, others: list[Any], words: Words
 ) -> CountedArguments:
     """Count arrays of labels and scores; what follows them is left to the analysis."""
     if name == "rater_agreement" and _is_one_column(others):
@@ -200,7 +200,7 @@ def _of_model(name: str, model: Any, rest: list[Any], words: Words) -> CountedAr
     return CountedArguments(tally(truth, scores, **words), tuple(rest[2:]))
 
 
-def _positive_label(truth: ArrayLike, positive: Hashable) -> Any:
+def _positive_label(truth: Column, positive: LabelValue) -> Any:
     """Which label counts as positive, among these?"""
     with cleaning.listening():  # the labels are read once more when they are counted
         return cleaning.read_label_column(
@@ -275,7 +275,7 @@ def _size_of_column(argument: Any) -> int:
 
 
 def _scores(
-    labels: ArrayLike, columns: list[Any], name: str, takes: str, words: Words
+    labels: Column, columns: list[Any], name: str, takes: str, words: Words
 ) -> tuple[Any, tuple[str, ...]]:
     """Return one column, or a mapping from name to column, and remarks on them."""
     if len(columns) > 1:
@@ -296,7 +296,7 @@ def _scores(
 
 
 def _scores_of_matrix(
-    labels: ArrayLike, matrix: Any, name: str, takes: str, words: Words
+    labels: Column, matrix: Any, name: str, takes: str, words: Words
 ) -> tuple[Any, tuple[str, ...]]:
     """Return the one score in a matrix, or its columns by name, and remarks on them."""
     if on_device(matrix):
@@ -326,7 +326,7 @@ def _numbered_columns(columns: Sequence[Any]) -> dict[str, Any]:
 
 
 def _probability_of_positive(
-    labels: ArrayLike, table: Array, positive: Hashable
+    labels: Column, table: Array, positive: LabelValue
 ) -> tuple[Array, tuple[str, ...]]:
     """Take the column of the positive class of what ``predict_proba`` returns.
 

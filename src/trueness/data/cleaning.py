@@ -22,6 +22,7 @@ from trueness._core.arrays import Array
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import CleanedWarning, InputError
 from trueness._core.checks.words import listing
+from trueness._core.data_types import Column, ColumnOrFrame, LabelValue
 from trueness._core.numbers import counted
 from trueness.counts.counting import Labels, read_labels
 
@@ -144,7 +145,7 @@ class LabelMeaning(NamedTuple):
     no_label: list[Any]  # values that stand for a label that is not known
 
 
-def label_words(values: Sequence[Any], positive: object, what: str) -> LabelMeaning:
+def label_words(values: Sequence[Any], positive: LabelValue, what: str) -> LabelMeaning:
     """Read the distinct values of a label column in which some are text.
 
     Values that differ in case, spaces or quotes are spellings of one word.
@@ -244,7 +245,7 @@ def label_remarks(labels: LabelMeaning) -> list[str]:
 def _named_positive(
     spellings: Mapping[str, list[Any]],
     labels: Sequence[str],
-    positive: object,
+    positive: LabelValue,
     what: str,
 ) -> frozenset[str]:
     """Return the words of the positive label that was named, or stop without one."""
@@ -276,7 +277,7 @@ def _remark_on_labels(
     return f"Labels: {' and '.join(parts)}."
 
 
-def _no_labels(words: Iterable[str], positive: object) -> tuple[set[str], set[str]]:
+def _no_labels(words: Iterable[str], positive: LabelValue) -> tuple[set[str], set[str]]:
     """Return the words that stand for a missing label, and those for a total.
 
     One that may be a label ("-" beside "+", "none") is one where two would not be left.
@@ -313,7 +314,7 @@ def _no_labels(words: Iterable[str], positive: object) -> tuple[set[str], set[st
     return missing, totals
 
 
-def _known_pair(labels: Sequence[str], positive: object) -> frozenset[str] | None:
+def _known_pair(labels: Sequence[str], positive: LabelValue) -> frozenset[str] | None:
     """Return the positive ones of labels that are a known pair; None if they are not.
 
     Perhaps nobody is positive: that is known, too.
@@ -360,7 +361,7 @@ def _is_opposite(positive: str, negative: str) -> bool:
     return negated in (plain_positive, positive)
 
 
-def read_label_column(values: Array, positive: object, what: str) -> Labels:
+def read_label_column(values: Array, positive: LabelValue, what: str) -> Labels:
     """Read a column of labels; in one with text, a total has the code 3."""
     values = _columns.one_dimensional(values, what)
     if not has_text(values):
@@ -520,7 +521,7 @@ def _number(text: str, decimal_comma: bool) -> float:
     return float(plain.replace(",", ""))
 
 
-def holds_verdicts(values: Array, positive: object) -> bool:
+def holds_verdicts(values: Array, positive: LabelValue) -> bool:
     """Are these the verdicts of a test in words, not numbers written as text?
 
     Two words are verdicts where they are a known pair, or where one is ``positive``.
@@ -539,7 +540,7 @@ def holds_verdicts(values: Array, positive: object) -> bool:
 
 
 def read_verdicts(
-    values: Array, positive: object, what: str, *, indeterminate: float = np.nan
+    values: Array, positive: LabelValue, what: str, *, indeterminate: float = np.nan
 ) -> Array:
     """Read the verdicts of a test as 1 and 0; a missing verdict is NaN.
 
@@ -599,13 +600,13 @@ def _is_number(word: str) -> bool:
 
 
 def positive_of_labels(
-    labels: object, scores: Mapping[str, object], positive: object
-) -> object:
+    labels: ColumnOrFrame | None, scores: Mapping[str, Column], positive: LabelValue
+) -> LabelValue:
     """Return the positive label; None where only verdicts of tests have that value."""
     if not isinstance(positive, str) or labels is None:
         return positive
 
-    def has_value(values: object) -> bool:
+    def has_value(values: ColumnOrFrame) -> bool:
         array = np.asarray(values)
         if array.dtype.kind not in "OUST":
             return False

@@ -20,6 +20,7 @@ from trueness._core.arrays import Array
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import plain
+from trueness._core.data_types import Frame, LabelValue
 from trueness._core.records import shown
 from trueness.data import cleaning, engines
 from trueness.data.complements import complement_of_positive
@@ -114,7 +115,7 @@ def find_columns(
     option: str = "score",
     needs_label: bool = True,
     taken: Iterable[str | None] = (),
-    positive: object = None,
+    positive: LabelValue = None,
 ) -> FoundColumns:
     """Return label and scores; those that nobody named where there is no doubt.
 
@@ -149,7 +150,7 @@ def find_columns(
 
 
 def _columns_of_words(
-    table: DataTable, taken: set[str | None], positive: object
+    table: DataTable, taken: set[str | None], positive: LabelValue
 ) -> tuple[str, ...]:
     """Return the tests whose two verdicts are words, one of which is positive."""
     if not isinstance(positive, str):
@@ -552,7 +553,7 @@ class FrameTable:
     Of a lazy frame the first rows are looked at.
     """
 
-    def __init__(self, data: object) -> None:
+    def __init__(self, data: Frame) -> None:
         self._data, _ = engines.with_text_names(data, {})
         lazy = not isinstance(self._data, Mapping)
         if lazy:

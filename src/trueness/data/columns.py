@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from trueness._core.arrays import Array, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import plain
+from trueness._core.data_types import Column, ColumnOrFrame, LabelValue, NamesColumns
 from trueness._core.imports import required
 from trueness._core.progress import stop_if_requested
 from trueness.counts.counting import (
@@ -31,6 +32,9 @@ from trueness.counts.counting import (
 from trueness.data import cleaning
 from trueness.data.count_request import CountRequest
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
 # frames that Narwhals does not read, and what makes one of them that it does
 _FOREIGN = {
     "daft": "frame.to_arrow()",
@@ -40,7 +44,7 @@ _FOREIGN = {
 }
 
 
-def is_frame(data: object) -> bool:
+def is_frame(data: object) -> TypeIs[NamesColumns]:
     """Is this a frame and not a column? Decided without importing Narwhals."""
     library = type(data).__module__.partition(".")[0]
     if library in _FOREIGN:
@@ -68,7 +72,7 @@ def one_thing(data: object) -> str:
     return f"one {type(data).__name__}"
 
 
-def column(values: object, what: str) -> Array:
+def column(values: ColumnOrFrame, what: str) -> Array:
     """Turn a list, an array or a Series of any library into a NumPy array."""
     if isinstance(values, np.ma.MaskedArray):
         with_gaps = values.data.astype(object)
@@ -190,7 +194,10 @@ def _with_numbered_names(columns: Iterable[Any]) -> dict[str, Any]:
 
 
 def read_label_values(
-    values: object, positive: object, what: str, scores: Mapping[str, Array]
+    values: ColumnOrFrame | None,
+    positive: LabelValue,
+    what: str,
+    scores: Mapping[str, Array],
 ) -> Labels | None:
     """Read labels, as many as scores; None where all are unknown."""
     if values is None:
@@ -208,11 +215,11 @@ def read_label_values(
 
 
 def read_scores(
-    values: object,
+    values: Column,
     what: str,
     decimal: str | None,
     cases: Ints | None = None,
-    positive: object = None,
+    positive: LabelValue = None,
     *,
     indeterminate: float = np.nan,
 ) -> Array:
@@ -237,7 +244,7 @@ def read_scores(
 
 
 def count_columns(
-    y_true: object, columns: Mapping[str, Array], request: CountRequest
+    y_true: ColumnOrFrame | None, columns: Mapping[str, Array], request: CountRequest
 ) -> Any:
     """Count columns of scores that were read, all cases or each group's."""
     _columns.same_length(**columns)
@@ -295,7 +302,7 @@ class _CountedColumns:
 
 
 def _read_cases(
-    y_true: object, columns: Mapping[str, Array], request: CountRequest
+    y_true: ColumnOrFrame | None, columns: Mapping[str, Array], request: CountRequest
 ) -> _CountedColumns:
     """Read labels, counts, weights and clusters, as many as there are scores."""
     first = next(iter(columns.values()))
@@ -409,7 +416,7 @@ def _dropped(is_missing: Array, labels: Labels | None, count: Ints | None) -> st
     )
 
 
-def beside(values: object, name: str, like: Array) -> Array:
+def beside(values: Column, name: str, like: Array) -> Array:
     """Read a column with a value for each score."""
     if isinstance(values, str):
         raise InputError(
@@ -424,6 +431,6 @@ def beside(values: object, name: str, like: Array) -> Array:
     return read
 
 
-def whole_cases(count: object, like: Array) -> Ints:
+def whole_cases(count: Column, like: Array) -> Ints:
     """Read how many cases each row stands for."""
     return _columns.whole_counts(beside(count, "count", like), "count")

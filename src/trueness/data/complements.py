@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from trueness._core.checks.errors import InputError
+from trueness._core.data_types import LabelValue
 from trueness.data import cleaning
 from trueness.data.data_tables import REAL, DataTable
 
@@ -20,7 +21,7 @@ _POSITIVE_WORDS = cleaning.YES | {"1"}
 
 
 def complement_of_positive(
-    table: DataTable, label: str | None, positive: object
+    table: DataTable, label: str | None, positive: LabelValue
 ) -> str | None:
     """Return the column of the negative class; None where there is no such pair.
 
@@ -61,7 +62,7 @@ def _columns_by_stem(table: DataTable, label: str | None) -> dict[str, dict[str,
 
 
 def _class_words(
-    classes: list[Any], positive: object
+    classes: list[Any], positive: LabelValue
 ) -> tuple[frozenset[str], frozenset[str]] | None:
     """Return the words for the negative and for the positive class, if it is known."""
     try:

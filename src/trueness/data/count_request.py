@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from trueness._core.checks.errors import InputError
+from trueness._core.data_types import Column, LabelValue
+from trueness.counts.counting import Weights
+from trueness.counts.expected_labels import Unlabelled
 
 
 @final
@@ -21,11 +24,12 @@ class CountRequest:
     kind: str  # "tally" or "panel"
     label: str | None = None
     score: str | None = None  # of a tally
-    positive: Any = None
-    count: Any = None
-    weight: Any = None
-    cluster: Any = None
-    by: Any = None
+    positive: LabelValue = None
+    count: Column | None = None
+    # an engine has added up the weights of its rows
+    weight: Column | Weights | None = None
+    cluster: Column | None = None
+    by: Column | None = None
     at_most: int | None = None  # rows of a tally
     missing_scores: str = "refuse"
     decimal: str | None = None
@@ -40,7 +44,7 @@ class CountRequest:
         return self.kind == "panel"
 
 
-def one_weight(weight: object, sample_weight: object) -> object:
+def one_weight(weight: Column | None, sample_weight: Column | None) -> Column | None:
     """Return the weights, which have two names."""
     if weight is not None and sample_weight is not None:
         raise InputError(
@@ -51,7 +55,7 @@ def one_weight(weight: object, sample_weight: object) -> object:
 
 
 def stated_design(
-    sampling: str | None, prevalence: float | None, unlabelled: object
+    sampling: str | None, prevalence: float | None, unlabelled: Unlabelled | None
 ) -> Mapping[str, Any]:
     """Return the arguments of the sampling design that were stated."""
     design = {

@@ -18,6 +18,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.words import plain
+from trueness._core.data_types import LabelValue
 from trueness._core.imports import lazy_import
 from trueness.counts.bins import merge_bins
 from trueness.counts.counting import Labels
@@ -243,7 +244,7 @@ def count_bins(
 def binned_tally(
     lazy: nw.LazyFrame[Any],
     names: Names,
-    positive: object,
+    positive: LabelValue,
     at_most: int,
     scores: Extent | None = None,
 ) -> Any:

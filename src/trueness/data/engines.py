@@ -25,6 +25,7 @@ from trueness._core.arrays import Array, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described, is_one, plain
+from trueness._core.data_types import Frame
 from trueness._core.imports import is_of_library, lazy_import
 from trueness._core.progress import progress, stop_if_requested
 from trueness.counts.counting import Weights
@@ -64,7 +65,7 @@ def in_turn(counts: Callable[P, T]) -> Callable[P, T]:
     return counted
 
 
-def open_frame(frame: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+def open_frame(frame: Frame) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
     """Return the Narwhals frame, eager or lazy, with names that differ."""
     if not is_frame(frame):
         raise InputError(
@@ -82,8 +83,8 @@ def open_frame(frame: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
 
 
 def with_text_names(
-    frame: object, roles: Mapping[str, object]
-) -> tuple[object, dict[str, Any]]:
+    frame: Frame, roles: Mapping[str, object]
+) -> tuple[Frame, dict[str, Any]]:
     """Name columns by text that are named by numbers, and what asks for them."""
     # a Series of pandas has no columns
     pandas: Any = frame if hasattr(type(frame), "iloc") else None
@@ -101,7 +102,7 @@ def with_text_names(
     return pandas.rename(columns=str), text_roles
 
 
-def column_names(frame: object) -> list[str]:
+def column_names(frame: Frame) -> list[str]:
     """Which columns has this frame or mapping?"""
     if isinstance(frame, Mapping):
         return list(map(str, frame))
@@ -168,7 +169,7 @@ def unread_content(kind: Any) -> str | None:
     return None
 
 
-def unread_columns(data: object) -> dict[str, str]:
+def unread_columns(data: Frame) -> dict[str, str]:
     """Return the columns of a lazy frame that are never read, with what they hold."""
     if isinstance(data, Mapping):
         return {}
@@ -235,7 +236,7 @@ def _as_key(role: str) -> str:  # a name that no engine misunderstands
 
 
 def read(
-    data: object, roles: Mapping[str, object], *, complete: bool = True
+    data: Frame, roles: Mapping[str, object], *, complete: bool = True
 ) -> dict[str, Any]:
     """Return a column for each role; of a lazy frame its distinct rows and ``count``.
 
@@ -259,7 +260,7 @@ def read(
 
 
 def columns_of(
-    data: object, names: Sequence[str] | None = None, most: int | None = None
+    data: Frame, names: Sequence[str] | None = None, most: int | None = None
 ) -> dict[str, Array]:
     """Read some columns, or all, of a frame or a mapping; ``most`` of the rows."""
     opened: Any
@@ -414,7 +415,7 @@ def _as_floats(values: nw.Series[Any]) -> Array:
     return values.cast(nw.Float64).fill_null(np.nan).to_numpy()
 
 
-def label_values(frame: object, label: str) -> list[Any]:
+def label_values(frame: Frame, label: str) -> list[Any]:
     """Which labels does a frame have? Missing ones do not count."""
     opened = frame if is_lazy(frame) else open_frame(frame)
     wanted = _named({"label": label}, column_names(opened))

@@ -13,6 +13,7 @@ from trueness._core.arrays import Array, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness._core.checks.words import described, listing, nearest
+from trueness._core.data_types import Frame
 from trueness._core.records import shown
 from trueness.data.engines import column_names, columns_of
 from trueness.data.files import scan
@@ -38,7 +39,7 @@ _PASSED = {
 
 
 def attempts(
-    data: object,
+    data: Frame | VerdictLog,
     *,
     item: str | None = None,
     passed: str | None = None,
@@ -127,7 +128,7 @@ def _check_column_names(**names: object) -> None:
             )
 
 
-def system_column(data: object) -> str | None:
+def system_column(data: Frame | VerdictLog) -> str | None:
     """Which column is called like one that names the systems? None of a log."""
     if isinstance(data, VerdictLog):
         return None
@@ -157,19 +158,19 @@ def read_evals(path: str | os.PathLike[str]) -> VerdictLog | Any:
 
 
 def columns_of_evals(
-    data: object, names: Sequence[str] | None = None
+    data: Frame | VerdictLog, names: Sequence[str] | None = None
 ) -> Mapping[str, Array]:
     """Return the columns of what ``read_evals`` opened, of a table those named."""
     return data.columns if isinstance(data, VerdictLog) else columns_of(data, names)
 
 
-def names_of_evals(data: object) -> list[str]:
+def names_of_evals(data: Frame | VerdictLog) -> list[str]:
     """Which columns has it? None is read."""
     return list(data.columns) if isinstance(data, VerdictLog) else column_names(data)
 
 
 def rows_of_evals(
-    data: object, at: Array, names: Sequence[str] | None = None
+    data: Frame | VerdictLog, at: Array, names: Sequence[str] | None = None
 ) -> VerdictLog | dict[str, Array]:
     """Keep some rows of what ``read_evals`` opened."""
     columns = {k: v[at] for k, v in columns_of_evals(data, names).items()}

@@ -17,6 +17,7 @@ import numpy as np
 from trueness._core.arrays import Array
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.data_types import Frame
 from trueness._core.figures import html_table
 from trueness._core.numbers import counted, listed
 from trueness._core.records import Record, native_frame, shown
@@ -136,7 +137,7 @@ class Look(Record):
         )
 
 
-def look(data: object) -> Look:
+def look(data: Frame | str | os.PathLike[str]) -> Look:
     """First look at a frame or a file: its columns, and the questions that it can
     answer.
 
@@ -164,9 +165,13 @@ def look(data: object) -> Look:
 
         if is_log(os.fsdecode(data)):
             return Look(0, (), (LookedQuestion(*_OF_A_LOG, {}),))
-        data = scan(data)
+        return _look_at_table(scan(data))
+    return _look_at_table(data)
 
-    table, _ = engines.with_text_names(data, {})
+
+def _look_at_table(frame: Frame) -> Look:
+    """Return what is in the first rows of a frame or a mapping."""
+    table, _ = engines.with_text_names(frame, {})
     unread = engines.unread_columns(table)
     names = [name for name in engines.column_names(table) if name not in unread]
     columns = engines.columns_of(table, names, most=MOST_ROWS) if names else {}

@@ -19,8 +19,10 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import plain
+from trueness._core.data_types import Column, ColumnOrFrame, Frame, LabelValue
 from trueness._core.imports import HigherFunction
 from trueness.counts.counting import split_counts
+from trueness.counts.expected_labels import Unlabelled
 from trueness.counts.groups import Group, design_of_group, intersections
 from trueness.counts.values import Panel, Tally
 from trueness.data import cleaning, engines, streaming
@@ -42,7 +44,7 @@ from trueness.data.total_rows import without_total_row
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
-    from numpy.typing import ArrayLike
+    from typing_extensions import TypeIs
 
     from trueness.trees.leaves import Leaves
 
@@ -68,19 +70,19 @@ _NAMED = {
 
 @overload
 def tally(
-    y_true: object,
-    y_score: object = ...,
+    y_true: ColumnOrFrame | None,
+    y_score: Column | None = ...,
     *,
     label: str | None = ...,
     score: str | None = ...,
-    positive: object = ...,
-    count: object = ...,
-    weight: object = ...,
-    sample_weight: object = ...,
-    cluster: object = ...,
+    positive: LabelValue = ...,
+    count: Column | None = ...,
+    weight: Column | None = ...,
+    sample_weight: Column | None = ...,
+    cluster: Column | None = ...,
     sampling: str | None = ...,
     prevalence: float | None = ...,
-    unlabelled: object = ...,
+    unlabelled: Unlabelled | None = ...,
     by: None = ...,
     at_most: int | None = ...,
     missing_scores: str = ...,
@@ -88,20 +90,20 @@ def tally(
 ) -> Tally: ...
 @overload
 def tally(
-    y_true: object,
-    y_score: object = ...,
+    y_true: ColumnOrFrame | None,
+    y_score: Column | None = ...,
     *,
     label: str | None = ...,
     score: str | None = ...,
-    positive: object = ...,
-    count: object = ...,
-    weight: object = ...,
-    sample_weight: object = ...,
-    cluster: object = ...,
+    positive: LabelValue = ...,
+    count: Column | None = ...,
+    weight: Column | None = ...,
+    sample_weight: Column | None = ...,
+    cluster: Column | None = ...,
     sampling: str | None = ...,
     prevalence: float | None = ...,
-    unlabelled: object = ...,
-    by: ArrayLike,
+    unlabelled: Unlabelled | None = ...,
+    by: Column,
     at_most: int | None = ...,
     missing_scores: str = ...,
     decimal: str | None = ...,
@@ -109,20 +111,20 @@ def tally(
 
 
 def tally(
-    y_true: object,
-    y_score: object = None,
+    y_true: ColumnOrFrame | None,
+    y_score: Column | None = None,
     *,
     label: str | None = None,
     score: str | None = None,
-    positive: object = None,
-    count: object = None,
-    weight: object = None,
-    sample_weight: object = None,
-    cluster: object = None,
+    positive: LabelValue = None,
+    count: Column | None = None,
+    weight: Column | None = None,
+    sample_weight: Column | None = None,
+    cluster: Column | None = None,
     sampling: str | None = None,
     prevalence: float | None = None,
-    unlabelled: object = None,
-    by: object = None,
+    unlabelled: Unlabelled | None = None,
+    by: Column | None = None,
     at_most: int | None = None,
     missing_scores: str = "refuse",
     decimal: str | None = None,
@@ -207,14 +209,14 @@ def tally(
 
 
 def tally_in_place(
-    y_true: object,
-    y_score: object,
+    y_true: ColumnOrFrame | None,
+    y_score: Column | None,
     *,
-    weight: object = None,
-    sample_weight: object = None,
+    weight: Column | None = None,
+    sample_weight: Column | None = None,
     sampling: str | None = None,
     prevalence: float | None = None,
-    unlabelled: object = None,
+    unlabelled: Unlabelled | None = None,
     **arguments: Any,
 ) -> Any:
     """Count as :func:`tally`; the counts of a device stay there, however few."""
@@ -227,56 +229,56 @@ def tally_in_place(
 
 @overload
 def panel(
-    y_true: object,
-    scores: object = ...,
+    y_true: ColumnOrFrame | None,
+    scores: ColumnOrFrame | None = ...,
     *,
     label: str | None = ...,
-    positive: object = ...,
-    count: object = ...,
-    weight: object = ...,
-    sample_weight: object = ...,
-    cluster: object = ...,
+    positive: LabelValue = ...,
+    count: Column | None = ...,
+    weight: Column | None = ...,
+    sample_weight: Column | None = ...,
+    cluster: Column | None = ...,
     sampling: str | None = ...,
     prevalence: float | None = ...,
-    unlabelled: object = ...,
+    unlabelled: Unlabelled | None = ...,
     by: None = ...,
     missing_scores: str = ...,
     decimal: str | None = ...,
 ) -> Panel: ...
 @overload
 def panel(
-    y_true: object,
-    scores: object = ...,
+    y_true: ColumnOrFrame | None,
+    scores: ColumnOrFrame | None = ...,
     *,
     label: str | None = ...,
-    positive: object = ...,
-    count: object = ...,
-    weight: object = ...,
-    sample_weight: object = ...,
-    cluster: object = ...,
+    positive: LabelValue = ...,
+    count: Column | None = ...,
+    weight: Column | None = ...,
+    sample_weight: Column | None = ...,
+    cluster: Column | None = ...,
     sampling: str | None = ...,
     prevalence: float | None = ...,
-    unlabelled: object = ...,
-    by: ArrayLike,
+    unlabelled: Unlabelled | None = ...,
+    by: Column,
     missing_scores: str = ...,
     decimal: str | None = ...,
 ) -> dict[Any, Panel]: ...
 
 
 def panel(
-    y_true: object,
-    scores: object = None,
+    y_true: ColumnOrFrame | None,
+    scores: ColumnOrFrame | None = None,
     *,
     label: str | None = None,
-    positive: object = None,
-    count: object = None,
-    weight: object = None,
-    sample_weight: object = None,
-    cluster: object = None,
+    positive: LabelValue = None,
+    count: Column | None = None,
+    weight: Column | None = None,
+    sample_weight: Column | None = None,
+    cluster: Column | None = None,
     sampling: str | None = None,
     prevalence: float | None = None,
-    unlabelled: object = None,
-    by: object = None,
+    unlabelled: Unlabelled | None = None,
+    by: Column | None = None,
     missing_scores: str = "keep",
     decimal: str | None = None,
 ) -> Any:
@@ -322,12 +324,12 @@ unlabelled, decimal
 
 
 def leaves(
-    y_true: object,
-    node: object = None,
+    y_true: ColumnOrFrame | None,
+    node: Column | None = None,
     *,
     label: str | None = None,
-    positive: object = None,
-    count: object = None,
+    positive: LabelValue = None,
+    count: Column | None = None,
 ) -> Leaves:
     """Counts of negatives, positives and unknowns in each leaf.
 
@@ -351,7 +353,7 @@ def leaves(
     Leaves: 4 cases (1 negative, 2 positive, 1 unknown) in 2 leaves
     """
     what = "y_true"
-    if node is None or isinstance(y_true, Mapping) or is_frame(y_true):
+    if node is None or _is_table(y_true):
         y_true, node, count = _columns_of_leaves(y_true, node, label, count)
         what = f"column {label!r}"
     elif label is not None:
@@ -374,10 +376,13 @@ def leaves(
 
 @engines.in_turn
 def _columns_of_leaves(
-    frame: object, node: object, label: str | None, count: object
+    frame: ColumnOrFrame | None,
+    node: Column | None,
+    label: str | None,
+    count: Column | None,
 ) -> tuple[Any, Any, Any]:
     """Read the labels, the leaves and the numbers of cases of a frame."""
-    _is_table(frame, "leaves")
+    frame = _table(frame, "leaves")
     if node is None:
         raise InputError(
             _unnamed("leaves", frame),
@@ -395,7 +400,7 @@ def _only_arrays(arguments: str) -> str:
     return f"{arguments} name columns of a frame; leave them out for arrays."
 
 
-def _unnamed(kind: str, data: object) -> str:
+def _unnamed(kind: str, data: ColumnOrFrame | None) -> str:
     """Say which columns of a table must be named."""
     if isinstance(data, Mapping) and kind == "tally":
         return "Name the columns of the labels and of the scores."
@@ -408,10 +413,15 @@ def _score_option(kind: str) -> str:
     return "scores" if kind == "panel" else "score"
 
 
-def _is_table(data: object, name: str) -> None:
-    """Stop at what is neither a frame nor a mapping of columns."""
-    if isinstance(data, Mapping) or is_frame(data):
-        return
+def _is_table(data: ColumnOrFrame | None) -> TypeIs[Frame]:
+    """Is this a frame, or a mapping from name to column?"""
+    return isinstance(data, Mapping) or is_frame(data)
+
+
+def _table(data: ColumnOrFrame | None, name: str) -> Frame:
+    """Pass on a frame, or a mapping of columns; stop at anything else."""
+    if _is_table(data):
+        return data
 
     array, column_names, _ = _NAMED[name]
     outputs = "leaves" if name == "leaves" else "scores"
@@ -436,7 +446,10 @@ def designed(counts: Counts, design: Mapping[str, Any]) -> Any:
 
 
 def _count(
-    data: object, scores: object, request: CountRequest, design: Mapping[str, Any]
+    data: ColumnOrFrame | None,
+    scores: ColumnOrFrame | None,
+    request: CountRequest,
+    design: Mapping[str, Any],
 ) -> Any:
     """Count a table, or arrays, and state the sampling design of the cases."""
     _options.choice(request.missing_scores, MISSING, "missing_scores")
@@ -447,13 +460,14 @@ def _count(
     return designed(counts, design) if design else counts
 
 
-def _names_columns(data: object, scores: object, request: CountRequest) -> bool:
+def _names_columns(
+    data: ColumnOrFrame | None, scores: ColumnOrFrame | None, request: CountRequest
+) -> bool:
     """Are columns of a table named, in place of arrays?"""
-    is_table = isinstance(data, Mapping) or is_frame(data)
     if request.is_panel:
-        return is_table and not isinstance(scores, Mapping)
+        return _is_table(data) and not isinstance(scores, Mapping)
 
-    if is_table and isinstance(scores, str):
+    if _is_table(data) and isinstance(scores, str):
         raise InputError(
             _unnamed(request.kind, data),
             option=_score_option(request.kind),
@@ -463,7 +477,9 @@ def _names_columns(data: object, scores: object, request: CountRequest) -> bool:
     return scores is None
 
 
-def _count_arrays(labels: object, scores: object, request: CountRequest) -> Any:
+def _count_arrays(
+    labels: ColumnOrFrame | None, scores: ColumnOrFrame | None, request: CountRequest
+) -> Any:
     """Count arrays of labels and scores."""
     if request.label is not None or request.score is not None:
         array = _NAMED[request.kind][0]
@@ -472,7 +488,7 @@ def _count_arrays(labels: object, scores: object, request: CountRequest) -> Any:
             example=PythonCode(f"trueness.{request.kind}(y_true, {array})"),
         )
 
-    columns: Mapping[str, object] = {"y_score": scores}
+    columns: Mapping[str, Any] = {"y_score": scores}
     if request.is_panel:
         columns = _columns.mapping_of_scores(several_columns(scores))
 
@@ -480,8 +496,8 @@ def _count_arrays(labels: object, scores: object, request: CountRequest) -> Any:
 
 
 def _count_columns(
-    labels: object,
-    columns: Mapping[str, object],
+    labels: ColumnOrFrame | None,
+    columns: Mapping[str, Column],
     request: CountRequest,
     cases_of_rows: Ints | None = None,
 ) -> Any:
@@ -527,7 +543,7 @@ def _check_scores_of_engine(
 
 
 def _count_on_device(
-    labels: object, columns: Mapping[str, Any], request: CountRequest
+    labels: ColumnOrFrame | None, columns: Mapping[str, Any], request: CountRequest
 ) -> Any:
     """Count scores where they are, on a device."""
     others = (request.count, request.weight, request.cluster, request.by)
@@ -549,15 +565,16 @@ def _count_on_device(
 
 
 @engines.in_turn
-def _count_table(data: object, scores: object, request: CountRequest) -> Any:
+def _count_table(
+    data: ColumnOrFrame | None, scores: ColumnOrFrame | None, request: CountRequest
+) -> Any:
     """Count columns of a frame or a mapping, by the engine of a lazy frame."""
-    _is_table(data, request.kind)
-    data = without_total_row(data, request.label)
-    names = engines.column_names(data)
+    table: Frame = without_total_row(_table(data, request.kind), request.label)
+    names = engines.column_names(table)
     by, group_columns = _columns_of_groups(request.by, names)
-    scores_by_role = _roles_of_scores(data, scores, request)
-    data, roles = engines.with_text_names(
-        data,
+    scores_by_role = _roles_of_scores(table, scores, request)
+    table, roles = engines.with_text_names(
+        table,
         {
             "label": request.label,
             "count": request.count,
@@ -569,27 +586,27 @@ def _count_table(data: object, scores: object, request: CountRequest) -> Any:
         },
     )
     if not request.is_panel and _counts_named(names, roles):
-        return _read_counts(data, names, group_columns or roles["by"], request.at_most)
+        return _read_counts(table, names, group_columns or roles["by"], request.at_most)
 
     score_names = {role: roles[role] for role in scores_by_role}
-    _check_score_names(data, score_names, roles["label"], request)
+    _check_score_names(table, score_names, roles["label"], request)
 
     # a panel keeps what is missing, or leaves it out itself
     complete = request.is_panel or request.missing_scores != "drop"
-    if not isinstance(data, Mapping):
-        data = engines.open_frame(data)
+    if not isinstance(table, Mapping):
+        table = engines.open_frame(table)
         by_itself = not request.is_panel and complete and not group_columns
-        if by_itself and engines.is_lazy(data):
-            counts = _count_by_engine(data, roles, request)
+        if by_itself and engines.is_lazy(table):
+            counts = _count_by_engine(table, roles, request)
             if counts is not None:
                 return counts
 
-    columns = engines.read(data, roles, complete=complete)
+    columns = engines.read(table, roles, complete=complete)
     return _count_columns_of_table(
         columns,
         score_names,
         group_columns,
-        is_lazy=engines.is_lazy(data),
+        is_lazy=engines.is_lazy(table),
         request=replace(request, labels_called=f"column {roles['label']!r}"),
     )
 
@@ -640,7 +657,7 @@ def _count_columns_of_table(
 
 
 def _roles_of_scores(
-    data: object, scores: object, request: CountRequest
+    data: Frame, scores: ColumnOrFrame | None, request: CountRequest
 ) -> dict[str, object]:
     """Return the names of the columns of scores, by their roles."""
     if not request.is_panel:
@@ -657,9 +674,9 @@ def _roles_of_scores(
 
 
 def _check_score_names(
-    data: object,
+    data: Frame,
     score_names: Mapping[str, object],
-    label: object,
+    label: str | None,
     request: CountRequest,
 ) -> None:
     """Stop where no score is named, one is named twice, or one is the label."""
@@ -675,7 +692,9 @@ def _check_score_names(
     _columns.apart_from_label(names, label)
 
 
-def _columns_of_groups(by: object, names: Sequence[str]) -> tuple[object, list[str]]:
+def _columns_of_groups(
+    by: Column | None, names: Sequence[str]
+) -> tuple[Column | None, list[str]]:
     """Separate groups of one column, or of an array, from those of several columns."""
     several = _several_columns_of_groups(by, names)
     if not several:
@@ -685,7 +704,7 @@ def _columns_of_groups(by: object, names: Sequence[str]) -> tuple[object, list[s
     return None, several
 
 
-def _several_columns_of_groups(by: object, names: Sequence[str]) -> list[str]:
+def _several_columns_of_groups(by: Column | None, names: Sequence[str]) -> list[str]:
     """Which columns make the groups, where several are named? Otherwise none."""
     if not isinstance(by, (list, tuple)):
         return []
@@ -725,7 +744,7 @@ def _count_by_engine(
 
 
 def _clean_labels(
-    lazy: nw.LazyFrame[Any], wanted: Mapping[str, str], positive: object
+    lazy: nw.LazyFrame[Any], wanted: Mapping[str, str], positive: LabelValue
 ) -> tuple[object, bool]:
     """Which label is positive, and can rows be counted without being cleaned?
 
@@ -762,7 +781,10 @@ def _counts_named(names: Sequence[str], roles: Mapping[str, object]) -> bool:
 
 
 def _read_counts(
-    data: object, names: Sequence[str], by: object, at_most: int | None
+    data: Frame,
+    names: Sequence[str],
+    by: Column | None,
+    at_most: int | None,
 ) -> Tally | dict[Any, Tally]:
     """Read the counts that a table holds, all of them or each group's."""
     wanted = count_columns_of(names)

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness._core.checks.words import described, is_one, is_several, listing, plain
+from trueness._core.data_types import Column, ColumnOrFrame, Frame, LabelValue
 from trueness._core.records import Estimate
 from trueness.counts.counting import Labels, count_tally
 from trueness.counts.values import Tally
@@ -26,12 +28,15 @@ from trueness.data.columns import column, is_frame, several_columns
 if TYPE_CHECKING:
     from trueness.threshold.class_costs import ClassDecisions
 
+# by class and decision, or a square matrix
+_Costs: TypeAlias = Mapping[Any, Mapping[Any, float]] | ArrayLike
+
 
 def one_vs_rest(
-    y_true: object,
-    scores: object = None,
+    y_true: ColumnOrFrame,
+    scores: ColumnOrFrame | None = None,
     *,
-    classes: Sequence[Any] | None = None,
+    classes: Column | None = None,
     label: str | None = None,
 ) -> dict[Any, Tally]:
     """Tallies of each class against all others, for more than two classes.
@@ -67,7 +72,7 @@ def one_vs_rest(
     }
 
 
-def _against_rest(score: Floats, code: Ints, k: int, name: object) -> Tally:
+def _against_rest(score: Floats, code: Ints, k: int, name: LabelValue) -> Tally:
     """Count scores; cases of class k are positive, those of none (-1) unknown."""
     which = np.where(code < 0, 2, code == k).astype(np.int8)
     labels = Labels(which, 1, which)
@@ -75,10 +80,10 @@ def _against_rest(score: Floats, code: Ints, k: int, name: object) -> Tally:
 
 
 def top_label(
-    y_true: object,
-    scores: object = None,
+    y_true: ColumnOrFrame,
+    scores: ColumnOrFrame | None = None,
     *,
-    classes: Sequence[Any] | None = None,
+    classes: Column | None = None,
     label: str | None = None,
 ) -> dict[Any, Tally]:
     """Top-label confidence: how sure is the classifier of the class that it predicts,
@@ -118,10 +123,10 @@ def top_label(
 
 
 def multiclass_auc(
-    y_true: object,
-    scores: object = None,
+    y_true: ColumnOrFrame,
+    scores: ColumnOrFrame | None = None,
     *,
-    classes: Sequence[Any] | None = None,
+    classes: Column | None = None,
     label: str | None = None,
     average: str = "hand-till",
     level: float = 0.95,
@@ -192,11 +197,11 @@ def multiclass_auc(
 
 
 def multiclass_cost(
-    y_true: object,
-    scores: object = None,
-    costs: object = None,
+    y_true: ColumnOrFrame,
+    scores: ColumnOrFrame | None = None,
+    costs: _Costs | None = None,
     *,
-    classes: Sequence[Any] | None = None,
+    classes: Column | None = None,
     label: str | None = None,
     level: float = 0.95,
 ) -> ClassDecisions:
@@ -251,9 +256,10 @@ def multiclass_cost(
     return replace(decisions, notes=notes)
 
 
-def _cost_matrix(costs: object, classes: Sequence[Any]) -> Floats:
+def _cost_matrix(costs: _Costs | None, classes: Sequence[Any]) -> Floats:
     """Return the cost of each decision (columns) for each class (rows)."""
     size = len(classes)
+    rows_of_costs: Any = costs
     if isinstance(costs, Mapping):
         rows = [costs.get(name, {}) for name in classes]
         if not all(isinstance(row, Mapping) for row in rows):
@@ -268,10 +274,12 @@ def _cost_matrix(costs: object, classes: Sequence[Any]) -> Floats:
                 option="costs",
             )
 
-        costs = [[row.get(decision, 0.0) for decision in classes] for row in rows]
+        rows_of_costs = [
+            [row.get(decision, 0.0) for decision in classes] for row in rows
+        ]
 
     try:
-        matrix = np.asarray(costs, dtype=np.float64)
+        matrix = np.asarray(rows_of_costs, dtype=np.float64)
     except (TypeError, ValueError):
         raise _no_costs(costs) from None
 
@@ -280,7 +288,7 @@ def _cost_matrix(costs: object, classes: Sequence[Any]) -> Floats:
     return matrix
 
 
-def _no_costs(costs: object) -> InputError:
+def _no_costs(costs: _Costs | None) -> InputError:
     return InputError(
         "costs must say what each decision costs for each class, in finite numbers; "
         f"found {described(costs)}.",
@@ -323,7 +331,11 @@ class _ScoresByClass(NamedTuple):
 
 
 def _read_cases(
-    y_true: object, scores: object, classes: object, label: str | None, what: str
+    y_true: ColumnOrFrame,
+    scores: ColumnOrFrame | None,
+    classes: Column | None,
+    label: str | None,
+    what: str,
 ) -> _ScoresByClass:
     """Return the cases of arrays, mappings or a frame, checked.
 
@@ -364,7 +376,9 @@ def _read_cases(
     return _ScoresByClass(class_names, code, matrix)
 
 
-def _score_columns(scores: object, what: str) -> tuple[list[Any] | None, list[Array]]:
+def _score_columns(
+    scores: ColumnOrFrame | None, what: str
+) -> tuple[list[Any] | None, list[Array]]:
     """Return one column of scores per class, with its name where it has one."""
     names: list[Any] | None = None
     fewest = 2
@@ -391,7 +405,7 @@ def _score_columns(scores: object, what: str) -> tuple[list[Any] | None, list[Ar
 
 @engines.in_turn
 def _of_frame(
-    frame: object, label: str | None, scores: object, what: str
+    frame: Frame, label: str | None, scores: ColumnOrFrame | None, what: str
 ) -> tuple[Array, dict[str, Array]]:
     """Return the column of labels, and the columns of scores by their names."""
     if isinstance(scores, str) or not isinstance(scores, Sequence) or label is None:
@@ -409,7 +423,10 @@ def _of_frame(
 
 
 def _class_names(
-    seen: list[Any], column_names: list[Any] | None, classes: object, number: int
+    seen: list[Any],
+    column_names: list[Any] | None,
+    classes: Column | None,
+    number: int,
 ) -> list[Any]:
     """Return the class of each column: as typed, as named, or in order."""
     if classes is not None:

@@ -27,6 +27,7 @@ from trueness._core.arrays import (
 )
 from trueness._core.checks import columns as _columns
 from trueness._core.checks.words import plain
+from trueness._core.data_types import LabelValue
 from trueness._core.imports import lazy_import, required
 from trueness._core.progress import progress, visible
 from trueness.counts.sorting import merge_counts, weigh_scores
@@ -104,7 +105,7 @@ def _is_number(dtype: nw.dtypes.DType) -> bool:
 
 
 def stream(
-    lazy: nw.LazyFrame[Any], wanted: Mapping[str, str], positive: object
+    lazy: nw.LazyFrame[Any], wanted: Mapping[str, str], positive: LabelValue
 ) -> Tally:
     """Count one score column batch by batch."""
     with closing(KeyCounter()) as counter:
@@ -127,7 +128,7 @@ def stream(
 
 
 def weigh(
-    lazy: nw.LazyFrame[Any], wanted: Mapping[str, str], positive: object
+    lazy: nw.LazyFrame[Any], wanted: Mapping[str, str], positive: LabelValue
 ) -> Tally:
     """Add up the weights of one score column of floats, batch by batch."""
     label = wanted.get("label")
@@ -205,7 +206,7 @@ def _weights(values: pa.Array, name: str) -> tuple[Floats, float, float]:
     return weight, smallest, largest
 
 
-def _pair(labels: Iterable[Any], positive: object, label: str | None) -> Any:
+def _pair(labels: Iterable[Any], positive: LabelValue, label: str | None) -> Any:
     """Which of the labels is negative, and which positive?"""
     known = sorted(
         (v for v in labels if v is not None), key=lambda v: (type(v).__name__, v)

@@ -16,7 +16,7 @@ from trueness.data.cleaning import TOTALS, folded, tell
 from trueness.data.engines import is_lazy, open_frame
 
 
-def without_total_row(data: Any, label: object = None) -> Any:
+def without_total_row(data: Any, label: str | None = None) -> Any:
     """Leave out the last row where a word in it says that it is a total.
 
     A total in the column of the labels is read with the labels.
@@ -36,7 +36,7 @@ def without_total_row(data: Any, label: object = None) -> Any:
     return opened.head(len(opened) - 1).to_native()
 
 
-def _mapping_without_total(data: Mapping[Any, Any], label: object) -> Any:
+def _mapping_without_total(data: Mapping[Any, Any], label: str | None) -> Any:
     """Leave out a total in the last place of columns of the same length."""
     if not data or any(np.ndim(column) != 1 for column in data.values()):
         return data
@@ -52,7 +52,7 @@ def _mapping_without_total(data: Mapping[Any, Any], label: object) -> Any:
     return {name: column[: size - 1] for name, column in data.items()}
 
 
-def _says_total(row: Mapping[Any, Any], label: object) -> bool:
+def _says_total(row: Mapping[Any, Any], label: str | None) -> bool:
     """Does a word of a row, outside the labels, say that it is a total?"""
     for name, cell in row.items():
         if name != label and isinstance(cell, str) and folded(cell) in TOTALS:

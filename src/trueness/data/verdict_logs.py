@@ -186,7 +186,7 @@ def _column(values: Sequence[Any]) -> Array:
     return np.array(texts, object)
 
 
-def _as_number(verdict: object) -> object:
+def _as_number(verdict: str | float | None) -> object:
     """Return a verdict as a number; words that are not known stay words."""
     if not isinstance(verdict, str):
         return verdict

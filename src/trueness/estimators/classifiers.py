@@ -35,10 +35,12 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
+from trueness._core.data_types import Column, Features, LabelValue
 from trueness.calibration.calibrators import calibrate, calibrator_name
 from trueness.counts.counting import count_tally, read_labels
 from trueness.counts.values import Tally
 from trueness.data.cleaning import read_label_column
+from trueness.estimators.model_types import Classifier, FoldsOrSplitter
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.threshold.constraints import DEFAULT_OBJECTIVE
 from trueness.threshold.guarantees import GuaranteedThreshold, guaranteed_threshold
@@ -65,8 +67,8 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
 
     def _out_of_fold(
         self,
-        rows: object,
-        y: object,
+        rows: Features,
+        y: Column,
         folds: list[Any],
         response: str,
         params: Mapping[str, object] | None = None,
@@ -149,10 +151,10 @@ class Calibrator(Wrapper):
 
     def __init__(
         self,
-        estimator: object = None,
+        estimator: Classifier | None = None,
         *,
         method: str = "auto",
-        cv: object = 5,
+        cv: FoldsOrSplitter = 5,
         response_method: str = "auto",
         options: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
@@ -164,7 +166,7 @@ class Calibrator(Wrapper):
         self.options = options
         self.n_jobs = n_jobs
 
-    def fit(self, X: object, y: object, *, groups: object = None) -> Self:  # noqa: N803
+    def fit(self, X: Features, y: Column, *, groups: Column | None = None) -> Self:  # noqa: N803
         """Train, score by cross-validation and calibrate.
 
         ``groups`` are for a splitter that keeps those of one group in one fold.
@@ -205,14 +207,14 @@ class Calibrator(Wrapper):
 
         return probability
 
-    def predict_proba(self, X: object) -> Floats:  # noqa: N803
+    def predict_proba(self, X: Features) -> Floats:  # noqa: N803
         """Return the probabilities of both classes, in the order of ``classes_``."""
         check_is_fitted(self)
         response = response_of(self.estimator_, self.response_method, "calibrate")
         p = self.map_(scores_of(self.estimator_, X, response))
         return np.stack([1 - p, p], axis=1)
 
-    def predict(self, X: object) -> Any:  # noqa: N803
+    def predict(self, X: Features) -> Any:  # noqa: N803
         """Return the more probable class; the first where both are equally likely."""
         check_is_fitted(self)
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
@@ -274,15 +276,15 @@ class ThresholdClassifier(Wrapper):
 
     def __init__(
         self,
-        estimator: object = None,
+        estimator: Classifier | None = None,
         *,
         maximize: str | Metric = "f1",
         minimize: str | Metric | None = None,
         subject_to: str | Constraint | Iterable[str | Constraint] = (),
         rule: Rule | None = None,
         guarantee: bool | float = False,
-        cv: object = 5,
-        pos_label: object = None,
+        cv: FoldsOrSplitter = 5,
+        pos_label: LabelValue = None,
         response_method: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
@@ -297,7 +299,7 @@ class ThresholdClassifier(Wrapper):
         self.response_method = response_method
         self.n_jobs = n_jobs
 
-    def fit(self, X: object, y: object, **params: Any) -> Self:  # noqa: N803
+    def fit(self, X: Features, y: Column, **params: Any) -> Self:  # noqa: N803
         """Train, score by cross-validation and choose the threshold.
 
         ``groups`` go to the splitter, all other parameters to ``fit`` of the model;
@@ -335,7 +337,7 @@ class ThresholdClassifier(Wrapper):
         self._take_features()
         return self
 
-    def _train(self, rows: object, label: Array, routed: Any) -> Any:
+    def _train(self, rows: Features, label: Array, routed: Any) -> Any:
         """Train the model on all cases, and return their scores of cross-validation.
 
         Without a threshold to choose no case needs a score: the scores are None.
@@ -372,7 +374,7 @@ class ThresholdClassifier(Wrapper):
     def _positive(self) -> Any:
         return self.classes_[1] if self.pos_label is None else self.pos_label
 
-    def _score_of_positive(self, model: object, rows: object) -> Any:
+    def _score_of_positive(self, model: Classifier, rows: Features) -> Any:
         """Return one score per case, higher for the positive class."""
         response = response_of(model, self.response_method, "cut")
         return self._towards_positive(scores_of(model, rows, response), response)
@@ -425,7 +427,7 @@ class ThresholdClassifier(Wrapper):
 
         return point
 
-    def decide(self, X: object, group: object = None) -> Floats:  # noqa: N803
+    def decide(self, X: Features, group: Column | None = None) -> Floats:  # noqa: N803
         """What does the rule say of each case? 1 is flagged, 0 is not, NaN is deferred.
 
         ``group`` has the group of each case, for a rule that names groups.
@@ -433,7 +435,7 @@ class ThresholdClassifier(Wrapper):
         check_is_fitted(self, "rule_")
         return self.rule_.decide(self._score_of_positive(self.estimator_, X), group)
 
-    def predict(self, X: object) -> Any:  # noqa: N803
+    def predict(self, X: Features) -> Any:  # noqa: N803
         """Return the positive class where the score reaches the threshold."""
         check_is_fitted(self, "threshold_")
         if np.isnan(self.threshold_):
@@ -443,7 +445,7 @@ class ThresholdClassifier(Wrapper):
             )
         return self.classes_[(self.decision_function(X) > 0).astype(int)]
 
-    def decision_function(self, X: object) -> Floats:  # noqa: N803
+    def decision_function(self, X: Features) -> Floats:  # noqa: N803
         """How far is each case from the threshold? Above zero means ``classes_[1]``.
 
         The probabilities of the model, which do not depend on the threshold, are in
@@ -465,7 +467,7 @@ class ThresholdClassifier(Wrapper):
         return router.add(splitter=splitter, method_mapping=split)
 
 
-def _cases_with_weight(label: Array, sample_weight: object) -> Array:
+def _cases_with_weight(label: Array, sample_weight: Column | None) -> Array:
     """Return which cases count: those that were given a weight of zero do not."""
     weight = _columns.as_floats(sample_weight, "sample_weight")
     if weight.ndim:
@@ -481,7 +483,7 @@ def _cases_with_weight(label: Array, sample_weight: object) -> Array:
     return has_weight
 
 
-def two_labels(y: object, name: str) -> tuple[Array, Array]:
+def two_labels(y: Column | None, name: str) -> tuple[Array, Array]:
     """Return the labels as a column, and the two classes in their order."""
     if y is None:
         raise InputError(
@@ -509,7 +511,7 @@ def two_labels(y: object, name: str) -> tuple[Array, Array]:
     return labels, classes
 
 
-def response_of(estimator: object, wanted: str, purpose: str) -> str:
+def response_of(estimator: Classifier, wanted: str, purpose: str) -> str:
     """Which output of a model is its score: the wanted one, or the first it has."""
     outputs = RESPONSES[1:]
     available = [output for output in outputs if hasattr(estimator, output)]
@@ -525,7 +527,9 @@ def response_of(estimator: object, wanted: str, purpose: str) -> str:
     )
 
 
-def scores_of(model: Any, rows: object, response: str, positive: object = None) -> Any:
+def scores_of(
+    model: Any, rows: Features, response: str, positive: LabelValue = None
+) -> Any:
     """Return one score a case, higher for the positive class; the second when None."""
     score = np.asarray(getattr(model, response)(rows))
     return score_of(score, positive is None or model.classes_[1] == positive)
@@ -538,7 +542,7 @@ def score_of(response: Array, second: bool) -> Array:
     return response if second else -response
 
 
-def positive_label(y: object, given: object = None, word: str = "positive") -> Any:
+def positive_label(y: Column, given: LabelValue = None, word: str = "positive") -> Any:
     """Which label is positive? The one given, or the one that ``tally`` understands."""
     try:
         return read_label_column(np.asarray(y), given, "y").positive
@@ -547,14 +551,14 @@ def positive_label(y: object, given: object = None, word: str = "positive") -> A
         raise err.rephrased(option=renamed) from None
 
 
-def tally_of(y: Array, score: Array, positive: object) -> Tally:
+def tally_of(y: Array, score: Array, positive: LabelValue) -> Tally:
     """Count scores and labels."""
     return count_tally(
         np.asarray(score), read_labels(y, positive), argument="the scores"
     )
 
 
-def class_of(value: object, known: Sequence[Any], what: str) -> None:
+def class_of(value: LabelValue, known: Sequence[Any], what: str) -> None:
     """Stop when a value is not one of the classes."""
     if not any(bool(k == value) for k in known):
         raise InputError(

@@ -22,6 +22,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described, listing, nearest
+from trueness._core.data_types import Column, Features, LabelValue
 from trueness._core.records import Estimate, Record, native_frame
 from trueness.calibration.proper_scores import brier, log_loss
 from trueness.counts.answers import measured_by
@@ -29,6 +30,7 @@ from trueness.counts.folds import Folds
 from trueness.counts.values import Tally
 from trueness.ensembles.fold_analyses import MeasuredFolds
 from trueness.estimators import classifiers as common
+from trueness.estimators.model_types import FoldsOrSplitter, OneOrMoreClassifiers
 from trueness.estimators.nested import NamedMeasure, nested_cross_validation
 from trueness.estimators.training import Split, TrainingData
 from trueness.inference.estimates import estimate_measure, estimate_over_folds
@@ -215,15 +217,15 @@ def _lines(values: Values) -> list[str]:
 
 
 def cross_validate(
-    estimator: object,
-    X: object,  # noqa: N803
-    y: object,
+    estimator: OneOrMoreClassifiers,
+    X: Features,  # noqa: N803
+    y: Column,
     *,
-    cv: object = 5,
+    cv: FoldsOrSplitter = 5,
     metrics: str | Iterable[str] = ("auc", "accuracy", "brier"),
-    cluster: object = None,
-    sample_weight: object = None,
-    positive: object = None,
+    cluster: Column | None = None,
+    sample_weight: Column | None = None,
+    positive: LabelValue = None,
     threshold: float | None = None,
     repeats: int = 0,
     n_jobs: int | None = None,
@@ -335,11 +337,11 @@ def cross_validate(
 
 
 def _read_cases(
-    X: object,  # noqa: N803
-    y: object,
-    positive: object,
-    cluster: object,
-    sample_weight: object,
+    X: Features,  # noqa: N803
+    y: Column,
+    positive: LabelValue,
+    cluster: Column | None,
+    sample_weight: Column | None,
 ) -> TrainingData:
     """Read labels, clusters and weights, one of each case."""
     labels, _ = common.two_labels(y, "cross_validate")

@@ -16,6 +16,7 @@ from sklearn.utils import _safe_indexing
 from trueness._core.arrays import Floats
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import listing
+from trueness._core.data_types import Column, Features, LabelValue
 from trueness._core.figures import Axis, Curves, Line, TitledFigure, guide, span
 from trueness._core.records import Estimate, as_precise
 from trueness.calibration.reliability_diagram import reliability
@@ -24,6 +25,7 @@ from trueness.counts.values import Tally
 from trueness.data.frames import tally
 from trueness.estimators import classifiers as common
 from trueness.estimators.cross_validation import CrossValidation
+from trueness.estimators.model_types import Classifier
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.intervals import estimates
 from trueness.plots._matplotlib import draw
@@ -77,7 +79,7 @@ class _Display:
         parts: Sequence[Tally],
         level: float,
         name: str | None = None,
-        pos_label: object = None,
+        pos_label: LabelValue = None,
     ) -> None:
         self.estimator_name = name
         self.pos_label = pos_label
@@ -117,12 +119,12 @@ class _Display:
     @classmethod
     def from_predictions(
         cls,
-        y_true: object,
-        y_score: object,
+        y_true: Column,
+        y_score: Column,
         *,
-        sample_weight: object = None,
-        cluster: object = None,
-        pos_label: object = None,
+        sample_weight: Column | None = None,
+        cluster: Column | None = None,
+        pos_label: LabelValue = None,
         name: str | None = None,
         level: float = 0.95,
         ax: Axes | None = None,
@@ -142,9 +144,9 @@ class _Display:
     @classmethod
     def from_estimator(
         cls,
-        estimator: object,
-        X: object,  # noqa: N803
-        y: object,
+        estimator: Classifier,
+        X: Features,  # noqa: N803
+        y: Column,
         *,
         response_method: str = "auto",
         name: str | None = None,
@@ -165,12 +167,12 @@ class _Display:
     def from_cv_results(
         cls,
         cv_results: CrossValidation | Mapping[str, Any],
-        X: object = None,  # noqa: N803
-        y: object = None,
+        X: Features | None = None,  # noqa: N803
+        y: Column | None = None,
         *,
-        sample_weight: object = None,
+        sample_weight: Column | None = None,
         response_method: str = "auto",
-        pos_label: object = None,
+        pos_label: LabelValue = None,
         name: str | None = None,
         level: float = 0.95,
         ax: Axes | None = None,

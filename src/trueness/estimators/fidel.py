@@ -16,9 +16,15 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, i
 from trueness._core.arrays import Floats, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
+from trueness._core.data_types import Column, Features
 from trueness.counts.values import Panel
 from trueness.ensembles.combiners import fidel
 from trueness.estimators.classifiers import two_labels
+from trueness.estimators.model_types import (
+    FoldsOrSplitter,
+    NamedClassifiers,
+    RandomState,
+)
 
 
 class FiDELClassifier(
@@ -75,14 +81,14 @@ class FiDELClassifier(
 
     def __init__(
         self,
-        estimators: object,
+        estimators: NamedClassifiers,
         *,
         partition: str = "disjoint",
-        cv: object = None,
+        cv: FoldsOrSplitter = None,
         method: str = "independent",
         prevalence: float | None = None,
         n_jobs: int | None = None,
-        random_state: object = None,
+        random_state: RandomState = None,
     ) -> None:
         self.estimators = estimators
         self.partition = partition
@@ -92,7 +98,7 @@ class FiDELClassifier(
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: object, y: object, groups: object = None) -> Self:  # noqa: N803
+    def fit(self, X: Features, y: Column, groups: Column | None = None) -> Self:  # noqa: N803
         """Train the base classifiers and learn how to combine them.
 
         Cases of one of the ``groups`` (copies of a record) stay in one part.
@@ -122,7 +128,7 @@ class FiDELClassifier(
         return self
 
     def _train_apart(
-        self, models: list[Any], rows: object, label: Ints, parts: list[Ints]
+        self, models: list[Any], rows: Features, label: Ints, parts: list[Ints]
     ) -> tuple[list[Any], Floats]:
         """Train each model on a part of its own; score all cases but these."""
         own_parts = [parts[k % len(parts)] for k in range(len(models))]
@@ -134,7 +140,7 @@ class FiDELClassifier(
         return trained, outputs
 
     def _cross_fit(
-        self, models: list[Any], rows: object, label: Ints, parts: list[Ints]
+        self, models: list[Any], rows: Features, label: Ints, parts: list[Ints]
     ) -> tuple[list[Any], Floats]:
         """Score each part by models trained on the others; then train on all cases."""
         all_cases = np.arange(len(label))
@@ -152,13 +158,13 @@ class FiDELClassifier(
         return trained, outputs
 
     def _parts(
-        self, rows: object, label: Ints, groups: object, models: int
+        self, rows: Features, label: Ints, groups: Column | None, models: int
     ) -> list[Ints]:
         """Return the cases of each part: of a splitter, or stratified by class."""
-        if hasattr(self.cv, "split"):
-            return [test for _, test in self.cv.split(rows, label, groups)]
+        folds: Any = self.cv
+        if hasattr(folds, "split"):
+            return [test for _, test in folds.split(rows, label, groups)]
 
-        folds = self.cv
         if folds is None:
             # disjoint parts suffice for all models, so that each has one of its own
             folds = max(2, models) if self.partition == "disjoint" else 5
@@ -181,7 +187,7 @@ class FiDELClassifier(
         return [test for _, test in splits]
 
     def _train(
-        self, rows: object, label: Ints, pairs: Iterable[tuple[Any, Ints]]
+        self, rows: Features, label: Ints, pairs: Iterable[tuple[Any, Ints]]
     ) -> list[Any]:
         target = self.classes_[label]
         jobs = (
@@ -189,7 +195,7 @@ class FiDELClassifier(
         )
         return list(Parallel(n_jobs=self.n_jobs)(jobs))
 
-    def decision_function(self, X: object) -> Any:  # noqa: N803
+    def decision_function(self, X: Features) -> Any:  # noqa: N803
         """How strongly does each case look positive? The logit of its probability."""
         check_is_fitted(self, "combiner_")
         outputs = np.column_stack(
@@ -198,12 +204,12 @@ class FiDELClassifier(
         calibrator: Any = self.combiner_.calibrator
         return calibrator.intercept + calibrator.slope * self.combiner_(outputs)
 
-    def predict_proba(self, X: object) -> Any:  # noqa: N803
+    def predict_proba(self, X: Features) -> Any:  # noqa: N803
         """How likely is each of the two labels for each case?"""
         p = 1 / (1 + np.exp(-self.decision_function(X)))
         return np.column_stack([1 - p, p])
 
-    def predict(self, X: object) -> Any:  # noqa: N803
+    def predict(self, X: Features) -> Any:  # noqa: N803
         """Which label is the likelier?"""
         positive = self.decision_function(X) > 0
         return self.classes_[positive.astype(int)]
@@ -227,7 +233,7 @@ class FiDELClassifier(
         return tags
 
 
-def _names_and_models(estimators: object) -> tuple[list[str], list[Any]]:
+def _names_and_models(estimators: NamedClassifiers) -> tuple[list[str], list[Any]]:
     """Return names and models; a model without a name is named after its class."""
     listed = list(estimators) if isinstance(estimators, (list, tuple)) else []
 
@@ -263,11 +269,11 @@ def _numbered(names: list[str]) -> list[str]:
     return numbered
 
 
-def _fit_on(model: Any, rows: object, y: object, part: Ints) -> Any:
+def _fit_on(model: Any, rows: Features, y: Column, part: Ints) -> Any:
     return model.fit(_safe_indexing(rows, part), _safe_indexing(y, part))
 
 
-def _scores_of_model(model: Any, rows: object) -> Any:
+def _scores_of_model(model: Any, rows: Features) -> Any:
     """Return one score a case, higher for the second class.
 
     Rounded to 32 binary digits, since the same case must tie with itself: a model's

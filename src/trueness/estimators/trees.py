@@ -20,8 +20,10 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, OptimisticWarning, PythonCode
 from trueness._core.checks.words import listing, plain
+from trueness._core.data_types import Column, Features, LabelValue
 from trueness.data.frames import leaves
 from trueness.estimators.classifiers import class_of, two_labels
+from trueness.estimators.model_types import RandomState
 from trueness.trees.leaf_reports import LeafReport, report_beside_prediction
 from trueness.trees.leaves import Leaves
 from trueness.trees.splits import merge_splits, node_counts
@@ -37,11 +39,11 @@ _GROWN = (
 
 def leaf_report(
     tree: BaseEstimator,
-    X: object = None,  # noqa: N803 - scikit-learn's name
-    y: object = None,
+    X: Features | None = None,  # noqa: N803 - scikit-learn's name
+    y: Column | None = None,
     *,
-    positive: object = None,
-    classes: object = None,
+    positive: LabelValue = None,
+    classes: Column | None = None,
     confidence: float = 0.95,
     level: float = 0.95,
     method: str = "blend",
@@ -132,7 +134,7 @@ def _note(report: LeafReport, grown: bool) -> str:
     return note
 
 
-def _last_step(tree: BaseEstimator, X: object) -> tuple[Any, Any, Any]:  # noqa: N803
+def _last_step(tree: BaseEstimator, X: Features | None) -> tuple[Any, Any, Any]:  # noqa: N803
     """Return the tree at the end of a pipeline, what it sees, and names of features."""
     names = getattr(tree, "feature_names_in_", None)
     if not (hasattr(tree, "steps") and hasattr(tree, "named_steps")):
@@ -202,11 +204,11 @@ def _rules(low: Tree, names: Sequence[str] | None = None) -> Array:
 
 def tree_leaves(
     tree: BaseEstimator,
-    X: object = None,  # noqa: N803
-    y: object = None,
+    X: Features | None = None,  # noqa: N803
+    y: Column | None = None,
     *,
-    positive: object = None,
-    classes: object = None,
+    positive: LabelValue = None,
+    classes: Column | None = None,
 ) -> tuple[Leaves, bool]:
     """Count the cases of each leaf; say whether the tree was grown on them."""
     low = low_level(tree)
@@ -260,7 +262,9 @@ def low_level(tree: BaseEstimator) -> Tree:
     return low
 
 
-def class_labels(tree: BaseEstimator, y: object, classes: object) -> Array:
+def class_labels(
+    tree: BaseEstimator, y: Column | None, classes: Column | None
+) -> Array:
     """Which labels do the two classes of the tree have, in its order?"""
     # a tree of a forest knows its classes as 0 and 1 only
     own = np.asarray(tree.classes_)
@@ -402,7 +406,7 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         confidence: float = 0.95,
         method: str = "blend",
         holdout: float = 0.3,
-        random_state: object = None,
+        random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
         self.confidence = confidence
@@ -416,7 +420,7 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.classifier_tags.multi_class = False
         return tags
 
-    def fit(self, X: object, y: object) -> ConfidentTree:  # noqa: N803
+    def fit(self, X: Features, y: Column) -> ConfidentTree:  # noqa: N803
         """Grow the tree and merge the splits that do not pay off."""
         rows, column = validate_data(self, X, y)
         column, self.classes_ = two_labels(column, type(self).__name__)
@@ -455,7 +459,7 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         return self
 
-    def _count_leaves(self, rows: object, code: Array) -> Leaves:
+    def _count_leaves(self, rows: Features, code: Array) -> Leaves:
         is_positive = code == 1
         return Leaves(
             self.estimator_.apply(rows),
@@ -463,13 +467,13 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             pos=is_positive.astype(np.int64),
         )
 
-    def apply(self, X: object) -> Array:  # noqa: N803
+    def apply(self, X: Features) -> Array:  # noqa: N803
         """Into which leaf does each case fall?"""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False)  # noqa: N806
         return np.asarray(self.estimator_.apply(X))
 
-    def predict_proba(self, X: object) -> Array:  # noqa: N803
+    def predict_proba(self, X: Features) -> Array:  # noqa: N803
         """How likely is each class, with the bias of small leaves removed?"""
         node = self.apply(X)
         # every leaf has a case: the tree was grown on some of them
@@ -477,7 +481,7 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         positive = self.leaves_.scores(method=self.method)[place]
         return np.column_stack([1 - positive, positive])
 
-    def predict(self, X: object) -> Array:  # noqa: N803
+    def predict(self, X: Features) -> Array:  # noqa: N803
         """Which class is the likelier one? The first in a tie."""
         check_is_fitted(self)
         return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
@@ -495,13 +499,13 @@ class ConfidentTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 def prune(
     tree: BaseEstimator,
-    X: object = None,  # noqa: N803 - scikit-learn's name
-    y: object = None,
+    X: Features | None = None,  # noqa: N803 - scikit-learn's name
+    y: Column | None = None,
     *,
     confidence: float = 0.95,
     method: str = "blend",
     empty: str | float = "coin",
-    classes: object = None,
+    classes: Column | None = None,
 ) -> Any:
     """Prune a tree: merge the splits that do not raise the level of utility.
 

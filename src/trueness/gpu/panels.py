@@ -13,6 +13,7 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
+from trueness._core.data_types import LabelValue
 from trueness.comparison.results import compare_pairs
 from trueness.counts.design import PLAIN, Design
 from trueness.gpu.keys import (
@@ -93,7 +94,7 @@ class DevicePanel:
 
 
 def device_panel(
-    y_true: Tensor | None, scores: Mapping[str, Any], positive: object
+    y_true: Tensor | None, scores: Mapping[str, Any], positive: LabelValue
 ) -> DevicePanel:
     """Take the scores of several classifiers where they are."""
     first = next(iter(scores.values()))

@@ -21,6 +21,7 @@ from trueness._core.arrays import Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.columns import label_pair
 from trueness._core.checks.errors import InputError, PythonCode
+from trueness._core.data_types import LabelValue
 from trueness._core.imports import HigherFunction
 from trueness.counts.design import LEFT_OUT, PLAIN, Design
 from trueness.counts.values import Tally, tally_of_bins, tally_of_rows
@@ -291,7 +292,7 @@ def _with_rows(data: DeviceTally, rows: int) -> Tensor:
 def device_tally(
     y_true: Tensor | None,
     y_score: Tensor,
-    positive: object = None,
+    positive: LabelValue = None,
     at_most: int | None = None,
 ) -> Tally | DeviceTally:
     """Count labels and scores where they are; with ``at_most``, into bins."""
@@ -433,7 +434,7 @@ def _packing(
 
 
 def read_labels(
-    library: Library, labels: Tensor | None, scores: Tensor, positive: object
+    library: Library, labels: Tensor | None, scores: Tensor, positive: LabelValue
 ) -> DeviceLabels:
     """Return which cases are positive, and which have a label; NaN is none."""
     xp = library.xp
@@ -465,7 +466,7 @@ def read_labels(
 
 
 def _read_other_labels(
-    library: Library, labels: Tensor, known: Tensor | None, positive: object
+    library: Library, labels: Tensor, known: Tensor | None, positive: LabelValue
 ) -> DeviceLabels:
     """Return which cases are positive where the labels are not 0 and 1."""
     labelled = labels if known is None else labels[known]

@@ -17,6 +17,7 @@ from typing import Any, NoReturn, final
 
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import nearest
+from trueness._core.data_types import LabelValue
 from trueness.counts.values import Tally
 from trueness.monitoring.fields import KEYS, read_field
 from trueness.monitoring.one_sided import one_sided_interval
@@ -186,7 +187,7 @@ def first_contract(
     label: str,
     score: str,
     *,
-    positive: object = None,
+    positive: LabelValue = None,
     missing: float = 0.0,
 ) -> str:
     """Write a contract that new samples of the same model meet in 19 of 20 cases.

@@ -14,6 +14,7 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotEnoughCases
+from trueness._core.data_types import Column
 from trueness._core.records import Answer, Estimate
 from trueness.counts.answers import refuse
 from trueness.counts.values import Tally
@@ -60,7 +61,11 @@ class StabilityIndex(Answer):
 
 
 def psi(
-    reference: object, current: object, *, bins: int = 10, level: float = 0.95
+    reference: Column | Tally,
+    current: Column | Tally,
+    *,
+    bins: int = 10,
+    level: float = 0.95,
 ) -> StabilityIndex:
     r"""Population stability index (PSI) of two samples of scores, with an interval.
 
@@ -124,7 +129,7 @@ def psi(
     )
 
 
-def _scores_of(sample: object, name: str) -> Tally:
+def _scores_of(sample: Column | Tally, name: str) -> Tally:
     """Return the scores of a sample as a tally, whatever its labels."""
     counts = sample if isinstance(sample, Tally) else tally(None, sample)
     refuse(counts, "psi", _INDEPENDENT_CASES)

@@ -15,6 +15,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import columns as _column_checks
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import listing, places
+from trueness._core.data_types import LabelValue
 from trueness._core.imports import HigherFunction
 
 # columns of a frame by name, and a column as an array
@@ -254,7 +255,7 @@ def _as_people_sort(values: Array) -> Array:
     return whole_numbers if is_canonical else text
 
 
-def _read_labels(values: Array, positive: object) -> Array:
+def _read_labels(values: Array, positive: LabelValue) -> Array:
     """Return which readings are of a positive case."""
     if positive is not None:
         is_positive = np.asarray(values == positive)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
+from trueness._core.data_types import LabelValue
 from trueness.data.engines import text_in_sql
 
 # where no column can hold NaN, and where NaN has no function but equals itself
@@ -68,7 +69,7 @@ def unused_aliases(taken: set[str]) -> Aliases:
 
 
 def counting_query(
-    names: Names, aliases: Aliases, positive: object, to: str, bins: int | None
+    names: Names, aliases: Aliases, positive: LabelValue, to: str, bins: int | None
 ) -> str:
     """Write the query that counts, in DuckDB's SQL."""
     is_case_refused, kind = _kind(names, positive, to)
@@ -126,7 +127,7 @@ class _ColumnKind(NamedTuple):
     expression: str
 
 
-def _kind(names: Names, positive: object, to: str) -> _ColumnKind:
+def _kind(names: Names, positive: LabelValue, to: str) -> _ColumnKind:
     """Write which kind a case is of: pos, neg, unknown or refused."""
     refusals = [
         f"WHEN {condition} THEN 'refused'" for condition in _unusable(names, to)
@@ -174,7 +175,7 @@ def _unusable(names: Names, to: str) -> list[str]:
     return conditions
 
 
-def _value(positive: object) -> str:
+def _value(positive: LabelValue) -> str:
     """Write the positive label as a value of SQL."""
     if isinstance(positive, str):
         return text_in_sql(positive)

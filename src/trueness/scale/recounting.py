@@ -17,6 +17,7 @@ import numpy as np
 from trueness._core.arrays import Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, PythonCode
+from trueness._core.data_types import Frame, LabelValue
 from trueness._core.imports import lazy_import
 from trueness.counts.answers import CountsElsewhere, refuse
 from trueness.counts.cases import keep_rows
@@ -28,6 +29,7 @@ from trueness.scale.inner_cuts import Flags
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
+    from typing_extensions import TypeIs
 else:
     nw = lazy_import("narwhals.stable.v2", "cli")  # imported when a frame arrives
 
@@ -59,11 +61,11 @@ class PassCounts(NamedTuple):
 
 
 def open_rows(
-    data: object,
+    data: Frame | Tally | CountsElsewhere,
     *,
     label: str | None,
     score: str | None,
-    positive: object,
+    positive: LabelValue,
 ) -> Any:
     """Return a tally, scores on a device, or ``LazyRows``; frames in memory counted."""
     reason = (
@@ -99,7 +101,7 @@ def open_rows(
     return LazyRows(frame, names, positive)
 
 
-def _stays_on_device(data: object) -> bool:
+def _stays_on_device(data: object) -> TypeIs[CountsElsewhere]:
     """Are these sorted scores that stay on a device?"""
     return isinstance(data, CountsElsewhere) and not hasattr(data, "names")
 

@@ -19,8 +19,10 @@ from trueness._core.arrays import Floats
 from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import Infeasible
+from trueness._core.data_types import Frame, LabelValue
 from trueness._core.numbers import counted
 from trueness._core.records import Record, apart
+from trueness.counts.answers import CountsElsewhere
 from trueness.counts.design import PLAIN
 from trueness.counts.values import Tally
 from trueness.data import engines
@@ -104,7 +106,7 @@ class ExactResult(Record):
 
 @engines.in_turn
 def exact_threshold(
-    data: object,
+    data: Frame | Tally | CountsElsewhere,
     *,
     label: str | None = None,
     score: str | None = None,
@@ -112,7 +114,7 @@ def exact_threshold(
     subject_to: Bound | Iterable[Bound] = (),
     minimize: str | Metric | None = None,
     prevalence: float | None = None,
-    positive: object = None,
+    positive: LabelValue = None,
     tolerance: float = 0.0,
     at_most: int = 20_000,
     batch: int = 20_000_000,
@@ -196,11 +198,11 @@ def exact_threshold(
 
 @engines.in_turn
 def exact_auc(
-    data: object,
+    data: Frame | Tally | CountsElsewhere,
     *,
     label: str | None = None,
     score: str | None = None,
-    positive: object = None,
+    positive: LabelValue = None,
     tolerance: float = 0.0,
     method: str = "newcombe",
     level: float = 0.95,

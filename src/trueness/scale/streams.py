@@ -17,7 +17,7 @@ from glob import glob
 from itertools import count
 from operator import add
 from pathlib import Path
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from trueness._core.arrays import Array
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
+from trueness._core.data_types import Frame, LabelValue
 from trueness._core.files import alone, as_written
 from trueness._core.records import Record
 from trueness.counts.cases import COUNTS, SQUARES, columns_by_cell
@@ -34,6 +35,9 @@ from trueness.data.engines import label_values
 from trueness.data.files import scan
 from trueness.data.frames import tally
 from trueness.data.storage import read_columns, tally_of_columns, write_columns
+
+# rows, or what was counted elsewhere, by window
+_Batch: TypeAlias = Frame | Tally | dict[str, Tally]
 
 
 @final
@@ -88,7 +92,7 @@ class Stream:
     path: str | os.PathLike[str]
     label: str | None = None
     score: str = "score"
-    positive: Any = None
+    positive: LabelValue = None
     by: str | None = None
     at_most: int | None = None
     weight: str | None = None
@@ -97,7 +101,7 @@ class Stream:
     prevalence: float | None = None
     unlabelled: str | None = None
 
-    def add(self, batch: str, rows: object) -> bool:
+    def add(self, batch: str, rows: _Batch) -> bool:
         """Count a batch; False if a batch of this name is in the counts already.
 
         ``rows`` is a frame, eager or lazy, or a tally or a mapping of window to tally
@@ -196,7 +200,7 @@ class Stream:
             del state.windows[window]
             self._write(state)
 
-    def _windows_of(self, rows: object) -> dict[str, Tally]:
+    def _windows_of(self, rows: _Batch) -> dict[str, Tally]:
         """Return a tally for each window of these rows; "" where there is one only."""
         if isinstance(rows, Tally):
             return {"": rows}
@@ -208,7 +212,7 @@ class Stream:
             return {"": counts}
         return {str(name): t for name, t in counts.items()}
 
-    def _labels_with(self, known: list[Any], rows: object) -> list[Any]:
+    def _labels_with(self, known: list[Any], rows: _Batch) -> list[Any]:
         """Add the labels of a batch to those seen so far; stop at a third one."""
         if self.label is None or isinstance(rows, (Tally, dict)):
             return known

@@ -19,6 +19,7 @@ from scipy.special import betainc
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.binomial import at_least
 from trueness._core.checks.errors import NotEnoughCases
+from trueness._core.data_types import LabelValue
 from trueness._core.figures import Intervals, html_table
 from trueness._core.numbers import chance, counted, p_is
 from trueness._core.records import Record, brief, shown
@@ -284,7 +285,7 @@ def report_beside_prediction(
     neg: Ints,
     pos: Ints,
     predicted: Array,
-    positive: object,
+    positive: LabelValue,
     fresh: bool,
 ) -> LeafReport:
     """Put leaves first that contradict what a tree, not grown on them, predicts."""

@@ -23,6 +23,7 @@ from trueness._core.checks.words import (
     places,
     plain,
 )
+from trueness._core.data_types import LabelValue
 
 Array = NDArray[Any]
 
@@ -540,7 +541,7 @@ def hashable(values: Array, argument: str) -> list[Any]:
 
 
 def label_pair(
-    distinct: Sequence[Any], positive: object, argument: str
+    distinct: Sequence[Any], positive: LabelValue, argument: str
 ) -> tuple[Any, Any]:
     """Return the negative and the positive of the distinct labels; None: absent."""
     if positive is None:
@@ -581,7 +582,7 @@ def _known_pair(distinct: Sequence[Any], argument: str) -> tuple[Any, Any]:
 
 
 def _not_two_labels(
-    distinct: Sequence[Any], positive: object, is_absent: bool, argument: str
+    distinct: Sequence[Any], positive: LabelValue, is_absent: bool, argument: str
 ) -> InputError:
     """Return the error of several labels beside the positive one, or in its place."""
     hint = nearest(positive, [label for label in distinct if isinstance(label, str)])
