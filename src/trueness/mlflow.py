@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -32,11 +32,14 @@ from mlflow.models.evaluation.base import (  # noqa: E402
     ModelEvaluator,
 )
 
+_Answers: TypeAlias = (
+    Record | Mapping[str, Any] | Sequence[Any] | str | os.PathLike[str]
+)
 _ODD = re.compile(r"[^\w\-. /]")  # what a name of a metric may not hold
 
 
 def log(
-    answers: object, *, name: str = "", run_id: str | None = None
+    answers: _Answers, *, name: str = "", run_id: str | None = None
 ) -> dict[str, float]:
     """Keep answers in a run: values, both ends of intervals, records, a report.
 
@@ -75,7 +78,7 @@ def log(
     return metrics
 
 
-def _flat(answers: object, name: str) -> list[tuple[str, Any]]:
+def _flat(answers: _Answers, name: str) -> list[tuple[str, Any]]:
     """Give each record and each path with the name that it goes by."""
     if isinstance(answers, Mapping):
         parts = [(f"{name}/{k}" if name else str(k), v) for k, v in answers.items()]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from types import FrameType
 
 INTERRUPTED = 130  # the exit code of a program that Ctrl-C ended
 
@@ -26,7 +27,7 @@ def is_program() -> bool:
     return "-m" in typed and typed[typed.index("-m") + 1 :][:1] == ["trueness"]
 
 
-def _quit(number: int, frame: object) -> None:
+def _quit(number: int, frame: FrameType | None) -> None:
     # nothing was begun, and unwinding half an import would print its traceback
     os._exit(INTERRUPTED)
 

@@ -424,7 +424,7 @@ def _printable(letter: str) -> str:
 def _asks(operation: Callable[[Any, Any], Any], kind: type | None = None) -> Any:
     """Return a method of an estimate that asks its value; of two, both values."""
 
-    def method(self: Estimate, other: object) -> Any:
+    def method(self: Estimate, other: float | Estimate) -> Any:
         operand = other.value if isinstance(other, Estimate) else other
         result = operation(self.value, operand)
         if kind is None:

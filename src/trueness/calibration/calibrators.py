@@ -355,7 +355,7 @@ def fit_label_map(reference: Tally) -> Map:
     return calibrate(reference, method="pooled-bins")
 
 
-def calibrator_name(method: object) -> str:
+def calibrator_name(method: str) -> str:
     """Pass on the name of a method; "sigmoid" is scikit-learn's word for Platt's."""
     if isinstance(method, str) and method == "sigmoid":
         return "platt"

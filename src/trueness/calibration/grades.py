@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Array, Floats
 from trueness._core.checks import options as _options
@@ -107,6 +108,6 @@ def jeffreys_test(data: Tally, *, level: float = 0.95) -> GradeTests:
     )
 
 
-def _floats(values: object) -> Floats:
+def _floats(values: ArrayLike) -> Floats:
     """Return values as double precision, which SciPy's types leave open."""
     return np.asarray(values, np.float64)

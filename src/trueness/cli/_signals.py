@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 from contextlib import suppress
+from types import FrameType
 from typing import Any, NoReturn
 
 from trueness._core.imports import is_of_library
@@ -28,7 +29,7 @@ def listen() -> None:
         signal.signal(signal.SIGINT, _unwind)
 
 
-def _unwind(number: int, frame: object) -> None:
+def _unwind(number: int, frame: FrameType | None) -> None:
     """Note the signal, stop the work, and unwind, so that no file stays half-written.
 
     No module is loaded here: the handler may run while another one is.

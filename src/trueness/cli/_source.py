@@ -22,6 +22,7 @@ from trueness import samples
 from trueness._core.checks.columns import there
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import nearest
+from trueness._core.data_types import NamesColumns
 from trueness._core.files import temporary_folder
 from trueness._core.records import shown
 from trueness.data.cleaning import few_words
@@ -134,7 +135,7 @@ class Source:
             return in_memory(rows.to_arrow_table())
 
 
-def in_memory(table: object) -> Any:
+def in_memory(table: NamesColumns) -> Any:
     """Give an Arrow table as rows that DuckDB reads.
 
     They have a connection of their own: one of all would refuse a second thread.

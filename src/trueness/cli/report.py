@@ -40,6 +40,7 @@ from trueness.ensembles.combiners import COMBINERS
 from trueness.findings.page import page_about, with_cleaned, with_remarks
 from trueness.findings.records import Page
 from trueness.findings.subject import has_no_labels
+from trueness.threshold.rule import Rule
 
 VERDICTS = ColumnRule("vote", several_scores, needs_label=False)
 
@@ -275,7 +276,7 @@ def _refuse_with_votes(*options_of_scores: object) -> None:
         )
 
 
-def _evidence(counts: Any, *, threshold: object, title: str) -> Any:
+def _evidence(counts: Any, *, threshold: float | Rule | None, title: str) -> Any:
     """Return the counts that a report carries."""
     from trueness.reports import evidence_of  # Jinja2 is loaded when needed
 

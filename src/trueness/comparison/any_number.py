@@ -17,6 +17,7 @@ from trueness._core.checks import cases as _cases
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described, is_one, listing
+from trueness._core.data_types import LabelValue
 from trueness.comparison.at_threshold import compare_metric
 from trueness.comparison.group_metrics import HIGHEST, compare_group_metrics
 from trueness.comparison.paired import (
@@ -135,7 +136,7 @@ def _with_other_rates(compared: Comparison) -> Comparison:
     return replace(compared, notes=(*compared.notes, advice))
 
 
-def statistic_or_metric(statistic: object) -> Any:
+def statistic_or_metric(statistic: Statistic | Metric | str) -> Any:
     """Return what a name stands for: an analysis, or a metric; others as they are."""
     if isinstance(statistic, str):
         return STATISTIC_BY_NAME.load()(statistic)
@@ -216,7 +217,7 @@ def compare_groups(
     statistic: Statistic | Metric | str = auc,
     *,
     threshold: float | None = None,
-    reference: object = None,
+    reference: LabelValue = None,
     effect: str = "difference",
     method: str = "bootstrap",
     value_range: tuple[float, float] = (0.0, 1.0),
@@ -321,7 +322,7 @@ def compare_groups(
     return compare_independent(tallies, sides, name, pairs=pairs)
 
 
-def _reference_of_metric(reference: object, names: list[Any]) -> str | None:
+def _reference_of_metric(reference: LabelValue, names: list[Any]) -> str | None:
     """Return the name of the reference group, or the word for the highest one."""
     if reference is None:
         return None

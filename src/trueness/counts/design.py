@@ -16,7 +16,12 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described
 from trueness._core.imports import HigherFunction
-from trueness.counts.expected_labels import ExpectedLabels, LabelMap, LabelSample
+from trueness.counts.expected_labels import (
+    ExpectedLabels,
+    LabelMap,
+    LabelSample,
+    Unlabelled,
+)
 
 # the default map of expected labels, fitted to labelled reference cases
 FIT_LABEL_MAP: HigherFunction[Callable[[Any], LabelMap]] = HigherFunction(
@@ -109,7 +114,7 @@ class Design:
         return self
 
 
-def _read_unlabelled(unlabelled: object) -> str | ExpectedLabels | LabelSample:
+def _read_unlabelled(unlabelled: Unlabelled) -> str | ExpectedLabels | LabelSample:
     """Return a word, or expected labels made of a map or of reference cases."""
     if isinstance(unlabelled, str):
         return str(_options.choice(unlabelled, (LEFT_OUT, AT_RANDOM), "unlabelled"))

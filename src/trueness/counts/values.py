@@ -431,11 +431,11 @@ class Panel(Cases):
         if isinstance(thresholds, Mapping):
             thresholds = self._thresholds_in_order(thresholds)
         if isinstance(thresholds, (list, tuple)):
-            thresholds = [_plain_threshold(threshold) for threshold in thresholds]
+            numbers = [_plain_threshold(threshold) for threshold in thresholds]
         else:
-            thresholds = _plain_threshold(thresholds)
+            numbers = _plain_threshold(thresholds)
 
-        cut = _columns.as_floats(thresholds, "A threshold of panel.vote")
+        cut = _columns.as_floats(numbers, "A threshold of panel.vote")
         if cut.ndim > 1 or (cut.ndim == 1 and cut.size != len(self.names)):
             raise InputError(
                 f"panel.vote needs one threshold, or one for each of "

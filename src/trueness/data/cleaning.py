@@ -105,7 +105,7 @@ def tell(sentences: Iterable[str], warn: bool = True) -> None:
             listener.append(sentence)
 
 
-def folded(value: object) -> str:
+def folded(value: LabelValue) -> str:
     """Write a value as it is compared: trimmed, in small letters, without quotes."""
     text = unicodedata.normalize("NFKC", str(value))
     text = _SPACES.sub(" ", text).strip().strip("\"'\u201c\u201d\u201e").strip()
@@ -131,7 +131,7 @@ def one_spelling(values: Sequence[Any]) -> list[Any]:
     return kept
 
 
-def is_missing_word(value: object) -> bool:
+def is_missing_word(value: LabelValue) -> bool:
     """Is this a word that stands for a missing value?"""
     return folded(value) in MISSING
 

@@ -84,7 +84,7 @@ def _class_words(
     return _NEGATIVE_WORDS | {negative}, _POSITIVE_WORDS | {positive_word}
 
 
-def _word_of(value: object) -> str:
+def _word_of(value: LabelValue) -> str:
     """Write a class as a name of a column ends: 1.0 as 1."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)

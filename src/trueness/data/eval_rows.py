@@ -13,7 +13,7 @@ from trueness._core.arrays import Array, Ints
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness._core.checks.words import described, listing, nearest
-from trueness._core.data_types import Frame
+from trueness._core.data_types import Frame, LabelValue
 from trueness._core.records import shown
 from trueness.data.engines import column_names, columns_of
 from trueness.data.files import scan
@@ -225,7 +225,7 @@ def _verdicts(values: Array, name: str, threshold: float | None) -> Array:
     return verdict
 
 
-def _number(value: object, name: str) -> float:
+def _number(value: LabelValue, name: str) -> float:
     """Read one verdict: a number, a truth value or a word; NaN where it is missing."""
     if value is None or value != value:
         return np.nan
@@ -255,7 +255,7 @@ def _numbered(values: Array, name: str) -> tuple[list[str], Ints]:
     return list(number_of), code
 
 
-def _name(value: object) -> str:
+def _name(value: LabelValue) -> str:
     """Write the name of an item or a system; nothing where it is missing."""
     if value is None or value != value:
         return ""

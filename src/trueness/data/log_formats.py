@@ -60,7 +60,7 @@ def log_format(file: str) -> str | None:
     return None
 
 
-def _short_values(notes: object, prefix: str) -> dict[str, Any]:
+def _short_values(notes: Mapping[str, Any] | None, prefix: str) -> dict[str, Any]:
     """Return the single values of what was noted; texts and lists are no columns."""
     if not isinstance(notes, Mapping):
         return {}

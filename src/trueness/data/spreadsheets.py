@@ -121,7 +121,7 @@ def _are_data(cells: Sequence[Any]) -> bool:
     return meaning(texts) in ("numbers", "labels")
 
 
-def _text_of(cell: object) -> str:
+def _text_of(cell: str | float | datetime.date | datetime.time | None) -> str:
     """Write a cell as text."""
     if isinstance(cell, bool):
         return str(cell).lower()

@@ -231,7 +231,7 @@ def _of_measure(
     return _measurement(name, None, column, group, estimate, certain)
 
 
-def _certain(known: object) -> tuple[float, float] | None:
+def _certain(known: tuple[float, float] | None) -> tuple[float, float] | None:
     """Return bounds that leave something open; None where the value is known."""
     if not isinstance(known, tuple):
         return None

@@ -31,7 +31,9 @@ _PAGES = (".html", ".htm")
 _OPENING, _CLOSING = "[{", "]}"
 
 
-def read_declaration(source: object) -> Declaration:
+def read_declaration(
+    source: Declaration | Mapping[str, Any] | str | os.PathLike[str],
+) -> Declaration:
     """Which declaration does a file, a page or the content of one hold?
 
     Parameters

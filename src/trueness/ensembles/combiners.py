@@ -317,7 +317,7 @@ def _fidel_without_labels(
     )
 
 
-def _auc_of_each(aucs: object, names: Sequence[str]) -> Floats:
+def _auc_of_each(aucs: Mapping[str, float], names: Sequence[str]) -> Floats:
     """Return the AUC of each name, in the order of the names."""
     if not isinstance(aucs, Mapping):
         raise InputError(

@@ -292,7 +292,9 @@ def _alone(place: int) -> Combiner:
     return fit
 
 
-def _read_combiners(combiners: object) -> dict[str, Combiner]:
+def _read_combiners(
+    combiners: Mapping[str, Combiner] | Sequence[str] | str | None,
+) -> dict[str, Combiner]:
     """Read names of ``COMBINERS``, or a mapping from name to function."""
     if combiners is None:
         return dict(COMBINERS)

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trueness._core.arrays import (
     Array,
@@ -21,6 +22,7 @@ from trueness._core.arrays import (
 )
 from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import listing
+from trueness._core.data_types import Frame
 from trueness.counts.score_keys import descending_order
 from trueness.fermi.distribution import rank_scores
 
@@ -131,7 +133,7 @@ def reference_of(
     return scores, cases
 
 
-def rows_of(rows: object, names: Sequence[str]) -> Floats:
+def rows_of(rows: ArrayLike | Frame, names: Sequence[str]) -> Floats:
     """Return rows of outputs (m, K), one column a classifier; NaN is missing.
 
     Of a frame, or a mapping from name to column, the columns are taken by name.

@@ -467,7 +467,7 @@ class ThresholdClassifier(Wrapper):
         return router.add(splitter=splitter, method_mapping=split)
 
 
-def _cases_with_weight(label: Array, sample_weight: Column | None) -> Array:
+def _cases_with_weight(label: Array, sample_weight: Column | float) -> Array:
     """Return which cases count: those that were given a weight of zero do not."""
     weight = _columns.as_floats(sample_weight, "sample_weight")
     if weight.ndim:

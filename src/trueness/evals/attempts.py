@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Concatenate, NamedTuple, NoReturn, ParamSpec, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trueness._core.arrays import Array, Floats, Ints
 from trueness._core.checks import options as _options
@@ -183,7 +184,7 @@ def _check_different(sorted_names: Array) -> None:
         )
 
 
-def _whole_numbers(values: object, name: str) -> Ints:
+def _whole_numbers(values: ArrayLike, name: str) -> Ints:
     """Return counts as integers."""
     numbers = np.asarray(values)
     if not numbers.size:
@@ -300,7 +301,7 @@ def _is_text_list(value: object) -> bool:
 
 
 def attempts_by_system(
-    data: object, function: str, *, at_least: int = 1
+    data: Attempts | Mapping[Any, Attempts], function: str, *, at_least: int = 1
 ) -> dict[str, Attempts]:
     """Return attempts by the name of the system that made them; "" where it has none.
 

@@ -11,6 +11,7 @@ import numpy as np
 from trueness._core.arrays import Array
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.data_types import Column
 from trueness._core.records import Estimate, Record, native_frame
 from trueness.comparison.results import holm
 from trueness.inference.estimates import estimate_from_variance
@@ -73,9 +74,9 @@ class HeadToHead(Record):
 
 
 def head_to_head(
-    first: object,
-    second: object,
-    winner: object,
+    first: Column,
+    second: Column,
+    winner: Column,
     *,
     tie: str = "tie",
     level: float = 0.95,
@@ -146,7 +147,7 @@ def head_to_head(
     )
 
 
-def _names_of_items(names: object, n_items: int, option: str) -> Array:
+def _names_of_items(names: Column, n_items: int, option: str) -> Array:
     """Return the name of a system for each item."""
     column = np.asarray(names, dtype=object)
     if column.ndim == 0:

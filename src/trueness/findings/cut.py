@@ -60,7 +60,7 @@ from trueness.threshold.operating_point import (
     OperatingPoint,
     best_threshold,
 )
-from trueness.threshold.rule import at_threshold, confusion, rule_of
+from trueness.threshold.rule import HoldsRule, Rule, at_threshold, confusion, rule_of
 from trueness.threshold.validation import Validation, validate_threshold
 from trueness.threshold.zones import Zones, best_thresholds
 
@@ -172,7 +172,7 @@ def _fits(request: Request) -> None:
 
 
 def _answer_about_cut(
-    choice: object,
+    choice: Rule | HoldsRule,
     t: Tally,
     answer: Iterable[Note],
     tables: Iterable[Table],

@@ -39,17 +39,21 @@ FIDEL = "fidel"
 def how_good_alone(s: Subject) -> Finding:
     """Say what the scores alone tell, and that it is no measurement."""
     tallies = tallies_of(s.data)
+    threshold = s.request.at
     flagged = {}
-    if isinstance(s.request.at, float):
-        flagged = {n: flagged_rate(t, s.request.at, s.request.level)
-                   for n, t in tallies.items()}  # fmt: skip
+    tables: tuple[Table, ...] = ()
+    if isinstance(threshold, float):
+        flagged = {
+            name: flagged_rate(counts, threshold, s.request.level)
+            for name, counts in tallies.items()
+        }
+        tables = (_table_of_flagged(flagged, threshold),)
 
     numbers = {
         "scores": {name: dict.fromkeys(_MEASURES) for name in tallies},
         "flagged_rate": flagged,
         "agreement": None,
     }
-    tables = (*_table_of_flagged(flagged, s.request.at),)
     notes = (note("no labels"), *when(flagged, "flagged alone"))
     agreed = _agreement_of(s)
 
@@ -105,15 +109,10 @@ def flagged_rate(tally: Tally, threshold: float, level: float) -> Estimate:
     return estimate_from_interval(proportion, low, high, level, "wilson")
 
 
-def _table_of_flagged(
-    flagged: Mapping[str, Estimate], threshold: object
-) -> tuple[Table, ...]:
+def _table_of_flagged(flagged: Mapping[str, Estimate], threshold: float) -> Table:
     """Return which proportion of the cases each score flags."""
-    if not flagged:
-        return ()
-    assert isinstance(threshold, float)  # noqa: S101 - its caller saw to it
     caption = f"Flagged from a score of {cut_text(threshold)} on"
-    return (table(caption, ("score", "flagged"), flagged.items()),)
+    return table(caption, ("score", "flagged"), flagged.items())
 
 
 # combiners that need no label

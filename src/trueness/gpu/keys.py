@@ -18,6 +18,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Floats, order_keys
 from trueness._core.checks.errors import InputError, PythonCode
+from trueness._core.data_types import SupportsArray
 
 Tensor = Any  # an array of PyTorch or CuPy
 
@@ -104,7 +105,7 @@ def library_of(x: object) -> Library | None:
     return Library(name, array_namespace(x))
 
 
-def check_same_device(labels: object, scores: object) -> None:
+def check_same_device(labels: SupportsArray, scores: SupportsArray) -> None:
     """Refuse labels and scores on different devices."""
     of_labels = str(getattr(labels, "device", "the host"))
     of_scores = str(getattr(scores, "device", "the host"))

@@ -136,7 +136,7 @@ def bootstrap_statistic(
     data: Tally | Panel,
     statistic: Statistic,
     *,
-    ends: object,
+    ends: tuple[float, float],
     level: float,
     rng: Seed,
     replicates: int,

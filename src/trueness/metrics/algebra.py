@@ -22,6 +22,7 @@ from trueness._core.arrays import BLOCK, Array, blocks
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.imports import HigherFunction
+from trueness._core.records import Estimate
 from trueness.metrics.confusion import Confusion
 
 # of the rooms above: a metric of data at a threshold; a metric by its name
@@ -320,7 +321,7 @@ def _in_brackets(metric: Metric) -> str:
     return metric.name if metric.name.isidentifier() else f"({metric.name})"
 
 
-def _real(value: object, sign: str) -> float:
+def _real(value: float | Estimate | Metric, sign: str) -> float:
     if isinstance(value, Metric):
         raise InputError(
             f"Metrics can be added and scaled by numbers; a metric after {sign!r} is "

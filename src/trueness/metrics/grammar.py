@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, NoReturn
 
@@ -119,7 +120,9 @@ def _check_percentage(constraint: Constraint, text: str) -> None:
     )
 
 
-def constraints(values: object) -> tuple[Constraint, ...]:
+def constraints(
+    values: str | Constraint | Iterable[str | Constraint],
+) -> tuple[Constraint, ...]:
     """Read one constraint or any number of them."""
     several = one_or_more(values, "subject_to", CONSTRAINTS, ["recall >= 0.9"])
     return tuple(map(constraint, several))
@@ -129,7 +132,10 @@ CONSTRAINTS = "constraints"
 
 
 def one_or_more(
-    values: object, option: str, needed: str, example: list[str]
+    values: str | Constraint | Metric | Iterable[str | Constraint | Metric],
+    option: str,
+    needed: str,
+    example: list[str],
 ) -> tuple[Any, ...]:
     """Take one metric or constraint, or any number of them, as several."""
     if isinstance(values, (str, Constraint, Metric)):
@@ -164,7 +170,7 @@ def _needed_arguments(family: str) -> list[str]:
     return [name for name, p in parameters.items() if p.default is p.empty]
 
 
-def _text(value: object, expected: str) -> str:
+def _text(value: str, expected: str) -> str:
     if isinstance(value, str) and value.strip():
         return value
     raise InputError(

@@ -80,7 +80,9 @@ def _is_column(batch: Any) -> bool:
     return isinstance(batch, list) or getattr(batch, "ndim", 0) == 1
 
 
-def _check_groups(counts: object, by: str | None) -> None:
+def _check_groups(
+    counts: Tally | Panel | Mapping[Any, Tally | Panel], by: str | None
+) -> None:
     """Refuse groups for a watch without, and the other way round."""
     has_groups = isinstance(counts, Mapping)
     if has_groups and by is None:

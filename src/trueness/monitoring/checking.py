@@ -140,7 +140,7 @@ def _is_counted(data: object) -> bool:
     return isinstance(data, (Tally, Panel, Attempts))
 
 
-def _read_groups(groups: object) -> dict[str, Mapping[str, Evidence]]:
+def _read_groups(groups: Groups | None) -> dict[str, Mapping[str, Evidence]]:
     """Read a mapping from the name of a column to the tallies of its groups."""
     if groups is None:
         return {}

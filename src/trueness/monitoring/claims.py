@@ -37,7 +37,7 @@ from trueness.monitoring.one_sided import (
 from trueness.monitoring.requirements import Requirement
 from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN, Verdict, prefix
 from trueness.nogold.rate import Rate, prevalence
-from trueness.threshold.rule import Rule, confusion
+from trueness.threshold.rule import Rule, confusion, rule_of
 
 # facts about the size of the sample, which say nothing against the predictions
 NUMBERS_OF_CASES = ("cases", "labelled", "positives", "negatives")
@@ -291,7 +291,7 @@ def verdict_on_fact(required: Requirement, group: str, evidence: Evidence) -> Ve
 def _count_fact(required: Requirement, evidence: Evidence) -> float:
     """Return a fact about the file."""
     if required.metric == "flagged":
-        cells = confusion(evidence.tally, evidence.threshold(required))
+        cells = confusion(evidence.tally, rule_of(evidence.threshold(required)))
         return float(cells.tp + cells.fp)
     if required.metric in FACTS:
         return float(FACTS[required.metric](evidence.tally))

@@ -122,12 +122,13 @@ def _single_threshold(rule: Rule) -> float:
 
 def allow_for_bins(
     interval: Interval,
-    bounds: object,
+    bounds: tuple[float, float] | str | None,
     ends: tuple[float, float] = (-inf, inf),
 ) -> Interval:
     """Move both ends as far as the bins leave the value open.
 
-    ``bounds`` are those that certainly hold the exact value; None where it is known.
+    ``bounds`` are those that certainly hold the exact value; None where it is known,
+    a text where they are not.
     ``ends`` are the smallest and the largest value that is possible.
     """
     if bounds is None:
@@ -186,8 +187,10 @@ def _cells_of_denominator(metric: Metric) -> tuple[bool, ...]:
     return tuple(bool(coefficient) for coefficient in metric.ratio.under)
 
 
-def _bounds_of_metric(metric: Metric, tally: Tally, threshold: float) -> object:
-    """Return between which numbers a metric of binned scores lies for certain."""
+def _bounds_of_metric(
+    metric: Metric, tally: Tally, threshold: float
+) -> tuple[float, float] | str:
+    """Return between which numbers a metric of binned scores lies, or a reason."""
     if tally.design.unlabelled == AT_RANDOM and tally.n_unknown > 0:
         return NOT_KNOWN
     certain = bounds(metric, tally, threshold=threshold)

@@ -17,13 +17,14 @@ from trueness._core.checks.errors import InputError
 from trueness._core.checks.words import described, is_one, is_several
 from trueness.counts.answers import whole_cases
 from trueness.counts.values import Tally
+from trueness.metrics.algebra import Metric
 from trueness.monitoring.batches import pack_counts
 from trueness.monitoring.detectors import kind_of
 from trueness.monitoring.one_sided import one_sided_interval
 from trueness.monitoring.requirements import Requirement, requirement
 from trueness.monitoring.states import About, State, read_state
 from trueness.monitoring.watching import Watch
-from trueness.threshold.rule import Rule, rule_of
+from trueness.threshold.rule import Rule, RuleOrThreshold, rule_of
 
 _PROMISE = re.compile(
     r"one (?:in (?P<number>[\d.,]+) |an? )(?P<unit>look|day|week|month|year)s?"
@@ -172,7 +173,9 @@ def _read_sentence(sentence: str) -> Requirement:
     return required
 
 
-def _check_columns(judges: object, by: object, groups: object) -> None:
+def _check_columns(
+    judges: Sequence[str] | None, by: str | None, groups: Sequence[str] | None
+) -> None:
     """Refuse judges that are no list of columns, and groups without their column."""
     if isinstance(judges, str) or not isinstance(judges, (Sequence, type(None))):
         raise InputError(f"judges is a list of columns; found {described(judges)}.")
@@ -180,7 +183,7 @@ def _check_columns(judges: object, by: object, groups: object) -> None:
         raise InputError(f"by names the column of the groups; found {described(by)}.")
 
 
-def _one_threshold(threshold: object) -> float:
+def _one_threshold(threshold: RuleOrThreshold) -> float:
     """Return the threshold of a number, of a rule, or of an answer that holds one."""
     rule = rule_of(threshold)
     if rule.groups or rule.defers:
@@ -191,14 +194,14 @@ def _one_threshold(threshold: object) -> float:
     return _options.real_number(rule.cuts()[1], "threshold")
 
 
-def _is_sentence(metric: object) -> bool:
+def _is_sentence(metric: str | Metric | Requirement) -> bool:
     """Is it a requirement such as "recall >= 0.9", and not the name of a metric?"""
     if isinstance(metric, Requirement):
         return True
     return isinstance(metric, str) and bool(set("<>") & {*metric})
 
 
-def _group_names(groups: object) -> list[str]:
+def _group_names(groups: Sequence[str] | None) -> list[str]:
     """Read the names of the groups that are expected."""
     members = [*groups] if is_several(groups) else []
     names = [str(group) for group in members if is_one(group)]
@@ -209,7 +212,7 @@ def _group_names(groups: object) -> list[str]:
     return names
 
 
-def looks_between(false_alarms: object) -> float:
+def looks_between(false_alarms: str | float) -> float:
     """Read a promise about false alarms: the mean number of looks between two."""
     looks = None
     if isinstance(false_alarms, str):

@@ -146,7 +146,7 @@ class Requirement:
         )
 
 
-def requirement(source: object) -> Requirement:
+def requirement(source: str | Mapping[str, Any] | Requirement) -> Requirement:
     """Read a requirement from a sentence or from its fields."""
     if isinstance(source, str):
         source = _fields_of_sentence(source)
@@ -166,7 +166,7 @@ def requirement(source: object) -> Requirement:
     return source
 
 
-def requirement_of_test(source: object) -> Requirement:
+def requirement_of_test(source: str | Mapping[str, Any] | Requirement) -> Requirement:
     """Read a requirement of a test, whose verdicts are 0 and 1: no threshold needed."""
     try:
         return requirement(source)

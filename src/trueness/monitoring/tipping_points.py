@@ -8,7 +8,7 @@ one factor, or the slope of the log odds about their mean.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -82,7 +82,9 @@ def _sentence(what: str, factors: Factors) -> str:
 
 
 @of_tally
-def tipping_point(data: Tally, requirement: object) -> TippingPoint:
+def tipping_point(
+    data: Tally, requirement: str | Mapping[str, Any] | Requirement
+) -> TippingPoint:
     """Tipping point of a claim from expected labels.
 
     How wrong may P(label | score) be before the claim changes its verdict? For metrics
@@ -135,7 +137,7 @@ def tipping_point(data: Tally, requirement: object) -> TippingPoint:
     )
 
 
-def _single_bound(sentence: object) -> Requirement:
+def _single_bound(sentence: str | Mapping[str, Any] | Requirement) -> Requirement:
     """Return a claim with one bound, on one number."""
     claim = requirement(sentence)
     bounds = [bound for bound in (claim.at_least, claim.at_most) if bound is not None]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -233,7 +233,9 @@ class LatentModel:
         return self._class_probabilities(tests, rows, split_into_halves(rows))
 
 
-def read_model(patterns: Patterns, prior: object, ordered: bool) -> LatentModel:
+def read_model(
+    patterns: Patterns, prior: Mapping[str, Any] | None, ordered: bool
+) -> LatentModel:
     """Return a model with a prior as people write it; what is not named is uniform.
 
     The prior is a mapping such as ``{"sensitivity": {"A": (a, b)}, ...}``.

@@ -54,7 +54,7 @@ class Verdicts(NamedTuple):
         return self.pos + self.neg + self.unknown
 
 
-def panel_of_verdicts(data: object) -> Panel:
+def panel_of_verdicts(data: Tally | Panel) -> Panel:
     """Pass on a panel of verdicts; a tally is one judge."""
     if isinstance(data, Tally):
         rows = data.score[:, None]

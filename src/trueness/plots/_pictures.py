@@ -157,7 +157,7 @@ def _titled(figure: Shown, title: str) -> TitledFigure:
     )
 
 
-def _check_axes(name: str, ax: object) -> None:
+def _check_axes(name: str, ax: Axes | None) -> None:
     if ax is not None and not hasattr(ax, "plot"):
         raise InputError(
             f"plots.{name} draws on axes of matplotlib; found {value_in_words(ax)}. "

@@ -53,7 +53,7 @@ from trueness.threshold.fronts import pareto as pareto_front
 from trueness.threshold.guarantees import GuaranteedThreshold
 from trueness.threshold.operating_point import best_threshold
 from trueness.threshold.prevalences import Prevalences
-from trueness.threshold.rule import DEFERRED, Rule, rule_of
+from trueness.threshold.rule import DEFERRED, Rule, RuleOrThreshold, rule_of
 from trueness.threshold.validation import validate_threshold
 
 ROC = "ROC curve"
@@ -332,7 +332,7 @@ def risk_coverage(
 
 
 @picture
-def zones(t: Tally, answer: object, **look: Unpack[Style]) -> Shown:
+def zones(t: Tally, answer: RuleOrThreshold, **look: Unpack[Style]) -> Shown:
     """Scores of the two classes, over the zones of one or two thresholds.
 
     Parameters

@@ -117,7 +117,7 @@ def majority_likelihood(y: int, n: int, **look: Unpack[Style]) -> Shown:
 
 @picture
 def leaf_tree(
-    tree: object,
+    tree: Any,
     report: LeafReport,
     *,
     names: Sequence[str] | None = None,
@@ -138,7 +138,7 @@ def leaf_tree(
     names
         Names of the features; by default those that the tree was fitted with.
     """
-    fitted: Any = getattr(tree, "estimator_", tree)
+    fitted = getattr(tree, "estimator_", tree)
     nodes_of_tree = fitted.tree_
     if names is None:
         names = getattr(tree, "feature_names_in_", None)

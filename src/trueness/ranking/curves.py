@@ -296,7 +296,7 @@ def simplify(
 
 
 def _check_curve(
-    curve: object, function: str, example: str, axes: tuple[str, str] | None = None
+    curve: Curve, function: str, example: str, axes: tuple[str, str] | None = None
 ) -> None:
     """Stop when something else than a curve, or one of other axes, was passed."""
     if isinstance(curve, Curve) and axes in (None, curve.axes):

@@ -15,6 +15,7 @@ import numpy as np
 from trueness._core.arrays import Floats
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
+from trueness._core.data_types import Frame
 from trueness._core.numbers import counted, p_is
 from trueness._core.records import Estimate, Record, brief, native_frame
 from trueness._core.solvers import rises_above_zero
@@ -133,7 +134,7 @@ class ReaderStudy(Record):
 
 
 def reader_study(
-    data: object,
+    data: Frame | None,
     *,
     metric: Metric | str = "auc",
     threshold: float | None = None,

@@ -15,7 +15,7 @@ from trueness._core.arrays import Array, Floats
 from trueness._core.checks import columns as _column_checks
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.checks.words import listing, places
-from trueness._core.data_types import LabelValue
+from trueness._core.data_types import Frame, LabelValue
 from trueness._core.imports import HigherFunction
 
 # columns of a frame by name, and a column as an array
@@ -136,7 +136,7 @@ class Readings(NamedTuple):
         )
 
 
-def collect_readings(data: object, arguments: Mapping[str, Any]) -> Readings:
+def collect_readings(data: Frame | None, arguments: Mapping[str, Any]) -> Readings:
     """Return who read what; ``arguments`` has the columns, by role, and ``positive``.
 
     A role that is not named there is the name of its column.
@@ -180,7 +180,9 @@ def collect_readings(data: object, arguments: Mapping[str, Any]) -> Readings:
     return readings
 
 
-def _columns_by_role(data: object, arguments: Mapping[str, Any]) -> dict[str, Array]:
+def _columns_by_role(
+    data: Frame | None, arguments: Mapping[str, Any]
+) -> dict[str, Array]:
     """Return the columns: of the data, or arrays that were passed themselves."""
     sources = {role: arguments.get(role, role) for role in ROLES}
     if arguments.get(CLUSTER) is not None:
@@ -322,7 +324,7 @@ def _repeated_cells(cell: Array) -> Array:
 
 
 def _refuse_repeated_reading(
-    *, reader: object, case: object, treatment: object, others: int
+    *, reader: LabelValue, case: LabelValue, treatment: LabelValue, others: int
 ) -> None:
     """Say which reader read a case more than once with a treatment."""
     like_that = f", and {others:,} more are like that" if others else ""

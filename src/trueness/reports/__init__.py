@@ -43,6 +43,7 @@ from trueness.findings.subject import Groups
 from trueness.findings.where_to_cut import readout
 from trueness.threshold.constraints import ConstraintLike
 from trueness.threshold.prevalences import Prevalences
+from trueness.threshold.rule import Rule
 
 # A report of scores needs neither judged answers nor a declaration.
 if TYPE_CHECKING:
@@ -240,7 +241,9 @@ def report(
     return write_page(page, path, declaration)
 
 
-def evidence_of(data: object, threshold: object, *, title: str) -> Declaration:
+def evidence_of(
+    data: Tally | Panel, threshold: float | Rule | None, *, title: str
+) -> Declaration:
     """Return the counts of the one score of a report, as they may be published."""
     counts: Any = data
     if isinstance(data, Panel) and len(data.names) == 1:

@@ -348,7 +348,7 @@ def _html_table(head: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
     )
 
 
-def _cell(tag: str, words: object, place: int) -> str:
+def _cell(tag: str, words: str, place: int) -> str:
     style = _CELL.format("left" if place == 0 else "right")
     return f'<{tag} style="{style}">{escape(str(words))}</{tag}>'
 

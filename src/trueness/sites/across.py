@@ -41,7 +41,13 @@ from trueness.sites.random_effects import (
     q_profile_interval,
 )
 from trueness.sites.scales import UNBOUNDED, OpenScale
-from trueness.sites.values import SiteMeasure, SiteValue, read_measure, site_value
+from trueness.sites.values import (
+    SiteData,
+    SiteMeasure,
+    SiteValue,
+    read_measure,
+    site_value,
+)
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -310,7 +316,7 @@ def across_sites(
     )
 
 
-def _read_sites(data: object) -> dict[str, Any]:
+def _read_sites(data: Mapping[Any, SiteData]) -> dict[str, Any]:
     """Return the sites by name, all of one kind."""
     if not isinstance(data, Mapping) or not data:
         raise InputError(
@@ -340,7 +346,10 @@ def _read_sites(data: object) -> dict[str, Any]:
 
 
 def _effect(
-    model: RandomEffects, covariate: object, sites: Sequence[str], level: float
+    model: RandomEffects,
+    covariate: Mapping[Any, Any] | None,
+    sites: Sequence[str],
+    level: float,
 ) -> CovariateEffect | None:
     """Return what a covariate explains, where one was passed."""
     entries = read_covariate(covariate, sites)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -173,7 +173,7 @@ def _explained_proportion(model: RandomEffects, regression: RandomEffects) -> fl
 
 
 def read_covariate(
-    covariate: object, sites: Sequence[str]
+    covariate: Mapping[Any, Any] | None, sites: Sequence[str]
 ) -> tuple[str, list[object]] | None:
     """Return the name of a covariate and its entry for each site, in their order."""
     if covariate is None:

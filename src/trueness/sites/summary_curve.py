@@ -210,7 +210,7 @@ def summary_roc(
     )
 
 
-def _read_tables(data: object, threshold: float | None) -> dict[str, Cut]:
+def _read_tables(data: Mapping[Any, Tally], threshold: float | None) -> dict[str, Cut]:
     """Return the cases of each site on both sides of the threshold."""
     if not isinstance(data, Mapping) or not data:
         raise InputError(

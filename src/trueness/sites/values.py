@@ -157,7 +157,7 @@ class SiteValue:
 
 
 def read_measure(
-    measure: object, threshold: float | None, ends: Ends | None
+    measure: str | Metric | Statistic, threshold: float | None, ends: Ends | None
 ) -> SiteMeasure:
     """Return what is measured: by name, as a metric, or as a function of counts."""
     if isinstance(measure, str) and measure in STATISTICS:

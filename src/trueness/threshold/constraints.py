@@ -256,7 +256,7 @@ def _check_group_bound(scoped: ScopedConstraint, text: str) -> None:
         )
 
 
-def asks_for_groups(subject_to: object) -> bool:
+def asks_for_groups(subject_to: str | Constraint | Iterable[str | Constraint]) -> bool:
     """Is this a constraint, or several, of differences between groups, or of each?"""
     several = [subject_to] if isinstance(subject_to, str) else subject_to
     if not isinstance(several, (list, tuple)):

@@ -281,7 +281,7 @@ def _notes(tallies: Mapping[str, Tally], proved: bool) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _labelled_groups(groups: object) -> dict[str, Tally]:
+def _labelled_groups(groups: Mapping[Any, Tally]) -> dict[str, Tally]:
     """Return the labelled cases of each group; each must have both classes."""
     if not isinstance(groups, Mapping):
         raise InputError(

@@ -30,6 +30,7 @@ from trueness.threshold.rule import (
     NOT_FLAGGED,
     AtThreshold,
     Rule,
+    RuleOrThreshold,
     at_threshold,
     rule_of,
 )
@@ -110,7 +111,7 @@ class IndeterminateResults(Answer):
 @of_tally
 def indeterminate_results(
     data: Tally,
-    threshold: object = None,
+    threshold: RuleOrThreshold | None = None,
     metrics: Iterable[str | Metric] | None = None,
     *,
     level: float = 0.95,
@@ -175,7 +176,7 @@ def indeterminate_results(
     )
 
 
-def _rule_of_results(data: Tally, threshold: object) -> Rule:
+def _rule_of_results(data: Tally, threshold: RuleOrThreshold | None) -> Rule:
     """Return which scores are indeterminate; by default 0.5, between 0 and 1."""
     if threshold is not None:
         rule = rule_of(threshold)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -99,7 +99,7 @@ def prevalence_of_use(
     )
 
 
-def read_prevalence(value: object) -> UsePrevalence | None:
+def read_prevalence(value: float | Prevalences | UsePrevalence) -> UsePrevalence | None:
     """Read a prevalence of use: a number, two numbers, or an estimate."""
     if value is None or isinstance(value, UsePrevalence):
         return value
@@ -124,7 +124,7 @@ def _read_estimate(estimate: Estimate) -> UsePrevalence:
     return UsePrevalence(estimate.low, value, estimate.high, estimate.level)
 
 
-def _read_range(pair: object) -> UsePrevalence:
+def _read_range(pair: Sequence[Any]) -> UsePrevalence:
     """Return the prevalence of a range; its middle stands for its value."""
     low, high = _options.share_range(pair, "prevalence")
     if not 0 < low < high < 1:

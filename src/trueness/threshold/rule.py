@@ -13,7 +13,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar, final
+from typing import (
+    Any,
+    Concatenate,
+    ParamSpec,
+    Protocol,
+    TypeAlias,
+    TypeGuard,
+    TypeVar,
+    final,
+)
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +33,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import described, is_several
+from trueness._core.data_types import Column, LabelValue
 from trueness._core.files import as_written
 from trueness._core.numbers import cut_text, number_of
 from trueness._core.records import Estimate, Record, native_frame
@@ -109,14 +119,14 @@ class Rule(Record):
         """Does the rule defer cases?"""
         return self.lower is not None and self.lower != self.upper
 
-    def cuts(self, group: object = None) -> tuple[float, float]:
+    def cuts(self, group: LabelValue = None) -> tuple[float, float]:
         """Return the lower and the upper threshold, of a group where groups differ."""
         upper = self._cut_of_group(self.upper, group)
         if self.lower is None:
             return upper, upper
         return self._cut_of_group(self.lower, group), upper
 
-    def _cut_of_group(self, cut: Cut, group: object) -> float:
+    def _cut_of_group(self, cut: Cut, group: LabelValue) -> float:
         """Return a threshold, that of the group where groups have their own."""
         if not isinstance(cut, Mapping):
             return float(cut)
@@ -128,7 +138,7 @@ class Rule(Record):
 
         return float(cut[str(group)])
 
-    def decide(self, score: ArrayLike, group: object = None) -> Floats:
+    def decide(self, score: ArrayLike, group: Column | None = None) -> Floats:
         """What happens to each case? 1 is flagged, 0 is not, NaN is deferred.
 
         A rule that names groups needs the group of each case, or of all.
@@ -142,7 +152,9 @@ class Rule(Record):
                 decisions[of_group] = self.decide(score[of_group], str(name))
             return decisions
 
-        lower, upper = self.cuts(group)
+        # groups that the rule does not name are not asked for
+        name_of_group = group if isinstance(group, str) else None
+        lower, upper = self.cuts(name_of_group)
         conditions = [np.isnan(score), score >= upper, score < lower]
         return np.select(conditions, [np.nan, FLAGGED, NOT_FLAGGED], np.nan)
 
@@ -160,7 +172,7 @@ class Rule(Record):
             )
         return self._verdicts_of(data, None)
 
-    def _verdicts_of(self, tally: Tally, group: object) -> Tally:
+    def _verdicts_of(self, tally: Tally, group: LabelValue) -> Tally:
         lower, upper = self.cuts(group)
         if tally.labels_expected:
             # by the scores, which verdicts no longer have
@@ -202,7 +214,7 @@ class Rule(Record):
             return cls.from_dict(json.loads(file.read_text(encoding="utf-8")))
 
     @classmethod
-    def from_dict(cls, fields: object) -> Rule:
+    def from_dict(cls, fields: Mapping[str, Any]) -> Rule:
         """Read what ``to_dict`` returned."""
         known_fields = {"trueness", "upper", "lower"}
         if (
@@ -230,7 +242,19 @@ class Rule(Record):
         return f"Rule: {'; '.join(parts)}"
 
 
-def rule_of(rule_or_threshold: object) -> Rule:
+class HoldsRule(Protocol):
+    """An answer that holds a rule, such as that of a best threshold."""
+
+    @property
+    def rule(self) -> Rule:
+        """Return the rule."""
+
+
+RuleOrThreshold: TypeAlias = float | Estimate | Rule | HoldsRule
+"""A threshold, a rule, or an answer that holds one."""
+
+
+def rule_of(rule_or_threshold: RuleOrThreshold | None) -> Rule:
     """Return a rule from a number, a rule, or an answer that holds one."""
     if isinstance(rule_or_threshold, Rule):
         return rule_or_threshold
@@ -259,7 +283,7 @@ def _group_names(cut: Cut) -> set[str] | None:
     return set(cut) if isinstance(cut, Mapping) else None
 
 
-def _from_json(cut: object) -> Any:
+def _from_json(cut: str | float | Mapping[str, Any] | None) -> Any:
     """Read a threshold of JSON, which writes infinite ones as text."""
     if isinstance(cut, Mapping):
         return {name: _from_json(v) for name, v in cut.items()}
@@ -312,7 +336,7 @@ def all_groups_at_once(
     return decorate
 
 
-def _is_answer(x: object) -> bool:
+def _is_answer(x: object) -> TypeGuard[Rule | HoldsRule]:
     return isinstance(x, Rule) or isinstance(getattr(x, "rule", None), Rule)
 
 
@@ -384,7 +408,9 @@ class AtThreshold(Record):
 
 
 @all_groups_at_once(_names_groups)
-def confusion(data: Tally | Mapping[Any, Tally], threshold: object) -> Confusion:
+def confusion(
+    data: Tally | Mapping[Any, Tally], threshold: RuleOrThreshold
+) -> Confusion:
     """Confusion matrix at a threshold, or by a rule.
 
     How many cases are right and wrong?
@@ -427,7 +453,7 @@ def _count_verdicts(verdicts: Tally) -> Confusion:
 @all_groups_at_once(_names_groups)
 def at_threshold(
     data: Tally | Mapping[Any, Tally],
-    threshold: object,
+    threshold: RuleOrThreshold,
     metrics: Iterable[str | Metric] | None = None,
     *,
     level: float = 0.95,
@@ -589,7 +615,7 @@ def metric_at(metric: Metric, *args: Any, **options: Any) -> Any:
 
     def analysis(
         data: Tally,
-        threshold: object = None,
+        threshold: RuleOrThreshold | None = None,
         *,
         level: float = 0.95,
         method: str = WILSON_METHOD,

@@ -31,6 +31,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotEnoughCases
 from trueness._core.records import Estimate, Record
 from trueness._core.solvers import bisect, smallest
+from trueness.counts.resampling import Seed
 from trueness.inference.estimates import estimate_from_interval
 
 # what an empty node is worth: Zhang (2024) tosses a coin in a tie (section 1, rule c),
@@ -348,7 +349,7 @@ class EntropicBinomial(Record):
         square = self.n * (1 - d * d) + (self.n * d) ** 2
         return max(0.0, square / 4 - (self.mean() - self.n / 2) ** 2)
 
-    def rvs(self, size: int | None = None, *, rng: object = 0) -> Any:
+    def rvs(self, size: int | None = None, *, rng: Seed = 0) -> Any:
         """Draw majorities; ``rng`` is a seed or a NumPy generator."""
         y = _options.generator(rng).binomial(self.n, self.p, size)
         return np.maximum(y, self.n - y)
@@ -423,7 +424,7 @@ class EntropicTree(Record):
             majority[j] = binomial_pmf(possible_cases, self.n, weight) @ means
         return self.n * self.weights, majority
 
-    def rvs(self, size: int | None = None, *, rng: object = 0) -> tuple[Ints, Ints]:
+    def rvs(self, size: int | None = None, *, rng: Seed = 0) -> tuple[Ints, Ints]:
         """Draw the cases and the majorities of all leaves."""
         generator = _options.generator(rng)
         cases = generator.multinomial(self.n, self.weights, size)

@@ -166,7 +166,7 @@ def _judge_split(
     )
 
 
-def named_splits(splits: object) -> Mapping[str, Any]:
+def named_splits(splits: Mapping[str, Any]) -> Mapping[str, Any]:
     """Pass on splits by name, each of them counted or a pair of columns."""
     if not isinstance(splits, Mapping) or not splits:
         raise InputError(

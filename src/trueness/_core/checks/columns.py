@@ -11,7 +11,7 @@ from numbers import Number
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import (
@@ -23,7 +23,7 @@ from trueness._core.checks.words import (
     places,
     plain,
 )
-from trueness._core.data_types import LabelValue
+from trueness._core.data_types import Column, LabelValue
 
 Array = NDArray[Any]
 
@@ -80,7 +80,7 @@ def distinct_names(names: Sequence[str], argument: str = "scores") -> tuple[str,
     return tuple(names)
 
 
-def as_array(values: object, argument: str) -> Array:
+def as_array(values: ArrayLike | Column | None, argument: str) -> Array:
     """Turn values into an array; stop at lists of different lengths."""
     try:
         array = np.asarray(values)
@@ -248,7 +248,7 @@ def _stop_at_text(values: Array, argument: str) -> None:
     )
 
 
-def apart_from_label(names: Iterable[object], label: object) -> None:
+def apart_from_label(names: Iterable[object], label: LabelValue) -> None:
     """Stop where a column is the label and is to be judged by the label, too."""
     # a column may have any object as its name, even one that compares like an array
     if isinstance(label, str) and label in [
@@ -461,7 +461,7 @@ def mapping_of_scores(scores: object) -> Mapping[str, Any]:
     )
 
 
-def as_floats(values: object, argument: str) -> NDArray[np.float64]:
+def as_floats(values: ArrayLike | Column | None, argument: str) -> NDArray[np.float64]:
     """Pass on numbers in any shape, as float64."""
     try:
         array = np.asarray(values)
@@ -474,7 +474,7 @@ def as_floats(values: object, argument: str) -> NDArray[np.float64]:
         ) from None
 
 
-def probabilities(values: object, argument: str) -> NDArray[np.float64]:
+def probabilities(values: ArrayLike, argument: str) -> NDArray[np.float64]:
     """Pass on numbers between 0 and 1, in any shape."""
     numbers = as_floats(values, argument)
     bad = ~((numbers >= 0) & (numbers <= 1))
@@ -488,7 +488,7 @@ def probabilities(values: object, argument: str) -> NDArray[np.float64]:
     return numbers
 
 
-def shares(values: object, argument: str) -> NDArray[np.float64]:
+def shares(values: ArrayLike, argument: str) -> NDArray[np.float64]:
     """Pass on probabilities that sum to one, divided by their sum."""
     proportions = one_dimensional(
         np.atleast_1d(probabilities(values, argument)), argument

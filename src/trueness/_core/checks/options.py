@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from trueness._core.checks.columns import one_dimensional, probabilities
 from trueness._core.checks.errors import InputError, PythonCode
@@ -159,7 +159,7 @@ def _missing_arguments(
     return [name for name in names if name not in by_place[:positional]]
 
 
-def generator(rng: object) -> np.random.Generator:
+def generator(rng: int | np.random.Generator | None) -> np.random.Generator:
     """Pass on a source of random numbers, or make the one that a seed means."""
     try:
         return np.random.default_rng(rng)  # type: ignore[arg-type]
@@ -204,7 +204,7 @@ _FINEST = {"level": 1e-12, "prevalence": 1e-100}
 
 
 def grid(
-    values: object, argument: str, *, below_one: bool = False
+    values: ArrayLike, argument: str, *, below_one: bool = False
 ) -> NDArray[np.float64]:
     """Pass on places between 0 and 1 at which a curve is wanted."""
     places_at = np.atleast_1d(probabilities(values, argument))
@@ -429,7 +429,7 @@ def options(passed: Collection[str], choices: Collection[str], analysis: str) ->
             )
 
 
-def class_sizes(n: object, n_pos: object) -> tuple[int, int]:
+def class_sizes(n: float, n_pos: float) -> tuple[int, int]:
     """Pass on a number of cases and of positives among them, both classes present."""
     size = whole_number(n, "n", at_least=2)
     pos = whole_number(n_pos, "n_pos", at_least=1)
