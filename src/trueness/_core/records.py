@@ -666,9 +666,8 @@ def native_frame(columns: Mapping[str, Any], backend: str | None = None) -> Any:
 
     import narwhals.stable.v2 as nw
 
-    library: Any = backend
     try:
-        return nw.from_dict(dict(columns), backend=library).to_native()
+        return nw.from_dict(dict(columns), backend=cast("Any", backend)).to_native()
     except ModuleNotFoundError:
         raise InputError(
             f"A {backend} frame needs {backend}, which is not installed (pip install "

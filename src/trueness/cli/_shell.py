@@ -56,6 +56,7 @@ from trueness.findings.records import MOST, Finding, Page, Table
 
 if TYPE_CHECKING:
     import pyarrow
+    from rich.console import JustifyMethod
 
     from trueness.calibration.maps import Map
     from trueness.threshold.rule import Rule
@@ -317,7 +318,7 @@ def _drawn(
     drawn = Grid(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
     head = _head(grid)
     for column in (*names, *numbers):
-        side: Any = "left" if grid.wordy[column] else "right"
+        side: JustifyMethod = "left" if grid.wordy[column] else "right"
         drawn.add_column(Text(head[column]), justify=side, no_wrap=True)
         if column in names and names_are_cut:
             drawn.columns[-1].max_width = max(4, room_for_names // len(names) - GAP)

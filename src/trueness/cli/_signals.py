@@ -14,7 +14,7 @@ import sys
 import threading
 from contextlib import suppress
 from types import FrameType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from trueness._core.imports import is_of_library
 
@@ -36,8 +36,8 @@ def _unwind(number: int, frame: FrameType | None) -> None:
     """
     _RECEIVED.append(number)
     STOP_REQUEST.set()
-    engines: Any = sys.modules.get("trueness.data.engines")
-    if hasattr(engines, "interrupt_connections"):
+    engines = sys.modules.get("trueness.data.engines")
+    if engines is not None and hasattr(engines, "interrupt_connections"):
         engines.interrupt_connections()
     if number == signal.SIGINT:
         raise KeyboardInterrupt

@@ -178,7 +178,7 @@ def evidence_of(
 
     def count(by: str | None) -> Any:
         known(data.source, by, "by")
-        tallies: Any = turned(tally(data.rows, score=score, by=by, **counting))
+        tallies = turned(tally(data.rows, score=score, by=by, **counting))
         baselines = None
         if unpaired_rows is not None:
             baselines = turned(

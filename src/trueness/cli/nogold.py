@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,6 +26,7 @@ from trueness.cli._columns import (
 from trueness.cli._file_data import ColumnRule, open_data, refuse_design
 from trueness.cli._missing_scores import naming_rows_without_score
 from trueness.cli.judge import guess_votes
+from trueness.counts.values import Panel
 from trueness.data.column_roles import several_scores
 from trueness.data.engines import quoted
 from trueness.findings.records import table
@@ -398,7 +400,7 @@ def _without_truth(
         populations = count_panel(data, by=True) if by else {}
 
     by_population = {str(name): part for name, part in populations.items()}
-    votes: Any = by_population or panel
+    votes: Panel | Mapping[str, Panel] = by_population or panel
 
     with progress("Without a gold standard", 2, "questions") as one_more:
         posterior = latent_class(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,7 +20,7 @@ from trueness.ranking.models import MODELS
 from trueness.ranking.planning import plan_auc, plan_auc_difference, plan_rate
 from trueness.trees.levels import plan_leaf
 
-labels_before_data: Any = inspect.unwrap(plan_labels)
+labels_before_data = inspect.unwrap(plan_labels)
 plan_command = typer.Typer(
     cls=ShellGroup, help=COMMANDS["plan"].help, no_args_is_help=True
 )

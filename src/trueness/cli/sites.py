@@ -198,7 +198,7 @@ def _count_sites(
         guess=one_score,
     )
     say_what_was_taken(source, request, "score")
-    tallies: Any = tally(
+    tallies = tally(
         source.only(request.columns),
         score=request.scores[0],
         by=site,

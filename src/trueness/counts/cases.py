@@ -542,7 +542,7 @@ def add_as_clusters(groups: object) -> Any:
             example="COLUMN",
         )
 
-    clustered: Any = []
+    clustered: list[Cases] = []
     for name, counts in groups.items():
         if not isinstance(counts, Cases) or counts.clusters is not None:
             raise InputError(

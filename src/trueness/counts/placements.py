@@ -23,7 +23,7 @@ def twice_wins(t: Tally) -> Any:
 
     Of whole cases a whole number, exact for any number of pairs. O(m).
     """
-    number: Any = type(t.n_neg + t.n_pos)  # float of weighted cases
+    number = type(t.n_neg + t.n_pos)  # float of weighted cases
 
     def sums_of_block(block: slice) -> tuple[Any, Any, Any]:
         """Return positives, negatives, and what the wins of the block add."""

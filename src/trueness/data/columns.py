@@ -185,7 +185,7 @@ def _columns_of_frame(frame: Any) -> dict[str, Any]:
         _columns.distinct_names(list(map(str, frame.columns)))
         frame = frame.rename(columns=str)
 
-    opened: Any = nw.from_native(frame)
+    opened = nw.from_native(frame)
     return {str(name): opened[name].to_native() for name in opened.columns}
 
 

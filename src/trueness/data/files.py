@@ -464,7 +464,7 @@ def _json(connection: DuckDBPyConnection, files: list[str]) -> DuckDBPyRelation:
         return _in_plain_columns(rows)
 
     # a file in the format of counts: one object with the columns and the design
-    design: Any = {}
+    design: dict[str, Any] = {}
     if "design" in types:
         design = rows.select("design").fetchall()[0][0]
 

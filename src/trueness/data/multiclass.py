@@ -258,34 +258,36 @@ def multiclass_cost(
 
 def _cost_matrix(costs: _Costs | None, classes: Sequence[Any]) -> Floats:
     """Return the cost of each decision (columns) for each class (rows)."""
-    size = len(classes)
-    rows_of_costs: Any = costs
-    if isinstance(costs, Mapping):
-        rows = [costs.get(name, {}) for name in classes]
-        if not all(isinstance(row, Mapping) for row in rows):
-            raise _no_costs(costs)
-
-        named = {*costs, *(decision for row in rows for decision in row)}
-        strangers = [name for name in named if name not in classes]
-        if strangers:
-            raise InputError(
-                f"costs must be of the classes {listing(classes, 12)}; found also "
-                f"{listing(sorted(strangers, key=str))}.",
-                option="costs",
-            )
-
-        rows_of_costs = [
-            [row.get(decision, 0.0) for decision in classes] for row in rows
-        ]
-
+    table = _by_class(costs, classes) if isinstance(costs, Mapping) else costs
     try:
-        matrix = np.asarray(rows_of_costs, dtype=np.float64)
+        matrix = np.asarray(table, dtype=np.float64)
     except (TypeError, ValueError):
         raise _no_costs(costs) from None
 
+    size = len(classes)
     if matrix.shape != (size, size) or not np.isfinite(matrix).all():
         raise _no_costs(costs)
     return matrix
+
+
+def _by_class(
+    costs: Mapping[Any, Mapping[Any, float]], classes: Sequence[Any]
+) -> list[list[float]]:
+    """Return costs that have names in the order of the classes; 0 is not named."""
+    rows = [costs.get(name, {}) for name in classes]
+    if not all(isinstance(row, Mapping) for row in rows):
+        raise _no_costs(costs)
+
+    named = {*costs, *(decision for row in rows for decision in row)}
+    strangers = [name for name in named if name not in classes]
+    if strangers:
+        raise InputError(
+            f"costs must be of the classes {listing(classes, 12)}; found also "
+            f"{listing(sorted(strangers, key=str))}.",
+            option="costs",
+        )
+
+    return [[row.get(decision, 0.0) for decision in classes] for row in rows]
 
 
 def _no_costs(costs: _Costs | None) -> InputError:

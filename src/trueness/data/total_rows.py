@@ -24,7 +24,7 @@ def without_total_row(data: Any, label: str | None = None) -> Any:
     if isinstance(data, Mapping):
         return _mapping_without_total(data, label)
 
-    opened: Any = open_frame(data)
+    opened = open_frame(data)
     if is_lazy(opened) or len(opened) < 2:
         return data
 

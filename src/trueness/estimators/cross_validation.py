@@ -95,7 +95,9 @@ class CrossValidation(Record):
     folds: Folds
     threshold: float
     notes: tuple[str, ...] = field(default=(), kw_only=True)
-    _estimators: Any = field(default=(), kw_only=True, compare=False)
+    _estimators: Sequence[Any] | Mapping[str, Any] = field(
+        default=(), kw_only=True, compare=False
+    )
 
     @property
     def estimators(self) -> Any:

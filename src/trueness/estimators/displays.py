@@ -35,6 +35,9 @@ from trueness.ranking.curves import precision_recall, roc
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import Collection
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
 
 CURVE = "curve"
 _MOST_THRESHOLDS = 100
@@ -68,11 +71,11 @@ class _Display:
     _number: ClassVar[_Number | None] = None
     _steps: ClassVar[bool] = False
     estimate: Estimate | None = None
-    line_: Any = None
-    band_: Any = None
-    chance_level_: Any = None
-    ax_: Any = None
-    figure_: Any = None
+    line_: Line2D | list[Line2D] | None = None
+    band_: Collection | None = None
+    chance_level_: Line2D | None = None
+    ax_: Axes | None = None
+    figure_: Figure | SubFigure | None = None
 
     def __init__(
         self,

@@ -24,6 +24,7 @@ from trueness.estimators.model_types import (
     FoldsOrSplitter,
     NamedClassifiers,
     RandomState,
+    Splitter,
 )
 
 
@@ -161,8 +162,8 @@ class FiDELClassifier(
         self, rows: Features, label: Ints, groups: Column | None, models: int
     ) -> list[Ints]:
         """Return the cases of each part: of a splitter, or stratified by class."""
-        folds: Any = self.cv
-        if hasattr(folds, "split"):
+        folds = self.cv
+        if isinstance(folds, Splitter):
             return [test for _, test in folds.split(rows, label, groups)]
 
         if folds is None:

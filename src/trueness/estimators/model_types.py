@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -16,6 +16,7 @@ class Classifier(Protocol):
         """Return what trains it on cases and their labels."""
 
 
+@runtime_checkable
 class Splitter(Protocol):
     """What divides cases into folds: ``StratifiedKFold`` and the like."""
 

@@ -718,7 +718,7 @@ def rows_of(
     """Write a count as a whole number, and what the rule leaves undefined as that."""
     rows: list[tuple[str, Any]] = []
     for name, estimate in estimates.items():
-        value: Any = estimate
+        value: Estimate | float | str = estimate
         if table is not None and name in METRICS and np.isnan(METRICS[name](table)):
             value = np.nan
         elif name == "flagged":

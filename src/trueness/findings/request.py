@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, final
 
 from trueness.counts.design import WORDS as DESIGN_ARGUMENTS
+from trueness.counts.expected_labels import Unlabelled
 from trueness.counts.resampling import Seed
 from trueness.metrics.algebra import Constraint, Metric
 from trueness.metrics.grammar import constraints as read_constraints
@@ -96,7 +97,7 @@ class Request:
     cluster: str | None = None
     sampling: str | None = None
     prevalence: float | None = None
-    unlabelled: Any = None
+    unlabelled: Unlabelled | None = None
 
     # which threshold
     maximize: Goal = None

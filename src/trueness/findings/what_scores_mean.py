@@ -319,7 +319,7 @@ def what_a_map_changes(
     ``sure`` are the level, the seed and the folds.
     """
     meaning = _meaning_of_map(t, fitted, method)
-    gain_of_group: Any = {}
+    gain_of_group: Mapping[str, Any] = {}
 
     try:
         gain = calibration_gain(t, fitted=fitted, method=method, **sure)

@@ -179,7 +179,7 @@ class Metric:
 
     def _sum_value(self, terms: Terms, confusion: Confusion) -> Any:
         """Return the constant and the weighted parts, added up."""
-        total: Any = np.zeros_like(confusion.tp, dtype=np.float64) + self.constant
+        total = np.zeros_like(confusion.tp, dtype=np.float64) + self.constant
         for coefficient, part in terms:
             total = total + coefficient * part._value(confusion)
         return total

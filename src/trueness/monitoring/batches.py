@@ -71,8 +71,9 @@ def _count_cases(
     if scores_only and len(batch) == 1 and _is_column(batch[0]):
         batch = (None, batch[0])  # scores without labels
 
-    count: Any = panel if judges else tally
-    return count(*batch, **options)
+    if judges:
+        return panel(*batch, **options)
+    return tally(*batch, **options)
 
 
 def _is_column(batch: Any) -> bool:

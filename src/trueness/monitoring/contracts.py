@@ -36,7 +36,7 @@ class Contract:
     requirements: tuple[Requirement, ...]
     label: str | None = None
     score: str | None = None
-    positive: Any = None
+    positive: LabelValue = None
     key: str | None = None
     count: str | None = None
     weight: str | None = None

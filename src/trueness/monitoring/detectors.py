@@ -17,6 +17,7 @@ from trueness._core.arrays import Floats, Ints
 from trueness._core.checks.columns import unit_scores
 from trueness._core.checks.errors import InputError
 from trueness.counts.values import Panel, Tally
+from trueness.metrics.algebra import Coefficients
 from trueness.metrics.grammar import metric
 from trueness.monitoring.batches import pack_counts, pack_row, unpack_counts
 from trueness.monitoring.bets import (
@@ -147,8 +148,8 @@ def _look_at_proportion(about: About, state: State, tally: Tally) -> BatchLook:
     counts = np.array([int(count) for count in cells], np.float64)
 
     if watched.name == "f1":  # true positives among these and the errors
-        over: Any = (1, 0, 0, 0)
-        under: Any = (1, 1, 1, 0)
+        over: Coefficients | None = (1, 0, 0, 0)
+        under: Coefficients | None = (1, 1, 1, 0)
     else:
         assert watched.ratio is not None  # noqa: S101  # a proportion
         over, under = watched.ratio

@@ -125,7 +125,7 @@ class _Box(NamedTuple):
 
 def name_points(ax: Axes, points: Sequence[NamedPoint]) -> None:
     """Write names beside points, each where it covers no other name or point."""
-    figure: Any = ax.figure
+    figure = ax.figure
     points_per_pixel = 72 / figure.dpi
     places = [
         ax.transData.transform((point.x, point.y)) * points_per_pixel

@@ -122,7 +122,7 @@ def _draw_nodes(ax: Axes, figure: Diagram) -> None:
             marks = _draw_nodes_of_shape(ax, figure, shape)
 
     if marks is not None and figure.level_title:
-        owner: Any = ax.figure
+        owner = ax.figure
         bar = owner.colorbar(marks, ax=ax, shrink=0.7, aspect=18, pad=0.02)
         bar.set_label(figure.level_title)
         bar.outline.set_visible(False)

@@ -117,7 +117,7 @@ def _check_span(bars: Bars) -> None:
 
 def _wrapped(ax: Axes, title: str) -> str:
     """Break a title into lines that fit over its axes."""
-    figure: Any = ax.figure
+    figure = ax.figure
     width = ax.get_window_extent().width / figure.dpi / POINT
     letter_width = 0.62 * float(ax.title.get_fontsize())
     letters = int(width / letter_width)

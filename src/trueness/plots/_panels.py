@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trueness._core.checks.errors import InputError
 from trueness._core.figures import Panels
@@ -52,7 +52,7 @@ def _draw_side_by_side(ax: Axes, panels: Panels) -> None:
     ax.set_axis_off()
 
     grid = place_in_grid.subgridspec(_rows(panels), panels.columns)
-    owner: Any = ax.figure
+    owner = ax.figure
     same_names = len({names_in(part) for part in panels.parts}) == 1
 
     for k, part in enumerate(panels.parts):

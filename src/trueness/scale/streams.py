@@ -207,7 +207,7 @@ class Stream:
         if isinstance(rows, dict):
             return {str(name): t for name, t in rows.items()}
         roles = ("label", "score", "positive", "weight", "cluster", "by", *WORDS)
-        counts: Any = tally(rows, **{role: getattr(self, role) for role in roles})
+        counts = tally(rows, **{role: getattr(self, role) for role in roles})
         if self.by is None:
             return {"": counts}
         return {str(name): t for name, t in counts.items()}

@@ -248,7 +248,7 @@ def exact_sum(weights: Weights, tp: Ints, fp: Ints) -> Any:
     weight_tp, weight_fp = weights
     most_cases = 1 + int(max(tp.max(initial=0), fp.max(initial=0)))
     fits = (abs(weight_tp) + abs(weight_fp)) * most_cases < 2**62
-    kind: Any = np.int64 if fits else object
+    kind = np.dtype(np.int64 if fits else object)
     return tp.astype(kind) * weight_tp + fp.astype(kind) * weight_fp
 
 

@@ -154,7 +154,7 @@ def per_case(cuts: Cuts) -> Program:
     zero = sparse.csr_array((n, n))
     column = np.ones((n, 1))
     no_t = np.zeros((n, 1))
-    rows: Any = [
+    rows: list[list[Any]] = [
         [identity, identity, no_t],  # z + y >= label
         [identity, -identity, no_t],  # z - y >= -label
         [zero, sparse.diags_array(rank + 0.5), column],  # t > rank where y = 0

@@ -321,8 +321,8 @@ def all_groups_at_once(
     """
 
     def decorate(analysis: Callable[Concatenate[Tally, P], R]) -> OfTally[P, R]:
-        of_each_group: Any = of_tally(analysis)
-        of_all_groups: Any = of_counts(analysis)
+        of_each_group = of_tally(analysis)
+        of_all_groups = of_counts(analysis)
 
         @wraps(of_each_group)
         def call(*args: Any, **options: Any) -> Any:

@@ -398,7 +398,7 @@ def _pair_sum(cuts: Cuts, form: LinearForm) -> PairSum:
     of_negatives = (abs(upper_fp) + abs(lower_fp)) * cuts.n_neg
     fits = of_positives + of_negatives + abs(constant) < 2**61
     # beyond 64 bits Python's own whole numbers
-    kind: Any = np.int64 if fits else object
+    kind = np.dtype(np.int64 if fits else object)
     tp = cuts.units.tp.astype(kind)
     fp = cuts.units.fp.astype(kind)
     return PairSum(
