@@ -6,8 +6,8 @@ from scipy import stats
 
 import trueness
 from trueness import Tally
-from trueness._core.figures import POINTS
 from trueness._core.checks.errors import NotEnoughCases
+from trueness._core.figures import POINTS
 from trueness.ranking import figures
 from trueness.ranking.models import fit_binormal
 from trueness.ranking.risk_coverage import risk_coverage
