@@ -544,9 +544,16 @@ def prepared(
             workbench.close()
 
 
-def serve(given: str | None, *, opened: Callable[[str], None], **where: Any) -> None:
+def serve(
+    given: str | None,
+    *,
+    host: str,
+    port: int,
+    limit: int,
+    opened: Callable[[str], None],
+) -> None:
     """Serve until the end; ``opened`` hears the address with its token."""
-    with prepared(given, **where) as (first, _, run):
+    with prepared(given, host=host, port=port, limit=limit) as (first, _, run):
         opened(first)
         run()
 

@@ -124,7 +124,7 @@ def sites_command(
         if metric is None and of_tables and len(studies.tables) >= FEWEST_SITES:
             summary = trueness.summary_roc(studies.tables, method=method, level=level)
 
-    about = _about(file, studies.tables, site=site, label=label, score=score)
+    about = _about(file, studies.tables, {"site": site, "label": label, "score": score})
     if len(answers) == 1:
         return shell.answered(
             next_site(answers[0]),
@@ -249,7 +249,9 @@ def _covariate_entries(
     return {covariate: studies.covariates[covariate]}
 
 
-def _about(file: str, tables: Mapping[str, Tally], **columns: Any) -> dict[str, Any]:
+def _about(
+    file: str, tables: Mapping[str, Tally], columns: Mapping[str, str | None]
+) -> dict[str, Any]:
     """Say which file, columns and cases an answer is about."""
     negatives = 0
     positives = 0

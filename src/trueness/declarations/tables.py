@@ -6,7 +6,7 @@ counts adds rows of the same score, and joins bins that overlap.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ def declared_counts(places: Sequence[str], column: str | None = None) -> Any:
     for file in files:
         declaration = read_declaration(file)
         if column is None:
-            tables.append(_table(_scores_of(declaration, file)))
+            tables.append(_table(_scores_of(declaration, file), {}))
         else:
             tables += _group_tables(declaration, file, column)
 
@@ -61,19 +61,21 @@ def _group_tables(declaration: Declaration, file: str, column: str) -> list[Any]
         )
 
     return [
-        _table(tally, **{column: group})
+        _table(tally, {column: group})
         for group, tally in declaration.groups[column].items()
     ]
 
 
-def _table(counts: Tally, **constants: Any) -> Any:
-    """Return counts as an Arrow table, with their design where it is not plain."""
+def _table(counts: Tally, constants: Mapping[str, Any]) -> Any:
+    """Return counts as an Arrow table, with their design where it is not plain.
+
+    ``constants`` are further columns, each with the same value in every row.
+    """
     arrow = required("pyarrow", "files")
     columns = dict(counts.named_columns)
     columns.setdefault("high", columns["score"])
     size = len(columns["score"])
 
-    # the design, then what the caller adds: the same value in every row
     for word, value in counts.design.words.items():
         if value and word not in constants:
             columns[word] = np.full(size, value)

@@ -117,10 +117,21 @@ class Table:
 
 
 def table(
-    caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]], **more: Any
+    caption: str,
+    head: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    brief: bool = True,
+    most: int = MOST,
 ) -> Table:
-    """Make a table."""
-    return Table(caption, tuple(head), tuple(tuple(row) for row in rows), **more)
+    """Return a table of rows of any kind."""
+    return Table(
+        caption,
+        tuple(head),
+        tuple(tuple(row) for row in rows),
+        brief=brief,
+        most=most,
+    )
 
 
 @final

@@ -192,13 +192,16 @@ def planned(p: Plan, what: str) -> Finding:
     return finding("planning", {"plan": p}, answer=tuple(lines))
 
 
-def planned_leaf(n: int, p: float, **wanted: float | None) -> Finding:
-    """Say how many cases a leaf needs, and what they bring."""
+def planned_leaf(
+    n: int, p: float, *, confidence: float | None, utility: float | None
+) -> Finding:
+    """Say how many cases a leaf needs for a level of confidence or of utility."""
     reached = {
         "confidence": float(confidence_level(n, p)),
         "utility": float(utility_level(n, p)),
     }
-    numbers = {"n": n, "asked": {"p": p, **wanted}, "reached": reached}
+    goal = {"p": p, "confidence": confidence, "utility": utility}
+    numbers = {"n": n, "asked": goal, "reached": reached}
     answer = (note("plan leaf", n=n, **reached),)
     return finding("planning", numbers, answer=answer)
 

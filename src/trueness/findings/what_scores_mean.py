@@ -34,6 +34,7 @@ from trueness.calibration.reliability_diagram import (
 )
 from trueness.calibration.verdict import CalibrationVerdict, calibration_verdict
 from trueness.counts.cases import headings
+from trueness.counts.resampling import Seed
 from trueness.counts.values import Tally
 from trueness.findings.how_good import cases_note
 from trueness.findings.meaning import FEW_REPLICATES, Meaning
@@ -311,22 +312,30 @@ def what_a_map_changes(
     name: str,
     groups: Mapping[Any, Tally],
     by: str,
-    **sure: Any,
+    *,
+    level: float,
+    rng: Seed,
+    folds: int,
 ) -> tuple[list[Finding], Tally]:
     """Say what scores mean by a map, and what it changes, of all and in each group.
 
     The counts with calibrated scores come with it, cross-fitted where that can be.
-    ``sure`` are the level, the seed and the folds.
     """
     meaning = _meaning_of_map(t, fitted, method)
     gain_of_group: Mapping[str, Any] = {}
 
+    cross_fit: Callable[..., Any] = partial(
+        calibration_gain,
+        fitted=fitted,
+        method=method,
+        level=level,
+        rng=rng,
+        folds=folds,
+    )
     try:
-        gain = calibration_gain(t, fitted=fitted, method=method, **sure)
+        gain = cross_fit(t)
         if groups:
-            gain_of_group = calibration_gain(
-                groups, fitted=fitted, method=method, **sure
-            )
+            gain_of_group = cross_fit(groups)
     except (NotEnoughCases, UnsupportedDesign) as err:
         why = "There are too few cases for cross-fitting."
         if isinstance(err, UnsupportedDesign):
