@@ -215,7 +215,7 @@ def fidel(
 
 
 def _independent_fidel(reference: RankReference, prevalence: float) -> FiDEL:
-    """Fit FiDEL to labelled cases."""
+    """Return FiDEL fitted to labelled cases."""
     # ranks are among the reference, so the lines have its prevalence, not that of use
     beta, llr, centre = finite_lines(reference.n, reference.n_pos, reference.auc)
     log_likelihood_ratio = _total(reference.ranks, beta, llr, centre)
@@ -236,7 +236,7 @@ def _independent_fidel(reference: RankReference, prevalence: float) -> FiDEL:
 
 
 def _warn_if_best_alone_is_better(combined: FiDEL) -> None:
-    """Warn the caller of ``fidel`` where classifiers depend too much on each other."""
+    """Warn where ranks correlate so much that the best classifier alone is better."""
     several = len(combined.names) > 1
     if several and independent_loses(combined.auc, combined.correlation):
         best = combined.names[int(np.argmax(np.abs(combined.auc - 0.5)))]
@@ -251,7 +251,7 @@ def _warn_if_best_alone_is_better(combined: FiDEL) -> None:
 
 
 def _total(ranks: Floats, beta: Floats, llr: Floats, centre: Floats) -> Floats:
-    """Add up the lines of all classifiers; a missing rank adds 0."""
+    """Return the evidence summed over classifiers; a missing rank adds 0."""
     total = np.zeros(len(ranks))
 
     def add_evidence(block: slice) -> None:
@@ -269,7 +269,7 @@ def _independent_calibrator(prevalence: float) -> Map:
 
 
 def _fidel_by_agreement(panel: Panel, prevalence: float | None) -> FiDEL:
-    """Fit FiDEL without labels: the agreement of the classifiers tells their AUCs."""
+    """Return FiDEL without labels, with AUCs from the agreement of the classifiers."""
     estimates = agreement(panel, prevalence=prevalence, dependence="none")
     areas = np.array([estimates.auc[name].value for name in panel.names])
     return _fidel_without_labels(
@@ -280,7 +280,7 @@ def _fidel_by_agreement(panel: Panel, prevalence: float | None) -> FiDEL:
 def _fidel_of_published_aucs(
     panel: Panel, aucs: Mapping[str, float], prevalence: float | None
 ) -> FiDEL:
-    """Fit FiDEL without labels, with AUCs that somebody else measured."""
+    """Return FiDEL without labels, with published AUCs."""
     areas = _auc_of_each(aucs, panel.names)
     if prevalence is None:
         prevalence = panel.prevalence
@@ -381,7 +381,7 @@ def _mean_proportion_below(ranks: Floats, reference_sizes: Floats) -> Floats:
 
 
 def _mean_of_seen(value: Floats, fill: float) -> Floats:
-    """Average what is not missing in each row; ``fill`` where nothing is there."""
+    """Return the mean of each row without NaN; ``fill`` where all are NaN."""
     seen = ~np.isnan(value)
     count = seen.sum(axis=1)
     total = np.where(seen, value, 0.0).sum(axis=1)
@@ -501,7 +501,7 @@ def mean_score(data: Panel) -> MeanScore:
 
 
 def _quiet_fidel(panel: Panel) -> Map:
-    # in a comparison the AUC says what the warning would
+    """Return FiDEL without its warning: in a comparison the AUC shows the same."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DoubtfulAssumptionWarning)
         return fidel(panel)

@@ -141,9 +141,10 @@ def _covariance_within_classes(
 
 
 def _shrink(correlation: Floats, sampling_error: Floats) -> tuple[Floats, float]:
-    """Move correlations towards their mean as far as chance explains their variance.
+    """Return correlations shrunk towards their mean, and the shrinkage.
 
-    Return them and the shrinkage, from 0 (as they are) to 1 (all of them equal).
+    The shrinkage is the part of their variance that chance explains: from 0 (none) to
+    1 (all correlations become equal).
     """
     classifiers = len(correlation)
     if classifiers == 1:
@@ -167,7 +168,7 @@ def _shrink(correlation: Floats, sampling_error: Floats) -> tuple[Floats, float]
 
 def _regular_correlation(correlation: Floats, sampling_error: Floats) -> Floats:
     """Return a matrix that can be inverted, also where classifiers are copies."""
-    # one case's worth of independence
+    # as if errors were independent in one case
     ridge = min(float(sampling_error.max()), 0.5)
     eigenvalues, eigenvectors = np.linalg.eigh((1 - ridge) * correlation)
     # rounding leaves eigenvalues just below 0
@@ -177,7 +178,7 @@ def _regular_correlation(correlation: Floats, sampling_error: Floats) -> Floats:
 
 
 def normal_scores(ranks: Floats, n: Floats) -> Floats:
-    """Turn ranks among n cases into quantiles of the normal distribution."""
+    """Return ranks among n cases as quantiles of the normal distribution."""
     return np.asarray(-ndtri(ranks / (n + 1)))
 
 
@@ -186,7 +187,7 @@ def discriminate(
 ) -> Floats:
     """Return the log-likelihood ratio of each row from the outputs that it has.
 
-    That of two normal distributions with the same covariance.
+    Both classes have a normal distribution, with the same covariance.
     """
     difference_of_means = mean_pos - mean_neg
     midpoint = (mean_pos + mean_neg) / 2

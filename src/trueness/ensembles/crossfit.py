@@ -131,12 +131,12 @@ class CombinerComparison(Record):
 
 
 def _signed(difference: Estimate) -> str:
-    """Write a difference with its sign and its interval."""
+    """Return a difference as text, with its sign and its interval."""
     return f"{difference.value:+.3f} ({difference.low:+.3f} to {difference.high:+.3f})"
 
 
 def combiner_figure(comparison: CombinerComparison) -> Intervals:
-    """How does each combiner rank cases it has not seen? The best one first."""
+    """Return the figure of the AUC on new cases of each combiner, best one first."""
     best_first = sorted(comparison.auc.items(), key=lambda combiner: -combiner[1].value)
     return intervals(
         "Combined", "AUC on new cases", dict(best_first), keys=("combiner", "auc")
@@ -241,7 +241,7 @@ class _Contrasts(NamedTuple):
 def _contrast_combiner(
     measured: MeasuredFolds, place: int, *, against: int, single: Mapping[str, int]
 ) -> _Contrasts:
-    """Compare one combiner with the base and with each classifier alone."""
+    """Return the differences of one combiner to the base and to each classifier."""
     to_single = {
         classifier: measured.contrast(place, other)
         for classifier, other in single.items()
@@ -256,7 +256,7 @@ def _adjusted_p_values(
     p_values = {}
     for name, contrast in contrasts.items():
         if name != against:
-            # better than all of them: the largest of the p-values
+            # it must be better than all of them: the largest of the p-values
             differences = [contrast.to_base, *contrast.to_single.values()]
             p_values[name] = max(d.p_value_above(0.0) for d in differences)
 
@@ -278,7 +278,10 @@ def _estimate_of_difference(difference: Difference, level: float) -> Estimate:
 
 
 def _alone(place: int) -> Combiner:
-    """Take one output as it is; where it is missing, its median in the other folds."""
+    """Return a combiner that passes on one output.
+
+    A missing output becomes the median of that classifier in the other folds.
+    """
 
     def fit(panel: Panel) -> Callable[[Floats], Any]:
         (column,) = rank_columns(panel.rows[:, [place]], panel.neg + panel.pos)
@@ -295,7 +298,7 @@ def _alone(place: int) -> Combiner:
 def _read_combiners(
     combiners: Mapping[str, Combiner] | Sequence[str] | str | None,
 ) -> dict[str, Combiner]:
-    """Read names of ``COMBINERS``, or a mapping from name to function."""
+    """Return combiners by name: names of ``COMBINERS``, or a mapping of functions."""
     if combiners is None:
         return dict(COMBINERS)
     if isinstance(combiners, Mapping):
@@ -316,7 +319,7 @@ def _read_combiners(
 def _score_folds(
     panel: Panel, combiners: Sequence[Combiner], folds: int, rng: np.random.Generator
 ) -> Folds:
-    """Fit on all folds but one, and score the cases of that one."""
+    """Return the cases of each fold, scored by combiners fitted on the other folds."""
     names = [str(k) for k in range(len(combiners))]
     negatives = deal_cases(panel.neg, folds, rng)
     positives = deal_cases(panel.pos, folds, rng)

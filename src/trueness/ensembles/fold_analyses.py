@@ -53,7 +53,7 @@ from trueness.threshold.validation import Validation
 def answer_folds(
     name: str, folds: Folds, others: tuple[Any, ...], options: Mapping[str, Any]
 ) -> Any:
-    """Ask an analysis about folds, which are no groups and are not pooled."""
+    """Return the answer of an analysis to folds, each scored by another model."""
     if name not in OF_FOLDS:
         raise InputError(
             f"{name} does not take folds, since each fold was scored by a different "
@@ -122,21 +122,21 @@ class MeasuredFolds:
         self._samples = [apply_design(panel) for panel in panels]
 
     def side(self, k: int) -> EvaluatedMeasure:
-        """Return the mean of one of them, with its variance."""
+        """Return the mean of the k-th model over the folds, with its variance."""
         by_fold = [columns[k] for columns in self._parts]
         value = math.fsum(fold.value for fold in by_fold) / len(by_fold)
         variance = variance_of_mean([fold.variance_estimate for fold in by_fold])
         return EvaluatedMeasure(value, variance, by_fold[0].ends)
 
     def estimate(self, k: int) -> Estimate:
-        """Return the mean of one of them, with its interval."""
+        """Return the mean of the k-th model over the folds, with its interval."""
         mean = self.side(k)
         return estimate_from_variance(
             mean.value, mean.variance_estimate, mean.ends, self._level, self._name
         )
 
     def contrast(self, i: int, j: int) -> Difference:
-        """Return the difference of two of them, on the same cases."""
+        """Return the difference of models i and j, on the same cases."""
         if i == j:
             return Difference(0.0, VarianceEstimate(0.0, math.inf, math.inf))
 
@@ -161,7 +161,7 @@ def _validate_threshold(
     minimize: str | Metric | None = None,
     level: float = 0.95,
 ) -> Any:
-    """Choose on all folds but one, test on that one, and average."""
+    """Return the mean over folds of a threshold chosen on all other folds."""
     level = _options.fraction(level, "level")
     if data.names:
         return {
@@ -260,7 +260,7 @@ def _fold_estimate(votes: Folds, metric: Metric, level: float) -> Estimate:
 
 
 def _cells(votes: Tally) -> Confusion:
-    """Count both classes on both sides of the threshold."""
+    """Return the confusion matrix of scores that are 1 or 0."""
     flagged = votes.score == 1
     cleared = votes.score == 0
     return Confusion(

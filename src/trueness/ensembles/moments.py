@@ -111,7 +111,7 @@ class RankMoments:
     def _fit(
         self, ranked: RankedPanel, loadings: Floats, prevalence: float | None
     ) -> None:
-        """Set the parameters nearest to the moments; what is known stays."""
+        """Set the parameters nearest to the moments; known ones stay fixed."""
         logit_bound = math.log(max(self.n - 1, 2))
         self.bound = np.append(logit_bound, np.full(loadings.size, 0.5))
 
@@ -186,7 +186,7 @@ class RankMoments:
         pairs: Array,
         other_pairs: Floats,
     ) -> Floats:
-        r"""How does a case move the moments by the ranks of all others? (m, pairs + 1)
+        r"""Return how cases move the moments through ranks of others, (m, pairs + 1).
 
         With U the rank of another case in classifier k, as a proportion, by
         :math:`\mathrm{E}[(1(U' \ge u) - U') x_j']`, as in the variance of Spearman's
@@ -197,7 +197,7 @@ class RankMoments:
         partners = np.where(first == k, second, first)
         factors = np.column_stack([ranked.centred_ranks[:, partners], other_pairs])
         factors *= weight[:, None]
-        # the case stands before some others, whose ranks fall by a little
+        # the case ranks above some others, whose ranks fall a little
         moved = _sum_above(ranked.columns[k], factors)
         return np.asarray(moved - ranked.centred_ranks[:, k] @ factors)
 
@@ -235,7 +235,7 @@ class RankMoments:
         return self.whitening @ (expected - self.observed), self.whitening @ slopes
 
     def _nearest(self, start: Floats, free: list[int]) -> tuple[Floats, float]:
-        """Find parameters nearest to the data by Levenberg and Marquardt's steps."""
+        """Return the parameters nearest to the data, by Levenberg and Marquardt."""
         value = np.clip(start, -self.bound, self.bound)
         residual, slopes = self._residual(value)
         distance = float(residual @ residual)
@@ -284,7 +284,7 @@ class RankMoments:
         return np.clip(candidate, -self.bound, self.bound)
 
     def standard_errors(self) -> Floats:
-        """How far do the estimates vary, where the agreement is beyond doubt?"""
+        """Return the standard errors of the parameters, if the agreement is real."""
         _, slopes = self._residual(self.value)
         slopes = slopes[:, self.free]
         variances = np.diag(np.linalg.pinv(slopes.T @ slopes))
@@ -292,20 +292,20 @@ class RankMoments:
         errors[self.free] = np.sqrt(np.maximum(variances, 0.0))
         return errors
 
-    def chance_of_misfit(self) -> float:
-        """How likely are moments as far from the model as these, if it is the truth?"""
+    def p_value_of_misfit(self) -> float:
+        """Return the p-value of the model, by the distance of the moments from it."""
         degrees_of_freedom = self.observed.size - len(self.free)
         if degrees_of_freedom < 1 or not self.observed.any():
             return math.nan
         return float(gammaincc(degrees_of_freedom / 2, self.distance / 2))
 
-    def chance_of_no_agreement(self) -> float:
-        """How likely are moments as large as these, if no two classifiers agree?"""
+    def p_value_of_no_agreement(self) -> float:
+        """Return the p-value of no agreement between any two classifiers."""
         residual = self.whitening @ self.observed
         return float(gammaincc(residual.size / 2, float(residual @ residual) / 2))
 
     def interval(self, parameter: int, quantile: float) -> tuple[float, float]:
-        """Between which values of a parameter is J within ``quantile`` of its least?"""
+        """Return the interval of a parameter in which J rises by up to ``quantile``."""
         estimate = float(self.value[parameter])
         if parameter in self.fixed:
             return estimate, estimate
@@ -315,7 +315,7 @@ class RankMoments:
         return low, high
 
     def _end_of_interval(self, parameter: int, bound: float, quantile: float) -> float:
-        """Walk from the estimate towards a bound until J is too large."""
+        """Return where J has risen by ``quantile`` between the estimate and a bound."""
         at_bound = self._profile(parameter, bound, self.value)
         if at_bound.rise <= quantile:
             return bound
@@ -357,7 +357,7 @@ class RankMoments:
 
 
 class _Profile(NamedTuple):
-    """How much larger J is than its least, and the parameters there."""
+    """The rise of J above its minimum, and the parameters there."""
 
     rise: float
     value: Floats
@@ -413,7 +413,7 @@ def _pair_products_without(u: Floats) -> Floats:
 
 
 def _rank_one_loadings(covariances: Floats) -> Floats:
-    """Which v has v_i v_j nearest to the covariances off the diagonal?"""
+    """Return v with v_i v_j nearest to the covariances off the diagonal."""
     off_diagonal = covariances.copy()
     np.fill_diagonal(off_diagonal, 0.0)
     largest = np.diag(np.abs(off_diagonal).max(axis=1))
@@ -439,7 +439,7 @@ def _rank_one_loadings(covariances: Floats) -> Floats:
 
 
 def _start(loadings: Floats, third_moment: float, expected_third: float) -> Floats:
-    """Solve the moments for the parameters, each in turn."""
+    """Return parameters to start from: the moments solved for one after the other."""
     # with v_i v_j the covariances, the third moments are s v_i v_j v_k where
     # s = (1 - 2 rho) / sqrt(rho (1 - rho)), and D = v sqrt(4 + s^2)
     s = 0.0  # without agreement there is no third moment either: half and half
@@ -452,7 +452,10 @@ def _start(loadings: Floats, third_moment: float, expected_third: float) -> Floa
 
 
 def _sum_above(column: RankedColumn, values: Floats) -> Floats:
-    """Sum ``values`` over rows above each, its own level by half, less half of all."""
+    """Return sums of ``values`` over the rows above each row, less half the total.
+
+    Rows with the same score count by half.
+    """
     levels = np.zeros((column.score.size, values.shape[1]))
     np.add.at(levels, column.group, values[column.order])
     total = levels.sum(axis=0)

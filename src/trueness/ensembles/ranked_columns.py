@@ -68,7 +68,7 @@ class RankedColumn:
 
         ``place`` says where in ``out`` each row of the panel goes, -1 for nowhere.
         """
-        # a mask is small: looked up in the order of the scores, it stays in the cache
+        # a mask is small enough to stay in the cache when it is read out of order
         is_counted = (place >= 0)[self.order]
         rows = self.order[is_counted]
         destination = place[rows]
@@ -94,17 +94,17 @@ class RankedColumn:
 
 
 def rank_columns(rows: Floats, cases: Ints) -> list[RankedColumn]:
-    """Sort every column; rows without ``cases`` do not count in the reference."""
+    """Return the sorted columns; rows without ``cases`` are not in the reference."""
     return _parallel(lambda column: RankedColumn(column, cases), rows.T, len(rows))
 
 
 def rank_table(columns: Sequence[RankedColumn], size: int) -> Floats:
-    """Lay the mid-ranks of all columns side by side, (m, K)."""
+    """Return the mid-ranks of all columns, (m, K)."""
     return _side_by_side(lambda column, out: column.midranks(out), columns, size)
 
 
 def rank_rows(rows: Floats, scores: Sequence[Floats], cases: Sequence[Array]) -> Floats:
-    """Rank new rows (m, K) against a reference, column by column; NaN stays NaN.
+    """Return the ranks of new rows (m, K) among a reference; NaN stays NaN.
 
     A new output has rank = above + tied/2 + 1/2, as ``fermi.midranks`` says.
     """
@@ -152,7 +152,7 @@ def rows_of(rows: ArrayLike | Frame, names: Sequence[str]) -> Floats:
 
 
 def _columns_by_name(table: Any, names: Sequence[str]) -> Array:
-    """Take the columns of a frame or a mapping by name, (m, K)."""
+    """Return the columns of these names, (m, K), of a frame or a mapping."""
     columns = tuple(getattr(table, "columns", table))
     lacking = [name for name in names if name not in columns]
     if lacking:
@@ -170,9 +170,9 @@ def _level_ranks(cases: Array) -> Floats:
 
 
 def _ascending(values: Floats) -> tuple[Ints, Floats]:
-    """Return the places of numbers in ascending order, and the numbers in that order.
+    """Return the places of numbers in ascending order, and the sorted numbers.
 
-    Those that are missing are left out.
+    Missing numbers are left out.
     """
     is_missing = np.isnan(values)
     if is_missing.any():
@@ -193,7 +193,8 @@ def _ascending(values: Floats) -> tuple[Ints, Floats]:
 def _side_by_side(
     work: Callable[[Any, Floats], None], items: Sequence[Any], size: int
 ) -> Floats:
-    """Let each item write its column of a table, each in one stretch of memory."""
+    """Return a table in which ``work`` has written one column for each item."""
+    # column by column, so that each column is one stretch of memory
     table = np.empty((size, len(items)), order="F")
     pairs = list(zip(items, table.T, strict=True))
     _parallel(lambda pair: work(*pair), pairs, size)
@@ -201,7 +202,7 @@ def _side_by_side(
 
 
 def _parallel(work: Callable[[Any], Any], items: Any, size: int) -> list[Any]:
-    """Do the same work on every column, several at a time if they are long."""
+    """Return ``work`` of every column, of several at a time if they are long."""
     items = list(items)
     workers = min(threads(), len(items))
     if workers < 2 or size < MANY_ROWS:
@@ -212,7 +213,7 @@ def _parallel(work: Callable[[Any], Any], items: Any, size: int) -> list[Any]:
 
 
 def rank_correlation(columns: Sequence[RankedColumn], cases: Ints) -> Floats:
-    """How strongly do the ranks of pairs correlate among these cases? (Spearman)
+    """Return Spearman's rank correlations of all pairs among these cases, (K, K).
 
     Each pair is compared where both gave output; the mean rank is that of the column.
     NaN where a column has one value only, or a pair fewer than three common cases.
@@ -235,7 +236,7 @@ def rank_correlation(columns: Sequence[RankedColumn], cases: Ints) -> Floats:
 
 
 def _correlation_of_centered(ranks: Floats, weight: Floats) -> Floats:
-    """Correlate all pairs of centred columns, each over the cases of both, (K, K)."""
+    """Return the correlations of centred columns, each over common cases, (K, K)."""
     is_seen = ~np.isnan(ranks)
     if is_seen.all():
         products = _weighted_products(ranks, weight)

@@ -41,10 +41,11 @@ POOLED_GROUPS = 4096
 
 
 class RankReference:
-    """What do the labelled cases of a panel say of each classifier?
+    """Ranks and AUC of each classifier among the labelled cases of a panel.
 
-    ``ranks`` (m, K) are mid-ranks among those with output, whose ``n``, ``n_pos`` and
-    ``auc`` (K,) are given; ``correlation`` is Spearman's, mean of both classes.
+    ``ranks`` (m, K) are mid-ranks among the cases with an output, of which there are
+    ``n``, with ``n_pos`` positives. ``correlation`` is Spearman's, the mean of both
+    classes.
     """
 
     def __init__(
@@ -111,6 +112,7 @@ class RankMap(Map):
         size = len(self.names)
         check_reference(self.names, self.scores, self.cases)
         check_correlation(self.correlation, size)
+        # a field with one axis has an entry for each classifier
         for name, values in vars(self).items():
             if isinstance(values, np.ndarray) and values.ndim == 1:
                 check_shape(name, values, (size,))
@@ -141,7 +143,7 @@ class RankMap(Map):
 def calibrator_of(
     log_likelihood_ratio: Floats, reference: RankReference, prevalence: float
 ) -> Map:
-    """Fit a logistic curve in L to the labels, carried to the prevalence of use."""
+    """Return a logistic curve in L, fitted to labels, at the prevalence of use."""
     labelled = Tally(log_likelihood_ratio, reference.neg, reference.pos)
     if len(labelled) > 8 * POOLED_GROUPS:  # two numbers do not need a million rows
         labelled = _pool_neighbours(labelled)
@@ -153,7 +155,7 @@ def calibrator_of(
 
 
 def _pool_neighbours(tally: Tally) -> Tally:
-    """Merge neighbouring scores into some thousand groups, each at its mean."""
+    """Return the tally with neighbouring scores merged into groups, at their means."""
     rows_per_group = -(-len(tally) // POOLED_GROUPS)  # rounded up
     start = np.arange(0, len(tally), rows_per_group)
 
@@ -165,7 +167,7 @@ def _pool_neighbours(tally: Tally) -> Tally:
 
 
 def rank_correlation_figure(combiner: RankMap) -> Matrix:
-    """How alike do the classifiers err? Spearman's correlation within the classes."""
+    """Return the matrix of rank correlations within the classes (Spearman)."""
     title = (
         "Spearman's rank correlation within classes, averaged over both classes, by "
         "pair"
@@ -174,7 +176,7 @@ def rank_correlation_figure(combiner: RankMap) -> Matrix:
 
 
 def independent_loses(auc: ArrayLike, correlation: Floats) -> bool:
-    r"""Is FiDEL expected to rank worse than its best classifier?
+    r"""Return whether FiDEL is expected to rank worse than its best classifier.
 
     With normal scores d apart and correlations C, FiDEL's classes are
     :math:`d^T d / \sqrt{d^T C d}` apart, those of the best :math:`\max |d|`.
@@ -226,5 +228,5 @@ def crossing_correlation(auc: ArrayLike) -> float:
 
 
 def _separations(auc: ArrayLike) -> Floats:
-    """How far apart are the classes, in standard deviations of a normal score?"""
+    """Return the distance of the classes, in standard deviations of normal scores."""
     return np.asarray(math.sqrt(2) * ndtri(np.clip(auc, 1e-6, 1 - 1e-6)))

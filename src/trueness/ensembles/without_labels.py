@@ -96,7 +96,10 @@ class Agreement(Record):
         return f"{rows}{sketch_of(self)}{html_table(('notes',), notes)}"
 
     def _rows(self) -> list[tuple[str, str]]:
-        """Name prevalence and AUCs; what is not determined beside what it would be."""
+        """Return a row for the prevalence and for each AUC.
+
+        What is not determined is shown with its value if errors are independent.
+        """
         estimates = {"prevalence": self.prevalence}
         estimates |= {f"AUC of {name}": area for name, area in self.auc.items()}
         if self.independent is None:
@@ -193,7 +196,7 @@ def agreement(
             ranked, parameters, level, prevalence_known=prevalence is not None
         )
 
-    misfit = moments.chance_of_misfit()
+    misfit = moments.p_value_of_misfit()
     _warn(misfit if dependence == "none" else math.nan, converged)
     rate, *areas = _as_estimates(parameters, level, method)
     area_by_name = dict(zip(data.names, areas, strict=True))
@@ -214,7 +217,7 @@ def agreement(
 
 
 def _with_shared_errors(independent: Agreement, *, prevalence_known: bool) -> Agreement:
-    """Return what ranks determine where classifiers may make the same errors.
+    """Return the agreement without what shared errors leave undetermined.
 
     Whatever the labels of the cases are, some shared errors explain the ranks. With the
     upper ranks of a classifier as positives its AUC is 1, with the lower ones 0.
@@ -232,7 +235,7 @@ def _with_shared_errors(independent: Agreement, *, prevalence_known: bool) -> Ag
 
 
 def _notes_on_shared_errors(independent: Agreement) -> tuple[str, ...]:
-    """Say that nothing is determined, and what the ranks say about independence."""
+    """Return notes on what is not identified, and on the test of independence."""
     notes = [
         "Not identified: classifiers may make the same errors, so ranks alone do not "
         "determine AUCs or prevalence. Label some cases (50 at random are a good "
@@ -306,7 +309,7 @@ def _as_estimates(
 def _with_known_prevalence(
     parameters: _BlindParameters, prevalence: float
 ) -> _BlindParameters:
-    """Put the prevalence that is known in the place of its estimate."""
+    """Return the parameters with the known prevalence in place of its estimate."""
     return parameters._replace(
         value=np.append(prevalence, parameters.value[1:]),
         low=np.append(prevalence, parameters.low[1:]),
@@ -318,7 +321,7 @@ def _estimates_from_moments(moments: RankMoments, level: float) -> _BlindParamet
     """Return estimates and intervals by the distance of the moments."""
     quantile = NormalDist().inv_cdf((1 + level) / 2) ** 2
     ends = np.array([moments.interval(k, quantile) for k in range(moments.value.size)])
-    if moments.chance_of_no_agreement() > 1 - level:
+    if moments.p_value_of_no_agreement() > 1 - level:
         # no agreement beyond chance: nothing is known
         ends[moments.free] = [-np.inf, np.inf]
 
@@ -346,7 +349,10 @@ def _estimates_from_likelihood(
     *,
     prevalence_known: bool,
 ) -> tuple[_BlindParameters, bool]:
-    """Maximise the likelihood; unite its intervals with those of the moments."""
+    """Return estimates of maximum likelihood, and whether it converged.
+
+    The intervals also contain those of the moments.
+    """
     mixture = _RankMixture(ranked, prevalence_known)
     maximum = _maximise(mixture, from_moments.value)
     covariance = _sandwich_covariance(mixture, maximum)
@@ -370,7 +376,7 @@ def _estimates_from_likelihood(
 def _interval_of_prevalence(
     prevalence: float, standard_error: float, quantile: float
 ) -> tuple[float, float]:
-    """Return Wilson's interval, at as many cases as the variance is worth."""
+    """Return Wilson's interval at the effective number of cases."""
     sample_size = math.inf
     if standard_error > 0:
         sample_size = prevalence * (1 - prevalence) / standard_error**2
@@ -395,7 +401,7 @@ class _Maximum:
 
 
 def _maximise(mixture: _RankMixture, start: Floats) -> _Maximum:
-    """Climb to the maximum by EM steps, then by Newton steps on their fixed point."""
+    """Return the maximum, by EM steps and then Newton steps on their fixed point."""
     value = _inside(mixture, np.append(start[0], start[1:] - 0.5))
     for _ in range(EM_STEPS):
         value = _inside(mixture, _em_step(mixture, value))
@@ -422,7 +428,7 @@ def _maximise(mixture: _RankMixture, start: Floats) -> _Maximum:
 
 
 def _inside(mixture: _RankMixture, value: Floats) -> Floats:
-    """Keep AUCs, and a prevalence that is not known, off 0 and 1."""
+    """Return parameters with AUCs and an unknown prevalence kept away from 0 and 1."""
     n = mixture.ranked.n
     prevalence = value[0]
     if not mixture.prevalence_known:
@@ -431,7 +437,7 @@ def _inside(mixture: _RankMixture, value: Floats) -> Floats:
 
 
 def _positive_probability(mixture: _RankMixture, value: Floats) -> Floats:
-    """How likely is each case positive? FiDEL with these parameters."""
+    """Return the probability of a positive for each case, as FiDEL gives it."""
     ranked = mixture.ranked
     reference_sizes = ranked.reference_sizes
     prevalence = float(value[0])
@@ -449,7 +455,7 @@ def _positive_probability(mixture: _RankMixture, value: Floats) -> Floats:
 
 
 def _em_step(mixture: _RankMixture, value: Floats) -> Floats:
-    """Weigh each case, then take prevalence and AUCs of the weighted cases."""
+    """Return the parameters of the cases, weighted by their class probabilities."""
     ranked = mixture.ranked
     probability = _positive_probability(mixture, value)
     positive_cases = ranked.cases * probability
@@ -471,7 +477,7 @@ def _mean_rank(ranked: RankedPanel, cases: Floats) -> Floats:
 
 
 def _em_slope(mixture: _RankMixture, value: Floats, image: Floats) -> Floats:
-    """Differentiate the EM step numerically, inwards where an edge is near."""
+    """Return numerical derivatives of the EM step, taken away from 0 and 1."""
     columns = []
     for k in range(value.size):
         middle = 0.5 if k == 0 else 0.0
@@ -487,7 +493,7 @@ def _em_slope(mixture: _RankMixture, value: Floats, image: Floats) -> Floats:
 
 
 def _sandwich_covariance(mixture: _RankMixture, maximum: _Maximum) -> Floats:
-    """Return the covariance of the parameters, whatever the form of the ranks."""
+    """Return the sandwich covariance, which holds for ranks of any distribution."""
     ranked = mixture.ranked
     prevalence = maximum.value[0]
     probability = _positive_probability(mixture, maximum.value)
@@ -541,7 +547,7 @@ def _notes(
     misfit: float,
     method: str,
 ) -> tuple[str, ...]:
-    """Say what is assumed, and what these cases hardly determine."""
+    """Return notes on the assumptions, and on what is poorly determined."""
     notes = [
         "Errors are assumed to be independent within each class. Unlabelled cases "
         "cannot show an error that all classifiers share.",
@@ -567,7 +573,7 @@ def _notes(
 def _notes_on_wide_intervals(
     areas: Mapping[str, Estimate], cases_of_rarer_class: float
 ) -> list[str]:
-    """Say which AUCs the cases hardly determine, or that they say nothing at all."""
+    """Return a note on AUCs that are poorly determined, or on all of them."""
     widths = {name: area.high - area.low for name, area in areas.items()}
     wide = [name for name, width in widths.items() if width > WIDE_INTERVAL]
     if not wide:

@@ -80,7 +80,7 @@ class Attempts(Record):
     missing: int = 0
 
     def __post_init__(self) -> None:
-        """Check the counts, and put the items in the order of their names."""
+        """Check the counts, and sort the items by name."""
         names = np.array([str(name) for name in self.item], object)
         order = np.argsort(names, kind="stable")
         _check_different(names[order])
@@ -105,20 +105,21 @@ class Attempts(Record):
 
         _check_counts(self)
         if self.cluster is not None and len(set(self.cluster)) == self.cluster.size:
-            object.__setattr__(self, "cluster", None)  # clusters of one item are none
+            # clusters of one item each are no clusters
+            object.__setattr__(self, "cluster", None)
 
     def __len__(self) -> int:
-        """Count the items."""
+        """Return the number of items."""
         return int(self.item.size)
 
     def __add__(self, other: Attempts) -> Attempts:
-        """Add the attempts of both; items of the same name join."""
+        """Return the attempts of both, added for items of the same name."""
         if not isinstance(other, Attempts):
             return NotImplemented
         return add_attempts([self, other])
 
     def __repr__(self) -> str:
-        """Say how much there is in one line."""
+        """Return the numbers of items and attempts, in one line."""
         text = (
             f"Attempts: {counted(len(self), 'item')}, "
             f"{counted(int(self.tried.sum()), 'attempt')}{self._attempts_per_item}, "
@@ -133,7 +134,7 @@ class Attempts(Record):
 
     @property
     def _attempts_per_item(self) -> str:
-        """Write how many attempts an item has, in brackets."""
+        """Return the number of attempts per item as text, in brackets."""
         if not self.tried.size:
             return ""
         fewest = int(self.tried.min())
@@ -144,19 +145,19 @@ class Attempts(Record):
 
     @property
     def units(self) -> tuple[int, str]:
-        """Count what was drawn, items or clusters of them, and say which they are."""
+        """Return the number of independent units, and the word for them."""
         if self.cluster is None:
             return len(self), "tried"
         return len(set(self.cluster)), "clustered"
 
     def codes(self) -> Ints | None:
-        """Number the clusters of the items; None where each item is one."""
+        """Return the number of the cluster of each item; None without clusters."""
         if self.cluster is None:
             return None
         return np.unique(self.cluster.astype(str), return_inverse=True)[1]
 
     def of_items(self, items: Iterable[str]) -> Attempts:
-        """Keep the items of these names."""
+        """Return the attempts at the items of these names."""
         kept_names = set(items)
         is_kept = np.array([name in kept_names for name in self.item], bool)
         return Attempts(
@@ -174,7 +175,7 @@ class Attempts(Record):
 
 
 def _check_different(sorted_names: Array) -> None:
-    """Refuse an item that stands several times."""
+    """Raise an error for an item that occurs several times."""
     repeated = np.flatnonzero(sorted_names[1:] == sorted_names[:-1])
     if repeated.size:
         raise InputError(
@@ -185,7 +186,7 @@ def _check_different(sorted_names: Array) -> None:
 
 
 def _whole_numbers(values: ArrayLike, name: str) -> Ints:
-    """Return counts as integers."""
+    """Return counts as integers, checked to be 0 or more."""
     numbers = np.asarray(values)
     if not numbers.size:
         numbers = np.zeros(0, np.int64)  # an empty list has no type of its own
@@ -196,7 +197,7 @@ def _whole_numbers(values: ArrayLike, name: str) -> Ints:
 
 
 def _check_counts(attempts: Attempts) -> None:
-    """Refuse an item without attempts, or with more passed than tried."""
+    """Raise an error for an item without attempts, or with more passed than tried."""
     impossible = (attempts.passed > attempts.tried) | (attempts.tried < 1)
     if not impossible.any():
         return
@@ -240,7 +241,10 @@ def add_attempts(parts: Iterable[Attempts]) -> Attempts:
 
 
 def _add_clusters(cluster_of_item: dict[str, str], shard: Attempts) -> None:
-    """Note the one cluster of each item; without clusters each item is its own."""
+    """Add the cluster of each item to the mapping; each item must have only one.
+
+    Without clusters, each item is a cluster of its own.
+    """
     clusters = shard.item if shard.cluster is None else shard.cluster
     for name, cluster in zip(shard.item, clusters, strict=True):
         known_cluster = cluster_of_item.setdefault(name, cluster)
@@ -296,14 +300,14 @@ def read_attempts(path: str | os.PathLike[str]) -> Attempts:
 
 
 def _is_text_list(value: object) -> bool:
-    """Is it a list of texts?"""
+    """Return whether a value is a list of texts."""
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 def attempts_by_system(
     data: Attempts | Mapping[Any, Attempts], function: str, *, at_least: int = 1
 ) -> dict[str, Attempts]:
-    """Return attempts by the name of the system that made them; "" where it has none.
+    """Return attempts by the name of their system; "" for a system without a name.
 
     ``function`` is the public function that was called, for the errors.
     """
@@ -325,7 +329,7 @@ def attempts_by_system(
 
 
 def _refuse_other_data(function: str, at_least: int, passed: str) -> NoReturn:
-    """Say which data a function needs, what was passed, and what to type."""
+    """Raise an error that says which data a function needs."""
     needed = "attempts"
     example = "trueness.attempts(log)"
     if at_least > 1:
@@ -341,7 +345,7 @@ def _refuse_other_data(function: str, at_least: int, passed: str) -> NoReturn:
 def _of_each_system(
     rate: Callable[Concatenate[Attempts, P], Estimate],
 ) -> Callable[Concatenate[Attempts | Mapping[str, Attempts], P], Any]:
-    """Let a rate answer for the attempts of one system or of each of several."""
+    """Make a rate of one system also accept a mapping from system to attempts."""
 
     @wraps(rate)
     def answer(
@@ -511,7 +515,7 @@ def mean_of_items(
 
 
 class ItemValues(NamedTuple):
-    """What is averaged over items: the exact mean, and the value of each."""
+    """The value of each item, and the exact mean over items."""
 
     mean: Fraction
     values: Floats
@@ -542,7 +546,7 @@ def item_values(
 
 
 def without_verdict(how_many: str) -> str:
-    """Say which attempts were left out, and what to do if they failed."""
+    """Return a note on attempts that were left out without a verdict."""
     advice = "If they failed, set missing_scores to 'fail'."
     return f"Left out without a verdict: {how_many}. {advice}"
 
@@ -550,11 +554,11 @@ def without_verdict(how_many: str) -> str:
 def estimate_rate(
     attempts: Attempts, values: ItemValues, level: float, name: str
 ) -> Estimate:
-    """Return the mean of the items with its interval, and what to keep in mind."""
+    """Return the mean over items with its interval and notes."""
     mean = float(values.mean)
     deviations = (values.values - mean) / len(attempts)
     variance = variance_between_units(deviations, attempts.codes())
-    # no rate is known better than from as many independent attempts
+    # the variance is at least that of as many independent attempts
     binomial_variance = float(values.mean * (1 - values.mean))
     smallest_variance = binomial_variance / float(attempts.tried.sum())
     if 0 < variance.variance < smallest_variance:
@@ -574,7 +578,7 @@ def estimate_rate(
 
 
 def _rate_notes(attempts: Attempts, n_units: float) -> tuple[str, ...]:
-    """Return what to keep in mind about a rate."""
+    """Return notes on missing verdicts and on few items."""
     notes = []
     if attempts.missing:
         notes.append(without_verdict(counted(attempts.missing, "attempt")))

@@ -126,7 +126,7 @@ def rater_agreement(
 
 
 def _check_two_raters(data: Panel) -> None:
-    """Stop where Cohen's kappa is not of two raters."""
+    """Raise an error where there are not two raters, as Cohen's kappa needs."""
     if len(data.names) == 2:
         return
 
@@ -139,7 +139,7 @@ def _check_two_raters(data: Panel) -> None:
 
 
 def _read_weights(weights: str | None, method: str) -> Callable[[Array], Array] | None:
-    """Return the distance that weights stand for; None for unordered categories."""
+    """Return the distance function of these weights; None for unordered categories."""
     if weights is None:
         return None
 
@@ -156,7 +156,7 @@ def _read_weights(weights: str | None, method: str) -> Callable[[Array], Array] 
 
 @dataclass(frozen=True)
 class RatedItems:
-    """Items that were rated alike, and how many there are of each kind.
+    """Items with their ratings; items that were rated alike share a row.
 
     Attributes
     ----------
@@ -174,17 +174,17 @@ class RatedItems:
 
     @property
     def n_categories(self) -> int:
-        """Return how many categories were given."""
+        """Return the number of categories."""
         return int(self.number_of.shape[1])
 
     @property
     def n_raters(self) -> Floats:
-        """Return how many raters rated each item."""
+        """Return the number of raters of each item."""
         return np.asarray(self.number_of.sum(axis=1))
 
     @property
     def n_rated_twice(self) -> float:
-        """Return how many items two or more raters have rated."""
+        """Return the number of items with two or more ratings."""
         return float(self.items[self.n_raters >= 2].sum())
 
     def indicators(self, rater: int) -> Floats:
@@ -202,7 +202,7 @@ class RatedItems:
 
 
 def _read_ratings(panel: Panel) -> RatedItems:
-    """Return the ratings of a panel, or stop where no two raters rated an item."""
+    """Return the ratings of a panel; at least two items must have two ratings."""
     is_rated = ~np.isnan(panel.rows)
     categories = np.unique(panel.rows[is_rated])
     places = np.searchsorted(categories, panel.rows)
@@ -226,14 +226,14 @@ def _read_ratings(panel: Panel) -> RatedItems:
 
 
 class AgreementCoefficient(NamedTuple):
-    """A coefficient of agreement, and how far one more item would move it."""
+    """A coefficient of agreement, with the influence of each item."""
 
     value: float
     influence: Floats
 
 
 class ExpectedAgreement(NamedTuple):
-    """Agreement expected by chance, and how far one more item would move it."""
+    """The agreement expected by chance, with the influence of each item."""
 
     value: float
     influence: Floats
@@ -245,7 +245,7 @@ def _correct_for_chance(
     """Return (agreement - chance) / (1 - chance), with the influence of both."""
     raters = ratings.n_raters
     agreeing_pairs = (ratings.number_of * (ratings.number_of - 1)).sum(axis=1)
-    # an item with fewer ratings has no pair: any number but zero will do
+    # an item with one rating has no pair; 1 only avoids a division by zero
     pairs = np.where(raters >= 2, raters * (raters - 1), 1.0)
     return _correct_observed_for_chance(ratings, agreeing_pairs / pairs, expected)
 
@@ -253,7 +253,7 @@ def _correct_for_chance(
 def _correct_observed_for_chance(
     ratings: RatedItems, agreement_of_item: Floats, expected: ExpectedAgreement
 ) -> AgreementCoefficient:
-    """Return the coefficient of items that each have their own agreement."""
+    """Return the coefficient for the observed agreement of each item."""
     if not expected.value < 1:
         raise NotEnoughCases(ONE_CATEGORY)
 
@@ -289,9 +289,9 @@ def _brennan_prediger(ratings: RatedItems) -> AgreementCoefficient:
 
 
 def _gwet(ratings: RatedItems) -> AgreementCoefficient:
-    """Return Gwet's AC1: chance agrees where an item is hard to rate."""
+    """Return Gwet's AC1, with chance agreement on items that are hard to rate only."""
     mean, influence = _mean_proportions(ratings)
-    # where one category was seen there is another
+    # with one category only, assume a second one
     others = max(ratings.n_categories - 1, 1)
     expected = ExpectedAgreement(
         value=float((mean * (1 - mean)).sum()) / others,
@@ -320,9 +320,10 @@ def _mean_proportions(ratings: RatedItems) -> tuple[Floats, Floats]:
 
 
 def _conger(ratings: RatedItems) -> AgreementCoefficient:
-    """Return Conger's kappa: chance draws the ratings of two raters, each their own.
+    r"""Return Conger's kappa: chance draws from the proportions of each rater.
 
-    The mean over pairs of raters of :math:`sum_q p_{gq} p_{hq}` (Conger 1980).
+    Agreement by chance is the mean over pairs of raters g, h of
+    :math:`\sum_q p_{gq} p_{hq}` (Conger 1980).
     """
     raters = range(ratings.category_of.shape[1])
     by_rater = [_proportions_of_rater(ratings, rater) for rater in raters]
@@ -334,7 +335,7 @@ def _conger(ratings: RatedItems) -> AgreementCoefficient:
     for proportions, influence_of_rater in by_rater:
         others = total - proportions
         value += float(proportions @ others) / n_pairs
-        # each pair of raters is there twice, once from either side
+        # each pair of raters occurs twice, once from either side
         influence += 2 * influence_of_rater @ others / n_pairs
 
     return _correct_for_chance(ratings, ExpectedAgreement(value, influence))
@@ -398,7 +399,7 @@ def _krippendorff(ratings: RatedItems) -> AgreementCoefficient:
     .. math:: D_o = 1 - \frac{\sum_i a_i}{N}, \qquad
               D_e = 1 - \frac{\sum_q N_q (N_q - 1)}{N (N - 1)}
     """
-    # an item with one rating has no pair, so that it does not count at all
+    # an item with one rating has no pair and does not count
     rated_twice = ratings.n_raters[:, None] >= 2
     number_of = np.where(rated_twice, ratings.number_of, 0.0)
     raters = number_of.sum(axis=1)
@@ -422,7 +423,7 @@ def _krippendorff(ratings: RatedItems) -> AgreementCoefficient:
     more_pairs = (2 * total - 1) * raters
     by_expected = -(more_equal_pairs - equal_pairs / all_pairs * more_pairs) / all_pairs
 
-    # of alpha = 1 - observed / expected, by the rule for quotients
+    # the derivative of alpha = 1 - observed / expected
     influence = -by_observed / expected + observed * by_expected / expected**2
 
     return AgreementCoefficient(1 - observed / expected, influence)

@@ -109,14 +109,14 @@ def compare_runs(
 
 
 def _is_one_attempt_per_item(run: Attempts) -> bool:
-    """Was each item tried once, and is each drawn by itself?"""
+    """Return whether each item was tried once and items are not clustered."""
     return run.cluster is None and bool((run.tried == 1).all())
 
 
 def same_items(
     runs: Mapping[str, Attempts],
 ) -> tuple[dict[str, Attempts], list[str]]:
-    """Keep the items that every run has tried, with a note if some are left out."""
+    """Return the runs at the items that all of them tried, and a note on the others."""
     items_of_runs = [set(run.item) for run in runs.values()]
     shared = set.intersection(*items_of_runs)
     all_items = set.union(*items_of_runs)
@@ -143,11 +143,11 @@ def same_items(
 def _compare_votes(
     runs: Mapping[str, Attempts], margin: float | None, level: float
 ) -> Comparison:
-    """Compare runs of one attempt per item: each item is a case, each run a vote."""
+    """Return the comparison of runs with one attempt per item, by paired tests."""
     votes = np.column_stack([run.passed for run in runs.values()]).astype(float)
     rows, counts = np.unique(votes, axis=0, return_counts=True)
     panel = Panel(list(runs), rows, pos=counts, neg=np.zeros_like(counts))
-    # all items are positive cases, so that the pass rate is the recall
+    # each item is a positive case and each run a vote, so that the pass rate is recall
     comparison = compare_metric(
         panel, "recall", thresholds=1.0, method="mcnemar", margin=margin, level=level
     )
@@ -159,7 +159,7 @@ def _compare_votes(
 def _compare_means(
     runs: Mapping[str, Attempts], margin: float | None, level: float
 ) -> Comparison:
-    """Compare runs of several attempts, or of clusters, by the means of their items."""
+    """Return the comparison of runs by the mean over items of their pass rates."""
     values_of_runs = {system: item_values(run) for system, run in runs.items()}
     columns = [values.values for values in values_of_runs.values()]
     clustered = [run for run in runs.values() if run.cluster is not None]
@@ -218,13 +218,13 @@ class ItemPlan(Record):
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __repr__(self) -> str:
-        """Say how many items it takes, and what more attempts would save."""
+        """Return the sentence and the notes."""
         notes = [f"  Note: {note}" for note in self.notes]
         return "\n".join([self.sentence, *notes])
 
     @property
     def sentence(self) -> str:
-        """Say it in words."""
+        """Return in words how many items the goal needs."""
         if math.isnan(self.half_width):
             goal = (
                 f"detect a difference of {percent(self.difference)} with a power of "
@@ -365,7 +365,7 @@ class ItemVariances(NamedTuple):
 
     @property
     def separable(self) -> bool:
-        """Are the two parts known?"""
+        """Return whether both parts are known."""
         return math.isfinite(self.within)
 
 
@@ -375,7 +375,6 @@ def _items_for(goal: float, z: float, variances: ItemVariances, attempts: int) -
     if variances.separable:
         variance = variances.between + variances.within / attempts
 
-    # a product that is whole but for rounding is not rounded up
     # divided twice: the square of a tiny goal would be zero
     items = z * z * variance / goal / goal
     if not items < MAX_ITEMS:
@@ -385,6 +384,7 @@ def _items_for(goal: float, z: float, variances: ItemVariances, attempts: int) -
             option="difference",
         )
 
+    # a number that is whole except for rounding errors is not rounded up
     return max(2, math.ceil(items - 1e-9))
 
 
@@ -412,7 +412,7 @@ def _item_variances(runs: Sequence[Attempts]) -> ItemVariances:
 
 
 def _pilot_notes(n_items: int) -> tuple[str, ...]:
-    """Return a note where the pilot is small."""
+    """Return a note if the pilot is small."""
     if n_items >= FEW_PILOT_ITEMS:
         return ()
     return (f"The pilot has {counted(n_items, 'item')}, so this plan is rough.",)
@@ -447,7 +447,7 @@ class Leaderboard(Record):
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __repr__(self) -> str:
-        """Write a line for each system."""
+        """Return a table with a line for each system, and the notes."""
         width = max(len(shown(name)) for name in self.names)
         lines = [
             f"Leaderboard ({level_text(self.level)} confidence: intervals one by one, "
@@ -467,7 +467,7 @@ class Leaderboard(Record):
         return "\n".join(lines)
 
     def ranks(self, k: int) -> str:
-        """Write the ranks that the k-th system may have."""
+        """Return the ranks that the k-th system may have, as text."""
         best = int(self.best_rank[k])
         worst = int(self.worst_rank[k])
         return str(best) if best == worst else f"{best} to {worst}"
@@ -535,7 +535,7 @@ def leaderboard(data: Mapping[str, Attempts], *, level: float = 0.95) -> Leaderb
 def _significantly_better(
     names: Sequence[str], comparison: Comparison, level: float
 ) -> Array:
-    """Return which system, by row, is significantly better than which, by column."""
+    """Return whether each system (row) is significantly better than each (column)."""
     position = {name: number for number, name in enumerate(names)}
     is_better = np.zeros((len(names), len(names)), bool)
     for pair in comparison.pairs:
@@ -551,10 +551,11 @@ def _significantly_better(
 
 
 def _letters(differs: Array) -> tuple[str, ...]:
-    """Return letters that exactly the systems share which do not differ (Piepho 2004).
+    """Return the letters of each system, by the algorithm of Piepho (2004).
 
-    Begin with one letter for all; a pair that differs splits every letter that both
-    have; a letter whose systems all share another one is absorbed.
+    Two systems share a letter exactly if they do not differ. Begin with one letter for
+    all. A pair that differs splits every letter that both have. A letter whose systems
+    all share another letter is dropped.
     """
     groups: list[frozenset[int]] = [frozenset(range(len(differs)))]
     for first, second in np.argwhere(np.triu(differs)).tolist():
@@ -567,20 +568,17 @@ def _letters(differs: Array) -> tuple[str, ...]:
 
     groups.sort(key=sorted)
     letters = [_letter(k) for k in range(len(groups))]
-    return tuple(
-        " ".join(
-            letter
-            for letter, group in zip(letters, groups, strict=True)
-            if system in group
-        )
-        for system in range(len(differs))
-    )
+    letters_of_systems = []
+    for system in range(len(differs)):
+        own = [letters[k] for k, group in enumerate(groups) if system in group]
+        letters_of_systems.append(" ".join(own))
+    return tuple(letters_of_systems)
 
 
 def _absorb(
     groups: list[frozenset[int]], following: frozenset[int]
 ) -> list[frozenset[int]]:
-    """Add a group, unless another holds it; leave out those that it holds."""
+    """Return the groups with one more; no group is part of another one."""
     if any(following <= group for group in groups):
         return groups
     return [*(group for group in groups if not group < following), following]
@@ -593,7 +591,7 @@ def _letter(k: int) -> str:
 
 
 def rates_figure(rates: Leaderboard | Mapping[str, Estimate]) -> Intervals:
-    """Put rates under one another; those of a leaderboard with their ranks."""
+    """Return the figure of pass rates; those of a leaderboard with their ranks."""
     if not isinstance(rates, Leaderboard):
         return intervals("Pass rates", "Pass rate", rates, keys=("what", "rate"))
 

@@ -148,7 +148,7 @@ def head_to_head(
 
 
 def _names_of_items(names: Column, n_items: int, option: str) -> Array:
-    """Return the name of a system for each item."""
+    """Return the system of each item; one name stands for all items."""
     column = np.asarray(names, dtype=object)
     if column.ndim == 0:
         return np.full(n_items, names, dtype=object)
@@ -164,7 +164,7 @@ def _names_of_items(names: Column, n_items: int, option: str) -> Array:
 
 
 def _check_verdicts(firsts: Array, seconds: Array, winners: Array, tie: str) -> None:
-    """Stop where a system met itself, or somebody won who did not play."""
+    """Raise an error where a system is compared with itself, or a third one won."""
     itself = np.flatnonzero(firsts == seconds)
     if itself.size:
         raise InputError(

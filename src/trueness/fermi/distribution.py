@@ -118,7 +118,7 @@ class FermiDirac(Answer):
         return _AT_RANK[what](self, _check_flagged_numbers(rank, self.n, what))
 
     def at_prevalence(self, prevalence: float) -> FermiDirac:
-        """Return that of as many cases and the same AUC at another prevalence."""
+        """Return the distribution at another prevalence, with the same n and AUC."""
         prevalence = _options.fraction(prevalence, "prevalence")
         return fermi_dirac(n=self.n, prevalence=prevalence, auc=self.auc)
 
@@ -303,7 +303,7 @@ def finite_lines(
 ) -> tuple[Floats, Floats, Floats]:
     """Return beta, log-likelihood ratio and centre of the lines of several classifiers.
 
-    A perfect AUC, whose beta is infinite, counts as if half a pair were the other way.
+    A perfect AUC has an infinite beta: half a pair is then counted as misranked.
     """
     sizes = np.asarray(n, np.float64).tolist()
     positives = np.asarray(n_pos, np.float64).tolist()
@@ -326,7 +326,7 @@ def _finite_line(n: float, n_pos: float, auc: float) -> RankLine:
     pairs = n_pos * (n - n_pos)
     # half a pair, and less of very few pairs: of a single one a quarter
     missed_pairs = 0.5 * pairs / (pairs + 1)
-    # what a fraction of a positive misses in any order
+    # a fraction of a positive loses this much in any order
     fraction = n_pos % 1
     missed_by_fraction = fraction * (1 - fraction) / 2
     miss = (missed_pairs + missed_by_fraction) / pairs
@@ -334,7 +334,7 @@ def _finite_line(n: float, n_pos: float, auc: float) -> RankLine:
     if solution.beta < 0:
         return almost_reversed
 
-    # the ranks turned round: 1 - miss would be 1 from 10^8 cases on
+    # solve with the ranks reversed: from 10^8 cases on, 1 - miss would round to 1
     beta, log_ratio, centre = almost_reversed
     return RankLine(-beta, log_ratio, int(n) + 1 - centre)
 

@@ -72,7 +72,7 @@ class PartitionSums:
 
     @property
     def is_wide(self) -> bool:
-        """Are there more ranks in the window than are summed one by one?"""
+        """Return whether the window is too wide to be summed rank by rank."""
         first_rank, last_rank = self.window
         return last_rank - first_rank >= _MAX_RANKS_ONE_BY_ONE
 
@@ -87,6 +87,7 @@ class PartitionSums:
         return self._running_sums(sign=-1)
 
     def _running_sums(self, sign: int) -> Floats:
+        """Return running sums of P (sign 1) or of 1 - P (sign -1), from 0."""
         first_rank, last_rank = self.window
         log_odds = self.logit(np.arange(first_rank, last_rank + 1.0))
         return np.concatenate([[0.0], np.cumsum(expit(sign * log_odds))])
@@ -143,9 +144,9 @@ class PartitionSums:
     def variances(self) -> tuple[float, float]:
         """Return P110 - AUC^2 and P100 - AUC^2.
 
-        Ties of a rank with itself count 1/2. Both are variances: of F1 over the
-        negatives and of F0 over the positives. Taken so, they keep their digits where
-        both terms are near 1.
+        They are the variances of F1 over the negatives and of F0 over the positives,
+        where F counts the ranks before a rank and half of the rank itself. Summed as
+        variances they keep their digits where both terms are near 1.
         """
         if self.beta >= 0:
             return self._variances_of_misses(1 - self.auc)
@@ -176,6 +177,7 @@ class PartitionSums:
         return over_negatives / n_neg, over_positives / self.n_pos
 
     def _misses(self) -> Misses:
+        """Return the misses at all ranks of the window; at few nodes of a wide one."""
         if self.is_wide:
             return self._misses_by_quadrature()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from itertools import combinations
@@ -93,7 +93,7 @@ class ReaderStudy(Record):
     groups: int = 1
 
     def __repr__(self) -> str:
-        """Write the means, the differences and the test in lines."""
+        """Return the means, the differences and the test, a line each."""
         lines = [
             f"ReaderStudy: {self.metric}, {counted(len(self.readers), 'reader')}, "
             f"{self.n_pos} + {self.n_neg} cases, {self.design}; {self.random_effects}; "
@@ -111,7 +111,7 @@ class ReaderStudy(Record):
 
     @property
     def _test_in_words(self) -> str:
-        """Name the test that all treatments are equal, with its degrees of freedom."""
+        """Return the test that all treatments are equal, in words."""
         if math.isinf(self.df2):
             chi_squared = brief(self.df1 * self.statistic)
             degrees = counted(self.df1, "degree")
@@ -228,35 +228,19 @@ def reader_study(
         for treatment, components in enumerate(model.by_treatment)
     )
 
-    compared = []
-    for first, second in combinations(range(len(means)), 2):
-        standard_error, variance = _variance_of_difference(
-            readings,
-            model,
-            endpoint,
-            treatments=[first, second],
-            fixed=fixed,
-            covariance=covariance,
-            pairs=pairs,
-        )
-        difference = DifferenceOfMeans(
-            first=means[first],
-            second=means[second],
-            standard_error=standard_error,
-            variance=variance,
-            interval_of_mean=interval_of_mean,
-        )
-        compared.append(
-            pair_from_difference(
-                readings.treatments[first],
-                readings.treatments[second],
-                difference,
-                method,
-                level,
-                tested_margin,
-            )
-        )
-
+    compared = _compare_treatments(
+        readings,
+        model,
+        endpoint,
+        means,
+        interval_of_mean=interval_of_mean,
+        fixed=fixed,
+        covariance=covariance,
+        pairs=pairs,
+        method=method,
+        level=level,
+        margin=tested_margin,
+    )
     test = equality_test(model, fixed)
     if len(compared) == 1:
         # two treatments have one test, that of their difference
@@ -291,7 +275,7 @@ def reader_study(
 
 
 def _check_clusters(readings: Readings, covariance: str) -> None:
-    """Refuse clusters where a covariance counts single cases, or where there is one."""
+    """Raise an error where the covariance cannot use clusters, or has too few."""
     if readings.cluster is None:
         return
     if covariance not in ("jackknife", "delong"):
@@ -310,7 +294,7 @@ def _check_clusters(readings: Readings, covariance: str) -> None:
 
 
 def _check_enough_readers(model: ReaderModel, fixed: str | None) -> None:
-    """Refuse random readers of whom a treatment has one."""
+    """Raise an error where readers are random, and a treatment has only one."""
     fewest = min(model.readers_per_treatment)
     if fixed != "readers" and fewest < 2:
         raise NotEnoughCases(
@@ -322,7 +306,7 @@ def _check_enough_readers(model: ReaderModel, fixed: str | None) -> None:
 
 
 def _assumption_in_words(fixed: str | None) -> str:
-    """Say which of readers and cases are random."""
+    """Return in words whether readers and cases are fixed or random."""
     readers = "fixed readers" if fixed == "readers" else "random readers"
     cases = "fixed cases" if fixed == "cases" else "random cases"
     return f"{readers}, {cases}"
@@ -331,9 +315,10 @@ def _assumption_in_words(fixed: str | None) -> str:
 def _variance_of_constant(
     readings: Readings, endpoint: Endpoint, fixed: str | None
 ) -> VarianceEstimate:
-    """Return on how many units a mean rests where nothing varies: clusters or cases.
+    """Return the variance of a mean where all readers have the same result.
 
-    Readers who agree count as one. An AUC then has the interval of :func:`auc`.
+    The variance is zero, so the interval follows from the number of units: clusters or
+    cases. Readers who agree count as one. An AUC has the interval of :func:`auc`.
     """
     if fixed == "cases":
         n_readers = len(readings.readers)
@@ -356,15 +341,15 @@ IntervalOfMean = Callable[[float, float, float], tuple[float, float]]
 def _interval_of_mean_by(
     endpoint: Endpoint, constant: VarianceEstimate
 ) -> IntervalOfMean:
-    """Return a function that puts an interval around a mean over readers."""
+    """Return the function that computes the interval of a mean over readers."""
     lowest, highest = endpoint.range
 
     def interval_of_mean(
         value: float, standard_error: float, z: float
     ) -> tuple[float, float]:
         if standard_error == 0:
-            # no difference was seen: the interval of as many cases that all agree, not
-            # one of width 0, at the level whose normal quantile is z
+            # readers do not differ: the interval of that many cases, and not one of
+            # width 0, at the level whose normal quantile is z
             level = 2 * NormalDist().cdf(z) - 1
             interval = interval_from_variance(value, constant, endpoint.range, level)
             return interval.low, interval.high
@@ -385,7 +370,7 @@ def _mean_of_treatment(
     level: float,
     method: str,
 ) -> Estimate:
-    """Return the mean of a treatment, from its own readers and errors alone."""
+    """Return the mean of a treatment, with the variance of its own readers."""
     variance = _variance_of_treatment(components, n_readers, fixed)
     standard_error = math.sqrt(max(variance.value / n_readers, 0.0))
     z = student_quantile(variance.hillis_df, level)
@@ -396,7 +381,7 @@ def _mean_of_treatment(
 def _variance_of_treatment(
     components: TreatmentComponents, n_readers: int, fixed: str | None
 ) -> ReaderVariance:
-    """Return the variance of one reader's result, as the mean of a treatment has it."""
+    """Return the variance of the mean of a treatment, times its number of readers."""
     shared_by_readers = max(components.cov2, 0.0)
     if fixed == "readers":
         return known_variance(components.variance + (n_readers - 1) * shared_by_readers)
@@ -411,6 +396,53 @@ def _variance_of_treatment(
     )
 
 
+def _compare_treatments(
+    readings: Readings,
+    model: ReaderModel,
+    endpoint: Endpoint,
+    means: Sequence[Estimate],
+    *,
+    interval_of_mean: IntervalOfMean,
+    fixed: str | None,
+    covariance: str,
+    pairs: str,
+    method: str,
+    level: float,
+    margin: float,
+) -> list[Pair]:
+    """Return the difference of every two treatments, with interval and tests."""
+    compared = []
+    for first, second in combinations(range(len(means)), 2):
+        standard_error, variance = _variance_of_difference(
+            readings,
+            model,
+            endpoint,
+            treatments=[first, second],
+            fixed=fixed,
+            covariance=covariance,
+            pairs=pairs,
+        )
+        difference = DifferenceOfMeans(
+            first=means[first],
+            second=means[second],
+            standard_error=standard_error,
+            variance=variance,
+            interval_of_mean=interval_of_mean,
+        )
+        compared.append(
+            pair_from_difference(
+                readings.treatments[first],
+                readings.treatments[second],
+                difference,
+                method,
+                level,
+                margin,
+            )
+        )
+
+    return compared
+
+
 def _variance_of_difference(
     readings: Readings,
     model: ReaderModel,
@@ -421,7 +453,10 @@ def _variance_of_difference(
     covariance: str,
     pairs: str,
 ) -> tuple[float, ReaderVariance]:
-    """Return the standard error of a difference of two treatments, and its variance."""
+    """Return the standard error of a difference of two treatments.
+
+    Also return the variance of one reader's result, with its degrees of freedom.
+    """
     positions = treatments
     if pairs == "own" and not readings.shares_evenly:
         # one covariance for all pairs would fit none of them
@@ -457,12 +492,12 @@ class DifferenceOfMeans(NamedTuple):
 
     @property
     def value(self) -> float:
-        """First minus second."""
+        """Return the first mean minus the second."""
         return self.first.value - self.second.value
 
     @property
     def statistic(self) -> float:
-        """Return at how many standard errors an interval ends at zero."""
+        """Return the test statistic: the difference in standard errors."""
         return self._standard_errors_from(0.0)
 
     def interval(self, level: float) -> tuple[float, float]:
@@ -473,12 +508,15 @@ class DifferenceOfMeans(NamedTuple):
         return low, high
 
     def p_value_above(self, bound: float) -> float:
-        """Return the one-sided p-value: of the interval that ends at ``bound``."""
+        """Return the one-sided p-value of a difference of at most ``bound``."""
         z = -self._standard_errors_from(bound)
         return tail_probability(self.variance, z)
 
     def _standard_errors_from(self, bound: float) -> float:
-        """Return at how many standard errors an interval ends at ``bound``, signed."""
+        """Return the standard errors from ``bound`` to the difference, signed.
+
+        An interval of so many standard errors ends at ``bound``.
+        """
         gap = abs(self.value - bound)
         upwards = bound > self.value
         if self.standard_error > 0:
@@ -493,8 +531,8 @@ class DifferenceOfMeans(NamedTuple):
     def _half_width(self, z: float, *, upwards: bool) -> float:
         """Return how far an interval of z standard errors extends, up or down.
 
-        Where nothing varies, by the intervals of both means (MOVER; Zou and Donner
-        2008), which are those of so many cases that are all alike.
+        Where nothing varies, it combines the intervals of both means (MOVER; Zou and
+        Donner 2008).
         """
         if self.standard_error > 0:
             return z * self.standard_error
@@ -505,19 +543,19 @@ class DifferenceOfMeans(NamedTuple):
         return math.hypot(of_first, of_second)
 
     def _distance_to_end(self, mean: Estimate, z: float, *, upper: bool) -> float:
-        """Return how far the upper or lower end of a mean's interval is from it."""
+        """Return the distance from a mean to the upper or lower end of its interval."""
         low, high = self.interval_of_mean(mean.value, 0.0, z)
         return high - mean.value if upper else low - mean.value
 
 
-# with fewer readers, notes say what to keep in mind
+# with fewer readers, notes say that these are too few
 _FEW_READERS = 4
 
 
 def _notes_on_readers(
     readings: Readings, model: ReaderModel, fixed: str | None
 ) -> list[str]:
-    """Return what to keep in mind about the readers."""
+    """Return notes on the readers."""
     notes = []
     if readings.n_without_score:
         missing = counted(readings.n_without_score, "reading")
@@ -545,7 +583,7 @@ def _notes_on_readers(
 
 
 def _notes_on_cases(readings: Readings, fixed: str | None, pairs: str) -> list[str]:
-    """Return what to keep in mind about the cases."""
+    """Return notes on the cases."""
     notes = []
     if fixed == "cases":
         notes.append(
@@ -574,7 +612,7 @@ def _notes_on_intervals(
     margin: float,
     compared: list[Pair],
 ) -> list[str]:
-    """Return what to keep in mind about intervals and tests."""
+    """Return notes on intervals and tests."""
     notes = []
     if any(pair.difference.se == 0 for pair in compared):
         notes.append(
@@ -598,7 +636,10 @@ def _notes_on_intervals(
 
 
 def _margin_tests_err(model: ReaderModel, endpoint: Endpoint) -> bool:
-    """Do tests against a margin reject too often: few readers, or near the end?"""
+    """Return whether tests against a margin reject too often.
+
+    They do with few readers, and with means near 1.
+    """
     if endpoint.range != (0, 1):
         return False
     few_readers = min(model.readers_per_treatment) < _FEW_READERS

@@ -18,7 +18,7 @@ from trueness.readers.endpoints import Endpoint
 
 
 def row_results(readings: Readings, endpoint: Endpoint) -> Floats:
-    """Return the endpoint of every row."""
+    """Return the endpoint of each row, which is a reader with a treatment."""
     return np.array(
         [
             endpoint.value(*_scores_by_class(readings, row))
@@ -28,7 +28,7 @@ def row_results(readings: Readings, endpoint: Endpoint) -> Floats:
 
 
 def _scores_by_class(readings: Readings, row: int) -> tuple[Floats, Floats]:
-    """Return the scores of the positives and of the negatives that a row has read."""
+    """Return the scores of the positives and of the negatives read in a row."""
     score = readings.score[row]
     was_read = ~np.isnan(score)
     positives = score[was_read & readings.positive]
@@ -46,7 +46,7 @@ def jackknife(readings: Readings, endpoint: Endpoint) -> Floats:
         return _jackknife_of_clusters(readings, endpoint, readings.cluster)
 
     results = row_results(readings, endpoint)
-    # a case that a row has not read does not change its result
+    # without a case that was not read, the result stays the same
     values = np.repeat(results[:, None], readings.score.shape[1], axis=1)
     for row, was_read in enumerate(readings.was_read):
         without_positive, without_negative = endpoint.leave_one_out(
@@ -55,8 +55,8 @@ def jackknife(readings: Readings, endpoint: Endpoint) -> Floats:
         values[row, was_read & readings.positive] = without_positive
         values[row, was_read & ~readings.positive] = without_negative
 
-    # A class that the endpoint does not depend on is no part of its sample: with the
-    # negatives, a sensitivity would have the variance p (1 - p) / (n_pos - 1) times
+    # The sample is the classes on which the endpoint depends. If negatives counted, the
+    # variance of a sensitivity would be p (1 - p) / (n_pos - 1) times
     # (N - 1) n_pos / (N (n_pos - 1)), which is too large.
     depends_on_positives, depends_on_negatives = endpoint.depends
     in_sample = np.where(readings.positive, depends_on_positives, depends_on_negatives)
@@ -93,7 +93,7 @@ def _jackknife_of_clusters(
 
 
 def _have_common_units(readings: Readings, cluster: Array) -> Array:
-    """Return which rows have read cases of a common cluster."""
+    """Return which pairs of rows have read cases of a common cluster."""
     of_cluster = np.eye(int(cluster.max()) + 1, dtype=np.int64)[cluster]
     was_read = readings.was_read.astype(np.int64) @ of_cluster > 0
     was_read = was_read.astype(np.int64)
@@ -101,7 +101,7 @@ def _have_common_units(readings: Readings, cluster: Array) -> Array:
 
 
 def _have_common_cases(readings: Readings) -> Array:
-    """Return which rows have read a case in common; others have covariance 0."""
+    """Return which pairs of rows have read a case in common; others are independent."""
     was_read = readings.was_read.astype(np.int64)
     return np.asarray(was_read @ was_read.T > 0)
 
@@ -109,7 +109,7 @@ def _have_common_cases(readings: Readings) -> Array:
 def delong(readings: Readings, endpoint: Endpoint) -> Floats:
     """Return the covariance of placement values (DeLong et al. 1988), by class.
 
-    Where cases belong to clusters, that of their sums by cluster (Obuchowski 1997).
+    Where cases belong to clusters, placements are added by cluster (Obuchowski 1997).
     """
     if readings.cluster is not None:
         return _obuchowski(readings, endpoint, readings.cluster)
@@ -143,7 +143,10 @@ def _obuchowski(readings: Readings, endpoint: Endpoint, cluster: Array) -> Float
 def _deviations_by_cluster(
     readings: Readings, endpoint: Endpoint, cluster: Array, *, positives: bool
 ) -> Floats:
-    """Return, by row and cluster, how far the placements of a class are off, over n."""
+    """Return deviations of the placements of a class, divided by n and summed.
+
+    The sums are by row and cluster.
+    """
     in_class = readings.positive if positives else ~readings.positive
     sums = np.zeros((len(readings.score), int(cluster.max()) + 1))
     for row, was_read in enumerate(readings.was_read):
@@ -158,7 +161,7 @@ def _deviations_by_cluster(
 def _placement_covariance(
     readings: Readings, endpoint: Endpoint, in_class: Array, *, axis: int
 ) -> Floats:
-    """Return what one class adds: the kernel is averaged over the other, ``axis``."""
+    """Return the part of one class; the other class, ``axis``, is averaged out."""
     was_read = readings.was_read[:, in_class]
     deviations = np.zeros(was_read.shape)
     for row in range(len(was_read)):
@@ -177,7 +180,8 @@ def _placement_covariance(
 def unbiased(readings: Readings, endpoint: Endpoint) -> Floats:
     """Return the unbiased covariance of U-statistics (Gallas 2006).
 
-    What the product of two means has beyond the product that independent cases have.
+    It is the product of two means, minus the mean product over pairs of cases that have
+    no case in common.
     """
     wins, was_read = _kernel_of_rows(readings, endpoint)
     means = wins.sum(axis=(1, 2)) / was_read.sum(axis=(1, 2))
@@ -189,7 +193,7 @@ def unbiased(readings: Readings, endpoint: Endpoint) -> Floats:
 def _kernel_of_rows(readings: Readings, endpoint: Endpoint) -> tuple[Floats, Floats]:
     """Return the kernel by row, positive and negative, and which pairs were read.
 
-    Both are 0 where one of the pair was not read.
+    The kernel is 0 where one of a pair was not read.
     """
     positives_read = readings.was_read[:, readings.positive]
     negatives_read = readings.was_read[:, ~readings.positive]
@@ -205,7 +209,10 @@ def _kernel_of_rows(readings: Readings, endpoint: Endpoint) -> tuple[Floats, Flo
 
 
 def _sum_of_disjoint_products(arrays: Floats) -> Floats:
-    """Sum products of entries of any two of K arrays that differ in every index."""
+    """Return sums of products of entries that differ in every index, (K, K).
+
+    The entries are of any two of K arrays.
+    """
     # by inclusion and exclusion, over all sets of indices that may be shared
     total = np.zeros((len(arrays), len(arrays)))
     for is_shared in product((False, True), repeat=arrays.ndim - 1):

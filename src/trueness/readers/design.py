@@ -44,13 +44,16 @@ class Readings(NamedTuple):
 
     @property
     def class_sizes(self) -> tuple[int, int]:
-        """Count the positive and the negative cases."""
+        """Return the numbers of positive and of negative cases."""
         n_pos = int(self.positive.sum())
         return n_pos, self.positive.size - n_pos
 
     @property
     def numbers_of_units(self) -> tuple[int, int]:
-        """Count the units with a positive, and with a negative: clusters or cases."""
+        """Return the numbers of units with a positive, and with a negative.
+
+        Units are clusters, or cases where there are none.
+        """
         if self.cluster is None:
             return self.class_sizes
         with_positive = np.unique(self.cluster[self.positive]).size
@@ -64,13 +67,13 @@ class Readings(NamedTuple):
 
     @property
     def nested_readers(self) -> bool:
-        """Does every reader use one treatment only?"""
-        # rows are different pairs of reader and treatment
+        """Return whether every reader uses one treatment only."""
+        # each row is another pair of reader and treatment
         return len(self.treatments) > 1 and np.bincount(self.reader).max() == 1
 
     @property
     def design(self) -> str:
-        """Name the design in words."""
+        """Return the design in words."""
         if self.was_read.all() and not self.nested_readers:
             return "fully crossed"
 
@@ -86,7 +89,7 @@ class Readings(NamedTuple):
         return ", ".join(parts) or "partly crossed"
 
     def _cases_nested_within(self, factor: Array) -> bool:
-        """Is every case read at one level of the factor only?"""
+        """Return whether every case was read at only one level of the factor."""
         levels = np.unique(factor)
         read_at_level = np.array(
             [self.was_read[factor == level].any(axis=0) for level in levels]
@@ -95,7 +98,10 @@ class Readings(NamedTuple):
 
     @property
     def groups(self) -> int:
-        """Into how many groups without a common case do readers of a treatment fall?"""
+        """Return the number of groups of readers that have no case in common.
+
+        Where treatments differ, it is the largest of their numbers.
+        """
         from scipy.sparse.csgraph import connected_components
 
         was_read = self.was_read.astype(np.int64)
@@ -109,7 +115,10 @@ class Readings(NamedTuple):
 
     @property
     def shares_evenly(self) -> bool:
-        """Does every pair of treatments share about as many cases as any other?"""
+        """Return whether all pairs of treatments share similar numbers of cases.
+
+        Similar: the smallest number is at least half of the largest.
+        """
         read_with = np.array(
             [
                 self.was_read[self.treatment == treatment].any(axis=0)
@@ -121,7 +130,7 @@ class Readings(NamedTuple):
         return common.size < 2 or bool(2 * common.min() >= common.max())
 
     def of_treatments(self, treatments: Sequence[int]) -> Readings:
-        """Return the part of the study with these treatments, and the cases read."""
+        """Return the readings with these treatments, and the cases read with them."""
         rows = np.isin(self.treatment, treatments)
         cases = ~np.isnan(self.score[rows]).all(axis=0)
         readers, reader = np.unique(self.reader[rows], return_inverse=True)
@@ -137,9 +146,10 @@ class Readings(NamedTuple):
 
 
 def collect_readings(data: Frame | None, arguments: Mapping[str, Any]) -> Readings:
-    """Return who read what; ``arguments`` has the columns, by role, and ``positive``.
+    """Return the readings of a study.
 
-    A role that is not named there is the name of its column.
+    ``arguments`` has the columns by role, and ``positive``. A role without an entry is
+    the name of its column.
     """
     columns = _columns_by_role(data, arguments)
     _check_equal_lengths(columns)
@@ -183,7 +193,7 @@ def collect_readings(data: Frame | None, arguments: Mapping[str, Any]) -> Readin
 def _columns_by_role(
     data: Frame | None, arguments: Mapping[str, Any]
 ) -> dict[str, Array]:
-    """Return the columns: of the data, or arrays that were passed themselves."""
+    """Return the columns by role: named columns of the data, or arrays."""
     sources = {role: arguments.get(role, role) for role in ROLES}
     if arguments.get(CLUSTER) is not None:
         sources[CLUSTER] = arguments[CLUSTER]
@@ -200,7 +210,7 @@ def _columns_by_role(
 
 
 def _check_equal_lengths(columns: Mapping[str, Array]) -> None:
-    """Refuse columns of different lengths."""
+    """Raise an error for columns of different lengths."""
     if len({len(values) for values in columns.values()}) == 1:
         return
 
@@ -212,7 +222,7 @@ def _check_equal_lengths(columns: Mapping[str, Array]) -> None:
 
 
 def _without_unread(columns: Mapping[str, Array]) -> tuple[dict[str, Array], int]:
-    """Leave out readings without a score, which were not made, and count them."""
+    """Return the readings with a score, and the number of those without one."""
     score = _column_checks.numeric_scores(columns["score"], "score").astype(np.float64)
     _column_checks.finite_scores(score, "score", allow_nan=True)
     was_read = ~np.isnan(score)
@@ -225,7 +235,7 @@ def _without_unread(columns: Mapping[str, Array]) -> tuple[dict[str, Array], int
 
 
 def _check_complete(columns: Mapping[str, Array]) -> None:
-    """Refuse readings without a reader, treatment, case or label."""
+    """Raise an error for readings without a reader, treatment, case or label."""
     for role in [role for role in columns if role != "score"]:
         missing = _column_checks.missing(columns[role])
         if missing.any():
@@ -236,13 +246,13 @@ def _check_complete(columns: Mapping[str, Array]) -> None:
 
 
 def _levels(values: Array) -> tuple[Array, Array]:
-    """Return the levels of a factor in order, and the number of each reading's."""
+    """Return the sorted levels of a factor, and the index of each reading's level."""
     levels, number = np.unique(_as_people_sort(values), return_inverse=True)
     return levels, number
 
 
 def _as_people_sort(values: Array) -> Array:
-    """Return levels that sort as people count: numbers by size, else as text."""
+    """Return values that sort in natural order: numbers by size, others as text."""
     if values.dtype.kind in "biuf":
         return values
 
@@ -262,7 +272,7 @@ def _read_labels(values: Array, positive: LabelValue) -> Array:
     if positive is not None:
         is_positive = np.asarray(values == positive)
         if not is_positive.any():
-            # as they are: 1 and "1" are two labels
+            # without conversion: 1 and "1" are two labels
             labels = list(dict.fromkeys(values.tolist()))
             raise InputError(
                 f"No case has the label {positive!r}; there are {listing(labels, 5)}."
@@ -318,7 +328,7 @@ def _cluster_of_each_case(
 
 
 def _repeated_cells(cell: Array) -> Array:
-    """Return the first reading of each cell of the table that has several."""
+    """Return the first reading of each cell that has several readings."""
     _, first, count = np.unique(cell, return_index=True, return_counts=True)
     return np.asarray(first[count > 1])
 
@@ -326,7 +336,7 @@ def _repeated_cells(cell: Array) -> Array:
 def _refuse_repeated_reading(
     *, reader: LabelValue, case: LabelValue, treatment: LabelValue, others: int
 ) -> None:
-    """Say which reader read a case more than once with a treatment."""
+    """Raise an error for a reader who read a case more than once with a treatment."""
     like_that = f", and {others:,} more are like that" if others else ""
     raise InputError(
         f"Each reader may read a case once per treatment; reader {reader} has read "
@@ -337,7 +347,7 @@ def _refuse_repeated_reading(
 
 
 def _check_both_classes_read(readings: Readings) -> None:
-    """Refuse a reader with fewer than two cases of a class."""
+    """Raise an error for a reader with fewer than two cases of a class."""
     for row, was_read in enumerate(readings.was_read):
         n_pos = (was_read & readings.positive).sum()
         n_neg = (was_read & ~readings.positive).sum()

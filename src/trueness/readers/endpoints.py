@@ -20,9 +20,9 @@ from trueness.metrics.grammar import metric as read_metric
 
 
 class Endpoint(NamedTuple):
-    """What is measured, and how it changes when a case is left out.
+    """A measure of one reader with one treatment, and what its covariances need.
 
-    The three functions are of the scores of the positives and of the negatives.
+    The three functions take the scores of the positives and of the negatives.
     """
 
     name: str
@@ -54,13 +54,13 @@ def choose_endpoint(metric: Metric | str, threshold: float | None) -> Endpoint:
 
 
 def _win_kernel(positives: Floats, negatives: Floats) -> Floats:
-    """Return which positive has the higher score than which negative; ties one half."""
+    """Return 1 where a positive has a higher score than a negative; 1/2 for a tie."""
     column = positives[:, None]
     return np.asarray((column > negatives) + 0.5 * (column == negatives))
 
 
 def _auc(positives: Floats, negatives: Floats) -> float:
-    """Return the area under the ROC curve: the mean of the wins."""
+    """Return the area under the ROC curve: the mean of the win kernel."""
     return float(_win_kernel(positives, negatives).mean())
 
 

@@ -56,7 +56,7 @@ class ReaderComponents(Record):
 
 
 class TreatmentComponents(NamedTuple):
-    """What the results of one treatment vary by."""
+    """Mean square and error covariances of one treatment."""
 
     ms_reader: float  # NaN with one reader
     variance: float
@@ -64,7 +64,7 @@ class TreatmentComponents(NamedTuple):
 
 
 class ReaderModel(NamedTuple):
-    """The results, and what their variation is made of."""
+    """The results of all readers, and their variance components."""
 
     table: Floats  # (treatments, readers), NaN where readers are nested
     nested: bool
@@ -79,11 +79,11 @@ class ReaderModel(NamedTuple):
 
     @property
     def mean_number_of_readers(self) -> float:
-        """Return the readers of a treatment, as the test of all treatments has them."""
+        """Return the number of readers per treatment in the test of all treatments."""
         numbers = self.readers_per_treatment
         if not self.nested:
             return float(numbers[0])
-        # of unequal numbers, what MS(T) has Cov2 - Cov3 times on average
+        # unequal numbers: the coefficient of Cov2 - Cov3 in the expected MS(T)
         total = numbers.sum()
         return float(total - (numbers**2).sum() / total) / (len(numbers) - 1)
 
@@ -106,7 +106,7 @@ class ErrorCovariances(NamedTuple):
 
 
 def fit_model(readings: Readings, endpoint: Endpoint, covariance: str) -> ReaderModel:
-    """Return the result of every reader, and the components that they vary by."""
+    """Return the results of all readers, and their variance components."""
     results = row_results(readings, endpoint)
     table = np.full((len(readings.treatments), len(readings.readers)), np.nan)
     table[readings.treatment, readings.reader] = results
@@ -142,7 +142,7 @@ def fit_model(readings: Readings, endpoint: Endpoint, covariance: str) -> Reader
 
 
 def _check_crossed(readings: Readings, table: Floats) -> None:
-    """Refuse a study in which some readers lack some treatments."""
+    """Raise an error if some readers lack some treatments."""
     every_pair_occurs = len(readings.score) == table.size
     if every_pair_occurs:
         return
@@ -159,7 +159,7 @@ def _check_crossed(readings: Readings, table: Floats) -> None:
 def _check_defined(
     readings: Readings, endpoint: Endpoint, results: Floats, errors: Floats
 ) -> None:
-    """Refuse an endpoint that is undefined for a reader, or without one case."""
+    """Raise an error if an endpoint is undefined, for a reader or without one case."""
     undefined = ~np.isfinite(results) | ~np.isfinite(np.diag(errors))
     if not undefined.any():
         return
@@ -176,7 +176,7 @@ def _check_defined(
 
 
 def _error_covariances(readings: Readings, errors: Floats) -> ErrorCovariances:
-    """Return one Var and three covariances: means over all entries of a kind."""
+    """Return the error variance and Cov1 to Cov3: means over all entries of a kind."""
     same_treatment = readings.treatment[:, None] == readings.treatment
     same_reader = readings.reader[:, None] == readings.reader
     return ErrorCovariances(
@@ -195,7 +195,7 @@ def _mean_or_zero(entries: Floats) -> float:
 def _components_of_treatment(
     results: Floats, errors: Floats, rows: Array
 ) -> TreatmentComponents:
-    """Return what the results of one treatment vary by."""
+    """Return the mean square and the error covariances of one treatment."""
     results_of_readers = results[rows]
     n_readers = results_of_readers.size
     covariance = errors[np.ix_(rows, rows)]
@@ -239,7 +239,7 @@ def _crossed_mean_squares(table: Floats) -> MeanSquares:
     treatment_means = np.nanmean(table, axis=1)
     reader_means = table.mean(axis=0)
     grand_mean = float(table.mean())
-    # what neither treatment nor reader explains
+    # the part that neither treatment nor reader explains
     residuals = table - treatment_means[:, None] - reader_means + grand_mean
 
     between_treatments = float(np.sum((treatment_means - grand_mean) ** 2))
@@ -295,12 +295,12 @@ def _components(
 
 
 def _zero_if_nan(component: float) -> float:
-    """Return 0 for a component that one reader, or one treatment, does not show."""
+    """Return 0 for a component that cannot be estimated (NaN)."""
     return 0.0 if math.isnan(component) else component
 
 
 class ReaderVariance(NamedTuple):
-    """Variance of one reader's result, as a mean has it, and how well it is known."""
+    """Variance of one reader's result within a mean, and the mean square behind it."""
 
     value: float
     mean_square: float  # the part that a mean square of the readers shows
@@ -315,24 +315,24 @@ class ReaderVariance(NamedTuple):
 
 
 def known_variance(value: float) -> ReaderVariance:
-    """Return a variance with infinite degrees of freedom: no readers were drawn."""
+    """Return a variance with infinite degrees of freedom, as fixed readers have."""
     return ReaderVariance(value, mean_square=0.0, mean_square_df=math.inf)
 
 
 def treatment_variance(
     model: ReaderModel, fixed: str | None, n_readers: float
 ) -> ReaderVariance:
-    """Return what MS(T) varies by if all treatments are equal, with so many readers.
+    """Return the variance of MS(T) if all treatments are equal, with so many readers.
 
     It is the denominator of the F test.
     """
-    # The mean square of the readers shows what is peculiar to a reader, and not what
-    # the cases do to all readers of a treatment alike, Cov2 - Cov3, whose negative
-    # estimates are chance (Hillis 2007).
+    # The mean square of readers contains what varies from reader to reader. It does not
+    # contain Cov2 - Cov3, the error that cases cause for all readers of a treatment.
+    # Negative estimates of that are chance (Hillis 2007).
     components = model.components
     due_to_cases = components.cov2 - components.cov3
     if fixed == "readers":
-        # Nested readers have no other treatment: they share Cov3 with everybody.
+        # Nested readers have one treatment, so that any other pair has Cov3.
         shared = components.cov3 if model.nested else components.cov1
         return known_variance(
             components.variance - shared + (n_readers - 1) * due_to_cases
@@ -354,7 +354,7 @@ def treatment_variance(
 
 
 def tail_probability(variance: ReaderVariance, z: float) -> float:
-    """How likely is a mean at least so many standard errors too low?"""
+    """Return the probability that a standardised mean is at most ``z``."""
     from scipy.special import ndtr, stdtr
 
     if math.isinf(variance.hillis_df):

@@ -49,9 +49,9 @@ class ReaderPlan(Record):
     notes: tuple[str, ...]
 
 
-# where these are too few for a power, no number of cases is enough
+# the largest number of cases that is tried
 MOST_CASES = 100_000
-# numbers of readers that are tried when none are named
+# numbers of readers that are planned for by default
 USUAL_READERS = range(3, 16)
 
 
@@ -122,7 +122,7 @@ def plan_readers(
         else:
             n_cases = _options.whole_number(cases, "cases", at_least=4)
 
-        # without a number that is enough, the power of very many is shown
+        # where no number of cases is enough, show the power of the largest
         n_cases_of_power = n_cases or MOST_CASES
         expected = [test.power(v, n_cases_of_power) for v in likely_variances]
         case_numbers.append(n_cases)
@@ -154,7 +154,7 @@ def _reader_numbers(readers: int | Sequence[int] | None) -> list[int]:
 
 
 def _detectable_difference(difference: float | None, margin: float | None) -> float:
-    """Return how far the truth is from what is to be excluded."""
+    """Return the distance from the true difference to the one to be excluded."""
     if difference is None and margin is None:
         raise InputError(
             "A plan needs the difference to detect, or a margin for a test of "
@@ -177,20 +177,20 @@ def _detectable_difference(difference: float | None, margin: float | None) -> fl
 
 
 class _Pilot(NamedTuple):
-    """What the pilot study says about the variances of a new one."""
+    """The variances of a pilot study, which a new one is assumed to have."""
 
     mean_square: float  # of the interaction, or of nested readers
     mean_square_df: float
-    errors_in_mean_square: float  # what the errors add to it
-    own_error: float  # the error variance, less what a reader has over treatments
-    shared_error: float  # what two readers who share their cases have of it in common
+    errors_in_mean_square: float  # the error variance in this mean square
+    own_error: float  # the error variance, less Cov1 where readers are crossed
+    shared_error: float  # its covariance for two readers who share their cases
     case_variance: float  # Cov2 - Cov3 of two readers who share their cases
     cases_per_group: float
     nested: bool
 
 
 def _read_pilot(study: ReaderStudy) -> _Pilot:
-    """Return the variances of a study that a new one will have (Hillis et al. 2011)."""
+    """Return the variances of a pilot study (Hillis et al. 2011)."""
     readers_per_treatment = np.isfinite(study.results).sum(axis=1)
     n_treatments = len(study.treatments)
     if n_treatments < 2 or readers_per_treatment.min() < 2:
@@ -202,7 +202,7 @@ def _read_pilot(study: ReaderStudy) -> _Pilot:
     components = study.components
     n_readers = float(readers_per_treatment.mean())
     group_size = _readers_per_group(study)
-    # Cov2 and Cov3 are means over all pairs, and 0 for readers of two groups
+    # Cov2 and Cov3 are means over all pairs of readers, and 0 for pairs of two groups
     pairs_per_common_pair = (
         (n_readers - 1) / (group_size - 1) if group_size > 1 else 0.0
     )
@@ -249,7 +249,7 @@ def _reader_variance(pilot: _Pilot) -> float:
 
 
 def _likely_reader_variances(pilot: _Pilot) -> Floats:
-    """Return equally likely values of that variance, as the mean square varies too."""
+    """Return equally likely values of this variance, given the mean square."""
     from scipy.special import chdtri
 
     df = pilot.mean_square_df
@@ -277,14 +277,14 @@ class _PlannedTest(NamedTuple):
 
         pilot = self.pilot
         n_readers = self.n_readers
-        # errors are those of a group's cases
+        # the errors of a group come from its own cases
         error_ratio = pilot.cases_per_group * self.n_groups / n_cases
-        # of two readers: how likely are they in one group?
+        # the probability that two readers are in the same group
         same_group = (n_readers / self.n_groups - 1) / (n_readers - 1)
 
-        # More readers average out what is peculiar to a reader, more cases what is
-        # peculiar to the cases; Cov2 - Cov3, which the cases do to all readers of a
-        # treatment alike, is averaged by cases alone, the interaction by readers alone.
+        # Errors of single readers average out over readers and cases. The interaction
+        # averages out over readers only. Cov2 - Cov3, the error that cases cause for
+        # all readers of a treatment, averages out over cases only.
         own_error = max(pilot.own_error - same_group * pilot.shared_error, 0.0)
         mean_square = reader_variance + error_ratio * own_error
         due_to_cases = n_readers * error_ratio * same_group * pilot.case_variance
@@ -318,13 +318,16 @@ def _cases_for_power(test: _PlannedTest, reader_variance: float, target: float) 
 
 
 def _readers_per_group(study: ReaderStudy) -> float:
-    """Return the readers of a group: 1 where each reader has cases of their own."""
+    """Return the number of readers in a group of readers who share their cases."""
     readers_per_treatment = np.isfinite(study.results).sum(axis=1)
     return float(readers_per_treatment.mean()) / study.groups
 
 
 def _group_number(study: ReaderStudy, groups: int | None, n_readers: int) -> int:
-    """Return into how many groups with cases of their own the new readers fall."""
+    """Return the number of groups of readers in the new study.
+
+    Each group has cases of its own.
+    """
     no_common_cases = _readers_per_group(study) == 1
     if groups is None:
         return n_readers if no_common_cases else min(study.groups, n_readers)
@@ -352,7 +355,7 @@ def _notes(
     reader_numbers: list[int],
     group_numbers: list[int],
 ) -> tuple[str, ...]:
-    """Return what to keep in mind about a plan."""
+    """Return notes on a plan."""
     n_cases = study.n_pos + study.n_neg
     notes = [
         f"The variance components are those of {len(study.readers)} readers and "
@@ -379,7 +382,7 @@ def _notes(
 def _notes_on_design(
     study: ReaderStudy, reader_numbers: list[int], group_numbers: list[int]
 ) -> list[str]:
-    """Return what the numbers of readers and cases are of."""
+    """Return notes on the design of the new study."""
     notes = []
     if group_numbers == reader_numbers:
         notes.append(

@@ -3,7 +3,7 @@
 A site is a hospital, a month, an annotator, a customer, or a study of a paper. Each has
 counts of its own, and sites are a sample of sites:
 
-    scales          the scale without ends of a measure
+    scales          the unbounded scale of a measure
     values          the value and the variance of one site
     random_effects  mean and variance between sites: REML, Hartung-Knapp, Q-profile
     prediction      where the next site will lie

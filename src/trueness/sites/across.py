@@ -111,7 +111,7 @@ class AcrossSites(Record):
     _ends: Ends = field(default=UNBOUNDED, kw_only=True)
 
     def __repr__(self) -> str:
-        """Write the answer, then each site, then the notes."""
+        """Return the answer, then each site, then the notes, as text."""
         lines = [f"{self.measure} at {counted(len(self.sites), 'site')}"]
         if self.mean is not None and self.prediction is not None:
             lines.append(f"  mean: {_line(self.mean)}")
@@ -150,7 +150,7 @@ class AcrossSites(Record):
 
 
 def model_of(answer: AcrossSites) -> RandomEffects | None:
-    """Return the model behind an answer; None with too few sites for one."""
+    """Return the model behind an answer; None if there were too few sites."""
     return answer._model
 
 
@@ -160,7 +160,7 @@ def scale_of(answer: AcrossSites) -> OpenScale:
 
 
 def _line(estimate: Estimate) -> str:
-    """Write an estimate in one line, without its name and notes."""
+    """Return an estimate as one line of text, without its name and notes."""
     text = repr(estimate).partition("\n")[0]
     return text.removeprefix(f"{estimate.name} ")
 
@@ -174,7 +174,7 @@ class OfSites(Protocol[R_co]):
 
 
 def of_sites(analysis: Callable[..., R]) -> OfSites[R]:
-    """Let an analysis of a mapping from site to counts take data with ``site=``."""
+    """Make an analysis of a mapping from site to counts accept data with ``site=``."""
     of_groups: Any = of_counts(analysis)
 
     @wraps(of_groups)
@@ -220,7 +220,7 @@ def across_sites(
 
     .. math:: y_i \sim N(\mu,\; \tau^2 + v_i), \qquad y_{new} \sim N(\mu, \tau^2)
 
-    where y is the measure on a scale without ends: the log odds of an AUC or a rate,
+    where y is the measure on an unbounded scale: the log odds of an AUC or a rate,
     the logarithm of a ratio.
 
     Parameters
@@ -351,7 +351,7 @@ def _effect(
     sites: Sequence[str],
     level: float,
 ) -> CovariateEffect | None:
-    """Return what a covariate explains, where one was passed."""
+    """Return the effect of the covariate; None without one."""
     entries = read_covariate(covariate, sites)
     return None if entries is None else covariate_effect(model, *entries, level)
 
@@ -362,7 +362,7 @@ def _estimates(values: Mapping[str, SiteValue]) -> Mapping[str, Estimate]:
 
 
 def _weights(model: RandomEffects, names: Sequence[str]) -> Mapping[str, float]:
-    """Return what each site counts in the mean."""
+    """Return the weight of each site in the mean, as a fraction of all weights."""
     fractions: Floats = model.fit.weights / model.fit.weights.sum()
     return MappingProxyType(dict(zip(names, fractions.tolist(), strict=True)))
 
@@ -370,7 +370,7 @@ def _weights(model: RandomEffects, names: Sequence[str]) -> Mapping[str, float]:
 def _mean_estimate(
     model: RandomEffects, scale: OpenScale, name: str, level: float
 ) -> Estimate:
-    """Return the mean over sites, on the scale of the measure."""
+    """Return the mean over sites with its interval, on the scale of the measure."""
     low, high = model.mean_interval(level)
     value = scale.value(model.mean)
     return estimate_from_interval(
@@ -415,6 +415,7 @@ def _between_estimate(model: RandomEffects, level: float) -> Estimate:
 
 
 def _root(interval: Interval) -> Interval:
+    """Return the square roots of both ends."""
     low, high = interval
     return math.sqrt(low), math.sqrt(high)
 
@@ -439,7 +440,7 @@ def _without_variation(
     level: float,
     notes: Sequence[str],
 ) -> AcrossSites:
-    """Return the values of few sites, whose variation cannot be known."""
+    """Return the values of sites that are too few for a model."""
     if not usable:
         raise NotEnoughCases(
             f"No site has a value of {measure.name} with a variance; found "
@@ -471,7 +472,7 @@ def _without_variation(
 
 
 def _notes_on_sites(values: Mapping[str, SiteValue]) -> list[str]:
-    """Return which sites were left out, corrected, or are small."""
+    """Return notes on sites that were left out, corrected, or are small."""
     notes = []
     left_out = [name for name, value in values.items() if not value.usable]
     if left_out:
@@ -498,7 +499,9 @@ def _notes_on_sites(values: Mapping[str, SiteValue]) -> list[str]:
 
 
 def _notes_on_mean(model: RandomEffects, level: float) -> list[str]:
-    """Return a note where Hartung and Knapp's interval is narrower than one value's.
+    """Return a note if the interval of Hartung and Knapp is too narrow.
+
+    It is, where it is narrower than that of a common value of all sites: see
 
     Roever, Knapp, Friede (2015), doi:10.1186/s12874-015-0091-1.
     """

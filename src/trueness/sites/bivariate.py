@@ -28,7 +28,7 @@ from trueness._core.arrays import Floats
 
 # sensitivity first, specificity second, everywhere in this module
 _PAIR = 2
-# a smaller standard deviation on the log odds scale is what a search leaves of zero
+# a smaller standard deviation on the log odds scale counts as zero
 _NO_VARIATION = 1e-5
 
 
@@ -53,7 +53,7 @@ class StudyCounts:
 
     @property
     def lacks_a_kind(self) -> bool:
-        """Return whether no study has a wrong, or a correct, verdict of some class."""
+        """Return whether all studies lack correct, or wrong, verdicts of a class."""
         totals = np.concatenate([self.correct.sum(axis=0), self.wrong.sum(axis=0)])
         return bool((totals == 0).any())
 
@@ -179,7 +179,7 @@ def _restricted_deviance(
     _, log_covariance = np.linalg.slogdet(covariance)
     deviance = squares - float(log_precisions.sum()) - float(log_covariance)
 
-    # by the covariance between sites: tr P less the squares that the residuals show
+    # by the covariance between sites: tr P minus the squares of weighted residuals
     by_covariance = (
         precisions.sum(axis=0)
         - np.einsum("iab,bc,icd->ad", precisions, covariance, precisions)
@@ -202,7 +202,7 @@ def _minimise_from(
         for start in starts
     ]
     best = min(results, key=lambda result: float(result.fun))
-    # rounding stops the search before its goal where the slope is already nothing
+    # rounding may stop the search before its tolerance, where the slope is near zero
     converged = bool(np.abs(best.jac).max() < 1e-4 * max(1.0, abs(float(best.fun))))
 
     return np.asarray(best.x), converged
@@ -212,7 +212,7 @@ def fit_binomial(counts: StudyCounts) -> BivariateFit:
     """Return the model of Chu and Cole (2006), by Laplace's approximation.
 
     Maximum likelihood, as ``glmer`` of R's lme4 with ``nAGQ=1``. The covariance of the
-    mean is that of the observed information of all parameters.
+    mean is from the observed information of all parameters.
     """
     modes = _ConditionalModes(counts.correct, counts.wrong)
 
@@ -276,14 +276,14 @@ class _ConditionalModes:
         )
 
     def _modes(self, mean: Floats, factor: Floats) -> Floats:
-        """Return the most likely effects u of each study; b = L u varies by site."""
+        """Return the modes of the spherical effects u of each study; b = L u."""
         effects = np.zeros_like(self.correct)
         for _ in range(100):
             log_odds = mean + effects @ factor.T
             slopes = self._residuals(log_odds) @ factor - effects
             information = self._information(log_odds, factor)
             steps = np.linalg.solve(information, slopes[..., None])[..., 0]
-            # concave, but a long step may pass the mode
+            # the log density is concave, but a long step may pass the mode
             longest = np.abs(steps @ factor.T).max(axis=1, keepdims=True)
             effects = effects + steps / np.maximum(longest / 2, 1.0)
 
@@ -293,6 +293,7 @@ class _ConditionalModes:
         return effects
 
     def _residuals(self, log_odds: Floats) -> Floats:
+        """Return correct verdicts minus the expected ones."""
         from scipy.special import expit
 
         return np.asarray(self.correct - (self.correct + self.wrong) * expit(log_odds))
@@ -307,7 +308,7 @@ class _ConditionalModes:
         return np.asarray(squares + np.eye(_PAIR))
 
 
-# steps of central differences: errors of the square, and of rounding over it
+# steps of central differences: they balance the error of truncation and of rounding
 _SLOPE_STEP = 1e-5
 _CURVATURE_STEP = 1e-3
 
@@ -331,7 +332,7 @@ def _covariance_of_mean(
     eigenvalues = np.linalg.eigvalsh(curvature)
     if eigenvalues[0] > 1e-8 * eigenvalues[-1]:
         return np.asarray(np.linalg.inv(curvature / 2)[:_PAIR, :_PAIR])
-    # a variance of zero has no curvature: that of the mean alone
+    # a variance at zero has no curvature: use that by the mean alone
     return np.asarray(np.linalg.inv(curvature[:_PAIR, :_PAIR] / 2))
 
 
@@ -350,7 +351,7 @@ def _curvature(function: Callable[[Floats], float], place: Floats) -> Floats:
     curvature = np.zeros((place.size, place.size))
     for row, along in enumerate(directions):
         for column, across in enumerate(directions[: row + 1]):
-            # Richardson: the error of the step's square cancels
+            # Richardson extrapolation: the error in the square of the step cancels
             fine = mixed_difference(along, across, _CURVATURE_STEP)
             coarse = mixed_difference(along, across, 2 * _CURVATURE_STEP)
             curvature[row, column] = (4 * fine - coarse) / 3

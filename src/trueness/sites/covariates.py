@@ -19,7 +19,7 @@ from typing import Any, final
 
 import numpy as np
 
-from trueness._core.arrays import Floats
+from trueness._core.arrays import Array, Floats
 from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
 from trueness._core.checks.words import described, listing
 from trueness._core.numbers import p_is, percent
@@ -58,7 +58,7 @@ class CovariateEffect(Record):
     residual_sd: float
 
     def __repr__(self) -> str:
-        """Write the effect in one line, then its coefficients."""
+        """Return the effect in one line, then its coefficients."""
         head = (
             f"{self.covariate}: {p_is(self.p_value)}, explains "
             f"{percent(self.explained)} of the variance between sites"
@@ -92,7 +92,10 @@ def covariate_effect(
 
 
 def _design_columns(name: str, entries: Sequence[object]) -> dict[str, Floats]:
-    """Return the columns of a covariate: a number, or groups against the first."""
+    """Return the columns of a covariate: its numbers, or an indicator for each group.
+
+    The first group is the reference and has no column.
+    """
     if all(_is_number(entry) for entry in entries):
         return {name: np.array(entries, dtype=np.float64)}
 
@@ -112,7 +115,7 @@ def _is_number(entry: object) -> bool:
 
 
 def _check_estimable(name: str, design: Floats) -> None:
-    """Stop where a covariate is constant, missing, or takes too many coefficients."""
+    """Raise an error if a covariate is constant, missing, or has too many groups."""
     sites, columns = design.shape
     if not np.isfinite(design).all():
         missing = int((~np.isfinite(design)).any(axis=1).sum())
@@ -165,7 +168,7 @@ def _p_value_of_covariate(regression: RandomEffects) -> float:
 
 
 def _explained_proportion(model: RandomEffects, regression: RandomEffects) -> float:
-    """Return how much less variance between sites the covariate leaves."""
+    """Return the proportion of the variance between sites that a covariate explains."""
     if not model.between_variance > 0:
         return math.nan
     remaining = regression.between_variance / model.between_variance
@@ -175,7 +178,7 @@ def _explained_proportion(model: RandomEffects, regression: RandomEffects) -> fl
 def read_covariate(
     covariate: Mapping[Any, Any] | None, sites: Sequence[str]
 ) -> tuple[str, list[object]] | None:
-    """Return the name of a covariate and its entry for each site, in their order."""
+    """Return the name of a covariate, and its entries in the order of the sites."""
     if covariate is None:
         return None
 
@@ -214,7 +217,7 @@ def read_covariate(
 
 @dataclass(frozen=True)
 class DeletedResidual:
-    """How far a site lies from what the others predict.
+    """Distance of a site from the prediction of the others.
 
     Attributes
     ----------
@@ -241,9 +244,9 @@ def deleted_residuals(model: RandomEffects) -> list[DeletedResidual]:
 
 
 def _deleted_residual(
-    model: RandomEffects, site: int, others: Floats
+    model: RandomEffects, site: int, others: Array
 ) -> DeletedResidual:
-    """Return how far a site lies from the mean of the others, standardised."""
+    """Return the standardised distance of a site from the mean of the others."""
     from scipy.special import stdtr
 
     without = fit_random_effects(model.values[others], model.variances[others])
@@ -257,6 +260,6 @@ def _deleted_residual(
 def sites_that_stand_out(
     names: Sequence[str], residuals: Sequence[DeletedResidual], level: float
 ) -> tuple[str, ...]:
-    """Return the sites that differ from the others, with allowance for their number."""
+    """Return the outlying sites, adjusted for multiple comparisons (Holm)."""
     adjusted = holm([residual.p_value for residual in residuals])
     return tuple(name for name, p in zip(names, adjusted, strict=True) if p < 1 - level)

@@ -22,7 +22,7 @@ SENSITIVITY = Axis("tpr", "Sensitivity")
 
 
 def forest_figure(answer: AcrossSites) -> Intervals:
-    """Return the sites under one another, then their mean and the next site."""
+    """Return the forest plot: each site, the mean of all, and the next site."""
     rows: dict[str, Estimate] = {
         name: estimate
         for name, estimate in answer.sites.items()
@@ -44,7 +44,7 @@ def forest_figure(answer: AcrossSites) -> Intervals:
 
 
 def plane_figure(summary: SummaryROC) -> Curves:
-    """Return sites, summary point, both regions and the summary curve."""
+    """Return the ROC plane: sites, summary point, both regions, summary curve."""
     level = level_text(summary.level)
     pairs = list(summary.sites.values())
     site_fpr = np.array([1 - specificity.value for _, specificity in pairs])

@@ -45,7 +45,7 @@ class SitesLeftOut(Record):
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __repr__(self) -> str:
-        """Write how many sites were covered, and which were not."""
+        """Return the number of sites that were covered, and which were not."""
         number = sum(self.covered.values())
         lines = [
             f"{number} of {counted(len(self.covered), 'site')} within the "
@@ -136,7 +136,7 @@ def leave_sites_out(
 def _predict_site(
     model: RandomEffects, place: int, scale: OpenScale, method: str, level: float
 ) -> tuple[Estimate, bool]:
-    """Return the prediction of one site by the others, and whether it held."""
+    """Return the prediction of one site by the others, and whether it covered it."""
     others = np.arange(model.values.size) != place
     without = fit_random_effects(model.values[others], model.variances[others])
     sampling_variance = float(model.variances[place])
@@ -153,7 +153,7 @@ def _predict_site(
 
 
 def _coverage(held: list[bool], level: float) -> Estimate:
-    """Return the proportion of sites that were covered, with Wilson's interval."""
+    """Return the proportion of covered sites, with Wilson's interval."""
     number = len(held)
     proportion = sum(held) / number
     variance = proportion * (1 - proportion) / number

@@ -45,7 +45,7 @@ _CHI_NODES = 40
 # points at which the confidence distribution is computed, and its upper end
 _GRID_POINTS = 70
 _UPPER_TAIL = 1e-5
-# where one site has nearly all the weight, the tail is lost in rounding before its end
+# where one site has nearly all the weight, rounding hides the end of the tail
 _LARGEST_GROWTH = 1e6
 
 
@@ -54,8 +54,8 @@ def nagashima_interval(
 ) -> Interval:
     """Return the prediction interval of Nagashima, Noma and Furukawa (2019).
 
-    With the ``sampling_variance`` of an estimate at the new site, it is the interval
-    for that estimate.
+    With a ``sampling_variance``, it is the interval for an estimate at the new site,
+    and not for the true value there.
     """
     from scipy.optimize import brentq
 
@@ -66,7 +66,7 @@ def nagashima_interval(
 
     def end(probability: float, direction: int) -> float:
         """Return the quantile at a probability, searched in a direction."""
-        # two places that have the quantile between them
+        # bracket the quantile between two places
         far = centre + direction * width
         while (predictive.probability_below(far) - probability) * direction < 0:
             far += 2 * direction * abs(far - centre)
@@ -120,7 +120,7 @@ def higgins_interval(
     return mean - half_width, mean + half_width
 
 
-# the methods by their names
+# prediction intervals by the names of their methods
 PREDICTION_INTERVALS: dict[str, Callable[[RandomEffects, float, float], Interval]] = {
     "nagashima": nagashima_interval,
     "knapp-hartung": student_interval,
@@ -170,7 +170,7 @@ def _predictive_distribution(
         + sampling_variance
         + mean_variances[:, None] * inflation
     )
-    # sites that do not differ at all leave no variance, of which there is no normal
+    # equal sites would have a variance of zero, and no normal distribution has that
     variances = np.maximum(variances, 1e-16 * float(model.variances.min()))
 
     return _NormalMixture(
@@ -189,9 +189,10 @@ def _chi_squared_nodes(degrees_of_freedom: float) -> tuple[Floats, Floats]:
 
 
 def _confidence_distribution(model: RandomEffects) -> tuple[Floats, Floats]:
-    """Return variances between sites, and the weight of each.
+    """Return nodes and weights of the confidence distribution H between sites.
 
-    Zero has the weight H(0); above it H is inverted at the nodes of Gauss and Legendre.
+    The nodes are variances. Zero has the weight H(0); above it H is inverted at nodes
+    of Gauss and Legendre.
     """
     grid, probabilities = _distribution_on_grid(model)
     weight_of_zero = float(probabilities[0])
@@ -228,7 +229,7 @@ def _interpolate_variances(
 
 
 def _distribution_on_grid(model: RandomEffects) -> tuple[Floats, Floats]:
-    """Return variances between sites from zero on, and H at each of them."""
+    """Return a grid of variances between sites, and H at each of them."""
     quadratic_form = _CochranForm.of(model.variances)
     observed = model.cochran_q
 
@@ -239,7 +240,7 @@ def _distribution_on_grid(model: RandomEffects) -> tuple[Floats, Floats]:
             break
         upper *= 2
 
-    # equal steps of the standard deviation up to the middle, then by factors
+    # equal steps of the standard deviation up to an eighth, then equal factors
     inner = np.linspace(0.0, math.sqrt(upper) / 8, _GRID_POINTS // 2)
     outer = np.geomspace(math.sqrt(upper) / 8, math.sqrt(upper), _GRID_POINTS // 2)
     grid = np.concatenate([inner, outer[1:]]) ** 2
@@ -269,12 +270,12 @@ class _CochranForm:
         # Biggerstaff and Jackson (2008): eigenvalues of S^1/2 A S^1/2
         deviations = np.sqrt(self.variances + between_variance)
         scaled = self.matrix * np.outer(deviations, deviations)
-        # the smallest is zero, that of the mean
+        # the smallest eigenvalue is zero: the direction of the mean
         eigenvalues = np.linalg.eigvalsh(scaled)[1:]
         return probability_above_weighted_sum(observed, eigenvalues)
 
 
-# up to so many variables the contour is exact; of more the sum has few terms
+# with up to so many variables the contour is exact; with more, the sum has few terms
 _FEW_VARIABLES = 20
 
 
@@ -282,8 +283,8 @@ def probability_above_weighted_sum(value: float, coefficients: Floats) -> float:
     """Return the probability that a weighted sum of chi-squared variables is larger.
 
     Each variable has one degree of freedom and a positive coefficient. Few variables
-    may have very different coefficients, which takes a contour; many make the terms of
-    a sum fall fast.
+    with very different coefficients need a contour integral. With many variables the
+    terms of a sum fall fast.
     """
     if not value > 0:
         return 1.0
@@ -343,7 +344,7 @@ def _probability_by_sum(bound: float, weights: Floats) -> float:
               \frac{\sin\theta(u_j)}{\pi (j + \frac12) \rho(u_j)}, \qquad
               u_j = (j + \tfrac12)\Delta
     """
-    # steps are narrow enough that the sum repeats itself beyond all that Q can be
+    # the sum is periodic in x: narrow steps put its period beyond all likely Q
     mean = float(weights.sum())
     deviation = math.sqrt(2 * float(weights @ weights))
     step = 2 * math.pi / (mean + 15 * deviation + 2 * bound)
@@ -359,11 +360,14 @@ def _probability_by_sum(bound: float, weights: Floats) -> float:
 
 
 def _end_of_sum(weights: Floats) -> float:
-    """Return where the rest of the sum is negligible."""
+    """Return the end of the sum: beyond it, the rest is negligible."""
+
+    def log_bound(u: float) -> float:
+        # a term is at most 1 / (u rho(u)), and rho grows as a power of u
+        log_radius = 0.25 * float(np.log1p((u * weights) ** 2).sum())
+        return -math.log(u) - log_radius
+
     end = 1.0
-    # a term is at most 1 / (u rho(u)), and rho grows as a power of u
-    while math.log(end) + 0.25 * np.log1p((end * weights) ** 2).sum() < -math.log(
-        _REMAINDER
-    ):
+    while log_bound(end) > math.log(_REMAINDER):
         end *= 1.3
     return end

@@ -1,6 +1,6 @@
 r"""Random effects over sites: their mean, and how far sites differ.
 
-Each site has a value :math:`y_i` with a variance :math:`v_i`, on a scale without ends:
+Each site has a value :math:`y_i` with a variance :math:`v_i`, on an unbounded scale:
 
 .. math:: y_i \sim N(x_i^\top\beta,\; \tau^2 + v_i)
 
@@ -27,7 +27,7 @@ import numpy as np
 from trueness._core.arrays import Floats
 from trueness.inference.intervals import Interval, student_quantile
 
-# a variance between sites is looked for up to so many times the variance of the values
+# the largest variance between sites that is tried, over the smallest above zero
 _LARGEST_RATIO = 1e4
 
 
@@ -54,7 +54,7 @@ class WeightedFit:
 
     @property
     def residual_squares(self) -> float:
-        """Return the weighted sum of squared residuals, Cochran's Q at this weight."""
+        """Return the weighted sum of squared residuals: Q at these weights."""
         return float(self.weights @ self.residuals**2)
 
 
@@ -65,7 +65,7 @@ class RandomEffects:
     Attributes
     ----------
     values, variances, design : arrays (k,), (k,), (k, p)
-        Of the sites, on a scale without ends; one row of the design for each.
+        Of the sites, on an unbounded scale; one row of the design for each.
     between_variance
         The variance between sites, by restricted maximum likelihood.
     """
@@ -82,7 +82,7 @@ class RandomEffects:
 
     @property
     def degrees_of_freedom(self) -> int:
-        """Return the number of sites less that of coefficients."""
+        """Return the number of sites minus the number of coefficients."""
         sites, columns = self.design.shape
         return int(sites - columns)
 
@@ -94,7 +94,7 @@ class RandomEffects:
     @cached_property
     def covariance(self) -> Floats:
         """Return the covariance of the coefficients by Hartung and Knapp (2001)."""
-        # Knapp and Hartung (2003), eq. (6): the squares that the sites show
+        # Knapp and Hartung (2003), eq. (6): the mean of the weighted squared residuals
         inflation = self.fit.residual_squares / self.degrees_of_freedom
         return self.fit.covariance * inflation
 
@@ -163,8 +163,8 @@ def fit_at(
 def q_profile_interval(model: RandomEffects, level: float) -> Interval:
     """Return the confidence interval of the variance between sites (Q-profile).
 
-    All variances at which the weighted sum of squares is between two quantiles of the
-    chi-squared distribution (Viechtbauer 2007). It may be that zero is the only one.
+    It holds all variances at which the weighted sum of squares is between two quantiles
+    of the chi-squared distribution (Viechtbauer 2007). It may hold zero only.
     """
     from scipy.special import chdtri
 
@@ -178,7 +178,7 @@ def q_profile_interval(model: RandomEffects, level: float) -> Interval:
 
 
 def _variance_with_squares(model: RandomEffects, squares: float) -> float:
-    """Return the variance between sites at which the sum of squares is as given."""
+    """Return the variance between sites at which the sum of squares has this value."""
     from scipy.optimize import brentq
 
     def excess(between_variance: float) -> float:
@@ -198,7 +198,7 @@ def _variance_with_squares(model: RandomEffects, squares: float) -> float:
 def dersimonian_laird_variance(values: Floats, variances: Floats) -> float:
     """Return the moment estimate of the variance between sites.
 
-    DerSimonian and Laird (1986); of sites without a covariate.
+    DerSimonian and Laird (1986), without a covariate.
     """
     weights = 1 / variances
     total = float(weights.sum())
@@ -213,8 +213,8 @@ def _restricted_likelihood_variance(
 ) -> float:
     """Return the variance between sites with the largest restricted likelihood.
 
-    The likelihood may have several maxima: the highest of a grid is refined to where
-    the slope is zero.
+    The likelihood may have several maxima. So the highest point of a grid is found
+    first, and then the place near it where the slope is zero.
     """
     from scipy.optimize import brentq
 
@@ -235,21 +235,24 @@ def _restricted_likelihood_variance(
         high *= 2
 
     if slope(low) <= 0:
-        # the likelihood falls from zero on
+        # the likelihood falls from here on, so that this is its maximum
         return low
 
     return float(brentq(slope, low, high, xtol=1e-15 * high, rtol=1e-14))
 
 
 def _value_variance(values: Floats, variances: Floats) -> float:
-    """Return a variance between sites that is larger than the data can show."""
+    """Return an upper bound for the variance between sites: ten times the total."""
     return float(values.var(ddof=1) + variances.mean()) * 10
 
 
 def _restricted_likelihood(
     values: Floats, variances: Floats, design: Floats, between_variance: float
 ) -> float:
-    """Return the restricted log-likelihood (Viechtbauer 2005, eq. 12), up to a sum."""
+    """Return the restricted log-likelihood, without its constant.
+
+    Viechtbauer (2005), eq. (12).
+    """
     fit = fit_at(values, variances, design, between_variance)
     _, log_determinant = np.linalg.slogdet(fit.covariance)
     log_weights = float(np.log(fit.weights).sum())

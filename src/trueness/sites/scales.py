@@ -1,4 +1,4 @@
-"""A scale without ends, on which the values of sites are taken to be normal.
+"""An unbounded scale, on which the values of sites are taken to be normal.
 
 Between two ends it is the log odds, with one end the logarithm, without ends the value
 itself. The variance of a value follows by the delta method.
@@ -19,7 +19,7 @@ UNBOUNDED: Ends = (-math.inf, math.inf)
 
 @dataclass(frozen=True)
 class OpenScale:
-    """The scale without ends of a measure, by the ends that the measure has."""
+    """The unbounded scale of a measure, by the ends that the measure has."""
 
     ends: Ends
 

@@ -87,7 +87,7 @@ class SummaryROC(Record):
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __repr__(self) -> str:
-        """Write the summary point and how far sites differ, then the notes."""
+        """Return the summary point, how far sites differ, and the notes, as text."""
         lines = [
             f"SummaryROC of {counted(len(self.sites), 'site')} ({self.method} model)",
             f"  {self.sensitivity}",
@@ -106,7 +106,7 @@ class SummaryROC(Record):
     __str__ = __repr__
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Give a table with one row per site."""
+        """Return a table with one row per site."""
         columns: dict[str, Any] = {"site": list(self.sites)}
         for place, name in enumerate(("sensitivity", "specificity")):
             estimates = [pair[place] for pair in self.sites.values()]
@@ -211,7 +211,7 @@ def summary_roc(
 
 
 def _read_tables(data: Mapping[Any, Tally], threshold: float | None) -> dict[str, Cut]:
-    """Return the cases of each site on both sides of the threshold."""
+    """Return the cut of each site at the threshold."""
     if not isinstance(data, Mapping) or not data:
         raise InputError(
             "A mapping from site to counts, or data with the column of the sites, is "
@@ -237,11 +237,12 @@ def _read_tables(data: Mapping[Any, Tally], threshold: float | None) -> dict[str
 
 
 def _has_both_classes(table: Confusion) -> bool:
+    """Return whether a 2x2 table has positives and negatives."""
     return bool(table.tp + table.fn > 0 and table.fp + table.tn > 0)
 
 
 def _study_counts(tables: Sequence[Confusion]) -> StudyCounts:
-    """Return the cells of all studies."""
+    """Return the cells of all studies as arrays."""
     return StudyCounts(
         true_positives=np.array([float(table.tp) for table in tables]),
         false_positives=np.array([float(table.fp) for table in tables]),
@@ -361,7 +362,7 @@ def summary_sensitivity(fit: BivariateFit, fpr: Floats) -> Floats:
 
     of_sensitivity, of_specificity = fit.deviations
     if math.isnan(fit.correlation):
-        # without variation of one of both, the curve keeps the odds ratio
+        # where one of both does not vary, the curve has a constant odds ratio
         of_sensitivity = of_specificity = 1.0
 
     ratio = of_specificity / of_sensitivity
@@ -376,7 +377,7 @@ def _notes(
     names: Sequence[str],
     method: str,
 ) -> tuple[str, ...]:
-    """Return what the summary assumes, and where it is weak."""
+    """Return notes on what the summary assumes, and where it is uncertain."""
     notes = []
     left_out = [name for name in names if name not in usable]
     if left_out:

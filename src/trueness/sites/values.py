@@ -1,4 +1,4 @@
-r"""The value of one site, with its variance, on the scale without ends of its measure.
+r"""The value of one site, with its variance, on the unbounded scale of its measure.
 
 Any measure that ``inference`` can evaluate: by name, a metric at a threshold, or a
 function of counts. A site may be counts, a panel of two classifiers (their difference),
@@ -86,13 +86,13 @@ STATISTICS: dict[str, tuple[Statistic, Ends]] = {
 
 
 def statistic_by_name(name: str) -> Statistic | Metric:
-    """Return the analysis that a name stands for, or else the metric."""
+    """Return the analysis of this name, or the metric of this name."""
     if name in STATISTICS:
         statistic, _ = STATISTICS[name]
         return statistic
 
     try:
-        # called as it was typed: sensitivity, not recall
+        # a metric keeps the name that was typed: sensitivity, not recall
         return by_name(name) or read_metric(name)
     except InputError:
         raise InputError(
@@ -106,7 +106,7 @@ def statistic_by_name(name: str) -> Statistic | Metric:
 
 @dataclass(frozen=True)
 class SiteMeasure:
-    """What is measured at each site.
+    """The measure at each site.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class SiteValue:
     estimate
         The value with its own confidence interval.
     position, variance
-        On the scale without ends.
+        On the unbounded scale.
     corrected
         Was half a case added, because the value lies at an end?
     cases
@@ -159,7 +159,7 @@ class SiteValue:
 def read_measure(
     measure: str | Metric | Statistic, threshold: float | None, ends: Ends | None
 ) -> SiteMeasure:
-    """Return what is measured: by name, as a metric, or as a function of counts."""
+    """Return a measure: by its name, as a metric, or as a function of counts."""
     if isinstance(measure, str) and measure in STATISTICS:
         statistic, known_ends = STATISTICS[measure]
         _check_no_threshold(measure, threshold)
@@ -174,14 +174,10 @@ def read_measure(
     if callable(measure):
         name = name_of(measure)
         _check_no_threshold(name, threshold)
-        known_statistic = STATISTICS.get(name)
-        if (
-            known_statistic is not None
-            and known_statistic[0] is measure
-            and ends is None
-        ):
-            return SiteMeasure(name, known_statistic[1], statistic=measure)
-        return SiteMeasure(name, ends or PROPORTION, statistic=measure)
+        known_statistic, known_ends = STATISTICS.get(name, (None, PROPORTION))
+        # another function of the same name has no known ends
+        default_ends = known_ends if known_statistic is measure else PROPORTION
+        return SiteMeasure(name, ends or default_ends, statistic=measure)
 
     raise InputError(
         "A measure is a name, a metric or a function of counts; found "
@@ -192,6 +188,7 @@ def read_measure(
 
 
 def _check_no_threshold(name: str, threshold: float | None) -> None:
+    """Raise an error for a threshold of a measure that has none."""
     if threshold is None:
         return
     raise InputError(
@@ -244,11 +241,11 @@ def _value_of_statistic(tally: Tally, measure: SiteMeasure, level: float) -> Sit
 
 
 def _check_defined(tally: Tally, statistic: Statistic, name: str) -> None:
-    """Stop where the cases of a site do not define a measure."""
+    """Raise an error if the cases of a site do not define a measure."""
     if statistic in (auc, average_precision):
         _cases.both_classes(tally, name)
     if statistic in (calibration_slope, calibration_intercept):
-        # it says why a line cannot be fitted
+        # raises an error that says why a line cannot be fitted
         calibration_line(tally)
 
 
@@ -269,7 +266,7 @@ def _value_of_metric(
     cases = _smaller_class(tally)
 
     if metric.is_proportion and not math.isnan(estimate.value):
-        # a proportion of n cases: p(1 - p)/n, as everywhere in meta-analysis
+        # as usual in meta-analysis, a proportion has the variance p (1 - p) / n
         variance = variance_estimate.uncorrected_variance
         sample = sample_of_proportion(cut, metric, estimate.value, variance_estimate)
         sample_size = sample.sample_size
@@ -285,7 +282,7 @@ def _value_of_metric(
 
 
 def verdict_threshold(tally: Tally, name: str, threshold: float | None) -> float:
-    """Return where scores are cut: verdicts of 0 and 1 need no threshold."""
+    """Return the threshold; for verdicts of 0 and 1 it need not be stated."""
     if threshold is not None:
         return threshold
     if np.isin(tally.score, (0.0, 1.0)).all():
@@ -320,7 +317,7 @@ def _value_of_difference(panel: Panel, measure: SiteMeasure, level: float) -> Si
 
 
 def _compared(panel: Panel, measure: SiteMeasure, level: float) -> Any:
-    """Return the comparison of the classifiers of a panel."""
+    """Return the comparison of the two classifiers of a panel."""
     if measure.statistic is not None:
         return compare(panel, measure.statistic, value_range=measure.ends, level=level)
 
@@ -348,14 +345,14 @@ def _value_of_attempts(
 
 
 def _published_value(estimate: Estimate, measure: SiteMeasure) -> SiteValue:
-    """Return a value that is known with its standard error, or with its interval."""
+    """Return the value of an estimate with a standard error or an interval."""
     scale = OpenScale(measure.ends)
     if math.isfinite(estimate.se):
         return _on_open_scale(
             estimate, estimate.se**2, scale, sample_size=math.nan, cases=math.nan
         )
 
-    # an interval alone: half its width on the open scale, in standard errors
+    # only an interval: its half width on the open scale is z standard errors
     low = scale.position(estimate.low)
     high = scale.position(estimate.high)
     standard_error = (high - low) / (2 * normal_quantile(estimate.level))
@@ -371,11 +368,11 @@ def _on_open_scale(
     sample_size: float,
     cases: float,
 ) -> SiteValue:
-    """Return the value and its variance on the scale without ends."""
+    """Return the value and its variance on the unbounded scale."""
     lowest, highest = scale.ends
     value = estimate.value
     if math.isnan(value) or math.isnan(variance):
-        # a single case or cluster leaves nothing to compare it with
+        # a single case or cluster has no variance
         return SiteValue(estimate, math.nan, math.nan, cases=cases)
 
     if lowest < value < highest and variance > 0:
@@ -386,7 +383,7 @@ def _on_open_scale(
         )
 
     if scale.name != "log odds" or not sample_size > 0:
-        # nothing says how much half a case would change
+        # half a case can only be added to a proportion of a known number
         return SiteValue(estimate, math.nan, math.nan, cases=cases)
 
     proportion = (value - lowest) / (highest - lowest)

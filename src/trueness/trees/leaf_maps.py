@@ -54,12 +54,12 @@ class LeafMap(Map):
 
     @property
     def reads_names(self) -> bool:
-        """Leaves have names."""
+        """Return True: leaves have names."""
         return True
 
     @property
     def expression(self) -> Formula:
-        """There is none: a name is looked up."""
+        """Raise an error: a map that looks names up has no expression."""
         raise InputError(
             "A map of leaves looks names up; it has no expression in a score."
         )
@@ -69,7 +69,7 @@ class LeafMap(Map):
         return self._look_up(score, self.score, self.default)
 
     def confidence_of(self, node: ArrayLike) -> Floats:
-        """Return P(C) of each leaf; one that was never seen is a coin, 1/2."""
+        """Return P(C) of each leaf; 1/2 for a leaf that was never seen."""
         return self._look_up(node, self.confidence, 0.5)
 
     def __repr__(self) -> str:
@@ -80,6 +80,7 @@ class LeafMap(Map):
         )
 
     def _look_up(self, node: ArrayLike, values: Floats, default: float) -> Floats:
+        """Return the value of each leaf; ``default`` for a leaf never seen."""
         names = np.asarray(node)
         by_name = dict(zip(self.node, values.tolist(), strict=True))
         looked_up = [by_name.get(text, default) for text in leaf_texts(names.ravel())]

@@ -249,7 +249,7 @@ def _more_cases(
 
 
 def _cases_for_level(probability: float, wanted: float) -> float:
-    """Return how many cases have this P(C); infinitely many for a coin."""
+    """Return how many cases reach this P(C); infinitely many where p is 1/2."""
     if math.isnan(probability):
         return 1.0
     try:
@@ -259,8 +259,8 @@ def _cases_for_level(probability: float, wanted: float) -> float:
 
 
 def _cases_for_sign_test(probability: Floats, significance_level: float) -> Floats:
-    """Return how many cases with such a majority the sign test tells from a coin."""
-    # one case says nothing of the probability: it is taken to agree with all others
+    """Return how many cases with such a majority are significant by the sign test."""
+    # one case does not estimate p (NaN): assume that all others would agree with it
     majority = np.where(np.isnan(probability), 1.0, probability)
     excess = np.maximum(majority - 0.5, 1e-9)
     # Hoeffding (1963): the tail is at most exp(-2 n (p - 1/2)^2)
@@ -288,7 +288,10 @@ def report_beside_prediction(
     positive: LabelValue,
     fresh: bool,
 ) -> LeafReport:
-    """Put leaves first that contradict what a tree, not grown on them, predicts."""
+    """Return the report with leaves that contradict the tree's prediction first.
+
+    Contradictions are tested on fresh cases only: the tree was not grown on them.
+    """
     n = neg + pos
     agree = np.where(predicted == positive, pos, neg)
     p_value = np.where(n > 0, at_least(n - agree, n, 0.5), np.nan)
@@ -307,7 +310,7 @@ def report_beside_prediction(
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Write columns of equal width for a terminal."""
+    """Return a table as text, in columns of equal width."""
     table = [head, *([brief(cell) for cell in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = []
@@ -360,9 +363,9 @@ LEAF_HEAD = (
 def leaf_table(
     report: LeafReport, max_rows: int | None = None
 ) -> tuple[list[str], list[list[Any]]]:
-    """Return the names of the columns, and a row of text and numbers for each leaf.
+    """Return the names of the columns, and a row for each leaf.
 
-    With a last column for the rule of the path, where the report has rules.
+    The last column is the rule of the path, where the report has rules.
     """
     head = [*LEAF_HEAD]
     if report.rule is not None:
@@ -376,7 +379,7 @@ def leaf_table(
 
 
 def _leaf_row(report: LeafReport, leaf: int, numbers: dict[str, Any]) -> list[Any]:
-    """Write one leaf; its rule where it is known."""
+    """Return the row of one leaf, with its rule where it is known."""
     majority = numbers["majority"]
     if report.classes is not None and majority != "tie":
         majority = str(report.classes[int(majority == "positive")])
@@ -406,21 +409,24 @@ def _leaf_row(report: LeafReport, leaf: int, numbers: dict[str, Any]) -> list[An
 
 
 def _cases_needed(more_cases: float) -> str:
-    """Write how many cases a leaf lacks; nothing where it lacks none."""
+    """Return how many cases a leaf lacks, as text; "" where it lacks none."""
     if more_cases == 0:
         return ""
     return f"{more_cases:,.0f}" if np.isfinite(more_cases) else "never enough"
 
 
 def _foot(report: LeafReport) -> list[str]:
-    """Write what holds for the whole tree, and what must be known."""
+    """Return the lines below the table: levels of the tree, and notes."""
     tree = report.tree
     line = (
         f"tree of {tree.n:,} cases: P(C) {chance(tree.confidence, 3)}, "
         f"P(U) {chance(tree.utility, 3)}; {_number_trusted(report)} of "
         f"{report.node.size} leaves trusted at {report.wanted:g}"
     )
-    return [line, *_few_cases(report), *([report.note] if report.note else [])]
+    lines = [line, *_few_cases(report)]
+    if report.note:
+        lines.append(report.note)
+    return lines
 
 
 def _number_trusted(report: LeafReport) -> int:
@@ -429,7 +435,7 @@ def _number_trusted(report: LeafReport) -> int:
 
 
 def _few_cases(report: LeafReport) -> list[str]:
-    """Say which leaves are smaller than the paper recommends."""
+    """Return a note on leaves that are smaller than the paper recommends."""
     recommended = RECOMMENDED_CASES[report.method]
     small = int((report.n < recommended).sum())
     if not small:
@@ -444,7 +450,7 @@ def _few_cases(report: LeafReport) -> list[str]:
 
 
 def leaf_sentences(report: LeafReport) -> list[str]:
-    """Say how many leaves can be trusted, and what the columns mean."""
+    """Return sentences on the leaves that can be trusted, and on the columns."""
     sentences = [
         f"{_number_trusted(report)} of "
         f"{counted(report.node.size, 'leaf', 'leaves')} can be trusted.",
@@ -470,7 +476,7 @@ def leaf_sentences(report: LeafReport) -> list[str]:
 
 
 def leaf_figure(report: LeafReport) -> Intervals:
-    """How large is the majority of each leaf, and how sure is it?"""
+    """Return the figure of the majority of each leaf, with its interval."""
     return Intervals(
         "Proportion of the majority",
         "proportion of the majority",

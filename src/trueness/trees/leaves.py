@@ -92,11 +92,11 @@ class Leaves(Cases):
         set_fields(self, ("node", *COUNTS), values)
 
     def __len__(self) -> int:
-        """How many leaves?"""
+        """Return the number of leaves."""
         return int(self.node.size)
 
     def __add__(self, other: Leaves) -> Leaves:
-        """Count the cases of both."""
+        """Return the cases of both."""
         if not isinstance(other, Leaves):
             return NotImplemented
         if not len(self):
@@ -118,7 +118,7 @@ class Leaves(Cases):
         return self if other == 0 else NotImplemented
 
     def __eq__(self, other: object) -> bool:
-        """Do both describe the same cases?"""
+        """Return whether both hold the same cases."""
         if not isinstance(other, Leaves):
             return NotImplemented
         return same_arrays((self.node, *self.counts), (other.node, *other.counts))
@@ -126,10 +126,10 @@ class Leaves(Cases):
     __hash__ = None
 
     def tally(self, *, method: str = "mle") -> Tally:
-        """Score each leaf by its estimated probability of a positive.
+        """Return a tally that scores each leaf by its estimated probability.
 
-        "mle" is the proportion of positives, "emle" and "blend" move it towards 1/2. A
-        leaf without a labelled case gets 1/2, as does a single case under "emle".
+        "mle" is the proportion of positives; "emle" and "blend" move it towards 1/2. A
+        leaf without a labelled case gets 1/2, and so does a single case with "emle".
         """
         return Tally(self.scores(method=method), self.neg, self.pos, self.unknown)
 
@@ -146,7 +146,7 @@ class Leaves(Cases):
         """Return the scores of these leaves as a map, for cases that come later.
 
         It is saved and applied like a calibrator: ``leaves.map().save("x.json")``.
-        A leaf that was never seen gets ``default``, by itself the prevalence of the
+        A leaf that was never seen gets ``default``: when None, the prevalence of the
         labelled cases.
         """
         labelled = self.neg + self.pos
@@ -217,7 +217,7 @@ class Leaves(Cases):
         return native_frame({"node": self.node, **counts_by_name(self)}, backend)
 
     def __repr__(self) -> str:
-        """Say what was counted, in one line."""
+        """Return the number of cases and leaves, in one line."""
         return f"Leaves: {describe(self)} in {len(self):,} leaves"
 
     def _repr_html_(self) -> str:
@@ -230,7 +230,7 @@ class Leaves(Cases):
 
 
 def _leaf_names(values: Array) -> Array:
-    """Pass on names of leaves that can be sorted: all numbers, or all text."""
+    """Return names of leaves, checked to be all numbers or all text."""
     names = one_dimensional(values, "node")
     is_missing = missing(names)
     if is_missing.any():

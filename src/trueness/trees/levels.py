@@ -98,7 +98,7 @@ def _excess(n: ArrayLike, p: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def _excess_of_pairs(k: Array, d: Floats) -> Floats:
-    """Return 2 P(C) - 1 for n = 2k - 1 and n = 2k; nothing at k = 0."""
+    """Return 2 P(C) - 1, the same for n = 2k - 1 and n = 2k; zero at k = 0."""
     return np.where(k > 0, betainc(0.5, np.maximum(k, 1), d * d), 0.0)
 
 
@@ -189,7 +189,7 @@ def tree_levels(
 
 
 def _probability_right_if_empty(empty: str | float) -> float:
-    """Return how often a leaf without a case is right, from a word or a number."""
+    """Return how often an empty leaf is right: a number, or a name in ``EMPTY``."""
     if isinstance(empty, str):
         _options.choice(empty, EMPTY, "empty")
         return EMPTY[empty]
@@ -197,9 +197,9 @@ def _probability_right_if_empty(empty: str | float) -> float:
 
 
 def _mean_excess(n: int, weights: Floats, d: Floats) -> tuple[Floats, float]:
-    """Average 2 P(C) - 1 over the cases that each leaf may get of n.
+    """Return the mean of 2 P(C) - 1 over the numbers of cases in each leaf, (J,).
 
-    Returns the averages (J,), and the most that leaving out the tails can change them.
+    Also return the largest error of the means from the tails that are left out.
     """
     low, high = bulk(n, weights)
     # m = 2k - 1 and m = 2k cases yield the same level, so that pairs k are summed
@@ -215,7 +215,7 @@ def _mean_excess(n: int, weights: Floats, d: Floats) -> tuple[Floats, float]:
     mass = binomial_pmf(2 * pair, n, weights[leaf])
     mass += binomial_pmf(2 * pair - 1, n, weights[leaf])
     sums = np.add.reduceat(mass * _excess_of_pairs(pair, d[leaf]), start)
-    # dividing by the mass that was summed lets its rounding errors cancel
+    # division by the summed mass lets its rounding errors cancel
     excess = sums / np.add.reduceat(mass, start)
 
     nothing_left_out = ((low == 0) & (high == n)).all()
@@ -279,7 +279,7 @@ def plan_leaf(
 
 
 def _excess_for_utility(p: float, utility: float, rounding: float) -> float:
-    """Return the 2 P(C) - 1 at which P(U) = 1/2 + (2p - 1) (P(C) - 1/2) is reached."""
+    """Return the 2 P(C) - 1 of a utility: P(U) - 1/2 = (2p - 1) (P(C) - 1/2)."""
     gain = 2 * (_options.fraction(utility, "utility", ends="(]") - rounding) - 1
     d = abs(2 * p - 1)
     if gain <= _DIGITS:
@@ -294,7 +294,7 @@ def _excess_for_utility(p: float, utility: float, rounding: float) -> float:
 
 
 def _cases_for_excess(d: float, excess: float) -> int:
-    """Return the smallest odd number of cases with this 2 P(C) - 1."""
+    """Return the smallest odd number of cases that reaches this 2 P(C) - 1."""
     if d == 0:
         raise NotEnoughCases(
             "With p = 1/2 there is no majority to find. Choose a p that differs from "
@@ -324,39 +324,40 @@ class EntropicBinomial(Record):
     p: float
 
     def pmf(self, y: ArrayLike) -> Any:
-        """How likely is a majority of exactly ``y``? Zhang (2024), eq. (2)."""
+        """Return the probability of a majority of ``y``: Zhang (2024), eq. (2)."""
         return plain_number(_majority_pmf(np.asarray(y, np.float64), self.n, self.p))
 
     def cdf(self, y: ArrayLike) -> Any:
-        """How likely is a majority of ``y`` or fewer?"""
+        """Return the probability of a majority of ``y`` or fewer."""
         y = np.floor(np.asarray(y, dtype=np.float64))
         above = at_least(y + 1, self.n, self.p) + at_least(y + 1, self.n, 1 - self.p)
         return plain_number(np.where(2 * y < self.n, 0.0, np.maximum(1 - above, 0.0)))
 
     def mean(self) -> float:
-        """How large is the majority on average?"""
+        """Return the mean size of the majority."""
         if self.n == 0:
             return 0.0
-        # n [P(U; n-1) + P(tie) / 2], the tie of whichever of n - 1 and n is even
+        # n [P(U; n-1) + P(tie) / 2], with the tie of n - 1 or of n cases, whichever is
+        # even
         even = self.n - self.n % 2
         tie = binomial_pmf(even // 2, even, self.p).item()
         return float(self.n * (utility_level(self.n - 1, self.p) + tie / 2))
 
     def var(self) -> float:
-        """How much does the majority vary?"""
-        # (2Y - n)^2 forgets the classes already: its mean is the binomial one
+        """Return the variance of the size of the majority."""
+        # (2Y - n)^2 is the same for both classes, so its mean is the binomial one
         d = 2 * self.p - 1
         square = self.n * (1 - d * d) + (self.n * d) ** 2
         return max(0.0, square / 4 - (self.mean() - self.n / 2) ** 2)
 
     def rvs(self, size: int | None = None, *, rng: Seed = 0) -> Any:
-        """Draw majorities; ``rng`` is a seed or a NumPy generator."""
+        """Return random majorities; ``rng`` is a seed or a NumPy generator."""
         y = _options.generator(rng).binomial(self.n, self.p, size)
         return np.maximum(y, self.n - y)
 
 
 def _majority_pmf(y: Floats, n: ArrayLike, p: ArrayLike) -> Floats:
-    """Zhang (2024), eq. (2)."""
+    """Return the probability of a majority of y among n: Zhang (2024), eq. (2)."""
     n = np.asarray(n, np.float64)
     # either class may be the majority; a tie is one outcome, not two
     two_sided = binomial_pmf(y, n, p) + binomial_pmf(n - y, n, p)
@@ -391,7 +392,7 @@ class EntropicTree(Record):
     p: Floats
 
     def pmf(self, cases: ArrayLike, majority: ArrayLike) -> Any:
-        """How likely are these cases and majorities? The last axis runs over leaves."""
+        """Return the probability of these numbers; their last axis runs over leaves."""
         cases, majority = np.broadcast_arrays(
             np.asarray(cases, np.float64), np.asarray(majority, np.float64)
         )
@@ -401,7 +402,7 @@ class EntropicTree(Record):
                 f"{self.weights.size}; found shape {cases.shape}."
             )
 
-        # the multinomial, one leaf after the other from what the earlier ones left
+        # the multinomial: for each leaf a binomial among the cases left by earlier ones
         cases_before = np.cumsum(cases, axis=-1) - cases
         weight_left = np.cumsum(self.weights[::-1])[::-1]
         proportion = self.weights / np.where(weight_left > 0, weight_left, 1.0)
@@ -415,17 +416,17 @@ class EntropicTree(Record):
         return plain_number(np.asarray(of_cases * of_majorities))
 
     def mean(self) -> tuple[Floats, Floats]:
-        """How many cases, and how large a majority, has each leaf on average?"""
+        """Return the mean number of cases and the mean majority of each leaf."""
         majority = np.zeros(self.weights.size)
         for j, (weight, p) in enumerate(zip(self.weights, self.p, strict=True)):
-            (low,), (high,) = bulk(self.n, np.array([weight]))
-            possible_cases = np.arange(low, high + 1)
+            lowest, highest = bulk(self.n, np.array([weight]))
+            possible_cases = np.arange(lowest[0], highest[0] + 1)
             means = [EntropicBinomial(int(m), float(p)).mean() for m in possible_cases]
             majority[j] = binomial_pmf(possible_cases, self.n, weight) @ means
         return self.n * self.weights, majority
 
     def rvs(self, size: int | None = None, *, rng: Seed = 0) -> tuple[Ints, Ints]:
-        """Draw the cases and the majorities of all leaves."""
+        """Return random cases and majorities of all leaves."""
         generator = _options.generator(rng)
         cases = generator.multinomial(self.n, self.weights, size)
         of_one_class = generator.binomial(cases, self.p)
@@ -460,7 +461,7 @@ def _majority_mle(y: Array, n: Array) -> Floats:
 
 
 def _majority_emle(y: Array, n: Array) -> Floats:
-    r"""Return the most likely p under eq. (2), the law that forgets the classes.
+    r"""Return the p of maximum likelihood under eq. (2), without the classes.
 
     With :math:`d = |2y - n|` and :math:`x = 2p - 1` it solves :math:`n x = d \tanh(d
     \operatorname{artanh} x)`: 1/2 if and only if :math:`d^2 \le n`, and 1 if and only
@@ -483,21 +484,21 @@ def _majority_emle(y: Array, n: Array) -> Floats:
 
 
 def _majority_blend(y: Array, n: Array) -> Floats:
-    """Return mle and emle, weighted by the mle itself: Zhang (2024), eqs (20), (21)."""
+    """Return mle and emle averaged by the weight mle: Zhang (2024), eqs (20), (21)."""
     mle = _majority_mle(y, n)
     emle = _majority_emle(y, n)
-    # with w = 1 the emle, which n = 1 does not identify, has no weight
+    # the weight of the emle is 1 - mle; where that is 0 the emle may be NaN
     return np.where(mle == 1, 1.0, emle + mle * (mle - emle))
 
 
 def top_or_half(pos: Ints, n: Ints, method: str) -> Floats:
-    """Estimate the larger class probability of leaves; 1/2 where there is none."""
+    """Return the estimated probability of the majority; 1/2 for an empty leaf."""
     top = TOP_METHODS[_options.choice(method, TOP_METHODS, "method")](pos, n)
     return np.where(np.isnan(top), 0.5, top)
 
 
 def majority_interval(y: Array, n: Array, level: float) -> tuple[Floats, Floats]:
-    """Carry Clopper and Pearson's interval for p over to max(p, 1 - p)."""
+    """Return the interval of Clopper and Pearson for max(p, 1 - p)."""
     low, high = clopper_pearson(np.maximum(y, n - y), n, level)
     return np.maximum(low, 0.5), high
 

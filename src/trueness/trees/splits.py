@@ -49,7 +49,7 @@ class SplitComparison(Record):
     n: int
 
     def __repr__(self) -> str:
-        """Write one line a split."""
+        """Return a table with a line for each split."""
         return text_table(_HEAD, self._rows()) + f"\nat {self.n:,} cases"
 
     def _repr_html_(self) -> str:
@@ -62,7 +62,7 @@ class SplitComparison(Record):
 
     @property
     def best(self) -> str:
-        """Which one is the most useful?"""
+        """Return the name of the most useful split."""
         return str(self.name[0])
 
 
@@ -107,7 +107,7 @@ def compare_splits(
         _judge_split(name, split, n, method, empty)
         for name, split in _with_no_split(named_splits(splits)).items()
     ]
-    # rounded, so that what is equal in theory stays in the given order
+    # rounded, so that splits that are equal in theory keep their order
     judged.sort(
         key=lambda judged_split: (
             -round(judged_split.utility, 12),
@@ -167,7 +167,7 @@ def _judge_split(
 
 
 def named_splits(splits: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Pass on splits by name, each of them counted or a pair of columns."""
+    """Return splits by name, checked to be leaves or pairs (weights, p)."""
     if not isinstance(splits, Mapping) or not splits:
         raise InputError(
             "compare_splits needs a mapping from name to split with at least one "
@@ -189,7 +189,10 @@ def named_splits(splits: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _with_no_split(splits: Mapping[str, Any]) -> dict[str, Any]:
-    """Add "no split" to counted leaves, and see that all count the same cases."""
+    """Return the splits with "no split" added, where all are counted leaves.
+
+    Counted leaves must hold the same cases.
+    """
     totals = {
         name: (split.n_neg, split.n_pos)
         for name, split in splits.items()
@@ -214,12 +217,12 @@ def _with_no_split(splits: Mapping[str, Any]) -> dict[str, Any]:
 def split_parameters(
     split: Leaves | Sequence[ArrayLike], method: str
 ) -> tuple[Floats, Floats, Floats]:
-    """Return weights, observed or supposed p, and the p behind the levels."""
+    """Return the weights, the observed (or assumed) p, and the p for the levels."""
     _options.choice(method, TOP_METHODS, "method")
     if not isinstance(split, Leaves):
         weights, p = split
-        supposed = np.atleast_1d(np.asarray(p, np.float64))
-        return np.atleast_1d(np.asarray(weights, np.float64)), supposed, supposed
+        assumed = np.atleast_1d(np.asarray(p, np.float64))
+        return np.atleast_1d(np.asarray(weights, np.float64)), assumed, assumed
 
     n = split.neg + split.pos
     if n.sum() == 0:
@@ -233,7 +236,7 @@ def split_parameters(
 
 
 def node_counts(left: Ints, right: Ints, counts: Ints) -> Ints:
-    """Add up the cases of the leaves for every node; children come after parents."""
+    """Return the cases below every node; children come after their parents."""
     total = counts.copy()
     for node in range(left.size - 1, -1, -1):
         if left[node] >= 0:
