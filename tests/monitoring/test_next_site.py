@@ -156,3 +156,20 @@ def test_bins_leave_the_next_site_open():
     assert exact.verdict == "holds"
     assert binned.verdict == "cannot tell yet"
     assert "in bins" in binned.verdicts[0].reason
+
+
+@pytest.mark.parametrize(
+    "sentence", ["partial_auc >= 0.5", "calibration_error <= 0.9", "prevalence >= 0.1"]
+)
+def test_measures_of_gates_alone_are_predicted_too(sentence):
+    rng = np.random.default_rng(0)
+    sites = {}
+    for name in "abcdef":
+        is_positive = rng.random(200) < 0.4
+        log_odds = rng.normal(size=200) + 2 * is_positive
+        sites[name] = trueness.tally(is_positive, 1 / (1 + np.exp(-log_odds)))
+
+    (verdict,) = trueness.check(sites, f"{sentence} at the next site").verdicts
+
+    assert verdict.verdict == "holds"
+    assert "over 6 sites" in verdict.reason

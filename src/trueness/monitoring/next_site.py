@@ -66,18 +66,18 @@ def next_site_interval(
 
 
 def _undecided(sites: int, reason: str) -> Interval:
-    """Return an interval that decides nothing."""
+    """Return an interval that decides nothing, with the reason."""
     unknown = float("nan")
     return Interval(unknown, unknown, unknown, sites, SITES, reason)
 
 
 def _is_inexact(name: str, counts: Tally, threshold: float | None) -> bool:
-    """Do the bins of a site leave open what the value of a measure is?"""
+    """Return whether the bins of a site do not determine the value of a measure."""
     measure = measure_of(name)
     if measure is not None:
-        return measure.ask(counts, level=0.95).bounds is not None
+        return measure.estimate(counts, level=0.95).bounds is not None
     if threshold is None:
-        return False  # verdicts, which have one cut
+        return False  # verdicts of 0 and 1 have only one cut
     certain = bounds(metric(name), counts, threshold=threshold)
     return bool(certain.low < certain.high)
 
@@ -88,17 +88,19 @@ def _across(
     threshold: float | None,
     level: float,
 ) -> AcrossSites:
-    """Return the random effects over sites of a measure that may be required."""
+    """Return the random effects over sites of a measure."""
     measure = measure_of(name)
     answer: AcrossSites
     if name in STATISTICS or measure is None:
         answer = across_sites(counts_by_site, name, threshold=threshold, level=level)
         return answer
 
-    # a measure of gates only: each site by its own estimate
+    # across_sites does not know this measure by name: pass the estimate of each site
     estimates = {
-        site: measure.ask(counts, level=level)
+        site: measure.estimate(counts, level=level)
         for site, counts in counts_by_site.items()
     }
-    answer = across_sites(estimates, measure.ask, ends=measure.range, level=level)
+    answer = across_sites(
+        estimates, measure.estimate, value_range=measure.range, level=level
+    )
     return answer
