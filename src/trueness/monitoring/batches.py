@@ -29,7 +29,7 @@ def count_batch(
     *,
     scores_only: bool,
 ) -> Any:
-    """Count a batch: a tally, of judges a panel of their verdicts, or one a group."""
+    """Return the counts of a batch: a tally, a panel of verdicts, or one per group."""
     counts: Any = batch[0] if len(batch) == 1 else None
     if not _is_counted(counts):
         counts = _count_cases(about, batch, columns, scores_only=scores_only)
@@ -43,7 +43,7 @@ def count_batch(
 
 
 def _is_counted(batch: object) -> bool:
-    """Is it a tally, a panel, or a mapping from group to one of them?"""
+    """Return whether a batch is a tally, a panel, or a mapping from group to these."""
     if isinstance(batch, Mapping):
         return any(isinstance(part, Tally | Panel) for part in batch.values())
     return isinstance(batch, Tally | Panel)
@@ -56,7 +56,7 @@ def _count_cases(
     *,
     scores_only: bool,
 ) -> Any:
-    """Count labels and scores, or the rows of a frame."""
+    """Return the counts of labels and scores, or of the rows of a frame."""
     options: dict[str, Any] = {}
     if about["by"] is not None:
         options["by"] = about["by"]
@@ -65,11 +65,12 @@ def _count_cases(
     if judges and len(batch) == 1:
         options["scores"] = judges
 
-    # columns that are named with the batch come last: they may be others
+    # columns that are named with this batch override the others
     options |= columns
 
     if scores_only and len(batch) == 1 and _is_column(batch[0]):
-        batch = (None, batch[0])  # scores without labels
+        # scores without labels
+        batch = (None, batch[0])
 
     if judges:
         return panel(*batch, **options)
@@ -77,14 +78,14 @@ def _count_cases(
 
 
 def _is_column(batch: Any) -> bool:
-    """Is it one column of numbers, and not a frame?"""
+    """Return whether a batch is one column of numbers, and not a frame."""
     return isinstance(batch, list) or getattr(batch, "ndim", 0) == 1
 
 
 def _check_groups(
     counts: Tally | Panel | Mapping[Any, Tally | Panel], by: str | None
 ) -> None:
-    """Refuse groups for a watch without, and the other way round."""
+    """Raise an error for groups without a watch by groups, or the reverse."""
     has_groups = isinstance(counts, Mapping)
     if has_groups and by is None:
         raise InputError(
@@ -103,7 +104,7 @@ def _check_groups(
 
 
 def _counts_of_judges(counts: Tally | Panel, judges: list[str]) -> Tally | Panel:
-    """Return the verdicts of the judges; without judges, the tally as it is."""
+    """Return the panel of the judges; the tally itself for a watch without judges."""
     if not judges:
         if not isinstance(counts, Tally):
             raise InputError("A batch of this watch has labels and one score.")
@@ -121,9 +122,9 @@ def _counts_of_judges(counts: Tally | Panel, judges: list[str]) -> Tally | Panel
 
 
 def new_cases(counted: Mapping[str, Any], counts: Counts, name: str) -> Counts | None:
-    """Return the cases that got their label since a batch was counted; None if none.
+    """Return the cases labelled since the batch of this name was counted, if any.
 
-    ``counted`` is what was kept of the batch of this name.
+    ``counted`` is the record of that batch.
     """
     if counted["mark"] == fingerprint(counts):
         return None
@@ -141,7 +142,7 @@ def new_cases(counted: Mapping[str, Any], counts: Counts, name: str) -> Counts |
 
 
 def _newly_labelled(before: Counts, now: Counts) -> Counts | None:
-    """Return the cases whose label was unknown; None where other cases changed."""
+    """Return the newly labelled cases; None if anything else has changed."""
     if not np.array_equal(outputs(before), outputs(now), equal_nan=True):
         return None
 
@@ -157,7 +158,7 @@ def _newly_labelled(before: Counts, now: Counts) -> Counts | None:
 
 
 def fingerprint(counts: Tally | Panel) -> str:
-    """Return a mark that only equal counts have."""
+    """Return a digest that only equal counts have."""
     digest = hashlib.sha256()
     for column in (outputs(counts), counts.neg, counts.pos, counts.unknown):
         digest.update(np.ascontiguousarray(column).tobytes())
@@ -165,12 +166,12 @@ def fingerprint(counts: Tally | Panel) -> str:
 
 
 def outputs(counts: Tally | Panel) -> Floats:
-    """Return the scores, or the rows of verdicts."""
+    """Return the scores of a tally, or the rows of verdicts of a panel."""
     return counts.score if isinstance(counts, Tally) else counts.rows
 
 
 def pack_counts(counts: Tally | Panel) -> dict[str, list[Any]]:
-    """Return a tally or a panel as JSON holds it."""
+    """Return a tally or a panel in the form of JSON."""
     if isinstance(counts, Tally):
         packed: dict[str, list[Any]] = {"score": counts.score.tolist()}
     else:
@@ -183,12 +184,12 @@ def pack_counts(counts: Tally | Panel) -> dict[str, list[Any]]:
 
 
 def pack_row(row: Floats) -> list[float | None]:
-    """Return a row of verdicts as JSON holds it, which has no NaN."""
+    """Return a row of verdicts in the form of JSON, with None for NaN."""
     return [None if np.isnan(verdict) else float(verdict) for verdict in row]
 
 
 def unpack_counts(packed: Mapping[str, list[Any]], like: Counts) -> Counts:
-    """Return what JSON held: a tally, or a panel of the same classifiers as another."""
+    """Return the tally, or the panel with the names of ``like``, from JSON."""
     neg = packed["neg"]
     pos = packed["pos"]
     unknown = packed["unknown"]

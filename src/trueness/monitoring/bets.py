@@ -1,4 +1,4 @@
-r"""How do bets on a change grow, and which values has no evidence ruled out?
+r"""How do bets on a change update_evidence, and which values has no evidence ruled out?
 
 Fair bets on the numbers of a batch multiply their stake by :math:`L_t`, at most one on
 average while all is well; a unit is staked anew at each look. With an alarm at
@@ -23,12 +23,12 @@ from trueness.monitoring.states import About, State
 
 # bets of a confidence sequence: between nothing and nearly all
 _SEQUENCE_BETS = np.geomspace(0.005, 0.9, 24)
-# of the bet that might lose everything in one case
+# the largest bet, as a fraction of the one that might lose everything in one case
 _BOLDEST = 0.9
 
 
 class Sums(NamedTuple):
-    """Sums over the numbers that cases told."""
+    """Number, sum and sum of squares of the observations."""
 
     n: float
     total: float
@@ -39,7 +39,7 @@ NO_SUMS = Sums(0.0, 0.0, 0.0)
 
 
 def log_stakes(watched: str, n_bets: int) -> Floats:
-    """Return the logarithm of what is staked on each of so many bets, one in all."""
+    """Return the logarithms of the stakes on each bet, which add up to one."""
     # scores: bets on a shift up and down count three times those on their scale
     stakes = np.array([3, 3, 1, 1] if watched == "scores" else [1])
     bets_per_stake = n_bets // stakes.size
@@ -48,11 +48,12 @@ def log_stakes(watched: str, n_bets: int) -> Floats:
 
 
 def effects(mean_time: float, per_look: float, level: float = 0.95) -> Floats:
-    r"""Return the changes, in standard deviations, that are bet on.
+    r"""Return the effect sizes to bet on, in standard deviations.
 
-    One for each that takes d = 1, 2, 4, ... looks of so many cases to be found,
-    :math:`\sqrt{2 \log c / (n d)}`, as long as a false alarm within d looks has at most
-    the probability 1 - level; c is the promised number of looks between two.
+    There is one for each delay of d = 1, 2, 4, ... looks:
+    :math:`\sqrt{2 \log c / (n d)}`, with n cases per look and the promised number c of
+    looks between false alarms. Within the longest delay a false alarm has at most the
+    probability 1 - level.
     """
     longest = max((1 - level) * mean_time, 1.0)
     delays = 2.0 ** np.arange(1 + int(math.log2(longest * (1 + 1e-9))))
@@ -60,17 +61,18 @@ def effects(mean_time: float, per_look: float, level: float = 0.95) -> Floats:
 
 
 def best_bets(effect: Floats, standard_deviation: float, largest_loss: float) -> Floats:
-    """Return the best bets on these changes, none of which may lose all."""
+    """Return the bets with the fastest growth under these effects, within limits."""
     unlimited = effect / max(standard_deviation, 1e-9)
     boldest = _BOLDEST / max(largest_loss, 1e-9)
     return np.asarray(np.minimum(unlimited, boldest), np.float64)
 
 
-def grow(about: About, state: State, gains: Floats) -> tuple[Floats, float]:
-    """Return the logarithm of each bet's part after a look, and that of the evidence.
+def update_evidence(about: About, state: State, gains: Floats) -> tuple[Floats, float]:
+    """Return the log capital of each bet after a look, and the log evidence.
 
-    Each row is a detector with a history of its own. The mean of rows need not be one,
-    but their largest divided by their number keeps the chance of a false alarm.
+    Each row is a detector of its own. The evidence is the largest capital of a
+    detector, divided by the number of detectors: this keeps the probability of a false
+    alarm.
     """
     before = np.full(gains.shape[1:], -np.inf)
     if state["log_m"] is not None:
@@ -100,17 +102,16 @@ class ChangePoint(NamedTuple):
 
 
 def change_point(gains: Floats, stakes: Floats, level: float) -> ChangePoint:
-    """Between which looks did the change come?
+    """Return a credible interval of looks for the beginning of a change.
 
-    The proportion of each start in the detector is its posterior probability
-    (Shiryaev 1963).
+    The posterior probability of a look is its part of the detector (Shiryaev 1963).
     """
-    # what a stake has gained that was put at each look
+    # the gain of a stake since each look
     gains_since = np.cumsum(gains[::-1], axis=0)[::-1]
     log_weight = logsumexp(gains_since + stakes, axis=1)
     probability = np.exp(log_weight - logsumexp(log_weight))
 
-    # the most probable looks that together have the level
+    # the most probable looks whose probabilities add up to the level
     order = np.argsort(-probability, kind="stable")
     cumulative = np.cumsum(probability[order])
     n_credible = np.searchsorted(cumulative, level) + 1
@@ -121,7 +122,7 @@ def change_point(gains: Floats, stakes: Floats, level: float) -> ChangePoint:
 def confidence_sequence(
     sums: Sums, ends: tuple[float, float], level: float, *, is_proportion: bool
 ) -> tuple[float, float]:
-    """Which means has no evidence ruled out, at any moment so far (Ville 1939)?
+    """Return the means that no evidence has excluded at any look (Ville 1939).
 
     Each side has half of the error.
     """
@@ -147,8 +148,8 @@ def confidence_sequence(
 def _proportion_evidence(k: float, n: float, bound: Floats, side: Floats) -> Floats:
     """Return the log evidence that a proportion is below (side 1) or above a bound.
 
-    A mixture of likelihood ratios over all proportions beyond the bound (Robbins 1970);
-    ``k`` of ``n`` cases were successes.
+    It mixes likelihood ratios over all proportions beyond the bound (Robbins 1970),
+    with ``k`` successes in ``n`` cases.
     """
     failures = n - k
     # the likelihood p^k (1 - p)^failures is the density of this beta distribution
@@ -158,7 +159,7 @@ def _proportion_evidence(k: float, n: float, bound: Floats, side: Floats) -> Flo
     mass = np.where(is_below, betainc(a, b, bound), betaincc(a, b, bound))
     width = np.where(is_below, bound, 1.0 - bound)
 
-    # a bound of 0 or 1 leaves nothing beyond it on one side
+    # beyond a bound of 0 or 1 there is no proportion on one side
     with np.errstate(divide="ignore", invalid="ignore"):
         log_mixture = betaln(a, b) + np.log(mass) - np.log(width)
         evidence = log_mixture - xlogy(k, bound) - xlog1py(failures, -bound)
@@ -171,7 +172,7 @@ def _mean_evidence(
 ) -> Floats:
     """Return the log evidence that a mean is below (side 1) or above (-1) the bound.
 
-    A mixture of the bets of Fan, Grama and Liu (2015), which need only sums.
+    It mixes the bets of Fan, Grama and Liu (2015), for which sums are enough.
     """
     n, total, squares = sums
     lowest, highest = ends

@@ -38,8 +38,8 @@ from trueness.monitoring.requirements import (
 from trueness.monitoring.verdicts import Check, Verdict
 from trueness.threshold.rule import Rule
 
-# by the name of a column, the evidence of each of its groups; under "" those in which
-# everything is required
+# the evidence of each group by the name of a column; under "" the groups in which every
+# requirement is judged
 Groups = Mapping[str, Mapping[str, Evidence]]
 
 
@@ -136,12 +136,12 @@ def check(
 
 
 def _is_counted(data: object) -> bool:
-    """Can requirements be judged on this?"""
+    """Return whether requirements can be judged on these data."""
     return isinstance(data, (Tally, Panel, Attempts))
 
 
 def _read_groups(groups: Groups | None) -> dict[str, Mapping[str, Evidence]]:
-    """Read a mapping from the name of a column to the tallies of its groups."""
+    """Return the evidence of groups by the name of their column."""
     if groups is None:
         return {}
 
@@ -177,10 +177,10 @@ def check_all(
     level: float = 0.95,
     adjust: str = "holm",
 ) -> Check:
-    """Judge requirements that were read, of all cases or of each group.
+    """Return the verdicts on requirements, for all cases or for each group.
 
-    ``groups`` has those of each column that a requirement may name, and under "" those
-    in which everything is required.
+    ``groups`` has the groups of each column that a requirement may name, and under ""
+    those in which every requirement is judged.
     """
     if _options.fraction(level, "level") <= 0.5:
         raise InputError(
@@ -221,7 +221,7 @@ def check_all(
 
 
 def _check_requirements(requirements: Sequence[Requirement]) -> None:
-    """Refuse no requirement at all, and two that exclude each other."""
+    """Raise an error for no requirements, and for two that exclude each other."""
     if not requirements:
         raise InputError(
             "A check needs requirements, such as 'auc >= 0.8'; found none."
@@ -235,7 +235,7 @@ def _check_requirements(requirements: Sequence[Requirement]) -> None:
 
 
 def _split_once(requirements: Sequence[Requirement]) -> list[Requirement]:
-    """Return each part of the requirements once, in their order."""
+    """Return the single requirements, each once, in their order."""
     parts = {}
     for several in requirements:
         for part in split_requirement(several):
@@ -246,7 +246,7 @@ def _split_once(requirements: Sequence[Requirement]) -> list[Requirement]:
 def _evidence_for(
     required: Requirement, whole: Evidence, groups: Groups
 ) -> Mapping[str, Evidence]:
-    """Return the evidence of all cases, or of each group that is required."""
+    """Return the evidence for a requirement: that of all cases, or of each group."""
     of_all_groups = groups.get("")
     column = required.by
     if required.next_site and column is None and of_all_groups is None:
@@ -272,7 +272,7 @@ def _evidence_for(
 
 
 def _column_of_sites(groups: Groups) -> str | None:
-    """Return the column that tells sites apart: ``site``, or the only one."""
+    """Return the column of the sites: ``site``, or the only column of groups."""
     if "site" in groups:
         return "site"
     if len(groups) == 1:
@@ -283,7 +283,7 @@ def _column_of_sites(groups: Groups) -> str | None:
 def _notes_on_assumptions(
     requirements: Sequence[Requirement], data: Counted, adjust: str
 ) -> Iterator[str]:
-    """Say what is assumed."""
+    """Yield notes on the assumptions."""
     if isinstance(data, Attempts):
         units = "Items" if data.cluster is None else "Clusters"
     else:
@@ -306,7 +306,7 @@ def _notes_on_assumptions(
 
 
 def _notes_on_intervals(claims: int, level: float, adjust: str) -> Iterator[str]:
-    """Say which confidence intervals decided so many claims."""
+    """Yield a note on the confidence intervals behind the verdicts."""
     if not claims:
         return
     if adjust == "none" or claims == 1:
@@ -321,7 +321,7 @@ def _notes_on_intervals(claims: int, level: float, adjust: str) -> Iterator[str]
 
 
 def _notes_on_repeats(requirements: Sequence[Requirement]) -> Iterator[str]:
-    """Name what was required several times."""
+    """Yield a note on each requirement that was stated several times."""
     for text, times in Counter(str(required) for required in requirements).items():
         if times > 1:
             yield f"{text} was required {times} times; it counts once."
@@ -330,7 +330,7 @@ def _notes_on_repeats(requirements: Sequence[Requirement]) -> Iterator[str]:
 def _notes_on_thresholds(
     requirements: Sequence[Requirement], data: Counted
 ) -> Iterator[str]:
-    """Name thresholds that no score, or every score, reaches."""
+    """Yield a note on each threshold that no score, or every score, reaches."""
     if not isinstance(data, Tally) or not data.score.size:
         return
 

@@ -46,7 +46,7 @@ NUMBERS_OF_CASES = ("cases", "labelled", "positives", "negatives")
 @final
 @dataclass(frozen=True)
 class Evidence:
-    """What requirements are judged on, of all cases or of one group.
+    """The data on which requirements are judged: all cases, or one group.
 
     ``panels`` has the candidate beside each baseline, by its name (paired), and under
     the names of judges, joined by commas, or "", their verdicts. ``baseline`` is on
@@ -64,7 +64,7 @@ class Evidence:
     def of(
         cls, data: Counted | Panel, baseline: Counted | None = None, group: str = ""
     ) -> Evidence:
-        """Return the evidence of a tally, or of a panel: its first is the candidate."""
+        """Return the evidence of a tally, or of a panel with the candidate first."""
         if not isinstance(data, Panel):
             return cls(data, {}, baseline, group)
 
@@ -77,14 +77,14 @@ class Evidence:
         return cls(data[candidate], panels, baseline, group)
 
     def threshold(self, required: Requirement) -> float | Rule | None:
-        """Where are the scores of this group cut? A rule only where it defers some."""
+        """Return the threshold of this group; a rule only if it defers cases."""
         if not isinstance(required.threshold, Rule):
             return required.threshold
         lower, upper = required.threshold.cuts(self.group)
         return upper if lower == upper else Rule(upper, lower)
 
     def interval(self, required: Requirement) -> IntervalAt:
-        """Return the interval, by alpha, of what is required of these cases."""
+        """Return the interval, by alpha, of the required measure."""
         return one_sided_interval(
             required.metric, self.tally, self.threshold(required), required.fpr
         )
@@ -99,7 +99,7 @@ class Evidence:
 
 
 class Claim(NamedTuple):
-    """One comparison with one bound: ``side`` is +1 when more is better."""
+    """A comparison with one bound: ``side`` is 1 if more is better, -1 if less is."""
 
     text: str
     group: str
@@ -112,7 +112,7 @@ class Claim(NamedTuple):
 def claims_about_groups(
     required: Requirement, groups: Mapping[str, Evidence]
 ) -> Iterator[Claim]:
-    """Return what a requirement claims about these groups."""
+    """Yield the claims of a requirement about these groups."""
     if required.next_site:
         yield from _claims_about_next_site(required, groups)
     elif required.gap_at_most is not None:
@@ -125,7 +125,7 @@ def claims_about_groups(
 def _claims_about_group(
     required: Requirement, group: str, evidence: Evidence
 ) -> Iterator[Claim]:
-    """Return what a requirement claims about one group, a claim for each bound."""
+    """Yield the claims of a requirement about one group, one for each bound."""
     if required.not_worse_than is not None:
         yield _claim_against_baseline(
             required, required.not_worse_than, group, evidence
@@ -145,7 +145,7 @@ def _claims_about_group(
 def _claims_about_next_site(
     required: Requirement, groups: Mapping[str, Evidence]
 ) -> Iterator[Claim]:
-    """Return what a requirement claims about a site that was not seen."""
+    """Yield the claims of a requirement about the next site."""
     if "" in groups:
         raise InputError(
             f"{required} needs data of several sites; found no column that "
@@ -162,7 +162,7 @@ def _claims_about_next_site(
 def _claims_about_gaps(
     required: Requirement, largest_gap: float, groups: Mapping[str, Evidence]
 ) -> Iterator[Claim]:
-    """Return the claims that no two groups differ by more than this."""
+    """Yield a claim for every two groups: they differ by no more than this."""
     if len(groups) < 2:
         raise NotEnoughCases(
             f"{required} needs two groups or more; found {len(groups)}."
@@ -221,7 +221,7 @@ def _claim_against_baseline(
 def _interval_by_judges(
     required: Requirement, evidence: Evidence
 ) -> tuple[IntervalAt, str]:
-    """Return the interval, by alpha, of a rate from judges that err and some labels."""
+    """Return the interval, by alpha, of a rate from judges, and a text on its data."""
     panel = evidence.panels.get(",".join(required.judges), evidence.panels.get(""))
     if panel is None:
         raise InputError("A rate from judges needs a panel of their verdicts, 0 or 1.")
@@ -233,7 +233,7 @@ def _interval_by_judges(
 
     @cache
     def rate() -> Rate:
-        """Return the rate, which takes its time, once for all alphas."""
+        """Return the rate; it is slow, so it is computed once for all alphas."""
         answer: Rate = prevalence(votes, labelled=required.labelled, rng=0)
         return answer
 
@@ -244,7 +244,8 @@ def _interval_by_judges(
 
 def _interval_of_rate(rate: Rate, alpha: float) -> Interval:
     """Return the interval of a rate from judges: quantiles of its draws."""
-    if not rate.identified:  # verdicts that fit other rates, too, decide nothing
+    # verdicts that fit several rates decide nothing
+    if not rate.identified:
         reason = (
             f"the verdicts on {rate.cases:,} cases alone do not determine the rate. "
             "Label some cases, and state how they were chosen."
@@ -257,7 +258,7 @@ def _interval_of_rate(rate: Rate, alpha: float) -> Interval:
 
 
 def verdict_on_fact(required: Requirement, group: str, evidence: Evidence) -> Verdict:
-    """Judge what was counted: it is so, or it is not."""
+    """Return the verdict on a fact, which was counted and has no interval."""
     value = _count_fact(required, evidence)
     low = -math.inf if required.at_least is None else required.at_least
     high = math.inf if required.at_most is None else required.at_most
@@ -265,7 +266,7 @@ def verdict_on_fact(required: Requirement, group: str, evidence: Evidence) -> Ve
     more = None
 
     if required.metric in NUMBERS_OF_CASES and value < low:
-        # too few cases are no fault of the predictions: more of them will tell
+        # too few cases say nothing against the predictions: more are needed to decide
         verdict = OPEN
         more = math.ceil(low - value)
         reason = f"{reason} About {more:,} more are needed."
@@ -289,7 +290,7 @@ def verdict_on_fact(required: Requirement, group: str, evidence: Evidence) -> Ve
 
 
 def _count_fact(required: Requirement, evidence: Evidence) -> float:
-    """Return a fact about the file."""
+    """Return the value of a fact about the file."""
     if required.metric == "flagged":
         cells = confusion(evidence.tally, rule_of(evidence.threshold(required)))
         return float(cells.tp + cells.fp)
@@ -299,7 +300,7 @@ def _count_fact(required: Requirement, evidence: Evidence) -> float:
 
 
 def decide(claims: Sequence[Claim], alpha: float, adjust: str) -> list[Verdict]:
-    """Try each claim both ways, by the steps of Holm (1979)."""
+    """Return the verdict on each claim, tested on both sides by Holm's steps (1979)."""
     failed = _decide_one_way(claims, alpha, adjust, way=-1)
     held = _decide_one_way(claims, alpha, adjust, way=1)
 
@@ -317,7 +318,7 @@ def decide(claims: Sequence[Claim], alpha: float, adjust: str) -> list[Verdict]:
 
 
 class _Decisions(NamedTuple):
-    """Claims that were decided one way, each at an alpha; the last that was tried."""
+    """The alpha of each claim that was decided one way, and the last alpha tried."""
 
     alpha_of_decided: dict[int, float]  # by the place of the claim
     last_alpha: float
@@ -326,9 +327,9 @@ class _Decisions(NamedTuple):
 def _decide_one_way(
     claims: Sequence[Claim], alpha: float, adjust: str, *, way: int
 ) -> _Decisions:
-    """Decide which claims are on the good side of their bound (1), or the bad (-1).
+    """Return the claims that are on the good side (1) or the bad side (-1) of a bound.
 
-    With k claims left each is tried at alpha / k, until none is decided.
+    While k claims are left, each is tested at alpha / k, until none is decided.
     """
     decided: dict[int, float] = {}
     remaining = set(range(len(claims)))
@@ -347,7 +348,7 @@ def _decide_one_way(
 
 
 def _is_beyond(claim: Claim, alpha: float, way: int) -> bool:
-    """Is the whole one-sided interval on the good (way 1) or the bad (-1) side?"""
+    """Return whether the one-sided interval is on the good (1) or the bad side (-1)."""
     try:
         interval = claim.interval_at(alpha)
     except NotEnoughCases as err:
@@ -381,27 +382,27 @@ def _verdict(claim: Claim, verdict: str, alpha: float) -> Verdict:
 
 
 def _cases_to_decide(claim: Claim, interval: Interval) -> int | None:
-    """Return how many more cases would decide; None where that is not known.
+    """Return how many more cases would decide a claim; None if unknown.
 
-    The distance from value to limit shrinks with the root of the cases.
+    The distance from a value to the end of its interval shrinks with the root of the
+    number of cases.
     """
-    # of sites the distance ends at how far they differ, however many there are
+    # with more sites the distance does not shrink below their differences
     if interval.undecided or interval.what == SITES:
         return None
 
     to_bound = abs(interval.value - claim.bound)
+    to_end = interval.high - interval.value
     if interval.value > claim.bound:
-        to_limit = interval.value - interval.low
-    else:
-        to_limit = interval.high - interval.value
+        to_end = interval.value - interval.low
 
-    if not to_bound or not 0 < to_limit < math.inf:
+    if not to_bound or not 0 < to_end < math.inf:
         return None
-    return max(1, math.ceil(interval.n * ((to_limit / to_bound) ** 2 - 1)))
+    return max(1, math.ceil(interval.n * ((to_end / to_bound) ** 2 - 1)))
 
 
 def _reason(claim: Claim, verdict: str, interval: Interval, more: int | None) -> str:
-    """Say a verdict in a sentence."""
+    """Return the sentence that explains a verdict."""
     subject = ""
     if claim.subject:
         subject = f" ({claim.subject})"
@@ -409,7 +410,7 @@ def _reason(claim: Claim, verdict: str, interval: Interval, more: int | None) ->
     if interval.undecided:
         return f"{head}{interval.undecided}"
 
-    # the end of the interval that decided, or did not reach the bound
+    # the end of the interval that decided, or that did not reach the bound
     end = f"upper bound {interval.high:.4g}"
     if (claim.side > 0) == (verdict != FAILS):
         end = f"lower bound {interval.low:.4g}"

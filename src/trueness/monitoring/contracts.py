@@ -24,14 +24,14 @@ from trueness.monitoring.one_sided import one_sided_interval
 from trueness.monitoring.requirements import Requirement, contradiction, requirement
 from trueness.threshold.operating_point import best_threshold
 
-# three requirements of a first contract share the 5 %, as Holm's first step has it
+# three requirements of a first contract share the 5 %, as in Holm's first step
 _ALPHA_OF_FIRST_CONTRACT = 0.05 / 3
 
 
 @final
 @dataclass(frozen=True)
 class Contract:
-    """Which columns, and what is required of them?"""
+    """The columns of the data, and the requirements on them."""
 
     requirements: tuple[Requirement, ...]
     label: str | None = None
@@ -51,7 +51,7 @@ class Contract:
 
 
 def read_contract(path: str | Path) -> Contract:
-    """Read a contract; every mistake is named with its line."""
+    """Return the contract in a file; errors name the line."""
     text = _read_text(path)
     lines = text.splitlines()
     keys = _parse_toml(text, path)
@@ -71,7 +71,7 @@ def read_contract(path: str | Path) -> Contract:
 
 
 def _read_text(path: str | Path) -> str:
-    """Read the text of a contract."""
+    """Return the text of a contract."""
     file = Path(path)
     if not file.is_file():
         raise InputError(
@@ -80,13 +80,14 @@ def _read_text(path: str | Path) -> str:
         )
 
     try:
-        return file.read_text(encoding="utf-8-sig")  # some editors put a mark first
+        # some editors begin a file with a byte order mark
+        return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(f"{path} must be UTF-8 text.") from None
 
 
 def _parse_toml(text: str, path: str | Path) -> dict[str, Any]:
-    """Parse TOML, or say what is wrong with it."""
+    """Return the keys of a text in TOML."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as err:
@@ -96,7 +97,7 @@ def _parse_toml(text: str, path: str | Path) -> dict[str, Any]:
 
 
 def _check_key(key: str, value: Any) -> None:
-    """Refuse a key that a contract does not have, or a value that it cannot have."""
+    """Raise an error for an unknown key, or for a value that a key cannot have."""
     if key not in KEYS:
         known = ", ".join(KEYS)
         raise InputError(
@@ -110,7 +111,7 @@ def _check_key(key: str, value: Any) -> None:
 
 
 def _line_of_key(lines: list[str], key: str) -> int:
-    """Return the number of the line in which a key stands; 0 where there is none."""
+    """Return the number of the first line with a key; 0 if there is none."""
     names_key = re.compile(rf"\s*\[*\s*{re.escape(key)}\b")
     for number, line in enumerate(lines, 1):
         if names_key.match(line):
@@ -121,7 +122,7 @@ def _line_of_key(lines: list[str], key: str) -> int:
 def _read_requirements(
     tables: Any, lines: list[str], file: Path
 ) -> tuple[Requirement, ...]:
-    """Read the tables of requirements; a mistake is named with its line."""
+    """Return the requirements in these tables; errors name the line."""
     if not isinstance(tables, list) or not tables:
         raise InputError(
             f"{file} holds no requirement. Add a table:\n[[require]]\nmetric = "
@@ -133,7 +134,7 @@ def _read_requirements(
         for number, line in enumerate(lines, 1)
         if re.match(r"\s*\[\[\s*require", line)
     ]
-    # tables that are written in one line have no line of their own
+    # inline tables have no line of their own: 0 stands for it
     first_lines += [0] * len(tables)
 
     def refuse(place: int, line: int, message: str) -> NoReturn:
@@ -162,14 +163,14 @@ def _read_requirements(
 
 
 def _with_path_of_rule(table: Any, folder: Path) -> Any:
-    """Return a table whose threshold, if it is a file, is beside the contract."""
+    """Return a table with the path of a rule relative to the folder of the contract."""
     if isinstance(table, dict) and isinstance(table.get("threshold"), str):
         return {**table, "threshold": str(folder / table["threshold"])}
     return table
 
 
 def _line_of_field(lines: list[str], start: int, field: str | None) -> int:
-    """Find the line of a field of the table that starts here, or of the table."""
+    """Return the line of a field in the table that starts here, or its first line."""
     if not start:
         return start
 
@@ -190,7 +191,7 @@ def first_contract(
     positive: LabelValue = None,
     missing: float = 0.0,
 ) -> str:
-    """Write a contract that new samples of the same model meet in 19 of 20 cases.
+    """Return the text of a contract that 19 of 20 new samples of the model meet.
 
     ``missing`` is the proportion of the rows of the file without a score.
     """
@@ -222,7 +223,7 @@ def first_contract(
 
 
 def _tables_at_threshold(tally: Tally, threshold: float) -> list[str]:
-    """Write what is required at the best threshold."""
+    """Return the lines of the requirements at the best threshold."""
     lines = [
         f"\n# The threshold {threshold:.6g} has the largest recall + specificity in "
         "these",
@@ -236,7 +237,7 @@ def _tables_at_threshold(tally: Tally, threshold: float) -> list[str]:
 
 
 def _table(metric: str, bounds: Mapping[str, float | str]) -> list[str]:
-    """Write the table of a requirement."""
+    """Return the lines of the table of a requirement."""
     fields = [f"{name} = {bound}" for name, bound in bounds.items()]
     return [f'\n[[require]]\nmetric = "{metric}"', *fields]
 
@@ -246,9 +247,9 @@ def _bound_with_room(
 ) -> float:
     """Return a bound that 19 of 20 new samples prove, rounded down.
 
-    With distance r from a value to its limit, the value of a new sample of the same
-    size is not more than r times the root of 2 below this one, since both vary, and its
-    limit is r below it.
+    Let r be the distance from a value to the lower end of its interval. Since both
+    samples vary, the value of a new one is at most r times the root of 2 lower. The end
+    of its interval is lower by another r.
     """
     interval = one_sided_interval(metric, tally, threshold)(_ALPHA_OF_FIRST_CONTRACT)
     distance = interval.value - interval.low
@@ -259,9 +260,9 @@ def _bound_with_room(
 
 
 def _toml(value: object) -> str:
-    """Write a value as TOML does: JSON's escapes are TOML's, but for one control."""
+    """Return a value in TOML; its escapes are those of JSON, except for DEL."""
     if hasattr(value, "item"):
-        value = value.item()  # of NumPy
+        value = value.item()  # a number of NumPy
     if not isinstance(value, (bool, int, float)):
         value = str(value)
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -31,26 +31,26 @@ from trueness.monitoring.requirements import known_metric
 from trueness.monitoring.states import About, State
 from trueness.threshold.rule import confusion
 
-_PARTS = 16  # of a look, to which its cases are dealt out
-_MAX_DEALT = 10**6  # cases that are dealt out
+_PARTS = 16  # of a look, over which its cases are distributed
+_MAX_DEALT = 10**6  # the most cases that are distributed at random
 _BLOCK_SIZE = 8  # cases of a block whose AUC is one number
 _MAX_BLOCKS = 256
-_PRIOR_CASES = 4.0  # by which a guess leans on the proportion of yes among verdicts
-_NEARBY = 0.05  # how far scores may be from the one near which calibration is watched
+_PRIOR_CASES = 4.0  # the weight of the proportion of yes among verdicts in a guess
+_NEARBY = 0.05  # the distance of scores that count as near the watched one
 
 
 class BatchLook(NamedTuple):
-    """What a look at a batch told.
+    """The gains of the bets at one look, and the sums of its observations.
 
-    ``gains`` are the log gains of the bets, by parts of the look, detectors and bets.
+    ``gains`` are logarithms, by part of the look, detector and bet.
     """
 
     gains: Floats
     sums: Sums
 
 
-def shown(about: About, mean: float) -> float:
-    """Return a mean of what cases tell as the quantity that is watched."""
+def watched_quantity(about: About, mean: float) -> float:
+    """Return the watched quantity that belongs to a mean of observations."""
     low, high = (0.0, 1.0) if about["judges"] else _ends(about)
     if about["metric"] == "f1":  # of J = tp / (tp + errors)
         mean = 2 * mean / (1 + mean)
@@ -58,40 +58,40 @@ def shown(about: About, mean: float) -> float:
 
 
 def sequence_ends(about: About, sums: Sums) -> tuple[float, float]:
-    """Return both ends of the confidence sequence of the quantity that is watched."""
+    """Return both ends of the confidence sequence of the watched quantity."""
     low, high = confidence_sequence(
         sums, _ends(about), about["level"], is_proportion=_is_proportion(about)
     )
-    return shown(about, low), shown(about, high)
+    return watched_quantity(about, low), watched_quantity(about, high)
 
 
 def _ends(about: About) -> tuple[float, float]:
-    """Return the numbers between which lies what a case tells."""
+    """Return the smallest and the largest possible observation."""
     if about["metric"] == "calibration" and about["near"] is None:
         return -1.0, 1.0
     return (-1.0, 2.0) if about["judges"] else (0.0, 1.0)
 
 
 def _is_proportion(about: About) -> bool:
-    """Does a case tell zero or one?"""
+    """Return whether observations are zero or one."""
     return kind_of(about["metric"]).proportion or about["near"] is not None
 
 
 def _effects(about: About, state: State, n: float) -> Floats:
-    """Return the changes to bet on, for looks of the size that they have on average."""
-    cases_per_look = (state["n"] + n) / (state["told"] + 1)
+    """Return the effect sizes to bet on, for looks of average size."""
+    cases_per_look = (state["n"] + n) / (state["informative"] + 1)
     return effects(about["mean_time"], max(cases_per_look, 1e-9), about["level"])
 
 
 def _random(about: About, state: State, *stream: int) -> np.random.Generator:
-    """Return the random numbers of this look."""
+    """Return the random generator of this look."""
     return np.random.default_rng([about["rng"], state["looks"], *stream])
 
 
 def _look_at_numbers(
     about: About, state: State, values: Floats, counts: Floats
 ) -> BatchLook:
-    """Bet on numbers, each of which came so many times."""
+    """Return the look at observations, each with its number of cases."""
     n = float(counts.sum())
     effect = _effects(about, state, n)
     if not n:
@@ -103,11 +103,12 @@ def _look_at_numbers(
         bound = bound / (2 - bound)
 
     largest_loss = high - bound if about["side"] > 0 else bound - low
-    variance = (bound - low) * (high - bound)  # no variance around b is larger
+    # no variance around the bound is larger
+    variance = (bound - low) * (high - bound)
     if not _is_proportion(about):
         variance = _variance_so_far(state, bound, variance)
 
-    # Waudby-Smith and Ramdas (2024); of zeros and ones these are likelihood ratios
+    # Waudby-Smith and Ramdas (2024); for zeros and ones these are likelihood ratios
     bets = best_bets(effect, math.sqrt(variance), largest_loss)
     gain_of_value = np.log1p(np.outer(about["side"] * (bound - values), bets))
     gains = _deal_to_parts(counts, _random(about, state, 1)) @ gain_of_value
@@ -117,14 +118,14 @@ def _look_at_numbers(
 
 
 def _variance_so_far(state: State, bound: float, largest: float) -> float:
-    """Return the variance of earlier looks, with one case of the largest."""
+    """Return the variance over earlier looks, with one case of the largest variance."""
     n = state["n"]
     squares = state["squares"] - 2 * bound * state["total"] + n * bound**2
     return float((largest + max(squares, 0.0)) / (1.0 + n))
 
 
 def _deal_to_parts(counts: Floats, rng: np.random.Generator) -> Floats:
-    """Deal cases out to parts at random: how many of each value a part has, in rows."""
+    """Return the number of cases of each value (column) in random parts (rows)."""
     n = int(counts.sum())
     n_values = counts.size
     if n < 2 or max(n, n_values * _PARTS) > _MAX_DEALT:
@@ -142,12 +143,13 @@ def _deal_to_parts(counts: Floats, rng: np.random.Generator) -> Floats:
 
 
 def _look_at_proportion(about: About, state: State, tally: Tally) -> BatchLook:
-    """Count the cases of a metric that is a proportion, such as recall."""
+    """Return the look at a metric that is a proportion of cases, such as recall."""
     watched = metric(about["metric"])
     cells = confusion(tally, about["threshold"]).cells
     counts = np.array([int(count) for count in cells], np.float64)
 
-    if watched.name == "f1":  # true positives among these and the errors
+    # F1 is watched as J: true positives among these and the errors
+    if watched.name == "f1":
         over: Coefficients | None = (1, 0, 0, 0)
         under: Coefficients | None = (1, 1, 1, 0)
     else:
@@ -160,7 +162,7 @@ def _look_at_proportion(about: About, state: State, tally: Tally) -> BatchLook:
 
 
 def _look_at_flagged(about: About, state: State, tally: Tally) -> BatchLook:
-    """Count the cases that are flagged, with labels and without."""
+    """Return the look at the proportion flagged, of cases with and without labels."""
     cases = tally.neg + tally.pos + tally.unknown
     flags = tally.score >= about["threshold"]
     return _look_at_zeros_and_ones(
@@ -171,12 +173,13 @@ def _look_at_flagged(about: About, state: State, tally: Tally) -> BatchLook:
 def _look_at_zeros_and_ones(
     about: About, state: State, ones: float, zeros: float
 ) -> BatchLook:
+    """Return the look at so many ones and zeros."""
     counts = np.array([ones, zeros], np.float64)
     return _look_at_numbers(about, state, np.array([1.0, 0.0]), counts)
 
 
 def _look_at_brier(about: About, state: State, tally: Tally) -> BatchLook:
-    """Take the squared error of each case."""
+    """Return the look at the squared error of each case."""
     unit_scores(tally.score, "A Brier score", "Calibrate first.")
     squared_errors = np.concatenate([(1 - tally.score) ** 2, tally.score**2])
     counts = np.concatenate([tally.pos, tally.neg]) * 1.0
@@ -184,9 +187,10 @@ def _look_at_brier(about: About, state: State, tally: Tally) -> BatchLook:
 
 
 def _look_at_auc(about: About, state: State, tally: Tally) -> BatchLook:
-    """Deal the cases out to blocks, whose AUCs are independent; wait for both classes.
+    """Return the look at the AUCs of random blocks of cases, which are independent.
 
-    Blocks are small, since many small bets are better than few that might lose all.
+    Blocks are small: many small bets are better than few that might lose everything.
+    Cases wait until there are enough of both classes.
     """
     if state["waiting"] is not None:
         tally = unpack_counts(state["waiting"], tally) + tally
@@ -216,14 +220,14 @@ def _look_at_auc(about: About, state: State, tally: Tally) -> BatchLook:
 
 
 def _shuffled_rows(counts: Ints, rng: np.random.Generator) -> Ints:
-    """Return the row of each case, in a random order; of very many cases, of a part."""
+    """Return the row of each case in random order; of very many cases, a sample."""
     if counts.sum() > _MAX_DEALT:
         counts = rng.binomial(counts, _MAX_DEALT / counts.sum())
     return np.asarray(rng.permutation(np.repeat(np.arange(counts.size), counts)))
 
 
 def _look_at_calibration(about: About, state: State, tally: Tally) -> BatchLook:
-    """Bet that positives are more, or fewer, than the scores say."""
+    """Return the look at calibration: are positives more, or fewer, than expected?"""
     unit_scores(tally.score, "Calibration", "Calibrate first.")
     near = about["near"]
     is_near = np.ones(tally.score.size, bool)
@@ -242,13 +246,16 @@ def _look_at_calibration(about: About, state: State, tally: Tally) -> BatchLook:
 
     gains = _calibration_gains(scores, neg, pos, effect)
 
-    # all cases tell how far the label is from the score; those near one, the label
-    told_by_positives = 1 - scores if near is None else np.ones_like(scores)
-    told_by_negatives = -scores if near is None else np.zeros_like(scores)
+    # observations are label - score; near a watched score, they are the label
+    of_positives = np.ones_like(scores)
+    of_negatives = np.zeros_like(scores)
+    if near is None:
+        of_positives = 1 - scores
+        of_negatives = -scores
     sums = Sums(
         n,
-        float(pos @ told_by_positives + neg @ told_by_negatives),
-        float(pos @ told_by_positives**2 + neg @ told_by_negatives**2),
+        float(pos @ of_positives + neg @ of_negatives),
+        float(pos @ of_positives**2 + neg @ of_negatives**2),
     )
 
     return BatchLook(gains[None, None, :], sums)
@@ -259,8 +266,8 @@ def _calibration_gains(
 ) -> Floats:
     """Return the log gain of each bet against the scores as probabilities.
 
-    That all scores are too low or too high, then that they are not extreme enough, or
-    too extreme.
+    Bets are that all scores are too low, that they are too high, that they are not
+    extreme enough, and that they are too extreme.
     """
     cases = neg + pos
     gains = []
@@ -277,14 +284,15 @@ def _calibration_gains(
 
 
 def _look_at_scores(about: About, state: State, tally: Tally) -> BatchLook:
-    """Bet on the rank of each new score among all before it, as a normal score.
+    """Return the look at the rank of each new score among all before it.
 
-    While old and new scores are exchangeable, ranks with ties broken at random are
-    uniform and independent (Vovk, Nouretdinov and Gammerman 2003).
+    Ranks become normal scores. While old and new scores are exchangeable, ranks with
+    ties broken at random are uniform and independent (Vovk, Nouretdinov and Gammerman
+    2003).
     """
     old = _scores_before(state, tally)
 
-    # within a batch no order is known: a random one keeps the ranks exchangeable
+    # the order within a batch is unknown: a random one keeps the ranks exchangeable
     rng = _random(about, state)
     cases = tally.neg + tally.pos + tally.unknown
     new_scores = rng.permutation(np.repeat(tally.score, cases))
@@ -302,7 +310,7 @@ def _look_at_scores(about: About, state: State, tally: Tally) -> BatchLook:
 
 
 def _scores_before(state: State, tally: Tally) -> Any:
-    """Return the scores before a batch, and add those of the batch to the state."""
+    """Return the scores before a batch, and add its own scores to the state."""
     old = unpack_counts(state["baseline"], tally)
     new = tally.without_labels()
     if state["seen"] is not None:
@@ -331,14 +339,15 @@ def score_gains(z: Floats, effect: Floats) -> Floats:
 def ranks_among(
     scores: Floats, counts: Floats, new: Floats, rng: np.random.Generator
 ) -> Floats:
-    """Rank each new score among all before it, from 0 to 1, ties broken at random.
+    """Return the rank of each new score among all before it, as a number from 0 to 1.
 
-    ``scores`` are distinct old ones, increasing, ``counts`` how often each was seen.
+    Ties are broken at random. ``scores`` are the distinct old scores, ascending, and
+    ``counts`` their numbers of cases.
     """
     old_below = np.concatenate([[0.0], np.cumsum(counts)])
     left = np.searchsorted(scores, new, "left")
     right = np.searchsorted(scores, new, "right")
-    new_below, new_ties = _earlier(new)
+    new_below, new_ties = _count_earlier(new)
 
     n = old_below[-1] + np.arange(new.size) + 1
     ties = new_ties + old_below[right] - old_below[left]
@@ -346,8 +355,11 @@ def ranks_among(
     return np.asarray(rank / n, np.float64)
 
 
-def _earlier(x: Floats) -> tuple[Floats, Floats]:
-    """Count how many before each are smaller, and how many equal, half by half."""
+def _count_earlier(x: Floats) -> tuple[Floats, Floats]:
+    """Return, for each number, how many before it are smaller, and how many equal.
+
+    Long arrays are divided: each half counts itself, then the first in the second.
+    """
     if x.size <= 256:
         is_before = np.tri(x.size, k=-1, dtype=bool)
         smaller = (is_before & (x[None, :] < x[:, None])).sum(axis=1)
@@ -359,8 +371,8 @@ def _earlier(x: Floats) -> tuple[Floats, Floats]:
     second_half = x[half:]
     left = np.searchsorted(first_half, second_half, "left")
     right = np.searchsorted(first_half, second_half, "right")
-    first_smaller, first_equal = _earlier(x[:half])
-    second_smaller, second_equal = _earlier(second_half)
+    first_smaller, first_equal = _count_earlier(x[:half])
+    second_smaller, second_equal = _count_earlier(second_half)
 
     return (
         np.append(first_smaller, second_smaller + left),
@@ -371,7 +383,7 @@ def _earlier(x: Floats) -> tuple[Floats, Floats]:
 def _look_at_judges(
     about: About, state: State, panel: Panel, name: str | None, late: bool
 ) -> BatchLook:
-    """Correct the verdicts of judges that err by a trickle of labels.
+    """Return the look at a rate from judges that err, corrected by a few labels.
 
     Each labelled case and the unlabelled ones that are dealt to it give a number from
     -1 to 2 whose mean is the rate (Angelopoulos et al. 2023). A second detector bets
@@ -395,7 +407,7 @@ def _look_at_judges(
     by_labels = _look_at_zeros_and_ones(labels_alone, state, panel.n_pos, panel.n_neg)
     _remember_labels(state, panel)
 
-    # two detectors; the one with fewer parts has none to add at last
+    # two detectors; the one with fewer parts has no gains in the last ones
     n_parts = max(len(by_judges.gains), len(by_labels.gains))
     gains = [_pad_parts(look.gains, n_parts) for look in (by_judges, by_labels)]
     return BatchLook(np.concatenate(gains, axis=1), by_judges.sums)
@@ -404,7 +416,10 @@ def _look_at_judges(
 def _queue_verdicts(
     queue: list[Any], panel: Panel, name: str | None, late: bool
 ) -> int:
-    """Add unlabelled verdicts to the queue; return how many batches labels may use."""
+    """Add unlabelled verdicts to the queue; return the number of usable batches.
+
+    Late labels take their own verdicts out of the queue, and use no later batch.
+    """
     patterns = _patterns(panel)
     if not late:
         waiting = {}
@@ -426,7 +441,7 @@ def _queue_verdicts(
 
 
 def _remember_labels(state: State, panel: Panel) -> None:
-    """Count the labels of each pattern, which teach later guesses."""
+    """Add the labels of each pattern to the state, for later guesses."""
     for pattern, pos, neg in zip(_patterns(panel), panel.pos, panel.neg, strict=True):
         if pos + neg:
             n_pos, n_neg = state["labels"].get(pattern, [0, 0])
@@ -434,17 +449,20 @@ def _remember_labels(state: State, panel: Panel) -> None:
 
 
 def _pad_parts(gains: Floats, n_parts: int) -> Floats:
+    """Return gains with so many parts; the added ones gain nothing."""
     return np.pad(gains, ((0, n_parts - len(gains)), (0, 0), (0, 0)))
 
 
 def _corrected_labels(
     about: About, state: State, panel: Panel, unlabelled: list[Any]
 ) -> Floats:
-    r"""Deal what waits out to the labelled cases, and correct their guesses.
+    r"""Return the corrected label of each labelled case.
+
+    Each case takes its part m of the unlabelled cases that wait, with guesses f(x):
 
     .. math:: u = y - f(x) + \frac{1}{m + 1} \sum_{i=0}^{m} f(x_i)
     """
-    # the order within a batch is not known: a seeded one deals the cases out
+    # the order within a batch is unknown: unlabelled cases are assigned at random
     rng = _random(about, state)
     guess = _guesses(panel.rows, _patterns(panel), state["labels"])
     labels = np.concatenate([np.ones(panel.n_pos), np.zeros(panel.n_neg)])
@@ -465,7 +483,7 @@ def _corrected_labels(
 
 
 def _guesses_of_waiting(waiting: dict[str, Any], state: State) -> Floats:
-    """Return the guess of each case of a batch that waits for labels."""
+    """Return the guess of each unlabelled case of a batch."""
     if not waiting:
         return np.empty(0)
     rows = np.array([row for row, _ in waiting.values()], np.float64)
@@ -474,22 +492,23 @@ def _guesses_of_waiting(waiting: dict[str, Any], state: State) -> Floats:
 
 
 def _patterns(panel: Panel) -> list[str]:
-    """Write each row of verdicts as a word, by which labels are remembered."""
+    """Return each row of verdicts as text, the key of its labels."""
     return ["".join(map(_letter, row)) for row in panel.rows]
 
 
 def _letter(verdict: float) -> str:
+    """Return a verdict as text; a grade ends with a semicolon."""
     if np.isnan(verdict):
         return "."
     return f"{verdict:g}" if verdict in (0, 1) else f"{verdict:g};"
 
 
 def _guesses(rows: Floats, patterns: list[str], labels: dict[str, list[int]]) -> Floats:
-    """Guess the truth of each pattern from earlier labels, never from its own."""
+    """Return the guessed probability of each pattern, from earlier labels only."""
     has_verdict = ~np.isnan(rows)
     verdicts = np.where(has_verdict, np.clip(rows, 0, 1), 0.0)
     yes = verdicts.sum(axis=1)
-    # before any label: how many judges say yes, with one that is undecided
+    # before any label: the proportion of yes, with one more judge who is undecided
     prior = (yes + 0.5) / (has_verdict.sum(axis=1) + 1)
 
     no_labels = (0, 0)
@@ -501,10 +520,10 @@ def _guesses(rows: Floats, patterns: list[str], labels: dict[str, list[int]]) ->
 
 
 class Kind(NamedTuple):
-    """What is watched: how a batch is looked at, and what it needs."""
+    """A kind of watch: the function that looks at a batch, and what it needs."""
 
     look: Callable[..., BatchLook]
-    proportion: bool = False  # cases tell zeros and ones, by a threshold
+    proportion: bool = False  # observations are 0 or 1, by a threshold
     labels: bool = True
     bound: bool = True
 
@@ -520,7 +539,7 @@ KINDS = {
 
 
 def kind_of(watched: str) -> Kind:
-    """Find what is watched by its name: a kind, or a metric that is a proportion."""
+    """Return the kind of watch of this name, or of a metric that is a proportion."""
     if isinstance(watched, str) and watched in KINDS:
         return KINDS[watched]
 

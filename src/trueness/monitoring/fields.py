@@ -1,4 +1,4 @@
-"""What may be written in a field of a requirement, or after a key of a contract?"""
+"""The values that fields of a requirement, and keys of a contract, can have."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _PERCENTAGE = re.compile(rf"{REAL_NUMBER}\s*%")
 
 
 class FieldKind(NamedTuple):
-    """What a field holds, in words, and how it is read."""
+    """The description of the values of a field, and the function that reads one."""
 
     description: str
-    read: Callable[[Any], Any]  # None where a value is not of this kind
+    read: Callable[[Any], Any]  # returns None for a value of another kind
 
 
 def read_field(name: str, kind: FieldKind, value: Any) -> Any:
-    """Read the value of a field, or say what it must be."""
+    """Return the value of a field; an error says what it must be."""
     answer = kind.read(value)
     if answer is None:
         raise InputError(
@@ -35,7 +35,7 @@ def read_field(name: str, kind: FieldKind, value: Any) -> Any:
 
 
 def read_proportion(text: str) -> float:
-    """Read a number, or a percentage as a proportion: 80% is 0.8."""
+    """Return the number in a text; a percentage as a proportion: 80% is 0.8."""
     number = Decimal(text.rstrip("% "))
     return float(number / 100 if "%" in text else number)
 
@@ -61,7 +61,7 @@ def _number_or_percentage(value: Any) -> float | None:
 
 
 def _threshold(value: Any) -> float | Rule | None:
-    """Read a number; or a rule, from its file, from its fields or as it is."""
+    """Return a number, or a rule: from its file, from its fields, or as it is."""
     if isinstance(value, str):
         return Rule.load(value)
     if isinstance(value, Mapping):
@@ -95,7 +95,7 @@ def _list_of_names(value: Any) -> tuple[str, ...] | None:
 
 
 def _between(low: float, high: float) -> Callable[[Any], float | None]:
-    """Return a function that reads a number between these two, none of them."""
+    """Return a function that reads a number strictly between these two."""
 
     def read(value: Any) -> float | None:
         return value if _is_number(value) and low < value < high else None
@@ -104,7 +104,7 @@ def _between(low: float, high: float) -> Callable[[Any], float | None]:
 
 
 def _one_of(choices: Iterable[str]) -> FieldKind:
-    """Return the kind of a field that takes one of these words."""
+    """Return the kind of a field with one of these values."""
     known = tuple(choices)
     description = f"one of {', '.join(repr(choice) for choice in known)}"
     return FieldKind(description, lambda value: value if value in known else None)
@@ -161,7 +161,7 @@ KEYS = {
     "level": _LEVEL,
     "require": _ANYTHING,
 }
-# words for a field that other tools use
+# the words of other tools for these fields
 OTHER_WORDS = {
     **dict.fromkeys(("min", "minimum", "ge", "gte", "lower", "above"), "at_least"),
     **dict.fromkeys(("max", "maximum", "le", "lte", "upper", "below"), "at_most"),

@@ -28,13 +28,14 @@ from trueness.ranking.curves import partial_auc
 
 
 class Measure(NamedTuple):
-    """What may be required beside metrics: an entry in ``MEASURES`` is all it needs.
+    """A measure that may be required, besides metrics: an entry in ``MEASURES``.
 
-    ``ask(data, level=...)`` returns an estimate; where it has an attribute ``measure``,
-    it is compared with a baseline on the same cases, otherwise on others only.
+    ``estimate(data, level=...)`` returns an estimate. If the function has an attribute
+    ``measure``, it can be compared with a baseline on the same cases; otherwise only
+    with one on other cases.
     """
 
-    ask: Callable[..., Any]
+    estimate: Callable[..., Any]
     direction: str = "higher"
     range: tuple[float, float] = (0.0, 1.0)
 
@@ -48,7 +49,7 @@ def _calibration_slope(tally: Tally, *, level: float) -> Estimate:
 
 
 def _prevalence(tally: Tally, *, level: float) -> Estimate:
-    """Return the prevalence that these cases show."""
+    """Return the estimated prevalence."""
     if not tally.n_pos + tally.n_neg and not tally.labels_expected:
         raise NotEnoughCases("prevalence needs labelled cases; found none.")
 
@@ -62,7 +63,7 @@ def _prevalence(tally: Tally, *, level: float) -> Estimate:
 
 
 def _prevalence_measure(tally: Tally) -> MeasuredValue:
-    """Return the proportion of positives, and what each case adds to it."""
+    """Return the proportion of positives with its influence values."""
     cases = tally.n_pos + tally.n_neg
     prevalence = tally.prevalence
     by_negative = np.full(len(tally), -prevalence / cases)
@@ -87,7 +88,7 @@ _NAME_WITH_K = re.compile(r"(pass_at_k|pass_hat_k)\((?:k *= *)?([1-9]\d*)\)")
 
 
 def measure_of(name: str) -> Measure | None:
-    """Find a measure by its name; None of a metric of the confusion matrix."""
+    """Return the measure of this name; None for a metric of the confusion matrix."""
     match = _NAME_WITH_K.fullmatch(name)
     if match:
         return Measure(partial(_MEASURES_OF_K[match[1]], k=int(match[2])))
@@ -95,11 +96,11 @@ def measure_of(name: str) -> Measure | None:
 
 
 def of_attempts(name: str) -> bool:
-    """Is it a measure of attempts, and not of labels and scores?"""
+    """Return whether a measure is of attempts, and not of labels and scores."""
     return name == "pass_rate" or _NAME_WITH_K.fullmatch(name) is not None
 
 
-# facts about the file itself: counted, and so without an interval
+# facts about the file itself, which are counted and have no interval
 FACTS: dict[str, Callable[[Tally], float]] = {
     "cases": lambda tally: tally.n,
     "labelled": lambda tally: tally.n_pos + tally.n_neg,

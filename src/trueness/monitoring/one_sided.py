@@ -28,8 +28,8 @@ from trueness.monitoring.measures import measure_of, of_attempts
 from trueness.scale.certificates import NOT_KNOWN, bounds
 from trueness.threshold.rule import DEFERRED, FLAGGED, Rule, confusion
 
-SITES = "sites"  # what an interval for the next site counts, in place of cases
-# which cases are in the denominator of a metric: tp, fp, fn, tn
+SITES = "sites"  # the unit of an interval for the next site
+# a word for the cases in the denominator of a metric: any of tp, fp, fn, tn
 _KINDS_OF_CASES: dict[tuple[bool, ...], str] = {
     (True, True, False, False): "flagged",
     (True, False, True, False): "positive",
@@ -46,8 +46,8 @@ class Interval(NamedTuple):
     low: float
     high: float
     n: int
-    what: str  # which cases they are
-    undecided: str = ""  # why nothing can be decided, where that is so
+    what: str  # a word for these cases
+    undecided: str = ""  # the reason, if nothing can be decided
 
 
 IntervalAt = Callable[[float], Interval]  # by alpha, the error of each end
@@ -60,7 +60,7 @@ def one_sided_interval(
     threshold: float | Rule | None,
     fpr: tuple[float, float] | None = None,
 ) -> IntervalAt:
-    """Return the one-sided interval, by alpha, of what is required."""
+    """Return the one-sided interval, by alpha, of a measure or metric."""
     _check_kind_of_data(name, data)
     measure = measure_of(name)
     counts: Any = data
@@ -69,15 +69,15 @@ def one_sided_interval(
         counts, threshold = _apply_rule(threshold, counts)
 
     def interval_at(alpha: float) -> Interval:
-        # rounded: 1 - 0.95 is not quite 0.05, and the estimate is asked at 0.9
+        # rounded, so that 1 - 0.95 leads to a level of exactly 0.9
         level = round(1 - 2 * alpha, 12)
         if measure is None:
             return _interval_of_metric(name, counts, threshold or 0.0, level)
 
         if fpr is None:
-            estimate = measure.ask(counts, level=level)
+            estimate = measure.estimate(counts, level=level)
         else:
-            estimate = measure.ask(counts, level=level, fpr=fpr)
+            estimate = measure.estimate(counts, level=level, fpr=fpr)
 
         interval = _as_interval(estimate, counts)
         return allow_for_bins(interval, estimate.bounds, measure.range)
@@ -86,7 +86,7 @@ def one_sided_interval(
 
 
 def _check_kind_of_data(name: str, data: Counted) -> None:
-    """Refuse a measure of attempts for scores, and the other way round."""
+    """Raise an error for a measure of attempts with scores, or the reverse."""
     if isinstance(data, Attempts) and not of_attempts(name):
         raise InputError(
             f"{name} needs labels and scores; found attempts at items. Require "
@@ -101,7 +101,7 @@ def _check_kind_of_data(name: str, data: Counted) -> None:
 
 
 def _apply_rule(rule: Rule, tally: Tally) -> tuple[Tally, float]:
-    """Return the cases that a rule decides, and the threshold between its verdicts."""
+    """Return the cases that a rule decides, and the threshold of its verdicts."""
     if tally.labels_expected:
         # expected labels need the scores
         return tally, _single_threshold(rule)
@@ -110,7 +110,7 @@ def _apply_rule(rule: Rule, tally: Tally) -> tuple[Tally, float]:
 
 
 def _single_threshold(rule: Rule) -> float:
-    """Return the one threshold of a rule, or say that it has several."""
+    """Return the threshold of a rule; raise an error if it has several."""
     if rule.groups or rule.defers:
         raise InputError(
             "Expected labels need a rule with one threshold for all cases; found two "
@@ -125,11 +125,10 @@ def allow_for_bins(
     bounds: tuple[float, float] | str | None,
     ends: tuple[float, float] = (-inf, inf),
 ) -> Interval:
-    """Move both ends as far as the bins leave the value open.
+    """Return the interval with its ends moved by the uncertainty from bins.
 
-    ``bounds`` are those that certainly hold the exact value; None where it is known,
-    a text where they are not.
-    ``ends`` are the smallest and the largest value that is possible.
+    ``bounds`` contain the exact value; they are None if it is known, and a text if it
+    has no bounds. ``ends`` are the smallest and the largest possible value.
     """
     if bounds is None:
         return interval
@@ -181,7 +180,7 @@ def _interval_of_metric(
 
 
 def _cells_of_denominator(metric: Metric) -> tuple[bool, ...]:
-    """Which of tp, fp, fn and tn does a metric divide by? All of them if unknown."""
+    """Return which of tp, fp, fn, tn are in the denominator; all if unknown."""
     if metric.ratio is None or not metric.ratio.under:
         return (True, True, True, True)
     return tuple(bool(coefficient) for coefficient in metric.ratio.under)
@@ -190,7 +189,7 @@ def _cells_of_denominator(metric: Metric) -> tuple[bool, ...]:
 def _bounds_of_metric(
     metric: Metric, tally: Tally, threshold: float
 ) -> tuple[float, float] | str:
-    """Return between which numbers a metric of binned scores lies, or a reason."""
+    """Return the certain bounds of a metric of binned scores."""
     if tally.design.unlabelled == AT_RANDOM and tally.n_unknown > 0:
         return NOT_KNOWN
     certain = bounds(metric, tally, threshold=threshold)
@@ -198,7 +197,7 @@ def _bounds_of_metric(
 
 
 def _as_interval(estimate: Estimate, data: Tally | Panel | Attempts) -> Interval:
-    """Return an estimate as an interval, with the cases or items behind it."""
+    """Return an estimate as an interval, with the number of its cases or items."""
     if isinstance(data, Attempts):
         number, kind = data.units
     else:
@@ -219,13 +218,13 @@ def _as_interval(estimate: Estimate, data: Tally | Panel | Attempts) -> Interval
 
 
 def paired_interval(name: str, panel: Panel, threshold: float | None) -> IntervalAt:
-    """Return the interval, by alpha, of first less second on the same cases."""
+    """Return the interval, by alpha, of first minus second on the same cases."""
     measure = measure_of(name)
     ask: Callable[..., Any]
     if measure is None:
         ask = partial(compare_metric, panel, name, thresholds=threshold)
-    elif hasattr(measure.ask, "measure"):
-        ask = partial(compare, panel, measure.ask)
+    elif hasattr(measure.estimate, "measure"):
+        ask = partial(compare, panel, measure.estimate)
     else:
         raise _not_compared_in_pairs(name)
 
@@ -235,7 +234,7 @@ def paired_interval(name: str, panel: Panel, threshold: float | None) -> Interva
 def paired_interval_of_attempts(
     name: str, first: Attempts, second: Attempts
 ) -> IntervalAt:
-    """Return the interval, by alpha, of first less second on the same items."""
+    """Return the interval, by alpha, of first minus second on the same items."""
     if name != "pass_rate":
         raise _not_compared_in_pairs(name)
     runs = {"first": first, "second": second}
@@ -243,7 +242,7 @@ def paired_interval_of_attempts(
 
 
 def _interval_of_pair(ask: Callable[..., Any], data: Panel | Attempts) -> IntervalAt:
-    """Return the interval, by alpha, of the one difference of a comparison of two."""
+    """Return the interval, by alpha, of the difference in a comparison of two."""
 
     def interval_at(alpha: float) -> Interval:
         comparison = ask(level=1 - 2 * alpha)
@@ -253,6 +252,7 @@ def _interval_of_pair(ask: Callable[..., Any], data: Panel | Attempts) -> Interv
 
 
 def _not_compared_in_pairs(name: str) -> InputError:
+    """Return the error for a measure that cannot be compared case by case."""
     return InputError(
         f"{name} cannot be compared case by case. Use auc, brier, a metric at a "
         "threshold, pass_rate for attempts, or a baseline in its own file."
@@ -262,7 +262,7 @@ def _not_compared_in_pairs(name: str) -> InputError:
 def difference_interval(first: IntervalAt, second: IntervalAt) -> IntervalAt:
     """Return the interval, by alpha, of a difference of two independent measures.
 
-    Squared distances of the ends are added (Zou and Donner 2008).
+    The squared distances from values to ends are added (MOVER; Zou and Donner 2008).
     """
 
     def interval_at(alpha: float) -> Interval:
@@ -285,7 +285,7 @@ def difference_interval(first: IntervalAt, second: IntervalAt) -> IntervalAt:
 
 
 def gap_interval(first: IntervalAt, second: IntervalAt) -> IntervalAt:
-    """Return the interval, by alpha, of the size of a difference, in either direction.
+    """Return the interval, by alpha, of the absolute value of a difference.
 
     Each end has half of the error.
     """
@@ -296,7 +296,7 @@ def gap_interval(first: IntervalAt, second: IntervalAt) -> IntervalAt:
         low = difference.low
         high = difference.high
 
-        # an interval that holds 0 allows a size of 0; else its nearer end is the lower
+        # an interval around 0 has the lower end 0; otherwise it is the end nearer to 0
         return difference._replace(
             value=abs(difference.value),
             low=max(low, -high, 0.0),

@@ -163,7 +163,7 @@ def watch(
 
 
 def _read_sentence(sentence: str) -> Requirement:
-    """Read what is watched from a requirement, as in a contract."""
+    """Return the requirement in a sentence, as in a contract."""
     required = requirement(sentence)
     if required.next_site:
         raise InputError(
@@ -176,7 +176,7 @@ def _read_sentence(sentence: str) -> Requirement:
 def _check_columns(
     judges: Sequence[str] | None, by: str | None, groups: Sequence[str] | None
 ) -> None:
-    """Refuse judges that are no list of columns, and groups without their column."""
+    """Raise an error unless judges are a list, and groups have a column."""
     if isinstance(judges, str) or not isinstance(judges, (Sequence, type(None))):
         raise InputError(f"judges is a list of columns; found {described(judges)}.")
     if (by is not None or groups is not None) and not isinstance(by, str):
@@ -184,7 +184,7 @@ def _check_columns(
 
 
 def _one_threshold(threshold: RuleOrThreshold) -> float:
-    """Return the threshold of a number, of a rule, or of an answer that holds one."""
+    """Return the one threshold of a number, a rule, or an answer with a rule."""
     rule = rule_of(threshold)
     if rule.groups or rule.defers:
         raise InputError(
@@ -195,14 +195,14 @@ def _one_threshold(threshold: RuleOrThreshold) -> float:
 
 
 def _is_sentence(metric: str | Metric | Requirement) -> bool:
-    """Is it a requirement such as "recall >= 0.9", and not the name of a metric?"""
+    """Return whether this is a requirement, such as "recall >= 0.9", and not a name."""
     if isinstance(metric, Requirement):
         return True
     return isinstance(metric, str) and bool(set("<>") & {*metric})
 
 
 def _group_names(groups: Sequence[str] | None) -> list[str]:
-    """Read the names of the groups that are expected."""
+    """Return the names of the expected groups."""
     members = [*groups] if is_several(groups) else []
     names = [str(group) for group in members if is_one(group)]
     if not names or len(names) != len(members):
@@ -213,7 +213,7 @@ def _group_names(groups: Sequence[str] | None) -> list[str]:
 
 
 def looks_between(false_alarms: str | float) -> float:
-    """Read a promise about false alarms: the mean number of looks between two."""
+    """Return the mean number of looks between two false alarms, from a rate."""
     looks = None
     if isinstance(false_alarms, str):
         looks = _read_promise(false_alarms)
@@ -231,7 +231,7 @@ def looks_between(false_alarms: str | float) -> float:
 
 
 def _read_promise(text: str) -> float | None:
-    """Read "one in 5 years of weekly looks" as a number of looks."""
+    """Return the number of looks in a text such as "one in 5 years of weekly looks"."""
     match = _PROMISE.fullmatch(" ".join(text.lower().split()))
     if match is None:
         return None
@@ -253,7 +253,7 @@ def load_watch(path: str | os.PathLike[str]) -> Watch:
 
 
 def _watch_of_file(content: dict[str, Any]) -> Watch:
-    """Return the watch that a file holds, with those of its groups."""
+    """Return the watch in a file, with the watches of its groups."""
     groups = {name: _watch_of_file(group) for name, group in content["groups"].items()}
     try:
         return _check_question(Watch(content["about"], content["state"], groups))
@@ -265,7 +265,7 @@ def _watch_of_file(content: dict[str, Any]) -> Watch:
 
 
 def _check_question(watch: Watch) -> Watch:
-    """Stop at a question that cannot be asked, here or in a file."""
+    """Return the watch; raise an error if it cannot work as stated."""
     about: About = watch.held["about"]
     state: State = watch.held["state"]
     metric = about["metric"]
@@ -306,7 +306,7 @@ def _read_bound(
     baseline: Tally | None,
     margin: float,
 ) -> tuple[int, float]:
-    """Return which side is good, and the bound: a number, or that of a baseline."""
+    """Return the good side (1 above, -1 below) and the bound, perhaps of a baseline."""
     if sum(value is not None for value in (at_least, at_most, baseline)) != 1:
         raise InputError("Give one of at_least, at_most and baseline.")
     if at_least is not None:
@@ -318,7 +318,8 @@ def _read_bound(
 
     metric = about["metric"]
     threshold = about["threshold"]
-    if metric == "flagged_share":  # of all cases, with a label or without
+    # the flagged proportion of all cases, with a label or without
+    if metric == "flagged_share":
         metric = "flagged_rate"
         baseline = Tally(baseline.score, baseline.neg + baseline.pos + baseline.unknown)
 

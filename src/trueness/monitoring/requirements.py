@@ -88,7 +88,7 @@ class Requirement:
     next_site: bool = False
 
     def __str__(self) -> str:
-        """Write it as people say it."""
+        """Return the requirement as a sentence."""
         quantity = f"{self.metric}{self.at}"
         parts = [bound.text for bound in self.bounds()]
         if self.gap_at_most is not None:
@@ -114,7 +114,7 @@ class Requirement:
 
     @property
     def at(self) -> str:
-        """Say where scores are cut, and of which site it is required."""
+        """Return the threshold or rule, and the next site, as text."""
         site = " at the next site" if self.next_site else ""
         if isinstance(self.threshold, Rule):
             rule = repr(self.threshold).removeprefix("Rule: ")
@@ -125,17 +125,17 @@ class Requirement:
 
     @property
     def is_fact(self) -> bool:
-        """Is it counted in the file, and not estimated?"""
+        """Return whether the metric is counted in the file, and not estimated."""
         return self.metric in FACTS or self.metric in ("missing_scores", "flagged")
 
     @property
     def lower_is_better(self) -> bool:
-        """Which way is worse than a baseline?"""
+        """Return whether a lower value is better."""
         measure = measure_of(self.metric) or read_metric(self.metric)
         return measure.direction == "lower"
 
     def without_bounds(self) -> Requirement:
-        """Return the requirement without its bounds: only what it is about."""
+        """Return the requirement without its bounds."""
         return replace(
             self,
             at_least=None,
@@ -147,7 +147,7 @@ class Requirement:
 
 
 def requirement(source: str | Mapping[str, Any] | Requirement) -> Requirement:
-    """Read a requirement from a sentence or from its fields."""
+    """Return the requirement in a sentence, or in a mapping of fields."""
     if isinstance(source, str):
         source = _fields_of_sentence(source)
     if isinstance(source, Mapping):
@@ -167,7 +167,7 @@ def requirement(source: str | Mapping[str, Any] | Requirement) -> Requirement:
 
 
 def requirement_of_test(source: str | Mapping[str, Any] | Requirement) -> Requirement:
-    """Read a requirement of a test, whose verdicts are 0 and 1: no threshold needed."""
+    """Return the requirement on a test: verdicts of 0 and 1 need no threshold."""
     try:
         return requirement(source)
     except InputError:
@@ -176,12 +176,12 @@ def requirement_of_test(source: str | Mapping[str, Any] | Requirement) -> Requir
         try:
             return requirement(f"{source} at 1")
         except InputError:
-            pass  # what is wrong with the sentence itself is said
+            pass  # raise the error about the sentence as it was written
         raise
 
 
 def split_requirement(required: Requirement) -> list[Requirement]:
-    """Return the bounds, the gap and the comparison of a requirement, each alone."""
+    """Return the bounds, the gap and the comparison as separate requirements."""
     subject = required.without_bounds()
     parts = []
     if required.at_least is not None or required.at_most is not None:
@@ -203,7 +203,7 @@ def split_requirement(required: Requirement) -> list[Requirement]:
 
 
 def contradiction(requirements: Sequence[Requirement]) -> tuple[int, int] | None:
-    """Which two requirements can no predictions meet? Places in the list."""
+    """Return the places of two requirements that exclude each other, if any do."""
     for (j, first), (k, second) in combinations(enumerate(requirements), 2):
         exclude_each_other = _is_above(first.at_least, second.at_most) or _is_above(
             second.at_least, first.at_most
@@ -214,12 +214,12 @@ def contradiction(requirements: Sequence[Requirement]) -> tuple[int, int] | None
 
 
 def _is_above(lower: float | None, upper: float | None) -> bool:
-    """Is a lower bound above an upper one? Not where one of them is missing."""
+    """Return whether a lower bound is above an upper one; False if one is missing."""
     return lower is not None and upper is not None and lower > upper
 
 
 def _fields_of_sentence(text: str) -> dict[str, Any]:
-    """Read the fields that a sentence names."""
+    """Return the fields of a requirement in a sentence."""
     match = _SENTENCE.fullmatch(text)
     if not match:
         raise InputError(
@@ -256,7 +256,7 @@ def _fields_of_sentence(text: str) -> dict[str, Any]:
 
 
 def _from_fields(fields: Mapping[str, Any]) -> Requirement:
-    """Read a requirement from its fields by name."""
+    """Return the requirement with these fields."""
     for name in fields:
         if name in FIELDS:
             continue
@@ -283,14 +283,14 @@ def _from_fields(fields: Mapping[str, Any]) -> Requirement:
 
 
 class _Mistake(NamedTuple):
-    """The field of a requirement that cannot be meant, and why."""
+    """A field of a requirement that is wrong, with the reason."""
 
     field: str
     sentence: str
 
 
 def _mistakes(requirement: Requirement) -> Iterator[_Mistake]:
-    """Say what cannot be meant, first things first."""
+    """Yield the mistakes in a requirement, the most basic first."""
     if all(getattr(requirement, name) is None for name in _BOUNDS):
         names = ", ".join(_BOUNDS)
         yield _Mistake("metric", f"{requirement.metric} needs a bound, one of {names}.")
@@ -305,7 +305,7 @@ def _mistakes(requirement: Requirement) -> Iterator[_Mistake]:
 
 
 def _mistakes_about_judges(required: Requirement) -> Iterator[_Mistake]:
-    """Say what a rate from judges cannot go with."""
+    """Yield mistakes in a requirement on a rate from judges."""
     if required.judges and required.metric != "prevalence":
         yield _Mistake(
             "judges",
@@ -335,7 +335,7 @@ def _mistakes_about_judges(required: Requirement) -> Iterator[_Mistake]:
 
 
 def _mistakes_about_whole_files(required: Requirement) -> Iterator[_Mistake]:
-    """Say which words do not go with a number that is counted in the whole file."""
+    """Yield fields that do not apply to a number counted in the whole file."""
     refused = ("gap_at_most", "not_worse_than") if required.is_fact else ()
     if required.metric == "missing_scores":
         refused = (*refused, "by")
@@ -350,7 +350,7 @@ def _mistakes_about_whole_files(required: Requirement) -> Iterator[_Mistake]:
 
 
 def _mistakes_about_thresholds(required: Requirement) -> Iterator[_Mistake]:
-    """Say where a threshold is missing, or where there is none to give."""
+    """Yield a mistake for a missing threshold, or for a needless one."""
     _, _, depends_on_threshold = _range(required.metric)
     if required.threshold is not None and not depends_on_threshold:
         yield _Mistake(
@@ -371,7 +371,7 @@ def _mistakes_about_thresholds(required: Requirement) -> Iterator[_Mistake]:
 
 
 def _mistakes_about_bounds(required: Requirement) -> Iterator[_Mistake]:
-    """Say which bounds are outside of the metric's range, or exclude each other."""
+    """Yield bounds that are outside the metric's range, or exclude each other."""
     low, high, _ = _range(required.metric)
     for _, bound, side in required.bounds():
         if not low <= bound <= high:
@@ -391,7 +391,7 @@ def _mistakes_about_bounds(required: Requirement) -> Iterator[_Mistake]:
 
 
 def _mistakes_about_margins(required: Requirement) -> Iterator[_Mistake]:
-    """Say what a gap between groups or a margin lacks."""
+    """Yield mistakes in the gap between groups, and in the margin."""
     if required.gap_at_most is not None and not required.by:
         yield _Mistake(
             "gap_at_most",
@@ -418,7 +418,7 @@ def _mistakes_about_margins(required: Requirement) -> Iterator[_Mistake]:
 
 
 def _mistakes_about_partial_areas(required: Requirement) -> Iterator[_Mistake]:
-    """Say what is wrong with the false positive rates of a partial AUC."""
+    """Yield mistakes in the false positive rates of a partial AUC."""
     if required.fpr is None:
         return
     if required.metric != "partial_auc":
@@ -432,7 +432,7 @@ def _mistakes_about_partial_areas(required: Requirement) -> Iterator[_Mistake]:
 
 
 def _mistakes_about_next_site(required: Requirement) -> Iterator[_Mistake]:
-    """Say what cannot be required of a site that was not seen."""
+    """Yield fields that cannot be required of the next site."""
     if not required.next_site:
         return
 
@@ -452,7 +452,7 @@ def _mistakes_about_next_site(required: Requirement) -> Iterator[_Mistake]:
 
 
 def _range(name: str) -> tuple[float, float, bool]:
-    """Return the lowest and highest value of a measure, and if it has a threshold."""
+    """Return the ends of a measure, and whether it depends on a threshold."""
     measure = measure_of(name)
     if measure is not None:
         low, high = measure.range
@@ -467,7 +467,7 @@ def _range(name: str) -> tuple[float, float, bool]:
 
 
 def known_metric(name: str, others: Iterable[str], unknown: str) -> Metric:
-    """Read a metric; an error names those that there are, and ``others``."""
+    """Return the metric of this name; an error lists all metrics and ``others``."""
     try:
         return read_metric(name)
     except InputError as err:

@@ -130,7 +130,7 @@ def psi(
 
 
 def _scores_of(sample: Column | Tally, name: str) -> Tally:
-    """Return the scores of a sample as a tally, whatever its labels."""
+    """Return the scores of a sample as a tally without labels."""
     counts = sample if isinstance(sample, Tally) else tally(None, sample)
     refuse(counts, "psi", _INDEPENDENT_CASES)
     if counts.n == 0:
@@ -139,21 +139,21 @@ def _scores_of(sample: Column | Tally, name: str) -> Tally:
 
 
 def _lowest_scores_of_bins(reference: Tally, number: int) -> Floats:
-    """Return where each bin begins, for bins of equal size in the reference."""
+    """Return the lowest score of each bin, for equal bins of the reference."""
     group = rank_groups(reference.unknown, number)
     last_row = np.append(np.flatnonzero(np.diff(group)), group.size - 1)
     return np.asarray(reference.score[last_row])
 
 
 def _cases_by_bin(cases: Tally, score_low: Floats) -> Array:
-    """Return how many cases have a score in each bin."""
-    # scores below the lowest one of the reference belong to the last bin
+    """Return the number of cases in each bin."""
+    # scores below the lowest score of the reference belong to the last bin
     bin_of_row = np.searchsorted(-score_low[:-1], -cases.score, side="left")
     return np.bincount(bin_of_row, cases.unknown, score_low.size)
 
 
 def _contributions(reference: Floats, current: Floats) -> Floats:
-    """Return what each bin adds to the index, infinity for an empty one."""
+    """Return the part of the index from each bin; infinite for an empty bin."""
     with np.errstate(divide="ignore"):
         return np.asarray((current - reference) * np.log(current / reference))
 
@@ -163,7 +163,7 @@ def _index_with_interval(
 ) -> Estimate:
     """Return the index with its confidence interval, by inverting its distribution.
 
-    Each end is an index of which the observed one is a quantile.
+    The observed index is a quantile of the distribution at each end.
     """
     low = 0.0
     high = math.inf
@@ -183,14 +183,14 @@ def _noncentrality(ratio: float, degrees_of_freedom: int, probability: float) ->
     """Return the noncentrality at which a value is a quantile of chi-squared, or 0."""
     from scipy.special import chdtr, chndtrinc
 
-    # a noncentrality moves the distribution up, so that none is needed here
+    # a noncentrality would move the distribution up, so zero is the nearest
     if chdtr(degrees_of_freedom, ratio) <= probability:
         return 0.0
     return float(chndtrinc(ratio, degrees_of_freedom, probability))
 
 
 def _p_value_of_no_change(index: float, scale: float, degrees_of_freedom: int) -> float:
-    """Return how often equal distributions give at least this index."""
+    """Return the p-value: the probability of at least this index without a change."""
     if degrees_of_freedom == 0:
         return 1.0
     from scipy.special import chdtrc

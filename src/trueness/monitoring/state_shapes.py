@@ -1,6 +1,6 @@
-"""What must each part of a file of a watch be?
+"""The types that each part of the file of a watch must have.
 
-A forged or damaged file is told at once, and never half believed.
+A forged or damaged file is refused at once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Shape = dict[str, Test]  # the fields of a record, each with what it must be
 
 
 def first_misshapen(content: object) -> str:
-    """Name the first part of a watch that cannot be; "" if all can."""
+    """Return the name of the first part of a watch with a wrong type; "" if none."""
     if not isinstance(content, dict) or not isinstance(content.get("groups"), dict):
         return "groups"
 
@@ -32,7 +32,7 @@ def first_misshapen(content: object) -> str:
 
     for name, group in content["groups"].items():
         has_groups = isinstance(group, dict) and bool(group.get("groups"))
-        # groups have none of their own
+        # a group has no groups of its own
         misshapen = "groups" if has_groups else first_misshapen(group)
         if misshapen:
             return f"{misshapen} of group {name!r}"
@@ -41,7 +41,7 @@ def first_misshapen(content: object) -> str:
 
 
 def _first_misshapen_field(record: object, shape: Shape) -> str:
-    """Name the first field that a record lacks, or that is not what it must be."""
+    """Return the name of the first field that is missing or wrong; "" if none."""
     fields = record if isinstance(record, dict) else {}
     for name, test in shape.items():
         if name not in fields or not test(fields[name]):
@@ -121,7 +121,7 @@ _is_table = _list_of(_list_of(_is_number))
 
 
 def _is_full_table(value: Any) -> bool:
-    """Is it a table of numbers with rows of equal length, of one number at least?"""
+    """Return whether this is a table of numbers with equal rows, none empty."""
     if not _is_table(value):
         return False
     lengths = {len(row) for row in value}
@@ -140,7 +140,7 @@ _are_rows_of_verdicts = _list_of(_list_of(_optional(_is_number)))
 
 
 def _is_packed_counts(value: Any) -> bool:
-    """Is it what ``batches.pack_counts`` returns?"""
+    """Return whether this is in the form of ``batches.pack_counts``."""
     if not isinstance(value, dict) or not _has_counts(value):
         return False
     outputs: Any = value.get("score", value.get("rows"))
@@ -162,7 +162,7 @@ _are_recent_looks = _list_of(
 
 
 def _is_recent(value: Any) -> bool:
-    """Is it what each of the latest looks told, with the same bets in all of them?"""
+    """Return whether these are the gains of recent looks, with equally many bets."""
     if not _are_recent_looks(value):
         return False
     return not value or _is_full_table([look["gains"] for look in value])
@@ -183,7 +183,7 @@ _are_waiting_verdicts = _list_of(
 
 
 def _is_waiting(value: Any) -> bool:
-    """Is it a tally that waits for the other class, or batches of verdicts?"""
+    """Return whether this is a tally or batches of verdicts that wait for labels."""
     return _is_packed_counts(value) or _are_waiting_verdicts(value)
 
 
@@ -207,7 +207,7 @@ _STATE: Shape = {
     "peak": _is_log_evidence,
     "total": _is_number,
     "looks": _is_whole,
-    "told": _is_whole,
+    "informative": _is_whole,
     "since": _optional(_is_text),
     "log_m": _optional(_is_full_table),
     "history": _list_of(_is_look),

@@ -1,4 +1,4 @@
-"""What is kept of a watch, and how is a file of it read?
+"""The state of a watch, and its file.
 
 A watch is kept in one file, whole or not at all: JSON, or Parquet with a row for each
 look, and in its metadata all that is needed to go on.
@@ -21,7 +21,7 @@ from trueness.monitoring.state_shapes import NUMBERS_OF_LOOK, first_misshapen
 
 
 class About(TypedDict):
-    """The question of a watch, as JSON holds it."""
+    """The question of a watch, in the form of JSON."""
 
     metric: str
     threshold: Any
@@ -38,16 +38,16 @@ class About(TypedDict):
 
 
 class State(TypedDict):
-    """What a watch has seen so far."""
+    """The data of a watch so far, in the form of JSON."""
 
-    n: float  # cases that told something; their sum and that of their squares
+    n: float  # observations; below, their sum and the sum of their squares
     total: float
     squares: float
     peak: float  # the largest log evidence
     looks: int
-    told: int  # looks that told something
+    informative: int  # looks with observations
     since: str | None  # the batch of the alarm
-    log_m: list[list[float]] | None  # the logarithm of each bet's part
+    log_m: list[list[float]] | None  # the log capital of each bet
     history: list[dict[str, Any]]
     recent: list[dict[str, Any]]
     batches: dict[str, Any]
@@ -64,7 +64,7 @@ _TABLE_SUFFIXES = (".parquet", ".pq")
 def write_state(
     content: dict[str, Any], looks: list[dict[str, Any]], path: str | os.PathLike[str]
 ) -> None:
-    """Write what a watch holds; the ending of the name decides how."""
+    """Write the content of a watch, as a table or as JSON by the ending of the name."""
     stamped = {"trueness": "watch", "version": VERSION, **content}
     if Path(path).suffix.lower() in _TABLE_SUFFIXES:
         metadata = {"kind": "watch", "watch": stamped}
@@ -77,7 +77,7 @@ def write_state(
 
 
 def _columns_of_looks(looks: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the history of a watch as columns; what is None is NaN, or empty."""
+    """Return the history of a watch as columns, with NaN or "" for None."""
     columns: dict[str, Any] = {}
     for name in NUMBERS_OF_LOOK:
         numbers = [np.nan if look[name] is None else look[name] for look in looks]
@@ -91,7 +91,7 @@ def _columns_of_looks(looks: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read what a watch held, or say what is wrong with the file."""
+    """Return the content of the file of a watch, checked."""
     file = _options.file_path(path, "load_watch")
     content = _read_content(file)
     if not isinstance(content, dict) or content.get("trueness") != "watch":
@@ -119,7 +119,7 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _read_content(file: Path) -> Any:
-    """Read JSON, or the metadata of a table; None where it holds nothing readable."""
+    """Return the JSON of a file, or in the metadata of a table; None if unreadable."""
     try:
         if file.suffix.lower() in _TABLE_SUFFIXES and file.is_file():
             _, metadata = read_columns(file, "watch")

@@ -30,7 +30,7 @@ from trueness.monitoring.requirements import Requirement, requirement
 # factors are searched from 1 / 20 to 20, in steps of a tenth of their logarithm
 _LARGEST_FACTOR = 20.0
 _STEP = 0.1
-# areas that a common factor of all odds hardly moves: it would be an empty comfort
+# areas under curves hardly change with a common factor on all odds
 _OF_RANKS = ("auc", "partial_auc")
 
 Factors = tuple[float, float]
@@ -64,7 +64,7 @@ class TippingPoint(Answer):
     slope: Factors
 
     def __repr__(self) -> str:
-        """Say how far odds and slope may move."""
+        """Return the claim, its verdict, and how far odds and slope may move."""
         verdict = "holds" if self.holds else "does not hold"
         lines = [f"{self.requirement}: {self.value:.3g}, which {verdict}."]
         if self.odds is not None:
@@ -74,7 +74,7 @@ class TippingPoint(Answer):
 
 
 def _sentence(what: str, factors: Factors) -> str:
-    """Say at which factors of odds or slope the verdict changes."""
+    """Return a sentence on the factors at which the verdict changes."""
     known = [f"{factor:.2f}" for factor in factors if not math.isnan(factor)]
     if not known:
         return f"No factor of {what} from 1/20 to 20 changes the verdict."
@@ -123,10 +123,16 @@ def tipping_point(
     middle = _mean_log_odds(data)
 
     def excess_by_odds(step: float) -> float:
-        return _value(_moved(data, odds=math.exp(step), middle=middle), claim) - bound
+        return (
+            _value(_with_moved_map(data, odds=math.exp(step), middle=middle), claim)
+            - bound
+        )
 
     def excess_by_slope(step: float) -> float:
-        return _value(_moved(data, slope=math.exp(step), middle=middle), claim) - bound
+        return (
+            _value(_with_moved_map(data, slope=math.exp(step), middle=middle), claim)
+            - bound
+        )
 
     return TippingPoint(
         requirement=str(claim),
@@ -138,7 +144,7 @@ def tipping_point(
 
 
 def _single_bound(sentence: str | Mapping[str, Any] | Requirement) -> Requirement:
-    """Return a claim with one bound, on one number."""
+    """Return the claim in a sentence, checked to have one bound on one number."""
     claim = requirement(sentence)
     bounds = [bound for bound in (claim.at_least, claim.at_most) if bound is not None]
     if len(bounds) != 1 or claim.by or claim.not_worse_than or claim.is_fact:
@@ -151,23 +157,22 @@ def _single_bound(sentence: str | Mapping[str, Any] | Requirement) -> Requiremen
 
 
 def _value(data: Tally, claim: Requirement) -> float:
-    """Return the number that the claim is about."""
-    return one_sided_interval(claim.metric, data, claim.threshold, claim.fpr)(
-        0.05
-    ).value
+    """Return the value of the metric in a claim."""
+    interval_at = one_sided_interval(claim.metric, data, claim.threshold, claim.fpr)
+    return interval_at(0.05).value
 
 
 def _mean_log_odds(data: Tally) -> float:
-    """Return the log odds of the mean probability, about which the slope turns."""
+    """Return the log odds of the mean probability: the centre of a change of slope."""
     expected = expect_labels(data)
     unknown = expected.observed.unknown
     return float(logit(unknown @ expected.chances / unknown.sum()))
 
 
-def _moved(
+def _with_moved_map(
     data: Tally, *, odds: float = 1.0, slope: float = 1.0, middle: float
 ) -> Tally:
-    """Return the same cases with a map whose log odds are moved."""
+    """Return the cases with the log odds of their label map moved."""
     labels = data.design.unlabelled
     assert isinstance(labels, ExpectedLabels)  # noqa: S101 - its caller saw to it
     moved = _MovedMap(labels.map, math.log(odds), slope, middle)
@@ -175,14 +180,14 @@ def _moved(
 
 
 def _crossings(excess: Callable[[float], float]) -> Factors:
-    """Return the factors below and above 1 at which an excess changes its sign."""
+    """Return the nearest factors below and above 1 where an excess changes sign."""
     steps = np.arange(0.0, math.log(_LARGEST_FACTOR) + _STEP, _STEP)
     return _first_crossing(excess, -steps), _first_crossing(excess, steps)
 
 
 def _first_crossing(excess: Callable[[float], float], steps: Floats) -> float:
-    """Return the first factor at which the sign changes; NaN where it never does."""
-    # a value need not be monotone in the factor, so the way is walked step by step
+    """Return the first factor at which the sign changes; NaN if it never does."""
+    # the value may not be monotone in the factor, so all steps are tried in order
     before = excess(0.0)
     for start, stop in zip(steps[:-1].tolist(), steps[1:].tolist(), strict=True):
         after = excess(stop)

@@ -17,13 +17,13 @@ FAILS = "fails"
 OPEN = "cannot tell yet"
 _MARKS = {FAILS: "❌", OPEN: "❔", HOLDS: "✅"}  # worst first
 _BAR_WIDTH = 40  # letters of an interval that is drawn as text
-_BAR_MARGIN = 0.05  # on either side of it, as a part of what is drawn
-# what Markdown or HTML would read in the cell of a table
+_BAR_MARGIN = 0.05  # on either side of the numbers, as a fraction of their range
+# characters with a meaning for Markdown or HTML in the cell of a table
 _ESCAPED = str.maketrans({mark: f"\\{mark}" for mark in "\\|<>`*_[]"} | {"\n": " "})
 
 
 def prefix(group: str) -> str:
-    """Name the group before what is said of it."""
+    """Return the group with a colon, the beginning of a sentence about it."""
     return f"{group}: " if group else ""
 
 
@@ -62,17 +62,17 @@ class Verdict(Record):
     reason: str
 
     def __bool__(self) -> bool:
-        """Does the requirement hold? What cannot be decided yet does not."""
+        """Return whether the requirement holds; False if it is undecided."""
         return self.verdict == HOLDS
 
     @property
     def name(self) -> str:
-        """Name the requirement, after its group where it has one."""
+        """Return the requirement as text, after its group if it has one."""
         return prefix(self.group) + self.requirement
 
     @property
     def span(self) -> str:
-        """Write the interval; nothing where the value was counted."""
+        """Return the interval as text; "" if the value was counted."""
         return "" if self.low == self.high else f"{self.low:.4g} to {self.high:.4g}"
 
 
@@ -106,23 +106,23 @@ class Check(Record):
         adjust: str,
         notes: Iterable[str],
     ) -> Check:
-        """Return the answer that several verdicts make together."""
+        """Return the check with these verdicts; its verdict is the worst of them."""
         all_verdicts = tuple(verdicts)
         occurring = {verdict.verdict for verdict in all_verdicts}
         worst = next((word for word in _MARKS if word in occurring), HOLDS)
         return cls(worst, all_verdicts, level, adjust, tuple(notes))
 
     def __bool__(self) -> bool:
-        """Do all requirements hold? ``assert check(...)`` then says what it means."""
+        """Return whether all requirements hold, for ``assert check(...)``."""
         return self.verdict == HOLDS
 
     @property
     def passed(self) -> bool:
-        """Do all requirements hold? False also where one cannot be decided yet."""
+        """Return whether all requirements hold; False also if one is undecided."""
         return self.verdict == HOLDS
 
     def __repr__(self) -> str:
-        """One line a requirement, worst first, and what was assumed."""
+        """Return a line for each requirement, worst first, and the notes."""
         lines = [f"Check: {self.verdict}"]
         lines += [f"  {v.verdict:<15}  {v.reason}" for v in self.ordered()]
         lines += [f"  {note}" for note in self.notes]
@@ -153,7 +153,7 @@ class Check(Record):
             )
 
     def to_junit(self) -> str:
-        """Return JUnit XML, which build servers read; what is undecided is skipped."""
+        """Return JUnit XML for build servers; undecided requirements are skipped."""
         count = Counter(v.verdict for v in self.verdicts)
         lines = [
             '<?xml version="1.0" encoding="UTF-8"?>',
@@ -204,14 +204,14 @@ class Check(Record):
         return "\n".join([*lines, "", *(f"*{note}*" for note in self.notes), ""])
 
     def _bars(self) -> list[str]:
-        """Draw the intervals of all verdicts that have one, a line each."""
+        """Return the intervals of all verdicts that have one, drawn in a line each."""
         with_interval = [v for v in self.ordered() if v.low < v.high]
         longest = max((len(v.name) for v in with_interval), default=0)
         return [f"{v.name:<{longest}}  {_bar(v)}" for v in with_interval]
 
 
 def _bar(verdict: Verdict) -> str:
-    """Draw an interval with its value and its bound: ``[--o--]  |``."""
+    """Return an interval with its value and bound, drawn as ``[--o--]  |``."""
     numbers = {
         "[": verdict.low,
         "]": verdict.high,
@@ -229,7 +229,7 @@ def _bar(verdict: Verdict) -> str:
     }
 
     letters = [" "] * _BAR_WIDTH
-    # an end that is infinite is drawn to the edge
+    # an infinite end is drawn to the edge
     start = places.get("[", 0)
     end = places.get("]", _BAR_WIDTH)
     letters[start:end] = "-" * (end - start)

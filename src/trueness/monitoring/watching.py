@@ -1,7 +1,7 @@
 """What is watched, batch by batch, and kept in a file?
 
 A :class:`Watch` asks its detector after every batch, and remembers what the latest
-looks told, so that an alarm can say since when and by how much. A watch on groups has a
+looks saw, so that an alarm can say since when and by how much. A watch on groups has a
 watch for each, with its part of the false alarms.
 """
 
@@ -27,15 +27,21 @@ from trueness.monitoring.batches import (
     outputs,
     pack_counts,
 )
-from trueness.monitoring.bets import Sums, change_point, grow, log_stakes
-from trueness.monitoring.detectors import BatchLook, Kind, kind_of, sequence_ends, shown
+from trueness.monitoring.bets import Sums, change_point, log_stakes, update_evidence
+from trueness.monitoring.detectors import (
+    BatchLook,
+    Kind,
+    kind_of,
+    sequence_ends,
+    watched_quantity,
+)
 from trueness.monitoring.state_shapes import LARGEST_LOG_EVIDENCE
 from trueness.monitoring.states import About, State, write_state
 from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN, Check, Verdict, prefix
 
 _MAX_ROWS = 2000  # of the history
-_MIN_DISTINCT = 20  # outputs from which on two batches are not equal by chance
-_MAX_RECENT = 400  # looks among which a change is sought
+_MIN_DISTINCT = 20  # with so many outputs, two batches are not equal by chance
+_MAX_RECENT = 400  # looks that are kept to locate a change
 
 
 @final
@@ -67,7 +73,7 @@ def _new_state() -> State:
         "total": 0.0,
         "squares": 0.0,
         "looks": 0,
-        "told": 0,
+        "informative": 0,
         "peak": 0.0,
         "since": None,
         "log_m": None,
@@ -94,7 +100,7 @@ class Watch:
     groups: dict[str, Watch] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """Say in a line how it stands, and in another for each group."""
+        """Return the status in a line, with another line for each group."""
         if not self.groups:
             return f"Watch on {self.what}: {self.sentence()}"
         lines = [f"Watch on {self.what}"]
@@ -103,12 +109,12 @@ class Watch:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """Show how it stands, and the batches so far, in a notebook."""
+        """Return the status and the batches so far, for a notebook."""
         lines = "".join(f"<p>{escape(line)}</p>" for line in repr(self).splitlines())
         return f"<div>{lines}{sketch_of(self)}</div>"
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw what each batch showed, and return the axes; ``ax`` are those to use."""
+        """Draw the value of each batch, and return the axes; on ``ax`` if passed."""
         figure = FIGURE_OF.load()(self)
         if figure is None:
             raise InputError("A figure of a watch needs a batch with cases.")
@@ -116,7 +122,7 @@ class Watch:
 
     @property
     def what(self) -> str:
-        """Describe in words what is watched."""
+        """Return the watched quantity and its bound, as text."""
         about = self._about
         text = about["metric"]
         if about["bound"] is not None:
@@ -134,32 +140,32 @@ class Watch:
 
     @property
     def bound(self) -> float | None:
-        """Return the bound, where there is one."""
+        """Return the bound; None if there is none."""
         return self._about["bound"]
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """Name the columns of verdicts, for a rate from judges."""
+        """Return the columns of verdicts, for a rate from judges."""
         return tuple(self._about["judges"])
 
     @property
     def by(self) -> str | None:
-        """Name the column of the groups, where there are groups."""
+        """Return the column of the groups; None without groups."""
         return self._about["by"]
 
     @property
     def columns(self) -> dict[str, Any]:
-        """Name the columns of a file that the command line found its cases in."""
+        """Return the columns in which the command line found the cases of a file."""
         return self._about["columns"]
 
     @property
     def alarm_at(self) -> float:
-        """Return the evidence of an alarm: the mean number of looks to a false one."""
+        """Return the evidence of an alarm: the mean looks until a false alarm."""
         return float(self._about["mean_time"])
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """Return a row for each look, of all groups where there are groups."""
+        """Return a row for each look, of all groups if there are groups."""
         rows = [dict(row) for row in self._state["history"]]
         for group, watch in self.groups.items():
             rows += [{"group": group, **row} for row in watch.history]
@@ -167,11 +173,11 @@ class Watch:
 
     @property
     def looks(self) -> int:
-        """How often was it looked at?"""
+        """Return the number of looks."""
         return int(self._state["looks"])
 
     def _last(self, name: str) -> float:
-        """Return a number of the last look; NaN where there is none."""
+        """Return a number of the last look; NaN without looks."""
         rows = self._state["history"]
         if not rows or rows[-1][name] is None:
             return math.nan
@@ -194,30 +200,30 @@ class Watch:
 
     @property
     def evidence(self) -> float:
-        """Return the largest evidence so far, of any group where there are groups."""
+        """Return the largest evidence so far, of any group if there are groups."""
         largest = math.exp(self._state["peak"])
         for watch in self.groups.values():
-            # a group has its part of the false alarms
+            # rescale: a group has only a part of the false alarms
             of_group = watch.evidence * self.alarm_at / watch.alarm_at
             largest = max(largest, of_group)
         return largest
 
     @property
     def alarm(self) -> bool:
-        """Was the alarm ever raised, for any group where there are groups?"""
+        """Return whether an alarm was raised, for any group if there are groups."""
         return self._state["since"] is not None
 
     @property
     def since(self) -> str | None:
-        """Name the batch in which the alarm was raised."""
+        """Return the name of the batch that raised the alarm."""
         return self._state["since"]
 
     @property
     def change(self) -> Change | None:
-        """After an alarm, say between which batches the change began, and to what.
+        """Return, after an alarm, where the change began, and the value since then.
 
-        The interval spans the confidence sequences that begin at each look of the
-        change interval, so one of them begins at the change.
+        The interval spans the confidence sequences that begin at each look where the
+        change may have begun, so one of them begins at the change.
         """
         recent = self._state["recent"]
         if not self.alarm or not recent:
@@ -246,13 +252,13 @@ class Watch:
             most_likely=str(recent[looks.likely]["name"]),
             first=str(recent[looks.first]["name"]),
             last=str(recent[looks.last]["name"]),
-            value=shown(self._about, total / cases),
+            value=watched_quantity(self._about, total / cases),
             low=min(low_ends),
             high=max(high_ends),
         )
 
     def sentence(self) -> str:
-        """Say in words what was found so far."""
+        """Return the status in words."""
         if not self._state["looks"]:
             return "no batch has been counted yet."
         if self.by is not None:
@@ -281,7 +287,7 @@ class Watch:
         )
 
     def _sentence_on_groups(self) -> str:
-        """Say which groups raised an alarm."""
+        """Return in words which groups raised an alarm."""
         alarms = [
             f"{group}: {watch.sentence()}"
             for group, watch in self.groups.items()
@@ -331,7 +337,7 @@ class Watch:
         return self
 
     def _look_at(self, counts: Any, kind: Kind, name: str | None) -> None:
-        """Look at the cases of a batch that are new, and remember a named batch."""
+        """Look at the new cases of a batch, and remember the batch if it has a name."""
         batches = self._state["batches"]
         counted_before = name is not None and name in batches
         new_counts = counts
@@ -339,9 +345,9 @@ class Watch:
         if name is not None and counted_before:
             new_counts = new_cases(batches[name], counts, name)
 
-        # labels tell nothing new of what needs none
-        tells_something = kind.labels or not counted_before
-        if new_counts is not None and tells_something:
+        # a watch without labels learns nothing from late labels
+        is_informative = kind.labels or not counted_before
+        if new_counts is not None and is_informative:
             if self.judges:
                 look = kind.look(
                     self._about, self._state, new_counts, name, counted_before
@@ -351,7 +357,7 @@ class Watch:
             self._count_look(look, name)
 
         if name is not None:
-            # with unknown labels the batch may come again
+            # the batch may come again with labels that are unknown now
             packed = pack_counts(counts) if counts.n_unknown else None
             batches[name] = {"mark": fingerprint(counts), "counts": packed}
 
@@ -371,7 +377,7 @@ class Watch:
             self._state["since"] = self._name_of_look(name)
 
     def _watch_of(self, group: str) -> Watch:
-        """Return the watch of a group; a new one has its part of the false alarms."""
+        """Return the watch of a group; a new watch has its part of the false alarms."""
         if group in self.groups:
             return self.groups[group]
 
@@ -382,7 +388,8 @@ class Watch:
                 "Begin a new watch with this group, or without named groups."
             )
 
-        # equal parts, or 1 / (k (k + 1)), which add up to one however many will come
+        # equal parts of named groups; otherwise 1 / (k (k + 1)), which add up to one
+        # for any number of groups
         k = len(self.groups) + 1
         parts = k * (k + 1) if named is None else len(named)
         about = self._about.copy()
@@ -398,17 +405,17 @@ class Watch:
         return f"look {self._state['looks']}" if name is None else name
 
     def _count_look(self, look: BatchLook, name: str | None) -> None:
-        """Ask the detector, and write a row of the history."""
+        """Update the evidence by a look, and add a row to the history."""
         state = self._state
-        log_m, log_evidence = grow(self._about, state, look.gains)
-        # a bound of 1 that is missed is beyond all evidence, which JSON cannot hold
+        log_m, log_evidence = update_evidence(self._about, state, look.gains)
+        # a miss of the bound 1 gives infinite evidence, which JSON cannot hold
         log_evidence = min(log_evidence, LARGEST_LOG_EVIDENCE)
         state["log_m"] = log_m.tolist()
         state["peak"] = max(state["peak"], log_evidence)
         state["looks"] += 1
 
         if look.sums.n:
-            state["told"] += 1
+            state["informative"] += 1
 
         state["n"] += look.sums.n
         state["total"] += look.sums.total
@@ -421,7 +428,7 @@ class Watch:
         self._write_history(look.sums, name, math.exp(log_evidence))
 
     def _remember(self, look: BatchLook, name: str | None) -> None:
-        """Keep the gains of the latest looks, among which a change is sought."""
+        """Keep the gains of the latest looks, by which a change is located."""
         recent = self._state["recent"]
         if self.alarm and len(recent) >= 2 * _MAX_RECENT:
             return
@@ -438,12 +445,14 @@ class Watch:
             self._state["recent"] = recent[-_MAX_RECENT:]
 
     def _write_history(self, sums: Sums, name: str | None, evidence: float) -> None:
-        """Write a row of the history; of a long one the past is thinned."""
+        """Add a row to the history; a long history loses every second old row."""
         state = self._state
         so_far = Sums(state["n"], state["total"], state["squares"])
         low, high = sequence_ends(self._about, so_far)
-        batch = shown(self._about, sums.total / sums.n) if sums.n else None
-        value = shown(self._about, so_far.total / so_far.n) if so_far.n else None
+        batch = watched_quantity(self._about, sums.total / sums.n) if sums.n else None
+        value = (
+            watched_quantity(self._about, so_far.total / so_far.n) if so_far.n else None
+        )
         row = {
             "look": state["looks"],
             "name": name,
@@ -455,15 +464,16 @@ class Watch:
             "evidence": evidence,
         }
         rows = [*state["history"], row]
-        if len(rows) > _MAX_ROWS:  # both ends stay
+        if len(rows) > _MAX_ROWS:
+            # the first row and the latest ones stay
             rows = [*rows[:-_MAX_RECENT:2], *rows[-_MAX_RECENT:]]
 
         state["history"] = rows
 
     def check(self) -> Check:
-        """Answer as a gate does: an alarm fails.
+        """Return the status as the answer of a gate: an alarm fails.
 
-        It holds where the confidence sequence lies on the good side of the bound.
+        It holds if the confidence sequence is on the good side of the bound.
         """
         watches = self.groups or {"": self}
         verdicts = [watch._verdict(group) for group, watch in watches.items()]
@@ -471,7 +481,7 @@ class Watch:
         return Check.of(verdicts, self._about["level"], "none", [note])
 
     def _verdict(self, group: str) -> Verdict:
-        """Return the verdict of a watch, as one of a gate."""
+        """Return the status of this watch as the verdict of a gate."""
         bound = math.nan if self.bound is None else self.bound
         if self._about["side"] > 0:
             is_good = self.low > bound
@@ -515,7 +525,7 @@ class Watch:
         return self
 
     def same_cases(self, counts: Tally | Panel | Mapping[Any, Any]) -> str | None:
-        """Name the batch that had exactly these cases, in any group."""
+        """Return the name of a batch with exactly these cases, in any group."""
         if isinstance(counts, Mapping):
             for group, counts_of_group in counts.items():
                 if str(group) in self.groups:
@@ -546,7 +556,7 @@ class Watch:
 
     @property
     def held(self) -> dict[str, Any]:
-        """Return what a file of this watch holds: the question, and all it has seen."""
+        """Return the content of the file of this watch: its question and its state."""
         return {
             "about": self._about,
             "state": self._state,
@@ -555,7 +565,7 @@ class Watch:
 
 
 def _when(change: Change) -> str:
-    """Say with which batch a change began."""
+    """Return in words with which batch a change began."""
     if change.first == change.last:
         return f"with {change.first}"
     return (
@@ -565,5 +575,5 @@ def _when(change: Change) -> str:
 
 
 def _amount(number: float) -> str:
-    """Write evidence: in full from a thousand on, and in powers of ten beyond."""
+    """Return evidence as text: from 1,000 to 10^9 in full, else with three digits."""
     return f"{number:,.0f}" if 1e3 <= number < 1e9 else f"{number:.3g}"
