@@ -12,7 +12,7 @@ from trueness import NotEnoughCases, Tally
 from trueness._core.solvers import isotonic_curve
 from trueness.calibration.proper_scores import decomposition
 from trueness.counts.values import tally_of_bins
-from trueness.scale.arrangements import auc_bounds, dullest, sharpest
+from trueness.scale.arrangements import auc_bounds, best_arrangement, worst_arrangement
 from trueness.scale.envelopes import CurveBounds
 
 SEEDS = range(8)
@@ -75,7 +75,10 @@ def test_bounds_of_the_auc_are_reached(seed):
     areas = [slow_auc(x) for x in arrangements(t, rng, most=500)]
 
     assert low <= min(areas) <= max(areas) <= high
-    assert {slow_auc(dullest(t)), slow_auc(sharpest(t))} == {low, high}
+    assert {slow_auc(worst_arrangement(t)), slow_auc(best_arrangement(t))} == {
+        low,
+        high,
+    }
 
 
 @pytest.mark.parametrize("prevalence", [None, 0.2])
@@ -106,7 +109,9 @@ def test_proper_scores_and_their_parts(seed, name):
     for x in arrangements(t, rng, most=60):
         for value, (low, high) in zip(decomposition(x, name), bounds, strict=True):
             assert low - 1e-15 <= value <= high + 1e-15
-    reached = [decomposition(x, name)[0] for x in (sharpest(t), dullest(t))]
+    reached = [
+        decomposition(x, name)[0] for x in (best_arrangement(t), worst_arrangement(t))
+    ]
     assert reached == pytest.approx(score.bounds, rel=1e-12)
 
 

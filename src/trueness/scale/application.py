@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 else:
     nw = lazy_import("narwhals.stable.v2", "cli")  # imported when a frame arrives
 
-# steps or points that an expression may have; beyond it a join is faster (Spark takes
-# minutes to compile what has hundreds)
+# the most steps or points of an expression; with more, a join is faster (Spark takes
+# minutes to compile hundreds of them)
 _LONGEST_EXPRESSION = 64
 # rows of such a table that a query may hold as text
 _MOST_ROWS_AS_TEXT = 1000
-# stands for a missing output in a join: null never fits
+# stands for a missing output in a join: null equals nothing
 _MISSING = -1.7976931348623157e308
 
 
@@ -91,7 +91,8 @@ def apply(
             option="name",
         )
 
-    if frame.implementation.is_dask():  # block by block, as pandas
+    if frame.implementation.is_dask():
+        # each block is a frame of pandas
         return data.map_partitions(partial(apply, map=map, score=score, name=new_name))
     if isinstance(frame, nw.LazyFrame):
         return _with_new_scores(frame, map, inputs, new_name).to_native()
@@ -102,7 +103,7 @@ def apply(
 
 
 def _check_kinds(data: Any, map: object) -> None:
-    """Stop where the map is no map, or the data are no frame."""
+    """Raise an error unless the map is a fitted map and the data are a frame."""
     if not isinstance(map, Map):
         raise InputError(
             "apply needs a fitted map, of a calibrator or a combiner; found "
@@ -128,7 +129,7 @@ def _with_new_scores(
             option="data",
         )
 
-    # numbered, so that no name is taken for an expression
+    # numbered columns, as an engine may read a name as an expression
     names = frame.collect_schema().names()
     numbered = [f"column_{k}" for k in range(len(names))]
     rows = with_names(frame, numbered)
@@ -145,15 +146,15 @@ def _expression(formula: Formula, column: str) -> nw.Expr:
     """Return a formula of a column as an expression of its engine."""
     score = nw.col(column).cast(nw.Float64)
     is_missing = score.is_null() | score.is_nan()
-    value = written(
+    value = write_formula(
         formula, score, _literal, lambda word, x: getattr(x, word)(), either
     )
     return nw.when(~is_missing).then(value)
 
 
 def inputs_of(map: Map) -> Sequence[str] | None:
-    """Which columns does a map of several scores read? None for a map of one."""
-    # a map of one score says what it computes; its names, if any, are its own matter
+    """Return the columns that a map of several scores reads; None for a map of one."""
+    # a map of one score has an expression; its names, if any, mean something else
     if type(map).expression is not Map.expression:
         return None
     return getattr(map, "names", None)
@@ -193,7 +194,7 @@ def _evaluate(map: Map, columns: Sequence[Array]) -> Floats:
 
 
 def formula_length(formula: Formula) -> int:
-    """How many pieces do the tables of a formula have together?"""
+    """Return the number of pieces of a formula: steps, and entries of its tables."""
     length = 0
     for step in formula:
         is_table = step[0] in ("table", "lines")
@@ -202,6 +203,7 @@ def formula_length(formula: Formula) -> int:
 
 
 def _literal(value: float) -> Any:
+    """Return a number as an expression of Narwhals."""
     return nw.lit(float(value), nw.Float64)
 
 
@@ -214,16 +216,17 @@ _TERMS: dict[str, Callable[[Any, Any, Callable[[Any], Any]], Any]] = {
 }
 
 
-def written(
+def write_formula(
     formula: Formula,
     score: Any,
     number: Callable[[float], Any],
     function: Callable[[str, Any], Any],
     choice: Callable[[Any, float, Any, Any], Any],
 ) -> Any:
-    """Write a formula as an expression of the score, in the words of a library.
+    """Return a formula as an expression of the score, made by a library's functions.
 
-    ``function`` writes log, exp and abs, ``choice`` what is below and from a number on.
+    ``number`` makes a constant and ``function`` a log, exp or abs. ``choice(x, edge,
+    below, above)`` is one of two expressions, by whether x is below the edge.
     """
     one = number(1.0)
     for step in formula:
@@ -251,7 +254,7 @@ def written(
 
 
 def _lines(score: Any, x: Floats, y: Floats) -> list[Any]:
-    """Write the straight line from each point to the next."""
+    """Return the expression of the straight line from each point to the next."""
     slopes = np.diff(y) / np.diff(x)
     return [
         (score - float(start)) * float(slope) + float(height)
@@ -262,12 +265,12 @@ def _lines(score: Any, x: Floats, y: Floats) -> list[Any]:
 def _join_new_scores(
     rows: nw.LazyFrame[Any], map: Map, inputs: Sequence[str], new: str
 ) -> nw.LazyFrame[Any]:
-    """Join the rows with the table of distinct outputs and their new score."""
+    """Return the rows joined with the new score of each distinct output."""
     keys = [f"_trueness_{k}" for k in range(len(inputs))]
     keyed = rows.with_columns(
         _key(column).alias(key) for column, key in zip(inputs, keys, strict=True)
     )
-    # not unique(): a window, which not every engine has
+    # not unique(), which is a window function that some engines lack
     distinct = collect(keyed.group_by(keys).agg(nw.len().alias("_trueness_rows")))
     columns = {
         key: np.asarray(read_column(distinct[key], key), dtype=np.float64)
@@ -281,7 +284,7 @@ def _join_new_scores(
 
 
 def _key(column: str) -> nw.Expr:
-    """Return a number that is equal exactly where the outputs are the same."""
+    """Return the key of an output in a join: equal exactly for equal outputs."""
     value = nw.col(column).cast(nw.Float64)
     is_missing = value.is_null() | value.is_nan()
     # plus zero: -0.0 becomes 0.0
@@ -289,7 +292,7 @@ def _key(column: str) -> nw.Expr:
 
 
 def _table(lazy: nw.LazyFrame[Any], columns: dict[str, Floats]) -> Any:
-    """Bring a small table to the engine of a lazy frame."""
+    """Return a small table as a frame of the engine of a lazy frame."""
     import pyarrow as pa
 
     native = lazy.to_native()

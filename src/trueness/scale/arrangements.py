@@ -1,9 +1,8 @@
 r"""Which arrangement of the cases within the bins is best, and which is worst?
 
-Only the order inside the bins is lost. With every positive of a bin above its negatives
-(*sharpest*), or below them (*dullest*), an answer is the largest or the smallest that
-it can be; average precision has bounds of its own. Derivations are in
-``docs/maths/scale.md``.
+Only the order inside the bins is lost. With every positive of a bin above its
+negatives, or below them, an answer is the largest or the smallest possible. Average
+precision has bounds of its own. Derivations are in ``docs/maths/scale.md``.
 """
 
 from __future__ import annotations
@@ -27,18 +26,24 @@ _TERMS_ADDED = 16
 _BERNOULLI = ((2, 12), (4, -120), (6, 252), (8, -240), (10, 132))
 
 
-def sharpest(t: Tally) -> Tally:
-    """Put the positives of each bin at its highest score, all others at its lowest."""
+def best_arrangement(t: Tally) -> Tally:
+    """Return the tally with the positives of each bin at its highest score.
+
+    All other cases are at its lowest score.
+    """
     return _split(t, COUNTS.index("pos"))
 
 
-def dullest(t: Tally) -> Tally:
-    """Put the negatives of each bin at its highest score, all others at its lowest."""
+def worst_arrangement(t: Tally) -> Tally:
+    """Return the tally with the negatives of each bin at its highest score.
+
+    All other cases are at its lowest score.
+    """
     return _split(t, COUNTS.index("neg"))
 
 
 def _split(t: Tally, kind_above: int) -> Tally:
-    """Put one kind of cases at the highest scores, all others at the lowest."""
+    """Return the tally with one kind of cases at the highest score of each bin."""
     scores = np.concatenate([t.high, t.score])
     columns = []
     for k, counts in enumerate(t.counts):
@@ -50,13 +55,13 @@ def _split(t: Tally, kind_above: int) -> Tally:
     return tally_of_rows(*merge_counts([(scores, *columns)]))
 
 
-def rounded_out(low: float, high: float) -> Ends:
-    """Leave room for the rounding of sums over all cases."""
+def widen_by_rounding(low: float, high: float) -> Ends:
+    """Return bounds that allow for the rounding of sums over all cases."""
     return low - ROUNDING * abs(low), high + ROUNDING * abs(high)
 
 
 def auc_bounds(t: Tally) -> Ends:
-    r"""Between which numbers does the AUC lie?
+    r"""Return the bounds of the AUC.
 
     .. math:: A \pm \frac{\sum_i n_i^+ n_i^-}{2\, n_+ n_-}
 
@@ -73,12 +78,12 @@ def auc_bounds(t: Tally) -> Ends:
     low = (wins - open_pairs) / pairs
     high = (wins + open_pairs) / pairs
     if not isinstance(pairs, int):
-        low, high = rounded_out(low, high)
+        low, high = widen_by_rounding(low, high)
     return max(low, 0.0), min(high, 1.0)
 
 
 def average_precision_bounds(t: Tally, odds: float = 1.0) -> Ends:
-    r"""Between which numbers does the average precision lie?
+    r"""Return the bounds of the average precision.
 
     With a positives and b negatives (times ``odds``) above a bin of p and n, its
     positives see together at most :math:`p (a+p) / (a+p+b)` and at least
@@ -101,18 +106,19 @@ def average_precision_bounds(t: Tally, odds: float = 1.0) -> Ends:
     # p - c times the sum of 1 / (a + j + c)
     p = pos[is_bin]
     start = (tp - pos)[is_bin] + fp[is_bin]
-    are_cases = np.issubdtype(t.pos.dtype, np.integer)  # which cannot be divided
+    # whole cases cannot be divided, weights can
+    are_cases = np.issubdtype(t.pos.dtype, np.integer)
     if are_cases:
         sum_of_reciprocals = reciprocals(start, p)
     else:
-        # where nothing is above, nothing is taken off
+        # where no case is above, fp is zero, so that the logarithm does not matter
         sum_of_reciprocals = np.log1p(p / np.maximum(start, 1e-300))
     lowest = highest.copy()
     lowest[is_bin] = p - fp[is_bin] * sum_of_reciprocals
 
     low = float(lowest.sum()) / t.n_pos
     high = float(highest.sum()) / t.n_pos
-    low, high = rounded_out(low - ROUNDING, high)
+    low, high = widen_by_rounding(low - ROUNDING, high)
     return max(low, 0.0), min(high, 1.0)
 
 

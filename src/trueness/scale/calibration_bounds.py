@@ -20,15 +20,15 @@ from trueness.calibration.residuals import folded_mean
 from trueness.counts.values import Tally
 from trueness.scale.arrangements import Ends
 
-# bins that are looked at for the intercept, and for the slope; more are joined
+# the most bins for the intercept, and for the slope; more bins are merged
 _BINS_OF_INTERCEPT = 1 << 16
 _BINS_OF_SLOPE = 1 << 12
 
 _ROUNDING_OF_ERRORS = 1e-12
-_ERROR_OF_INTERCEPT = 1e-9  # how well one is found
+_ERROR_OF_INTERCEPT = 1e-9  # of the search for its root
 _LARGEST_LOG_ODDS = 50.0
-_HALVINGS = 12  # of the last step, most of which is crossed
-_LARGEST_STEP = 1e3  # a slope that far from the first is as good as infinite
+_HALVINGS = 12  # of the last step of a search
+_LARGEST_STEP = 1e3  # a slope this far from the first one counts as infinite
 
 
 class _Range(NamedTuple):
@@ -39,7 +39,7 @@ class _Range(NamedTuple):
 
 
 class _GroupRanges(NamedTuple):
-    """What each group holds: its positives, negatives, and sum of label less score."""
+    """Ranges of the positives, the negatives and the sum of label - score by group."""
 
     positives: _Range
     negatives: _Range
@@ -47,7 +47,7 @@ class _GroupRanges(NamedTuple):
 
     @property
     def cases(self) -> _Range:
-        """Return how many cases each group has, at least and at most."""
+        """Return the smallest and the largest number of cases of each group."""
         return _Range(
             low=self.positives.low + self.negatives.low,
             high=self.positives.high + self.negatives.high,
@@ -55,11 +55,12 @@ class _GroupRanges(NamedTuple):
 
 
 def calibration_error_bounds(t: Tally, groups: int) -> dict[str, Ends]:
-    """Between which numbers do the calibration errors of equal groups lie?"""
+    """Return the bounds of the calibration errors of equal groups, by error."""
     n = t.n_pos + t.n_neg
     ranges = _ranges_of_groups(t, groups)
     variance = _variance_of_proportion(ranges)
-    gap = _Range(  # its absolute value
+    # the absolute value of the gap
+    gap = _Range(
         low=np.maximum(np.maximum(ranges.gap.low, -ranges.gap.high), 0.0),
         high=np.maximum(np.abs(ranges.gap.low), np.abs(ranges.gap.high)),
     )
@@ -82,7 +83,7 @@ def calibration_error_bounds(t: Tally, groups: int) -> dict[str, Ends]:
 
 
 def _ranges_of_groups(t: Tally, groups: int) -> _GroupRanges:
-    """Bound what each group of about equally many cases holds."""
+    """Return the ranges of counts and gaps for groups of about equally many cases."""
     low = t.score[::-1]
     high = t.high[::-1]
     pos = t.pos[::-1]
@@ -101,7 +102,7 @@ def _ranges_of_groups(t: Tally, groups: int) -> _GroupRanges:
     gap_low = sum_by_group(pos - cases * high)
     gap_high = sum_by_group(pos - cases * low)
 
-    # a bin across an edge may give any of its cases to any group it reaches
+    # a bin that reaches into several groups may give any of its cases to each of them
     more_positives = np.zeros(groups, dtype=np.int64)
     more_negatives = np.zeros(groups, dtype=np.int64)
     for k in np.flatnonzero(~in_one_group):
@@ -122,7 +123,7 @@ def _groups_of_bins(
 ) -> tuple[Ints, Ints]:
     """Return the first and the last group that can hold cases of each bin.
 
-    See ``calibration.forecasts.equal_mass_bins``.
+    The groups are those of ``calibration.forecasts.equal_mass_bins``.
     """
     cumulative = np.cumsum(cases)
     groups_per_case = groups / cases.sum()
@@ -141,7 +142,7 @@ def _groups_of_bins(
 
 
 def _variance_of_proportion(ranges: _GroupRanges) -> _Range:
-    """Bound the variance of the proportion of positives in each group."""
+    """Return the range of the variance of the proportion of positives in each group."""
     positives = ranges.positives
     negatives = ranges.negatives
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -160,7 +161,10 @@ def _variance_of_proportion(ranges: _GroupRanges) -> _Range:
 
 
 def _ends_of_excess(gap: _Range, cases: _Range, variance: _Range, n: float) -> Ends:
-    """Bound what chance adds to the plain error, which is less where gaps are large."""
+    """Return the bounds of what chance adds to the plain error.
+
+    Chance adds less where gaps are large.
+    """
     largest_gap = np.minimum(gap.high / np.maximum(cases.low, 1), 1.0)
     smallest_gap = gap.low / np.maximum(cases.high, 1)
     smallest_addition = folded_mean(largest_gap, variance.low) - largest_gap
@@ -173,7 +177,7 @@ def _ends_of_excess(gap: _Range, cases: _Range, variance: _Range, n: float) -> E
 def _ends_of_root_mean_square(
     gap: _Range, cases: _Range, variance: _Range, n: float
 ) -> Ends:
-    """Bound the root mean square of the gaps, less what chance adds to it."""
+    """Return the bounds of the root mean square gap, less the part of chance."""
     smallest = np.where(gap.low > 0, gap.low**2 / np.maximum(cases.high, 1), 0.0) / n
     largest = np.where(gap.high > 0, gap.high**2 / np.maximum(cases.low, 1), 0.0) / n
     # a mean score and a proportion are at most 1 apart
@@ -185,7 +189,7 @@ def _ends_of_root_mean_square(
 
 
 def intercept_bounds(t: Tally) -> Ends:
-    """Bound the intercept with the slope held at 1."""
+    """Return the bounds of the intercept with a slope of 1."""
     t = t.bin(_BINS_OF_INTERCEPT)
     of_high_scores = _intercept(t, log_odds(t.high), 1.0)
     of_low_scores = _intercept(t, log_odds(t.score), 1.0)
@@ -196,7 +200,7 @@ def intercept_bounds(t: Tally) -> Ends:
 
 
 def slope_bounds(t: Tally, slope: float) -> Ends:
-    """Bound the slope; ``slope`` is that of the lowest scores of the bins.
+    """Return the bounds of the slope, near that of the lowest scores of the bins.
 
     The likelihood is concave: the slope lies where its derivative may be zero.
     """
@@ -207,7 +211,7 @@ def slope_bounds(t: Tally, slope: float) -> Ends:
 
 
 def _intercept(t: Tally, x: Floats, slope: float) -> float:
-    """Find the intercept that expects as many positives as there are."""
+    """Return the intercept for which as many positives are expected as there are."""
     eta = slope * x
     cases = t.pos + t.neg
 
@@ -220,7 +224,7 @@ def _intercept(t: Tally, x: Floats, slope: float) -> float:
 
 
 def _derivative_ends(t: Tally, slope: float) -> Ends:
-    """Bound the derivative of the profile likelihood over all arrangements."""
+    """Return the bounds of the derivative of the profile likelihood."""
     low_odds = log_odds(t.score)
     high_odds = log_odds(t.high)
     intercepts = (_intercept(t, low_odds, slope), _intercept(t, high_odds, slope))
@@ -230,7 +234,7 @@ def _derivative_ends(t: Tally, slope: float) -> Ends:
     probability_low = expit(min(intercepts) - _ERROR_OF_INTERCEPT + smallest_step)
     probability_high = expit(max(intercepts) + _ERROR_OF_INTERCEPT + largest_step)
 
-    # residuals sum to zero, so any centre may be taken off; the mean keeps them small
+    # residuals sum to zero, so any centre may be subtracted; the mean makes terms small
     cases = t.pos + t.neg
     centre = float((cases * (low_odds + high_odds)).sum() / (2 * cases.sum()))
     distance = _Range(low_odds - centre, high_odds - centre)
@@ -242,7 +246,7 @@ def _derivative_ends(t: Tally, slope: float) -> Ends:
 
 
 def _product(first: _Range, second: _Range) -> _Range:
-    """Return the smallest and the largest product of numbers between two ends each."""
+    """Return the range of the product of two numbers, each from its own range."""
     corners = np.array([x * y for x in first for y in second])
     return _Range(corners.min(axis=0), corners.max(axis=0))
 
@@ -250,9 +254,9 @@ def _product(first: _Range, second: _Range) -> _Range:
 def _nearest_excluded(
     is_excluded: Callable[[float], bool], start: float, direction: int
 ) -> float:
-    """Return a number near ``start`` beyond which the slope cannot be.
+    """Return a number beyond which the slope cannot lie.
 
-    It lies up or down from there, as ``direction`` is 1 or -1.
+    It is above ``start`` if ``direction`` is 1, and below it if -1.
     """
     step = 1e-6 * max(abs(start), 1e-3)
     while not is_excluded(start + direction * step):
@@ -260,7 +264,7 @@ def _nearest_excluded(
         if step > _LARGEST_STEP * max(abs(start), 1.0):
             return direction * np.inf
 
-    # a thousandth of the way is known well enough; the excluded end is returned
+    # bisect the last step; the excluded end is returned
     def is_possible(distance: float) -> bool:
         return not is_excluded(start + direction * float(distance))
 

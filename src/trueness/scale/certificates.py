@@ -43,9 +43,9 @@ from trueness.scale.arrangements import (
     Ends,
     auc_bounds,
     average_precision_bounds,
-    dullest,
-    rounded_out,
-    sharpest,
+    best_arrangement,
+    widen_by_rounding,
+    worst_arrangement,
 )
 from trueness.scale.calibration_bounds import (
     calibration_error_bounds,
@@ -70,7 +70,7 @@ _ONLY_BETWEEN = (
     "only thresholds between bins were tried; exact_threshold, or a count of every "
     "score, tries all"
 )
-# where every threshold was asked for, the bins leave out those inside
+# the best threshold may lie inside a bin
 _NOT_KNOWN_OF = {"best_threshold": f"unknown: {_ONLY_BETWEEN}"}
 
 
@@ -116,14 +116,14 @@ class Bounds(Record):
 
 
 Options = Mapping[str, Any]
-# what the bins leave open is attached to an answer of a labelled tally
+# attaches to the answer of a labelled tally the bounds that its bins leave
 Attach = Callable[[Any, Tally, Options], Any]
 
 
 def answer_with_bounds(
     analysis: Callable[..., Any], args: tuple[Any, ...], options: Options
 ) -> Any:
-    """Ask an analysis about a binned tally, and say what the bins leave open."""
+    """Return the answer of an analysis of a binned tally, with its bounds attached."""
     try:
         answer = analysis(*args, **options)
     except Infeasible as err:
@@ -138,25 +138,25 @@ def answer_with_bounds(
 
 
 def _labels_are_expected(t: Tally) -> bool:
-    """May cases without a label be positive? Bins do not say which."""
+    """Return whether labels are expected: bins do not bound answers by these."""
     return t.design.unlabelled == AT_RANDOM and t.n_unknown > 0
 
 
 def _attach_reason(answer: Any, reason: str) -> Any:
-    """Say why nothing is known of an answer beyond its bins."""
+    """Return the answer with the reason why it has no bounds."""
     if not isinstance(answer, Answer):
         return answer
     return replace(answer, bounds=reason)
 
 
 def _at_prevalence_of_use(t: Tally) -> Tally:
-    """Weigh the classes so that the proportion of positives is that of use."""
+    """Return the tally weighted to the prevalence of use, where there is one."""
     prevalence = t.design.prevalence
     return t if prevalence is None else reweight_to_prevalence(t, prevalence)
 
 
 def _widen_to_hold(value: float, ends: Ends) -> Ends:
-    """Let the ends hold the value itself, which is one of the arrangements."""
+    """Return ends that include the value itself, which is one of the arrangements."""
     low, high = ends
     return min(low, value), max(high, value)
 
@@ -165,7 +165,7 @@ def _widen_to_hold(value: float, ends: Ends) -> Ends:
 
 
 def _attach_to_number(bounds_of: Callable[[Tally], Ends]) -> Attach:
-    """Return how two numbers are attached to an estimate."""
+    """Return a function that attaches the bounds of a number to an estimate."""
 
     def attach(answer: Any, t: Tally, options: Options) -> Any:
         return replace(answer, bounds=_widen_to_hold(answer.value, bounds_of(t)))
@@ -174,11 +174,11 @@ def _attach_to_number(bounds_of: Callable[[Tally], Ends]) -> Attach:
 
 
 def _average_precision_in_use(t: Tally) -> Ends:
-    """Bound the average precision at the prevalence of use."""
+    """Return the bounds of the average precision at the prevalence of use."""
     prevalence = t.design.prevalence
     if prevalence is None:
         return average_precision_bounds(t)
-    # what a negative case weighs in use, for a positive one of weight one
+    # the weight of a negative case in use, relative to a positive case
     odds = (1 - prevalence) / prevalence * t.n_pos / t.n_neg
     return average_precision_bounds(t, odds)
 
@@ -186,11 +186,11 @@ def _average_precision_in_use(t: Tally) -> Ends:
 def _attach_to_score(
     name: str, answer: ProperScore, t: Tally, options: Options
 ) -> ProperScore:
-    """Bound a proper score; its parts are bounded when they are asked for."""
+    """Return a proper score with its bounds; those of its parts are computed later."""
     in_use = _at_prevalence_of_use(t)
-    best = _BoundedDecomposition(*decomposition(sharpest(in_use), name))
-    worst = _BoundedDecomposition(*decomposition(dullest(in_use), name))
-    ends = rounded_out(best.loss, worst.loss)
+    best = _BoundedDecomposition(*decomposition(best_arrangement(in_use), name))
+    worst = _BoundedDecomposition(*decomposition(worst_arrangement(in_use), name))
+    ends = widen_by_rounding(best.loss, worst.loss)
     return replace(
         answer,
         bounds=_widen_to_hold(answer.value, ends),
@@ -210,9 +210,9 @@ class _BoundedDecomposition(NamedTuple):
 def _parts_with_bounds(
     answer: ProperScore, best: _BoundedDecomposition, worst: _BoundedDecomposition
 ) -> Any:
-    """Decompose a loss between its best and its worst arrangement within bins."""
+    """Return the parts of a loss with bounds, from the best and worst arrangement."""
     parts = answer.parts
-    # the loss that is left after recalibration, at least and at most
+    # the smallest and the largest loss after recalibration
     lowest_after = best.unc - best.dsc
     highest_after = best.unc - worst.dsc
     ends = {
@@ -223,7 +223,7 @@ def _parts_with_bounds(
     bounded = {}
     for name, (low, high) in ends.items():
         part = getattr(parts, name)
-        part_ends = _widen_to_hold(part.value, rounded_out(low, high))
+        part_ends = _widen_to_hold(part.value, widen_by_rounding(low, high))
         bounded[name] = replace(part, bounds=part_ends)
     return replace(parts, **bounded)
 
@@ -232,13 +232,13 @@ _CALIBRATION_ERRORS = ("plain", "debiased", "rms", "smooth")
 
 
 def _attach_to_errors(answer: Any, t: Tally, options: Options) -> Any:
-    """Bound the calibration errors of groups of equally many cases."""
+    """Return calibration errors with bounds, for groups of equally many cases."""
     if answer.binning != "equal mass":
         # bins of scores may lie across the edges of those bins
         return _attach_reason(answer, NOT_KNOWN)
 
     ends: dict[str, Any] = dict.fromkeys(_CALIBRATION_ERRORS, NOT_KNOWN)
-    # an edge may divide a bin of scores, and weighted cases at any part of a case
+    # no bounds for weighted cases: the edge of a group may divide such a case
     is_weighted = "weight" in words_of(_at_prevalence_of_use(t))
     if not is_weighted:
         ends |= calibration_error_bounds(t, options.get("bins", DEFAULT_BINS))
@@ -250,7 +250,7 @@ def _attach_to_errors(answer: Any, t: Tally, options: Options) -> Any:
 
 
 def _attach_to_line(answer: Any, t: Tally, options: Options) -> Any:
-    """Bound the slope and the intercept of a calibration line."""
+    """Return a calibration line with the bounds of its slope and intercept."""
     in_use = _at_prevalence_of_use(t)
     slope = answer.slope
     intercept = answer.intercept
@@ -270,7 +270,7 @@ def _attach_to_line(answer: Any, t: Tally, options: Options) -> Any:
 
 
 def _attach_to_curve(bounds_of: Callable[[Tally], CurveBounds]) -> Attach:
-    """Return how two curves are attached to a curve at the prevalence of use."""
+    """Return a function that attaches two curves, at the prevalence of use."""
 
     def attach(answer: Any, t: Tally, options: Options) -> Any:
         return replace(answer, bounds=bounds_of(_at_prevalence_of_use(t)))
@@ -279,7 +279,7 @@ def _attach_to_curve(bounds_of: Callable[[Tally], CurveBounds]) -> Attach:
 
 
 def _attach_to_benefits(answer: Any, t: Tally, options: Options) -> Any:
-    """Bound the net benefit, whose curve knows the prevalence of use."""
+    """Return a decision curve with its bounds."""
     return replace(answer, bounds=decision_bounds(t, answer))
 
 
@@ -328,7 +328,7 @@ def bounds(statistic: Any, data: Tally, **options: Any) -> Any:
     return _bounds_of_analysis(name, data, options)
 
 
-# what a count of every score answers, and bins do not bound
+# analyses without bounds, and the call that answers them with every score
 _COUNT_EVERY_SCORE = {
     "best_threshold": "exact_threshold(rows, label=, score=, maximize=)",
     "cost_curve": "cost_curve(rows, label=, score=)",
@@ -337,7 +337,7 @@ _COUNT_EVERY_SCORE = {
 
 
 def _stop_unbounded(name: Any) -> NoReturn:
-    """Stop at a statistic that has no bounds, and say what to ask instead."""
+    """Raise an error for a statistic without bounds, with what to call instead."""
     if isinstance(name, str) and name in _COUNT_EVERY_SCORE:
         raise InputError(
             f"The bounds of {name} are not known. A count of every score, without "
@@ -352,12 +352,12 @@ def _stop_unbounded(name: Any) -> NoReturn:
     )
 
 
-# the estimate that stands for an answer of several
+# the main estimate of an answer that has several
 _MAIN_ESTIMATE = {"calibration_error": "plain", "calibration_line": "slope"}
 
 
 def _bounds_of_analysis(name: str, data: Tally, options: Options) -> Any:
-    """Ask an analysis, and return the bounds of its answer."""
+    """Return the bounds of the answer of an analysis."""
     answer = answer_with_bounds(unwrap(BOUNDED[name].analysis), (data,), options)
     if isinstance(answer.bounds, CurveBounds):
         return answer.bounds
@@ -378,11 +378,12 @@ def _bounds_of_analysis(name: str, data: Tally, options: Options) -> Any:
 
 
 def _bins(t: Tally) -> int:
+    """Return the number of rows that hold more than one score."""
     return int(np.count_nonzero(t.high > t.score))
 
 
 def _metric_bounds(t: Tally, metric: Metric, *, threshold: float) -> Bounds:
-    """Bound a metric at a threshold, which may fall into a bin."""
+    """Return the bounds of a metric at a threshold, which may lie inside a bin."""
     labelled = t.labelled()
     prevalence = t.design.prevalence
     cut = _options.real_number(threshold, "threshold")
@@ -402,7 +403,7 @@ def _metric_bounds(t: Tally, metric: Metric, *, threshold: float) -> Bounds:
 
 
 class BoundedAnalysis(NamedTuple):
-    """An analysis, and how its answer learns its bounds."""
+    """An analysis, and the function that attaches bounds to its answer."""
 
     analysis: Callable[..., Any]
     attach: Attach

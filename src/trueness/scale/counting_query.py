@@ -71,10 +71,10 @@ def unused_aliases(taken: set[str]) -> Aliases:
 def counting_query(
     names: Names, aliases: Aliases, positive: LabelValue, to: str, bins: int | None
 ) -> str:
-    """Write the query that counts, in DuckDB's SQL."""
+    """Return the text of the query that counts, in DuckDB's SQL."""
     is_case_refused, kind = _kind(names, positive, to)
     columns = {aliases.score: as_double(names["score"], to), aliases.kind: kind}
-    # CLUSTER and GROUP are words of SQL, of which some engines take no column
+    # CLUSTER and GROUP are words of SQL, which some engines refuse as column names
     keys = {}
     if "cluster" in names:
         columns[aliases.cluster] = names["cluster"]
@@ -94,41 +94,41 @@ def counting_query(
     sums = _sums(names, aliases, is_case_refused)
     if bins is None:
         select = (
-            f"SELECT {_shown(keys)}{aliases.score} AS score, "  # noqa: S608
+            f"SELECT {_key_columns(keys)}{aliases.score} AS score, "  # noqa: S608
             f"{_select_list(sums)} FROM {aliases.cases}"
         )
         return f"{cases} {select} GROUP BY {', '.join([aliases.score, *keys])}"
     bins = _options.whole_number(bins, "bins", at_least=1)
-    return f"{cases}, {_binned(sums, keys, aliases, bins)}"
+    return f"{cases}, {_binned_query(sums, keys, aliases, bins)}"
 
 
 def _select_list(expressions: Names) -> str:
-    """Write expressions, each with its name."""
+    """Return the text of expressions, each with its name."""
     return ", ".join(f"{how} AS {name}" for name, how in expressions.items())
 
 
 def as_double(name: str, to: str) -> str:
-    """Write a column as a number of double precision."""
-    # SQLite has no other real numbers, and would make zero of a word
+    """Return the text of a column as a number of double precision."""
+    # SQLite has no other real numbers, and would turn a word into zero
     return name if to == "sqlite" else f"CAST({name} AS DOUBLE)"
 
 
 def is_nan(number: str, to: str) -> str:
-    """Write the question whether a number is NaN, as the dialect asks it."""
+    """Return the text of the condition that a number is NaN, in this dialect."""
     if to in _NAN_IS_EQUAL:
         return f"{number} = CAST('NaN' AS DOUBLE)"
     return f"ISNAN({number})"
 
 
 class _ColumnKind(NamedTuple):
-    """Whether cases may be refused, and the expression of which kind a case is."""
+    """The expression of the kind of a case, and whether it may be 'refused'."""
 
     is_case_refused: bool
     expression: str
 
 
 def _kind(names: Names, positive: LabelValue, to: str) -> _ColumnKind:
-    """Write which kind a case is of: pos, neg, unknown or refused."""
+    """Return the expression of the kind of a case: pos, neg, unknown or refused."""
     refusals = [
         f"WHEN {condition} THEN 'refused'" for condition in _unusable(names, to)
     ]
@@ -165,7 +165,7 @@ def _kind(names: Names, positive: LabelValue, to: str) -> _ColumnKind:
 
 
 def _unusable(names: Names, to: str) -> list[str]:
-    """Write the conditions in which a case has no usable weight, or no count."""
+    """Return the conditions in which a case has no usable weight or count."""
     conditions = []
     if "weight" in names:
         weight = as_double(names["weight"], to)
@@ -176,7 +176,7 @@ def _unusable(names: Names, to: str) -> list[str]:
 
 
 def _value(positive: LabelValue) -> str:
-    """Write the positive label as a value of SQL."""
+    """Return the positive label as a value of SQL."""
     if isinstance(positive, str):
         return text_in_sql(positive)
     if isinstance(positive, bool):
@@ -185,7 +185,7 @@ def _value(positive: LabelValue) -> str:
 
 
 def _sums(names: Names, aliases: Aliases, refuses: bool) -> dict[str, str]:
-    """Write the columns of counts, or of weights and of their squares."""
+    """Return the columns of counts, or of weights and their squares, by name."""
     kinds = ("neg", "pos", "unknown")
 
     def total(kind: str, value: str) -> str:
@@ -214,11 +214,11 @@ def _sums(names: Names, aliases: Aliases, refuses: bool) -> dict[str, str]:
     return sums
 
 
-def _binned(sums: Names, keys: Names, aliases: Aliases, bins: int) -> str:
-    """Write how cells of equal width become bins of about equal size, without a sort.
+def _binned_query(sums: Names, keys: Names, aliases: Aliases, bins: int) -> str:
+    """Return the query that merges cells of equal width into bins of about equal size.
 
-    Rounding differs between engines, and never the order of the cells: each bin comes
-    back with the smallest and the largest score in it.
+    It needs no sort. Engines may round differently, but the order of the cells stays:
+    each bin has the smallest and the largest score in it.
     """
     a = aliases
     other_keys = "".join(f", {key}" for key in keys)
@@ -227,7 +227,7 @@ def _binned(sums: Names, keys: Names, aliases: Aliases, bins: int) -> str:
     )
     sums_of_bins = _select_list(_sums_of_cells(sums, a.cell_sum))
     finite = f"{a.score} BETWEEN -{_LARGEST} AND {_LARGEST}"
-    # scores that are all equal have no width: NULL, and then one cell, not an error
+    # equal scores have a width of zero: NULL makes one cell of them, not an error
     width = f"NULLIF({a.highest} - {a.lowest}, 0)"
     number_of_cells = bins * _CELLS_PER_BIN
     cell = f"({a.score} - {a.lowest}) / {width} * {number_of_cells}"
@@ -256,14 +256,14 @@ def _binned(sums: Names, keys: Names, aliases: Aliases, bins: int) -> str:
         / SUM({a.cell_cases}) OVER () AS BIGINT) END AS {a.bin}
       FROM {a.cells}
     )
-    SELECT {_shown(keys)}MIN({a.cell_low}) AS score, MAX({a.cell_high}) AS high,
+    SELECT {_key_columns(keys)}MIN({a.cell_low}) AS score, MAX({a.cell_high}) AS high,
       {sums_of_bins}
     FROM {a.bins} GROUP BY {a.bin}{other_keys}
     """  # noqa: S608
 
 
 def _sums_of_cells(sums: Names, prefix: str) -> dict[str, str]:
-    """Write the sums over the cells of a bin; those of counts are whole numbers."""
+    """Return the sums over the cells of a bin; sums of counts are whole numbers."""
     are_weights = any(name.endswith("squares") for name in sums)
     expressions = {}
     for name in sums:
@@ -273,6 +273,6 @@ def _sums_of_cells(sums: Names, prefix: str) -> dict[str, str]:
     return expressions
 
 
-def _shown(keys: Names) -> str:
-    """Write the keys of the counts under the names that readers expect."""
+def _key_columns(keys: Names) -> str:
+    """Return the text of the key columns, with the names of the user's columns."""
     return "".join(f"{alias} AS {name}, " for alias, name in keys.items())

@@ -43,24 +43,24 @@ class CurveBounds(Record):
 
     @property
     def width(self) -> float:
-        """How far apart are the two curves at most?"""
+        """Return the largest distance between both curves."""
         return float((self.high - self.low).max(initial=0.0))
 
     def __str__(self) -> str:
-        """Say in one line how well the curve is known."""
+        """Return in one line how closely the curve is known."""
         along, across = self.axes
         return f"{across} known to within {self.width:.3g} along {along}"
 
 
 def _alternate(before: Array, behind: Array) -> Array:
-    """Put what is before and behind each bin one after the other."""
+    """Return values before and behind each bin in turn: before, behind, before, ..."""
     return np.stack([before, behind], axis=1).ravel()
 
 
 def roc_bounds(t: Tally) -> CurveBounds:
-    """Return the rectangle between the ends of each bin."""
+    """Return the bounds of the ROC curve: a rectangle for each bin."""
     r = rectangles_of(t)
-    # a row of one score is crossed on a straight line
+    # a row with one score is a straight line, whose ends are exact
     lowest_behind = np.where(r.is_bin, r.tp_before, r.tp_behind)
     highest_before = np.where(r.is_bin, r.tp_behind, r.tp_before)
     return CurveBounds(
@@ -72,13 +72,13 @@ def roc_bounds(t: Tally) -> CurveBounds:
 
 
 def det_bounds(t: Tally) -> CurveBounds:
-    """Return the rectangles of the ROC curve, turned round."""
+    """Return the bounds of the DET curve: those of the ROC curve, upside down."""
     roc = roc_bounds(t)
     return CurveBounds(roc.x, 1 - roc.high, 1 - roc.low, ("fpr", "fnr"))
 
 
 def gain_bounds(t: Tally) -> CurveBounds:
-    """Return the parallelogram between the ends of each bin.
+    """Return the bounds of the gain curve: a parallelogram for each bin.
 
     Its corners are reached by flagging the positives of a bin first, or last.
     """
@@ -113,9 +113,9 @@ class _Precisions(NamedTuple):
 
 
 def _precisions(t: Tally) -> _Precisions:
-    """Bound the precision at the ends of each bin.
+    """Return the range of the precision at the ends of each bin.
 
-    A row of one score has what lies before it, and behind it, at its ends.
+    In a row with one score it is the precision before, and behind, that row.
     """
     r = rectangles_of(t)
     behind = _precision(r.tp_behind, r.fp_behind, if_nothing_flagged=0.0)
@@ -141,10 +141,10 @@ def _precision(tp: Array, fp: Array, *, if_nothing_flagged: float) -> Floats:
 
 
 def precision_bounds(t: Tally) -> CurveBounds:
-    """Return the smallest and the largest precision at every recall.
+    """Return the bounds of the precision-recall curve.
 
-    With t of the bin's positives flagged the smallest is t / (t + all its negatives),
-    which is concave: its chord, from the smallest value to that behind, lies below.
+    If t positives of a bin are flagged, the precision is at least t / (t + all its
+    negatives). This is concave in t, so its chord is a lower bound.
     """
     precisions = _precisions(t)
     low = precisions.low.copy()
@@ -159,7 +159,7 @@ def precision_bounds(t: Tally) -> CurveBounds:
 
 
 def lift_bounds(t: Tally) -> CurveBounds:
-    """Return the smallest and the largest lift inside each bin."""
+    """Return the bounds of the lift curve inside each bin."""
     precisions = _precisions(t)
     r = rectangles_of(t)
     tp = _alternate(r.tp_before, r.tp_behind)
@@ -173,9 +173,9 @@ def lift_bounds(t: Tally) -> CurveBounds:
 
 
 def decision_bounds(t: Tally, curve: DecisionCurve) -> CurveBounds:
-    """Bound the net benefit: inside a bin any part of its cases may be flagged."""
+    """Return the bounds of the net benefit, with any part of a bin flagged."""
     p = curve.threshold
-    # rows whose lowest score reaches p are flagged, the next one perhaps in part
+    # rows whose lowest score reaches p are flagged, and perhaps a part of the next row
     rows_flagged = len(t) - np.searchsorted(t.score[::-1], p, side="left")
     highest_of_next = np.append(t.high, -np.inf)[rows_flagged]
     rows_perhaps = np.minimum(rows_flagged + (highest_of_next >= p), len(t))
@@ -196,7 +196,7 @@ def decision_bounds(t: Tally, curve: DecisionCurve) -> CurveBounds:
 
 
 def reliability_bounds(t: Tally) -> CurveBounds:
-    """Bound the proportion of positives that the isotonic curve gives each score."""
+    """Return the bounds of the isotonic curve of a reliability diagram."""
     bins = isotonic_bounds(t)
     low = np.repeat(bins.low, 2) - ROUNDING
     high = np.repeat(bins.high, 2) + ROUNDING

@@ -23,9 +23,9 @@ Flags = NDArray[np.bool_]
 
 
 class Rectangles(NamedTuple):
-    """The counts of cuts inside each row, from before the row to behind it.
+    """True and false positives of the cuts before and behind each row.
 
-    ``is_bin`` says which rows hold more than one score, so that there are such cuts.
+    ``is_bin`` says which rows hold more than one score: only these have cuts inside.
     """
 
     tp_before: Array
@@ -36,7 +36,7 @@ class Rectangles(NamedTuple):
 
 
 def rectangles_of(t: Tally) -> Rectangles:
-    """Return between which tp and which fp a cut inside each row lies."""
+    """Return the ranges of tp and fp of the cuts inside each row."""
     tp = np.cumsum(t.pos)
     fp = np.cumsum(t.neg)
     return Rectangles(
@@ -56,10 +56,10 @@ class MetricRange(NamedTuple):
 
 
 def metric_range(t: Tally, metric: Metric, prevalence: float | None) -> MetricRange:
-    """Between which values does the metric lie in the rectangle of each row?
+    """Return the range of a metric in the rectangle of each row.
 
-    An empty range (inf, -inf) where it is undefined throughout. A metric of unknown
-    shape may have any value.
+    The range is empty (inf, -inf) where the metric is undefined throughout. A metric of
+    unknown shape may have any value.
     """
     if not has_extremes_at_corners(metric):
         return MetricRange(np.full(len(t), -np.inf), np.full(len(t), np.inf))
@@ -76,7 +76,7 @@ def metric_range(t: Tally, metric: Metric, prevalence: float | None) -> MetricRa
             else:
                 low = low + weight * extremes.high
                 high = high + weight * extremes.low
-    # inf - inf: nothing is known
+    # inf - inf: the range is unknown, so it has no bound
     return MetricRange(
         low=np.where(np.isnan(low), -np.inf, low),
         high=np.where(np.isnan(high), np.inf, high),
@@ -84,7 +84,7 @@ def metric_range(t: Tally, metric: Metric, prevalence: float | None) -> MetricRa
 
 
 def has_extremes_at_corners(metric: Metric) -> bool:
-    """Does this metric take its extremes at the corners, term by term?"""
+    """Return whether every term of a metric has its extremes at the corners."""
     if metric.terms is not None:
         return all(has_extremes_at_corners(part) for _, part in metric.terms)
     if metric.ratio is not None:
@@ -106,13 +106,14 @@ def _corners(t: Tally, prevalence: float | None) -> list[Confusion]:
 
 def _extremes(metric: Metric, corners: Sequence[Confusion]) -> MetricRange:
     """Return the smallest and the largest value of a single metric at the corners."""
-    # one where it is undefined is left out: a quotient is constant along the sides that
-    # meet there. "Bent" metrics are not: next to it nothing is known of them
+    # a corner where the metric is undefined is left out: a quotient is constant along
+    # the sides that meet there
     values = np.array([metric(c) for c in corners], dtype=np.float64)
     undefined = np.isnan(values)
     low = np.where(undefined, np.inf, values).min(axis=0)
     high = np.where(undefined, -np.inf, values).max(axis=0)
     if metric.shape == "bent":
+        # next to an undefined corner, a "bent" metric may have any value
         in_part = undefined.any(axis=0) & ~undefined.all(axis=0)
         low = np.where(in_part, metric.range[0], low)
         high = np.where(in_part, metric.range[1], high)
@@ -120,7 +121,7 @@ def _extremes(metric: Metric, corners: Sequence[Confusion]) -> MetricRange:
 
 
 class CutSearch(NamedTuple):
-    """What is known about the best cut of a tally of bins.
+    """The best value at a real cut, and what cuts inside bins could reach.
 
     Attributes
     ----------
@@ -144,7 +145,7 @@ def search(
     constraints: tuple[Constraint, ...],
     prevalence: float | None = None,
 ) -> CutSearch:
-    """What is known about the best cut of a labelled tally of bins?"""
+    """Return what is known about the best cut of a labelled tally of bins."""
     cuts = all_cuts(t, prevalence, "best_threshold")
     allowed = met_by([cuts], constraints).all(axis=0)
     values = np.where(allowed, np.asarray(objective(cuts.in_use)), np.nan)
@@ -160,7 +161,7 @@ def search(
         else:
             may_be_allowed &= bounded.low <= constraint.bound + rounding
 
-    # a bin stays when its best corner reaches the best real cut, but for rounding
+    # a bin stays open if its best corner reaches the best real cut, up to rounding
     high = metric_range(t, objective, prevalence).high
     rounding = rounding_of(cuts, objective) if np.isfinite(reached) else 0.0
     open_bins = may_be_allowed & (high >= reached - rounding)

@@ -16,7 +16,7 @@ import numpy as np
 from trueness._core.arrays import Array, Floats
 from trueness.counts.values import Tally
 
-_MOST_BINS = 4096  # more are joined: the cost grows with their square
+_MOST_BINS = 4096  # more bins are merged: the cost grows with their square
 
 
 class IsotonicBounds(NamedTuple):
@@ -33,7 +33,7 @@ def isotonic_bounds(t: Tally) -> IsotonicBounds:
     t = t.bin(_MOST_BINS)
     is_bin = t.high > t.score
     high = _largest_values(t.pos[::-1], t.neg[::-1], is_bin[::-1])
-    # the classes change places, and the order of the scores turns round
+    # for the smallest values, exchange the classes and reverse the order
     mirrored = _largest_values(t.neg, t.pos, is_bin)
     return IsotonicBounds(
         score=t.score[::-1],
@@ -55,13 +55,13 @@ def _largest_values(pos: Array, neg: Array, is_bin: Array) -> Floats:
 
     largest = np.zeros(pos.size)
     for k in range(pos.size):
-        # the positives come last: a mean starts below a bin or after its negatives
+        # positives of a bin come last: a mean starts below it or after its negatives
         starts = [cases_below[k]]
         if is_bin[k] and pos[k] and neg[k]:
             starts.append(cases_below[k] + neg[k])
 
         for start in starts:
-            # over each end at or above, and then the smallest of those still to come
+            # the mean up to each end, then the smallest of the means from there on
             means = (positives[k:] - positives_below[k]) / (cases[k:] - start)
             smallest_mean = np.minimum.accumulate(means[::-1])[::-1]
             np.maximum(largest[k:], smallest_mean, out=largest[k:])

@@ -14,7 +14,7 @@ from trueness._core.checks.words import described
 from trueness._core.imports import required
 from trueness.calibration.maps import Map
 from trueness.data.storage import COLUMNS
-from trueness.scale.application import formula_length, written
+from trueness.scale.application import formula_length, write_formula
 from trueness.scale.counting_query import (
     WITHOUT_NAN,
     Aliases,
@@ -26,11 +26,11 @@ from trueness.scale.counting_query import (
 )
 from trueness.threshold.rule import Rule
 
-# how people call the dialects, and how sqlglot does
+# names of the dialects, and sqlglot's names for them
 _NAMES = """duckdb postgres mysql mariadb sqlite bigquery snowflake databricks spark
 trino clickhouse redshift"""
 DIALECTS = {n: n for n in _NAMES.split()} | {"mariadb": "mysql", "sqlserver": "tsql"}
-# steps of a map that is written out: ten comparisons deep
+# the most steps of a map that is written out: ten nested comparisons
 _LONGEST_MAP = 1000
 
 
@@ -118,7 +118,7 @@ def sql(
     aliases = unused_aliases({*map(str, needed.values()), *table_parts})
 
     if apply is not None:
-        query = _applied(apply, names, aliases, to)
+        query = _query_that_applies(apply, names, aliases, to)
     else:
         if by is not None and by.lower() in COLUMNS:
             raise InputError(
@@ -138,18 +138,18 @@ def sql(
 
 
 class _Query(NamedTuple):
-    """A query in DuckDB's SQL, and lines that say what it is for."""
+    """A query in DuckDB's SQL, and comments on its purpose."""
 
     text: str
     comments: tuple[str, ...]
 
 
 def _translate(query: str, source: Any, aliases: Aliases, to: str) -> str:
-    """Write a query on the source in another dialect."""
+    """Return the text of a query on the source in another dialect."""
     glot = required("sqlglot", "sql")
     tree = glot.parse_one(query, read="duckdb")
-    _put_table(tree, source, aliases)
-    # nothing that is ordered here can be missing
+    _insert_table(tree, source, aliases)
+    # no ordered value can be missing: the dialect's own order of nulls needs no clause
     nulls_are_small = glot.Dialect.get_or_raise(to).NULL_ORDERING == "nulls_are_small"
     for ordered in tree.find_all(glot.exp.Ordered):
         ordered.set("nulls_first", nulls_are_small)
@@ -169,9 +169,9 @@ _RESERVED_WORDS = {
 
 
 def _column(name: object, what: str, to: str) -> str:
-    """Write the name of a column, between quotes only if it needs them.
+    """Return the name of a column, quoted only if necessary.
 
-    Snowflake and others tell p from "p": a name between quotes keeps its capitals.
+    Snowflake and others distinguish p from "p": a quoted name keeps its capitals.
     """
     glot = required("sqlglot", "sql")
     if not isinstance(name, str) or not name:
@@ -183,7 +183,7 @@ def _column(name: object, what: str, to: str) -> str:
 
 
 def _is_column(name: str, dialect: str) -> bool:
-    """Does the dialect take this word for a column, and not for one of its own?"""
+    """Return whether the dialect reads this word as the name of a column."""
     glot = required("sqlglot", "sql")
     try:
         selected = glot.parse_one(f"SELECT {name}", read=dialect).selects[0]
@@ -193,7 +193,7 @@ def _is_column(name: str, dialect: str) -> bool:
 
 
 def _table(table: object, to: str) -> Any:
-    """Read the name of a table, and nothing beside it, as a node of sqlglot."""
+    """Return the name of a table as a node of sqlglot; refuse any other text."""
     glot = required("sqlglot", "sql")
     refusal = InputError(
         f"table must be the name of a table, as preds or mart.public.preds; found "
@@ -211,8 +211,8 @@ def _table(table: object, to: str) -> Any:
         isinstance(part, glot.exp.Identifier) for part in named.parts
     ):
         raise refusal
-    # the parser knows samples, partitions, hints and versions, and drops some of them
-    # in silence: what it would write again must be what was typed
+    # the parser reads samples, partitions, hints and versions, and silently drops some
+    # of them: the name alone, written again, must be the text that was passed
     names_alone = glot.exp.Table(
         **{key: named.args.get(key) for key in ("this", "db", "catalog")}
     )
@@ -222,17 +222,19 @@ def _table(table: object, to: str) -> Any:
     same_text = _without_quotes(written_again) == _without_quotes(table)
     if query != glot.select("*").from_(names_alone) or not same_text:
         raise refusal
-    for part in named.parts:  # BigQuery takes my-project without quotes
+    # BigQuery accepts my-project without quotes
+    for part in named.parts:
         part.set("quoted", part.quoted or not part.name.isidentifier())
     return named
 
 
 def _without_quotes(name: str) -> str:
+    """Return a name without quotes and spaces."""
     return "".join(sign for sign in name if sign not in '"`[]\\' and not sign.isspace())
 
 
-def _put_table(tree: Any, source: Any, aliases: Aliases) -> None:
-    """Read from the table, where the query names its source."""
+def _insert_table(tree: Any, source: Any, aliases: Aliases) -> None:
+    """Replace the source in the tree of a query by the table."""
     glot = required("sqlglot", "sql")
     for table in list(tree.find_all(glot.exp.Table)):
         if table.name == aliases.source:
@@ -242,8 +244,10 @@ def _put_table(tree: Any, source: Any, aliases: Aliases) -> None:
             table.replace(named)
 
 
-def _applied(what: object, names: Names, aliases: Aliases, to: str) -> _Query:
-    """Write the query that gives every row its new score, or its decision."""
+def _query_that_applies(
+    what: object, names: Names, aliases: Aliases, to: str
+) -> _Query:
+    """Return the query that adds the new score, or the decision, to every row."""
     score = as_double(names["score"], to)
     if isinstance(what, Rule):
         new_column = "decision"
@@ -266,7 +270,8 @@ def _applied(what: object, names: Names, aliases: Aliases, to: str) -> _Query:
                 option=role,
             )
 
-    if to not in WITHOUT_NAN:  # which some engines take for the largest number
+    # some engines treat NaN as the largest number
+    if to not in WITHOUT_NAN:
         expression = f"CASE WHEN NOT {is_nan(score, to)} THEN {expression} END"
     rows = aliases.cases
     query = (
@@ -277,7 +282,7 @@ def _applied(what: object, names: Names, aliases: Aliases, to: str) -> _Query:
 
 
 def _rule(rule: Rule, score: str, group: str | None) -> str:
-    """Write a rule of these columns; its cuts and groups stay values."""
+    """Return the SQL expression of a rule on these columns."""
     if rule.groups and group is None:
         raise InputError(
             "This rule has a threshold for each group; name the column of the groups.",
@@ -314,12 +319,12 @@ def _expression_of_map(calibrator: Map, score: str) -> str:
         return glot.exp.func("LN" if name == "log" else name.upper(), argument)
 
     def choice(value: Any, edge: float, below: Any, above: Any) -> Any:
-        # both are compared, so that a missing score stays missing
+        # compare twice, so that a missing score stays missing
         number_at_edge = glot.exp.convert(edge)
         is_below = value < number_at_edge
         is_above = value >= number_at_edge
         return glot.exp.case().when(is_below, below).when(is_above, above)
 
     column = glot.parse_one(score, read="duckdb")
-    expression = written(formula, column, number, function, choice)
+    expression = write_formula(formula, column, number, function, choice)
     return str(expression.sql("duckdb"))

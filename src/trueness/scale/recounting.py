@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 else:
     nw = lazy_import("narwhals.stable.v2", "cli")  # imported when a frame arrives
 
-# ranges of scores that one pass may ask for
+# the most ranges of scores in one pass
 _MOST_RANGES = 8
-# finer bins: each open one becomes about so many, or more
+# each open bin is divided into at least about so many
 _PARTS_OF_A_BIN = 8
 
 
 class LazyRows(NamedTuple):
-    """A lazy frame, which of its columns has which role, and the positive label."""
+    """A lazy frame, its columns by role, and the positive label."""
 
     frame: nw.LazyFrame[Any]
     names: Mapping[str, str]
@@ -48,12 +48,12 @@ class LazyRows(NamedTuple):
 
     @property
     def by_role(self) -> nw.LazyFrame[Any]:
-        """Return the columns that are read, called ``label`` and ``score``."""
+        """Return the frame with the columns ``label`` and ``score`` alone."""
         return engines.by_role(self.frame, self.names)
 
 
 class PassCounts(NamedTuple):
-    """Counts of labelled cases; passes over the data, and rows counted in all."""
+    """Counts of labelled cases, with the passes over the data and the rows counted."""
 
     tally: Tally
     passes: int
@@ -67,7 +67,10 @@ def open_rows(
     score: str | None,
     positive: LabelValue,
 ) -> Any:
-    """Return a tally, scores on a device, or ``LazyRows``; frames in memory counted."""
+    """Return rows that can be counted again: a tally, scores on a device, ``LazyRows``.
+
+    A frame in memory is counted here.
+    """
     reason = (
         "Its rows are counted one by one. Use a tally without bins, which is exact."
     )
@@ -84,7 +87,8 @@ def open_rows(
                 example=PythonCode("exact_threshold(rows, label=, score=, maximize=)"),
             )
         known = data.labelled()
-        return tally_of_rows(known.score, *known.counts)  # as counted, of no design
+        # the counts as they are, without a design
+        return tally_of_rows(known.score, *known.counts)
     if _stays_on_device(data):
         return data
 
@@ -102,12 +106,12 @@ def open_rows(
 
 
 def _stays_on_device(data: object) -> TypeIs[CountsElsewhere]:
-    """Are these sorted scores that stay on a device?"""
+    """Return whether these are sorted scores that stay on a device."""
     return isinstance(data, CountsElsewhere) and not hasattr(data, "names")
 
 
 def count_each_score(rows: Any) -> PassCounts:
-    """Count every score, without bins."""
+    """Return the counts of every score, without bins."""
     if isinstance(rows, LazyRows):
         counted = tally(
             rows.frame,
@@ -123,12 +127,12 @@ def count_each_score(rows: Any) -> PassCounts:
 
 
 def count_into_bins(rows: Any, at_most: int) -> PassCounts:
-    """Count all rows into at most so many bins."""
+    """Return the counts of all rows in at most so many bins."""
     at_most = _options.whole_number(at_most, "at_most", at_least=1)
     if not isinstance(rows, LazyRows):
         return PassCounts(rows.bin(at_most).labelled(), 1, rows.n)
     binned = engine_bins.binned_tally(rows.by_role, rows.names, rows.positive, at_most)
-    # where the scores lie, their quantiles, and the count
+    # three passes: the range of the scores, their quantiles, and the counts
     return PassCounts(binned.labelled(), 3, binned.n)
 
 
@@ -137,16 +141,16 @@ def recount(
 ) -> PassCounts:
     """Return the counts after one more pass, over the rows of these bins.
 
-    Score by score, if they are no more than a batch; in finer bins otherwise.
+    Each score is counted if there are no more rows than a batch; finer bins otherwise.
     """
     counted = counts.tally
     cases = counted.neg + counted.pos
 
-    bins = None  # score by score
+    bins = None  # each score
     if cases[open_bins].sum() > batch:
         bins = max(at_most, _PARTS_OF_A_BIN * int(np.count_nonzero(open_bins)))
 
-    # between two open bins that are near each other, those in between are counted too
+    # bins between two open ones that are close are counted again as well
     runs = _runs_of_bins(open_bins, cases)
     inside = np.zeros(len(counted), dtype=bool)
     for run in runs:
@@ -162,7 +166,7 @@ def recount(
 
 
 def _check_unchanged(before: Tally, again: Tally) -> None:
-    """Stop where the rows of the same bins are others than before."""
+    """Raise an error if the bins hold other numbers of cases than before."""
     if (before.n_neg, before.n_pos) != (again.n_neg, again.n_pos):
         raise InputError(
             f"The data changed while they were counted: {before.n:,} labelled cases "
@@ -172,14 +176,14 @@ def _check_unchanged(before: Tally, again: Tally) -> None:
 
 
 class _Run(NamedTuple):
-    """Neighbouring rows of a tally: the first one, and the one behind the last."""
+    """Neighbouring rows of a tally: from ``first`` to before ``stop``."""
 
     first: int
     stop: int
 
 
 def _runs_of_bins(open_bins: Flags, cases: Ints) -> list[_Run]:
-    """Return runs of neighbouring bins; of too many the nearest are joined."""
+    """Return runs of neighbouring open bins; the nearest are joined if too many."""
     change = np.diff(np.concatenate([[0], open_bins.astype(np.int8), [0]]))
     edges = np.flatnonzero(change)
     first = edges[0::2]
@@ -187,7 +191,7 @@ def _runs_of_bins(open_bins: Flags, cases: Ints) -> list[_Run]:
     cumulative = np.concatenate([[0], np.cumsum(cases)])
     cases_in_gap = cumulative[first[1:]] - cumulative[stop[:-1]]
     if cases_in_gap.size >= _MOST_RANGES:
-        # the widest gaps stay open: few rows are counted twice
+        # keep the gaps with the most cases, so that few rows are counted twice
         by_width = np.argsort(-cases_in_gap, kind="stable")
         widest = np.sort(by_width[: _MOST_RANGES - 1])
         first = np.concatenate([first[:1], first[1:][widest]])
@@ -196,7 +200,7 @@ def _runs_of_bins(open_bins: Flags, cases: Ints) -> list[_Run]:
 
 
 def _count_runs(rows: Any, t: Tally, runs: list[_Run], bins: int | None) -> Tally:
-    """Count the rows of these runs: score by score, or in so many bins."""
+    """Return the counts of these runs: of each score, or in so many bins."""
     ranges = [(float(t.score[run.stop - 1]), float(t.high[run.first])) for run in runs]
     if isinstance(rows, LazyRows):
         return _count_in_engine(rows, ranges, bins)
@@ -216,7 +220,7 @@ def _rows_between(t: Tally, ranges: list[tuple[float, float]]) -> Tally:
     """Return the rows of a tally with scores in these ranges."""
     inside = np.zeros(len(t), dtype=bool)
     for low, high in ranges:
-        # scores descend; NumPy would copy them to search the other way round
+        # bisect, as scores descend: NumPy would need an ascending copy
         first = bisect_left(t.score, -high, key=neg)
         stop = bisect_right(t.score, -low, key=neg)
         inside[first:stop] = True
@@ -226,7 +230,7 @@ def _rows_between(t: Tally, ranges: list[tuple[float, float]]) -> Tally:
 def _count_in_engine(
     rows: LazyRows, ranges: list[tuple[float, float]], bins: int | None
 ) -> Tally:
-    """Count the rows of a lazy frame with scores in these ranges."""
+    """Return the counts of the rows of a lazy frame with scores in these ranges."""
     score = nw.col("score").cast(nw.Float64)
     in_a_range = nw.any_horizontal(
         *((score >= low) & (score <= high) for low, high in ranges), ignore_nulls=True

@@ -43,10 +43,10 @@ from trueness.threshold.constraints import read_objective
 from trueness.threshold.operating_point import best_threshold
 
 Bound = str | Constraint
-# each pass settles or divides every doubtful bin: far more than needed
+# each pass settles or divides every open bin: this is far more than needed
 _MOST_PASSES = 10_000
 
-# bins are made finer until nothing is open: the answers are asked for without bounds
+# the analyses without bounds, since bins are made finer until nothing is open
 _auc = unwrap(auc)
 _best_threshold = unwrap(best_threshold)
 
@@ -84,7 +84,7 @@ class ExactResult(Record):
 
     @property
     def exact(self) -> bool:
-        """Is the value exact, so that both bounds are equal?"""
+        """Return whether the value is exact: both bounds are equal."""
         return self.low == self.high
 
     @property
@@ -259,7 +259,8 @@ def exact_auc(
 
     area = _auc(counts.tally, method=method, level=level)
     low, high = auc_bounds(counts.tally)
-    if low < high:  # the interval holds what the bins leave open too
+    if low < high:
+        # the interval also allows for what the bins leave open
         area = replace(
             area,
             low=max(0.0, area.low - (area.value - low)),
@@ -270,12 +271,12 @@ def exact_auc(
 
 
 def _open_pairs(t: Tally) -> Floats:
-    """Return how many pairs of a positive and a negative share each bin."""
+    """Return the number of pairs of a positive and a negative in each bin."""
     return np.where(t.high > t.score, t.neg.astype(np.float64) * t.pos, 0.0)
 
 
 def _bins_with_most_pairs(open_pairs: Floats, pairs_allowed: float) -> Flags:
-    """Return the bins with the most pairs, so many that the others may stay."""
+    """Return the bins with the most pairs; the others hold no more than allowed."""
     order = np.argsort(-open_pairs, kind="stable")
     pairs_left = open_pairs.sum() - np.cumsum(open_pairs[order])
     needed = int(np.count_nonzero(pairs_left > pairs_allowed)) + 1
@@ -287,7 +288,7 @@ def _bins_with_most_pairs(open_pairs: Floats, pairs_allowed: float) -> Flags:
 def _report(
     answer: Any, bounds: tuple[float, float], counts: PassCounts, start: float
 ) -> ExactResult:
-    """Return the answer with what it took since the start."""
+    """Return the answer with the work that it took since the start."""
     low, high = bounds
     return ExactResult(
         answer=answer,
@@ -307,7 +308,10 @@ def _bins_that_may_bind(
     prevalence: float | None,
     best: float,
 ) -> Flags:
-    """Which bins decide whether a constraint stops the objective short of the best?"""
+    """Return the bins that decide whether a constraint binds.
+
+    A constraint binds if the objective could be better than ``best`` without it.
+    """
     without_one = [
         constraints[:k] + constraints[k + 1 :] for k in range(len(constraints))
     ]
@@ -317,6 +321,7 @@ def _bins_that_may_bind(
     may_bind = np.zeros(len(t), dtype=bool)
     for fewer in without_one:
         result = search(t, objective, fewer, prevalence)
-        if result.reached <= best:  # otherwise it is known that it does
+        # otherwise a real cut shows already that it binds
+        if result.reached <= best:
             may_bind |= result.open_bins
     return may_bind

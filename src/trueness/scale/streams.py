@@ -102,7 +102,7 @@ class Stream:
     unlabelled: str | None = None
 
     def add(self, batch: str, rows: _Batch) -> bool:
-        """Count a batch; False if a batch of this name is in the counts already.
+        """Count a batch; return False if a batch of this name was counted before.
 
         ``rows`` is a frame, eager or lazy, or a tally or a mapping of window to tally
         counted elsewhere.
@@ -189,7 +189,7 @@ class Stream:
         return sum((windows[name] for name in names), Tally())
 
     def batches(self) -> int:
-        """How many batches are in the counts?"""
+        """Return the number of batches in the counts."""
         return len(self._read().batches)
 
     def forget(self, window: str) -> None:
@@ -201,7 +201,7 @@ class Stream:
             self._write(state)
 
     def _windows_of(self, rows: _Batch) -> dict[str, Tally]:
-        """Return a tally for each window of these rows; "" where there is one only."""
+        """Return the tallies of these rows by window; "" if there are no windows."""
         if isinstance(rows, Tally):
             return {"": rows}
         if isinstance(rows, dict):
@@ -213,11 +213,11 @@ class Stream:
         return {str(name): t for name, t in counts.items()}
 
     def _labels_with(self, known: list[Any], rows: _Batch) -> list[Any]:
-        """Add the labels of a batch to those seen so far; stop at a third one."""
+        """Return the labels seen so far; raise an error if there are three."""
         if self.label is None or isinstance(rows, (Tally, dict)):
             return known
         values = label_values(rows, self.label)
-        # as a file of JSON gives them back; a date and the like as text
+        # as JSON holds them: a date and the like as text
         as_stored = [v if isinstance(v, (int, float, str)) else str(v) for v in values]
         labels = [*known, *(v for v in as_stored if v not in known)]
         if len(labels) > 2:
@@ -229,7 +229,7 @@ class Stream:
         return labels
 
     def _read(self) -> _StreamState:
-        """Read the file; nothing has come in where there is none."""
+        """Return the state in the file; an empty one if there is no file."""
         if not Path(self.path).exists():
             return _StreamState({}, set(), [])
         windows = {}
@@ -242,7 +242,7 @@ class Stream:
             return _StreamState(windows, set(about["batches"]), about.get("labels", []))
 
     def _write(self, state: _StreamState) -> None:
-        """Replace the file by these counts, batches and labels together."""
+        """Replace the file by this state."""
         tallies = list(state.windows.values())
         tables = [
             columns_by_cell(t, {"score": t.score, "high": t.high}) for t in tallies
@@ -262,7 +262,7 @@ class Stream:
 
 
 class _StreamState(NamedTuple):
-    """What has come in: a tally by window, names of batches, and labels seen."""
+    """Tallies by window, names of the batches, and the labels seen."""
 
     windows: dict[str, Tally]
     batches: set[str]
@@ -270,7 +270,7 @@ class _StreamState(NamedTuple):
 
 
 def _join_tables(tables: list[dict[str, Array]]) -> dict[str, Array]:
-    """Join the columns of all windows; clusters are in all of them, or in none."""
+    """Return the columns of all windows joined; all have clusters, or none."""
     if not tables:
         return {}
     if any(SQUARES[0] in table for table in tables):
@@ -292,7 +292,7 @@ def _join_tables(tables: list[dict[str, Array]]) -> dict[str, Array]:
 
 
 def _with_squares(table: dict[str, Array]) -> dict[str, Array]:
-    """Add the squares of weights; beside weighted cases, a case has weight one."""
+    """Return the table with squares of weights; unweighted cases have weight one."""
     missing = {
         squares: table[counts]
         for squares, counts in zip(SQUARES, COUNTS, strict=True)
@@ -302,7 +302,7 @@ def _with_squares(table: dict[str, Array]) -> dict[str, Array]:
 
 
 def _files(pattern: str) -> list[tuple[str, str]]:
-    """Return each file of a pattern, after its name from the first wildcard on."""
+    """Return the files of a pattern, each with its name from the first wildcard on."""
     before_wildcard = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
     root = os.path.dirname(before_wildcard) or "."
     matches = glob(pattern, recursive=True)
@@ -313,7 +313,7 @@ def _files(pattern: str) -> list[tuple[str, str]]:
 
 
 def _fingerprint(batch: str) -> str:
-    """Return the short name under which a batch is remembered."""
+    """Return the digest under which a batch is remembered."""
     if not isinstance(batch, str) or not batch:
         raise InputError(
             f"A batch must have a name of its own, as text; found {batch!r}."
