@@ -47,7 +47,7 @@ def read_claim(text: str) -> Requirement:
 def judge_claims(
     declaration: Declaration, texts: Sequence[str]
 ) -> tuple[StatedClaim, ...]:
-    """Judge claims by the published counts, all of them together (Holm)."""
+    """Return the claims with their verdicts by the published counts (Holm)."""
     if not texts:
         return ()
 
@@ -88,7 +88,7 @@ def _stated(
 
 
 def _is_about(verdict: Verdict, required: Requirement) -> bool:
-    """Is a verdict on this requirement, and not on the same of other groups?"""
+    """Return whether a verdict is on this requirement, for its own groups."""
     if required.next_site or not required.by:
         return not verdict.group
     return verdict.group.startswith(f"{required.by}=")

@@ -129,7 +129,7 @@ def declare(
     requirements = read_claims(claims)
     thresholds = _thresholds(at, requirements)
 
-    # the flow from rows to cases also tells of rows that are left out here
+    # the flow from rows to cases also has the rows that are left out here
     counts_of_all_rows = counts
     if at_least > 1:
         counts, by_column = _labelled(counts, by_column)
@@ -167,7 +167,7 @@ def declare(
         claims=judge_claims(stated, [text for text, _ in requirements]),
     )
 
-    # what is stated is what a reader of the file reads, to the last digit
+    # return the declaration as a reader of the file reads it, to the last digit
     published_declaration = declaration_from_json(declaration_to_json(stated))
     if path is not None:
         published_declaration.write(path)
@@ -214,7 +214,7 @@ def _counts_and_groups(
 def _thresholds(
     at: float | Sequence[float], requirements: Sequence[tuple[str, Any]]
 ) -> tuple[float, ...]:
-    """Return the thresholds in use, and those of claims."""
+    """Return the thresholds, those of the claims included."""
     several = at if isinstance(at, Iterable) else [at]
     cuts = [_options.real_number(cut, "at") for cut in several]
     cuts += [r.threshold for _, r in requirements if r.threshold is not None]
@@ -231,7 +231,7 @@ def _thresholds(
 
 
 def _statements(statements: Mapping[str, str] | None) -> dict[str, str]:
-    """Return what the author states, in the order in which it is shown."""
+    """Return the statements of the author, in the order of ``STATEMENTS``."""
     texts = {str(name): str(text) for name, text in (statements or {}).items()}
     for name in texts:
         if name not in STATEMENTS:
@@ -255,7 +255,7 @@ def _publish(
 ) -> PrivateCounts:
     """Return the counts that are published."""
     if isinstance(counts, Attempts):
-        # items of an evaluation are no persons: their counts are published as they are
+        # items of an evaluation are not persons: their counts are published as they are
         return PrivateCounts(counts, {})  # type: ignore[arg-type]
 
     both_classes(counts, "declare")
@@ -286,7 +286,10 @@ def _edges(edges: Any) -> list[float] | None:
 def _measured(
     stated: Declaration, counts: Any, groups: Mapping[str, Mapping[str, Tally]]
 ) -> tuple[Measurement, ...]:
-    """Measure the published counts; what bins leave open is measured in the rows."""
+    """Return the numbers of the published counts.
+
+    A value that bins do not determine is that of the original rows.
+    """
     of_counts_published = measure_counts(
         stated.counts,
         stated.groups,
@@ -305,7 +308,7 @@ def _measured(
     for measurement in of_counts_published:
         value = of_rows.get(measurement.key, measurement.value)
         if measurement.bounds is not None and measurement.threshold is None:
-            # rounding must not carry the value over a bound
+            # rounding must not move the value beyond a bound
             low = shown_number(measurement.bounds[0])
             high = shown_number(measurement.bounds[1])
             value = min(max(shown_number(value), low), high)
@@ -318,9 +321,10 @@ def _measured(
 def _labelled(
     counts: Any, groups: dict[str, dict[str, Tally]]
 ) -> tuple[Any, dict[str, dict[str, Tally]]]:
-    """Leave out cases without a label, whose few would force all bins together.
+    """Return the labelled cases: a few unlabelled ones would force bins to merge.
 
-    No number depends on them where they are left out; the flow says how many they are.
+    No number depends on unlabelled cases where the design leaves them out. The flow
+    says how many there are.
     """
     if not isinstance(counts, Tally) or counts.design.unlabelled != LEFT_OUT:
         return counts, groups
@@ -334,7 +338,7 @@ def _labelled(
 def _flow(
     rows: Any, counts: Any, without_score: Mapping[str, int] | None, at_least: int
 ) -> Flow:
-    """Return the way from rows to cases; few that were left out are not counted."""
+    """Return the flow from rows to cases; small numbers left out are not published."""
     if isinstance(counts, Attempts):
         return Flow(len(counts))
 
@@ -343,7 +347,7 @@ def _flow(
     if unlabelled and unlabelled < at_least:
         unlabelled = None
     if counts.weighted or missing is None or unlabelled is None:
-        # weights do not tell how many rows there were
+        # with weights the number of rows is unknown
         return Flow(None, missing, unlabelled)
 
     all_rows = round(counts.n) + sum(missing.values()) + unlabelled
@@ -353,7 +357,7 @@ def _flow(
 def _publishable_missing(
     without_score: Mapping[str, int], at_least: int
 ) -> dict[str, int] | None:
-    """Return rows without a score by label, in all, or None where they are few."""
+    """Return rows without a score: by label, or in all; None if there are too few."""
     missing = {name: int(n) for name, n in without_score.items() if n}
     if not missing or min(missing.values()) >= at_least:
         return missing
@@ -362,7 +366,7 @@ def _publishable_missing(
 
 
 def _provenance(source: str | os.PathLike[str] | None) -> Provenance:
-    """Return what wrote the declaration, when, and from which file."""
+    """Return the software, the day, and the file with its digest."""
     software = f"trueness {__version__}"
     if source is None:
         return Provenance(software, build_day())

@@ -41,7 +41,7 @@ from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN
 VERSION = 1
 KIND = "declaration"
 
-# more than any person reads, or any file of counts needs
+# limits on files from strangers, beyond what any declaration needs
 _LONGEST_TEXT = 5_000
 _MOST_ENTRIES = 50_000
 MOST_GROUPS = 200
@@ -59,7 +59,7 @@ def declaration_text(declaration: Declaration) -> str:
 
 
 def content_digest(declaration: Declaration) -> str:
-    """Return the SHA-256 of what is declared, however its file is written."""
+    """Return the SHA-256 of the content, which no layout of the file changes."""
     content = declaration_to_json(declaration)
     text = json.dumps(
         content, sort_keys=True, ensure_ascii=False, separators=(",", ":")
@@ -92,7 +92,7 @@ def declaration_to_json(declaration: Declaration) -> dict[str, Any]:
             "exposed": list(privacy.exposed),
             "pooled": {column: list(names) for column, names in privacy.pooled.items()},
         },
-        "provenance": vars(declaration.provenance) | {},
+        "provenance": dict(vars(declaration.provenance)),
         "evidence": _evidence_to_json(declaration),
     }
 
@@ -102,7 +102,7 @@ def _plain(counts: Mapping[str, int] | None) -> dict[str, int] | None:
 
 
 def number_to_json(value: float) -> float | str | None:
-    """Write a number: null where it is undefined, a word where it is infinite."""
+    """Return a number for JSON: None if undefined, a word if infinite."""
     if math.isnan(value):
         return None
     if math.isinf(value):
@@ -111,7 +111,7 @@ def number_to_json(value: float) -> float | str | None:
 
 
 def _measurement_to_json(measurement: Measurement) -> dict[str, Any]:
-    """Write a number of a declaration; a group only where there is one."""
+    """Return a number of a declaration for JSON, with its group if it has one."""
     content: dict[str, Any] = {"measure": measurement.measure}
     if measurement.threshold is not None:
         content["threshold"] = measurement.threshold
@@ -131,7 +131,7 @@ def _measurement_to_json(measurement: Measurement) -> dict[str, Any]:
 
 
 def _table_to_json(table: CrossTable) -> dict[str, Any]:
-    """Write a 2x2 table; a cell that bins leave open is a list of two numbers."""
+    """Return a 2x2 table for JSON; a cell with bounds is a list of two numbers."""
     content: dict[str, Any] = {"threshold": table.threshold}
     if table.column:
         content["column"] = table.column
@@ -142,7 +142,7 @@ def _table_to_json(table: CrossTable) -> dict[str, Any]:
 
 
 def _claim_to_json(claim: StatedClaim) -> dict[str, Any]:
-    """Write a claim with its verdict on each group."""
+    """Return a claim for JSON, with its verdict on each group."""
     verdicts = [
         {
             "group": verdict.group,
@@ -159,7 +159,7 @@ def _claim_to_json(claim: StatedClaim) -> dict[str, Any]:
 
 
 def _evidence_to_json(declaration: Declaration) -> dict[str, Any]:
-    """Write the counts of all cases and of each group."""
+    """Return the counts of all cases and of each group for JSON."""
     counts = declaration.counts
     if isinstance(counts, Attempts):
         return {"attempts": attempts_to_json(counts)}
@@ -179,8 +179,8 @@ def _columns(tally: Tally) -> dict[str, list[Any]]:
 
 
 def attempts_to_json(attempts: Attempts) -> dict[str, Any]:
-    """Count the items by how many attempts passed, and in which cluster."""
-    # without clusters all items are in the same one
+    """Return the numbers of items by passed and tried attempts, and by cluster."""
+    # without clusters all items have the same cluster number
     clusters = np.zeros(len(attempts), np.int64)
     if attempts.cluster is not None:
         _, clusters = np.unique(attempts.cluster.astype(str), return_inverse=True)
@@ -207,14 +207,14 @@ def attempts_to_json(attempts: Attempts) -> dict[str, Any]:
 
 
 class _Member:
-    """A member of a JSON object that nobody vouches for, with the path to it."""
+    """A member of a JSON object from a stranger, with the path to it."""
 
     def __init__(self, content: object, path: str = "") -> None:
         self.content = content
         self.path = path
 
     def get(self, name: str) -> _Member:
-        """Return a member of an object; None where it is not there."""
+        """Return a member of an object; its content is None if it is missing."""
         if not isinstance(self.content, dict):
             raise self.error("an object")
         place = f"{self.path}.{name}" if self.path else name
@@ -222,11 +222,11 @@ class _Member:
 
     @property
     def is_there(self) -> bool:
-        """Is it there, and not null?"""
+        """Return whether the member is present, and not null."""
         return self.content is not None
 
     def error(self, needed: str) -> InputError:
-        """Say what was needed at this place."""
+        """Return the error that names what is needed at this place."""
         where = self.path or "The file"
         return InputError(
             f"This is not a declaration: {where} must be {needed}; found "
@@ -234,7 +234,7 @@ class _Member:
         )
 
     def text(self, longest: int = _LONGEST_TEXT) -> str:
-        """Return a text."""
+        """Return the text of the member."""
         if not isinstance(self.content, str):
             raise self.error("text")
         if len(self.content) > longest:
@@ -242,17 +242,17 @@ class _Member:
         return self.content
 
     def text_or_empty(self, longest: int = _LONGEST_TEXT) -> str:
-        """Return a text, empty where there is none."""
+        """Return the text of the member; "" if it is missing."""
         return self.text(longest) if self.is_there else ""
 
     def choice(self, known: tuple[str, ...]) -> str:
-        """Return one of some words."""
+        """Return the content, one of these words."""
         if self.content not in known:
             raise self.error(f"one of {', '.join(known)}")
         return str(self.content)
 
     def number(self) -> float:
-        """Return a finite number."""
+        """Return the content as a finite number."""
         number = self.content
         if isinstance(number, bool) or not isinstance(number, (int, float)):
             raise self.error("a number")
@@ -261,7 +261,7 @@ class _Member:
         return float(number)
 
     def number_or_none(self) -> float:
-        """Return a number: NaN where it is null, infinite where a word says so."""
+        """Return the content as a number: NaN for null, infinite for a word."""
         if self.content is None:
             return math.nan
         if self.content in ("infinity", "-infinity"):
@@ -269,14 +269,14 @@ class _Member:
         return self.number()
 
     def whole(self, lowest: int = 0, highest: int = 2**53) -> int:
-        """Return a whole number."""
+        """Return the content as a whole number."""
         number = self.number()
         if not number.is_integer() or not lowest <= number <= highest:
             raise self.error(f"a whole number from {lowest} to {highest:,}")
         return int(number)
 
     def switch(self) -> bool:
-        """Return true or false."""
+        """Return the content, true or false."""
         if not isinstance(self.content, bool):
             raise self.error("true or false")
         return self.content
@@ -284,7 +284,7 @@ class _Member:
     def each(
         self, read: Callable[[_Member], T], most: int = _MOST_ENTRIES
     ) -> tuple[T, ...]:
-        """Read every entry of a list."""
+        """Return every entry of a list, read by a function."""
         if not isinstance(self.content, list) or len(self.content) > most:
             raise self.error(f"a list of at most {most:,} entries")
         return tuple(
@@ -295,7 +295,7 @@ class _Member:
     def members(
         self, read: Callable[[_Member], T], most: int = MOST_GROUPS
     ) -> dict[str, T]:
-        """Read every member of an object."""
+        """Return every member of an object, read by a function."""
         if not isinstance(self.content, dict) or len(self.content) > most:
             raise self.error(f"an object of at most {most:,} members")
         return {
@@ -304,7 +304,7 @@ class _Member:
         }
 
     def pair(self, read: Callable[[_Member], float]) -> tuple[float, float]:
-        """Read two numbers."""
+        """Return a list of two numbers as a pair."""
         ends = self.each(read)
         if len(ends) != 2:
             raise self.error("two numbers")
@@ -312,7 +312,7 @@ class _Member:
 
 
 def declaration_from_json(content: object) -> Declaration:
-    """Read a declaration from the content of its JSON file, checking every member."""
+    """Return the declaration in the content of a JSON file; all members are checked."""
     top = _Member(content)
     if top.get("trueness").content != KIND:
         raise top.get("trueness").error(f'"{KIND}"')
@@ -347,13 +347,13 @@ def declaration_from_json(content: object) -> Declaration:
 
 
 def _read_statements(member: _Member) -> dict[str, str]:
-    """Read what the author says, in the order in which it is shown."""
+    """Return the statements of the author, in the order of ``STATEMENTS``."""
     statements = member.members(_Member.text)
     return {name: statements[name] for name in STATEMENTS if name in statements}
 
 
 def _read_flow(member: _Member) -> Flow:
-    """Read the way from rows to cases."""
+    """Return the flow from rows to cases."""
     rows = member.get("rows")
     counts = member.get("without_score")
     unlabelled = member.get("without_label")
@@ -365,7 +365,7 @@ def _read_flow(member: _Member) -> Flow:
 
 
 def _read_privacy(member: _Member) -> Privacy:
-    """Read what the bins hide."""
+    """Return the privacy of the bins."""
     return Privacy(
         at_least=member.get("at_least").whole(1, 1_000_000),
         hidden=member.get("hidden").each(_Member.number),
@@ -375,7 +375,7 @@ def _read_privacy(member: _Member) -> Privacy:
 
 
 def _read_provenance(member: _Member) -> Provenance:
-    """Read where the counts are from."""
+    """Return the origin of the counts."""
     return Provenance(
         software=member.get("software").text_or_empty(200),
         date=member.get("date").text_or_empty(40),
@@ -385,7 +385,7 @@ def _read_provenance(member: _Member) -> Provenance:
 
 
 def _read_measurement(member: _Member) -> Measurement:
-    """Read a number with its interval and bounds."""
+    """Return a number with its interval and bounds."""
     threshold = member.get("threshold")
     bounds = member.get("bounds")
     return Measurement(
@@ -402,7 +402,7 @@ def _read_measurement(member: _Member) -> Measurement:
 
 
 def _read_table(member: _Member) -> CrossTable:
-    """Read a 2x2 table; a cell is a number, or two where bins leave it open."""
+    """Return a 2x2 table; a cell is a number, or two bounds."""
     cells = {}
     for name in CELLS:
         cell = member.get(name)
@@ -421,7 +421,7 @@ def _read_table(member: _Member) -> CrossTable:
 
 
 def _read_claim(member: _Member) -> StatedClaim:
-    """Read a claim."""
+    """Return a claim with its verdicts."""
     return StatedClaim(
         claim=member.get("claim").text(300),
         verdicts=member.get("verdicts").each(_read_verdict),
@@ -429,7 +429,7 @@ def _read_claim(member: _Member) -> StatedClaim:
 
 
 def _read_verdict(member: _Member) -> StatedVerdict:
-    """Read the verdict on a claim in one group."""
+    """Return the verdict on a claim in one group."""
     return StatedVerdict(
         group=member.get("group").text_or_empty(),
         verdict=member.get("verdict").choice((HOLDS, FAILS, OPEN)),
@@ -443,7 +443,7 @@ def _read_verdict(member: _Member) -> StatedVerdict:
 def _read_evidence(
     member: _Member,
 ) -> tuple[Tally | Attempts, dict[str, dict[str, Tally]]]:
-    """Read the counts of all cases, and those of groups by column."""
+    """Return the counts of all cases, and those of groups by column."""
     attempts = member.get("attempts")
     if attempts.is_there:
         return _read_attempts(attempts), {}
@@ -462,7 +462,7 @@ def _read_evidence(
 
 
 def _read_design(member: _Member) -> dict[str, Any]:
-    """Read the words of a sampling design."""
+    """Return the arguments of a sampling design."""
     if not member.is_there:
         return {}
 
@@ -478,7 +478,7 @@ def _read_design(member: _Member) -> dict[str, Any]:
 
 
 def _read_tally(member: _Member, design: dict[str, Any]) -> Tally:
-    """Read the counts of one classifier, in columns of equal length."""
+    """Return the counts of one classifier, from columns of equal length."""
     columns = member.get("columns")
     lists = columns.members(lambda column: column.each(_read_entry))
     if not are_counts(lists):
@@ -494,14 +494,14 @@ def _read_tally(member: _Member, design: dict[str, Any]) -> Tally:
 
 
 def _read_entry(member: _Member) -> float | int:
-    """Read an entry of a column; a whole number stays whole."""
+    """Return an entry of a column; a whole number stays an integer."""
     number = member.number()
     content = member.content
     return content if isinstance(content, int) and abs(content) < 2**53 else number
 
 
 def _read_attempts(member: _Member) -> Attempts:
-    """Read attempts at items, which are numbered and not named."""
+    """Return attempts at items, which are numbered and not named."""
     passed = member.get("passed").each(_Member.whole)
     tried = member.get("tried").each(lambda number: number.whole(1))
     items = member.get("items").each(lambda number: number.whole(1))
@@ -522,7 +522,7 @@ def _read_attempts(member: _Member) -> Attempts:
     width = len(str(number))
     names = [f"item {place:0{width}}" for place in range(number)]
 
-    # a row stands for several items, which had as many attempts and passes
+    # a row stands for several items with the same attempts and passes
     cluster = None
     if cluster_of_row is not None:
         cluster = np.repeat(np.array(cluster_of_row).astype(str), items)

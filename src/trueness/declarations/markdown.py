@@ -11,14 +11,14 @@ from trueness.declarations.records import Declaration
 from trueness.declarations.sections import Section, ShownTable, sections, summary
 from trueness.declarations.words import measurement_name
 
-# marks that Markdown, or HTML inside it, would read
+# characters with a meaning in Markdown, or in HTML inside it
 _ESCAPED = str.maketrans(
     {mark: f"\\{mark}" for mark in "\\`*_{}[]<>#|~$"} | {"\n": " "}
 )
 
 
 def declaration_markdown(declaration: Declaration) -> str:
-    """Write a declaration as Markdown."""
+    """Return a declaration as Markdown."""
     lines = [
         "---",
         *_model_index(declaration),
@@ -46,7 +46,7 @@ def _plain(text: str) -> str:
 
 
 def _section(section: Section) -> Iterator[str]:
-    """Write the sentences and tables of a section; counts are in the data."""
+    """Yield the lines of a section, without its tables of counts."""
     yield ""
     yield f"## {section.title}"
     yield ""
@@ -60,7 +60,7 @@ def _section(section: Section) -> Iterator[str]:
 
 
 def _table(table: ShownTable) -> Iterator[str]:
-    """Write a table with its caption."""
+    """Yield the lines of a table with its caption."""
     yield ""
     yield f"**{_plain(table.caption)}**"
     yield ""
@@ -71,7 +71,7 @@ def _table(table: ShownTable) -> Iterator[str]:
 
 
 def _model_index(declaration: Declaration) -> Iterator[str]:
-    """Write the metadata that Hugging Face reads; text is JSON, which YAML reads."""
+    """Yield the metadata for Hugging Face in YAML, with texts as JSON strings."""
     yield "model-index:"
     yield f"- name: {json.dumps(declaration.title)}"
     yield "  results:"

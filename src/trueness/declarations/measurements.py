@@ -28,7 +28,7 @@ from trueness.scale.certificates import bounds
 # digits of a number that a declaration states
 DIGITS = 4
 
-# what is measured at a threshold, of all cases and of each group
+# the metrics at a threshold: of all cases, and of each group
 AT_THRESHOLD = (
     *("recall", "specificity", "precision", "npv", "lr_positive", "lr_negative"),
     "net_benefit",
@@ -38,7 +38,7 @@ OF_GROUPS = ("recall", "specificity")
 # against a comparator that is no reference standard, only agreement is measured
 OF_AGREEMENT = ("recall", "specificity")
 
-# attempts at an item beyond which pass@k is rarely asked for
+# the largest k of pass@k and pass^k that is stated
 _MOST_ATTEMPTS = 100
 
 
@@ -75,12 +75,12 @@ class Measurement:
 
     @property
     def key(self) -> tuple[str, float | None, str, str]:
-        """Return what tells it from the other numbers of a declaration."""
+        """Return what identifies this number in a declaration."""
         return self.measure, self.threshold, self.column, self.group
 
 
 def shown_number(value: float) -> float:
-    """Round a number to the digits that a declaration states.
+    """Return a number rounded to the digits that a declaration states.
 
     >>> shown_number(0.123456), shown_number(123456.0)
     (0.1235, 123500.0)
@@ -89,7 +89,7 @@ def shown_number(value: float) -> float:
 
 
 def is_shown_as(value: float, stated: float) -> bool:
-    """Is a number stated as it would be shown, half a unit of the last digit apart?"""
+    """Return whether a stated number agrees with a value to the last shown digit."""
     if math.isnan(value) or math.isnan(stated):
         return math.isnan(value) and math.isnan(stated)
     if math.isinf(value) or math.isinf(stated) or value == stated:
@@ -97,7 +97,7 @@ def is_shown_as(value: float, stated: float) -> bool:
 
     size = max(abs(value), abs(stated))
     unit = 10.0 ** (math.floor(math.log10(size)) - DIGITS + 1)
-    # room for sums that another machine rounds otherwise
+    # half a unit, and room for sums that another machine rounds differently
     return abs(value - stated) <= unit * 0.500001 + 1e-12
 
 
@@ -136,19 +136,19 @@ def measure_counts(
 
 
 def metric_of(measure: str, threshold: float) -> Metric:
-    """Return a metric at a threshold; that of net benefit sets its price."""
+    """Return a metric at a threshold; the threshold sets the price of net benefit."""
     if measure == "net_benefit":
         return net_benefit(threshold / (1 - threshold))
     return METRICS[measure]
 
 
 def are_probabilities(counts: Tally) -> bool:
-    """Do all scores lie between 0 and 1?"""
+    """Return whether all scores are between 0 and 1."""
     return bool(len(counts) and counts.score[-1] >= 0 and counts.high[0] <= 1)
 
 
 def shows_prevalence(counts: Tally) -> bool:
-    """Is the proportion of positives known, from the cases or from the author?"""
+    """Return whether the prevalence is known, from the cases or from the author."""
     design = counts.design
     return design.sampling != CASE_CONTROL or design.prevalence is not None
 
@@ -156,7 +156,7 @@ def shows_prevalence(counts: Tally) -> bool:
 def _measure_at(
     counts: Tally, threshold: float, level: float, *, agreement: bool
 ) -> list[Measurement]:
-    """Measure all cases at a threshold."""
+    """Return the numbers of all cases at a threshold."""
     names = OF_AGREEMENT if agreement else AT_THRESHOLD
     has_price = are_probabilities(counts) and 0 < threshold < 1
 
@@ -181,7 +181,7 @@ def _at_threshold(
     group: str = "",
     name: str = "",
 ) -> Measurement:
-    """Measure a metric at a threshold; bins may leave it between two bounds."""
+    """Return a metric at a threshold as a number, with bounds if scores are in bins."""
     estimate = estimates(counts, threshold, [metric], level=level)[metric.name]
     certain = None
     if counts.binned:
@@ -194,7 +194,7 @@ def _at_threshold(
 
 
 def _measure_scores(counts: Tally, level: float) -> list[Measurement]:
-    """Measure the scores without a threshold: ranking, Brier score, calibration."""
+    """Return the numbers without a threshold: AUC, Brier score, calibration line."""
     if not counts.n_pos or not counts.n_neg:
         return []
 
@@ -219,20 +219,20 @@ def _measure_scores(counts: Tally, level: float) -> list[Measurement]:
 
 def _of_measure(
     name: str,
-    ask: Callable[..., Any],
+    analysis: Callable[..., Any],
     counts: Tally,
     level: float,
     column: str = "",
     group: str = "",
 ) -> Measurement:
-    """Measure the scores by a function that returns an estimate."""
-    estimate = ask(counts, level=level)
+    """Return the estimate of an analysis as a number."""
+    estimate = analysis(counts, level=level)
     certain = _certain(estimate.bounds)
     return _measurement(name, None, column, group, estimate, certain)
 
 
 def _certain(known: tuple[float, float] | None) -> tuple[float, float] | None:
-    """Return bounds that leave something open; None where the value is known."""
+    """Return bounds that differ; None if the value is known."""
     if not isinstance(known, tuple):
         return None
     low, high = known
@@ -247,10 +247,10 @@ def _measurement(
     estimate: Any,
     certain: tuple[float, float] | None,
 ) -> Measurement:
-    """Return an estimate as a number of a declaration; its interval allows for bins."""
+    """Return an estimate as a number; its interval allows for bins."""
     interval = Interval(estimate.value, estimate.low, estimate.high, 0, "")
     interval = allow_for_bins(interval, certain, range_of(name))
-    # of a threshold inside a bin no value is known, only bounds
+    # at a threshold inside a bin only bounds are known
     value_hidden = certain is not None and threshold is not None
 
     return Measurement(
@@ -267,7 +267,7 @@ def _measurement(
 
 
 def range_of(measure: str) -> tuple[float, float]:
-    """Return the smallest and the largest value that a measure can have."""
+    """Return the smallest and the largest possible value of a measure."""
     if measure.startswith("lr_"):
         return 0.0, math.inf
     if measure.startswith("calibration_"):
@@ -276,14 +276,14 @@ def range_of(measure: str) -> tuple[float, float]:
 
 
 def _measure_attempts(attempts: Attempts, level: float) -> list[Measurement]:
-    """Measure attempts at items: pass rate, pass@k and pass^k."""
+    """Return the numbers of attempts at items: pass rate, pass@k and pass^k."""
     fewest = int(attempts.tried.min())
     measured = [_of_attempts("pass_rate", pass_rate(attempts, level=level))]
     for number in dict.fromkeys((2, 5, 10, fewest)):
         if not 1 < number <= min(fewest, _MOST_ATTEMPTS):
             continue
-        for name, ask in (("pass_at_k", pass_at_k), ("pass_hat_k", pass_hat_k)):
-            estimate = ask(attempts, k=number, level=level)
+        for name, rate in (("pass_at_k", pass_at_k), ("pass_hat_k", pass_hat_k)):
+            estimate = rate(attempts, k=number, level=level)
             measured.append(_of_attempts(f"{name}(k={number})", estimate))
 
     return measured
@@ -314,7 +314,7 @@ class CrossTable:
 
     @property
     def key(self) -> tuple[float, str, str]:
-        """Return what tells it from the other tables of a declaration."""
+        """Return what identifies this table in a declaration."""
         return self.threshold, self.column, self.group
 
 
@@ -343,7 +343,7 @@ def cross_tables(
 
 
 def _cells(counts: Tally, threshold: float) -> dict[str, tuple[float, float]]:
-    """Count both sides of a threshold; cases of a bin around it may be on either."""
+    """Return the bounds of each cell: a bin at the threshold may be on either side."""
     flagged = counts.score >= threshold
     open_bin = ~flagged & (counts.high >= threshold)
 

@@ -24,7 +24,7 @@ _NUMBER_LETTERS = frozenset("0123456789.,-+e to")
 
 
 def declaration_page(declaration: Declaration) -> str:
-    """Write a declaration as HTML."""
+    """Return a declaration as a page of HTML."""
     markupsafe = required("markupsafe", "report")
     style = _file("page.css")
     script = _file("verify.js")
@@ -46,7 +46,7 @@ def declaration_page(declaration: Declaration) -> str:
 
 
 def embedded_json(content: object) -> str:
-    r"""Write JSON that cannot leave its script block.
+    r"""Return JSON that cannot end the script block around it.
 
     >>> embedded_json("</script>")
     '"\\u003c/script\\u003e"'
@@ -70,7 +70,7 @@ def _template() -> Any:
 
 
 def _is_number(text: str) -> bool:
-    """Does a cell hold numbers, which stay on one line?"""
+    """Return whether a cell holds only numbers, which stay on one line."""
     return bool(text) and set(text) <= _NUMBER_LETTERS
 
 

@@ -27,13 +27,13 @@ from trueness.counts.design import AT_RANDOM
 from trueness.counts.values import Tally, rows_of, tally_of_bins
 from trueness.data.storage import tally_of_columns
 
-# more bins add nothing that a reader could see, and make the file large
+# more bins would make the file large, and show no more to a reader
 MOST_BINS = 1_000
 
-# rows of exact counts that a file may hold; more are put into bins
+# the most rows of exact counts in a file; more are put into bins
 MOST_ROWS = 20_000
 
-# decimals of a float: more never tell two of them apart
+# decimals of a float: two different ones differ within these
 _DIGITS = 18
 
 
@@ -161,7 +161,7 @@ def _number_clusters(cases: Tally) -> Tally:
 
 
 def _refuse_few_cases(whole: Tally, rows: _Rows) -> None:
-    """Stop where not even all cases together may be published."""
+    """Raise an error if not even all cases together may be published."""
     if whole.clusters is not None:
         raise InputError(
             "Clusters cannot be published in bins: bins of single clusters are too "
@@ -192,7 +192,7 @@ def _refuse_few_cases(whole: Tally, rows: _Rows) -> None:
 @final
 @dataclass(frozen=True)
 class _Rows:
-    """Running sums of the counts of rows, and what a bin of them must have."""
+    """Running sums of the counts of rows, and the requirements on a bin of them."""
 
     sums: list[list[float]]  # neg, pos, unknown, and squares of weights
     at_least: int
@@ -200,21 +200,21 @@ class _Rows:
 
     @classmethod
     def of(cls, cases: Tally, at_least: int) -> _Rows:
-        """Read the counts of all rows."""
+        """Return the running sums of all cases."""
         return cls.of_columns(cases.counts, at_least)
 
     @classmethod
     def of_columns(cls, columns: Sequence[Array], at_least: int) -> _Rows:
-        """Read columns of counts, or of weights and their squares."""
+        """Return the running sums of columns of counts, or of weights and squares."""
         sums = [[0, *np.cumsum(column).tolist()] for column in columns]
         cases = sum(column[-1] for column in sums[:3])
         return cls(sums, at_least, cases / MOST_BINS)
 
     def is_safe(self, first: int, stop: int) -> bool:
-        """May the rows from ``first`` to before ``stop`` be published as one?"""
+        """Return whether the rows from ``first`` to before ``stop`` make a safe bin."""
         totals = [column[stop] - column[first] for column in self.sums]
         all_cases = sum(totals[:3])
-        # a thousandth less will do, since differences of running sums are rounded
+        # a thousandth less is enough: differences of running sums are rounded
         if all_cases < self.least_cases * 0.999:
             return False
         if self.at_least <= 1:
@@ -225,7 +225,7 @@ class _Rows:
         return classes_hidden and (unknowns == 0 or unknowns >= self.at_least)
 
     def _numbers(self, totals: list[float]) -> list[float]:
-        """Return numbers of cases; of weights Kish's, which are at most as many."""
+        """Return numbers of cases; for weights, Kish's effective numbers."""
         if len(totals) == 3:
             return totals
         return [
@@ -245,7 +245,7 @@ def _rows_of_edges(cases: Tally, edges: Sequence[float]) -> set[int]:
 
 
 def _safe_places(tables: Sequence[_Rows], places: Iterable[int]) -> list[int]:
-    """Return the cuts that leave every part safe, the first ones before others."""
+    """Return the places that leave every part safe; earlier places have priority."""
     size = len(tables[0].sums[0]) - 1
     safe: list[int] = []
     for place in places:
@@ -256,7 +256,7 @@ def _safe_places(tables: Sequence[_Rows], places: Iterable[int]) -> list[int]:
 
 
 def _parts_are_safe(rows: _Rows, cuts: Sequence[int]) -> bool:
-    """May the rows between each cut and the next be published as one?"""
+    """Return whether the rows between each cut and the next make a safe bin."""
     return all(rows.is_safe(first, behind) for first, behind in pairwise(cuts))
 
 
@@ -267,7 +267,10 @@ def _bin_starts(
     *,
     size: int,
 ) -> Ints:
-    """Return where bins start: as many as are safe in every table, between cuts."""
+    """Return the first rows of bins: as many as are safe in every table.
+
+    Each cut begins a bin.
+    """
     starts: list[int] = []
     inner = [cut for cut in cuts if 0 < cut < size]
     for begin, end in zip([0, *inner], [*inner, size], strict=True):
@@ -278,14 +281,14 @@ def _bin_starts(
 def _starts_between(
     tables: Sequence[_Rows], begin: int, end: int, allowed: set[int] | None
 ) -> list[int]:
-    """Return where bins start between two cuts; each ends as soon as it can."""
+    """Return the first rows of bins between two cuts; each is as small as is safe."""
     starts = [begin]
     for behind in range(begin + 1, end):
         may_end = allowed is None or behind in allowed
         if may_end and all(rows.is_safe(starts[-1], behind) for rows in tables):
             starts.append(behind)
 
-    # what is left behind the last bin joins it, and bins before it if need be
+    # rows left at the end join the last bin, and bins before it if necessary
     while len(starts) > 1 and not all(rows.is_safe(starts[-1], end) for rows in tables):
         starts.pop()
 
@@ -295,7 +298,7 @@ def _starts_between(
 @final
 @dataclass(frozen=True)
 class _Chain:
-    """Groups of one column, each with edges that the groups before it have too."""
+    """Groups of one column, in bins whose edges are a subset of the bins before."""
 
     whole: Tally
     starts: Ints  # the bins of all cases
@@ -307,7 +310,7 @@ class _Chain:
     def publish(self, column: str, tallies: Mapping[str, Tally]) -> PrivateGroups:
         """Return the groups of a column in safe bins."""
         counts = {str(name): self._in_bins(t) for name, t in tallies.items()}
-        # cases in no group, which a reader could find by subtraction
+        # cases in no group, whose counts follow by subtraction
         remaining = [
             total - in_groups
             for total, in_groups in zip(
@@ -325,7 +328,7 @@ class _Chain:
         return PrivateGroups(self._publish_chain(counts), pooled)
 
     def _in_bins(self, cases: Tally) -> list[Array]:
-        """Add up the cases of a group in the bins of the whole."""
+        """Return the counts of a group in the bins of the whole."""
         rows = np.minimum(rows_of(self.whole, cases.score), len(self.whole) - 1)
         bins = np.searchsorted(self.starts, rows, side="right") - 1
         size = self.starts.size
@@ -335,16 +338,16 @@ class _Chain:
         ]
 
     def _rows(self, columns: Sequence[Array]) -> _Rows:
-        """Return what a bin of a group must have."""
-        # the whole has few enough bins already: groups need no least number of cases
+        """Return the running sums of a group."""
+        # the whole has few enough bins already: bins of groups have no smallest size
         return _Rows(_Rows.of_columns(columns, self.at_least).sums, self.at_least, 0.0)
 
     def _pool_small(
         self, counts: dict[str, list[Array]]
     ) -> tuple[dict[str, list[Array]], tuple[str, ...]]:
-        """Count groups together that are too small to stand alone.
+        """Return the counts that can be published, and the names of small groups.
 
-        Return the groups that can be published, and the names of those in the pool.
+        The small groups are counted together.
         """
         by_falling_size = sorted(counts, key=lambda name: -_smaller_class(counts[name]))
         large = []
@@ -356,13 +359,13 @@ class _Chain:
                 small.append(name)
 
         pool = _add_columns([counts[name] for name in small])
-        # a pool that is still too small takes in the smallest of the large groups
+        # a pool that is still too small also takes the smallest of the large groups
         while small and large and not self._is_safe(pool):
             small.insert(0, large.pop())
             pool = _add_columns([counts[name] for name in small])
 
         publishable = {name: counts[name] for name in large}
-        # without a large group nothing but the total can be published
+        # without a large group only the total can be published
         if small and large:
             pool_name = _free_name(f"{len(small)} small groups combined", publishable)
             publishable[pool_name] = pool
@@ -370,11 +373,11 @@ class _Chain:
         return publishable, tuple(sorted(small))
 
     def _is_safe(self, columns: Sequence[Array]) -> bool:
-        """May the cases of a group be published as one bin?"""
+        """Return whether all cases of a group together make a safe bin."""
         return self._rows(columns).is_safe(0, self.starts.size)
 
     def _publish_chain(self, counts: dict[str, list[Array]]) -> dict[str, Tally]:
-        """Coarsen the bins from group to group, those with safe tables first."""
+        """Return the groups in bins that get coarser, groups with safe tables first."""
         cuts = [int(np.searchsorted(self.starts, cut)) for cut in self.cuts]
 
         def rank(name: str) -> tuple[int, float]:
@@ -389,8 +392,8 @@ class _Chain:
             later = [counts[later_name] for later_name in order[place + 1 :]]
             if later:
                 starts = self._coarsen(starts, counts[name], _add_columns(later), cuts)
-            # the last group is known from the others, and has the edges of the one
-            # before
+            # the last group follows from the others by subtraction, so it has the edges
+            # of the one before
             published[name] = self._tally(counts[name], starts)
 
         return published
@@ -402,7 +405,7 @@ class _Chain:
         later_groups: Sequence[Array],
         cuts: Sequence[int],
     ) -> Ints:
-        """Return those starts of bins that are safe in a group and in what remains."""
+        """Return the first rows of bins that are safe in a group and in later ones."""
         tables = [self._rows(group), self._rows(later_groups)]
         allowed = {*starts.tolist()}
         edges = [cut for cut in cuts if cut in allowed]
@@ -419,7 +422,7 @@ class _Chain:
 
 
 def _tally_with_cases(bins: Bins, whole: Tally) -> Tally:
-    """Return a tally of bins; those without a case are none."""
+    """Return a tally of bins, without empty bins."""
     occupied = sum(bins.counts[:3]) > 0
     columns = [column[occupied] for column in bins.counts]
     published = tally_of_bins(bins.low[occupied], bins.high[occupied], columns)
@@ -427,7 +430,7 @@ def _tally_with_cases(bins: Bins, whole: Tally) -> Tally:
 
 
 def _publish(whole: Tally, starts: Ints, ends: tuple[Floats, Floats]) -> Tally:
-    """Return all cases in the bins that start there, with the ends as published."""
+    """Return all cases in the bins with these first rows and published ends."""
     bins = join_into_bins(starts, whole.score, whole.high, whole.counts)
     return _tally_with_cases(Bins(*ends, bins.counts), whole)
 
@@ -448,7 +451,7 @@ def _free_name(name: str, taken: Mapping[str, object]) -> str:
 
 
 def _refuse_overlap(column: str, rest: Sequence[Array]) -> None:
-    """Stop where groups have more cases than there are."""
+    """Raise an error if the groups have more cases than the whole."""
     if any((values < -1e-9 * max(values.size, 1)).any() for values in rest):
         raise InputError(
             f"The groups of {column!r} must not overlap; together they have more "
@@ -463,11 +466,10 @@ def published_ends(
     thresholds: Sequence[float],
     edges: Sequence[float] | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return the lowest and the highest score of each bin, as they are published.
+    """Return the published ends of each bin, low and high.
 
-    The scores of single cases are not shown: an end is the shortest decimal number
-    between two bins, and a threshold where one lies between them. A bin of one score
-    keeps it.
+    They do not show the scores of single cases. An end is the shortest decimal number
+    between two bins, or a threshold between them. A bin of one score keeps it.
     """
     last_rows = np.append(starts[1:], len(cases)) - 1
     lowest = cases.score[last_rows].tolist()
@@ -496,10 +498,10 @@ def published_ends(
 def _ends_at_gap(
     below: float, above: float, wanted: Sequence[float], *, keep_above: bool
 ) -> tuple[float, float]:
-    """Return the end of the bin below a gap, and that of the bin above it.
+    """Return the ends at a gap: of the bin below it, and of the bin above it.
 
-    ``below`` and ``above`` are the scores at the gap; ``keep_above`` says that the bin
-    above it keeps its score.
+    ``below`` and ``above`` are the scores at the gap. With ``keep_above`` the bin above
+    keeps its score.
     """
     between = [cut for cut in wanted if below < cut <= above]
     if keep_above:
@@ -509,17 +511,17 @@ def _ends_at_gap(
     else:
         end_above = shortest_decimal(below, above, open_below=True)
 
-    # no threshold may fall into a bin whose cases are all on one side of it
+    # no threshold may lie in a bin whose cases are all on one side of it
     ceiling = between[0] if between else end_above
     end_below = shortest_decimal(below, ceiling, open_above=True)
     return end_below, end_above
 
 
 def _outer_end(end: float, other: float, wanted: Sequence[float], up: bool) -> float:
-    """Return a short number at most a tenth of the bin beyond its outer end.
+    """Return a short number beyond the outer end of a bin, by at most a tenth of it.
 
-    ``other`` is the other end of the bin, ``wanted`` are numbers that ends are to be,
-    such as thresholds. A probability stays above 0 and below 1, where log odds exist.
+    ``other`` is the other end of the bin, and ``wanted`` are preferred ends, such as
+    thresholds. A probability stays above 0 and below 1, where log odds exist.
     """
     room = abs(end - other) / 10
     if up:

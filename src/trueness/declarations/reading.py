@@ -34,7 +34,7 @@ _OPENING, _CLOSING = "[{", "]}"
 def read_declaration(
     source: Declaration | Mapping[str, Any] | str | os.PathLike[str],
 ) -> Declaration:
-    """Which declaration does a file, a page or the content of one hold?
+    """Declaration in a file, in a page, or in the content of one.
 
     Parameters
     ----------
@@ -70,12 +70,12 @@ def read_text(place: Path) -> str:
 
 
 def is_page(place: str | os.PathLike[str]) -> bool:
-    """Is this the name of a page?"""
+    """Return whether this is the name of a page."""
     return Path(os.fsdecode(place)).suffix.lower() in _PAGES
 
 
 def is_report(text: str) -> bool:
-    """Is this page a report with its evidence, whose text is its own?"""
+    """Return whether a page is a report with its evidence."""
     finder = _BlockFinder()
     finder.feed(text)
     finder.close()
@@ -102,7 +102,7 @@ def data_of(text: str, place: Path) -> str:
 
 
 class _BlockFinder(HTMLParser):
-    """Finds the data block of a page."""
+    """Parser that finds the data block of a page."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=False)
@@ -111,7 +111,7 @@ class _BlockFinder(HTMLParser):
         self._inside = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Begin a block where its name is the one of a declaration."""
+        """Begin a block at a script with the name of a data block."""
         attributes = dict(attrs)
         self._inside = (
             tag == "script"
@@ -133,7 +133,7 @@ class _BlockFinder(HTMLParser):
 
 
 def parse_json(text: str) -> Any:
-    """Read JSON of limited depth, whose objects have each member once."""
+    """Return the content of JSON of limited depth, without repeated members."""
     _check_depth(text)
     return json.loads(
         text, object_pairs_hook=_unique_members, parse_constant=_refuse_constant
@@ -141,7 +141,7 @@ def parse_json(text: str) -> Any:
 
 
 def _check_depth(text: str) -> None:
-    """Stop at JSON that is nested deeper than a declaration is."""
+    """Raise an error for JSON that is nested deeper than a declaration."""
     depth = 0
     in_text = False
     escaped = False

@@ -1,4 +1,4 @@
-"""A declaration, and what its verification says, as records."""
+"""Records of a declaration and of its verification."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from trueness.declarations.measurements import CrossTable, Measurement
 from trueness.evals.attempts import Attempts
 from trueness.monitoring.verdicts import FAILS, HOLDS, OPEN
 
-# what only the author can say: the name of each statement, and what it is about
-# how a declaration is written, in the formats that it has
+# the functions that write a declaration, one for each format
 DECLARATION_TO_JSON: HigherFunction[Callable[[Declaration], dict[str, Any]]] = (
     HigherFunction("declaration_to_json")
 )
@@ -33,6 +32,7 @@ DECLARATION_MARKDOWN: HigherFunction[Callable[[Declaration], str]] = HigherFunct
     "declaration_markdown"
 )
 
+# statements that only the author can make: their names, and what they are about
 STATEMENTS = {
     "intended_use": "Intended use",
     "population": "Population",
@@ -74,7 +74,7 @@ class Flow:
 @final
 @dataclass(frozen=True)
 class StatedVerdict:
-    """What a declaration states about one claim, in one group."""
+    """The stated verdict on one claim, in one group."""
 
     group: str
     verdict: str
@@ -178,7 +178,7 @@ class Declaration(Record):
     claims: tuple[StatedClaim, ...]
 
     def __repr__(self) -> str:
-        """Say what is declared, in a line, and each claim in one of its own."""
+        """Return the title and the number of numbers, then a line for each claim."""
         lines = [f"Declaration: {self.title} ({len(self.measured)} numbers)"]
         lines += [f"  {claim.verdict:<15}  {claim.claim}" for claim in self.claims]
         return "\n".join(lines)
@@ -240,7 +240,7 @@ class StatementCheck:
     recomputed: str
 
     def __str__(self) -> str:
-        """Say it in a line."""
+        """Return the statement and whether it follows, in one line."""
         if self.verdict == UNCHECKED:
             return f"{self.name}: was not checked"
         if self.verdict == FOLLOWS:
@@ -277,16 +277,16 @@ class Verification(Record):
     declaration: Declaration
 
     def __bool__(self) -> bool:
-        """Does everything follow?"""
+        """Return whether everything follows from the counts."""
         return self.verdict != DOES_NOT
 
     @property
     def failures(self) -> tuple[StatementCheck, ...]:
-        """What does not follow from the counts."""
+        """Return the statements that do not follow from the counts."""
         return tuple(check for check in self.checks if check.verdict == DOES_NOT)
 
     def __repr__(self) -> str:
-        """Say what does not follow, or how much does."""
+        """Return a summary, with the statements that do not follow exactly."""
         lines = [summary_of(self)]
         lines += [f"  {check}" for check in self.failures]
         lines += [f"  {check}" for check in self.checks if check.verdict == WITHIN]
@@ -294,7 +294,7 @@ class Verification(Record):
 
 
 def summary_of(verification: Verification) -> str:
-    """Say in one sentence what a verification found."""
+    """Return the result of a verification in one sentence."""
     number = sum(check.verdict != UNCHECKED for check in verification.checks)
     failures = len(verification.failures)
     if failures:

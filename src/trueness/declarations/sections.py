@@ -1,4 +1,4 @@
-"""The seven sections of a declaration, as sentences and tables, before they are shown.
+"""The seven sections of a declaration, as sentences and tables.
 
 The page and the Markdown file show the same sections; none of them computes.
 """
@@ -65,7 +65,7 @@ _MOST_ROWS_SHOWN = 1_000
 @final
 @dataclass(frozen=True)
 class ShownTable:
-    """A table of texts; ``folded`` where it is for readers who want to know more."""
+    """A table of texts; a ``folded`` one is closed until a reader opens it."""
 
     caption: str
     head: Row
@@ -86,7 +86,7 @@ class Section:
 
 
 def summary(declaration: Declaration) -> tuple[str, ...]:
-    """Return what a reader must know first, in a few sentences."""
+    """Return the most important results in a few sentences."""
     counts = declaration.counts
     use = declaration.statements.get("intended_use", "")
     intended = (f"For: {use}",) if use else ()
@@ -117,7 +117,7 @@ def summary(declaration: Declaration) -> tuple[str, ...]:
 def _find(
     declaration: Declaration, measure: str, threshold: float | None = None
 ) -> Measurement | None:
-    """Return the number of all cases for a measure; None where it is not stated."""
+    """Return the number of a measure over all cases; None if it is not stated."""
     for measurement in declaration.measured:
         if measurement.key == (measure, threshold, "", ""):
             return measurement
@@ -125,7 +125,7 @@ def _find(
 
 
 def _summary_at(declaration: Declaration, threshold: float) -> Iterator[str]:
-    """Say what the first threshold does."""
+    """Yield sentences on sensitivity and specificity at the first threshold."""
     for measure, kind, verb in (
         ("recall", "positives", "flags"),
         ("specificity", "negatives", "leaves"),
@@ -151,7 +151,7 @@ def _summary_at(declaration: Declaration, threshold: float) -> Iterator[str]:
 
 
 def _summary_of_ranking(declaration: Declaration) -> Iterator[str]:
-    """Say how large the AUC is."""
+    """Yield sentences on the AUC."""
     area = _find(declaration, "auc")
     if area is not None:
         yield (
@@ -164,7 +164,7 @@ def _summary_of_ranking(declaration: Declaration) -> Iterator[str]:
 
 
 def _worst_group(declaration: Declaration) -> str:
-    """Name the group with the lowest sensitivity, or the lowest AUC."""
+    """Return a sentence on the group with the lowest sensitivity, or AUC; or ""."""
     if not declaration.groups:
         return ""
 
@@ -190,7 +190,7 @@ def _worst_group(declaration: Declaration) -> str:
 
 
 def _summary_of_attempts(declaration: Declaration) -> Iterator[str]:
-    """Say how many items were tried, and how often attempts passed."""
+    """Yield sentences on the numbers of items and attempts, and on the pass rate."""
     attempts = declaration.counts
     assert isinstance(attempts, Attempts)  # noqa: S101 - its caller has looked
     number = int(attempts.tried.sum())
@@ -207,7 +207,7 @@ def _summary_of_attempts(declaration: Declaration) -> Iterator[str]:
         )
 
 
-# what is said of one claim, and of several
+# the verdict on one claim, and on several
 _VERDICTS_IN_WORDS = {
     HOLDS: ("holds", "hold"),
     FAILS: ("fails", "fail"),
@@ -216,7 +216,7 @@ _VERDICTS_IN_WORDS = {
 
 
 def _summary_of_claims(declaration: Declaration) -> tuple[str, ...]:
-    """Say how many claims hold, fail and are open."""
+    """Return a sentence on how many claims hold, fail, or are undecided."""
     claims = declaration.claims
     if not claims:
         return ("Nothing is claimed.",)
@@ -254,7 +254,7 @@ def sections(declaration: Declaration) -> tuple[Section, ...]:
 
 
 def _said(declaration: Declaration) -> Section:
-    """Show what only the author can say."""
+    """Return the section of the author's statements."""
     rows = tuple(
         (name, declaration.statements.get(key, "not stated"))
         for key, name in STATEMENTS.items()
@@ -271,7 +271,7 @@ def _said(declaration: Declaration) -> Section:
 
 
 def _counted(declaration: Declaration) -> Section:
-    """Show the way from rows to cases, and the 2x2 tables."""
+    """Return the section of the flow from rows to cases, and the 2x2 tables."""
     counts = declaration.counts
     if isinstance(counts, Attempts):
         rows = (
@@ -330,7 +330,10 @@ def _flow_diagram(declaration: Declaration, counts: Tally) -> tuple[Row, ...]:
 
 
 def _left_out(declaration: Declaration, number: int | None, lacking: str) -> list[Row]:
-    """Return the level of rows that were left out; None: too few to be published."""
+    """Return the level of rows that were left out.
+
+    The number is None if it is too small to be published.
+    """
     if number == 0:
         return []
     if number is None:
@@ -373,7 +376,7 @@ _NO_SCORE = {
 
 
 def _flow_table(declaration: Declaration, counts: Tally) -> ShownTable:
-    """Follow the rows to the cases that were compared (STARD flow)."""
+    """Return the table of the flow from rows to compared cases (STARD)."""
     flow = declaration.flow
     rows: list[Row] = []
     if flow.without_score is None:
@@ -426,7 +429,7 @@ def _cross_table(declaration: Declaration, threshold: float) -> ShownTable:
     if has_unknown:
         head = (*head, "without a label")
         flagged, not_flagged = _cells(table, "unknown_flagged", "unknown_not_flagged")
-        # of cases without a score only those with a label were counted
+        # the row of cases without a score has labelled cases only
         column = (flagged, not_flagged, "")
         rows = [(*row, cell) for row, cell in zip(rows, column, strict=False)]
 
@@ -453,7 +456,7 @@ def _group_tables(declaration: Declaration, threshold: float) -> ShownTable:
 
 
 def _measured(declaration: Declaration) -> Section:
-    """Show the numbers, their intervals and what the counts prove."""
+    """Return the section of the numbers, with intervals and proved bounds."""
     whole = [m for m in declaration.measured if not m.column]
     in_groups = [m for m in declaration.measured if m.column]
     interval = f"{_level(declaration)} CI"
@@ -482,7 +485,7 @@ def _measured(declaration: Declaration) -> Section:
 def _rows(
     declaration: Declaration, measurements: Sequence[Measurement]
 ) -> Iterator[Row]:
-    """Return a row for each number: name, value, interval, bounds, method."""
+    """Yield a row for each number: name, value, interval, bounds, method."""
     for measurement in measurements:
         has_bounds = measurement.bounds is not None
         only_bounds = has_bounds and math.isnan(measurement.value)
@@ -496,7 +499,7 @@ def _rows(
 
 
 def _not_measured(declaration: Declaration) -> Section:
-    """Say what a reader might look for and does not find."""
+    """Return the section of what is not measured, with the reasons."""
     sentences = []
     counts = declaration.counts
     if isinstance(counts, Tally):
@@ -538,7 +541,7 @@ def _not_measured(declaration: Declaration) -> Section:
 
 
 def _claims(declaration: Declaration) -> Section:
-    """Show the claims with their verdicts."""
+    """Return the section of the claims with their verdicts."""
     if not declaration.claims:
         return Section("claims", "5 Claims", ("Nothing is claimed.",))
 
@@ -556,7 +559,7 @@ def _claims(declaration: Declaration) -> Section:
 
 
 def _rows_of_claim(claim: StatedClaim) -> Iterator[Row]:
-    """Return a row for each group in which a claim was judged."""
+    """Yield a row for each group in which a claim was judged."""
     for verdict in claim.verdicts:
         yield (
             claim.claim,
@@ -568,7 +571,7 @@ def _rows_of_claim(claim: StatedClaim) -> Iterator[Row]:
 
 
 def _limits(verdict: StatedVerdict) -> str:
-    """Write the one-sided confidence limits behind a verdict."""
+    """Return the one-sided confidence limits behind a verdict, as text."""
     if math.isnan(verdict.low):
         return "not known"
     if verdict.low == verdict.high:
@@ -577,7 +580,7 @@ def _limits(verdict: StatedVerdict) -> str:
 
 
 def _guidelines() -> Section:
-    """Say which section answers which item of a guideline or law."""
+    """Return the section that maps items of guidelines and laws to sections."""
     rows = tuple(tuple(item) for item in GUIDELINE_ITEMS)
     table = ShownTable(
         caption="Where each item is answered",
@@ -593,7 +596,7 @@ def _guidelines() -> Section:
 
 
 def _evidence(declaration: Declaration) -> Section:
-    """Show where the counts are from, and the counts themselves."""
+    """Return the section of the origin of the counts, and the counts."""
     provenance = declaration.provenance
     rows = [
         ("written by", provenance.software),
@@ -611,7 +614,7 @@ def _evidence(declaration: Declaration) -> Section:
             for column, tallies in declaration.groups.items()
             for group, tally in tallies.items()
         ]
-        # those of many groups are for programs, which find them in the data
+        # large tables are left out; programs find these counts in the data
         if sum(len(shown.rows) for shown in of_groups) <= _MOST_ROWS_SHOWN:
             tables += of_groups
 
@@ -620,7 +623,7 @@ def _evidence(declaration: Declaration) -> Section:
 
 
 def privacy_sentences(declaration: Declaration) -> Iterator[str]:
-    """Say what the bins protect, and what not."""
+    """Yield sentences on what the bins protect, and what they do not."""
     if isinstance(declaration.counts, Attempts):
         yield "Items are counted, not named."
         return
@@ -668,7 +671,7 @@ def privacy_sentences(declaration: Declaration) -> Iterator[str]:
 
 
 def _hidden_in_groups(declaration: Declaration) -> list[float]:
-    """Return thresholds that are hidden in a group, and not in all cases."""
+    """Return thresholds where the table of a group has bounds, but not that of all."""
     hidden = [
         table.threshold
         for table in declaration.tables
@@ -679,7 +682,7 @@ def _hidden_in_groups(declaration: Declaration) -> list[float]:
 
 
 def _counts_table(caption: str, counts: Tally) -> ShownTable:
-    """Return the counts of every row or bin as texts."""
+    """Return the table of the counts of every row or bin."""
     columns = counts.named_columns
     texts = [
         [_count_text(value) for value in column.tolist()] for column in columns.values()
@@ -689,5 +692,5 @@ def _counts_table(caption: str, counts: Tally) -> ShownTable:
 
 
 def _count_text(value: float | str) -> str:
-    """Write a count, a weight or a score."""
+    """Return a count, a weight or a score as text."""
     return f"{value:.10g}" if isinstance(value, float) else f"{value}"

@@ -43,7 +43,7 @@ def declared_counts(places: Sequence[str], column: str | None = None) -> Any:
 
 
 def _scores_of(declaration: Declaration, file: str) -> Tally:
-    """Return the counts of scores that a declaration holds."""
+    """Return the counts of scores in a declaration."""
     if not isinstance(declaration.counts, Tally):
         raise InputError(
             f"{file} declares attempts at items, which have no scores. "
@@ -53,6 +53,7 @@ def _scores_of(declaration: Declaration, file: str) -> Tally:
 
 
 def _group_tables(declaration: Declaration, file: str, column: str) -> list[Any]:
+    """Return the counts of each group of a column as tables."""
     if column not in declaration.groups:
         known = ", ".join(declaration.groups) or "none"
         raise InputError(

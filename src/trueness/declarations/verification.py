@@ -95,7 +95,7 @@ def verify(source: Any, *, data: str | os.PathLike[str] | None = None) -> Verifi
     """
     declaration = read_declaration(source)
     with warnings.catch_warnings():
-        # what the cases leave in doubt was for the author to read
+        # warnings about the cases are for the author
         warnings.simplefilter("ignore")
         checks = [
             *_check_numbers(declaration),
@@ -134,7 +134,7 @@ def _worst_claim(declaration: Declaration) -> str:
 
 
 def _check_numbers(declaration: Declaration) -> Iterator[StatementCheck]:
-    """Compare every stated number with the one that the counts give."""
+    """Yield a check of every stated number against the counts."""
     recomputed = measure_counts(
         declaration.counts,
         declaration.groups,
@@ -169,7 +169,7 @@ def _check_numbers(declaration: Declaration) -> Iterator[StatementCheck]:
 def _compare_numbers(
     name: str, stated: Measurement, recomputed: Measurement
 ) -> Iterator[StatementCheck]:
-    """Compare value, bounds, interval and method of one number."""
+    """Yield checks of the value, bounds, interval and method of one number."""
     if recomputed.bounds is None:
         exact = is_shown_as(recomputed.value, stated.value)
         reason = f"the counts say {number_text(recomputed.value)}"
@@ -204,7 +204,7 @@ def _compare_numbers(
 def _compare_with_bounds(
     name: str, stated: Measurement, recomputed: Measurement
 ) -> StatementCheck:
-    """Compare a value that bins leave open with the bounds that are certain."""
+    """Return the check of a value that bins do not determine, by its bounds."""
     assert recomputed.bounds is not None  # noqa: S101 - its caller has looked
     low, high = recomputed.bounds
     within = bounds_text(recomputed)
@@ -229,7 +229,7 @@ def _compared(name: str, stated: str, recomputed: str, same: bool) -> StatementC
 
 
 def _check_tables(declaration: Declaration) -> Iterator[StatementCheck]:
-    """Compare every cell of every table with the counts."""
+    """Yield a check of every cell of every table against the counts."""
     recomputed = {
         table.key: table
         for table in cross_tables(
@@ -263,7 +263,7 @@ def _check_tables(declaration: Declaration) -> Iterator[StatementCheck]:
 
 
 def _check_claims(declaration: Declaration) -> Iterator[StatementCheck]:
-    """Judge every claim by the counts, and compare the verdicts."""
+    """Yield a check of every claim: its verdicts must follow from the counts."""
     texts = [claim.claim for claim in declaration.claims]
     try:
         judged = judge_claims(declaration, texts)
@@ -285,7 +285,7 @@ def _check_claims(declaration: Declaration) -> Iterator[StatementCheck]:
 def _compare_claims(
     stated: StatedClaim, judged: StatedClaim
 ) -> Iterator[StatementCheck]:
-    """Compare the verdicts and numbers of a claim, group by group."""
+    """Yield checks of the verdicts and numbers of a claim, group by group."""
     name = f"claim {stated.claim!r}"
     by_group = {verdict.group: verdict for verdict in judged.verdicts}
     groups = [verdict.group for verdict in stated.verdicts]
@@ -310,14 +310,14 @@ def _compare_claims(
 
 
 def _numbers(verdict: StatedVerdict) -> str:
-    """Write the value of a verdict, its interval and the bound."""
+    """Return the value, interval and bound of a verdict as text."""
     interval = f"{number_text(verdict.low)} to {number_text(verdict.high)}"
     value = number_text(verdict.value)
     return f"{value} ({interval}) against {number_text(verdict.bound)}"
 
 
 def _check_flow(declaration: Declaration) -> Iterator[StatementCheck]:
-    """Compare the number of rows with the number of cases that were counted."""
+    """Yield the check of the number of rows against the counted cases."""
     flow = declaration.flow
     if flow.rows is None or flow.without_score is None or flow.without_label is None:
         return
@@ -331,7 +331,7 @@ def _check_flow(declaration: Declaration) -> Iterator[StatementCheck]:
 
 
 def _check_groups(declaration: Declaration) -> Iterator[StatementCheck]:
-    """Add up the groups of each column, which are all cases."""
+    """Yield a check of each column: its groups must add up to all cases."""
     whole = declaration.counts
     if not isinstance(whole, Tally):
         return
@@ -343,7 +343,7 @@ def _check_groups(declaration: Declaration) -> Iterator[StatementCheck]:
 def _compare_sums(
     column: str, kind: str, index: int, whole: Tally, tallies: Mapping[str, Tally]
 ) -> StatementCheck:
-    """Compare cumulative counts of all groups with the whole, at every common edge."""
+    """Yield checks of cumulative counts: groups against the whole, at common edges."""
     edges = set(whole.score.tolist()).intersection(
         *(set(tally.score.tolist()) for tally in tallies.values())
     )
@@ -372,7 +372,7 @@ def _count_from(tally: Tally, index: int, edge: float) -> float:
 
 
 def _check_privacy(declaration: Declaration) -> Iterator[StatementCheck]:
-    """Look for a published cell below k that no exception explains."""
+    """Yield checks of privacy: cells below k need a stated exception."""
     at_least = declaration.privacy.at_least
     counts = declaration.counts
     if not isinstance(counts, Tally):
@@ -404,12 +404,12 @@ def _check_privacy(declaration: Declaration) -> Iterator[StatementCheck]:
 
 
 def _is_inside(counts: Tally, threshold: float) -> bool:
-    """Does a threshold fall into a bin?"""
+    """Return whether a threshold lies inside a bin."""
     return bool(((counts.score < threshold) & (counts.high >= threshold)).any())
 
 
 def _smallest_cell(counts: Tally, exposed: Sequence[float], at_least: int) -> float:
-    """Return the smallest count of a class, except beside a table that is exposed."""
+    """Return the smallest count of a class in a bin, except next to exposed tables."""
     is_exposed = np.zeros(len(counts), bool)
     for threshold in exposed:
         bins_flagged = int((counts.score >= threshold).sum())
@@ -432,7 +432,7 @@ def _every_group(declaration: Declaration) -> Iterator[Tally]:
 
 
 def _check_digest(declaration: Declaration, place: Path) -> StatementCheck:
-    """Compare the digest of the predictions with the stated one."""
+    """Return the check of the stated digest against a file of predictions."""
     if not place.is_file():
         raise InputError(f"There is no file {place}.", option="data")
 
@@ -447,7 +447,7 @@ def _check_digest(declaration: Declaration, place: Path) -> StatementCheck:
 
 
 def _check_page(declaration: Declaration, place: Path) -> list[StatementCheck]:
-    """Compare what a page shows with what its data would be written as."""
+    """Yield the check of a page against the page that its data would give."""
     text = read_text(place)
     if is_report(text):
         name = "text of the report, which is not that of a declaration"
@@ -467,7 +467,7 @@ def _check_page(declaration: Declaration, place: Path) -> list[StatementCheck]:
 
 
 def _first_difference(first: Sequence[str], second: Sequence[str]) -> int:
-    """Return the first place at which two sequences differ, or the shorter ends."""
+    """Return the first place where two sequences differ, or where the shorter ends."""
     for place, (entry, other_entry) in enumerate(zip(first, second, strict=False)):
         if entry != other_entry:
             return place
@@ -475,7 +475,7 @@ def _first_difference(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 def _excerpt(parts: Sequence[str], place: int) -> str:
-    """Return what stands at a place of a page, not too long."""
+    """Return a short part of a page at a place."""
     return parts[place][:80] if place < len(parts) else "nothing more"
 
 
@@ -489,25 +489,25 @@ class _Shown(HTMLParser):
 
     @classmethod
     def of(cls, text: str) -> list[str]:
-        """Return what a page consists of."""
+        """Return the tags and texts of a page."""
         parser = cls()
         parser.feed(text)
         parser.close()
         return parser.parts
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag with its attributes."""
+        """Keep a tag with its attributes."""
         attributes = sorted(f"{name}={value or ''}" for name, value in attrs)
         self.parts.append(f"<{' '.join([tag, *attributes])}>")
         self._in_block = tag == "script" and ("id", BLOCK) in attrs
 
     def handle_endtag(self, tag: str) -> None:
-        """Note the end of a tag."""
+        """Keep the end of a tag."""
         self.parts.append(f"</{tag}>")
         self._in_block = False
 
     def handle_data(self, data: str) -> None:
-        """Note a text."""
+        """Keep a text."""
         text = " ".join(data.split())
         if text and not self._in_block:
             self.parts.append(text)

@@ -36,7 +36,7 @@ def measure_name(measure: str, agreement: bool) -> str:
 
 
 def measurement_name(measurement: Measurement, agreement: bool) -> str:
-    """Name a number by its measure, threshold and group."""
+    """Return the name of a number: its measure, threshold and group."""
     name = measure_name(measurement.measure, agreement)
     if measurement.threshold is not None:
         name = f"{name} at {measurement.threshold:g}"
@@ -44,7 +44,7 @@ def measurement_name(measurement: Measurement, agreement: bool) -> str:
 
 
 def table_name(table: CrossTable) -> str:
-    """Name a table by its threshold and group."""
+    """Return the name of a table: its threshold and group."""
     return f"table at {table.threshold:g}{_where(table.column, table.group)}"
 
 
@@ -53,7 +53,7 @@ def _where(column: str, group: str) -> str:
 
 
 def number_text(value: float) -> str:
-    """Write a number with the digits that a declaration states.
+    """Return a number as text, with the digits that a declaration states.
 
     >>> number_text(0.5), number_text(float("nan")), number_text(595.0)
     ('0.5000', 'undefined', '595')
@@ -68,7 +68,7 @@ def number_text(value: float) -> str:
 
 
 def bounds_text(measurement: Measurement) -> str:
-    """Write between which numbers the counts prove a value to lie."""
+    """Return the bounds of a value that the counts prove, as text."""
     if measurement.bounds is None:
         return "no bounds"
     low, high = measurement.bounds
@@ -76,21 +76,21 @@ def bounds_text(measurement: Measurement) -> str:
 
 
 def value_text(measurement: Measurement) -> str:
-    """Write a value, or the bounds where only these are known."""
+    """Return a value as text, or its bounds if only these are known."""
     if math.isnan(measurement.value) and measurement.bounds is not None:
         return bounds_text(measurement)
     return number_text(measurement.value)
 
 
 def interval_text(measurement: Measurement) -> str:
-    """Write a confidence interval."""
+    """Return a confidence interval as text."""
     if math.isnan(measurement.low):
         return "not known"
     return f"{number_text(measurement.low)} to {number_text(measurement.high)}"
 
 
 def cell_text(cell: tuple[float, float]) -> str:
-    """Write the cell of a table, or between which numbers it lies."""
+    """Return the cell of a table as text, or its bounds."""
     smallest, largest = cell
     if smallest == largest:
         return f"{smallest:,.10g}"
