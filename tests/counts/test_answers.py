@@ -1,8 +1,8 @@
 """Every analysis takes what people have: arrays, frames, groups, panels, bins."""
 
 import inspect
+import warnings
 from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -48,15 +48,17 @@ pytestmark = pytest.mark.filterwarnings("ignore::trueness.DoubtfulAssumptionWarn
 
 
 def public(takes):
-    found = [getattr(trueness, name) for name in trueness.__all__]
-    found = [f for f in found if getattr(f, "takes", None) == takes]
-    return [f for f in found if OPTIONS.get(f.__name__, ()) is not None]
+    """Return all public analyses that take a tally, or a panel."""
+    functions = [getattr(trueness, name) for name in trueness.__all__]
+    analyses = [f for f in functions if getattr(f, "takes", None) == takes]
+    return [f for f in analyses if OPTIONS.get(f.__name__, ()) is not None]
 
 
-def options_of(f):
-    given = OPTIONS.get(f.__name__, {})
-    known = inspect.signature(inspect.unwrap(f)).parameters
-    return {k: v for k, v in {"rng": 0, **given}.items() if k in known}
+def options_of(analysis):
+    """Return what an analysis needs beside the counts."""
+    options = {"rng": 0, **OPTIONS.get(analysis.__name__, {})}
+    parameters = inspect.signature(inspect.unwrap(analysis)).parameters
+    return {name: value for name, value in options.items() if name in parameters}
 
 
 def same(one, other):
@@ -91,80 +93,127 @@ def test_the_name_in_the_room_is_the_public_one():
             assert getattr(import_module(f.__module__), name) is f
 
 
-@pytest.mark.parametrize("f", public("tally"), ids=lambda f: f.__name__)
-def test_analyses_of_a_tally(f):
-    options = options_of(f)
-    answer = f(T, **options)
-    same(f(Y, A, **options), answer)
-    same(f(y_true=Y, y_score=A, **options), answer)
-    same(f(Y.tolist(), pd.Series(A), **options), answer)
-    same(f(FRAME, label="y", score="a", **options), answer)
-    same(f(pl.from_pandas(FRAME).lazy(), label="y", score="a", **options), answer)
-    same(f({"y": Y, "a": A}, label="y", score="a", **options), answer)
-    same(f(np.where(Y == 1, "ill", "well"), A, pos_label="ill", **options), answer)
-    for several in (
-        f(P, **options),
-        f(Y, {"a": A, "b": B}, **options),
-        f(FRAME, label="y", score=["a", "b"], **options),
-        f({"a": T, "b": P["b"]}, **options),
-    ):
-        assert list(several) == ["a", "b"]
-        same(several["a"], answer)
+# the cases of T, and of P, as arguments
+CASES_IN_MANY_FORMS = [
+    ((Y, A), {}),
+    ((), {"y_true": Y, "y_score": A}),
+    ((Y.tolist(), pd.Series(A)), {}),
+    ((FRAME,), {"label": "y", "score": "a"}),
+    ((pl.from_pandas(FRAME).lazy(),), {"label": "y", "score": "a"}),
+    (({"y": Y, "a": A},), {"label": "y", "score": "a"}),
+    ((np.where(Y == 1, "ill", "well"), A), {"pos_label": "ill"}),
+]
+TWO_SCORES_IN_MANY_FORMS = [
+    ((P,), {}),
+    ((Y, {"a": A, "b": B}), {}),
+    ((FRAME,), {"label": "y", "score": ["a", "b"]}),
+    (({"a": T, "b": P["b"]},), {}),
+]
 
-    groups = f(FRAME, label="y", score="a", by="site", **options)
 
-    assert list(groups) == ["north", "south", WHOLE]
+@pytest.mark.parametrize("analysis", public("tally"), ids=lambda f: f.__name__)
+def test_an_analysis_of_a_tally_takes_cases_in_many_forms(analysis):
+    options = options_of(analysis)
+    expected = analysis(T, **options)
 
-    same(groups[WHOLE], answer)
+    for data, words in CASES_IN_MANY_FORMS:
+        same(analysis(*data, **words, **options), expected)
+
+
+@pytest.mark.parametrize("analysis", public("tally"), ids=lambda f: f.__name__)
+def test_an_analysis_of_a_tally_answers_for_each_of_several(analysis):
+    options = options_of(analysis)
+    expected = analysis(T, **options)
+
+    for data, words in TWO_SCORES_IN_MANY_FORMS:
+        answers = analysis(*data, **words, **options)
+        assert list(answers) == ["a", "b"]
+        same(answers["a"], expected)
+
+
+@pytest.mark.parametrize("analysis", public("tally"), ids=lambda f: f.__name__)
+def test_an_analysis_of_a_tally_answers_for_each_group(analysis):
+    options = options_of(analysis)
     north = SITE == "north"
-    same(groups["north"], f(Y[north], A[north], **options))
+
+    answers = analysis(FRAME, label="y", score="a", by="site", **options)
+
+    assert list(answers) == ["north", "south", WHOLE]
+    same(answers[WHOLE], analysis(T, **options))
+    same(answers["north"], analysis(Y[north], A[north], **options))
 
 
-@pytest.mark.parametrize("f", public("panel"), ids=lambda f: f.__name__)
-def test_analyses_of_a_panel(f):
-    options = options_of(f)
-    answer = f(P, **options)
-    same(f(Y, {"a": A, "b": B}, **options), answer)
-    same(f(Y, FRAME[["a", "b"]], **options), answer)
-    same(f(FRAME, label="y", scores=["a", "b"], **options), answer)
-    table = f(Y, np.column_stack([A, B]), **options)
-    same(f(Y, A, B, **options), table)
+@pytest.mark.parametrize("analysis", public("panel"), ids=lambda f: f.__name__)
+def test_an_analysis_of_a_panel_takes_cases_in_many_forms(analysis):
+    options = options_of(analysis)
 
-    assert type(table) is type(answer)
+    answer = analysis(P, **options)
+    of_matrix = analysis(Y, np.column_stack([A, B]), **options)
 
-    groups = f(FRAME, label="y", scores=["a", "b"], by="site", **options)
-
-    assert list(groups) == ["north", "south", WHOLE]
-
-    same(groups[WHOLE], answer)
+    same(analysis(Y, {"a": A, "b": B}, **options), answer)
+    same(analysis(Y, FRAME[["a", "b"]], **options), answer)
+    same(analysis(FRAME, label="y", scores=["a", "b"], **options), answer)
+    same(analysis(Y, A, B, **options), of_matrix)
+    assert type(of_matrix) is type(answer)
 
 
-def test_votes_and_three_classifiers():
-    p = trueness.panel(Y, {"a": A, "b": B, "c": A[::-1]})
-    same(
-        trueness.agreement(Y, A, B, A[::-1]).prevalence,
-        trueness.agreement(p).prevalence,
-    )
-    votes = {name: (RNG.random(60) < 0.5).astype(int) for name in "abc"}
-    words = {"dependence": "none", "draws": 200}
-    found = trueness.latent_class(None, votes, **words)
-    same(found, trueness.latent_class(trueness.panel(None, votes), **words))
-    asked = {"labelled": "random", "rng": 0}
-    found = trueness.prevalence(Y[:60], votes, **asked)
-    same(found, trueness.prevalence(trueness.panel(Y[:60], votes), **asked))
+@pytest.mark.parametrize("analysis", public("panel"), ids=lambda f: f.__name__)
+def test_an_analysis_of_a_panel_answers_for_each_group(analysis):
+    options = options_of(analysis)
+
+    answers = analysis(FRAME, label="y", scores=["a", "b"], by="site", **options)
+
+    assert list(answers) == ["north", "south", WHOLE]
+    same(answers[WHOLE], analysis(P, **options))
 
 
-def test_figures_and_reports(tmp_path):
+def test_agreement_takes_three_columns():
+    panel = trueness.panel(Y, {"a": A, "b": B, "c": A[::-1]})
+
+    agreement = trueness.agreement(Y, A, B, A[::-1])
+
+    same(agreement.prevalence, trueness.agreement(panel).prevalence)
+
+
+@pytest.fixture
+def votes():
+    rng = np.random.default_rng(4)
+    return {name: (rng.random(60) < 0.5).astype(int) for name in "abc"}
+
+
+def test_latent_classes_take_votes_by_name(votes):
+    options = {"dependence": "none", "draws": 200}
+
+    posterior = trueness.latent_class(None, votes, **options)
+
+    same(posterior, trueness.latent_class(trueness.panel(None, votes), **options))
+
+
+def test_a_prevalence_takes_labels_and_votes_by_name(votes):
+    options = {"labelled": "random", "rng": 0}
+
+    rate = trueness.prevalence(Y[:60], votes, **options)
+
+    same(rate, trueness.prevalence(trueness.panel(Y[:60], votes), **options))
+
+
+def test_figures_take_what_analyses_take():
     figure_data = trueness.plots.roc.figure_data
 
     assert repr(figure_data(Y, A)) == repr(figure_data(T))
     assert repr(figure_data(Y, {"a": A, "b": B})) == repr(figure_data(P))
 
-    trueness.report(Y, A, tmp_path / "one.html")
-    trueness.report(FRAME, tmp_path / "two.html", label="y", score="a")
-    texts = [Path(tmp_path, f"{k}.html").read_text() for k in ("one", "two")]
 
-    assert texts[0].count("<svg") == texts[1].count("<svg") > 3
+def test_reports_take_what_analyses_take(tmp_path):
+    of_arrays = tmp_path / "arrays.html"
+    of_frame = tmp_path / "frame.html"
+
+    trueness.report(Y, A, of_arrays)
+    trueness.report(FRAME, of_frame, label="y", score="a")
+
+    figures_of_arrays = of_arrays.read_text().count("<svg")
+    figures_of_frame = of_frame.read_text().count("<svg")
+    assert figures_of_arrays == figures_of_frame > 3
 
 
 def test_limits_of_bins():
@@ -178,10 +227,16 @@ def test_limits_of_bins():
     assert auc(Y, A, at_most=5).bounds == (low, high)
 
 
-def test_counts_of_cases_and_missing_labels():
-    rows = trueness.auc([1, 0, 1, None], [3, 2, 1, 5], count=[1, 2, 1, 9])
-    assert rows.value == 2 / 4
-    assert trueness.auc([1, 0, 0, 1, None], [3, 2, 2, 1, 5]).value == 2 / 4
+def test_rows_may_count_several_cases():
+    area = trueness.auc([1, 0, 1, None], [3, 2, 1, 5], count=[1, 2, 1, 9])
+
+    assert area.value == 2 / 4
+
+
+def test_a_missing_label_is_unknown():
+    area = trueness.auc([1, 0, 0, 1, None], [3, 2, 2, 1, 5])
+
+    assert area.value == 2 / 4
 
 
 @pytest.mark.parametrize(
@@ -250,3 +305,21 @@ def test_the_design_can_be_said_of_counts():
     by_group = trueness.average_precision(groups, prevalence=0.05)
 
     assert by_group["x"].value == counted.value
+
+
+@pytest.mark.filterwarnings("default::trueness.DoubtfulAssumptionWarning")
+@pytest.mark.parametrize("analysis", public("tally"), ids=lambda f: f.__name__)
+def test_a_warning_points_at_the_users_line(analysis):
+    """Also where a helper of the analysis warns; here labels are of high scores."""
+    few_labels_of_low_scores = Tally(
+        [0.9, 0.6, 0.4, 0.1],
+        pos=[60, 40, 15, 5],
+        neg=[5, 15, 40, 60],
+        unknown=[0, 10, 60, 90],
+    )
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        analysis(few_labels_of_low_scores, **options_of(analysis))
+
+    assert {warning.filename for warning in caught} <= {__file__}

@@ -120,31 +120,42 @@ AT_A_CUT = {
 }
 
 
+def cases_with_unlabelled(unknown):
+    return Tally(
+        [0.9, 0.6, 0.4, 0.1],
+        pos=[60, 40, 15, 5],
+        neg=[5, 15, 40, 60],
+        unknown=unknown,
+    )
+
+
 @pytest.mark.parametrize("name", AT_A_CUT)
-def test_whether_unlabelled_cases_differ_is_tested(name):
-    """Labels of high scores only, and labels by lot."""
-    cases = {"pos": [60, 40, 15, 5], "neg": [5, 15, 40, 60]}
-    score = [0.9, 0.6, 0.4, 0.1]
-    chosen = Tally(score, **cases, unknown=[0, 10, 60, 90])
+def test_labels_of_high_scores_only_are_warned_of(name):
+    tally = cases_with_unlabelled([0, 10, 60, 90])
+
     with pytest.warns(
         trueness.DoubtfulAssumptionWarning, match="although their scores"
-    ) as w:
-        found = AT_A_CUT[name](chosen)
+    ) as caught:
+        answer = AT_A_CUT[name](tally)
 
-    assert w[0].filename == __file__ or name == "validate_threshold"
-    assert len(w) == 1
-
-    note = next(n for n in found.notes if n.startswith("160 of 400 cases have no"))
-
+    (warning,) = caught
+    assert warning.filename == __file__
+    (note,) = [n for n in answer.notes if n.startswith("160 of 400 cases have no")]
     assert "'missing at random'" in note
 
-    by_lot = Tally(score, **cases, unknown=[33, 28, 27, 33])
 
-    assert any("do not differ significantly" in n for n in AT_A_CUT[name](by_lot).notes)
+@pytest.mark.parametrize("name", AT_A_CUT)
+def test_labels_by_lot_are_said_not_to_differ(name):
+    answer = AT_A_CUT[name](cases_with_unlabelled([33, 28, 27, 33]))
 
-    whole = AT_A_CUT[name](Tally(score, **cases))
+    assert any("do not differ significantly" in note for note in answer.notes)
 
-    assert not any("label" in n for n in whole.notes)
+
+@pytest.mark.parametrize("name", AT_A_CUT)
+def test_of_labelled_cases_nothing_is_said_on_labels(name):
+    answer = AT_A_CUT[name](cases_with_unlabelled([0, 0, 0, 0]))
+
+    assert not any("label" in note for note in answer.notes)
 
 
 def _partly_labelled(n=900):

@@ -23,7 +23,6 @@ reports, which take either.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import reduce, wraps
@@ -55,6 +54,7 @@ from trueness._core.imports import HigherFunction
 from trueness._core.names import documented
 from trueness._core.progress import stop_if_requested
 from trueness._core.records import Answers
+from trueness._core.warn import warn_user
 from trueness.counts import design as _design
 from trueness.counts.cases import add_as_clusters
 from trueness.counts.design import CANNOT
@@ -697,7 +697,7 @@ def with_remarks(answer: Any, remarks: tuple[str, ...]) -> Any:
         return replace(record, notes=(*remarks, *record.notes))
 
     for remark in remarks:
-        warnings.warn(remark, CleanedWarning, stacklevel=5)
+        warn_user(remark, CleanedWarning)
     return answer
 
 

@@ -13,7 +13,6 @@ weighted cases there are sums of weights and ``squares``. More: ``docs/one_idea.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -32,6 +31,7 @@ from trueness._core.checks.errors import (
 )
 from trueness._core.checks.words import described, listing, nearest
 from trueness._core.imports import HigherFunction
+from trueness._core.warn import warn_user
 from trueness.counts.bins import (
     BINS_FORGOTTEN,
     equal_depth_starts,
@@ -236,7 +236,7 @@ class Tally(Cases):
         if not self.binned:
             return rescored(self, new_score)
         if not monotone:
-            warnings.warn(BINS_FORGOTTEN, DoubtfulAssumptionWarning, stacklevel=2)
+            warn_user(BINS_FORGOTTEN, DoubtfulAssumptionWarning)
             return rescored(self, new_score)
 
         low = read_output(new_score)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,6 +23,7 @@ from trueness._core.checks.errors import CleanedWarning, InputError
 from trueness._core.checks.words import listing
 from trueness._core.data_types import Column, ColumnOrFrame, LabelValue
 from trueness._core.numbers import counted
+from trueness._core.warn import warn_user
 from trueness.counts.counting import Labels, read_labels
 
 NEGATIVE, POSITIVE, UNKNOWN, TOTAL = 0, 1, 2, 3
@@ -100,7 +100,7 @@ def tell(sentences: Iterable[str], warn: bool = True) -> None:
     listener = _LISTENER.get()
     for sentence in sentences:
         if listener is None and warn:
-            warnings.warn(sentence, CleanedWarning, stacklevel=4)
+            warn_user(sentence, CleanedWarning)
         elif listener is not None and sentence not in listener:
             listener.append(sentence)
 

@@ -27,6 +27,7 @@ from trueness._core.checks.errors import (
     PythonCode,
 )
 from trueness._core.checks.words import listing
+from trueness._core.warn import warn_user
 from trueness.calibration.field_rules import (
     check_finite,
     check_names,
@@ -240,13 +241,12 @@ def _warn_if_best_alone_is_better(combined: FiDEL) -> None:
     several = len(combined.names) > 1
     if several and independent_loses(combined.auc, combined.correlation):
         best = combined.names[int(np.argmax(np.abs(combined.auc - 0.5)))]
-        warnings.warn(
+        warn_user(
             "The ranks of these classifiers correlate by "
             f"{combined.mean_correlation:.2f} within the classes. Above about "
             f"{crossing_correlation(combined.auc):.2f} FiDEL is expected to rank worse "
             f"than {best!r} alone. The method correlated allows for this correlation.",
             DoubtfulAssumptionWarning,
-            stacklevel=3,
         )
 
 

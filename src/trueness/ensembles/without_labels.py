@@ -9,7 +9,6 @@ FiDEL's probability and solve eqs. 3 and 4 for the weighted ranks.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from statistics import NormalDist
@@ -29,6 +28,7 @@ from trueness._core.checks.words import listing
 from trueness._core.figures import html_table
 from trueness._core.numbers import p_is
 from trueness._core.records import Estimate, Record, sketch_of
+from trueness._core.warn import warn_user
 from trueness.counts.answers import of_panel
 from trueness.counts.values import Panel
 from trueness.ensembles.moments import RankedPanel, RankMoments
@@ -524,20 +524,18 @@ def _influence_on_mean(ranked: RankedPanel, probability: Floats) -> Floats:
 def _warn(misfit: float, converged: bool) -> None:
     """Warn of doubtful independence, and of a likelihood that was not maximised."""
     if misfit < DOUBTFUL_MISFIT:
-        warnings.warn(
+        warn_user(
             "The data contradict independent errors, or the stated prevalence "
             f"(p-value {misfit:.1g}), so estimates from agreement alone are doubtful. "
             "Leave out classifiers that are alike, or label some cases.",
             DoubtfulAssumptionWarning,
-            stacklevel=3,
         )
 
     if not converged:
-        warnings.warn(
+        warn_user(
             "The likelihood did not converge in 50 steps. Use the method covariance, "
             "which needs no iteration.",
             NotConvergedWarning,
-            stacklevel=3,
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -21,6 +20,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, OptimisticWarning, PythonCode
 from trueness._core.checks.words import listing, plain
 from trueness._core.data_types import Column, Features, LabelValue
+from trueness._core.warn import warn_user
 from trueness.data.frames import leaves
 from trueness.estimators.classifiers import class_of, two_labels
 from trueness.estimators.model_types import RandomState
@@ -79,7 +79,7 @@ def leaf_report(
     tree, rows, names = _last_step(tree, X)
     counted, grown = tree_leaves(tree, rows, y, positive=positive, classes=classes)
     if grown:
-        warnings.warn(_GROWN, OptimisticWarning, stacklevel=2)
+        warn_user(_GROWN, OptimisticWarning)
 
     report = counted.report(
         confidence=confidence,

@@ -6,7 +6,6 @@ answer by themselves (``verdicts``).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -19,6 +18,7 @@ from trueness._core.checks import options as _options
 from trueness._core.checks.errors import InputError, NotConvergedWarning
 from trueness._core.numbers import percent
 from trueness._core.records import Estimate
+from trueness._core.warn import warn_user
 from trueness.counts.answers import of_panel
 from trueness.nogold.identification import identification
 from trueness.nogold.model import LatentModel, read_model
@@ -192,7 +192,7 @@ def _summarize(
 ) -> LatentPosterior:
     """Summarise draws, and say what a reader must know."""
     if not diagnostics.converged:
-        warnings.warn(f"latent_class: {diagnostics.message}.", NotConvergedWarning, 5)
+        warn_user(f"latent_class: {diagnostics.message}.", NotConvergedWarning)
 
     notes = []
     if model.shared:

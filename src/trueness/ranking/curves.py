@@ -77,7 +77,7 @@ def _curve(tally: Tally, name: str, across: str, up: str) -> Curve:
     """Cut at every score, and take two rates of what is flagged."""
     _cases.both_classes(tally, name)
     check_headline(tally)
-    notes = unlabelled_notes(tally, stacklevel=5)
+    notes = unlabelled_notes(tally)
     within_class = across == "fpr"
     counts = apply_design(tally, "" if within_class else name).target_counts
 

@@ -11,7 +11,6 @@ and everything in closed form. Sameni (2025), section 8.3, with its equation num
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import NormalDist
@@ -27,6 +26,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks import options as _options
 from trueness._core.checks.errors import NotConvergedWarning, NotEnoughCases
 from trueness._core.records import Answer, Estimate, Record
+from trueness._core.warn import warn_user
 from trueness.counts.answers import of_tally
 from trueness.counts.placements import grouped, runs
 from trueness.counts.values import Tally
@@ -263,11 +263,10 @@ def fit_binormal(data: Tally, *, level: float = 0.95) -> BinormalFit:
         ) from None
 
     if not maximum.converged:
-        warnings.warn(
+        warn_user(
             f"fit_binormal stopped after {maximum.steps} steps; the classes may "
             "hardly overlap. See its field converged.",
             NotConvergedWarning,
-            stacklevel=2,
         )
 
     alpha = maximum.parameters.alpha

@@ -447,10 +447,10 @@ def choose_cut_again(
     return chosen_cut[:, None, None]
 
 
-def notes_on_unlabelled(tally: Tally, stacklevel: int = 5) -> tuple[str, ...]:
+def notes_on_unlabelled(tally: Tally) -> tuple[str, ...]:
     """Say of a choice by labelled cases only whether the unlabelled ones differ."""
     remedy = f"at_threshold with unlabelled {AT_RANDOM!r} evaluates it for all cases"
-    return unlabelled_notes(tally, remedy=remedy, stacklevel=stacklevel)
+    return unlabelled_notes(tally, remedy=remedy)
 
 
 def _between_bins(point: OperatingPoint, tally: Tally) -> OperatingPoint:

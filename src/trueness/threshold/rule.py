@@ -551,8 +551,7 @@ def _at_rule(
     if not shows_values(tally):
         confusion_matrix = Confusion(math.nan, math.nan, math.nan, math.nan)
 
-    # the warning points at the caller of at_threshold
-    notes = (*unlabelled_notes(tally, stacklevel=6), *_notes(tally, values))
+    notes = (*unlabelled_notes(tally), *_notes(tally, values))
 
     return AtThreshold(
         rule=rule,
