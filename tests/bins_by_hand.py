@@ -13,55 +13,70 @@ def levels(pos, neg):
     if pos == neg == 0:
         yield []
         return
-    for p in range(pos + 1):
-        for n in range(neg + 1):
-            if p + n:
-                for rest in levels(pos - p, neg - n):
-                    yield [(p, n), *rest]
+    for pos_on_top in range(pos + 1):
+        for neg_on_top in range(neg + 1):
+            if pos_on_top + neg_on_top:
+                for below in levels(pos - pos_on_top, neg - neg_on_top):
+                    yield [(pos_on_top, neg_on_top), *below]
 
 
 def random_bins(rng, most=3, bins=3, unknowns=False):
     """A binned tally of a few small bins, some of a single score."""
     ends = np.sort(rng.choice(np.arange(1, 40), 2 * bins, replace=False)) / 40
-    low, high = ends[0::2][::-1].copy(), ends[1::2][::-1].copy()
-    closed = rng.random(bins) < 0.25
-    closed[rng.integers(bins)] = False
-    high[closed] = low[closed]
-    pos, neg = rng.integers(0, most, bins), rng.integers(0, most, bins)
+    low = ends[0::2][::-1].copy()
+    high = ends[1::2][::-1].copy()
+    is_single = rng.random(bins) < 0.25
+    is_single[rng.integers(bins)] = False
+    high[is_single] = low[is_single]
+
+    pos = rng.integers(0, most, bins)
+    neg = rng.integers(0, most, bins)
     pos[rng.integers(bins)] += 1
     neg[rng.integers(bins)] += 1
     unknown = rng.integers(0, 2, bins) * unknowns
-    some = (pos + neg + unknown > 0) | ~closed
-    pos[some & (pos + neg + unknown == 0)] = 1
-    counts = [c[some] for c in (neg, pos, unknown)]
-    return tally_of_bins(low[some], high[some], counts)
+
+    # a single score without cases is no bin; a wide bin gets a positive
+    is_empty = pos + neg + unknown == 0
+    pos[is_empty & ~is_single] = 1
+    bin_exists = ~is_empty | ~is_single
+    counts = [column[bin_exists] for column in (neg, pos, unknown)]
+    return tally_of_bins(low[bin_exists], high[bin_exists], counts)
 
 
 def arrangements(t, rng, most=None):
     """The tallies that this one may stand for; scores are spread inside each bin."""
-    ways = []
-    for low, high, p, n in zip(t.score, t.high, t.pos, t.neg, strict=True):
-        every = [[(p, n)]] if low == high else list(levels(int(p), int(n)))
-        ways.append([way for way in every if way])
-    total = int(np.prod([len(w) for w in ways]))
+    ways_of_bins = []
+    for low, high, pos, neg in zip(t.score, t.high, t.pos, t.neg, strict=True):
+        ways = [[(pos, neg)]] if low == high else list(levels(int(pos), int(neg)))
+        ways_of_bins.append([way for way in ways if way])
+
+    total = int(np.prod([len(ways) for ways in ways_of_bins]))
     if most is None or total <= most:
-        chosen = product(*ways)
+        combinations = product(*ways_of_bins)
     else:
-        chosen = ([w[rng.integers(len(w))] for w in ways] for _ in range(most))
-    for combination in chosen:
+        combinations = (
+            [ways[rng.integers(len(ways))] for ways in ways_of_bins]
+            for _ in range(most)
+        )
+    for combination in combinations:
         yield _spread(t, combination, rng)
 
 
 def _spread(t, combination, rng):
+    """Put the cases of each bin on scores inside of it."""
     rows = []
     for low, high, way in zip(t.score, t.high, combination, strict=True):
-        inside = np.sort(rng.random(len(way)))
-        inside = inside if rng.random() < 0.3 else np.linspace(0, 1, len(way))
+        depth = np.sort(rng.random(len(way)))  # below the top of the bin, as a part
+        if rng.random() >= 0.3:
+            depth = np.linspace(0, 1, len(way))
         if len(way) == 1:
-            inside = rng.choice([0.0, 1.0, 0.4], 1)
+            depth = rng.choice([0.0, 1.0, 0.4], 1)
+
         # clipped: rounding must not leave the bin
-        scores = np.clip(high - (high - low) * inside, low, high)
-        rows += [(s, p, n) for s, (p, n) in zip(scores, way, strict=True)]
+        scores = np.clip(high - (high - low) * depth, low, high)
+        rows += [
+            (score, pos, neg) for score, (pos, neg) in zip(scores, way, strict=True)
+        ]
     score, pos, neg = zip(*rows, strict=True)
     return Tally(score, neg, pos)
 
@@ -70,9 +85,10 @@ def curve_span(bounds, x):
     """What a curve of straight lines may be at x; jumps hold all between their ends."""
     left = np.searchsorted(bounds.x, x - 1e-12, side="left")
     right = np.searchsorted(bounds.x, x + 1e-12, side="right")
-    low, high = bounds.low[left:right], bounds.high[left:right]
+    low = bounds.low[left:right]
+    high = bounds.high[left:right]
     if left == right:  # inside a stretch
-        part = slice(max(left - 1, 0), right + 1)
-        at = bounds.x[part]
-        low, high = (np.interp(x, at, v[part]) for v in (bounds.low, bounds.high))
+        stretch = slice(max(left - 1, 0), right + 1)
+        low = np.interp(x, bounds.x[stretch], bounds.low[stretch])
+        high = np.interp(x, bounds.x[stretch], bounds.high[stretch])
     return np.min(low) - 1e-12, np.max(high) + 1e-12

@@ -608,43 +608,78 @@ ASKED = [
 ]
 
 
+def estimates_of_analyses(panel):
+    """Return what each of ``ASKED`` is about, by the analyses themselves."""
+    new = panel["s"]
+    precision = trueness.at_threshold(new, 0.7, metrics=["precision"], level=0.9)
+    recalls = trueness.compare_metric(panel, "recall", thresholds=0.7, level=0.9)
+    return [
+        trueness.auc(new, level=0.9),
+        trueness.brier(new, level=0.9),
+        precision["precision"],
+        trueness.compare_auc(panel, level=0.9).pairs[0].difference,
+        recalls.pairs[0].difference,
+    ]
+
+
 @pytest.mark.parametrize("design", DESIGNS)
-def test_limits_are_those_of_the_analyses_in_python_and_in_files(
-    design, images, tmp_path, monkeypatch
-):
+def test_intervals_are_those_of_the_analyses(design, images):
+    words = DESIGNS[design]
+    panel = trueness.panel(images, label="y", scores=["s", "old"], **words)
+
+    verdicts = trueness.check(panel, ASKED, adjust="none").verdicts
+
+    for verdict, estimate in zip(verdicts, estimates_of_analyses(panel), strict=True):
+        assert verdict.value == pytest.approx(estimate.value)
+        # of counts, the interval of a precision is Clopper and Pearson's
+        is_exact = design == "counted" and verdict is verdicts[2]
+        if not is_exact:
+            interval = (estimate.low, estimate.high)
+            assert (verdict.low, verdict.high) == pytest.approx(interval)
+
+
+def test_a_verdict_counts_clusters(images):
+    panel = trueness.panel(images, label="y", scores=["s", "old"], cluster="who")
+
+    check = trueness.check(panel, ASKED, adjust="none")
+
+    assert check.verdicts[0].cases == 60
+    assert check.notes[0].startswith("Clusters are assumed to be independent")
+
+
+def test_a_verdict_counts_the_effective_cases_of_weights(images):
+    panel = trueness.panel(images, label="y", scores=["s", "old"], weight="w")
+
+    check = trueness.check(panel, ASKED, adjust="none")
+
+    kish = round(images.w.sum() ** 2 / (images.w**2).sum())
+    assert check.verdicts[0].cases == kish
+
+
+def as_toml(settings, requirements):
+    """Write the file of a check."""
+    lines = [f"{word} = {json.dumps(value)}" for word, value in settings.items()]
+    for asked in requirements:
+        lines.append("[[require]]")
+        lines += [f"{word} = {json.dumps(value)}" for word, value in asked.items()]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_intervals_in_files_are_those_of_python(design, images, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = DESIGNS[design]
-    p = trueness.panel(images, label="y", scores=["s", "old"], **words)
-    found = trueness.check(p, ASKED, adjust="none")
-    precision = trueness.at_threshold(p["s"], 0.7, metrics=["precision"], level=0.9)
-    own = [
-        trueness.auc(p["s"], level=0.9),
-        trueness.brier(p["s"], level=0.9),
-        precision["precision"],
-        trueness.compare_auc(p, level=0.9).pairs[0].difference,
-        trueness.compare_metric(p, "recall", thresholds=0.7, level=0.9)
-        .pairs[0]
-        .difference,
-    ]
-    for k, (v, e) in enumerate(zip(found.verdicts, own, strict=True)):
-        exact = design == "counted" and k == 2  # Clopper and Pearson's
-        assert v.value == pytest.approx(e.value)
-        assert exact or (v.low, v.high) == pytest.approx((e.low, e.high))
-    if "cluster" in words:
-        assert found.verdicts[0].cases == 60
-        assert found.notes[0].startswith("Clusters are assumed to be independent")
-    elif words:
-        kish = round(images.w.sum() ** 2 / (images.w**2).sum())
-        assert found.verdicts[0].cases == kish
+    settings = {"label": "y", "score": "s", "adjust": "none", **words}
     images.to_parquet("p.parquet")
-    head = {"label": "y", "score": "s", "adjust": "none", **words}
-    lines = [f"{k} = {json.dumps(v)}" for k, v in head.items()]
-    for one in ASKED:
-        lines += ["[[require]]", *(f"{k} = {json.dumps(v)}" for k, v in one.items())]
-    Path("q.toml").write_text("\n".join(lines))
-    said = answer("check", "q.toml", "p.parquet")["result"]["verdicts"]
-    for a, b in zip(said, found.verdicts, strict=True):
-        assert (a["low"], a["high"]) == pytest.approx((b.low, b.high))
+    Path("q.toml").write_text(as_toml(settings, ASKED))
+
+    rows = answer("check", "q.toml", "p.parquet")["result"]["verdicts"]
+
+    panel = trueness.panel(images, label="y", scores=["s", "old"], **words)
+    expected = trueness.check(panel, ASKED, adjust="none").verdicts
+    for row, verdict in zip(rows, expected, strict=True):
+        interval = (verdict.low, verdict.high)
+        assert (row["low"], row["high"]) == pytest.approx(interval)
 
 
 def test_clusters_widen_the_limits_of_a_prevalence(images):
