@@ -166,10 +166,10 @@ def bootstrap_statistic(
         )
         return BootstrappedStatistic(estimated, values)
 
-    # nothing varied: how far could cases of a kind that was not drawn move it?
+    # nothing varied: the interval allows for cases of an estimated kind
     constant = constant_variance(sample.observed)
-    unseen = estimate_from_variance(value, constant, possible, level, name, data)
-    return BootstrappedStatistic(unseen, values)
+    estimated = estimate_from_variance(value, constant, possible, level, name, data)
+    return BootstrappedStatistic(estimated, values)
 
 
 def varies(replicates: Floats) -> bool:

@@ -38,13 +38,14 @@ from trueness.inference.sample import Sample, apply_design
 Statistics = Callable[[Any], Sequence[float]]
 AnySample = Sample[Any]
 
-# up to so many cases of a class, or clusters, are drawn from all of them; of more a
-# part is taken, of the size n^0.7 that Kleiner et al. recommend, but no smaller one
+# the largest number of cases of a class, or of clusters, that is drawn from as a whole;
+# larger samples are drawn from a random part of the size n^0.7 (Kleiner et al. 2014),
+# which is never smaller than this number
 _MAX_WHOLE = 10_000
 _PART_EXPONENT = 0.7
-# a choice among more cases would list all of them in memory
+# a draw without replacement lists all cases in memory: more cases are drawn with it
 _MAX_LISTED = 10**8
-# over so many parts the replicates are distributed
+# the number of random parts that share the replicates
 _PARTS = 10
 
 
@@ -54,24 +55,25 @@ def bootstrap_values(
     replicates: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Return the values of redrawn samples, (replicates, number of statistics).
+    """Return the statistics of redrawn samples: a row for each replicate.
 
-    NaN where a statistic is undefined, as without a case of some class.
+    A statistic is NaN where it is undefined, as without a case of some class.
     """
     value_of_whole = np.array(statistics(sample.target_counts))
-    parts = _PARTS if _needs_parts(sample.observed) else 1
+    number_of_parts = _PARTS if _needs_parts(sample.observed) else 1
 
     values = []
     with progress("Bootstrap", replicates, "samples") as advance:
-        for fold in range(parts):
+        for part in range(number_of_parts):
             source = _draw_source(sample, rng)
             shift = np.zeros(value_of_whole.size)
-            if parts > 1:
-                # a part varies around its own value, the whole around that of all
+            if number_of_parts > 1:
+                # replicates of a part vary around its own value, so they are moved to
+                # vary around the value of the whole sample
                 value_of_part = statistics(_target_counts(sample, source.cases))
                 shift = value_of_whole - np.array(value_of_part)
 
-            for _ in range(fold, replicates, parts):
+            for _ in range(part, replicates, number_of_parts):
                 redrawn = _target_counts(sample, _redraw_cases(source, rng))
                 values.append(np.array(statistics(redrawn)) + shift)
                 advance(1)
@@ -112,7 +114,10 @@ def _needs_parts(cases: Tally | Panel) -> bool:
 
 
 def _class_units(cases: Tally | Panel) -> tuple[int, int]:
-    """Return the numbers of negatives and positives; of weighted cases of rows."""
+    """Return how many negatives and positives there are, or how many rows with them.
+
+    Rows are counted where cases are weighted.
+    """
     if cases.weighted:
         return int((cases.neg > 0).sum()), int((cases.pos > 0).sum())
     return int(cases.n_neg), int(cases.n_pos)
@@ -125,7 +130,7 @@ def _part_size(units: int) -> int:
 
 
 def _draw_source(sample: AnySample, rng: np.random.Generator) -> _ReplicateSource:
-    """Return the cases, or a random part of them, by the way that they were drawn."""
+    """Return the cases, or a random part of them, with a draw that suits the design."""
     cases = sample.observed
     if cases.grouped is not None:
         return _source_of_clusters(cases, cases.grouped, rng)
@@ -146,33 +151,33 @@ def _source_of_counted_cases(
     *,
     class_sizes_fixed: bool,
 ) -> _ReplicateSource:
-    """Return a source of independent cases that count alike."""
+    """Return a source of independent cases of equal weight."""
     unit = 1.0 if weight is None else weight
     negatives = np.rint(cases.neg / unit).astype(np.int64)
     positives = np.rint(cases.pos / unit).astype(np.int64)
     n_neg = int(negatives.sum())
     n_pos = int(positives.sum())
 
-    of_negatives = _part_of_counts(negatives, rng)
-    of_positives = _part_of_counts(positives, rng)
-    in_part = of_negatives + of_positives > 0
-    of_negatives = of_negatives[in_part]
-    of_positives = of_positives[in_part]
+    negatives_in_part = _part_of_counts(negatives, rng)
+    positives_in_part = _part_of_counts(positives, rng)
+    in_part = negatives_in_part + positives_in_part > 0
+    negatives_in_part = negatives_in_part[in_part]
+    positives_in_part = positives_in_part[in_part]
 
     def redraw(generator: np.random.Generator) -> list[Array]:
         drawn_positives = n_pos
         if not class_sizes_fixed:
-            # both classes were drawn together
+            # both classes were drawn together, so their sizes vary
             drawn_positives = generator.binomial(n_neg + n_pos, n_pos / (n_neg + n_pos))
 
         drawn_negatives = n_neg + n_pos - drawn_positives
         return _columns_of_equal_cases(
-            _draw_from_counts(of_negatives, drawn_negatives, generator),
-            _draw_from_counts(of_positives, drawn_positives, generator),
+            _draw_from_counts(negatives_in_part, drawn_negatives, generator),
+            _draw_from_counts(positives_in_part, drawn_positives, generator),
             weight,
         )
 
-    columns = _columns_of_equal_cases(of_negatives, of_positives, weight)
+    columns = _columns_of_equal_cases(negatives_in_part, positives_in_part, weight)
     return _ReplicateSource(with_counts(keep_rows(cases, in_part), columns), redraw)
 
 
@@ -189,26 +194,26 @@ def _columns_of_equal_cases(
 
 
 def _part_of_counts(counts: Array, rng: np.random.Generator) -> Array:
-    """Return the counts of cases of a class that were taken without replacement."""
+    """Return the counts of a random part of the cases of a class."""
     total = int(counts.sum())
     size = _part_size(total)
     if size == total:
         return counts
     if total > _MAX_LISTED:
-        # of so many hardly a case is taken twice
+        # among so many cases hardly any is drawn twice, so replacement does no harm
         return rng.multinomial(size, counts / total)
 
-    taken = rng.choice(total, size, replace=False, shuffle=False)
-    rows = np.searchsorted(np.cumsum(counts), taken, side="right")
+    chosen_cases = rng.choice(total, size, replace=False, shuffle=False)
+    rows = np.searchsorted(np.cumsum(counts), chosen_cases, side="right")
     return np.bincount(rows, minlength=counts.size)
 
 
 def _draw_from_counts(counts: Array, number: int, rng: np.random.Generator) -> Array:
-    """Return how often each row is met if cases are drawn with replacement."""
+    """Return how many of the cases drawn with replacement fall on each row."""
     drawn = np.zeros(counts.size, dtype=np.int64)
     rows = np.flatnonzero(counts)
     if rows.size:
-        # rows without a case would cost as much as others
+        # rows without a case are left out, since they would cost as much as others
         probability = counts[rows] / counts[rows].sum()
         drawn[rows] = rng.multinomial(number, probability)
     return drawn
@@ -218,16 +223,16 @@ def _source_of_weighted_cases(
     cases: Tally | Panel, rng: np.random.Generator
 ) -> _ReplicateSource:
     """Return a source of independent weighted cases, by the Bayesian bootstrap."""
-    of_negatives = _share_in_part(cases.neg, rng)
-    of_positives = _share_in_part(cases.pos, rng)
-    in_part = of_negatives + of_positives > 0
-    of_unlabelled = np.zeros(len(cases))
-    factors = (of_negatives, of_positives, of_unlabelled)
-    # three columns of weights and three of their squares, by the same factors
-    factors_of_columns = (*factors, *factors)
+    negative_factors = _expansion_factors(cases.neg, rng)
+    positive_factors = _expansion_factors(cases.pos, rng)
+    in_part = negative_factors + positive_factors > 0
+    unlabelled_factors = np.zeros(len(cases))
+    factors = (negative_factors, positive_factors, unlabelled_factors)
+
+    # three columns of weights, then three of squared weights, by the same factors
     columns = [
         (column * factor)[in_part]
-        for column, factor in zip(cases.counts, factors_of_columns, strict=True)
+        for column, factor in zip(cases.counts, (*factors, *factors), strict=True)
     ]
     neg, pos, unlabelled, neg_squares, pos_squares, unlabelled_squares = columns
 
@@ -247,38 +252,47 @@ def _source_of_weighted_cases(
     return _ReplicateSource(with_counts(keep_rows(cases, in_part), columns), redraw)
 
 
-def _share_in_part(weights: Array, rng: np.random.Generator) -> Floats:
-    """Return as how many cases the rows of a part count, each; zero for the others."""
+def _expansion_factors(weights: Array, rng: np.random.Generator) -> Floats:
+    """Draw a random part of the rows, and return how many rows each one stands for.
+
+    Rows outside the part have the factor 0.
+    """
     rows = np.flatnonzero(weights)
     size = _part_size(rows.size)
-    factor = np.zeros(weights.size)
+    factors = np.zeros(weights.size)
     if size:
-        taken = rng.choice(rows, size, replace=False, shuffle=False)
-        factor[taken] = rows.size / size
-    return factor
+        chosen_rows = rng.choice(rows, size, replace=False, shuffle=False)
+        factors[chosen_rows] = rows.size / size
+    return factors
 
 
 def _ratio(squares: Array, weights: Array) -> Floats:
+    """Return squares over weights; 0 where the weight is 0."""
     return np.divide(squares, weights, out=np.zeros(weights.size), where=weights > 0)
 
 
 def _source_of_clusters(
     cases: Tally | Panel, clusters: Clusters, rng: np.random.Generator
 ) -> _ReplicateSource:
-    """Return a source of whole clusters."""
+    """Return a source of whole clusters, or of a random part of them."""
     from scipy.sparse import csr_array  # clusters are small
 
     size = _part_size(clusters.number)
-    taken = rng.choice(clusters.number, size, replace=False, shuffle=False)
+    chosen_clusters = rng.choice(clusters.number, size, replace=False, shuffle=False)
     in_part = np.zeros(clusters.number, dtype=bool)
-    in_part[taken] = True
-    number_in_part = np.cumsum(in_part) - 1
+    in_part[chosen_clusters] = True
 
+    # a cell holds the cases of one cluster at one row: keep those of the part, and
+    # number its clusters and rows from 0
     cells = in_part[clusters.code]
+    number_in_part = np.cumsum(in_part) - 1
     codes = number_in_part[clusters.code[cells]]
     has_cells = np.zeros(len(cases), dtype=bool)
     has_cells[clusters.row[cells]] = True
-    rows = (np.cumsum(has_cells) - 1)[clusters.row[cells]]
+    row_in_part = np.cumsum(has_cells) - 1
+    rows = row_in_part[clusters.row[cells]]
+
+    # one table for each column of counts: clusters by rows
     shape = (size, int(has_cells.sum()))
     tables = [
         csr_array((column[cells], (codes, rows)), shape=shape)
@@ -288,9 +302,10 @@ def _source_of_clusters(
     def redraw(generator: np.random.Generator) -> list[Array]:
         # Rao and Wu (1988): C - 1 of C clusters; the factor C / (C - 1) of all counts
         # does not change a statistic
-        number = max(clusters.number - 1, 1)
-        times = generator.multinomial(number, np.full(size, 1 / size))
-        return [np.asarray(times @ table) for table in tables]
+        clusters_to_draw = max(clusters.number - 1, 1)
+        equal_chances = np.full(size, 1 / size)
+        times_drawn = generator.multinomial(clusters_to_draw, equal_chances)
+        return [np.asarray(times_drawn @ table) for table in tables]
 
     columns = [np.asarray(table.sum(axis=0)) for table in tables]
     rows_of_part = keep_rows(with_counts(cases, cases.counts), has_cells)

@@ -79,30 +79,36 @@ class ExpectedCounts:
 
     @property
     def drawn_with_map(self) -> bool:
-        """Do the cases and the map come from one sample, so that errors go together?"""
+        """Do cases and map come from one sample, so that their errors correlate?"""
         return hasattr(self.labels.map, "variance_with_cases")
 
     def influence_of_cases(self, influence: Influence) -> Influence:
         """Return the influence of the cases on a value of expected counts."""
         constant = np.zeros(len(self.observed))
         if self.about_these_cases:
-            # the cases are given, and only the labels that are not known vary
+            # these cases are fixed, and only their unknown labels vary
             label_variance = self.chances * (1 - self.chances)
             gap = influence.by_positive - influence.by_negative
-            of_labels = float(self.observed.squares[2] @ (label_variance * gap**2))
-            return Influence(constant, constant, constant, extra_variance=of_labels)
+            variance_of_labels = float(
+                self.observed.squares[2] @ (label_variance * gap**2)
+            )
+            return Influence(
+                constant, constant, constant, extra_variance=variance_of_labels
+            )
         if self.drawn_with_map:
             # ``add_error_of_map`` adds the variance of both
             return replace(influence, by_unlabelled=constant)
 
-        by_unlabelled = self.chances * influence.by_positive
-        by_unlabelled = by_unlabelled + (1 - self.chances) * influence.by_negative
-        return replace(influence, by_unlabelled=by_unlabelled)
+        expected_influence = (
+            self.chances * influence.by_positive
+            + (1 - self.chances) * influence.by_negative
+        )
+        return replace(influence, by_unlabelled=expected_influence)
 
     def add_error_of_map(
         self, estimate: VarianceEstimate, influence: Influence
     ) -> VarianceEstimate:
-        """Return the variance with the error of the map, through this influence."""
+        """Return the variance of a value, with the error of the map."""
         map_variance = self._variance_of_map(influence)
         reference: Reference | None = self.labels.map.reference
         degrees_of_freedom = getattr(self.labels.map, "degrees_of_freedom", math.inf)
@@ -134,7 +140,7 @@ class ExpectedCounts:
 
 
 def count_expected(tally: Tally) -> ExpectedCounts | StratifiedCounts:
-    """Return the counts that expected labels, or labels drawn by score, stand for."""
+    """Return counts with expected labels, or with labels that were drawn by score."""
     if tally.design.stratified:
         return weigh_bands(tally)
     return expect_labels(tally)
@@ -168,7 +174,10 @@ def labelled_or_expected(tally: Tally) -> Tally:
 
 
 def divide_unlabelled(tally: Tally, chances: Floats) -> Tally:
-    """Return counts without unlabelled cases, which are divided by their chances."""
+    """Return counts in which unlabelled cases are divided between both classes.
+
+    ``chances`` are the probabilities of a positive label, row by row.
+    """
     imputed_positives = np.asarray(tally.unknown * chances, np.float64)
     negatives = tally.neg + (tally.unknown - imputed_positives)
     positives = tally.pos + imputed_positives
@@ -180,7 +189,7 @@ def divide_unlabelled(tally: Tally, chances: Floats) -> Tally:
 
 
 def shows_values(tally: Tally) -> bool:
-    """Are there values, and not intervals only?"""
+    """May answers show a value, or only an interval?"""
     labels = tally.design.unlabelled
     if not isinstance(labels, ExpectedLabels) or not tally.n_unknown:
         return True
@@ -188,7 +197,7 @@ def shows_values(tally: Tally) -> bool:
 
 
 def check_headline(tally: Tally) -> None:
-    """Stop where there are intervals only, and a curve or a choice needs values."""
+    """Stop where only intervals are known, but a curve or a threshold needs values."""
     if not shows_values(tally):
         raise InputError(
             "Without labels, classifiers that make the same errors look good, so no "
@@ -239,7 +248,7 @@ def notes_on_expected_labels(tally: Tally) -> list[str]:
 
 
 def _error_of_mean(tally: Tally, labels: ExpectedLabels) -> float:
-    """Return the variance of the sum of log odds: NaN where the map knows none."""
+    """Return the variance of the sum of log odds: NaN if the map has no error."""
     return float(labels.map.error_variance(tally.score, np.ones(len(tally))))
 
 

@@ -11,7 +11,7 @@ M is the variance of the model, t Student's quantile with one degree of freedom 
 than the smaller class has units, and D the design effect: the variance that the cases
 show over that of the model. Below 1 it is moderated (``design_effect``).
 
-All functions but the last two take numbers or arrays, since plans need thousands.
+All functions but the last two take numbers or arrays: plans evaluate thousands.
 
 References
 ----------
@@ -34,26 +34,30 @@ _BISECTIONS = 60
 
 
 def placement_variances(area: Any) -> tuple[Any, Any]:
-    """Return the variances of placements of positives and negatives, both exponential.
+    """Return the variances of placements of positives and negatives with this AUC.
+
+    Both classes have exponentially distributed scores.
 
     Hanley and McNeil (1982): P100 = 2 A^2 / (1 + A), P110 = A / (2 - A), less A^2.
     """
     complement = 1 - area
     # P100 - A^2 and P110 - A^2 without the cancellation near A = 1
-    of_positives = area * area * complement / (1 + area)
-    of_negatives = area * complement * complement / (1 + complement)
-    return of_positives, of_negatives
+    variance_of_positives = area * area * complement / (1 + area)
+    variance_of_negatives = area * complement * complement / (1 + complement)
+    return variance_of_positives, variance_of_negatives
 
 
 def newcombe_variance(area: Any, positives: Any, negatives: Any) -> Any:
     """Return the variance of an area by Hanley and McNeil, class sizes averaged.
 
     Newcombe (2006), method 5: N - 1 with N the mean of both sizes stands in the place
-    of N_1 - 1 and of N_0 - 1, so that either class may be the one that spreads.
+    of N_1 - 1 and of N_0 - 1, so that either class may have
+    the larger variance.
     """
-    of_positives, of_negatives = placement_variances(area)
+    variance_of_positives, variance_of_negatives = placement_variances(area)
     mean_size = (positives + negatives) / 2
-    total = area * (1 - area) + (mean_size - 1) * (of_positives + of_negatives)
+    placement_variance = variance_of_positives + variance_of_negatives
+    total = area * (1 - area) + (mean_size - 1) * placement_variance
     return total / (positives * negatives)
 
 
@@ -71,30 +75,34 @@ def design_effect(area: Any, variance: Any, sizes: ClassSizes) -> Floats:
     its moment :math:`(d^2 - \sigma^2)_+` (DerSimonian and Laird 1986; the positive part
     of Efron and Morris 1973 for one value).
     """
-    of_model = newcombe_variance(area, sizes.positives, sizes.negatives)
-    effect = variance / of_model
+    model_variance = newcombe_variance(area, sizes.positives, sizes.negatives)
+    effect = variance / model_variance
     deviation = np.minimum(effect - 1, 0.0)
 
     sampling_variance = _variance_of_design_effect(area, sizes)
-    between = np.maximum(deviation**2 - sampling_variance, 0.0)
-    weight = between / np.maximum(deviation**2, 1e-300)
+    variance_between = np.maximum(deviation**2 - sampling_variance, 0.0)
+    weight = variance_between / np.maximum(deviation**2, 1e-300)
     return np.asarray(np.where(effect < 1, 1 + weight * deviation, effect))
 
 
 def _variance_of_design_effect(area: Any, sizes: ClassSizes) -> Any:
-    """Return how far DeLong's variance over the model's varies if the model is true."""
+    """Return the variance of the observed design effect if the model is true.
+
+    The design effect is DeLong's variance over the variance of the model.
+    """
     if min(sizes.positive_units, sizes.negative_units) <= 1:
         # one unit shows no variance
         return np.inf
 
     kurtosis = _kurtosis_of_placements(area)
-    total = 1 / sizes.positive_units + 1 / sizes.negative_units
+    inverse_sizes = 1 / sizes.positive_units + 1 / sizes.negative_units
     variance = 0.0
     for units in (sizes.positive_units, sizes.negative_units):
-        # of the variance of n values, over its square (Cramer 1946, eq. 27.4.2)
-        of_class = kurtosis / units - (units - 3) / (units * (units - 1))
-        # both classes have the same variance of placements: 1 / n is their part of it
-        variance = variance + (1 / units / total) ** 2 * of_class
+        # the variance of a sample variance over its square (Cramer 1946, eq. 27.4.2)
+        class_variance = kurtosis / units - (units - 3) / (units * (units - 1))
+        # placements of both classes have one variance, which a class divides by its n
+        class_proportion = 1 / units / inverse_sizes
+        variance = variance + class_proportion**2 * class_variance
 
     return variance
 
@@ -102,10 +110,10 @@ def _variance_of_design_effect(area: Any, sizes: ClassSizes) -> Any:
 def _kurtosis_of_placements(area: Any) -> Any:
     """Return the kurtosis of placements under the averaged exponential model.
 
-    Errors 1 - V are beta distributed: as Beta(l, 1) of the class that spreads, as
-    Beta(1, 1 / l) of the other one, with l = (1 - A) / A.
+    Errors 1 - V are beta distributed, with l = (1 - A) / A: as Beta(l, 1) in the class
+    with the larger variance, as Beta(1, 1 / l) in the other one.
     """
-    # both shapes are mirrored at A = 1/2; above it no digits cancel
+    # the kurtosis is the same at A and 1 - A; above 1/2 no digits cancel
     upper = np.maximum(area, 1 - area)
     spread = (1 - upper) / upper
     compact = upper / np.maximum(1 - upper, 1e-300)

@@ -29,7 +29,7 @@ from trueness.counts.expected_labels import THESE_CASES, LabelSample
 from trueness.counts.values import Tally, tally_of_rows
 from trueness.inference.variance import Influence, VarianceEstimate
 
-# a difference of found and expected positives beyond so many standard errors is noted
+# observed and expected positives that differ by more standard errors have a note
 _DISAGREES = 1.96
 
 
@@ -58,7 +58,7 @@ class StratifiedCounts:
     sample: LabelSample
 
     def influence_of_cases(self, influence: Influence) -> Influence:
-        """Return no influence: ``add_error_of_map`` adds the variance within bands."""
+        """Return influence values of zero: ``add_error_of_map`` adds the variance."""
         constant = np.zeros(len(self.observed))
         return replace(
             influence,
@@ -70,25 +70,23 @@ class StratifiedCounts:
     def add_error_of_map(
         self, estimate: VarianceEstimate, influence: Influence
     ) -> VarianceEstimate:
-        """Return the variance of this influence in a stratified sample."""
+        """Return the variance of a value in a stratified sample."""
+        by_negative = np.asarray(influence.by_negative)
+        by_positive = np.asarray(influence.by_positive)
         sizes = self.sample.sizes
         number = np.maximum(self.labelled, 1.0)
-        squares = self._sum_by_band(
-            np.asarray(influence.by_negative) ** 2,
-            np.asarray(influence.by_positive) ** 2,
-        )
-        means = self._sum_by_band(
-            np.asarray(influence.by_negative), np.asarray(influence.by_positive)
-        )
-        means = means / number
 
-        within = np.maximum(squares - number * means**2, 0.0)
-        within = within / np.maximum(number - 1, 1.0)
+        means = self._sum_by_band(by_negative, by_positive) / number
+        squares = self._sum_by_band(by_negative**2, by_positive**2)
 
+        squared_deviations = np.maximum(squares - number * means**2, 0.0)
+        within = squared_deviations / np.maximum(number - 1, 1.0)
+
+        # Neyman (1934): the variance that each band adds
         parts = sizes**2 * (1 / number - 1 / np.maximum(sizes, number)) * within
         variance = float(parts.sum())
         if self.sample.target != THESE_CASES:
-            # that of all cases, as if each had a label
+            # the process adds the variance of all cases, as if each had a label
             variance += float(sizes / number @ squares)
 
         # Satterthwaite (1946) over bands, each with n - 1 degrees of freedom
@@ -118,18 +116,18 @@ def weigh_bands(tally: Tally) -> StratifiedCounts:
     drawn = tally.without_design().labelled()
     band = sample.band_of(drawn.score)
     labelled = np.bincount(band, drawn.neg + drawn.pos, sample.sizes.size)
-    if ((labelled == 0) & (sample.sizes > 0)).any():
-        lacking = int(((labelled == 0) & (sample.sizes > 0)).sum())
+    bands_without_labels = int(((labelled == 0) & (sample.sizes > 0)).sum())
+    if bands_without_labels:
         raise NotEnoughCases(
-            f"Each band of scores needs labels; {lacking} of {sample.sizes.size} bands "
-            "have none. Label the cases that the plan drew there."
+            f"Each band of scores needs labels; {bands_without_labels} of "
+            f"{sample.sizes.size} bands have none. Label the cases that the plan drew "
+            "there."
         )
 
-    weight = (sample.sizes / np.maximum(labelled, 1.0))[band]
-    negatives = drawn.neg * weight
-    positives = drawn.pos * weight
-    none = np.zeros(len(drawn))
-    columns = (negatives, positives, none)
+    weight_of_band = sample.sizes / np.maximum(labelled, 1.0)
+    weight = weight_of_band[band]
+    unlabelled = np.zeros(len(drawn))
+    columns = (drawn.neg * weight, drawn.pos * weight, unlabelled)
     return StratifiedCounts(
         expected=tally_of_rows(drawn.score, *columns, *columns),
         observed=drawn,
@@ -140,7 +138,7 @@ def weigh_bands(tally: Tally) -> StratifiedCounts:
 
 
 def notes_on_label_sample(tally: Tally) -> list[str]:
-    """Return how the labelled cases were drawn, and where labels are a surprise."""
+    """Return notes on how cases were drawn, and on labels that contradict the map."""
     counts = weigh_bands(tally)
     total = float(counts.sample.sizes.sum())
     population = "the process that drew them"
@@ -152,20 +150,21 @@ def notes_on_label_sample(tally: Tally) -> list[str]:
         f"{counts.sample.sizes.size} bands. The answer is about {population}."
     ]
     if counts.sample.map is not None:
-        notes += _notes_on_surprise(counts)
+        notes += _notes_on_contradiction(counts)
     return notes
 
 
-def _notes_on_surprise(counts: StratifiedCounts) -> list[str]:
-    """Return a note where found and expected numbers of positives disagree."""
+def _notes_on_contradiction(counts: StratifiedCounts) -> list[str]:
+    """Return a note where observed and expected numbers of positives disagree."""
     observed = counts.observed
     chances = np.asarray(counts.sample.map(observed.score), np.float64)
-    weight = counts.sample.sizes / np.maximum(counts.labelled, 1.0)
-    expected = float((weight[counts.band] * (observed.neg + observed.pos)) @ chances)
+    weight_of_band = counts.sample.sizes / np.maximum(counts.labelled, 1.0)
+    weight = weight_of_band[counts.band]
     observed_total = float(counts.expected.n_pos)
+    expected = float((weight * (observed.neg + observed.pos)) @ chances)
 
     residual_squares = observed.pos * (1 - chances) ** 2 + observed.neg * chances**2
-    variance = float((weight[counts.band] ** 2) @ residual_squares)
+    variance = float(weight**2 @ residual_squares)
     if abs(observed_total - expected) <= _DISAGREES * math.sqrt(variance):
         return []
 
