@@ -312,7 +312,7 @@ def unseen_side(pos, neg, level):
     cut = Cut.of(Tally([1, 0], pos=pos, neg=neg), 1)
     metric = METRICS["f1"]
     evaluated = evaluate_measure(cut.sample, partial(metric_measure, metric, cut.flags))
-    below, above = intervals._with_unseen_side(cut, metric, evaluated, level)
+    below, above = intervals._variances_with_unseen_side(cut, metric, evaluated, level)
     return evaluated, below, above
 
 

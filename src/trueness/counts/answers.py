@@ -409,7 +409,7 @@ def of_tally(
 
 
 def measured_by(measure: Callable[[Tally], Any] | None) -> Callable[[F], F]:
-    """Add the measure of a statistic, by which its interval is made."""
+    """Return a decorator that adds the measure behind the interval of a statistic."""
 
     def decorate(statistic: F) -> F:
         vars(statistic)["measure"] = measure
@@ -431,12 +431,12 @@ def of_counts(analysis: Callable[Concatenate[D, P], R]) -> OfCounts[D, P, R, R]:
 
 
 def whole_cases(analysis: Callable[P, R]) -> Callable[P, R]:
-    """Let an analysis that takes counts as they are refuse what it cannot use."""
+    """Let an analysis of counts refuse sampling designs that it cannot use."""
 
     @wraps(analysis)
     def call(*args: P.args, **options: P.kwargs) -> R:
-        for x in (*args, *options.values()):
-            refuse(x, analysis.__name__)
+        for argument in (*args, *options.values()):
+            refuse(argument, analysis.__name__)
         return analysis(*args, **options)
 
     return call
@@ -450,10 +450,11 @@ def refuse(
     option: str | None = None,
     example: object = None,
 ) -> None:
-    """Stop at counts whose sampling design ``why`` (``CANNOT`` when None) names.
+    """Raise an error if an analysis cannot use the sampling design of counts.
 
-    ``option`` and ``example`` are what would take these counts (another method); by
-    default the error is about the design argument itself.
+    ``why`` maps a part of the design to the reason, by default as in ``CANNOT``.
+    ``option`` and ``example`` name what could use these counts, such as another method;
+    by default the error is about the design argument itself.
     """
     reasons = CANNOT.get(name) if why is None else why
     if not reasons:
@@ -479,7 +480,7 @@ def refuse(
 
 
 def refusal(name: str, word: str, why: str) -> str:
-    """Say that an analysis does not take a part of the design, and what to do."""
+    """Return the sentence that an analysis cannot use a part of the design."""
     part = _DESIGN_PARTS[word]
     subject = _SUBJECTS.get(name, name)
     return f"{subject} does not take {part.in_words}. {why} {part.remedy}"
@@ -500,7 +501,7 @@ def words_of(x: Tally | Panel) -> list[str]:
     """Which parts of ``_DESIGN_PARTS`` hold for the sampling design of these counts?"""
     design_words = [word for word, part in _DESIGN_PARTS.items() if part.holds(x)]
     if x.labels_expected:
-        # the reason against a map, where there is one, comes before the others
+        # of several reasons the one about the map of labels comes first
         design_words.reverse()
 
     return design_words
@@ -510,7 +511,7 @@ def _open(analysis: Callable[..., Any], takes: str) -> Any:
     """Return a function that takes data and asks the analysis about their counts."""
     question = _OpenedAnalysis(analysis, takes)
     parameters = question.parameters
-    switches = [
+    boolean_options = [
         name
         for name, parameter in parameters.items()
         if parameter.annotation in ("bool", bool)
@@ -518,11 +519,11 @@ def _open(analysis: Callable[..., Any], takes: str) -> Any:
 
     @wraps(analysis)
     def call(*args: Any, **options: Any) -> Any:
-        for name in switches:
+        for name in boolean_options:
             if name in options:
                 yes_or_no(options[name], name)
 
-        # the common case first: it must cost nothing
+        # the shortcut of the most common case, which must cost nothing
         is_tally = args and type(args[0]) is Tally and takes != "panel"
         if is_tally and args[0].plain and options.keys() <= parameters.keys():
             try:
@@ -541,7 +542,7 @@ def _open(analysis: Callable[..., Any], takes: str) -> Any:
 
 
 def _signature(analysis: Callable[..., Any], takes: str) -> Signature:
-    """Return what can be passed: counts or data, own options, words about the data."""
+    """Return the signature with the words about the data added to the own options."""
     own = signature(analysis)
     first, *others = own.parameters.values()
     # comparisons take the scores of several classifiers second, by another name
@@ -571,10 +572,11 @@ def _signature(analysis: Callable[..., Any], takes: str) -> Signature:
 def _answer(
     question: _OpenedAnalysis, args: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
-    """Ask about what a person passed: counts with their design, or data to count."""
+    """Return the answer about counts, or about data that are counted first."""
     stop_if_requested()
     if not args and question.first in options:
         args = (options.pop(question.first),)
+
     data_words = _pop_data_words(question, options)
     if not args and not data_words:
         # numbers in place of cases, as in auc(n=..., auc=...)
@@ -596,7 +598,10 @@ def _answer(
 def _pop_data_words(
     question: _OpenedAnalysis, options: dict[str, Any]
 ) -> dict[str, Any]:
-    """Take the words about the data out of the options; unknown options are errors."""
+    """Remove the words about the data from the options, and return them.
+
+    Options that the analysis does not know are errors.
+    """
     data_words = {
         word: options.pop(word)
         for word in [*options]
@@ -608,9 +613,9 @@ def _pop_data_words(
 
 
 def _needs_no_counting(data: object, data_words: Mapping[str, Any]) -> bool:
-    """Are these counts, or records of Trueness that answer for themselves?
+    """Are these counts or other records of Trueness, such as the curves of a plot?
 
-    Plots take curves, reports take posteriors. A mapping of columns is a frame.
+    A mapping of columns is a frame, which must be counted.
     """
     if isinstance(data, Mapping):
         keys_are_clusters = data_words.get("cluster") is True
@@ -624,14 +629,14 @@ def _count_and_ask(
     data_words: dict[str, Any],
     options: dict[str, Any],
 ) -> Any:
-    """Count data and ask about the counts, of each group where there are groups."""
+    """Count data, and return the answer about the counts, or about each group."""
     counts, rest, remarks, name_of_score = COUNT_ARGUMENTS.load()(
         question.name, question.takes, args, data_words
     )
     if name_of_score and "name" in question.parameters:
         options.setdefault("name", name_of_score)
     if remarks and "remarks" in question.parameters:
-        # a page says itself which columns it is about
+        # pages print the remarks themselves
         options.setdefault("remarks", remarks)
         remarks = ()
 
@@ -649,17 +654,18 @@ def _ask_of_groups(
     rest: tuple[Any, ...],
     options: dict[str, Any],
 ) -> Answers:
-    """Ask about each group, and about all cases."""
+    """Return the answers about each group, and about all cases."""
     if not counts_by_group:
         raise NotEnoughCases(
             f"{question.name} needs cases; found an empty mapping of groups."
         )
 
     parts = {**with_each_column(counts_by_group)}
-    each_has_a_map = any(
+    has_maps = any(
         getattr(counts, "labels_expected", False) for counts in counts_by_group.values()
     )
-    if not each_has_a_map:  # groups with a map each have none that is one of all cases
+    if not has_maps:
+        # where each group has a map of its own, no map is one of all cases
         parts[WHOLE] = reduce(add, counts_by_group.values())
     return Answers(
         {name: _ask(question, part, rest, options) for name, part in parts.items()}
@@ -672,18 +678,18 @@ def _has_scores(x: object) -> bool:
 
 
 def _holds_answers(parts: Mapping[Any, Any]) -> bool:
-    """Does a mapping hold counts or other records of Trueness, and no columns?"""
-    columns = [
+    """Does a mapping hold counts or other records of Trueness, instead of columns?"""
+    are_columns = [
         hasattr(part, "__len__")
         and not isinstance(part, (str, bytes))
         and not type(part).__module__.startswith("trueness.")
         for part in parts.values()
     ]
-    return not columns or not all(columns)
+    return not are_columns or not all(are_columns)
 
 
 def with_remarks(answer: Any, remarks: tuple[str, ...]) -> Any:
-    """Add remarks on what was taken to the notes of an answer, or else warn."""
+    """Add remarks on the data to the notes of an answer; warn if it has no notes."""
     if not remarks:
         return answer
     if isinstance(answer, Mapping) and answer:
@@ -704,7 +710,7 @@ def with_remarks(answer: Any, remarks: tuple[str, ...]) -> Any:
 def _add_design(
     name: str, x: object, data_words: dict[str, Any], design: dict[str, Any]
 ) -> Any:
-    """Return counts with the sampling design that a call states."""
+    """Return counts with the sampling design of a call."""
     if data_words.pop("cluster", None) is not None:
         # the keys of a mapping are clusters
         x = add_as_clusters(x)
@@ -736,11 +742,15 @@ def _add_design(
 def _ask(
     question: _OpenedAnalysis, x: object, rest: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
-    """Ask about counts: each classifier and each group for itself."""
-    folds = getattr(x, "folds", x)  # of a cross-validation
+    """Return the answer about counts, one for each classifier and each group.
+
+    ``rest`` are the positional arguments after the counts.
+    """
+    # a cross-validation holds folds
+    folds = getattr(x, "folds", x)
     if isinstance(folds, Folds):
         return ANSWER_FOLDS.load()(question.name, folds, rest, options)
-    # scores stay on the GPU; looking a protocol up would take longer than to ask for it
+    # scores on a GPU stay there; a protocol takes longer to check than an attribute
     if hasattr(x, "answer_analysis"):
         return x.answer_analysis(question.analysis, rest, options)
 
@@ -762,12 +772,13 @@ def _ask(
     try:
         return question.analysis(x, *rest, **options)
     except TypeError:
+        # a wrong argument gets a clearer sentence
         takes_them(question.analysis, (x, *rest), options)
         raise
 
 
 def _check_type_of_counts(question: _OpenedAnalysis, x: object) -> None:
-    """Stop at counts of one classifier in place of several, and the reverse."""
+    """Stop at counts of one classifier where several are needed, or the reverse."""
     if question.counts_type is Tally and type(x) is not Tally:
         _cases.one_classifier(x, question.name)
     if question.counts_type is Panel:

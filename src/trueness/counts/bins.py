@@ -29,16 +29,19 @@ class Bins(NamedTuple):
 
 
 def merge_bins(low: Floats, high: Floats, counts: Sequence[Array]) -> Bins:
-    """Join bins that overlap, highest first; bins without a case are dropped."""
+    """Return the bins in order, highest first, with overlapping ones merged.
+
+    Bins without a case are dropped.
+    """
     occupied = has_cases(counts)
     order = np.flatnonzero(occupied)[np.argsort(-high[occupied], kind="stable")]
     low = low[order]
     high = high[order]
 
-    # a bin starts anew when it ends below everything before it
+    # a merged bin starts where the highest score is below all scores before it
     lowest_so_far = np.minimum.accumulate(low)
-    starts_anew = np.concatenate([[True], high[1:] < lowest_so_far[:-1]])[: low.size]
-    start = np.flatnonzero(starts_anew)
+    is_start = np.concatenate([[True], high[1:] < lowest_so_far[:-1]])[: low.size]
+    start = np.flatnonzero(is_start)
     if start.size == 0:
         return Bins(low, high, [column[order] for column in counts])
 
@@ -47,7 +50,7 @@ def merge_bins(low: Floats, high: Floats, counts: Sequence[Array]) -> Bins:
 
 
 def equal_depth_starts(cases: Ints, at_most: int) -> Ints:
-    """Return where bins of about equally many cases start.
+    """Return the first row of each bin, for bins of about equally many cases.
 
     At most ``at_most`` bins, of neighbouring rows; a row is never divided.
 
@@ -61,10 +64,10 @@ def equal_depth_starts(cases: Ints, at_most: int) -> Ints:
 
 
 def starts_without_small_counts(counts: Sequence[Array], at_least: int) -> Ints:
-    """Return where bins start in which no count is small, unless it is zero.
+    """Return the first row of each bin, for bins whose counts are 0 or ``at_least``.
 
-    A bin ends as soon as it can; what is left at the end joins the bins before it. Of
-    weights and squares, Kish's number of equal cases is at most that of the cases.
+    A bin ends as soon as it can; the rows left at the end join the bins before it.
+    Weighted cases are counted by Kish's effective number, which is never too large.
 
     >>> starts_without_small_counts([np.array([0, 1, 3, 9]), np.array([6, 0, 2, 0])], 2)
     array([0, 1, 3])
@@ -72,14 +75,14 @@ def starts_without_small_counts(counts: Sequence[Array], at_least: int) -> Ints:
     size = len(counts[0])
     running_sums = [np.cumsum(column) for column in counts]
     starts: list[int] = []
-    first = 0
+    first_row = 0
     for last_row in range(size):
-        if _no_count_is_small(running_sums, first, last_row, at_least):
-            starts.append(first)
-            first = last_row + 1
+        if _no_count_is_small(running_sums, first_row, last_row, at_least):
+            starts.append(first_row)
+            first_row = last_row + 1
 
-    # the rows behind the last bin join it, and bins before it if need be
-    rows_are_left = first < size
+    # the rows after the last bin join it, and as many bins before it as necessary
+    rows_are_left = first_row < size
     while (
         rows_are_left
         and starts
@@ -98,15 +101,18 @@ def starts_without_small_counts(counts: Sequence[Array], at_least: int) -> Ints:
 
 
 def _no_count_is_small(
-    running_sums: Sequence[Array], first: int, last_row: int, at_least: int
+    running_sums: Sequence[Array], first_row: int, last_row: int, at_least: int
 ) -> bool:
-    """Are the counts of rows ``first`` to ``last_row`` zero or at least so many?"""
-    sums = [
-        running[last_row] - (running[first - 1] if first else 0)
-        for running in running_sums
-    ]
-    if len(sums) > 3:
-        totals = [running[-1] for running in running_sums[:3]]
+    """Is each count from the first to the last row zero, or large enough?"""
+    sums = []
+    for running_sum in running_sums:
+        sum_before = running_sum[first_row - 1] if first_row else 0
+        sums.append(running_sum[last_row] - sum_before)
+
+    is_weighted = len(sums) > 3
+    if is_weighted:
+        # three sums of weights, then three of squared weights
+        totals = [running_sum[-1] for running_sum in running_sums[:3]]
         sums = [
             _effective_cases(weight, square, total)
             for weight, square, total in zip(sums[:3], sums[3:], totals, strict=True)
@@ -116,7 +122,7 @@ def _no_count_is_small(
 
 
 def _effective_cases(weight: float, square: float, total_weight: float) -> float:
-    """Return Kish's number of equal cases; rounding makes no case and takes none."""
+    """Return Kish's effective number of cases, with a tolerance for rounding."""
     if weight <= ROUNDING * total_weight:
         return 0
     return weight * weight / square * (1 + ROUNDING)
@@ -125,7 +131,7 @@ def _effective_cases(weight: float, square: float, total_weight: float) -> float
 def join_into_bins(
     start: Ints, low: Floats, high: Floats, counts: Sequence[Array]
 ) -> Bins:
-    """Put neighbouring rows, highest first, into the bins that start there."""
+    """Merge neighbouring rows, highest first, into bins from each row ``start`` on."""
     if start.size == 0:
         return Bins(low, high, list(counts))
 
@@ -141,8 +147,8 @@ def map_bins(low: Floats, high: Floats, counts: Sequence[Array]) -> Bins:
     """
     # both ends of each bin in turn, from the highest score down: a monotone function
     # only rises along them, or only falls
-    from_top = np.stack([high, low]).T.ravel()
-    steps = np.diff(from_top)
+    ends_from_top = np.stack([high, low]).T.ravel()
+    steps = np.diff(ends_from_top)
     if (steps > 0).any() and (steps < 0).any():
         raise InputError(
             "A function declared as monotone rises and falls here: the bin edges are "

@@ -1,7 +1,7 @@
 """What tallies and panels share: three columns of counts, or six of weights.
 
-Of weighted cases ``neg``, ``pos`` and ``unknown`` are sums of weights, and three more
-columns sums of their squares; all are added up, chosen and merged alike.
+For weighted cases, ``neg``, ``pos`` and ``unknown`` are sums of weights, and three more
+columns are sums of squared weights. All columns are added, chosen and merged alike.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Squares = tuple[Array, Array, Array]  # sums of squared weights: neg, pos, unkno
 
 
 def _total(column: str, question: str) -> cached_property[int]:
-    """Add up a column of counts when the sum is first asked for."""
+    """Return a property with the sum of a column of counts, computed once."""
     total: cached_property[int]
     total = cached_property(lambda x: getattr(x, column).sum().item())
     total.__doc__ = question
@@ -98,7 +98,7 @@ class Cases:
         other = self._aligned(other, "added")
         merged: Self = self._merged(other, align_counts(self, other))
 
-        # counts without a case fit with all others
+        # counts without a case can be added to any others
         if not self.n:
             return keep_clusters(other, merged, lambda: merged._find(other)[0])
         if not other.n:
@@ -122,22 +122,26 @@ class Cases:
         return self if other == 0 else NotImplemented
 
     def __sub__(self, other: Self) -> Self:
-        """Take out the cases of a part: ``(a + b) - b`` is ``a``.
+        """Remove the cases of a part: ``(a + b) - b`` is ``a``.
 
-        Windows slide by it. Taken from a binned tally, bins keep their extent.
+        So a window can slide. The bins of a binned tally keep their extent.
         """
         if type(other) is not type(self):
             return NotImplemented
 
         other = self._aligned(other, "subtracted")
         own_counts, other_counts = align_counts(self, other)
-        row, is_there = self._find(other)
+        row, is_in_whole = self._find(other)
         remaining = subtract_counts(
-            own_counts, row[is_there], [column[is_there] for column in other_counts]
+            own_counts,
+            row[is_in_whole],
+            [column[is_in_whole] for column in other_counts],
         )
-        short = np.add.reduce([column < 0 for column in remaining], axis=0).astype(bool)
-        if short.any() or not is_there.all():
-            raise InputError(_sentence_about_no_part(self, short, other, ~is_there))
+        is_negative = np.add.reduce(
+            [column < 0 for column in remaining], axis=0
+        ).astype(bool)
+        if is_negative.any() or not is_in_whole.all():
+            raise InputError(_describe_surplus(self, is_negative, other, ~is_in_whole))
 
         clusters = self.clusters
         if other.n and _both_clustered(self, other):
@@ -184,8 +188,8 @@ class Cases:
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a frame: the outputs, then neg, pos and unknown.
 
-        A binned tally also has ``high``, weighted cases have the sums of squared
-        weights, and of clustered ones there is a row for each output and cluster.
+        A binned tally also has ``high``. Weighted cases have the sums of squared
+        weights, and clustered cases a row for each output and cluster.
         """
         return native_frame(self.named_columns, backend)
 
@@ -310,7 +314,7 @@ def _without_unknown(columns: Sequence[Array]) -> list[Array]:
 
 
 def set_fields(value: object, names: Sequence[str], columns: Sequence[Any]) -> None:
-    """Set the fields of a frozen value, arrays read-only; squares come last."""
+    """Set the fields of a frozen value to read-only arrays; squares come last."""
     fixed = [read_only(column) for column in columns]
     for name, column in zip(names, fixed, strict=False):
         object.__setattr__(value, name, column)
@@ -328,7 +332,7 @@ def read_only(column: Any) -> Any:
 
 
 def align_counts(first: Cases, second: Cases) -> tuple[list[Array], list[Array]]:
-    """Return the counts of both; beside weights, a case is one of weight one."""
+    """Return the counts of both; if one is weighted, cases of the other weigh one."""
     if not (first.weighted or second.weighted):
         _columns.fit_together(first.n + second.n)
     return _same_kind(first.counts, second.counts)
@@ -337,7 +341,7 @@ def align_counts(first: Cases, second: Cases) -> tuple[list[Array], list[Array]]
 def _same_kind(
     first: Sequence[Array], second: Sequence[Array]
 ) -> tuple[list[Array], list[Array]]:
-    """Return both as counts, or both as weights and squares."""
+    """Return both as counts, or both as weights and squares if one of them is."""
     if len(first) == len(second) == 3:
         return [*first], [*second]
     return _as_weights(first), _as_weights(second)
@@ -365,17 +369,25 @@ def _same_clusters(first: Clusters | None, second: Clusters | None) -> bool:
     return first is second or first.same(second)
 
 
-def _sentence_about_no_part(
-    whole: Cases, short: Array, part: Cases, stray: Array
+def _describe_surplus(
+    whole: Cases, is_negative: Array, part: Cases, is_stray: Array
 ) -> str:
-    """Say where a part has more cases than the whole."""
-    outputs = whole._outputs[0][short] if short.any() else part._outputs[0][stray]
-    number = f"{int(stray.sum() + short.sum()):,}"
+    """Return the sentence that says where a part has more cases than the whole.
+
+    ``is_negative`` marks rows of the whole with too few cases, ``is_stray`` rows of the
+    part that the whole does not have.
+    """
+    if is_negative.any():
+        outputs = whole._outputs[0][is_negative]
+    else:
+        outputs = part._outputs[0][is_stray]
+
+    number = f"{int(is_stray.sum() + is_negative.sum()):,}"
     place = f"in {number} rows of outputs, first {outputs[0].tolist()}"
     if outputs.ndim == 1:
         place = f"at {number} scores, first {outputs[0]:.6g}"
         lowest, highest = part._outputs
-        if (lowest[stray] != highest[stray]).any():
+        if (lowest[is_stray] != highest[is_stray]).any():
             place += " (or its bins are wider than those of a)"
 
     return (
@@ -392,7 +404,7 @@ def counts_by_name(x: Cases) -> dict[str, Array]:
 def count_columns(
     size: int, output: str = "score", **columns_by_name: ArrayLike | None
 ) -> list[Ints]:
-    """Read columns of counts beside an output; None is a column without a case."""
+    """Return checked columns of counts, of the size of the output; None is all zero."""
     columns = []
     for name, values in columns_by_name.items():
         if values is None:
@@ -410,7 +422,7 @@ def count_columns(
 
 
 def with_counts(x: C, columns: Sequence[Array]) -> C:
-    """Return the same rows with other counts; which clusters they are of is lost."""
+    """Return the same rows with other counts, and without clusters."""
     changed = with_fields(x, clusters=None, _squares=None)
     for cached_total in ("n_neg", "n_pos", "n_unknown", "equal_cases"):
         vars(changed).pop(cached_total, None)
@@ -426,31 +438,33 @@ def with_fields(x: C, **fields: Any) -> C:
 
 
 def keep_rows(x: C, keep: Array) -> C:
-    """Leave out all rows but those to ``keep``."""
+    """Return counts with only the rows to ``keep``, a mask."""
     fields: dict[str, Any] = {
         name: value[keep]
         for name, value in vars(x).items()
         if isinstance(value, np.ndarray)
     }
     if "_high" in fields and np.array_equal(fields["_high"], fields["score"]):
-        fields["_high"] = None  # no bin is left
+        # no bin is left
+        fields["_high"] = None
 
     columns = [column[keep] for column in x.counts]
     remaining = with_counts(with_fields(x, **fields), columns)
+    # the cells of clusters move to the new rows; -1 for rows that are dropped
     new_row = np.where(keep, np.cumsum(keep) - 1, -1)
     return keep_clusters(x, remaining, lambda: new_row)
 
 
 def change_counts(x: C, change: Callable[[Sequence[Array]], Sequence[Array]]) -> C:
-    """Change the counts of every row, and so of every cluster."""
+    """Return the same rows with changed counts, also in every cluster."""
     clusters = None if x.clusters is None else x.clusters.change_counts(change)
     return with_fields(with_counts(x, change(x.counts)), clusters=clusters)
 
 
 def keep_clusters(x: Cases, derived: T, new_row: Callable[[], Array]) -> T:
-    """Give counts derived from others the clusters and the design that these have.
+    """Return derived counts with the clusters and the design of the original ones.
 
-    ``new_row`` returns where each row is now; it is called where there are clusters.
+    ``new_row`` returns the new number of each row; it is called if there are clusters.
     """
     if x.design is not PLAIN:
         vars(derived)["design"] = x.design
@@ -469,7 +483,7 @@ def kish(weight: float, square: float) -> float:
 
 
 def describe(x: Cases) -> str:
-    """Say what was counted."""
+    """Return the numbers of cases in words."""
     cases = how_many(x)
     if x.clusters is not None:
         cases += f" in {x.clusters.number:,} clusters"
@@ -480,21 +494,21 @@ def describe(x: Cases) -> str:
 
 
 def how_many(x: Cases) -> str:
-    """Say how many cases there are, or what they weigh."""
+    """Return the number of cases, or their total weight, in words."""
     if x.weighted:
         return f"cases with a total weight of {number_of(x.n)}"
     return counted(x.n, "case")
 
 
 def headings(x: Cases) -> tuple[str, str]:
-    """What do tables call these counts and those of positives: cases, or weights?"""
+    """Return the headings of tables for these counts, and for those of positives."""
     return ("weight", "of positives") if x.weighted else ("cases", "positive")
 
 
 def units_drawn(x: Cases) -> tuple[int, str]:
-    """Return how many units were drawn, and their kind.
+    """Return the number of sampled units, and a word for their kind.
 
-    Clusters, labelled cases, or the effective number of weighted ones.
+    Units are clusters, labelled cases, or the effective number of weighted cases.
     """
     if x.grouped is not None:
         return x.grouped.number, "clustered"
@@ -507,7 +521,7 @@ def units_drawn(x: Cases) -> tuple[int, str]:
 
 
 def unlabelled_words(x: Cases) -> str:
-    """Say how many cases have no label."""
+    """Return the number of cases without a label in words."""
     proportion = f"{number_of(x.n_unknown)} of {number_of(x.n)}"
     if x.weighted:
         return f"Cases with a weight of {proportion}"
@@ -515,7 +529,7 @@ def unlabelled_words(x: Cases) -> str:
 
 
 def weighted_counts_note(x: Cases) -> tuple[str, ...]:
-    """Say that counts are sums of weights; nothing where cases are counted."""
+    """Return a note that counts are sums of weights, if cases are weighted."""
     if not x.weighted:
         return ()
     return (
@@ -526,7 +540,7 @@ def weighted_counts_note(x: Cases) -> tuple[str, ...]:
 
 
 def assign_clusters(x: Cases, row: Ints, ids: Array, columns: Sequence[Array]) -> None:
-    """Say of new counts which cases of each row belong together."""
+    """Set the clusters of new counts, from the row and the cluster of each case."""
     names, code = cluster_names(ids)
     vars(x)["clusters"] = canonical_clusters(names, row, code, columns)
 
@@ -558,7 +572,7 @@ def add_as_clusters(groups: object) -> Any:
 
 
 def columns_by_cell(x: Cases, columns: dict[str, Array]) -> dict[str, Array]:
-    """Return columns of rows, then counts; of clustered cases a line for each cell."""
+    """Return columns of rows and counts; of clustered cases, one line for each cell."""
     clusters = x.clusters
     if clusters is None:
         return columns | counts_by_name(x)

@@ -18,7 +18,7 @@ from trueness._core.checks import columns as _columns
 from trueness._core.checks.errors import InputError
 from trueness.counts.rows import has_cases, subtract_counts
 
-# whole numbers below this size are an int64
+# whole numbers below this one fit into an int64
 _LARGEST_INT = 1 << 63
 
 
@@ -50,7 +50,7 @@ class Clusters:
 
     @cached_property
     def single(self) -> bool:
-        """Has every cluster one case only? Then there are no clusters."""
+        """Does every cluster hold one case only? Then cases are independent."""
         if self.row.size != self.number:
             return False
 
@@ -58,7 +58,7 @@ class Clusters:
         if len(self.counts) == 3:
             return bool((total == 1).all())
 
-        # the square of a weight is the sum of squares where there is one case only
+        # of a single case, the sum of squares is the square of the sum
         total_square = np.add.reduce(self.counts[3:])
         return bool(np.allclose(total_square, total**2, rtol=1e-12))
 
@@ -69,7 +69,7 @@ class Clusters:
     def change_counts(
         self, change: Callable[[Sequence[Array]], Sequence[Array]]
     ) -> Clusters:
-        """Change the columns of counts, cell by cell."""
+        """Return the same clusters with changed columns of counts."""
         return canonical_clusters(self.names, self.row, self.code, change(self.counts))
 
     def move_rows(self, new_row: Array) -> Clusters:
@@ -89,7 +89,7 @@ class Clusters:
 def canonical_clusters(
     names: Array, row: Array, code: Array, counts: Iterable[Array]
 ) -> Clusters:
-    """Bring cells into canonical form: in order, none twice, none without a case."""
+    """Return cells in canonical form: in order, each once, none without a case."""
     columns = list(counts)
     occupied = has_cases(columns)
     row = row[occupied]
@@ -104,15 +104,15 @@ def canonical_clusters(
     row = row[order][start]
     code = code[order][start]
 
-    # names without a case are gone, so that equal cells are equal clusters
+    # names without a case are dropped, so that equal cells are equal clusters
     used, code = np.unique(code, return_inverse=True)
     return Clusters(names[used], row, code.astype(np.int64), tuple(columns))
 
 
 def cluster_names(ids: Array) -> tuple[Array, Ints]:
-    """Read clusters of any type: their names in order, and the number of each case's.
+    """Return the distinct names of clusters in order, and the number of each case.
 
-    Whole numbers stay numbers; other names are texts, so that shards can be joined.
+    Whole numbers stay numbers; other names become text, so that shards can be added.
     """
     ids = _columns.one_dimensional(ids, "cluster")
     _columns.named_groups(ids, argument="cluster=")
@@ -121,7 +121,7 @@ def cluster_names(ids: Array) -> tuple[Array, Ints]:
 
 
 def _canonical_ids(ids: Array) -> Array:
-    """Return ids that are the same in all shards, whatever else is in their columns."""
+    """Return ids in a form that does not depend on the other values of the column."""
     kind = ids.dtype.kind
     if kind == "M":
         return np.datetime_as_string(ids, unit="auto")
@@ -152,7 +152,7 @@ def _canonical_name(value: Any) -> Any:
 
 
 class _CommonNames(NamedTuple):
-    """The names of two sets of clusters, and of which each of their cells is."""
+    """The names of two sets of clusters, and the number of each cell's name."""
 
     names: Array
     first_code: Array
@@ -183,9 +183,10 @@ def add_clusters(
     rows: tuple[Array, Array],
     columns: Sequence[Sequence[Array]],
 ) -> Clusters:
-    """Put the cells of both together; clusters of the same name are one.
+    """Return the clusters of both sets; those of the same name become one.
 
-    ``rows`` say where the rows of each are now, ``columns`` are counts of one kind.
+    ``rows`` are the new numbers of the rows of each set, ``columns`` the counts of both
+    in the same form.
     """
     common = _common_names(first, second)
     row = np.concatenate([rows[0][first.row], rows[1][second.row]])
@@ -200,24 +201,25 @@ def subtract_clusters(
     row_in_whole: Array,
     columns: Sequence[Sequence[Array]],
 ) -> Clusters:
-    """Take the cells of a part out of those of the whole.
+    """Return the clusters of a whole without the cases of a part.
 
-    ``row_in_whole`` says which row of the whole holds each row of the part.
+    ``row_in_whole`` is the row of the whole that holds each row of the part.
     """
     common = _common_names(whole, part)
     size = common.names.size
     key = whole.row * size + common.first_code
-    wanted_key = row_in_whole[part.row] * size + common.second_code
+    part_key = row_in_whole[part.row] * size + common.second_code
 
+    # find the cell of the whole that each cell of the part belongs to
     order = np.argsort(key)
-    position = np.searchsorted(key, wanted_key, sorter=order)
+    position = np.searchsorted(key, part_key, sorter=order)
     cell = order[np.minimum(position, key.size - 1)]
-    stray = key[cell] != wanted_key
+    is_stray = key[cell] != part_key
 
     whole_counts, part_counts = columns
-    taken = [column[~stray] for column in part_counts]
-    remaining = subtract_counts(whole_counts, cell[~stray], taken)
-    if stray.any() or any((column < 0).any() for column in remaining):
+    matched_counts = [column[~is_stray] for column in part_counts]
+    remaining = subtract_counts(whole_counts, cell[~is_stray], matched_counts)
+    if is_stray.any() or any((column < 0).any() for column in remaining):
         raise InputError(
             "a - b removes cases that were added before; some clusters have more "
             "cases in b than in a. Is b the part and a the whole?"

@@ -56,12 +56,12 @@ class Weights:
 
 
 def read_weights(values: Array, count: Ints | None = None) -> Weights | None:
-    """Read weights, each of ``count`` cases; None where all are one: then cases count.
+    """Return the weights of rows that are ``count`` cases each; None if all are one.
 
-    Differs from a weight of 1.000001 in no estimate: a case of weight one is a case.
+    A case of weight one is a counted case: estimates are the same for both.
     """
     weight = _columns.weights(values)
-    # most often the first one tells, and no other is looked at
+    # the first weight mostly decides, so that the others need not be read
     if (weight[:1] == 1).all() and (weight == 1).all():
         return None
     if count is None:
@@ -96,7 +96,7 @@ class Labels:
 
         try:
             return np.asarray(values == self.positive)
-        except OverflowError:  # a whole number beyond all floats is none of these
+        except OverflowError:  # no float equals a whole number as large as this
             return np.zeros(values.shape, dtype=bool)
 
     def codes(self) -> NDArray[np.int8]:
@@ -109,7 +109,7 @@ class Labels:
 def read_labels(
     values: Array, positive: LabelValue, argument: str = "y_true"
 ) -> Labels:
-    """Which value is positive? Missing values are unknown; nothing is guessed."""
+    """Return labels with the positive value checked; missing labels are unknown."""
     values = _columns.one_dimensional(values, argument)
     two_numbers = _two_numbers(values)
     if two_numbers is not None:
@@ -127,15 +127,16 @@ def read_labels(
 
 
 def _two_numbers(values: Array) -> list[Any] | None:
-    """Return the one or two numbers of a column without a gap; None where it is not.
+    """Return the distinct numbers of a column, if there are one or two; else None.
 
-    The column is compared block by block, so that one of millions is never copied.
+    The column is compared block by block, so that a long one is never copied.
     """
     if values.dtype.kind not in "biuf" or not values.size:
         return None
 
     low = values.min()
     high = values.max()
+    # no whole number lies between neighbours
     neighbours = values.dtype.kind != "f" and int(high) - int(low) <= 1
     if not neighbours:
         for block in blocks(values.size):
@@ -147,7 +148,7 @@ def _two_numbers(values: Array) -> list[Any] | None:
 
 
 def _distinct_values(values: Array, argument: str) -> list[Any]:
-    """Return the distinct values in order, those of one type together."""
+    """Return the distinct values, sorted by type and then by value."""
     if values.dtype.kind != "O":
         return [plain(value) for value in np.unique(values)]
 
@@ -167,10 +168,12 @@ def count_tally(
     cluster: Array | None = None,
     argument: str = "y_score",
 ) -> Tally:
-    """Count cases into a tally; ``labels=None`` makes all unknown."""
+    """Return the tally of cases; with ``labels=None`` all labels are unknown."""
     score = _columns.numeric_scores(_columns.one_dimensional(score, argument), argument)
+
     if cluster is not None:
         tally = count_tally(score, labels, count, weight, argument=argument)
+        # adding zero turns -0.0 into 0.0
         row = np.searchsorted(-tally.score, -(score.astype(np.float64) + 0.0))
         cases = _columns_of_cases(labels, score.size, count, weight)
         assign_clusters(tally, row, cluster, cases)
@@ -190,7 +193,7 @@ def count_tally(
 
 
 def _weigh(score: Array, labels: Labels | None, weight: Weights) -> Tally:
-    """Add up the weights of rows; scores are finite."""
+    """Return the tally of weighted cases with finite scores."""
     if weight.square is not None:
         sums = split_weights(labels, weight)
         return tally_of_sums(score.astype(np.float64) + 0.0, sums)
@@ -204,12 +207,13 @@ def _weigh(score: Array, labels: Labels | None, weight: Weights) -> Tally:
 
 
 def _count_single_cases(score: Array, labels: Labels | None) -> Tally:
-    """Count rows that are one case each."""
+    """Return the tally of rows that are one case each."""
     if labels is None:
         none_positive = np.zeros(score.size, dtype=bool)
         distinct, number, zero = count_scores(score, lambda block: none_positive[block])
         return tally_of_rows(distinct, zero, zero, number)
 
+    # labelled and unlabelled cases are counted apart
     if labels.code is not None and (labels.code == _UNKNOWN).any():
         unknown = labels.code == _UNKNOWN
         known_labels = Labels(labels.values, labels.positive, labels.code[~unknown])
@@ -255,9 +259,12 @@ def count_panel(
     *,
     cluster: Array | None = None,
 ) -> Panel:
-    """Count cases into a panel; ``labels=None`` makes all unknown."""
+    """Return the panel of cases; with ``labels=None`` all labels are unknown."""
     rows = np.column_stack(
-        [read_output(c, k, allow_missing=True) for k, c in columns.items()]
+        [
+            read_output(column, name, allow_missing=True)
+            for name, column in columns.items()
+        ]
     )
     stop_if_requested()
     cases = _columns_of_cases(labels, len(rows), count, weight)

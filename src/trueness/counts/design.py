@@ -1,9 +1,9 @@
-"""How did the cases come?
+"""How were the cases sampled?
 
-Five words say it, once, when cases are counted: ``weight`` and ``cluster`` are kept in
-the counts themselves; ``sampling``, ``prevalence`` and ``unlabelled`` are a
-:class:`Design` beside them. No analysis has these words in its own signature: the
-decorator of ``answers.py`` reads them, and ``inference`` turns them into limits.
+Five design arguments say it, once, when cases are counted: ``weight`` and ``cluster``
+are kept in the counts themselves; ``sampling``, ``prevalence`` and ``unlabelled`` are a
+:class:`Design` beside them. No analysis has these arguments in its own signature: the
+decorator of ``answers.py`` reads them, and ``inference`` turns them into intervals.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Design:
 
     @property
     def fixed_classes(self) -> bool:
-        """Are the numbers of positives and negatives not a matter of chance?"""
+        """Are the numbers of positives and negatives fixed by the design?"""
         return self.sampling == CASE_CONTROL or self.prevalence is not None
 
     @property
@@ -101,13 +101,13 @@ class Design:
     def __add__(self, other: Design) -> Design:
         """Return the design of two parts of one sample, which must agree."""
         for name in WORDS:
-            of_first = getattr(self, name)
-            of_second = getattr(other, name)
-            if of_first != of_second:
+            own_value = getattr(self, name)
+            other_value = getattr(other, name)
+            if own_value != other_value:
                 raise InputError(
                     "Counts can be added when their sampling designs are the same; "
-                    f"found {name} {of_first!r} and {of_second!r}. Declare one design "
-                    "for both.",
+                    f"found {name} {own_value!r} and {other_value!r}. Declare one "
+                    "design for both.",
                     example=PythonCode(f"t.with_design({name}=...)"),
                 )
 
@@ -115,20 +115,22 @@ class Design:
 
 
 def _read_unlabelled(unlabelled: Unlabelled) -> str | ExpectedLabels | LabelSample:
-    """Return a word, or expected labels made of a map or of reference cases."""
+    """Return how unlabelled cases count: a word, expected labels, or a label sample."""
     if isinstance(unlabelled, str):
         return str(_options.choice(unlabelled, (LEFT_OUT, AT_RANDOM), "unlabelled"))
     if isinstance(unlabelled, (ExpectedLabels, LabelSample)):
         return unlabelled
-    # a plan of labels says how they were drawn
+
+    # a plan of labels holds the sample that was drawn
     sample_of_plan = getattr(unlabelled, "sample", None)
     if isinstance(sample_of_plan, LabelSample):
         return sample_of_plan
-    # a map of several scores has their names
+
+    # a map of several scores has ``names``, and does not belong to a single score
     if isinstance(unlabelled, LabelMap) and not hasattr(unlabelled, "names"):
         return ExpectedLabels(unlabelled)
     if hasattr(unlabelled, "labelled") and hasattr(unlabelled, "score"):
-        # labelled reference cases in place of a map: the default map is fitted to them
+        # a tally of labelled reference cases, to which the default map is fitted
         return ExpectedLabels(FIT_LABEL_MAP.load()(unlabelled))
 
     raise InputError(
@@ -140,7 +142,7 @@ def _read_unlabelled(unlabelled: Unlabelled) -> str | ExpectedLabels | LabelSamp
 
 
 def _check_map_alone(design: Design) -> None:
-    """Stop where another word contradicts the probabilities of a map."""
+    """Stop at a design that contradicts the probabilities of a map."""
     if design.prevalence is not None:
         raise InputError(
             "A prevalence cannot be combined with a map of expected labels, which "

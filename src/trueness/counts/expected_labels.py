@@ -59,7 +59,7 @@ class Reference(Record):
 
     @property
     def degrees_of_freedom(self) -> float:
-        """Return those of the covariance: the rarer class decides it."""
+        """Return the degrees of freedom of the covariance, from the rarer class."""
         return max(1.0, min(self.negatives, self.positives) - 1)
 
 
@@ -181,16 +181,17 @@ class LabelSample(Record):
         *,
         target: str = PROCESS,
     ) -> LabelSample:
-        """Return the bands of drawn cases alone, from their strata and probabilities.
+        """Return the bands of a sample, from the strata and probabilities of its cases.
 
-        A stratum has as many cases as were drawn of it over the probability of the
-        draw. Strata are bands of scores, which do not overlap.
+        The size of a stratum is the number of drawn cases over their probability.
+        Strata are bands of scores that do not overlap.
         """
         scores = np.asarray(score, np.float64)
         chances = np.asarray(probability, np.float64)
         names, member = np.unique(np.asarray(stratum), return_inverse=True)
-        drawn = np.bincount(member.reshape(-1)).astype(np.float64)
-        chance = np.bincount(member.reshape(-1), chances) / drawn
+        member = member.reshape(-1)
+        drawn = np.bincount(member).astype(np.float64)
+        mean_chance = np.bincount(member, chances) / drawn
         lowest = np.array([scores[member == k].min() for k in range(names.size)])
         highest = np.array([scores[member == k].max() for k in range(names.size)])
 
@@ -203,7 +204,7 @@ class LabelSample(Record):
                 option="unlabelled",
             )
 
-        sizes = np.rint(drawn / chance)
+        sizes = np.rint(drawn / mean_chance)
         return cls(lowest[order][1:], sizes[order], target)
 
     def band_of(self, score: ArrayLike) -> Any:

@@ -1,7 +1,7 @@
 """Folds of a cross-validation: the cases that each model scored.
 
-Folds are no groups: every fold was scored by another model, trained on the others.
-Their scores are not pooled; a measure is the mean of its values in the folds.
+Folds are not groups: every fold was scored by another model, trained on the other
+folds. Scores are not pooled; a measure is the mean of its values in the folds.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Folds(Record):
 
 
 def _check_both_classes(parts: tuple[Any, ...]) -> None:
-    """Refuse a fold that holds one class only."""
+    """Stop at a fold that holds one class only."""
     for number, fold in enumerate(parts, 1):
         if fold.n_pos and fold.n_neg:
             continue
@@ -99,7 +99,7 @@ def _check_both_classes(parts: tuple[Any, ...]) -> None:
 
 
 def _check_clusters_apart(parts: tuple[Any, ...]) -> None:
-    """Refuse a cluster whose cases are in two folds."""
+    """Stop at a cluster whose cases are in two folds."""
     fold_of_cluster: dict[Any, int] = {}
     for number, fold in enumerate(parts, 1):
         if fold.clusters is None:

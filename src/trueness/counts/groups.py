@@ -1,7 +1,7 @@
 """Which cases belong to a group of several columns?
 
-Counts by sex and race are those of each pair of values, which no two groups share, so
-that their sum is the whole. Each column alone is a sum of them.
+Counts by sex and race are counts of each pair of values. These groups do not overlap,
+so their sum is the whole, and the counts of each column alone are sums of them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ class Group:
 def intersections(
     names: Sequence[str], columns: Sequence[Array]
 ) -> tuple[Ints, list[Group]]:
-    """Return the number of each case's group, and the groups by their numbers."""
+    """Return the group number of each case, and the list of groups.
+
+    A group is a combination of values of the columns that occurs.
+    """
     distinct_of_column = []
     code_of_column = []
     for name, column in zip(names, columns, strict=True):
@@ -49,11 +52,11 @@ def intersections(
         distinct_of_column.append(distinct)
         code_of_column.append(code)
 
-    # each row of codes that occurs is a group
+    # each distinct row of codes is a group
     codes = np.column_stack(code_of_column)
-    occurring, member = np.unique(codes, axis=0, return_inverse=True)
+    distinct_codes, member = np.unique(codes, axis=0, return_inverse=True)
     groups = []
-    for row in occurring:
+    for row in distinct_codes:
         values = [
             plain(distinct[code])
             for distinct, code in zip(distinct_of_column, row, strict=True)
@@ -64,11 +67,14 @@ def intersections(
 
 
 def each_column_alone(groups: Mapping[Any, Counts]) -> dict[Any, Counts]:
-    """Add up groups of several columns for each column; nothing of other groups."""
-    of_several_columns = all(
+    """Return the sums of groups over all columns but one, for each column.
+
+    An empty dict unless all are groups of several columns.
+    """
+    have_several_columns = all(
         isinstance(group, Group) and len(group.columns) > 1 for group in groups
     )
-    if not groups or not of_several_columns:
+    if not groups or not have_several_columns:
         return {}
 
     margins: dict[Any, Counts] = {}
@@ -84,7 +90,7 @@ def each_column_alone(groups: Mapping[Any, Counts]) -> dict[Any, Counts]:
 
 
 def with_each_column(groups: Mapping[Any, Counts]) -> dict[Any, Counts]:
-    """Return each column alone, then the groups; those of several columns by text."""
+    """Return counts by each column alone, then by the groups; their keys are text."""
     counts_by_group = {**each_column_alone(groups), **groups}
     return {
         str(group) if isinstance(group, Group) else group: counts
@@ -93,7 +99,7 @@ def with_each_column(groups: Mapping[Any, Counts]) -> dict[Any, Counts]:
 
 
 def design_of_group(words: Mapping[str, Any], group: LabelValue) -> dict[str, Any]:
-    """Return the design of one group: a map of expected labels is one of a group."""
+    """Return the design arguments of one group, with its own map of labels."""
     unlabelled = words.get("unlabelled")
     if unlabelled is None or isinstance(unlabelled, str):
         return dict(words)

@@ -19,20 +19,24 @@ _SAFE_PRODUCT = 1 << 62
 
 
 def twice_wins(t: Tally) -> Any:
-    """Count pairs of a positive and a negative: won ones twice, tied ones once.
+    """Return the number of pairs that a positive wins, twice, plus the tied pairs.
 
-    Of whole cases a whole number, exact for any number of pairs. O(m).
+    For counted cases an exact whole number, however large. O(m) for m rows.
     """
-    number = type(t.n_neg + t.n_pos)  # float of weighted cases
+    # int for counted cases, float for weighted ones
+    number = type(t.n_neg + t.n_pos)
 
     def sums_of_block(block: slice) -> tuple[Any, Any, Any]:
-        """Return positives, negatives, and what the wins of the block add."""
+        """Return positives, negatives, and their wins within the block.
+
+        Negatives are counted as if none were below the block.
+        """
         pos = t.pos[block]
         neg = t.neg[block]
         positives = pos.sum()
         negatives = neg.sum()
         if 4 * (int(positives) + int(negatives)) ** 2 >= _SAFE_PRODUCT:
-            # products would overflow: on with Python's integers
+            # products would overflow 64 bits: use Python's integers
             pos = pos.astype(object)
             neg = neg.astype(object)
 
@@ -44,6 +48,7 @@ def twice_wins(t: Tally) -> Any:
     wins = 0
     negatives_above = 0
     for positives, negatives, within in map_blocks(sums_of_block, t.neg.size):
+        # twice all negatives that are not above the block, less those within it
         wins += 2 * (t.n_neg - negatives_above) * positives
         wins += within
         negatives_above += negatives
@@ -59,9 +64,9 @@ def tied_proportion(t: Tally) -> float:
 
 
 def runs(t: Tally) -> tuple[Array, Array]:
-    """Add up neighbouring rows that hold one and the same class only: (neg, pos).
+    """Return counts (neg, pos) with neighbouring rows of a single class merged.
 
-    Within such a run the order of the cases says nothing about the ranking.
+    The order within such a run does not matter for the ranking.
     """
     t = t.labelled()
     start = run_starts(t)
@@ -69,41 +74,45 @@ def runs(t: Tally) -> tuple[Array, Array]:
 
 
 def run_starts(t: Tally) -> Array:
-    """Return where each run of rows begins that hold one and the same class only."""
+    """Return the first row of each run of rows that hold the same single class.
+
+    A row with cases of both classes is a run of its own.
+    """
     only_positive = 1
     both_classes = 2
-    kind = np.where(t.pos == 0, 0, np.where(t.neg == 0, only_positive, both_classes))
+    kind = np.where(t.neg == 0, only_positive, both_classes)
+    kind[t.pos == 0] = 0
     return np.flatnonzero(begins_run(kind) | (kind == both_classes))
 
 
 def corners(t: Tally) -> Tally:
-    """Return the same curve with one row a run; scores are numbers of rows.
+    """Return a tally with the same ROC curve, and one row for each straight part.
 
-    A run of one class is a straight part of the curve: one row is enough.
+    Scores are replaced by row numbers.
     """
     labelled = t.labelled()
     return _join_rows(labelled, run_starts(labelled))
 
 
 def coarser(t: Tally, most: int) -> Tally:
-    """Join neighbouring rows until at most ``most`` are left, as ``grouped`` does."""
+    """Return a tally of at most ``most`` rows, by merging neighbours as ``grouped``."""
     if len(t) <= most:
         return t
     return _join_rows(t, group_starts(_class_balanced_weight(t.neg, t.pos), most))
 
 
 def _join_rows(t: Tally, start: Array) -> Tally:
-    """Join neighbouring rows, a new one from each start on."""
+    """Return a tally in which the rows from each start on are merged."""
     columns = [np.add.reduceat(column, start) for column in t.counts]
     coarse = tally_of_rows(np.arange(start.size, 0, -1.0), *columns)
-    rows_joined = np.diff([*start, len(t)])
+    rows_per_group = np.diff([*start, len(t)])
     return keep_clusters(
-        t, coarse, lambda: np.repeat(np.arange(start.size), rows_joined)
+        t, coarse, lambda: np.repeat(np.arange(start.size), rows_per_group)
     )
 
 
 def grouped(neg: Array, pos: Array, most: int) -> tuple[Array, Array]:
-    """Join neighbours until at most ``most`` cells of about equal weight are left."""
+    """Return counts in at most ``most`` groups of neighbours of about equal weight."""
     if neg.size <= most:
         return neg, pos
     start = group_starts(_class_balanced_weight(neg, pos), most)
@@ -111,7 +120,7 @@ def grouped(neg: Array, pos: Array, most: int) -> tuple[Array, Array]:
 
 
 def group_starts(count: Array, most: int) -> Array:
-    """Return where groups of neighbours begin that hold about equally many cases."""
+    """Return the first row of each group of neighbours, of about equally many cases."""
     middle = np.cumsum(count) - count / 2
     position = middle / float(count.sum()) * most
     group = np.minimum(position, most - 1).astype(int)

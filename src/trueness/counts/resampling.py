@@ -1,13 +1,14 @@
 """What would other samples of the same size have shown?
 
 To draw n cases with replacement is one multinomial draw on the rows of a tally. It is
-made from Poisson counts, which given their sum are multinomial: their mean is kept a
-little below one a case, and the missing cases are added one by one. Rows with equal
-counts share a table that turns a random byte into a Poisson count; bytes that it cannot
-settle are drawn from what is left of the distribution. Nothing is approximated.
+made from Poisson counts, which are multinomial given their sum: their mean is a little
+below one per case, and the missing cases are added one by one. Rows with equal counts
+share a table that turns a random byte into a Poisson count. Bytes that do not determine
+the count are followed by a draw from the rest of the distribution, so all draws are
+exact.
 
-Cases of a classifier of known quality, and of several that err together, are drawn with
-Gaussian scores (``simulate_tally``, ``simulate_panel``).
+``simulate_tally`` and ``simulate_panel`` draw Gaussian scores of a classifier of known
+quality, and of several classifiers with correlated errors.
 """
 
 from __future__ import annotations
@@ -39,20 +40,20 @@ _CELLS = 1 << 20
 # below this many cases, or with few rows, NumPy's own multinomial draw costs less
 _FEW_CASES = 1 << 12
 # a Poisson count of mean 128 fits into a byte (over 254: once in 10**22 draws);
-# 255 means "not settled"
+# 255 means that the byte does not determine the count
 _MAX_BYTE_MEAN = 128
-_NOT_SETTLED = 255
+_UNDETERMINED = 255
 
 
 class _ByteTable(NamedTuple):
     """How a random byte becomes a Poisson count."""
 
-    count_of_byte: bytes  # 255 where the byte does not settle it
-    cumulative: Floats  # probabilities of the counts of bytes that are not settled
+    count_of_byte: bytes  # 255 where the byte does not determine the count
+    cumulative: Floats  # probabilities of the counts, given such a byte
 
 
 class _RowsOfCases:
-    """Rows whose cases are drawn anew; what every block of draws needs is made once."""
+    """Rows of cases to be redrawn, with what all blocks of draws share."""
 
     def __init__(self, count: Ints) -> None:
         self.count = count
@@ -85,7 +86,7 @@ class _RowsOfCases:
 def draw(
     count: Ints, replicates: int, rng: Seed = 0, *, dtype: DTypeLike = np.int64
 ) -> Array:
-    """Return how often each row is met if all cases are drawn anew (replicates, m).
+    """Return how many redrawn cases fall on each row, of shape (replicates, m).
 
     Exact multinomial counts. ``compact(count)`` is the smallest safe ``dtype``.
     """
@@ -95,7 +96,7 @@ def draw(
 def _draw(
     rows: _RowsOfCases, replicates: int, rng: np.random.Generator, dtype: DTypeLike
 ) -> Array:
-    """Draw a block of exact multinomial counts."""
+    """Return a block of exact multinomial counts, as ``draw`` does."""
     count = rows.count
     if rows.n == 0:
         return np.zeros((replicates, count.size), dtype=dtype)
@@ -103,14 +104,14 @@ def _draw(
         drawn = rng.multinomial(rows.n, count / rows.n, size=replicates)
         return drawn.astype(dtype, copy=False)
 
-    # four standard deviations below one, so that a draw hardly ever has too many cases
+    # a total four standard deviations below n, so that hardly any draw exceeds n
     mean_per_case = 1 - 4 / np.sqrt(rows.n)
     drawn = _poisson_counts(rows, replicates, mean_per_case, rng)
     return _fill_up(drawn.astype(dtype, copy=False), rows, rng)
 
 
 def compact(count: Ints) -> Any:
-    """Return the integer type that holds every count that a draw can give."""
+    """Return a small integer type that holds all counts of a draw."""
     if count.max(initial=0) <= _MAX_BYTE_MEAN // 2:
         return np.uint8
     return np.int32 if count.sum() < 2**31 else np.int64
@@ -122,11 +123,12 @@ def _poisson_counts(
     mean_per_case: float,
     rng: np.random.Generator,
 ) -> Array:
-    """Draw independent Poisson counts with means ``mean_per_case * count``."""
+    """Return independent Poisson counts with means ``mean_per_case * count``."""
     count = rows.count
     distinct, edges = rows.distinct_counts
     drawn = np.empty((replicates, count.size), compact(count))
 
+    # small counts by tables of bytes, one table for all rows with the same count
     number_by_table = int(np.searchsorted(distinct, _MAX_BYTE_MEAN, side="right"))
     for k, row_count in enumerate(distinct[:number_by_table].tolist()):
         equal_rows = slice(edges[k], edges[k + 1])
@@ -137,30 +139,34 @@ def _poisson_counts(
         shape = (replicates, equal_rows.stop - equal_rows.start)
         drawn[:, equal_rows] = _draw_bytes(table, shape, rng)
 
-    rows_of_many = slice(edges[number_by_table], count.size)
-    if rows_of_many.start < rows_of_many.stop:
-        means = mean_per_case * count[rows.order[rows_of_many]]
-        drawn[:, rows_of_many] = rng.poisson(means, (replicates, means.size))
+    # large counts by NumPy
+    large_rows = slice(edges[number_by_table], count.size)
+    if large_rows.start < large_rows.stop:
+        means = mean_per_case * count[rows.order[large_rows]]
+        drawn[:, large_rows] = rng.poisson(means, (replicates, means.size))
 
-    if distinct.size == 1:  # the order is as it was
+    if distinct.size == 1:  # the rows were not reordered
         return drawn
     return np.take(drawn, rows.place, axis=1)
 
 
 @lru_cache(maxsize=1024)
 def _byte_table(mean: float) -> _ByteTable:
-    """Settle as many of the 256 bytes as the Poisson probabilities allow."""
+    """Return the table of a Poisson distribution with this mean.
+
+    Each count owns as many whole bytes as its probability times 256 allows.
+    """
     from scipy.special import gammaln
 
-    count = np.arange(_NOT_SETTLED)
+    count = np.arange(_UNDETERMINED)
     probability = np.exp(count * np.log(mean) - mean - gammaln(count + 1))
-    # whole bytes for each count; what remains of a byte is drawn by inversion
     bytes_due = 256 * probability
     whole_bytes = np.floor(bytes_due)
-    settled = np.repeat(count, whole_bytes.astype(int)).astype(np.uint8)
-    table = np.full(256, _NOT_SETTLED, dtype=np.uint8)
-    table[: settled.size] = settled
+    count_of_byte = np.repeat(count, whole_bytes.astype(int)).astype(np.uint8)
+    table = np.full(256, _UNDETERMINED, dtype=np.uint8)
+    table[: count_of_byte.size] = count_of_byte
 
+    # the remaining bytes lead to a second draw, by inversion
     remainder = np.cumsum(bytes_due - whole_bytes)
     return _ByteTable(table.tobytes(), remainder / remainder[-1])
 
@@ -168,27 +174,29 @@ def _byte_table(mean: float) -> _ByteTable:
 def _draw_bytes(
     table: _ByteTable, shape: tuple[int, int], rng: np.random.Generator
 ) -> Array:
-    """Draw Poisson counts: a random byte each, and another number where it is open."""
+    """Return Poisson counts from random bytes, by the table of their distribution."""
     size = shape[0] * shape[1]
-    # eight bytes of each random integer of 64 bits
+    # a random integer of 64 bits makes eight bytes
     integers = -(-size // 8)
     random = rng.integers(0, 2**64 - 1, integers, dtype=np.uint64, endpoint=True)
     counts = bytearray(random.tobytes().translate(table.count_of_byte))
     drawn = np.frombuffer(counts, np.uint8)[:size]
 
-    is_open = np.flatnonzero(drawn == _NOT_SETTLED)
-    uniform = rng.random(is_open.size)
-    drawn[is_open] = np.searchsorted(table.cumulative, uniform, side="right")
+    undetermined = np.flatnonzero(drawn == _UNDETERMINED)
+    uniform = rng.random(undetermined.size)
+    drawn[undetermined] = np.searchsorted(table.cumulative, uniform, side="right")
     return drawn.reshape(shape)
 
 
 def _fill_up(drawn: Array, rows: _RowsOfCases, rng: np.random.Generator) -> Array:
-    """Add the cases by which each draw falls short of n, in place."""
+    """Add the cases that each draw lacks to n, in place."""
     lacking = rows.n - drawn.sum(axis=1, dtype=np.int64)
-    for replicate in np.flatnonzero(lacking < 0):  # once in thirty thousand draws
+    # once in thirty thousand draws there are too many cases
+    for replicate in np.flatnonzero(lacking < 0):
         drawn[replicate] = rng.multinomial(rows.n, rows.count / rows.n)
         lacking[replicate] = 0
 
+    # each lacking case is any of the n cases with equal probability
     case = rng.integers(0, rows.n, size=int(lacking.sum()))
     row = _rows_of_cases(case, rows)
     replicate_start = np.arange(len(drawn)) * rows.count.size
@@ -201,7 +209,7 @@ def _rows_of_cases(case: Array, rows: _RowsOfCases) -> Array:
     """Return the row of each case, when cases are numbered row by row."""
     if rows.n == rows.count.size:  # one case in each row
         return case
-    if rows.n <= 4 * case.size + _CELLS:  # a list of all is cheaper than searches
+    if rows.n <= 4 * case.size + _CELLS:  # a lookup table is cheaper than searches
         return rows.row_of_case[case]
     return np.searchsorted(np.cumsum(rows.count), case, side="right")
 
@@ -215,18 +223,18 @@ def replicates(
     unknown: bool = False,
     small_counts: bool = False,
 ) -> Iterator[tuple[Array, ...]]:
-    """Draw the counts of negatives and positives that other samples would have shown.
+    """Yield blocks of bootstrap replicates: counts (neg, pos) of redrawn samples.
 
-    Yields blocks (neg, pos), each of shape (replicates of the block, m).
-    ``stratified=False`` draws both classes together, ``unknown=True`` cases without a
-    label, too, as a third array. Weighted cases are drawn by the Bayesian bootstrap,
-    clusters whole. ``small_counts=True`` allows integers of fewer bytes, in which sums
-    of rows may not fit.
+    Each array has the shape (replicates of the block, m). ``stratified=False`` draws
+    both classes together; ``unknown=True`` adds a third array, of unlabelled cases.
+    Weighted cases are drawn by the Bayesian bootstrap, clusters as a whole. With
+    ``small_counts=True`` integer types may be so small that sums of rows overflow.
     """
     rng = _options.generator(rng)
     weight = common_weight(x)
-    if weight is not None:  # equal weights are no weights
-        numbers = [np.rint(c / weight).astype(np.int64) for c in x.counts[:3]]
+    if weight is not None:
+        # cases of equal weight are counted cases, multiplied by the weight
+        numbers = [np.rint(sums / weight).astype(np.int64) for sums in x.counts[:3]]
         x = with_counts(x, numbers)
 
     classes = 3 if unknown else 2
@@ -244,7 +252,7 @@ _DrawBlock = Callable[[int, np.random.Generator], tuple[Array, ...]]
 def _draw_by_design(
     x: Tally | Panel, classes: int, stratified: bool, small_counts: bool
 ) -> _DrawBlock:
-    """Return a function that draws a block of replicates as the design says."""
+    """Return a function that draws a block of replicates by the sampling design."""
     if x.grouped is not None:
         return _cluster_draw(x.grouped, len(x), classes)
 
@@ -290,7 +298,7 @@ def _cluster_draw(clusters: Clusters, rows: int, classes: int) -> _DrawBlock:
 
 
 def common_weight(x: Tally | Panel) -> float | None:
-    """Return the weight that all independent cases have; None where they differ."""
+    """Return the weight that all independent cases share; None if weights differ."""
     if not x.weighted or x.grouped is not None:
         return None
 
@@ -301,7 +309,7 @@ def common_weight(x: Tally | Panel) -> float | None:
     if mean_weight.size == 0 or np.ptp(mean_weight) > 1e-12 * mean_weight.max():
         return None
 
-    # rows of equal weights hold whole numbers of them
+    # cases of one weight add up to whole multiples of it in each row
     number = weight[has_cases] / mean_weight[0]
     all_whole = bool((np.abs(number - np.rint(number)) < 1e-9).all())
     return float(mean_weight[0]) if all_whole else None
@@ -310,29 +318,26 @@ def common_weight(x: Tally | Panel) -> float | None:
 def _class_draw(
     count: Ints, small_counts: bool
 ) -> Callable[[int, np.random.Generator], Array]:
-    """Return a function that draws the cases of a class.
-
-    Rows without a case take no part.
-    """
-    with_cases = np.flatnonzero(count)
-    rows = _RowsOfCases(count[with_cases])
+    """Return a function that redraws the cases of a class."""
+    occupied = np.flatnonzero(count)
+    rows = _RowsOfCases(count[occupied])
     smallest = compact(count)
     dtype = smallest if small_counts else np.int64
 
     def draw_class(size: int, rng: np.random.Generator) -> Array:
-        if with_cases.size == count.size:
+        if occupied.size == count.size:
             return _draw(rows, size, rng, dtype)
 
         drawn = np.zeros((size, count.size), dtype=dtype)
-        drawn[:, with_cases] = _draw(rows, size, rng, smallest)
+        drawn[:, occupied] = _draw(rows, size, rng, smallest)
         return drawn
 
     return draw_class
 
 
 def whole_draws(weight: Array, square: Array) -> tuple[Array, Floats]:
-    """Return as how many equal cases, of which weight, the cases of a row are drawn."""
-    # squares of the smallest weights vanish: such a row is one case
+    """Return the effective number of cases of each row, rounded, and their weight."""
+    # the square of a tiny weight underflows to 0: such a row is one case
     equal_cases = np.ones_like(square)
     np.divide(weight**2, square, out=equal_cases, where=square > 0)
     number = np.maximum(np.rint(equal_cases), 1).astype(np.int64)
@@ -342,18 +347,18 @@ def whole_draws(weight: Array, square: Array) -> tuple[Array, Floats]:
 def gamma_draw(
     weight: Array, square: Array, number: int, rng: np.random.Generator
 ) -> Floats:
-    r"""Draw the weights that other samples would have shown (number, m).
+    r"""Return redrawn weights of each row, of shape (number, m).
 
     The Bayesian bootstrap (Rubin 1981, Ann. Stat. 9:130, doi:10.1214/aos/1176345338): a
     case has an exponential weight of mean 1, a row of several cases the sum of theirs:
     a gamma variable of mean w and variance :math:`w^{(2)}`.
     """
-    # weights so small that their squares vanish do not vary
+    # weights so small that their squares underflow to 0 are kept as they are
     drawn = np.tile(weight.astype(np.float64), (number, 1))
     varies = np.flatnonzero(square)
     scale = square[varies] / weight[varies]
-    # rounded, since a last bit that differs, as in other units of weight, would send
-    # the generator another way
+    # rounded, so that weights in other units, which differ in their last bits, lead to
+    # the same random numbers
     shape = np.round(weight[varies] / scale, 9)
     drawn[:, varies] = rng.standard_gamma(shape, (number, varies.size)) * scale
     return drawn
@@ -392,11 +397,12 @@ def _square_per_weight(square: Array, weight: Array) -> Floats:
 
 
 def _resample_clusters(t: Tally, clusters: Clusters, rng: np.random.Generator) -> Tally:
-    """Draw whole clusters; one that is drawn twice becomes two clusters."""
+    """Return redrawn clusters; a cluster that is drawn twice becomes two clusters."""
     equal_chances = np.full(clusters.number, 1 / clusters.number)
     times_drawn = rng.multinomial(clusters.number, equal_chances)
 
-    # a cell of a cluster, a row with its counts, is repeated as often as the cluster
+    # a cell is the counts of a cluster at a row: repeat it as often as its cluster was
+    # drawn, and number the copies of each cluster
     times = times_drawn[clusters.code]
     cell = np.repeat(np.arange(times.size), times)
     first_copy = np.repeat(np.cumsum(times) - times, times)
@@ -405,7 +411,7 @@ def _resample_clusters(t: Tally, clusters: Clusters, rng: np.random.Generator) -
 
     row = clusters.row[cell]
     columns = [count[cell] for count in clusters.counts]
-    sums = [np.bincount(row, c, len(t)).astype(c.dtype) for c in columns]
+    sums = [np.bincount(row, column, len(t)).astype(column.dtype) for column in columns]
     drawn = with_counts(t, sums)
     assign_clusters(drawn, row, new_code, columns)
     return keep_rows(drawn, drawn.neg + drawn.pos > 0)
@@ -424,18 +430,18 @@ def bootstrap(
     ``statistic`` takes (neg, pos) of shape (r, m) and returns (r,) or (r, ...) values.
     """
     values = []
-    with progress("Bootstrap", number, "samples") as went_by:
+    with progress("Bootstrap", number, "samples") as advance:
         for neg, pos in replicates(x, number, rng, stratified=stratified):
             values.append(np.asarray(statistic(neg, pos), dtype=np.float64))
-            went_by(len(neg))
+            advance(len(neg))
     return np.concatenate(values)
 
 
 def auc_replicates(t: Tally, replicates: int, rng: Seed = 0) -> Floats:
-    """Return the AUCs that other samples of the same cases would have shown.
+    """Return the AUCs of bootstrap samples, stratified by class.
 
-    Stratified. Within a run of rows of one class the order does not matter: it is one
-    row here.
+    Runs of rows of a single class are merged, since the order within them does not
+    matter.
     """
     if t.binned or not t.single_cases:
         return bootstrap(t.labelled(), _areas, replicates, rng)
@@ -446,7 +452,7 @@ def auc_replicates(t: Tally, replicates: int, rng: Seed = 0) -> Floats:
     pos_rows = np.flatnonzero(pos)
     neg = neg[neg_rows]
     pos = pos[pos_rows]
-    # rows of negatives above each row of positives, and those above or tied with it
+    # the number of rows of negatives above each row of positives, and above or tied
     above = np.searchsorted(neg_rows, pos_rows, side="left")
     above_or_tied = np.searchsorted(neg_rows, pos_rows, side="right")
 
@@ -478,12 +484,13 @@ def _twice_wins(
     For each row of positives ``above`` and ``above_or_tied`` are how many rows of
     negatives have a higher score, and at least the same.
     """
-    # twice the negatives must fit
+    # twice the number of negatives must fit
     count_type = np.int32 if n_neg < 2**30 else np.int64
     negatives_above = np.zeros((len(neg), neg.shape[1] + 1), dtype=count_type)
     np.cumsum(neg, axis=1, dtype=count_type, out=negatives_above[:, 1:])
 
-    # negatives below count twice, ties once: all twice, less above, less above or tied
+    # a negative below counts twice, a tied one once: that is twice all negatives, less
+    # those above, less those above or tied
     beaten_twice = 2 * n_neg - np.take(negatives_above, above, axis=1)
     beaten_twice = beaten_twice - np.take(negatives_above, above_or_tied, axis=1)
     wins: Floats = np.einsum("rm,rm->r", pos, beaten_twice, dtype=np.float64)
@@ -653,8 +660,11 @@ def _read_correlations(value: ArrayLike, size: int) -> Floats:
 
 
 def _root_of_correlations(spearman: Floats) -> Floats:
-    """Return a matrix whose product with standard noise has these rank correlations."""
-    # exact for normal scores (Pearson 1907)
+    """Return a matrix root of the correlations of normal scores.
+
+    Standard normal noise times this matrix has the given rank correlations.
+    """
+    # Pearson (1907): from rank correlations to those of normal scores, exactly
     pearson = 2 * np.sin(np.pi * spearman / 6)
     np.fill_diagonal(pearson, 1.0)
     eigenvalues, eigenvectors = np.linalg.eigh(pearson)

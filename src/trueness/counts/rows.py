@@ -20,9 +20,9 @@ ROUNDING = 1e-9
 
 
 def merge_rows(rows: Floats, counts: Sequence[Ints]) -> tuple[Array, ...]:
-    """Add up equal rows, in descending order, NaN last; drop rows without a case.
+    """Return the distinct rows in descending order, then the summed columns of counts.
 
-    Returns the distinct rows, then the columns of counts.
+    NaN comes last; rows without a case are dropped.
     """
     codes = _vote_codes(rows)
     total_cases = sum(int(column.sum()) for column in counts)
@@ -47,9 +47,10 @@ def has_cases(counts: Sequence[Array]) -> NDArray[np.bool_]:
 
 
 def _vote_codes(rows: Floats) -> Array | None:
-    """Number rows of 1, 0 and NaN in base 3, so that ascending is descending rows.
+    """Return a number in base 3 for each row of votes (1, 0 or NaN).
 
-    None where an output is no vote, or where there are too many voters.
+    Ascending numbers are descending rows. None if an output is not a vote, or if there
+    are too many voters.
     """
     if rows.shape[1] > _MAX_VOTERS or not _is_vote(rows[:1]).all():
         return None
@@ -58,6 +59,7 @@ def _vote_codes(rows: Floats) -> Array | None:
     for column in rows.T:
         if not _is_vote(column).all():
             return None
+        # 0 for a vote of 1, 1 for a vote of 0, 2 for a missing one
         digit = np.uint16(1) - (column == 1) + np.isnan(column)
         code *= np.uint16(3)
         code += digit
@@ -72,7 +74,7 @@ def _is_vote(values: Array) -> NDArray[np.bool_]:
 def _merge_votes(
     codes: Array, voters: int, counts: Sequence[Ints]
 ) -> tuple[Array, ...]:
-    """Add up rows of votes by their codes: faster than sorting them."""
+    """Return distinct rows of votes with their counts, by codes instead of sorting."""
     sums = [
         np.bincount(codes, weights=column, minlength=3**voters).astype(column.dtype)
         for column in counts
@@ -85,13 +87,17 @@ def _merge_votes(
 
 
 def _descending_order(rows: Floats) -> Array:
-    """Order rows from the highest down; later columns only break ties of the first."""
+    """Return the order of rows from the highest down.
+
+    Later columns only break ties of the first one.
+    """
     order = np.argsort(-rows[:, 0], kind="stable")
     if rows.shape[1] == 1:
         return order
 
     tied = ~_differs_from_previous(rows[order, :1])
-    tied[:-1] |= tied[1:]  # and the first one of each run
+    # the first row of each run of ties is tied, too
+    tied[:-1] |= tied[1:]
     positions = np.flatnonzero(tied)
     if positions.size:
         tied_rows = order[positions]
@@ -110,17 +116,19 @@ def _differs_from_previous(rows: Floats) -> NDArray[np.bool_]:
         previous = column[:-1]
         both_missing = np.isnan(current) & np.isnan(previous)
         differs[1:] |= (current != previous) & ~both_missing
-        if differs.all():  # the usual case of continuous scores
+        if differs.all():
+            # continuous scores differ in the first column already
             break
 
     return differs
 
 
 def find_rows(rows: Floats, distinct_rows: Floats) -> Ints:
-    """Return where each row stands among distinct ones; NaN equals NaN, -1: nowhere."""
+    """Return the position of each row among distinct rows; -1 if it is not there."""
     size = len(distinct_rows)
     stacked = np.concatenate([distinct_rows, rows])
-    stacked = np.where(np.isnan(stacked), np.inf, stacked)  # outputs are finite
+    # NaN must equal NaN; outputs are finite, so infinity can stand for it
+    stacked = np.where(np.isnan(stacked), np.inf, stacked)
 
     code = np.unique(stacked, axis=0, return_inverse=True)[1].reshape(-1)
     position = np.full(code.max(initial=-1) + 1, -1)
@@ -129,17 +137,17 @@ def find_rows(rows: Floats, distinct_rows: Floats) -> Ints:
 
 
 def subtract_counts(
-    columns: Sequence[Array], rows: Ints, taken_columns: Sequence[Array]
+    columns: Sequence[Array], rows: Ints, part_columns: Sequence[Array]
 ) -> list[Array]:
-    """Subtract counts, or weights, of a part from those of the given rows.
+    """Return columns of counts, or weights, less those of a part at these rows.
 
-    Sums of weights are not exact, so a rest that rounding can explain is none.
+    Differences of weights as small as rounding are set to zero.
     """
     remaining = []
-    for column, taken in zip(columns, taken_columns, strict=True):
+    for column, part in zip(columns, part_columns, strict=True):
         remainder = column.copy()
-        np.subtract.at(remainder, rows, taken)
-        if remainder.dtype.kind == "f":
+        np.subtract.at(remainder, rows, part)
+        if remainder.dtype.kind == "f":  # sums of weights
             remainder[np.abs(remainder) <= ROUNDING * column] = 0.0
         remaining.append(remainder)
 

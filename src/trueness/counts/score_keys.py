@@ -1,9 +1,9 @@
 """Scores as whole numbers: how a score and its label become one key that sorts.
 
-The bits of a float are an integer in the order of its magnitude. After the empty range
-below the smallest magnitude is cut out, the signed order fits into 63 bits, and the
-label takes the last one. So score and label are sorted by one keys-only ``np.sort``
-(argsort costs three times as much), which releases the GIL: parts are sorted at once.
+The bits of a float, read as an integer, are in the order of its magnitude. Without the
+empty range below the smallest magnitude, the signed order fits into 63 bits, and the
+label takes the last bit. So one ``np.sort`` of keys sorts scores with their labels, in
+a third of the time of an argsort. It releases the GIL, so parts are sorted in parallel.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Packing:
             self._least = 1
             self._top = 0
         else:
-            # scores that came from fewer digits end in zeros that all have in common
+            # scores with few digits end in zero bits that all share: cut them off
             lowest_bit_used = extent.bits_used & -extent.bits_used
             self._shift = lowest_bit_used.bit_length() - 1
             self._least = extent.smallest >> self._shift
@@ -93,7 +93,7 @@ class Packing:
         steps = (magnitude >> bits_type(self._shift)) - bits_type(self._least - 1)
         steps = steps.astype(self.key_type, copy=False)
         if self._least > 1 and not magnitude.all():
-            # a zero went below zero and wrapped around: put it back
+            # the subtraction made zeros wrap around
             steps = np.where(magnitude == 0, self.key_type(0), steps)
 
         top = self.key_type(self._top)
@@ -128,7 +128,7 @@ class Packing:
 
 
 class _BitExtent(NamedTuple):
-    """What the bits of a column of scores span."""
+    """The range of magnitudes of a column of scores, and the bits in use."""
 
     smallest: int  # magnitude, zeros left out
     largest: int  # magnitude
@@ -137,17 +137,17 @@ class _BitExtent(NamedTuple):
 
 
 def _extent_of_bits(score: Array, layout: FloatLayout) -> _BitExtent:
-    """Return what the bits of these scores span, in one pass."""
+    """Return the range of magnitudes and the bits in use, in one pass."""
     magnitude_mask = layout.bits(layout.magnitude)
     one = layout.bits(1)
 
     def extent_of_block(block: slice) -> _BitExtent:
         bits = np.ascontiguousarray(score[block]).view(layout.bits)
         magnitude = bits & magnitude_mask
-        # the sign is the highest bit, above all bits of the magnitude
+        # the sign is the highest bit, above the bits of the magnitude
         has_sign = bits > magnitude_mask
         return _BitExtent(
-            # zero less one wraps around to the largest number: it is never the smallest
+            # zero less one wraps around to the largest number, so zeros are left out
             smallest=int((magnitude - one).min()) + 1,
             largest=int(magnitude.max()),
             bits_used=int(np.bitwise_or.reduce(magnitude)),
@@ -164,7 +164,7 @@ def _extent_of_bits(score: Array, layout: FloatLayout) -> _BitExtent:
 
 
 def sort_in_place(keys: Array, workers: int | None = None) -> None:
-    """Sort keys, many of them in parallel threads."""
+    """Sort keys in place, in parallel threads where there are many."""
     if workers is None:
         workers = threads()
     if keys.dtype == np.uint64 and has_slow_sort():
@@ -174,7 +174,7 @@ def sort_in_place(keys: Array, workers: int | None = None) -> None:
 
 
 def _sort_parts_of_partition(keys: Array, workers: int) -> None:
-    """Sort by NumPy; the parts of a partition are sorted in parallel threads."""
+    """Sort keys by NumPy, both halves of a partition in parallel threads."""
     if keys.size < _MIN_FOR_THREADS or workers < 2:
         keys.sort()
         return
@@ -190,7 +190,7 @@ def _sort_parts_of_partition(keys: Array, workers: int) -> None:
         lower_half.result()
 
 
-# keys whose order stays in the cache while they are laid into it
+# so many keys stay in the cache together with their order
 _MAX_CACHED = 1 << 19
 _BUCKETS = 1 << 16
 _SAMPLE = 1 << 10
@@ -234,7 +234,8 @@ def _sort_by_buckets(keys: Array) -> None:
     in order. Together they take half as long as its AVX-512 sort on AMD.
     """
     sample = np.sort(keys[:: max(1, keys.size // _SAMPLE)])
-    # a few very large keys share the last bucket, or all others would share the first
+    # a few very large keys share the last bucket: scaled to them, all other keys would
+    # share the first one
     large = int(sample[-1 - sample.size // 64])
     shift = max(large.bit_length() - 16, 0)
     bucket = np.minimum(keys >> np.uint64(shift), np.uint64(_BUCKETS - 1))
@@ -245,15 +246,15 @@ def _sort_by_buckets(keys: Array) -> None:
 
 
 _NO_LABEL = np.zeros(1, dtype=bool)
-# beyond, looking up halves of keys in their order costs more than sorting whole ones
+# above this number of keys, sorting whole keys costs less than sorting their halves
 _MAX_HALVED = 1 << 21
 _HALVED_BITS = 32
 
 
 def descending_order(score: Array, workers: int | None = None) -> tuple[Array, Floats]:
-    """Return the order in which finite scores fall, and the scores in that order.
+    """Return the order of finite scores from the highest down, and the sorted scores.
 
-    Ties stay in place. ``workers`` is the number of threads, where not all are free.
+    Ties keep their order. ``workers`` is the number of threads, by default all.
     """
     packing = Packing(score) if score.size else None
     if packing is None or not packing.fits:
@@ -268,13 +269,14 @@ def descending_order(score: Array, workers: int | None = None) -> tuple[Array, F
 
 
 def _order_by_halves(score: Array, packing: Packing) -> tuple[Array, Floats]:
-    """Sort by the leading 32 bits of keys: by their lower half, then by their upper.
+    """Return the order by the leading 32 bits of keys, sorted in two halves.
 
-    NumPy sorts 16 bits by counting them, and keeps the order of equal ones. Scores that
-    differ only in the bits behind are put in order afterwards.
+    NumPy sorts 16 bits by counting them, and keeps the order of equal ones: first the
+    lower half is sorted, then the upper. Scores that differ only in later bits are put
+    in order afterwards.
     """
     bits_left_out = max(packing.largest_place.bit_length() - _HALVED_BITS, 0)
-    # one bit more, since the last one is that of a label
+    # one more bit, since the last one holds the label
     shift = packing.key_type(bits_left_out + 1)
     lower = np.empty(score.size, dtype=np.uint16)
     upper = np.empty(score.size, dtype=np.uint16)
@@ -298,10 +300,10 @@ def _order_by_halves(score: Array, packing: Packing) -> tuple[Array, Floats]:
 def _order_by_positions(
     score: Array, packing: Packing, workers: int | None = None
 ) -> tuple[Array, Floats]:
-    """Sort keys whose upper bits are the score, and whose lower bits its position.
+    """Return the order by keys that hold a score and, in the lower bits, its position.
 
     Where both do not fit into 64 bits, the last bits of the score are left out. Scores
-    that differ only there are put in order afterwards.
+    that differ only in these are put in order afterwards.
     """
     n = score.size
     position_bits = max(n - 1, 1).bit_length()
@@ -309,10 +311,11 @@ def _order_by_positions(
     bits_left_out = max(score_bits + position_bits - 64, 0)
     shift = np.uint64(position_bits)
 
+    # each key is the leading bits of the score, then the position
     keys = np.empty(n, dtype=np.uint64)
     for block in blocks(n):
         place = packing.pack(score[block], _NO_LABEL)
-        # one bit more, since the last one is that of a label
+        # one more bit, since the last one holds the label
         place = place.astype(np.uint64, copy=False) >> np.uint64(bits_left_out + 1)
         place <<= shift
         place |= np.arange(block.start, block.stop, dtype=np.uint64)
@@ -320,6 +323,7 @@ def _order_by_positions(
 
     sort_in_place(keys, workers)
 
+    # the sorted positions are the order
     position_mask = (np.uint64(1) << shift) - np.uint64(1)
     order = np.empty(n, dtype=np.int64)
     value = np.empty(n)
@@ -333,10 +337,10 @@ def _order_by_positions(
 
 
 def _sort_within_prefixes(order: Array, value: Floats, prefix: Array) -> None:
-    """Put scores in order, in place, whose upper bits are the same."""
+    """Sort scores whose leading bits are equal, and their order, in place."""
     same_as_next = prefix[1:] == prefix[:-1]
-    has_a_double = np.append(same_as_next, False) | np.append(False, same_as_next)
-    doubled = np.flatnonzero(has_a_double)
-    sorted_doubled = doubled[np.lexsort((-value[doubled], prefix[doubled]))]
-    order[doubled] = order[sorted_doubled]
-    value[doubled] = value[sorted_doubled]
+    shares_prefix = np.append(same_as_next, False) | np.append(False, same_as_next)
+    shared = np.flatnonzero(shares_prefix)
+    sorted_shared = shared[np.lexsort((-value[shared], prefix[shared]))]
+    order[shared] = order[sorted_shared]
+    value[shared] = value[sorted_shared]

@@ -26,20 +26,23 @@ KindOfSlice = Callable[[slice], Array]
 
 
 def few_distinct(score: Array) -> Array | None:
-    """Return the distinct bits in a sample of the scores; None unless they are few."""
+    """Return the distinct scores of a sample, as bits; None unless there are few."""
     if score.size < _MIN_FOR_TABLE:
         return None
 
     sample_size = min(score.size // 16, 1 << 16)
     sample = np.ascontiguousarray(score[:: score.size // sample_size])
-    sample = sample + score.dtype.type(0)  # -0.0 is 0.0
+    # adding zero turns -0.0 into 0.0
+    sample = sample + score.dtype.type(0)
     if not np.isfinite(sample).all():
         return None
 
     bits = sample.view(FLOAT_LAYOUTS[score.dtype].bits)
     sort_in_place(bits)
-    distinct = bits[begins_run(bits)]
-    return None if distinct.size > sample.size // 4 else distinct
+    distinct: Array = bits[begins_run(bits)]
+    if distinct.size > sample.size // 4:
+        return None
+    return distinct
 
 
 # odd 64-bit constants of common hash functions (Knuth, Steele, Stafford, xxHash)
@@ -64,14 +67,15 @@ class HashTable:
     """
 
     def __init__(self, keys: Array) -> None:
-        # as many slots as the square of the keys have few collisions; 2^20 are 8 MiB
+        # n^2 slots for n keys have few collisions; 2^20 slots take 8 MiB
         self._slot_bits = min(max(12, 2 * int(keys.size).bit_length()), 20)
         wide_keys = keys.astype(np.uint64)
         trials = [
             self._place(wide_keys, np.uint64(multiplier)) for multiplier in _MULTIPLIERS
         ]
-        keys_placed = [placed.size for placed, _ in trials]
-        best = int(np.argmax(keys_placed))
+        # keys that collide with another one are not placed
+        numbers_placed = [placed.size for placed, _ in trials]
+        best = int(np.argmax(numbers_placed))
 
         placed, slot = trials[best]
         self._multiplier = np.uint64(_MULTIPLIERS[best])
@@ -80,25 +84,25 @@ class HashTable:
         self.key = placed.astype(keys.dtype)
 
     def _place(self, wide_keys: Array, multiplier: np.uint64) -> tuple[Array, Array]:
-        """Return the keys that are the first in their slot, and these slots."""
+        """Return the keys that come first in their slot, and their slots."""
         slot = self._slot(wide_keys, multiplier)
         distinct_slot, first_key = np.unique(slot, return_index=True)
         return wide_keys[first_key], distinct_slot
 
     def _slot(self, wide_keys: Array, multiplier: np.uint64) -> Array:
-        """Return the slot of each key: the upper bits of a product."""
+        """Return the slot of each key: the upper bits of key times multiplier."""
         product = wide_keys * multiplier
         return (product >> np.uint64(64 - self._slot_bits)).view(np.int64)
 
     def find(self, bits: Array) -> tuple[Array, Array]:
-        """Return the row of each score, and whether the score is there."""
+        """Return the row of each score, and whether the table holds the score."""
         wide_bits = bits if bits.dtype == np.uint64 else bits.astype(np.uint64)
         row = self._row_of_slot.take(self._slot(wide_bits, self._multiplier))
         return row, self.key.take(row) == bits
 
 
 class TableCounts(NamedTuple):
-    """What was counted in a table, and the cases whose score is not in it."""
+    """Counts at the scores of a table, and the cases whose score is not in it."""
 
     columns: tuple[Array, ...]  # the scores, and a column of counts for each kind
     missed: Array  # positions of the other cases
@@ -114,10 +118,11 @@ def count_in_table(
 ) -> TableCounts:
     """Return the number of cases of each kind at few distinct scores, unsorted.
 
-    With weights: the sums of weights of each kind, then those of their squares.
+    For weighted cases, the sums of weights of each kind, then of squared weights.
     """
     table = HashTable(distinct)
-    # as many parts whatever the number of threads, since sums of weights round by part
+    # the number of parts must not depend on the number of threads: rounding of sums of
+    # weights depends on the parts
     number_of_parts = max(1, min(_MAX_PARTS, score.size // _MIN_FOR_TABLE))
     edges = np.linspace(0, score.size, number_of_parts + 1).astype(int)
     spans = [slice(start, stop) for start, stop in pairwise(edges)]
@@ -144,7 +149,7 @@ def count_in_table(
 
 
 class _SpanSums(NamedTuple):
-    """What one thread counted: counts, or sums of weights and of their squares."""
+    """Counts, or sums of weights and of squared weights, of one part of the cases."""
 
     sums: Array  # (1 or 2, rows times kinds)
     missed: Array
@@ -159,38 +164,42 @@ def _sum_span(
     weight: Array | None,
     span: slice,
 ) -> _SpanSums:
-    """Count the cases of one span, block by block.
+    """Return the counts of the cases of one span, computed block by block.
 
     ``missed`` are the cases whose score is not in the table.
     """
     bits_type = FLOAT_LAYOUTS[score.dtype].bits
     zero = score.dtype.type(0)
     cells = kinds * table.key.size
-    # one row of counts, or two: sums of weights and of their squares
-    sums = np.zeros((1, cells), np.int64) if weight is None else np.zeros((2, cells))
-    # empty arrays of the right types, for a span without a missed case
+    # a row of counts, or a row of weights and one of squared weights
+    sums: Array = np.zeros((1, cells), np.int64)
+    if weight is not None:
+        sums = np.zeros((2, cells))
+
+    # empty arrays of the right types, in case no case is missed
     missed = [np.zeros(0, dtype=np.int64)]
     missed_kind = [kind_of(slice(0, 0))]
 
     for part in blocks(span.stop - span.start):
         block = slice(span.start + part.start, span.start + part.stop)
         # adding zero turns -0.0 into 0.0
-        row, is_there = table.find((score[block] + zero).view(bits_type))
+        row, is_in_table = table.find((score[block] + zero).view(bits_type))
         kind = kind_of(block)
+        # the cells of a score are side by side, one for each kind
         cell = kinds * row + kind
-        all_there = bool(is_there.all())
-        if not all_there:
-            missed.append(np.flatnonzero(~is_there) + block.start)
-            missed_kind.append(kind[~is_there])
-            cell = cell[is_there]
+        all_in_table = bool(is_in_table.all())
+        if not all_in_table:
+            missed.append(np.flatnonzero(~is_in_table) + block.start)
+            missed_kind.append(kind[~is_in_table])
+            cell = cell[is_in_table]
 
         if weight is None:
             sums[0] += np.bincount(cell, minlength=cells)
             continue
 
         cell_weight = weight[block].astype(np.float64, copy=False)
-        if not all_there:
-            cell_weight = cell_weight[is_there]
+        if not all_in_table:
+            cell_weight = cell_weight[is_in_table]
         sums[0] += np.bincount(cell, cell_weight, cells)
         sums[1] += np.bincount(cell, cell_weight * cell_weight, cells)
 

@@ -1,10 +1,9 @@
 """Distinct scores, highest first, with the number of cases of each class.
 
 ``count_scores`` counts cases, ``weigh_scores`` adds up weights, ``merge_counts`` adds
-counts that were made apart. Millions of scores are never sorted twice: score and label
-are sorted as one whole number (``score_keys``), and few distinct scores are counted in
-a hash table without a sort (``score_table``). Long arrays are walked in blocks that
-stay in the cache.
+counts of several parts. A score and its label are sorted as one whole number
+(``score_keys``); few distinct scores are counted in a hash table, without a sort
+(``score_table``). Long arrays are read in blocks that stay in the cache.
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ _MIN_FOR_KEYS = 1 << 11
 def count_scores(score: Array, is_pos: Callable[[slice], Array]) -> ScoreCounts:
     """Return the distinct scores, highest first, with their negatives and positives.
 
-    ``score`` is float32 or float64; ``is_pos`` gives the labels of a slice as bools, so
-    that no column of labels is ever copied whole. Raises ``NotFinite``.
+    ``score`` is float32 or float64; ``is_pos`` returns the labels of a slice as bools,
+    so that the column of labels is never copied as a whole. Raises ``NotFinite``.
     """
     if score.size < _MIN_FOR_KEYS:
         return _count_plainly(score, is_pos)
@@ -65,27 +64,32 @@ def count_scores(score: Array, is_pos: Callable[[slice], Array]) -> ScoreCounts:
 
 
 def _count_plainly(score: Array, is_pos: Callable[[slice], Array]) -> ScoreCounts:
-    """Count few scores, or such as span over 1000 binary orders of both signs."""
+    """Return the counts of scores by ``np.unique``.
+
+    For few scores, or for scores whose range is too wide for keys.
+    """
     if not np.isfinite(score).all():
         raise NotFinite
 
     value, row = np.unique(score.astype(np.float64) + 0.0, return_inverse=True)
-    label = is_pos(slice(0, score.size)).astype(bool)
-    pos = np.bincount(row[label], minlength=value.size)
+    is_positive = is_pos(slice(0, score.size)).astype(bool)
+    pos = np.bincount(row[is_positive], minlength=value.size)
     cases = np.bincount(row, minlength=value.size)
     neg = cases - pos
+
+    # highest score first
     return value[::-1].copy(), neg[::-1].copy(), pos[::-1].copy()
 
 
 def _count_sorted(score: Array, is_pos: Callable[[slice], Array]) -> ScoreCounts:
-    """Count scores by sorting them with their labels."""
+    """Return the counts of scores, by sorting each with its label as one key."""
     packing = Packing(score)
     if not packing.fits:
         return _count_plainly(score, is_pos)
 
     buffer = np.empty(score.size, dtype=np.float64)
-    # the keys are laid into the memory that will hold the scores; narrow ones take the
-    # second half: unpacking writes from the front and never overtakes what it reads
+    # keys share the memory of the scores, which replace them later. Narrow keys take
+    # the second half: scores, written from the front, never overwrite unread keys
     keys: Array = buffer.view(packing.key_type)[-score.size :]
 
     def write_keys(block: slice) -> None:
@@ -101,7 +105,7 @@ def _count_sorted(score: Array, is_pos: Callable[[slice], Array]) -> ScoreCounts
 
     neg, pos = _read_runs_of_keys(keys, buffer, packing, rows)
     value = buffer[:rows]
-    # a view may waste up to half of the buffer, a copy would need half as much more
+    # a view may keep up to half of the buffer in vain; beyond that, a copy is smaller
     if 2 * rows <= buffer.size:
         value = value.copy()
     return value, neg, pos
@@ -123,7 +127,7 @@ def _number_of_runs(keys: Array, block: slice) -> int:
 def _read_distinct_keys(
     keys: Array, buffer: Floats, packing: Packing
 ) -> tuple[Ints, Ints]:
-    """Write the scores of sorted keys, all distinct, to the buffer that holds the keys.
+    """Replace sorted keys, all of distinct scores, by their scores in the same buffer.
 
     Return the negatives and positives of each score.
     """
@@ -137,7 +141,8 @@ def _read_distinct_keys(
         np.subtract(1, pos[block], out=neg[block])
         buffer[block] = packing.unpack(block_keys >> label_bit)
 
-    if keys.itemsize == buffer.itemsize:  # a score replaces its own key only
+    if keys.itemsize == buffer.itemsize:
+        # a score replaces only its own key, so blocks may run in parallel
         map_blocks(read_keys, keys.size)
     else:
         for block in blocks(keys.size):
@@ -149,12 +154,12 @@ def _read_distinct_keys(
 def _read_runs_of_keys(
     keys: Array, buffer: Floats, packing: Packing, rows: int
 ) -> tuple[Ints, Ints]:
-    """Write the distinct scores of sorted keys to the buffer that holds the keys.
+    """Replace sorted keys by their distinct scores in the same buffer.
 
     Return the negatives and positives of each distinct score.
     """
     label_bit = packing.key_type(1)
-    # of the cases up to the end of each run, at first
+    # running totals up to the end of each run, at first
     cases = np.empty(rows, np.int64)
     pos = np.empty(rows, np.int64)
     row = 0
@@ -177,7 +182,7 @@ def _read_runs_of_keys(
 
 
 def _take_differences(totals: Ints) -> None:
-    """Replace running totals by the counts that they add up, in place."""
+    """Replace running totals by the single counts, in place."""
     # from the back, so that each block still sees its predecessor's total
     for block in reversed(list(blocks(totals.size))):
         total_before = totals[block.start - 1] if block.start else 0
@@ -185,7 +190,7 @@ def _take_differences(totals: Ints) -> None:
 
 
 def merge_counts(parts: Sequence[tuple[Array, ...]]) -> tuple[Any, ...]:
-    """Add up columns of counts (score, count, count, ...), highest score first.
+    """Return the sum of columns (score, count, count, ...), highest score first.
 
     Rows without a case are dropped. The scores must be finite, without -0.0.
     """
@@ -195,7 +200,8 @@ def merge_counts(parts: Sequence[tuple[Array, ...]]) -> tuple[Any, ...]:
         columns_of_parts = zip(*parts, strict=True)
         score, *columns = [np.concatenate(pieces) for pieces in columns_of_parts]
 
-    if (score[1:] > score[:-1]).any():  # a map that keeps the order needs no sort
+    # scores are often in order already, as after a map that keeps the order
+    if (score[1:] > score[:-1]).any():
         order, score = descending_order(score)
         columns = [column[order] for column in columns]
 
@@ -220,13 +226,13 @@ def weigh_scores(score: Array, kind: Array, weight: Array) -> tuple[Array, ...]:
 
     ``score`` is float32 or float64 and finite; ``kind`` is 0 for negatives, 1 for
     positives, 2 for unknowns; weights are numbers of any type. Return the scores, three
-    columns of weights and three of squares. Cases of weight zero are none.
+    columns of weights and three of squares. Cases of weight zero are left out.
     """
     if not weight.min(initial=1.0) > 0:
-        counts = weight > 0
-        score = score[counts]
-        kind = kind[counts]
-        weight = weight[counts]
+        has_weight = weight > 0
+        score = score[has_weight]
+        kind = kind[has_weight]
+        weight = weight[has_weight]
 
     distinct = few_distinct(score)
     if distinct is None:
@@ -250,16 +256,16 @@ _MAX_RANGES = 256
 
 
 def _weigh_in_ranges(score: Array, kind: Array, weight: Array) -> tuple[Array, ...]:
-    """Deal cases into ranges of scores, highest first, and weigh each range.
+    """Return sums of weights by score, computed for ranges of scores in turn.
 
-    Weights are looked up in the order of the scores: in a million of them that is four
-    times as fast as in ten million. The ranges do not overlap, so nothing is merged.
+    Weights are looked up in the order of the scores, which is four times as fast among
+    a million cases as among ten million. The ranges do not overlap.
     """
     ranges = min(-(-score.size // _CASES_IN_CACHE), _MAX_RANGES)
     if ranges < 2:
         return _weigh_sorted(score, kind, weight)
 
-    # NumPy sorts bytes by counting them: each range is read from front to back
+    # NumPy sorts bytes fast, by counting them
     range_of_case = _ranges_of_scores(score, ranges)
     order = np.argsort(range_of_case, kind="stable")
     cases_in_range = np.bincount(range_of_case, minlength=ranges)
@@ -273,7 +279,7 @@ def _weigh_in_ranges(score: Array, kind: Array, weight: Array) -> tuple[Array, .
 
 
 def _ranges_of_scores(score: Array, ranges: int) -> NDArray[np.uint8]:
-    """Return the range of each score; range 0 has the highest, all are of like size."""
+    """Return the range of each score: 0 for the highest, all of about equal size."""
     sample = np.sort(score[:: max(1, score.size // 4096)])[::-1]
     upper_edges = sample[np.arange(1, ranges) * sample.size // ranges]
     range_of_case = np.zeros(score.size, dtype=np.uint8)
@@ -284,7 +290,7 @@ def _ranges_of_scores(score: Array, ranges: int) -> NDArray[np.uint8]:
 
 
 def _weigh_sorted(score: Array, kind: Array, weight: Array) -> tuple[Array, ...]:
-    """Put cases in order and add up those of the same score and kind."""
+    """Return sums of weights and of squares by score, by sorting the cases."""
     order, sorted_score = descending_order(score)
     begins = begins_run(sorted_score)
     value = sorted_score[begins]

@@ -1,7 +1,7 @@
 """How many negatives, positives and unknowns showed each output?
 
-Every answer of Trueness is a function of that. A ``Tally`` holds it for one classifier,
-a ``Panel`` for several classifiers on the same cases:
+Every answer of Trueness is a function of these counts. A ``Tally`` holds them for one
+classifier, a ``Panel`` for several classifiers on the same cases:
 
     Tally   score (m,)               neg, pos, unknown (m,)
     Panel   names (K,), rows (m, K)  neg, pos, unknown (m,)
@@ -133,7 +133,7 @@ class Tally(Cases):
 
     @property
     def plain(self) -> bool:
-        """Are these independent cases, not weighted, not binned, of a plain design?"""
+        """Are cases independent, without weights, bins, or another sampling design?"""
         if self.binned or self.weighted or self.clusters is not None:
             return False
         return self.design == PLAIN
@@ -163,7 +163,7 @@ class Tally(Cases):
         Neighbouring rows are merged into bins whose numbers of negatives, positives and
         unknowns are each zero or ``at_least``. The ``bounds`` of an answer show the
         effect of the order lost in the bins. The ends of a bin are scores of cases;
-        round scores first if these must not be known.
+        round scores first if these must stay private.
 
         Parameters
         ----------
@@ -224,7 +224,7 @@ class Tally(Cases):
     ) -> Tally:
         """Replace all scores: ``f`` takes the scores (m,) and gives the new ones (m,).
 
-        This is how a calibration map is applied. Scores that ``f`` makes equal share a
+        A calibration map is applied in this way. Scores that ``f`` makes equal share a
         row. The bins of a binned tally are kept if ``f`` never falls or never rises.
         The maps of Trueness say so themselves; for other functions pass
         ``monotone=True``. Otherwise the bins are dropped, with a warning.
@@ -347,7 +347,7 @@ class Panel(Cases):
         return (self.rows,)
 
     def _check_one_score(self) -> None:
-        """Stop where labels are to be expected from one score of several."""
+        """Stop at a map of labels: a panel has several scores."""
         raise InputError(
             "A calibration map gives the probability of a label from one score; "
             f"found the scores of {listing(self.names)}. Labels expected from one "
@@ -448,15 +448,17 @@ class Panel(Cases):
         return with_rows(self, votes, self.names)
 
     def _thresholds_in_order(self, thresholds: Mapping[str, float]) -> list[float]:
-        """Return thresholds by name in the order of the names; all must have one."""
+        """Return the thresholds in the order of the names; each must have one."""
         for name in thresholds:
-            self._column(name)
-        lacking = [name for name in self.names if name not in thresholds]
-        if lacking:
+            self._column(name)  # an unknown name is an error
+
+        without_threshold = [name for name in self.names if name not in thresholds]
+        if without_threshold:
             raise InputError(
                 "panel.vote needs a threshold for every classifier; found none for "
-                f"{listing(lacking)}."
+                f"{listing(without_threshold)}."
             )
+
         return [thresholds[name] for name in self.names]
 
     def combine(self, f: Callable[[Floats], ArrayLike]) -> Tally:
@@ -531,31 +533,31 @@ _MAP_NEEDS_SCORES = (
 
 
 def rows_of(t: Tally, score: Array) -> Ints:
-    """Find the row, or the bin, that holds each of these scores."""
+    """Return the row, or the bin, that holds each of these scores."""
     return np.searchsorted(-t.score, -score)
 
 
 def with_rows(panel: Panel, rows: Floats, names: tuple[str, ...]) -> Panel:
-    """Put the cases of a panel at other rows."""
+    """Return a panel with the cases of each row at another row of outputs."""
     moved = panel_of_rows(names, *merge_rows(rows, panel.counts))
     return keep_clusters(panel, moved, lambda: find_rows(rows, moved.rows))
 
 
 def _bin_rows(t: Tally, start: Ints) -> Tally:
-    """Put neighbouring rows into the bins that start at these rows."""
+    """Return a tally with neighbouring rows merged into bins."""
     binned = tally_of_bins(*join_into_bins(start, t.score, t.high, t.counts))
     return keep_clusters(t, binned, lambda: rows_of(binned, t.score))
 
 
 def _read_clusters(cluster: ArrayLike, **outputs: Array) -> Array:
-    """Read the clusters of rows that have these outputs."""
+    """Return the cluster of each row, checked against the length of the outputs."""
     ids = np.atleast_1d(_columns.as_array(cluster, "cluster"))
     _columns.same_length(**outputs, cluster=ids)
     return ids
 
 
 def rescored(x: Tally | Panel, new_score: Array) -> Tally:
-    """Put the cases of each row at a new score."""
+    """Return a tally with the cases of each row at a new score."""
     _check_scores_kept(x)
     score = read_output(new_score)
     moved = tally_of_sums(score, x.counts)
@@ -573,7 +575,7 @@ def _check_scores_kept(x: Tally | Panel) -> None:
 
 
 def _map_scores(f: Callable[[Floats], ArrayLike], score: Floats) -> Array:
-    """Return what a function makes of the scores, one for each."""
+    """Return the new score that a function assigns to each score."""
     new_score: Array = _options.array_of(f, score, "tally.map")
     if new_score.shape != score.shape:
         raise InputError(
@@ -620,13 +622,13 @@ def panel_of_rows(names: tuple[str, ...], *columns: Array) -> Panel:
 
 
 def holds_tests(x: Tally | Panel) -> bool:
-    """Are all outputs verdicts of tests, 0 or 1, and no scores?"""
+    """Are all outputs verdicts of tests (0 or 1) instead of scores?"""
     if isinstance(x, Tally) and x.score.size > 2:
         return False
 
     outputs = x.score if isinstance(x, Tally) else x.rows
     known_outputs = outputs[~np.isnan(outputs)]
-    # a few rows decide most often: verdicts of K tests have at most 3^K rows
+    # the first rows mostly decide, so that the others need not be read
     if known_outputs.size == 0 or not np.isin(known_outputs[:10], (0.0, 1.0)).all():
         return False
     return bool(np.isin(known_outputs, (0.0, 1.0)).all())
@@ -638,8 +640,8 @@ def holds_readings(x: Tally) -> bool:
 
 
 def _plain_threshold(threshold: Any) -> Any:
-    """Return the number in a rule, in an answer that holds one, or in an estimate."""
-    # rules belong to a room above this one: they are recognised by what they have
+    """Return the threshold as a number: of a rule, of an answer, or of an estimate."""
+    # rules cannot be imported here, so they are recognised by their attributes
     rule = getattr(threshold, "rule", threshold)
     if not hasattr(rule, "cuts"):
         return getattr(rule, "value", rule)
@@ -650,6 +652,6 @@ def _plain_threshold(threshold: Any) -> Any:
             option="thresholds",
         )
 
-    # a rule that defers nothing has equal thresholds
+    # the lower threshold of a rule that defers nothing is the same
     _, upper = rule.cuts()
     return upper

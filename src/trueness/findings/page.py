@@ -53,7 +53,7 @@ from trueness.inference.estimates import interval_notes
 from trueness.inference.sample import check_prevalence_known
 from trueness.inference.verification import unlabelled_notes, without_unlabelled_warning
 from trueness.metrics.grammar import constraint_text, text_of
-from trueness.metrics.intervals import meant_by_rows
+from trueness.metrics.intervals import unknown_depend_on_score
 from trueness.threshold.rule import AtThreshold
 from trueness.threshold.sentences import kept, limiting, met, missed
 from trueness.threshold.validation import Validation
@@ -531,7 +531,7 @@ def _how_sure(
 def auc_note(m: Model) -> Note:
     """Say how often a positive case has the higher score, and how often both tie."""
     times = f"{100 * m.auc.value:.0f}"
-    if m.tally.binned or meant_by_rows(m.tally):
+    if m.tally.binned or unknown_depend_on_score(m.tally):
         # scores of a bin may differ, and the pairs of cases without a label are unknown
         return note("auc of bins", name=m.name, times=times, auc=m.auc)
 
@@ -577,7 +577,7 @@ def _rates_to_expect(s: subjects.Subject) -> Note:
     labelled = ""
     if isinstance(s.checked, Validation):
         expect = "On new cases expect that this"
-    elif tally.n_unknown and not meant_by_rows(tally):
+    elif tally.n_unknown and not unknown_depend_on_score(tally):
         labelled = "labelled "
 
     return note(
@@ -605,7 +605,7 @@ def _mind(s: subjects.Subject, findings: Mapping[str, Finding | None]) -> list[N
         notes += like_missing(model.name, model.tally)
 
     notes += said(unlabelled_notes(data))
-    labelled_alone = meant_by_rows(data) and not data.labels_expected
+    labelled_alone = unknown_depend_on_score(data) and not data.labels_expected
     notes += when(labelled_alone, "labelled alone")
     notes += when(s.several and not s.cases.single_cases, "not combined")
 

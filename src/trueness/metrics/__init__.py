@@ -5,6 +5,6 @@ A tally becomes a ``Confusion`` (four counts at every threshold: ``sweep``), a
 add and scale, and compare into constraints; text is read into the same values.
 
 Read ``confusion`` (the counts), ``algebra`` (what can be said with metrics, ties),
-``definitions`` (every metric, once), ``intervals`` (limits), ``grammar`` (text, and
-names in sentences). The maths: docs/maths/threshold.md.
+``definitions`` (every metric, once), ``intervals`` (confidence intervals), ``grammar``
+(text, and names in sentences). The maths: docs/maths/threshold.md.
 """

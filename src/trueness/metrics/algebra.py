@@ -143,11 +143,11 @@ class Metric:
         )
 
     def __call__(self, c: Any, *args: Any, **options: Any) -> Any:
-        """Return the value at each threshold; NaN where it is undefined.
+        """Return the value at each threshold of a :class:`Confusion`.
 
-        Of a :class:`Confusion`. Asked about four counts that were typed (a single
-        metric), about data or a tally, with ``threshold=`` or verdicts of 0 and 1, it
-        gives an :class:`Estimate`: ``f1(t, threshold=0.5)``.
+        NaN where it is undefined. A single metric of four counts that were typed, or of
+        data or a tally with ``threshold=`` or with verdicts of 0 and 1, is an
+        :class:`Estimate`: ``f1(t, threshold=0.5)``.
         """
         if not hasattr(c, "tp"):
             return METRIC_AT.load()(self, c, *args, **options)
@@ -186,11 +186,11 @@ class Metric:
 
     def _ratio_value(self, ratio: Ratio, confusion: Confusion) -> Any:
         """Return one weighted sum of the four counts, divided by another."""
-        numerator = confusion.weighed(ratio.over)
+        numerator = confusion.weighted_sum(ratio.over)
         if ratio.under is None:
-            # "+ 0.0": a count is a number among numbers, also if nothing is divided
+            # "+ 0.0" turns whole numbers into floats, which all metrics are
             return numerator + 0.0
-        return np.true_divide(numerator, confusion.weighed(ratio.under))
+        return np.true_divide(numerator, confusion.weighted_sum(ratio.under))
 
     def _quotient_value(self, formula: Polynomials, confusion: Confusion) -> Any:
         """Return the quotient of two polynomials of the four counts, or its root."""
@@ -216,7 +216,7 @@ class Metric:
         return super().__reduce_ex__(protocol)
 
     def _is_built_in(self, read_metric: Callable[[str], Metric]) -> bool:
-        """Does its name mean this very metric, so that the name can stand for it?"""
+        """Is this the metric that :func:`metric` returns for its name?"""
         if self.terms is not None:
             return False
 
@@ -332,7 +332,7 @@ def _real(value: float | Estimate | Metric, sign: str) -> float:
 
 def classes_of(metric: Metric) -> tuple[bool, bool]:
     """Does a metric depend on the positives, and on the negatives?"""
-    # tried on one table, and on four in which one cell has twice the proportion
+    # evaluated on one table, and on four in which one cell has twice the weight
     cells = np.array([7.0, 3.0, 4.0, 10.0]) * (1 + np.eye(5, 4, k=-1))
     cells *= 24 / cells.sum(axis=1, keepdims=True)
     original, *changed = np.asarray(metric(Confusion(*cells.T)), dtype=np.float64)
@@ -344,7 +344,7 @@ def classes_of(metric: Metric) -> tuple[bool, bool]:
 @lru_cache(maxsize=256)
 def depends_on_prevalence(metric: Metric) -> bool:
     """Does the metric change with the prevalence? (Rates within a class do not.)"""
-    # tried on one confusion matrix of irregular numbers at three prevalences
+    # evaluated on one confusion matrix of irregular numbers at three prevalences
     confusion = Confusion(31.0, 17.0, 12.0, 53.0)
     values = [
         float(metric(confusion.at_prevalence(prevalence)))
@@ -404,11 +404,12 @@ def _sum(terms: Terms, constant: float) -> Metric:
 
 
 def _collect_parts(terms: Terms) -> Terms:
-    """Add up the coefficients of equal parts, and leave out those that cancel."""
+    """Return the terms with equal parts added up, and without those that cancel."""
     parts = {part.name: part for _, part in terms}
     coefficients = dict.fromkeys(parts, 0.0)
     for coefficient, part in terms:
         coefficients[part.name] = plus(coefficients[part.name], coefficient)
+
     return tuple(
         (coefficient, parts[name])
         for name, coefficient in coefficients.items()
@@ -523,7 +524,7 @@ _SIGNS = {">=": np.greater_equal, "<=": np.less_equal, ">": np.greater, "<": np.
 def constraint_of(
     metric_or_number: Metric | float, sign: Any, right: Metric | float
 ) -> Constraint:
-    """Bound a metric; what is not a number moves to the left side."""
+    """Return a constraint with a metric on the left side and a number on the right."""
     if not isinstance(metric_or_number, Metric):
         if not isinstance(right, Metric):
             raise InputError("A constraint needs a metric on one side.")
@@ -541,12 +542,17 @@ DIGITS = 30
 
 
 def in_fractions(metric: Metric, counts: tuple[Any, ...], unit: int) -> Array:
-    """Evaluate a metric, without its constant, of counts ``unit`` times too large."""
+    """Return the values of a metric as fractions, without its constant.
+
+    ``counts`` are tp, fp, fn and tn as whole numbers, ``unit`` times too large.
+    """
     total = np.full(counts[0].shape, Fraction(0))
     for coefficient, part in metric.parts:
         weight = as_fraction(coefficient)
         if metric.is_root:
+            # the square of the metric is compared, with the sign of the metric
             weight *= abs(weight)
+
         values = _quotients(part, counts, unit)
         if part.root and not metric.is_root:
             values = [_square_root(value) for value in values]
@@ -554,6 +560,7 @@ def in_fractions(metric: Metric, counts: tuple[Any, ...], unit: int) -> Array:
 
     mixes_roots = any(part.root for _, part in metric.parts) and not metric.is_root
     if mixes_roots:
+        # roots are no fractions: equal sums agree to this number of digits
         scale = 10**DIGITS
         total = np.array([Fraction(round(value * scale), scale) for value in total])
 
@@ -588,7 +595,10 @@ def quotient(metric: Metric, counts: tuple[Any, ...], unit: int) -> tuple[Any, A
 
 
 def _whole_sum(weights: Coefficients, counts: tuple[Any, ...]) -> tuple[Any, int]:
-    """Return a weighted sum of counts as a whole number, and how often too large."""
+    """Return a weighted sum of counts as a whole number, and the scale it is on.
+
+    The sum itself is the whole number divided by the scale.
+    """
     fractions = [as_fraction(weight) for weight in weights]
     scale = math.lcm(*(fraction.denominator for fraction in fractions))
     total = 0 * counts[0]
@@ -605,7 +615,7 @@ def _square_root(value: Any) -> Fraction:
     """
     unit = 10 ** (DIGITS + 10)
     size = abs(value)
-    # sqrt(a / b) = sqrt(a b) / b, the root of a whole number with so many digits
+    # sqrt(a / b) = sqrt(a b) / b: only the root of a whole number is needed
     root = math.isqrt(size.numerator * size.denominator * unit * unit)
     return Fraction(root if value >= 0 else -root, size.denominator * unit)
 

@@ -67,12 +67,12 @@ class Confusion(Record):
         return Tally([1.0, 0.0], neg=[self.fp, self.tn], pos=[self.tp, self.fn])
 
     def with_design(self, **design: Any) -> Tally:
-        """Give the verdicts of the test, of cases that were sampled so."""
+        """Return the verdicts as a tally with this sampling design."""
         return self.verdicts.with_design(**design)
 
     @classmethod
     def _swept(cls, tp: Array, fp: Array, n_pos: int, n_neg: int) -> Confusion:
-        """Take running counts; ``fn`` and ``tn`` are worked out when asked for."""
+        """Return a confusion from tp and fp; fn and tn are computed when read."""
         confusion = object.__new__(cls)
         confusion.__dict__.update(
             tp=_as_number(np.asarray(tp)),
@@ -103,7 +103,7 @@ class Confusion(Record):
         return fields[name]
 
     def __getitem__(self, index: int | slice | Array) -> Confusion:
-        """Choose some of the thresholds."""
+        """Return the counts at some of the thresholds."""
         tp = self.tp[index]
         fp = self.fp[index]
         if "_n_pos" in self.__dict__:
@@ -112,7 +112,7 @@ class Confusion(Record):
 
     @property
     def in_arrays(self) -> Confusion:
-        """Return the counts as NumPy has them, of which 0 / 0 is NaN and no error."""
+        """Return the counts as NumPy arrays, for which 0 / 0 is NaN, no error."""
         if isinstance(self.tp, np.ndarray):
             return self
         confusion = object.__new__(Confusion)
@@ -125,20 +125,20 @@ class Confusion(Record):
         """Return the four counts in the order tp, fp, fn, tn."""
         return self.tp, self.fp, self.fn, self.tn
 
-    def weighed(self, weights: Iterable[Any]) -> Any:
-        """Add up the four counts, each times its weight."""
+    def weighted_sum(self, weights: Iterable[Any]) -> Any:
+        """Return the sum of tp, fp, fn and tn, each times its weight."""
         total = None
         for weight, count in zip(weights, self.cells, strict=True):
             if not weight:
                 continue
-            # of long columns no product by one is made
+            # a product by one would only copy a long column
             weighted_count = count if weight == 1 else weight * count
             total = weighted_count if total is None else total + weighted_count
 
         return 0 if total is None else total
 
     def at_prevalence(self, prevalence: float | None) -> Confusion:
-        """Return the same rates for a population of another prevalence; None: this one.
+        """Return counts with the same rates at another prevalence, unless it is None.
 
         The counts are scaled to the same number of cases, so they are no longer whole.
         """
@@ -161,7 +161,7 @@ class Confusion(Record):
 
 
 def _as_number(counts: Array) -> Any:
-    """Return a single count as a number of Python, several as they are."""
+    """Return a single count as a Python number, and several as their array."""
     return counts if counts.ndim else counts.item()
 
 
@@ -192,10 +192,11 @@ def sweep(data: Tally) -> Confusion:
 
 
 def sweep_counts(pos: Array, neg: Array) -> Confusion:
-    """Count at every cut the positives and negatives of rows, highest score first."""
+    """Return the confusion at every cut between rows, highest score first."""
     tp = _running_sums(pos)
     fp = _running_sums(neg)
-    # the last sums, and not others of the same weights, so that nothing is left over
+    # the totals are the last running sums: other sums of the same weights could differ
+    # by rounding
     return Confusion._swept(tp, fp, n_pos=tp[-1].item(), n_neg=fp[-1].item())
 
 

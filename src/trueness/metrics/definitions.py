@@ -36,7 +36,7 @@ def _ratio(
     under: Coefficients | None,
     **attributes: Any,
 ) -> Metric:
-    """Make a metric that is a quotient of two sums of counts (tp, fp, fn, tn)."""
+    """Return a metric that is a quotient of two weighted sums of (tp, fp, fn, tn)."""
     attributes |= {"ratio": Ratio(over, under), "shape": "quotient"}
     return Metric(name, question=question, **attributes)
 
@@ -48,7 +48,7 @@ def _quotient(
     shape: Shape = "quotient",
     **attributes: Any,
 ) -> Metric:
-    """Make a metric of a formula that gives numerator and denominator."""
+    """Return a metric from a formula for its numerator and denominator."""
     return Metric(name, question=question, exact=formula, shape=shape, **attributes)
 
 
@@ -288,13 +288,14 @@ def cost_rate(*, fp: float, fn: float) -> Metric:
 def _prices(
     fp: float, fn: float, metric_name: str, others: bool = False
 ) -> tuple[float, float]:
+    """Return the costs of both errors; one must be above 0 unless there are others."""
     prices = (_options.real_number(fp, "fp"), _options.real_number(fn, "fn"))
     if min(prices) < 0 or (max(prices) == 0 and not others):
         raise InputError(
             f"{metric_name} needs costs of zero or more, one of them above zero; found "
             f"{fp:g} for fp and {fn:g} for fn."
         )
-    if max(prices) > 1e100:  # sums of more would leave floating point
+    if max(prices) > 1e100:  # sums of larger costs could overflow
         raise InputError(
             f"{metric_name} needs costs of at most 1e100; found {fp:g} for fp and "
             f"{fn:g} for fn. Divide all of them by the same number."
@@ -355,7 +356,7 @@ SYNONYMS: dict[str, str] = {
 
 
 def by_name(name: str) -> Metric | None:
-    """Give a metric under another of its names, and called so; None if it is none."""
+    """Return the metric of this name or alias, under this name; None if unknown."""
     for others in (METRICS, FAMILY_MEMBERS):
         if name in others:
             return others[name]

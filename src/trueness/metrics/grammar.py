@@ -137,7 +137,7 @@ def one_or_more(
     needed: str,
     example: list[str],
 ) -> tuple[Any, ...]:
-    """Take one metric or constraint, or any number of them, as several."""
+    """Return one metric or constraint, or several, as a tuple."""
     if isinstance(values, (str, Constraint, Metric)):
         return (values,)
     if is_several(values):
@@ -155,13 +155,13 @@ _OF_ALL_THRESHOLDS = ("auc", "roc_auc", "average_precision", "brier", "log_loss"
 
 
 def known_names() -> list[str]:
-    """Give every name that :func:`metric` understands, without synonyms."""
+    """Return every name that :func:`metric` understands, without synonyms."""
     families = [f"{family}{_signature(family)}" for family in METRIC_FAMILIES]
     return [*METRICS, *families, *COUNTS]
 
 
 def _signature(family: str) -> str:
-    """Write what must be given; what may be (tp=, tn=, defer=) is in the docs."""
+    """Write the arguments that a family needs, such as "(fp=, fn=)"."""
     return "(" + ", ".join(f"{name}=" for name in _needed_arguments(family)) + ")"
 
 
@@ -198,20 +198,20 @@ class _Reader:
         self.here = next(self.tokens)
 
     def step(self) -> _Token:
-        """Go on by one token and return the one that was left."""
+        """Move on to the next token, and return the one before it."""
         token = self.here
         self.here = next(self.tokens, token)
         return token
 
     def take(self, sign: str) -> bool:
-        """Step over this sign if it stands here."""
+        """Step over this sign if it is the next token; return whether it was."""
         if self.here.kind != "sign" or self.here.text != sign:
             return False
         self.step()
         return True
 
     def fail(self, reason: str, token: _Token | None = None) -> NoReturn:
-        """Say what cannot be read, where, and show the place under the text."""
+        """Stop with the reason, and with the text marked at the token."""
         token = token or self.here
         is_short = len(self.text) <= _MAX_QUOTED
         expression = repr(self.text) if is_short else described(self.text)
@@ -284,7 +284,7 @@ class _Reader:
             )
 
     def factor(self) -> Any:
-        """Read a number, a metric, or what stands in brackets or behind a minus."""
+        """Read a number, a metric, a sum in brackets, or a factor after a minus."""
         self.depth += 1
         if self.depth > _MAX_DEPTH:
             self.fail(f"more than {_MAX_DEPTH} nested brackets or signs")
@@ -307,11 +307,12 @@ class _Reader:
             return _read_number(token.text)
         if token.kind == "name":
             self.step()
-            return self._named(token)
+            return self._read_name(token)
 
         self.fail("a metric or a number was needed")
 
-    def _named(self, token: _Token) -> Metric:
+    def _read_name(self, token: _Token) -> Metric:
+        """Return the metric with the name that was read."""
         name = token.text.lower()
         name = SYNONYMS.get(name, name)
         for known_metrics in (METRICS, COUNTS, FAMILY_MEMBERS):
@@ -334,18 +335,21 @@ class _Reader:
             self.fail(usage, token)
 
         parameters = inspect.signature(METRIC_FAMILIES[family]).parameters
-        unnamed = iter(parameters)
+        positional = iter(parameters)
         arguments: dict[str, float] = {}
         while not self.take(")"):
             if arguments and not self.take(","):
                 self.fail(usage)
+
             if self.here.kind == "name":
                 parameter = self.step().text.lower()
-                unnamed = iter(())  # behind a named argument none goes by its place
+                # as in Python, no positional argument may follow a named one
+                positional = iter(())
                 if not self.take("="):
                     self.fail(usage)
             else:
-                parameter = next(unnamed, "")
+                parameter = next(positional, "")
+
             value = self.sum()
             is_known = parameter in parameters and parameter not in arguments
             if isinstance(value, Metric) or not is_known:

@@ -67,7 +67,7 @@ def metric_measure(metric: Metric, flags: Array, cases: Cases) -> MeasuredValue:
 
     value, cell_slopes = _value_and_slopes(metric, cells)
     mean_slope = cell_slopes @ cells / n_cases if n_cases else 0.0
-    # one more case moves its own cell, and the size of the sample
+    # one more case enlarges its own cell, and the whole sample
     tp, fp, fn, tn = cell_slopes - mean_slope
     influence = Influence(
         by_negative=np.where(flags, fp, tn), by_positive=np.where(flags, tp, fn)
@@ -85,7 +85,7 @@ def metric_measure(metric: Metric, flags: Array, cases: Cases) -> MeasuredValue:
 
 
 def _is_count(metric: Metric) -> bool:
-    """Is the metric a number of cases, which ends at the number of all?"""
+    """Is the metric a number of cases, which is at most the number of all cases?"""
     ratio = metric.ratio
     return ratio is not None and ratio.under is None and {*ratio.over} <= {0, 1}
 
@@ -100,7 +100,7 @@ def _cells(cases: Cases, flags: Array) -> list[float]:
 
 
 class _ValueAndSlopes(NamedTuple):
-    """A measure of some counts, and its slopes by each of them."""
+    """The value of a measure, and its slope by each count."""
 
     value: float
     slopes: Floats
@@ -114,7 +114,9 @@ def _value_and_slopes(metric: Metric, cells: Floats) -> _ValueAndSlopes:
     Wilson's interval of a proportion has all digits of its closed form.
     """
     if metric.ratio is None:
-        return _by_differences(lambda counts: metric(Confusion(*counts.T)), cells)
+        return _slopes_by_differences(
+            lambda counts: metric(Confusion(*counts.T)), cells
+        )
 
     over = np.asarray(metric.ratio.over, dtype=np.float64)
     slopes = over
@@ -132,11 +134,13 @@ def _value_and_slopes(metric: Metric, cells: Floats) -> _ValueAndSlopes:
 
 def slopes(measure: Callable[[Floats], Any], cells: Floats) -> Floats:
     """Return the slopes of a measure by each of some counts, by central differences."""
-    return _by_differences(measure, cells).slopes
+    return _slopes_by_differences(measure, cells).slopes
 
 
-def _by_differences(measure: Callable[[Floats], Any], cells: Floats) -> _ValueAndSlopes:
-    """Return a measure, called once, and its slopes by central differences."""
+def _slopes_by_differences(
+    measure: Callable[[Floats], Any], cells: Floats
+) -> _ValueAndSlopes:
+    """Return the value of a measure and its slopes, from a single call of it."""
     # the counts as they are, then with each cell a little larger, then smaller
     steps = _RELATIVE_STEP * np.diag(cells.ravel())
     steps = steps.reshape(-1, *cells.shape)
@@ -157,16 +161,17 @@ def _by_differences(measure: Callable[[Floats], Any], cells: Floats) -> _ValueAn
 def units_seen(
     measure: Callable[[Floats], Any], cells: Floats, group: int, tally: Tally
 ) -> list[float]:
-    """How many cases has each class of a group that a measure looks at?
+    """Return the effective sizes of the classes of a group that a measure depends on.
 
-    It changes when these change sides; of cells (groups, sides, classes), in which the
-    positives are the first class.
+    A measure depends on a class if it changes when the cases of this class change
+    sides. ``cells`` has the axes group, side and class, with the positives first.
     """
     neg_squares, pos_squares, _ = tally.squares
     class_sizes = [
         kish(float(tally.pos.sum()), float(pos_squares.sum())),
         kish(float(tally.neg.sum()), float(neg_squares.sum())),
     ]
+
     value = measure(cells)
     sizes_seen = []
     for class_index, size in enumerate(class_sizes):
@@ -179,15 +184,18 @@ def units_seen(
 
 
 class Cut(NamedTuple):
-    """The cases on both sides of a cut, and the counts that their design means."""
+    """The cases on both sides of a cut, and the counts of their target population."""
 
     sample: Sample[Tally]
     flags: Array
 
     @classmethod
     def of(cls, tally: Tally, threshold: float) -> Cut:
-        """Cut a tally. Rows on one side of the cut are one, if nothing else matters."""
-        if meant_by_rows(tally):
+        """Cut a tally at a threshold.
+
+        Where only the side of the cut matters, the rows of each side are merged.
+        """
+        if unknown_depend_on_score(tally):
             sample = apply_design(tally)
             return cls(sample, sample.observed.score >= threshold)
         two_rows = rescored(tally, tally.score >= threshold)  # bins at their lower ends
@@ -195,11 +203,11 @@ class Cut(NamedTuple):
 
     @property
     def confusion(self) -> Confusion:
-        """Give the four counts that are meant."""
+        """Return tp, fp, fn and tn of the target population."""
         return Confusion(*_cells(self.sample.target_counts, self.flags))
 
-    def of_class(self, positive: bool) -> tuple[float, float]:
-        """Return the flagged proportion of a class, and as how many cases it counts."""
+    def flagged_proportion(self, positive: bool) -> tuple[float, float]:
+        """Return the flagged proportion of a class, and its effective sample size."""
         observed = self.sample.observed
         counts = observed.pos if positive else observed.neg
         squares = observed.squares[int(positive)]
@@ -208,8 +216,8 @@ class Cut(NamedTuple):
         return proportion, kish(total, float(squares.sum()))
 
 
-def meant_by_rows(tally: Tally) -> bool:
-    """Does the chance of a label go with the score, so that every row matters?"""
+def unknown_depend_on_score(tally: Tally) -> bool:
+    """Do unknown labels depend on the score, so that rows cannot be merged?"""
     if tally.labels_expected:
         return True
     return tally.design.unlabelled != "left out" and tally.n_unknown > 0
@@ -242,7 +250,7 @@ def estimates(
     chosen = list(chosen)
     cut = Cut.of(tally, threshold)
 
-    # both rates first: intervals of other metrics are made of theirs
+    # both rates first: intervals of other metrics are made from theirs
     known_estimates: dict[Metric, Estimate] = {}
     rates = (_RECALL, _SPECIFICITY)
     rates_first = sorted(chosen, key=lambda metric: metric not in rates)
@@ -261,11 +269,13 @@ def estimates(
 def _with_exact_interval(cut: Cut, metric: Metric, usual: Estimate) -> Estimate:
     """Return a metric with the interval that R's epiR prints.
 
-    Clopper and Pearson's of a proportion; of likelihood ratios and of the diagnostic
-    odds ratio the one on the logarithmic scale. Other metrics as they are elsewhere.
+    A proportion has Clopper and Pearson's interval, likelihood ratios and the
+    diagnostic odds ratio have one on the logarithmic scale. Other metrics keep the
+    usual interval.
     """
     level = usual.level
     cells = np.array(_cells(cut.sample.target_counts, cut.flags))
+
     interval = None
     if metric.is_proportion:
         interval = _clopper_pearson_interval(metric, cells, level)
@@ -304,7 +314,7 @@ def _log_interval(
     return ConfidenceInterval(value / factor, value * factor, method)
 
 
-# variances of logarithms, of tp, fp, fn and tn
+# variances of the logarithms of ratios, from tp, fp, fn and tn
 _LOG_VARIANCES: dict[str, Callable[[float, float, float, float], float]] = {
     "lr_positive": lambda tp, fp, fn, tn: (
         1 / tp - 1 / (tp + fn) + 1 / fp - 1 / (fp + tn)
@@ -334,7 +344,7 @@ def estimate_at(
     evaluated = evaluate_measure(sample, partial(metric_measure, metric, cut.flags))
     at_other_prevalence = sample.reweighted and depends_on_prevalence(metric)
     if at_other_prevalence and math.isnan(sum(sample.class_weights)):
-        # a class that has no case here
+        # a class without a case cannot be reweighted
         evaluated = replace(evaluated, value=math.nan)
 
     interval = _interval_at(
@@ -384,29 +394,40 @@ def _interval_at(
 
     at_end_of_infinite_range = value in metric.range and math.inf in metric.range
     if math.isinf(value) or at_end_of_infinite_range:
-        low, high = _interval_from_rates(cut, metric, level)
+        low, high = _range_within_rate_intervals(cut, metric, level)
         return ConfidenceInterval(low, high, WILSON)
 
     rates = rate_coefficients(metric)
     if rates is not None and not math.isnan(value):
-        low, high = _from_both_rates(cut, rates, evaluated, level, known_estimates)
+        low, high = _interval_from_both_rates(
+            cut, rates, evaluated, level, known_estimates
+        )
         return ConfidenceInterval(low, high, NEWCOMBE_RATES)
 
-    return _from_slopes(cut, metric, evaluated, level)
+    return _interval_from_slopes(cut, metric, evaluated, level)
 
 
-def _from_slopes(
+def _interval_from_slopes(
     cut: Cut, metric: Metric, evaluated: EvaluatedMeasure, level: float
 ) -> ConfidenceInterval:
-    """Return the interval of the engine, wider where a class fell on one side."""
-    below = above = evaluated.variance_estimate
-    by_class = evaluated.within_class or cut.sample.class_sizes_fixed
-    if by_class and cut.sample.imputation is None:
-        below, above = _with_unseen_side(cut, metric, evaluated, level)
-    lower = interval_from_variance(evaluated.value, below, evaluated.ends, level)
-    if above == below:
+    """Return the interval from the variance that the slopes of a metric imply.
+
+    An end is further away where all cases of a class fell on one side of the cut.
+    """
+    variance_below = evaluated.variance_estimate
+    variance_above = evaluated.variance_estimate
+    is_stratified = evaluated.within_class or cut.sample.class_sizes_fixed
+    if is_stratified and cut.sample.imputation is None:
+        variance_below, variance_above = _variances_with_unseen_side(
+            cut, metric, evaluated, level
+        )
+
+    value = evaluated.value
+    lower = interval_from_variance(value, variance_below, evaluated.ends, level)
+    if variance_above == variance_below:
         return lower
-    upper = interval_from_variance(evaluated.value, above, evaluated.ends, level)
+
+    upper = interval_from_variance(value, variance_above, evaluated.ends, level)
     return ConfidenceInterval(lower.low, upper.high, lower.method)
 
 
@@ -419,7 +440,7 @@ class RateCoefficients(NamedTuple):
 
 @lru_cache(maxsize=256)
 def rate_coefficients(metric: Metric) -> RateCoefficients | None:
-    """Return the multiples of both rates in a metric, None where it is no such sum.
+    """Return the coefficients of both rates in a metric; None if it is no such sum.
 
     >>> rate_coefficients(METRICS["youden"])
     RateCoefficients(recall=1.0, specificity=1.0)
@@ -428,24 +449,26 @@ def rate_coefficients(metric: Metric) -> RateCoefficients | None:
     if not has_ends or depends_on_prevalence(metric):
         return None
 
-    def at_rates(recall: float, specificity: float) -> float:
+    def value_at_rates(recall: float, specificity: float) -> float:
         return float(metric(Confusion.of_rates(recall, 1 - specificity, 0.5, 1.0)))
 
-    # linear metrics are those that three corners of a square tell everywhere
-    origin = at_rates(0.25, 0.25)
-    by_recall = 2 * (at_rates(0.75, 0.25) - origin)
-    by_specificity = 2 * (at_rates(0.25, 0.75) - origin)
+    # three points determine a linear metric: it must agree with them at all others
+    origin = value_at_rates(0.25, 0.25)
+    by_recall = 2 * (value_at_rates(0.75, 0.25) - origin)
+    by_specificity = 2 * (value_at_rates(0.25, 0.75) - origin)
     for recall, specificity in ((0.75, 0.75), (0.5, 0.4), (0.9, 0.1)):
         expected = origin + by_recall * (recall - 0.25)
         expected += by_specificity * (specificity - 0.25)
-        if not math.isclose(at_rates(recall, specificity), expected, abs_tol=1e-12):
+        if not math.isclose(
+            value_at_rates(recall, specificity), expected, abs_tol=1e-12
+        ):
             return None
     if not by_recall or not by_specificity:
         return None
     return RateCoefficients(round(by_recall, 12), round(by_specificity, 12))
 
 
-def _from_both_rates(
+def _interval_from_both_rates(
     cut: Cut,
     rates: RateCoefficients,
     evaluated: EvaluatedMeasure,
@@ -509,7 +532,7 @@ def _correlation_of_parts(variance: float, first: float, second: float) -> float
 def _proportion_interval(
     cut: Cut, metric: Metric, evaluated: EvaluatedMeasure, level: float
 ) -> tuple[float, float]:
-    """Return Wilson's interval among the cases that the proportion is of."""
+    """Return Wilson's interval, from the cases in the denominator of a proportion."""
     value = evaluated.value
     if math.isnan(value):
         return math.nan, math.nan
@@ -520,7 +543,7 @@ def _proportion_interval(
 def sample_of_proportion(
     cut: Cut, metric: Metric, value: float, variance_estimate: VarianceEstimate
 ) -> ProportionSample:
-    """Return the cases that a proportion is of, as its interval needs them."""
+    """Return what the interval of a proportion needs of its denominator."""
     assert metric.ratio is not None  # noqa: S101  # a proportion
     tp, fp, fn, tn = metric.ratio.under or (1, 1, 1, 1)
     negatives_counted = np.where(cut.flags, fp, tn) > 0
@@ -534,10 +557,10 @@ def sample_of_proportion(
     )
 
 
-def _with_unseen_side(
+def _variances_with_unseen_side(
     cut: Cut, metric: Metric, evaluated: EvaluatedMeasure, level: float
 ) -> tuple[VarianceEstimate, VarianceEstimate]:
-    r"""Add what cases on the other side could change, below and above the value.
+    r"""Return the variances below and above the value, with cases on an unseen side.
 
     Where all n cases of a class fell on one side, the proportion on the other side is
     at most Wilson's upper end of none of n, :math:`q = z^2 / (n + z^2)`. Squares of the
@@ -568,8 +591,11 @@ def _with_unseen_side(
 def _change_by_unseen_side(
     cut: Cut, metric: Metric, value: float, positive: bool, level: float
 ) -> float:
-    """Return by how much a metric changes at Wilson's end of a one-sided class."""
-    proportion, n = cut.of_class(positive)
+    """Return the change of a metric if a one-sided class had cases on the other side.
+
+    Their proportion is the end of Wilson's interval.
+    """
+    proportion, n = cut.flagged_proportion(positive)
     if 0 < proportion < 1 or not n > 0:
         return 0.0
 
@@ -590,14 +616,16 @@ def _change_by_unseen_side(
     return float(metric(Confusion(*cells))) - value
 
 
-def _interval_from_rates(cut: Cut, metric: Metric, level: float) -> tuple[float, float]:
+def _range_within_rate_intervals(
+    cut: Cut, metric: Metric, level: float
+) -> tuple[float, float]:
     """Return the least and largest value within the intervals of both rates.
 
     NaN where the metric is undefined at all of their corners.
     """
     z = NormalDist().inv_cdf((1 + level) / 2)
-    recall_ends = wilson_interval(*cut.of_class(positive=True), z)
-    fpr_ends = wilson_interval(*cut.of_class(positive=False), z)
+    recall_ends = wilson_interval(*cut.flagged_proportion(positive=True), z)
+    fpr_ends = wilson_interval(*cut.flagged_proportion(positive=False), z)
 
     target = cut.sample.target_counts
     n_cases = target.n_pos + target.n_neg

@@ -170,7 +170,7 @@ def _interval_of_metric(
 
     interval = _as_interval(estimate, tally)
     if tally.single_cases and not interval.undecided:
-        cases = int(confusion(tally, threshold).weighed(denominator))
+        cases = int(confusion(tally, threshold).weighted_sum(denominator))
         interval = Interval(estimate.value, estimate.low, estimate.high, cases, kind)
     if not tally.binned:
         return interval

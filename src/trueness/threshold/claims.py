@@ -110,11 +110,11 @@ class MeanClaim:
 
     def cases(self, counts: Confusion) -> Any:
         """Return how many cases count."""
-        return np.asarray(counts.weighed(self.counted_cells))
+        return np.asarray(counts.weighted_sum(self.counted_cells))
 
     def right_cases(self, counts: Confusion) -> Any:
         """Return how many of the cases that count are right."""
-        return np.asarray(counts.weighed(value > 0 for value in self.values))
+        return np.asarray(counts.weighted_sum(value > 0 for value in self.values))
 
     def p_values(self, counts: Confusion) -> Floats:
         r"""Return the probability of such a sample when the claim just fails.
@@ -139,7 +139,7 @@ class MeanClaim:
         values = tuple(float(value) for value in self.values)
         smallest = min(values)
         largest = max(values)
-        mean = counts.weighed(values) / np.maximum(n, 1)
+        mean = counts.weighted_sum(values) / np.maximum(n, 1)
         loss = np.clip((largest - mean) / (largest - smallest), 0.0, 1.0)
         loss_bound = 1 - self.bound
 
@@ -181,7 +181,7 @@ class RateClaim:
 
     def cases(self, counts: Confusion) -> Any:
         """Return how many cases there are."""
-        return np.asarray(counts.weighed(_ALL))
+        return np.asarray(counts.weighted_sum(_ALL))
 
     def passes(self, counts: Confusion, alpha: float | Floats) -> NDArray[np.bool_]:
         """Return at which cuts it is proved, by exact ends (Clopper, Pearson 1934)."""

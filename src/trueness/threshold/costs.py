@@ -26,7 +26,12 @@ from trueness.inference.sample import apply_design, check_prevalence_known
 from trueness.metrics.algebra import Metric, Ratio
 from trueness.metrics.confusion import sweep
 from trueness.metrics.definitions import METRICS, net_benefit
-from trueness.metrics.intervals import Cut, estimate_at, meant_by_rows, metric_measure
+from trueness.metrics.intervals import (
+    Cut,
+    estimate_at,
+    metric_measure,
+    unknown_depend_on_score,
+)
 from trueness.threshold.cuts import thresholds_of
 
 # bootstrap samples in which the cheapest threshold is chosen again
@@ -162,7 +167,7 @@ def _estimate_costs(
 
 def _cut_at(tally: Tally, thresholds: Floats) -> list[Cut]:
     """Cut a tally at several thresholds; rows between two of them are one."""
-    if not meant_by_rows(tally):
+    if not unknown_depend_on_score(tally):
         # otherwise the chance of a label goes with the score
         distinct = np.unique(thresholds)
         interval = np.searchsorted(distinct, tally.score, side="right")

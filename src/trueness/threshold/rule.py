@@ -54,7 +54,7 @@ from trueness.metrics.intervals import (
     METHODS,
     WILSON_METHOD,
     estimates,
-    meant_by_rows,
+    unknown_depend_on_score,
 )
 
 Cut = float | Mapping[str, float]
@@ -526,7 +526,7 @@ def _at_rule(
         tally = rule.verdicts(data)
 
     _cases.some_labels(tally, "at_threshold")
-    if meant_by_rows(tally):
+    if unknown_depend_on_score(tally):
         _cases.both_classes(tally, "at_threshold")
         if not one_threshold:
             raise InputError(
