@@ -123,7 +123,7 @@ def test_error_of_the_map_is_that_of_moving_each_parameter(expected):
         derivative(lambda s, k=k: (label_map._bin(s) == k).astype(float))
         for k in range(bins)
     ]
-    by_slope = derivative(lambda s: label_map._turn(s, label_map._bin(s)))
+    by_slope = derivative(lambda s: label_map._slope_factor(s, label_map._bin(s)))
     flat = label_map.reference.covariance
     covariance = np.diag(flat[: bins + 1])
     covariance[-1, :-1] = covariance[:-1, -1] = flat[bins + 1 :]

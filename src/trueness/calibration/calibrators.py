@@ -1,7 +1,7 @@
 """What does a score mean as a probability, and by which method?
 
 No method is best everywhere: a curve with two parameters wins on 50 cases and loses on
-5000. ``auto`` takes the one with the smallest cross-validated log loss.
+5000. ``auto`` chooses the method with the smallest cross-validated log loss.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Isotonic(Map):
     probability: Floats
 
     def __post_init__(self) -> None:
-        _frozen_table(self, "score", "probability", 0)
+        _freeze_table(self, "score", "probability", 0)
         check_probabilities("probability", self.probability)
         check_ascending("probability", self.probability, strictly=False)
 
@@ -83,7 +83,7 @@ class Histogram(Map):
     probability: Floats
 
     def __post_init__(self) -> None:
-        _frozen_table(self, "edges", "probability", 1)
+        _freeze_table(self, "edges", "probability", 1)
         check_probabilities("probability", self.probability)
 
     @property
@@ -102,8 +102,8 @@ class VennAbers(Map):
     high: Floats
 
     def __post_init__(self) -> None:
-        _frozen_table(self, "low_edges", "low", 1)
-        _frozen_table(self, "high_edges", "high", 1)
+        _freeze_table(self, "low_edges", "low", 1)
+        _freeze_table(self, "high_edges", "high", 1)
         for name in ("low", "high"):
             check_probabilities(name, getattr(self, name))
             check_ascending(name, getattr(self, name), strictly=False)
@@ -210,7 +210,10 @@ def _isotonic_with_one_positive(pos: Ints, neg: Ints) -> Floats:
 def _first_row_below(
     cases: Ints, positives: Ints, row: int, start: _Corner, end: _Corner
 ) -> int:
-    """Return the first row from here on that would lie below a line; in blocks."""
+    """Return the first row, from ``row`` on, that lies below the line between corners.
+
+    If there is none, the number of rows. Rows are compared in blocks.
+    """
     run = end.cases - start.cases
     rise = end.positives - start.positives
     block_size = _SMALLEST_BLOCK
@@ -218,9 +221,10 @@ def _first_row_below(
         block = slice(row, row + block_size)
         height = (positives[block] - (1 + start.positives)) * run
         below = height < rise * (cases[block] - (1 + start.cases))
-        first = int(below.argmax())
-        if below[first]:
-            return row + first
+        first_below = int(below.argmax())
+        if below[first_below]:
+            return row + first_below
+
         row += block_size
         block_size = min(2 * block_size, _LARGEST_BLOCK)
 
@@ -229,23 +233,23 @@ def _first_row_below(
 
 def _minorant_corners(cases: Ints, positives: Ints) -> list[_Corner]:
     """Return the corners of the convex minorant, the leftmost last (algorithm 1)."""
-    # the added case is before the first row; blocks may end between corners, too
+    # the added case comes before the first row; the end of a block need not be a corner
     x = np.concatenate([[-1, 0], cases])
     y = np.concatenate([[-1, 0], positives])
-    ends = pooled_blocks(np.diff(y), np.diff(x))[::-1]
+    block_ends = pooled_blocks(np.diff(y), np.diff(x))[::-1]
 
     corners: list[_Corner] = []
-    for corner in zip(x[ends].tolist(), y[ends].tolist(), strict=True):
+    for corner in zip(x[block_ends].tolist(), y[block_ends].tolist(), strict=True):
         _add_corner_on_the_left(corners, _Corner(*corner))
     return corners
 
 
 def _add_corner_on_the_left(corners: list[_Corner], corner: _Corner) -> None:
-    """Put a corner to the left of all others and drop those it hides."""
+    """Add a corner to the left of all others, and remove those above the new line."""
     while len(corners) > 1:
         next_one = corners[-1]
         after_next = corners[-2]
-        # does the line bend upwards at the next corner?
+        # keep the next corner if the line bends upwards there
         rise_to_next = next_one.positives - corner.positives
         run_to_next = next_one.cases - corner.cases
         rise_after = after_next.positives - next_one.positives
@@ -283,8 +287,11 @@ def histogram(t: Tally, *, bins: int = 10) -> Histogram:
     return Histogram(edges, probability)
 
 
-def _frozen_table(record: Map, scores: str, values: str, additional: int) -> None:
-    """Make two fields constant: ascending scores, and values with some additional."""
+def _freeze_table(record: Map, scores: str, values: str, additional: int) -> None:
+    """Make two fields of a map read-only, and check them as a table.
+
+    There must be one value for each score, and so many ``additional`` ones.
+    """
     freeze(record, scores, values)
     score = getattr(record, scores)
     value = getattr(record, values)
@@ -326,8 +333,8 @@ def calibrate(data: Tally, /, method: str = "auto", **options: Any) -> Map:
     fit = CALIBRATORS[method]
     call = f"calibrate(method={method!r})"
     if method in CASE_BY_CASE:
-        able = ", ".join(name for name in CALIBRATORS if name not in CASE_BY_CASE)
-        reason = f"It is fitted case by case; {able} take weights."
+        others = ", ".join(name for name in CALIBRATORS if name not in CASE_BY_CASE)
+        reason = f"It is fitted case by case; {others} take weights."
         refuse(data, call, {"weight": reason})
 
     _cases.both_classes(data, call)
@@ -335,19 +342,19 @@ def calibrate(data: Tally, /, method: str = "auto", **options: Any) -> Map:
     _options.options(options, option_names, f"method={method!r}")
     check_prevalence_known(data, "calibrate")
 
-    as_drawn = data.without_design()
-    cases = as_drawn if method in _KNOW_CLUSTERS else as_drawn.without_clusters()
+    observed = data.without_design()
+    cases = observed if method in _USE_CLUSTERS else observed.without_clusters()
     fitted = fit(cases, **options)
     design = data.design
     if design.prevalence is None:
         return fitted
 
     # the prevalence of the population that the labelled cases stand for
-    cohort = as_drawn.with_design(
+    cohort = observed.with_design(
         sampling=design.sampling, unlabelled=design.unlabelled
     )
-    prevalence_drawn = apply_design(cohort).target_counts.prevalence
-    return at_prevalence(fitted, prevalence_drawn, design.prevalence)
+    prevalence_of_cohort = apply_design(cohort).target_counts.prevalence
+    return at_prevalence(fitted, prevalence_of_cohort, design.prevalence)
 
 
 def fit_label_map(reference: Tally) -> Map:
@@ -356,7 +363,7 @@ def fit_label_map(reference: Tally) -> Map:
 
 
 def calibrator_name(method: str) -> str:
-    """Pass on the name of a method; "sigmoid" is scikit-learn's word for Platt's."""
+    """Return the name of a method; "sigmoid" is scikit-learn's name of "platt"."""
     if isinstance(method, str) and method == "sigmoid":
         return "platt"
     return str(_options.choice(method, CALIBRATORS, "method"))
@@ -365,10 +372,10 @@ def calibrator_name(method: str) -> str:
 def auto(t: Tally, *, folds: int = 10, rng: Seed = 0) -> Map:
     """Map with the smallest cross-validated log loss.
 
-    The candidates are Platt's curve and any increasing curve, "venn-abers"; of scores
-    from 0 to 1 Platt's in their log-odds comes first, and "beta" is one more (Stone
-    1974, doi:10.1111/j.2517-6161.1974.tb00994.x). Weights, and a class with one case,
-    cannot be divided over folds: then it is the first.
+    The candidates are "platt" and "venn-abers"; for scores from 0 to 1, also "beta"
+    and, as the first one, "platt" in their log-odds (Stone 1974,
+    doi:10.1111/j.2517-6161.1974.tb00994.x). Weighted cases, and a class with one case,
+    cannot be divided into folds: then it is the first candidate.
 
     >>> t = Tally([0.1, 0.9], neg=[90, 10], pos=[10, 90])
     >>> auto(t)([0.1, 0.9]).round(6)  # Venn-Abers: (10 + 1) / (100 + 2)
@@ -397,7 +404,7 @@ def _cross_validated_log_losses(
     folds: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Return the mean log loss of labels that each candidate was fitted without."""
+    """Return the mean log loss of each candidate on cases that it was not fitted to."""
     score, pos, neg = pooled(t.score, t.pos, t.neg, 4096)
     folds_of_neg = deal_cases(neg, folds, rng)
     folds_of_pos = deal_cases(pos, folds, rng)
@@ -414,7 +421,7 @@ def _cross_validated_log_losses(
     return losses / float(pos.sum() + neg.sum())
 
 
-# fitted to single cases, so that weights cannot be used
+# methods that are fitted to single cases, and cannot use weights
 CASE_BY_CASE = ("fermi-dirac", "venn-abers", "binormal")
 _FITS: dict[str, Callable[..., Map]] = {
     "auto": auto,
@@ -428,12 +435,12 @@ _FITS: dict[str, Callable[..., Map]] = {
     "histogram": histogram,
     "pooled-bins": pooled_bins,
 }
-# whose covariance knows which reference cases belong together
-_KNOW_CLUSTERS = ("platt", "pooled-bins")
+# the methods whose covariance takes clusters of reference cases into account
+_USE_CLUSTERS = ("platt", "pooled-bins")
 
 
-def _of_both_classes(name: str, fit: Callable[..., Map]) -> Callable[..., Map]:
-    """Fit to the labelled cases, which must be of both classes."""
+def _check_both_classes(name: str, fit: Callable[..., Map]) -> Callable[..., Map]:
+    """Return a fit that checks for both classes and leaves out unlabelled cases."""
 
     @wraps(fit)
     def call(t: Tally, **options: Any) -> Map:
@@ -444,5 +451,5 @@ def _of_both_classes(name: str, fit: Callable[..., Map]) -> Callable[..., Map]:
 
 
 CALIBRATORS: Mapping[str, Callable[..., Map]] = MappingProxyType(
-    {name: _of_both_classes(name, fit) for name, fit in _FITS.items()}
+    {name: _check_both_classes(name, fit) for name, fit in _FITS.items()}
 )

@@ -1,7 +1,7 @@
 """How far from calibrated are the probabilities? ECE, smooth error and ICI.
 
-Errors of bins have intervals from the residuals of these bins; errors of smooth curves
-have those of likely calibration lines, and none where the curve is not a line.
+Errors of bins have intervals from the residuals of these bins. Errors of smooth curves
+have the intervals of likely calibration lines; a curve that is not a line has none.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ from trueness.inference.verification import unlabelled_notes
 _BINNINGS = ("equal mass", "equal width")
 # as many as Hosmer and Lemeshow's deciles of risk
 DEFAULT_BINS = 10
-# a curve is no line where such a one would be so rare
+# below this p-value the calibration curve is not a line
 SIGNIFICANT_CURVATURE = 0.05
-# errors of hundreds of lines are computed on fewer rows and a coarser grid
+# the errors of hundreds of lines are computed on fewer rows and a coarser grid
 _LINE_ROWS = 200
 _LINE_HALVINGS = 12
 _LINE_CELLS = 512
-# rows that the curve of the index is fitted to
+# the largest number of rows to which the curve of the index is fitted
 _INDEX_ROWS = 2000
-# the width of the smoothing kernel is sought between this and 1
+# the smallest width of the smoothing kernel; the largest is 1
 _NARROWEST_KERNEL = 1e-4
 
 # from scores, cases and proportions of positives (r, m) to errors (r, j)
@@ -162,14 +162,14 @@ def calibration_error(
 
 
 def error_bins(forecasts: Forecasts) -> Array:
-    """Return the first rows of the bins in which errors are measured by default."""
+    """Return the first rows of the default bins of errors."""
     return equal_mass_bins(forecasts.cases, DEFAULT_BINS)
 
 
 def expected_error_by_chance(forecasts: Forecasts, start: Array) -> float:
     """Return the expected plain error of calibrated scores, by the normal law."""
     cases = forecasts.cases
-    # squares of whole numbers overflow int64
+    # floats, since squares of whole numbers could overflow int64
     total = np.add.reduceat(cases, start).astype(np.float64)
     variance = np.add.reduceat(cases * forecasts.score * (1 - forecasts.score), start)
     variance = variance / total**2
@@ -210,7 +210,7 @@ def _smooth_estimate(forecasts: Forecasts, level: float) -> tuple[Estimate, list
 
 
 class _LineInterval(NamedTuple):
-    """Between which numbers errors (j,) of likely lines lie, with notes."""
+    """The range of each of j errors over likely lines, with notes."""
 
     low: Floats
     high: Floats
@@ -225,21 +225,22 @@ def _interval_from_lines(
 ) -> _LineInterval:
     """Return the smallest and the largest error of lines in the confidence ellipse.
 
-    An error that is not one of a likely line has no interval: 0 to 1.
+    An error that no likely line has gets the whole range, 0 to 1.
     """
     from scipy.special import expit
 
     zero = np.zeros(len(values))
+    one = np.ones(len(values))
     if obstacle_to_line(forecasts):
-        return _LineInterval(zero, zero + 1, [_NOTE_ON_MISSING_LINE])
+        return _LineInterval(zero, one, [_NOTE_ON_MISSING_LINE])
 
     fit = LineFit(forecasts.sample)
     if not fit.has_covariance:
-        return _LineInterval(zero, zero + 1, [_NOTE_ON_MISSING_LINE])
+        return _LineInterval(zero, one, [_NOTE_ON_MISSING_LINE])
 
     p_value = curvature_p_value(forecasts.sample)
     if p_value < SIGNIFICANT_CURVATURE:
-        return _LineInterval(zero, zero + 1, [_note_on_curvature(p_value)])
+        return _LineInterval(zero, one, [_note_on_curvature(p_value)])
 
     score, pos, neg = pooled(forecasts.score, forecasts.pos, forecasts.neg, _LINE_ROWS)
     lines = fit.lines_in_ellipse(level)
@@ -248,6 +249,7 @@ def _interval_from_lines(
     low = errors.min(axis=0)
     high = errors.max(axis=0)
     if fit.test_of_ideal().p_value >= 1 - level:
+        # the ideal line, without any error, is in the ellipse
         low = zero
 
     outside = (values < low) | (values > high)
@@ -307,10 +309,10 @@ def smooth_error(
 
     narrowest = np.full(cases.shape[:-1], np.log(_NARROWEST_KERNEL))
     error_at_narrowest = error_at_width(np.exp(narrowest))
-    # the error falls as the width grows: coming from a width of 1, where do they meet?
-    meeting = bisect(error_is_below_width, 0.0, narrowest, halvings)
+    # the error falls as the width grows: find the width that equals its error
+    log_width = bisect(error_is_below_width, 0.0, narrowest, halvings)
     return np.where(
-        error_at_narrowest <= _NARROWEST_KERNEL, error_at_narrowest, np.exp(meeting)
+        error_at_narrowest <= _NARROWEST_KERNEL, error_at_narrowest, np.exp(log_width)
     )[()]
 
 
@@ -402,15 +404,15 @@ def _distance_summaries(score: Floats, cases: Array, curve: Floats) -> Floats:
 
 
 def _quantile(ascending: Floats, cases_up_to: Floats, probability: float) -> Floats:
-    """Return a quantile of counted values, as NumPy and R do."""
-    place = probability * (cases_up_to[..., -1:] - 1)
+    """Return a quantile of counted values, interpolated as in NumPy and R."""
+    position = probability * (cases_up_to[..., -1:] - 1)
 
     def value_at(case: Floats) -> Floats:
         index = (cases_up_to <= case).sum(axis=-1)
         index = np.minimum(index, ascending.shape[-1] - 1)
         return np.take_along_axis(ascending, index[..., None], axis=-1)[..., 0]
 
-    fraction = (place - np.floor(place))[..., 0]
-    below = value_at(np.floor(place))
-    above = value_at(np.ceil(place))
+    fraction = (position - np.floor(position))[..., 0]
+    below = value_at(np.floor(position))
+    above = value_at(np.ceil(position))
     return np.asarray(below * (1 - fraction) + above * fraction)

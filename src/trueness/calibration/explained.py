@@ -31,16 +31,16 @@ def nagelkerke_measure(counts: Tally) -> MeasuredValue:
     entropy = -prevalence * math.log(prevalence)
     entropy -= (1 - prevalence) * math.log1p(-prevalence)
     if math.isinf(loss.value):
-        # a certain, wrong probability: nothing is worse
-        nothing = np.zeros(len(counts))
-        return MeasuredValue(-math.inf, Influence(nothing, nothing), (-math.inf, 1.0))
+        # a probability of 0 or 1 was wrong: no case can change an infinite loss
+        zeros = np.zeros(len(counts))
+        return MeasuredValue(-math.inf, Influence(zeros, zeros), (-math.inf, 1.0))
 
     # Cox and Snell's R², and the largest value that it can have
     explained = -math.expm1(-2 * (entropy - loss.value))
     explainable = -math.expm1(-2 * entropy)
     value = explained / explainable
 
-    # the entropy stands above and below: two terms of the quotient rule
+    # the entropy is in numerator and denominator: two terms of the quotient rule
     slope_by_loss = -2 * (1 - explained) / explainable
     slope_by_entropy = 2 * (1 - explained) / explainable
     slope_by_entropy -= value * 2 * (1 - explainable) / explainable

@@ -23,7 +23,7 @@ def check_finite(name: str, *values: float) -> None:
 
 
 def check_ends(low: float, high: float, *, scale: str = "identity") -> None:
-    """Stop unless scores can be kept between these ends, where the scale is defined."""
+    """Stop unless the ends are in order, and the scale is defined between them."""
     if not low < high:
         raise InputError(f"low must be below high; found {low!r} and {high!r}.")
     if scale != "identity" and math.isfinite(low) and not low > 0:
@@ -50,7 +50,7 @@ def check_probabilities(name: str, values: Floats) -> None:
 
 
 def check_counts(name: str, values: Floats, size: int) -> None:
-    """Stop unless these are so many numbers of cases, none negative."""
+    """Stop unless these are ``size`` numbers of cases, none negative."""
     if values.shape != (size,):
         raise InputError(f"{name} must be one number for each score.")
     if not (np.isfinite(values) & (values >= 0)).all():

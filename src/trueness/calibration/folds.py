@@ -1,8 +1,8 @@
 """Which cases are held out in which fold?
 
-Cases of one class are dealt at random and as evenly as possible. To deal them in the
-order of their score would give each fold the same proportion of positives at each
-score, and hide from cross-validation what a flexible map owes to chance.
+Cases of one class are dealt at random, as evenly as possible. Dealt in the order of
+their score, each fold would have the same proportion of positives at each score, and
+cross-validation would not show how far a flexible map fits noise.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 from trueness._core.arrays import Array, Ints
 
-# more cases are dealt row by row: chance makes the folds even enough
+# with more cases, the numbers in each fold are drawn row by row
 MAX_CASES_DEALT_SINGLY = 1 << 24
 
 
@@ -28,15 +28,14 @@ def deal_cases(count: Ints, folds: int, rng: np.random.Generator) -> Array:
 
 
 def _deal_rows(count: Ints, folds: int, rng: np.random.Generator) -> Array:
-    """Return how many cases of each row chance puts into each fold: (folds, rows).
+    """Return random numbers of cases of each row in each fold: (folds, rows).
 
-    Folds are drawn one after the other from the cases that are left.
+    The cases of each fold are drawn from those that earlier folds left.
     """
     remaining = count
     count_by_fold = []
     for folds_left in range(folds, 0, -1):
-        # a case that is left is equally likely in each of the folds that are left; the
-        # last fold takes all
+        # a remaining case falls into each remaining fold with equal probability
         count_in_fold = rng.binomial(remaining, 1 / folds_left)
         count_by_fold.append(count_in_fold)
         remaining = remaining - count_in_fold

@@ -1,8 +1,8 @@
 """Which probabilities were stated, and what happened?
 
-``Forecasts`` are the labelled cases that the sampling design stands for, in ascending
-order of score. Neighbouring scores are pooled, or put into bins of equally many cases;
-rows, in which ties stand together, are never split.
+``Forecasts`` are the labelled cases of the target population, in ascending order of
+score. Neighbouring scores are pooled, or put into bins of equally many cases; rows of
+tied scores are never split.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from trueness.inference.variance import Influence, VarianceEstimate
 # curves are fitted to at most this many rows; neighbours of more are pooled
 MAX_POOLED_ROWS = 1000
 
-# weights that differ by no more, relatively, are equal but for rounding
+# weights with a smaller relative difference are equal
 _EQUAL_WEIGHTS = 1e-12
 
 
 def check_probabilities(data: Tally, name: str) -> Tally:
-    """Return the data, or stop: labels are needed, and scores from 0 to 1."""
+    """Return the data, which must have labels, and scores from 0 to 1."""
     _cases.some_labels(data, name)
     labelled = data.labelled()
-    instead = "Calibrate first: t.map(trueness.calibrate(other_cases))."
+    remedy = "Calibrate first: t.map(trueness.calibrate(other_cases))."
     for scores in (labelled.score, labelled.high):
-        # in descending order: where both ends are probabilities, all are; where labels
-        # are expected, no case is labelled
+        # scores are in descending order, so both ends decide; there are none where all
+        # labels are expected
         if scores.size and not (scores[-1] >= 0 and scores[0] <= 1):
-            _columns.unit_scores(scores, name, instead)
+            _columns.unit_scores(scores, name, remedy)
     return data
 
 
@@ -57,7 +57,7 @@ class Forecasts:
         self.sample = apply_design(check_probabilities(data, name), name)
         counts = self.sample.target_counts
 
-        # counts are their own squares, and stay whole numbers
+        # counted cases have the scale 1, and stay whole numbers
         squares = sum(float(square.sum()) for square in counts.squares[:2])
         self.scale = float(counts.n_pos + counts.n_neg) / max(squares, 1e-300)
 
@@ -67,12 +67,12 @@ class Forecasts:
         self.cases = self.pos + self.neg
 
     def _ascending(self, count: Array) -> Array:
-        """Return counts as equal cases, the lowest score first."""
+        """Return effective numbers of cases, the lowest score first."""
         return count[::-1] if self.scale == 1 else count[::-1] * self.scale
 
     @property
     def n(self) -> float:
-        """Return the number of equal cases that these count as."""
+        """Return the effective number of cases."""
         return float(self.pos.sum() + self.neg.sum())
 
     @property
@@ -87,14 +87,14 @@ class Forecasts:
 
     @property
     def is_simple_sample(self) -> bool:
-        """Return whether these are independent cases, as drawn, of equal weight."""
+        """Return whether cases are independent, of equal weight, and not reweighted."""
         observed = self.sample.observed
         if observed.grouped is not None:
             return False
         if self.sample.class_sizes_fixed or self.sample.imputation is not None:
             return False
 
-        # sum of squares by sum: the weight of a case, where those of a row are equal
+        # of n cases of equal weight w: n w^2 / (n w) = w
         neg_squares, pos_squares, _ = observed.squares
         has_neg = observed.neg > 0
         has_pos = observed.pos > 0
@@ -105,7 +105,7 @@ class Forecasts:
 
     @property
     def refuted_certainties(self) -> bool:
-        """Return whether a positive had a score of 0, or a negative one of 1."""
+        """Return whether a positive has the score 0, or a negative the score 1."""
         positives_at_zero = self.pos[self.score == 0]
         negatives_at_one = self.neg[self.score == 1]
         return bool(positives_at_zero.any() or negatives_at_one.any())
@@ -113,9 +113,9 @@ class Forecasts:
     def variance_of_sum(
         self, by_negative: Floats, by_positive: Floats
     ) -> VarianceEstimate:
-        """Return the variance of a sum to which each case adds so much.
+        """Return the variance of a sum over cases, from what each case adds.
 
-        What a negative and a positive add is in ascending order of score.
+        The terms of a negative and of a positive are in ascending order of score.
         """
         return variance_of_sum(
             self.sample, by_negative[::-1] * self.scale, by_positive[::-1] * self.scale
@@ -125,19 +125,19 @@ class Forecasts:
 def variance_of_sum(
     sample: Sample[Tally], by_negative: Floats, by_positive: Floats
 ) -> VarianceEstimate:
-    """Return the variance of a sum to which each case of a sample adds so much."""
+    """Return the variance of a sum over cases, from what each case of a row adds."""
     influence = Influence(by_negative, by_positive)
     evaluated = evaluate_measure(sample, lambda _: MeasuredValue(math.nan, influence))
     return evaluated.variance_estimate
 
 
 def effective_sample_size(forecasts: Forecasts, curve: Floats) -> float:
-    """Return how many independent cases vary as much about a curve as these do."""
+    """Return the number of independent cases that would vary as much about a curve."""
     cases = forecasts.n
     if forecasts.sample.observed.grouped is None:
         return cases
 
-    # the mean residual from the curve, of clusters and of independent cases
+    # the variance of the mean residual: of these clusters, and of one independent case
     variance = forecasts.variance_of_sum(-curve / cases, (1 - curve) / cases).variance
     variance_of_case = float(forecasts.cases @ (curve * (1 - curve))) / cases
     if not (variance > 0 and variance_of_case > 0):
@@ -148,7 +148,7 @@ def effective_sample_size(forecasts: Forecasts, curve: Floats) -> float:
 def pooled(
     score: Floats, pos: Array, neg: Array, max_rows: int = MAX_POOLED_ROWS
 ) -> tuple[Floats, Array, Array]:
-    """Return at most so many rows: neighbours are pooled at their mean score."""
+    """Return at most ``max_rows`` rows, by pooling neighbours at their mean score."""
     if score.size <= max_rows:
         return score, pos, neg
 
@@ -161,7 +161,7 @@ def pooled(
 
 
 def equal_mass_bins(mass: Array, bins: int) -> Array:
-    """Return the first rows of bins that hold about equally much of the mass."""
+    """Return the first rows of bins with about equal mass, such as numbers of cases."""
     middle = np.cumsum(mass) - mass / 2
     bin_number = np.floor(middle * (bins / mass.sum()))
     return first_rows(bin_number)

@@ -1,7 +1,7 @@
 """Gain of calibration on cases that the map was not fitted on.
 
-Cases are dealt into folds; each gets its probability from a map that was fitted without
-it. Gains are means over cases of the difference of two losses.
+Cases are dealt into folds, and each gets its probability from a map that was fitted to
+the other folds. A gain is the mean difference of two losses over the cases.
 """
 
 from __future__ import annotations
@@ -146,9 +146,9 @@ def _labelled_groups(groups: Mapping[Any, Tally]) -> dict[Any, Tally]:
 
 
 def _sum_of_groups(groups: Mapping[Any, Tally], folds: int, in_groups: bool) -> Tally:
-    """Return all cases together, which must suffice for the folds."""
-    first, *others = groups.values()
-    total = sum(others, start=first)
+    """Return the cases of all groups, which must be enough for the folds."""
+    first_group, *others = groups.values()
+    total = sum(others, start=first_group)
     _cases.both_classes(total, "calibration_gain")
     _cases.cases_for_folds(total, folds)
     if total.design.prevalence is not None and in_groups:
@@ -176,7 +176,7 @@ def _cross_fit(
     rng: np.random.Generator,
 ) -> dict[Any, _DealtCases]:
     """Return the cases of each group by fold, scored by maps without that fold."""
-    # the rows of all groups, one group after another: they share the maps
+    # the rows of all groups, one group after another, since groups share the maps
     score = np.concatenate([group.score for group in groups.values()])
     neg = np.concatenate([group.neg for group in groups.values()])
     pos = np.concatenate([group.pos for group in groups.values()])
@@ -191,6 +191,7 @@ def _cross_fit(
         fold_map = calibrate(training, method=method)
         probability[fold, occurs] = fold_map(score[occurs])
 
+    # divide the rows into groups again
     dealt_cases = {}
     first_row = 0
     for name, group in groups.items():
@@ -213,12 +214,12 @@ def _gain_of_group(
     probability = dealt.probability[occurs]
     neg = dealt.neg[occurs]
     pos = dealt.pos[occurs]
-    # outside the scale of probabilities there is nothing to compare with
+    # scores beyond 0 and 1 have no loss to compare with
     comparable = bool(score.size and score.min() >= 0 and score.max() <= 1)
     if not comparable:
         score = np.full(score.shape, np.nan)
 
-    # one row for each score and fold: its number serves as a score, which no loss reads
+    # one row for each score and fold, with its number in place of the score
     row_numbers = np.arange(neg.size, 0, -1.0)
     cases_by_row = with_fields(Tally(row_numbers, neg, pos), design=group.design)
     loss_before = squared_errors(score)
@@ -248,22 +249,22 @@ def _gain_of_group(
 def _mean_loss(
     cases: Tally, losses: Losses, level: float, *, smallest: float = 0.0
 ) -> Estimate:
-    """Return the mean over cases that lose so much, row by row, at most 1 each."""
+    """Return the mean loss over the cases, from the losses of each row."""
     if np.isnan(losses[0]).any():
         return estimate_from_interval(math.nan, math.nan, math.nan, level, "student")
     return estimate_measure(cases, mean_measure(losses, smallest, 1.0), level=level)
 
 
 def _order_under_map(probability: Floats) -> str:
-    """Return what a map does to the order of scores, which are highest first."""
-    rise = np.diff(probability[::-1])
-    rises = bool((rise > 0).any())
-    falls = bool((rise < 0).any())
+    """Return in a word whether a map keeps the order of scores (highest first)."""
+    steps_upwards = np.diff(probability[::-1])
+    rises = bool((steps_upwards > 0).any())
+    falls = bool((steps_upwards < 0).any())
     if rises and falls:
         return "changed"
     if falls:
         return "reversed"
-    if (rise > 0).all():
+    if (steps_upwards > 0).all():
         return "kept"
     return "ties"
 
@@ -288,7 +289,7 @@ def _sentences_on_errors(gain: CalibrationGain) -> list[str]:
     largest = after
     if not math.isnan(before):
         largest = max(before, after)
-    # differences are shown in a round number of cases, of which they are one or more
+    # a round number of cases, such that the larger error is at least one of them
     number = number_of_cases_to_show(largest)
     after_in_cases = cases_in(after, number)
 

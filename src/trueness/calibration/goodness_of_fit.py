@@ -1,6 +1,6 @@
 """Could the differences between scores and labels be chance? Tests by their names.
 
-Each test is an entry of ``CALIBRATION_TESTS``, with what it cannot see or depends on.
+Each test is an entry of ``CALIBRATION_TESTS``, with notes on its limitations.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from trueness.inference.estimates import interval_notes
 from trueness.inference.verification import unlabelled_notes
 
 _NO_TEST = TestResult(math.nan, math.nan)
-# deciles of risk, as Hosmer and Lemeshow have
+# as many as Hosmer and Lemeshow's deciles of risk
 MAX_BINS = 10
 # Cochran (1954): the chi-squared law needs some five expected cases
 MIN_VARIANCE_OF_BIN = 5.0
@@ -112,7 +112,7 @@ def calibration_test(
         refuse(data, "The isotonic test", reasons, option="method", example="bins")
 
     notes = (*test.notes, *unlabelled_notes(data), *interval_notes(data))
-    if forecasts.refuted_certainties:  # what was impossible has happened
+    if forecasts.refuted_certainties:  # an impossible event has happened
         return CalibrationTest(math.inf, 0.0, method, notes)
 
     result = test.run(forecasts, settings)
@@ -125,7 +125,7 @@ _DRAWS_LABELS = "It simulates labels case by case. Use the method bins instead."
 
 
 class TestSettings(NamedTuple):
-    """What a test may be told."""
+    """The options of a test."""
 
     bins: int
     parameters: int
@@ -152,7 +152,7 @@ def _spiegelhalter(forecasts: Forecasts, settings: TestSettings) -> TestResult:
         z = gap / math.sqrt(variance)
         return TestResult(z, 2 * NormalDist().cdf(-abs(z)))
 
-    # of other designs the variance is estimated: Student's distribution
+    # other designs: an estimated variance, hence Student's distribution
     estimate = forecasts.variance_of_sum(-case_weight * p, case_weight * (1 - p))
     z = math.nan
     if estimate.variance > 0:
@@ -161,7 +161,10 @@ def _spiegelhalter(forecasts: Forecasts, settings: TestSettings) -> TestResult:
 
 
 def cox_test(forecasts: Forecasts) -> TestResult:
-    """Return the likelihood ratio of slope 1 and intercept 0; Wald's of designs."""
+    """Return the likelihood ratio test of slope 1 and intercept 0.
+
+    For designs other than a simple sample, Wald's test.
+    """
     if not forecasts.is_simple_sample:
         obstacle = obstacle_to_line(forecasts)
         if obstacle:
@@ -172,7 +175,7 @@ def cox_test(forecasts: Forecasts) -> TestResult:
             )
         return LineFit(forecasts.sample).test_of_ideal()
 
-    # scores of 0 and 1 were right: they add nothing to either likelihood
+    # scores of 0 and 1 agreed with the labels, and add nothing to either likelihood
     inner = (forecasts.score > 0) & (forecasts.score < 1)
     if not inner.any():
         return _NO_TEST
@@ -181,18 +184,18 @@ def cox_test(forecasts: Forecasts) -> TestResult:
     pos = forecasts.pos[inner]
     neg = forecasts.neg[inner]
 
-    # one score has no slope
+    # a single score has no slope
     has_slope = logit.size > 1
     columns = [logit] if has_slope else []
     fitted_likelihood = fit_logistic(columns, pos, neg, offset=logit).log_likelihood
-    # of the scores as they are: log p of each positive, log (1 - p) of each negative
+    # ideal line: log p for each positive, log(1 - p) for each negative
     loss_of_positives = pos @ np.logaddexp(0.0, -logit)
     loss_of_negatives = neg @ np.logaddexp(0.0, logit)
     ideal_likelihood = -float(loss_of_positives + loss_of_negatives)
 
     # rounding may put the maximum just below the likelihood of the ideal line
     statistic = max(2 * (fitted_likelihood - ideal_likelihood), 0.0)
-    # upper tails of chi-squared: with two degrees of freedom, and with one
+    # the upper tail of chi-squared with two degrees of freedom, or with one
     if has_slope:
         return TestResult(statistic, math.exp(-statistic / 2))
     return TestResult(statistic, math.erfc(math.sqrt(statistic / 2)))
@@ -207,7 +210,7 @@ def _bins(forecasts: Forecasts, settings: TestSettings) -> TestResult:
 
 
 def variance_bins(forecasts: Forecasts, bins: int = MAX_BINS) -> Array:
-    """Return the first rows of bins that share the variance of calibrated labels.
+    """Return the first rows of bins in which calibrated labels have equal variance.
 
     With variances of at least 5 the chi-squared law holds (Cochran 1954).
     """
@@ -215,12 +218,15 @@ def variance_bins(forecasts: Forecasts, bins: int = MAX_BINS) -> Array:
     total = float(variance.sum())
     if not total > 0:
         return np.array([0])
-    affordable = int(total / MIN_VARIANCE_OF_BIN)
-    return equal_mass_bins(variance, max(min(bins, affordable), 1))
+    max_bins = int(total / MIN_VARIANCE_OF_BIN)
+    return equal_mass_bins(variance, max(min(bins, max_bins), 1))
 
 
 def pearson_test(forecasts: Forecasts, start: Array) -> TestResult:
-    """Return Pearson's test of bins, of designs corrected by Rao and Scott (1981)."""
+    """Return Pearson's test of bins.
+
+    For designs other than a simple sample, with Rao and Scott's correction (1981).
+    """
     from scipy.special import chdtrc
 
     case_variance = forecasts.score * (1 - forecasts.score)
@@ -230,7 +236,7 @@ def pearson_test(forecasts: Forecasts, start: Array) -> TestResult:
         residuals = residuals_from_scores(forecasts, start)
         return residuals.chi_square_test(variance / total**2, parameters=0)
 
-    # bins of scores 0 or 1, which were right, tell nothing
+    # a bin whose scores are 0 or 1 has no variance, and its labels agreed
     informative = variance > 0
     if not informative.any():
         return _NO_TEST
@@ -241,7 +247,7 @@ def pearson_test(forecasts: Forecasts, start: Array) -> TestResult:
 
 
 class JointTest(NamedTuple):
-    """The p-value of both tests together, and the bins of the one that has some."""
+    """The joint p-value of two tests, the smaller of both, and the bins of one."""
 
     p_value: float
     smallest: float
@@ -251,7 +257,7 @@ class JointTest(NamedTuple):
 def joint_test(forecasts: Forecasts) -> JointTest:
     """Return Cox's test of a line and Pearson's of bins, joined by Bonferroni."""
     start = variance_bins(forecasts)
-    if forecasts.refuted_certainties:  # what was impossible has happened
+    if forecasts.refuted_certainties:  # an impossible event has happened
         return JointTest(0.0, 0.0, start)
 
     p_values = [pearson_test(forecasts, start).p_value]
@@ -283,7 +289,7 @@ def _hosmer_lemeshow(forecasts: Forecasts, settings: TestSettings) -> TestResult
         residuals = residuals_from_scores(forecasts, start)
         return residuals.chi_square_test(variance / total**2, settings.parameters)
 
-    # bins of scores 0 or 1, which were right, tell nothing
+    # a bin whose scores are 0 or 1 has no variance, and its labels agreed
     informative = variance > 0
     degrees_of_freedom = int(informative.sum()) - settings.parameters
     if degrees_of_freedom < 1:
@@ -297,7 +303,7 @@ def _hosmer_lemeshow(forecasts: Forecasts, settings: TestSettings) -> TestResult
 
 
 def _isotonic(forecasts: Forecasts, settings: TestSettings) -> TestResult:
-    """Return MCB of the Brier score, against that of labels drawn from the scores."""
+    """Return the test of MCB (Brier score) against labels drawn from the scores."""
     score, pos, neg = pooled(forecasts.score, forecasts.pos, forecasts.neg)
     cases = pos + neg
 
@@ -309,16 +315,16 @@ def _isotonic(forecasts: Forecasts, settings: TestSettings) -> TestResult:
 
     observed = miscalibration(pos)
     shape = (settings.replicates, score.size)
-    drawn_labels = settings.rng.binomial(cases, score, shape)
-    drawn = np.array([miscalibration(positives) for positives in drawn_labels])
-    # rounding must not part what is equal
-    at_least_observed = int((drawn >= observed * (1 - 1e-12)).sum())
+    drawn_positives = settings.rng.binomial(cases, score, shape)
+    simulated = np.array([miscalibration(positives) for positives in drawn_positives])
+    # equal values may differ by rounding
+    at_least_observed = int((simulated >= observed * (1 - 1e-12)).sum())
     p_value = (1 + at_least_observed) / (1 + settings.replicates)
     return TestResult(observed, p_value)
 
 
 class NamedTest(NamedTuple):
-    """A test, and notes on what it cannot see or depends on."""
+    """A test, and notes on its limitations."""
 
     run: Callable[[Forecasts, TestSettings], TestResult]
     notes: tuple[str, ...] = ()

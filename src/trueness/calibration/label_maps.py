@@ -1,9 +1,9 @@
-r"""Label maps: probabilities of a label that know their own error.
+r"""Label maps: probabilities of a label with their own standard error.
 
 ``pooled_bins`` is the default map of expected labels. It has the proportion of
-positives in each of many bins of scores and, within a bin, a logistic line; it is thus
-free to follow any shape, and its covariance is that of independent proportions.
-``logistic_errors.py`` has the same for a logistic curve such as Platt's.
+positives in each of many bins of scores and, within a bin, a logistic line. So it can
+follow any shape, and its covariance is that of independent proportions.
+``logistic_errors.py`` has the covariance of a logistic curve such as Platt's.
 
 A value moves by :math:`v_i` when the log odds of row i rise by one; the parameters of
 the map have the covariance C, and row i has the design row :math:`x_i`. Then the error
@@ -41,18 +41,18 @@ from trueness.inference.verification import (
     normal_scores_of,
 )
 
-# a file keeps at most so many points of the normal score; more are thinned out
+# the most points of the normal score that a map keeps
 _MOST_POINTS = 4096
 
 
 @register("pooled-bins")
 class PooledBins(Map):
-    r"""Log odds that are constant shifts, one a bin, of a logistic line.
+    r"""A logistic line with a constant shift of the log odds in each bin.
 
     .. math:: \mathrm{logit}\, g(s) = \beta z(s) + \alpha_{k(s)}
 
     with z the normal score of a score among the reference cases, and k its bin. The
-    fields ``shift`` and ``centre`` have, of each bin, :math:`\alpha` and the mean of z.
+    fields ``shift`` and ``centre`` hold :math:`\alpha` and the mean of z of each bin.
     """
 
     score: Floats
@@ -101,15 +101,15 @@ class PooledBins(Map):
 
         bins = self._bin(score)
         by_bin = np.bincount(bins, by_log_odds, self.shift.size)
-        by_slope = float(by_log_odds @ self._turn(score, bins))
+        by_slope = float(by_log_odds @ self._slope_factor(score, bins))
         derivative = np.append(by_bin, by_slope)
         covariance = self.reference.covariance
         if _is_full(covariance):
             return float(derivative @ covariance @ derivative)
 
-        variances, with_slope = _variances_and_slope(covariance)
-        crossed = 2 * by_slope * float(by_bin @ with_slope)
-        return float(derivative**2 @ variances) + crossed
+        variances, slope_covariances = _variances_and_slope(covariance)
+        cross_term = 2 * by_slope * float(by_bin @ slope_covariances)
+        return float(derivative**2 @ variances) + cross_term
 
     def error_draws(
         self, score: Floats, number: int, rng: np.random.Generator
@@ -119,16 +119,19 @@ class PooledBins(Map):
             return None
         bins = self._bin(score)
         errors = _draw_errors(self.reference.covariance, number, rng)
-        turn = self._turn(score, bins)
-        return np.asarray(errors[:, bins] + errors[:, -1:] * turn)
+        slope_factor = self._slope_factor(score, bins)
+        return np.asarray(errors[:, bins] + errors[:, -1:] * slope_factor)
 
-    def _turn(self, score: Floats, bins: Ints) -> Floats:
-        """Return how far the slope moves the log odds: a bin turns about its mean."""
+    def _slope_factor(self, score: Floats, bins: Ints) -> Floats:
+        """Return how far the slope moves the log odds of each score.
+
+        The line of a bin turns about the mean of the bin.
+        """
         return np.asarray(self._normal_score_of(score) - self.centre[bins])
 
 
 def _is_full(covariance: Floats) -> bool:
-    """Is this a matrix, and not what bins that vary independently need?"""
+    """Is this a full matrix, which clusters need, and not the short form of bins?"""
     return covariance.ndim == 2
 
 
@@ -143,13 +146,13 @@ def _draw_errors(covariance: Floats, number: int, rng: np.random.Generator) -> F
     if _is_full(covariance):
         return draw_normal_errors(covariance, number, rng)
 
-    variances, with_slope = _variances_and_slope(covariance)
+    variances, slope_covariances = _variances_and_slope(covariance)
     slope_variance = float(variances[-1])
     errors = rng.standard_normal((number, variances.size))
     errors[:, -1] *= math.sqrt(slope_variance)
     # given the error of the slope, the bins are independent
-    regression = with_slope / max(slope_variance, 1e-300)
-    remaining = np.maximum(variances[:-1] - regression * with_slope, 0.0)
+    regression = slope_covariances / max(slope_variance, 1e-300)
+    remaining = np.maximum(variances[:-1] - regression * slope_covariances, 0.0)
     errors[:, :-1] = errors[:, :-1] * np.sqrt(remaining) + errors[:, -1:] * regression
     return np.asarray(errors)
 
@@ -233,9 +236,9 @@ def _bin_reference(t: Tally) -> _BinnedReference:
 
 
 def _pool_bins_of_one_class(bins: Ints, positives: Floats, labelled: Floats) -> Ints:
-    """Return bins in which neighbours that show the same class only are one bin.
+    """Return bins in which neighbours with cases of the same single class are merged.
 
-    What they may hide is doubted once, and not once a bin.
+    So the variance of a case that they may miss is added once, not for each bin.
     """
     observed_proportion = np.bincount(bins, positives) / np.bincount(bins, labelled)
     differs = observed_proportion[1:] != observed_proportion[:-1]
@@ -245,7 +248,7 @@ def _pool_bins_of_one_class(bins: Ints, positives: Floats, labelled: Floats) -> 
 
 
 def _edges_before(score: Floats, first_rows: Ints) -> Floats:
-    """Return the middle between the first score of each bin and the one below it."""
+    """Return the middle between the first score of each bin and the score below."""
     below = score[first_rows - 1]
     above = score[first_rows]
     middle = below / 2 + above / 2
@@ -255,14 +258,15 @@ def _edges_before(score: Floats, first_rows: Ints) -> Floats:
 
 
 def _rows_kept(rows: int) -> Ints:
-    """Return the rows whose normal scores are kept: all, or some at equal distances."""
+    """Return the rows whose normal scores a map keeps: all, or evenly spaced ones."""
     return np.unique(np.linspace(0, rows - 1, min(rows, _MOST_POINTS)).astype(np.int64))
 
 
 def _log_odds(probability: Floats) -> Floats:
+    """Return the logit of probabilities, always finite."""
     from scipy.special import logit
 
-    # cases of hardly any weight round a probability to 0 or 1, whose logit is infinite
+    # with tiny weights a probability may round to 0 or 1, whose logit is infinite
     return np.asarray(logit(np.clip(probability, 1e-300, 1 - 2.0**-53)))
 
 
@@ -282,29 +286,32 @@ def _covariance_of_bins(
     )
     covariance = _covariance_by_cases(reference, by_shift, by_slope)
 
-    # labels that all agree show no variance: half a case of each class says what they
-    # may hide
+    # labels that all agree show no variance: it is estimated with half a case more of
+    # each class
     bin_cases = np.bincount(bins, reference.labelled)
     observed_proportion = np.bincount(bins, reference.positives) / bin_cases
-    doubted = (proportion * weight + 0.5) / (weight + 1)
-    lacking = np.maximum(
-        doubted * (1 - doubted) - observed_proportion * (1 - observed_proportion), 0.0
-    )
-    hidden = bin_cases * lacking / information**2 * _cases_per_cluster(reference)
+    smoothed = (proportion * weight + 0.5) / (weight + 1)
+    observed_variance = observed_proportion * (1 - observed_proportion)
+    missing = np.maximum(smoothed * (1 - smoothed) - observed_variance, 0.0)
+    added = bin_cases * missing / information**2 * _cases_per_cluster(reference)
     if _is_full(covariance):
-        return covariance + np.diag(np.append(hidden, 0.0))
+        return covariance + np.diag(np.append(added, 0.0))
 
-    covariance[: hidden.size] += hidden
+    covariance[: added.size] += added
     return np.asarray(covariance)
 
 
 def _cases_per_cluster(reference: _BinnedReference) -> Floats:
-    """Return how many cases of a bin a cluster has: they may all hide the same."""
+    """Return the mean number of cases that a cluster has in each bin.
+
+    All cases of a cluster may be of the same unseen kind.
+    """
     clusters = reference.tally.grouped
     number_of_bins = int(reference.bins[-1]) + 1
     if clusters is None:
         return np.ones(number_of_bins)
 
+    # clusters number rows from the highest score, bins from the lowest
     bins = reference.bins[reference.labelled.size - 1 - clusters.row]
     cells = np.unique(bins * clusters.number + clusters.code)
     clusters_of_bin = np.bincount(cells // clusters.number, minlength=number_of_bins)
@@ -314,19 +321,22 @@ def _cases_per_cluster(reference: _BinnedReference) -> Floats:
 def _influence_on_slope(
     normal_scores: Floats, chances: Floats, covariance: Floats
 ) -> Floats:
-    """Return how far a negative and a positive of each row move the slope (2, m)."""
-    direction = covariance[1, 0] + covariance[1, 1] * normal_scores
-    spanned = covariance[0, 0] + 2 * covariance[0, 1] * normal_scores
-    spanned = spanned + covariance[1, 1] * normal_scores**2
-    leverage = np.minimum(chances * (1 - chances) * spanned, 0.5)
-    # HC3: a case draws the line to itself (MacKinnon and White 1985)
-    return np.asarray(residual_influence(chances) * direction / (1 - leverage))
+    """Return the influence of a negative and of a positive of each row on the slope."""
+    by_residual = covariance[1, 0] + covariance[1, 1] * normal_scores
+    quadratic_form = covariance[0, 0] + 2 * covariance[0, 1] * normal_scores
+    quadratic_form = quadratic_form + covariance[1, 1] * normal_scores**2
+    leverage = np.minimum(chances * (1 - chances) * quadratic_form, 0.5)
+    # HC3: a case pulls the line towards itself (MacKinnon and White 1985)
+    return np.asarray(residual_influence(chances) * by_residual / (1 - leverage))
 
 
 def _covariance_by_cases(
     reference: _BinnedReference, by_shift: Floats, by_slope: Floats
 ) -> Floats:
-    """Return sums over cases, or clusters, of products of their influence values."""
+    """Return the covariance of the shifts and the slope, from influence values.
+
+    In the short form: variances of shifts and slope, then covariances of both.
+    """
     clusters = reference.tally.grouped
     number_of_bins = int(reference.bins[-1]) + 1
     if clusters is not None:
@@ -334,12 +344,12 @@ def _covariance_by_cases(
 
     squares = np.stack([reference.tally.squares[0], reference.tally.squares[1]])
     case_squares = squares[:, ::-1] * reference.scale**2
-    of_shift = (case_squares * by_shift**2).sum(axis=0)
-    crossed = (case_squares * by_shift * by_slope).sum(axis=0)
+    shift_squares = (case_squares * by_shift**2).sum(axis=0)
+    cross_products = (case_squares * by_shift * by_slope).sum(axis=0)
     slope_variance = float((case_squares * by_slope**2).sum())
-    variances = np.bincount(reference.bins, of_shift)
-    with_slope = np.bincount(reference.bins, crossed)
-    return np.concatenate([variances, [slope_variance], with_slope])
+    variances = np.bincount(reference.bins, shift_squares)
+    slope_covariances = np.bincount(reference.bins, cross_products)
+    return np.concatenate([variances, [slope_variance], slope_covariances])
 
 
 def _covariance_by_clusters(
@@ -348,18 +358,18 @@ def _covariance_by_clusters(
     by_slope: Floats,
     number_of_bins: int,
 ) -> Floats:
-    """Return the full covariance: cases of one cluster lie in several bins."""
+    """Return the full covariance, since cases of a cluster may lie in several bins."""
     clusters = reference.tally.grouped
     assert clusters is not None  # noqa: S101 - its caller saw to it
-    # cells are of rows with the highest score first
+    # clusters number rows from the highest score, bins from the lowest
     row = reference.labelled.size - 1 - clusters.row
     negatives = clusters.counts[0] * reference.scale
     positives = clusters.counts[1] * reference.scale
-    of_shift = negatives * by_shift[0, row] + positives * by_shift[1, row]
-    of_slope = negatives * by_slope[0, row] + positives * by_slope[1, row]
+    shift_by_cell = negatives * by_shift[0, row] + positives * by_shift[1, row]
+    slope_by_cell = negatives * by_slope[0, row] + positives * by_slope[1, row]
 
     totals = np.zeros((clusters.number, number_of_bins + 1))
-    np.add.at(totals, (clusters.code, reference.bins[row]), of_shift)
-    np.add.at(totals[:, -1], clusters.code, of_slope)
+    np.add.at(totals, (clusters.code, reference.bins[row]), shift_by_cell)
+    np.add.at(totals[:, -1], clusters.code, slope_by_cell)
     correction = clusters.number / max(clusters.number - 1, 1)
     return np.asarray(correction * totals.T @ totals)

@@ -26,7 +26,7 @@ from trueness.inference.sample import MeasuredValue, Sample
 from trueness.inference.variance import Influence, VarianceEstimate
 from trueness.inference.verification import unlabelled_notes
 
-# scores of 0 and 1 have no log-odds: they are taken this far from themselves
+# scores of 0 and 1 have no log-odds, and are moved inwards by this distance
 _SMALLEST_DISTANCE = 2.0**-52
 _ANY_NUMBER = (-math.inf, math.inf)
 
@@ -96,7 +96,7 @@ def calibration_line(data: Tally, *, level: float = 0.95) -> CalibrationLine:
 
 
 def obstacle_to_line(forecasts: Forecasts) -> str:
-    """Return what a slope needs that these cases do not have, or nothing."""
+    """Return what these cases lack for a slope, or an empty text."""
     logit = log_odds(forecasts.score)
     if logit[0] == logit[-1]:
         return f"two different scores; all cases have {forecasts.score[0]:g}."
@@ -111,7 +111,7 @@ def obstacle_to_line(forecasts: Forecasts) -> str:
 
 
 def log_odds(score: Floats) -> Floats:
-    """Return the logit of probabilities, 0 and 1 taken as 2^-52 from themselves."""
+    """Return the logit of probabilities, with 0 and 1 moved inwards by 2^-52."""
     p = np.clip(score, _SMALLEST_DISTANCE, 1 - _SMALLEST_DISTANCE)
     return np.asarray(np.log(p) - np.log1p(-p))
 
@@ -130,9 +130,9 @@ def intercept_measure(t: Tally) -> MeasuredValue:
     value = float(coefficients[0])
 
     ones = np.ones((logit.size, 1))
-    # a case moves the intercept by its residual, y - p, times this
-    unit, p = coefficient_influence(ones, value + logit, t.pos + t.neg)
-    by_residual = unit[:, 0]
+    # a case moves the intercept by its residual y - p, times a factor of its row
+    factors, p = coefficient_influence(ones, value + logit, t.pos + t.neg)
+    by_residual = factors[:, 0]
     influence = Influence(
         by_negative=-by_residual * p, by_positive=by_residual * (1 - p)
     )
@@ -140,7 +140,7 @@ def intercept_measure(t: Tally) -> MeasuredValue:
 
 
 class _PolynomialFit(NamedTuple):
-    """Coefficients, and what a negative and a positive of each row add to each."""
+    """Coefficients, and the influence of a negative and of a positive of each row."""
 
     coefficients: Floats
     by_negative: Floats
@@ -154,12 +154,12 @@ def _fit_polynomial(t: Tally, degree: int) -> _PolynomialFit:
     coefficients, *_ = fit_logistic(ascending, t.pos[::-1], t.neg[::-1])
 
     regressors = np.stack([np.ones(len(t)), *columns], axis=1)
-    # a case moves the coefficients by its residual, y - p, times this
-    unit, p = coefficient_influence(
+    # a case moves the coefficients by its residual y - p, times factors of its row
+    by_residual, p = coefficient_influence(
         regressors, regressors @ coefficients, t.pos + t.neg
     )
     p = p[:, None]
-    return _PolynomialFit(coefficients, -unit * p, unit * (1 - p))
+    return _PolynomialFit(coefficients, -by_residual * p, by_residual * (1 - p))
 
 
 class LineFit:
@@ -186,9 +186,9 @@ class LineFit:
         slope = variance_along([0.0, 1.0])
         total = variance_along([1.0, 1.0])
         # var(a + b) = var a + var b + 2 cov(a, b)
-        shared = (total.variance - intercept.variance - slope.variance) / 2
+        covariance = (total.variance - intercept.variance - slope.variance) / 2
         self.covariance = np.array(
-            [[intercept.variance, shared], [shared, slope.variance]]
+            [[intercept.variance, covariance], [covariance, slope.variance]]
         )
         self.degrees_of_freedom = min(
             intercept.degrees_of_freedom, slope.degrees_of_freedom
@@ -218,7 +218,10 @@ class LineFit:
         return TestResult(statistic, float(fdtrc(2, remaining, ratio)))
 
     def lines_in_ellipse(self, level: float) -> Floats:
-        """Return lines (r, 2) that fill the confidence ellipse (Scheffe 1953)."""
+        """Return intercepts and slopes (r, 2) that fill the confidence ellipse.
+
+        The ellipse is Scheffe's (1953).
+        """
         from scipy.special import fdtri
 
         remaining = max(self.degrees_of_freedom - 1, 1.0)
@@ -234,7 +237,7 @@ class LineFit:
 
 
 def curvature_p_value(sample: Sample[Tally]) -> float:
-    """Return how likely a fit is at least so bent, if the truth is a line."""
+    """Return the p-value of the quadratic term of a calibration curve."""
     from scipy.special import stdtr
 
     fit = _fit_polynomial(sample.target_counts, degree=2)

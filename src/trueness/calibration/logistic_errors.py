@@ -1,4 +1,4 @@
-"""The error of a logistic curve: covariance of its coefficients, and what it moves.
+"""The error of a logistic curve: the covariance of its coefficients, and its effect.
 
 A map that was fitted by logistic regression keeps its reference cases
 (``logistic_reference``), from which the variance that its error adds to a value of
@@ -21,7 +21,7 @@ from trueness.counts.values import Tally
 
 
 def reference_of(t: Tally, covariance: Floats) -> Reference:
-    """Return what an interval needs to know of the reference cases."""
+    """Return a summary of the reference cases for intervals."""
     negatives, positives = t.equal_cases
     return Reference(
         negatives=negatives,
@@ -50,7 +50,8 @@ class LogisticCurve:
 def logistic_reference(t: Tally, fit: LogisticCurve) -> Reference:
     """Return the reference cases of a logistic curve, with its covariance.
 
-    The sandwich HC3 (MacKinnon and White 1985), which needs no curve that is right.
+    The sandwich estimator HC3 (MacKinnon and White 1985), which does not assume that
+    the curve is correct.
     """
     from scipy.special import expit
 
@@ -58,7 +59,7 @@ def logistic_reference(t: Tally, fit: LogisticCurve) -> Reference:
     chances = expit(design @ fit.coefficients)
     direction = design @ fit.inverse_information
 
-    # HC3: the residual that a case would have had, had it not been fitted itself
+    # HC3: the residual of a case from a fit without it
     mean_weight = (t.squares[0] + t.squares[1]) / np.maximum(t.neg + t.pos, 1e-300)
     case_variance = mean_weight * chances * (1 - chances)
     leverage = case_variance * np.sum(direction * design, axis=1)
@@ -76,11 +77,11 @@ def logistic_reference(t: Tally, fit: LogisticCurve) -> Reference:
 def _covariance_of_clusters(
     clusters: Clusters, direction: Floats, residuals: Floats
 ) -> Floats:
-    """Return the sandwich of clusters: their sums of scores take the place of cases."""
+    """Return the sandwich covariance from the total score of each cluster."""
     # a cell holds the cases of one cluster at one row
-    residual_of_cell = clusters.counts[0] * residuals[0, clusters.row]
+    negatives, positives = clusters.counts[:2]
     residual_of_cell = (
-        residual_of_cell + clusters.counts[1] * residuals[1, clusters.row]
+        negatives * residuals[0, clusters.row] + positives * residuals[1, clusters.row]
     )
     scores = direction[clusters.row] * residual_of_cell[:, None]
 
@@ -92,10 +93,12 @@ def _covariance_of_clusters(
 def logistic_error_variance(
     reference: Reference | None, columns: Sequence[Floats], by_log_odds: Floats
 ) -> float:
-    """Return the variance of a value through the coefficients of a logistic curve."""
+    """Return the variance of a value that is due to the error of a logistic curve."""
     if reference is None:
         return math.nan
-    derivative = np.array([by_log_odds.sum(), *(by_log_odds @ c for c in columns)])
+
+    by_slopes = [by_log_odds @ column for column in columns]
+    derivative = np.array([by_log_odds.sum(), *by_slopes])
     return float(derivative @ reference.covariance @ derivative)
 
 

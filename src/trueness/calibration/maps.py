@@ -1,4 +1,4 @@
-"""What does a fitted map compute, how is it kept in a file, and carried elsewhere?
+"""What does a fitted map compute, how is it saved, and moved to other prevalences?
 
 The ``expression`` of a map is data, so that NumPy and a query engine compute the same;
 maps of whole rows write their own ``__call__``. Reading a file runs no code but
@@ -51,7 +51,7 @@ IMPORT_ALL: HigherFunction[Callable[[], None]] = HigherFunction("_import_all")
 
 
 def direction(formula: Formula) -> int | None:
-    """Return 1 if it never falls, -1 if it never rises, None if that is not known."""
+    """Return 1 if a formula never falls, -1 if it never rises, None if unknown."""
     total = 1
     for step in formula:
         step_direction = _direction_of_step(step)
@@ -77,16 +77,18 @@ def _direction_of_step(step: tuple[Any, ...]) -> int | None:
         case (_, *factors):  # another prevalence
             signs = {1 if min(factors) >= 0 else None}
 
-    signs -= {0}  # flat goes with both
+    # flat parts do not matter
+    signs -= {0}
     if None in signs or len(signs) > 1:
         return None
     if not signs:
-        return 1  # flat all along, so it never falls
+        # a constant never falls
+        return 1
     return int(signs.pop() or 0)
 
 
 def known_scores(formula: Formula) -> tuple[float, float]:
-    """Between which scores does it tell them apart? Beyond, it is constant."""
+    """Return the scores between which a formula varies; beyond them it is constant."""
     match formula[0]:
         case ("logistic", _, _, low, high):
             return low, high
@@ -96,7 +98,7 @@ def known_scores(formula: Formula) -> tuple[float, float]:
 
 
 def evaluate_formula(formula: Formula, score: ArrayLike) -> Floats:
-    """Which number does this formula give each score? NaN stays NaN."""
+    """Return the value of a formula at each score; NaN stays NaN."""
     try:
         value = np.asarray(score, dtype=np.float64)
     except (TypeError, ValueError):
@@ -106,14 +108,16 @@ def evaluate_formula(formula: Formula, score: ArrayLike) -> Floats:
         ) from None
 
     mapped = value.reshape(-1).copy()
+    # block by block, so that the values of all steps stay in the cache
     parts: Iterable[slice] = blocks(mapped.size)
     if len(formula) == 1 and formula[0][0] == "lines":
-        # np.interp walks fastest through all at once
+        # a single np.interp is fastest over all scores at once
         parts = [slice(None)]
 
     for part in parts:
         for kind, *numbers in formula:
             mapped[part] = _STEPS[kind](mapped[part], *numbers)
+
     return mapped.reshape(value.shape)
 
 
@@ -134,18 +138,18 @@ def _logistic_step(
 
 
 def _table_step(score: Floats, edges: Floats, values: Floats) -> Floats:
-    """Return the value of the cell of a table that each score lies in."""
-    in_cell = values[np.searchsorted(edges, score, side="right")]
-    return np.where(np.isnan(score), np.nan, in_cell)
+    """Return the value of the table cell that contains each score."""
+    value_of_cell = values[np.searchsorted(edges, score, side="right")]
+    return np.where(np.isnan(score), np.nan, value_of_cell)
 
 
 def _lines_step(score: Floats, x: Floats, y: Floats) -> Floats:
-    """Return the height of straight lines between points at each score."""
+    """Return the value at each score of straight lines between points."""
     height = np.interp(score, x, y)
-    if x.size == 1:  # np.interp then forgets that NaN stays NaN
+    if x.size == 1:  # with one point np.interp maps NaN to a number
         height = np.where(np.isnan(score), np.nan, height)
 
-    # between neighbouring or subnormal scores a line is too steep for a float
+    # between neighbouring or subnormal scores the slope of a line may overflow
     too_steep = ~np.isfinite(height) & ~np.isnan(score)
     next_point = np.minimum(np.searchsorted(x, score[too_steep]), y.size - 1)
     height[too_steep] = y[next_point]
@@ -158,7 +162,7 @@ def _prior_step(probability: Floats, pos: float, neg: float) -> Floats:
     return np.asarray(positive_part / (positive_part + (1 - probability) * neg))
 
 
-# what each kind of step computes, from the values of the step before and its numbers
+# the function of each kind of step: from values and the numbers of the step to values
 _STEPS: dict[str, Callable[..., Floats]] = {
     "logistic": _logistic_step,
     "table": _table_step,
@@ -168,7 +172,7 @@ _STEPS: dict[str, Callable[..., Floats]] = {
 
 
 def just_above(edges: Floats) -> Floats:
-    """Return the next float, so that "edge < score" is "that <= score"."""
+    """Return the next float above each edge: "edge < score" is "next <= score"."""
     with np.errstate(over="ignore"):  # nothing is above the largest float
         return np.asarray(np.nextafter(edges, np.inf))
 
@@ -190,7 +194,7 @@ class Map(Record):
 
     @property
     def expression(self) -> Formula:
-        """Which arithmetic does the map do, as data that any engine can translate?"""
+        """Return the formula of the map, as data that any engine can translate."""
         raise InputError(
             f"{type(self).__name__} is a map of several scores; it has no expression "
             f"in one of them."
@@ -203,12 +207,12 @@ class Map(Record):
 
     @property
     def monotone(self) -> bool:
-        """Is the map known never to decrease, or never to increase?"""
+        """Does the map never decrease, or never increase?"""
         return direction(self.expression) is not None
 
     @property
     def reference(self) -> Reference | None:
-        """Which labelled cases was the map fitted on? None where that is not known."""
+        """Return the labelled cases that the map was fitted on; None if not known."""
         return getattr(self, "_reference", None)
 
     def __call__(self, score: ArrayLike) -> Floats:
@@ -257,7 +261,7 @@ def register(name: str) -> Callable[[_Kind], _Kind]:
     def enter(kind: _Kind) -> _Kind:
         if "__dataclass_fields__" not in vars(kind):
             dataclass(frozen=True, repr=False, eq=False)(kind)
-        # a module that is loaded twice (reload, doctest) meets itself: the first stays
+        # a module may be loaded twice (reload, doctest): its first class stays
         if MAPS.setdefault(name, kind).__qualname__ != kind.__qualname__:
             raise InputError(f"There is already a kind of map called {name!r}.")
         return kind
@@ -279,7 +283,7 @@ def save_map(map: Map, path: str | os.PathLike[str], score: str | None = None) -
     :func:`trueness.load_map` reads it back, equal to the last bit. ``score`` names the
     column that it reads, for ``trueness apply``.
     """
-    text = map_to_json(_fitted(map, "save_map"), score)
+    text = map_to_json(_check_fitted(map, "save_map"), score)
     file = _options.file_path(path, "save_map")
     with replacing(file) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
@@ -296,8 +300,8 @@ def load_map(path: str | os.PathLike[str]) -> Map:
         raise InputError(f"{file} must be a JSON file; it is not text.") from None
 
 
-def _fitted(map: object, calibrator: str) -> Map:
-    """Pass on a fitted map; stop at what is none, such as the name of a calibrator."""
+def _check_fitted(map: object, calibrator: str) -> Map:
+    """Return a fitted map; stop at anything else, such as the name of a method."""
     if isinstance(map, Map):
         return map
     raise InputError(
@@ -315,7 +319,7 @@ def map_to_json(map: Map, score: str | None = None) -> str:
 
 
 def map_from_json(text: str, name: str = "The text") -> Map:
-    """Read a map from JSON text; ``name`` is what a message calls it."""
+    """Return the map in a JSON text; ``name`` is the name of the text in errors."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as err:
@@ -340,12 +344,12 @@ def map_from_json(text: str, name: str = "The text") -> Map:
             "Upgrade it (pip install -U trueness)."
         )
 
-    with as_written(name, "a map"):  # maps in maps may lie deeper than can be read
+    with as_written(name, "a map"):  # maps within maps may be nested too deeply
         return _decode_map(content, name)
 
 
 def _encode(value: object) -> Any:
-    """Turn a field into JSON that says what it is."""
+    """Return a value as JSON, together with its type."""
     if isinstance(value, Map):
         return {"type": _registered_name(value), "fields": _encode_fields(value)}
     if isinstance(value, Reference):
@@ -394,7 +398,7 @@ def _encode_single(value: object) -> Any:
 
 
 def _decode(value: Any, name: str) -> Any:
-    """Return what a value of the file of this name stands for."""
+    """Return the value that JSON of a file stands for; ``name`` is for errors."""
     match value:
         case {"type": _}:
             return _decode_map(value, name)
@@ -414,7 +418,7 @@ def _decode(value: Any, name: str) -> Any:
 
 
 def _decode_array(entries: list[Any], shape: list[int], name: str) -> Floats:
-    """Return the array that the file of this name holds."""
+    """Return the array in a file; ``name`` is for errors."""
     try:
         numbers = [_decode(entry, name) for entry in entries]
         return np.array(numbers, dtype=np.float64).reshape(shape)
@@ -425,7 +429,7 @@ def _decode_array(entries: list[Any], shape: list[int], name: str) -> Floats:
 
 
 def _decode_map(content: dict[str, Any], name: str) -> Map:
-    """Return the map that the file of this name holds, after it was tried."""
+    """Return the map in a file, after checks of its fields and values."""
     kind = _registered_type(content.get("type"), name)
     values = _complete_fields(content.get("fields"), kind, name)
 
@@ -448,10 +452,10 @@ def _decode_map(content: dict[str, Any], name: str) -> Map:
 
 
 def _registered_type(kind: Any, name: str) -> str:
-    """Return the type of map that a file names, when it is a registered one."""
-    # looked for in a list: a damaged file may name what cannot be the key of a dict
+    """Return the name of the type of a map, which must be registered."""
+    # a list, since the type in a damaged file may not be hashable
     if kind not in list(MAPS):
-        # a type is registered as its module is imported, and all are public
+        # importing a module registers its types
         import_all = IMPORT_ALL.load()
         import_all()
     if kind in list(MAPS):
@@ -466,10 +470,10 @@ def _registered_type(kind: Any, name: str) -> str:
 
 
 def _complete_fields(values: Any, kind: str, name: str) -> dict[str, Any]:
-    """Return the fields of a map, when they are those of its type."""
+    """Return the fields of a map, which must be those of its type."""
     field_names = {field.name for field in fields(MAPS[kind])}
     if isinstance(values, dict) and _REFERENCE in field_names:
-        # without its reference cases a map has values, and no intervals
+        # a file may lack the reference cases: then there are no intervals
         values = {_REFERENCE: None} | values
     if isinstance(values, dict) and set(values) == field_names:
         return values
@@ -482,7 +486,7 @@ def _complete_fields(values: Any, kind: str, name: str) -> dict[str, Any]:
 
 
 def _decode_reference(parts: dict[str, Any], name: str) -> Reference:
-    """Return the reference cases that the file of this name holds."""
+    """Return the reference cases in a file."""
     decoded = {key: _decode(value, name) for key, value in parts.items()}
     damaged = InputError(f"{name} is damaged: its reference cases are not readable.")
     if set(decoded) != {field.name for field in fields(Reference)}:
@@ -500,12 +504,12 @@ def _decode_reference(parts: dict[str, Any], name: str) -> Reference:
 
 # the field of the reference cases, which is neither shown nor compared
 _REFERENCE = "_reference"
-# what wrong values in the fields of a record may end with
+# the errors that wrong values in the fields of a record may cause
 _DAMAGE = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError)
 
 
 def _fits(value: object, kind: str) -> bool:
-    """Is this what the annotation of a field says? Other annotations are not known."""
+    """Is a value of the type in the annotation of a field? True for unknown types."""
     if kind.startswith("tuple[") and kind.endswith(", ...]"):
         inner = kind.removeprefix("tuple[").removesuffix(", ...]")
         return isinstance(value, tuple) and all(_fits(part, inner) for part in value)
@@ -520,9 +524,10 @@ def _fits(value: object, kind: str) -> bool:
 
 
 def _check_values(map: Map) -> None:
-    """Stop at a map of ours that gives no number, or no probability, at some score.
+    """Stop at a map that returns no number, or no probability, at some scores.
 
-    Its own numbers, between them and beyond are tried: there a forged one would show.
+    The scores are its own numbers, and some within and beyond the usual range: there a
+    forged map would show. Maps of other packages are not checked.
     """
     if not type(map).__module__.startswith("trueness."):
         return
@@ -550,7 +555,7 @@ def _check_values(map: Map) -> None:
 
 @register("at-prevalence")
 class AtPrevalence(Map):
-    """A ``map`` to probabilities, carried from prevalence ``old`` to ``new``."""
+    """A ``map`` to probabilities, changed from prevalence ``old`` to ``new``."""
 
     map: Map
     old: float
@@ -576,17 +581,17 @@ class AtPrevalence(Map):
         return self.map.reference
 
     def error_variance(self, score: Floats, by_log_odds: Floats) -> float:
-        """Return that of the map: a constant factor of the odds adds no error."""
+        """Return the variance of the map: a factor of the odds adds no error."""
         return self.map.error_variance(score, by_log_odds)
 
     def error_draws(
         self, score: Floats, number: int, rng: np.random.Generator
     ) -> Floats | None:
-        """Return those of the map: a constant factor of the odds adds no error."""
+        """Return the errors of the map: a factor of the odds adds no error."""
         return self.map.error_draws(score, number, rng)
 
     def interval(self, score: ArrayLike) -> tuple[Floats, Floats]:
-        """Carry the interval of the map, where it has one, to the new prevalence."""
+        """Return the interval of the map at the new prevalence, if it has one."""
         if not hasattr(self.map, "interval"):
             raise InputError(
                 f"{type(self.map).__name__} has no interval; Venn-Abers maps have one.",
@@ -626,4 +631,4 @@ def at_prevalence(map: Map, old: float, new: float) -> AtPrevalence:
     """
     old = _options.fraction(old, "old")
     new = _options.fraction(new, "new")
-    return AtPrevalence(_fitted(map, "at_prevalence"), old, new)
+    return AtPrevalence(_check_fitted(map, "at_prevalence"), old, new)

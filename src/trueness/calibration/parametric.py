@@ -1,6 +1,6 @@
 """Which smooth curve turns scores into probabilities? Two or three parameters.
 
-Where a threshold parts the classes without error, a steeper curve is always more
+Where a threshold separates the classes perfectly, a steeper curve is always more
 likely; then Platt's targets are used instead of 0 and 1, as ``targets`` says.
 """
 
@@ -46,7 +46,7 @@ from trueness.ranking.models import fit_binormal, separation
 _EPS = 2.0**-52
 _SCALES = ("identity", "logit")
 _TARGETS = ("labels", "smoothed")
-# of the hidden scale of the binormal map; Newton's steps double the digits of a cell
+# the grid of the hidden scale of the binormal map, and Newton's steps from its cells
 _GRID_CELLS = 1000
 _NEWTON_STEPS = 4
 
@@ -81,18 +81,18 @@ class Platt(Map):
 
     def error_variance(self, score: Floats, by_log_odds: Floats) -> float:
         """Return the variance of a value that is due to the error of the curve."""
-        columns = [self._transformed(score)]
+        columns = [self._transform(score)]
         return logistic_error_variance(self.reference, columns, by_log_odds)
 
     def error_draws(
         self, score: Floats, number: int, rng: np.random.Generator
     ) -> Floats | None:
         """Return errors (number, m) of the log odds at these scores."""
-        columns = [self._transformed(score)]
+        columns = [self._transform(score)]
         return logistic_error_draws(self.reference, columns, number, rng)
 
-    def _transformed(self, score: Floats) -> Floats:
-        """Return the scores as the curve has them on its axis."""
+    def _transform(self, score: Floats) -> Floats:
+        """Return the scores on the scale of the curve, within its ends."""
         return TRANSFORMS[self.scale](np.clip(score, self.low, self.high))
 
 
@@ -172,7 +172,7 @@ def platt(t: Tally, *, targets: str = "auto", scale: str = "identity") -> Platt:
     _options.choice(scale, _SCALES, "scale")
     columns, (low, high) = _regressors(t, (scale,), "platt")
     is_separated = separated(columns[0], t.pos, t.neg)
-    targets = _targets_in_force(targets, is_separated)
+    targets = _choose_targets(targets, is_separated)
 
     fit = _fit(columns, t, targets)
     intercept, slope = fit.coefficients.tolist()
@@ -194,8 +194,9 @@ def beta(t: Tally, *, targets: str = "auto") -> Beta:
     array([0.2, 0.8])
     """
     (log, log1m), (low, high) = _regressors(t, ("log", "log1m"), "beta")
-    targets = _targets_in_force(targets, separated(log, t.pos, t.neg))
+    targets = _choose_targets(targets, separated(log, t.pos, t.neg))
 
+    # fit each of the four models: a or b may be 0
     likelihoods = []
     maps = []
     for use_a, use_b in product((True, False), repeat=2):
@@ -204,10 +205,11 @@ def beta(t: Tally, *, targets: str = "auto") -> Beta:
             columns.append(log)
         if use_b:
             columns.append(-log1m)
+
         fit = _fit(columns, t, targets)
         c, *slopes = fit.coefficients.tolist()
-        a = slopes.pop(0) if use_a else 0.0
-        b = slopes.pop() if use_b else 0.0
+        a = slopes[0] if use_a else 0.0
+        b = slopes[-1] if use_b else 0.0
         if a >= 0 and b >= 0 and fit.converged:
             likelihoods.append(fit.log_likelihood)
             maps.append(Beta(a, b, c, targets, low, high))
@@ -229,7 +231,7 @@ def temperature(
     _options.choice(scale, _SCALES, "scale")
     columns, (low, high) = _regressors(t, (scale,), "temperature")
     is_separated = separated(columns[0], t.pos, t.neg, only_cut=0.0)
-    targets = _targets_in_force(targets, is_separated)
+    targets = _choose_targets(targets, is_separated)
 
     fit = _fit(columns, t, targets, intercept=False)
     slope = max(float(fit.coefficients[1]), 0.0)
@@ -240,7 +242,7 @@ def temperature(
 def _regressors(
     t: Tally, names: tuple[str, ...], method: str
 ) -> tuple[list[Floats], tuple[float, float]]:
-    """Return the transformed scores (descending) and the ends they are kept between."""
+    """Return columns of transformed scores, and the ends where scores are clipped."""
     if names == ("identity",):
         return [TRANSFORMS["identity"](t.score)], (-math.inf, math.inf)
 
@@ -258,22 +260,23 @@ def _regressors(
 
 
 def open_ends(score: Floats) -> tuple[float, float]:
-    """Return the numbers between which scores from 0 to 1 are kept: logits exist.
+    """Return ends above 0 and below 1, between which scores have a logit.
 
-    A score of exactly 0 is taken as half the smallest one above 0 (and 1 likewise): a
+    A score of exactly 0 becomes half the smallest score above 0 (and 1 likewise): a
     forest of 100 trees that says 0 means "below 1/100", not "never".
     """
-    low = high = _EPS
+    distance_from_0 = _EPS
+    distance_from_1 = _EPS
     inner = score[(score > 0) & (score < 1)]
     if inner.size and score.min() == 0:
-        low = max(_EPS, float(inner.min()) / 2)
+        distance_from_0 = max(_EPS, float(inner.min()) / 2)
     if inner.size and score.max() == 1:
-        high = max(_EPS, float(1 - inner.max()) / 2)
-    return low, 1 - high
+        distance_from_1 = max(_EPS, float(1 - inner.max()) / 2)
+    return distance_from_0, 1 - distance_from_1
 
 
-def _targets_in_force(targets: str, is_separated: bool) -> str:
-    """Return "labels" or "smoothed", which separated classes need."""
+def _choose_targets(targets: str, is_separated: bool) -> str:
+    """Return "labels", or "smoothed" where classes are separated perfectly."""
     _options.choice(targets, ("labels", "smoothed", "auto"), "targets")
     if targets == "labels" and is_separated:
         raise NotEnoughCases(
@@ -325,7 +328,7 @@ class FermiDiracMap(Map):
     def expression(self) -> Formula:
         """Return the table of ranks, then the logistic curve in the rank."""
         edges = np.stack([self.score, just_above(self.score)], axis=1).ravel()
-        # below a row, at it and above it: how many are before, and half a rank
+        # the ranks between two rows, and at each row, where ties share the mean rank
         after = np.cumsum(self.cases[::-1])[::-1] + 0.5
         row = np.stack([after - self.cases / 2, after - self.cases], axis=1)
         rank = np.concatenate([after[:1], row.ravel()])
@@ -351,10 +354,10 @@ def fermi_dirac_map(t: Tally) -> FermiDiracMap:
 
 @register("binormal")
 class BinormalMap(Map):
-    """Normal classes on a hidden scale that the scores follow in order.
+    """Two normal classes on a hidden scale, in the order of the scores.
 
-    ``hidden`` is where ``score``, ascending, lies on the scale on which negatives are
-    standard normal and positives have this ``mean`` and ``sd``.
+    ``hidden`` are the values of ``score`` on the scale on which negatives are standard
+    normal and positives have this ``mean`` and ``sd``.
     """
 
     score: Floats
@@ -390,11 +393,11 @@ class BinormalMap(Map):
 def binormal(t: Tally) -> BinormalMap:
     """Binormal map: two normal distributions on a hidden scale explain the labels.
 
-    Those of ``fit_binormal`` (Dorfman and Alf 1969); a case is where the mixture of
-    both reaches its mid-rank. Between the scores that were seen the hidden scale is
-    interpolated, beyond them constant; unless alpha = 1 the probability is not
-    monotone. Where there is no best curve alpha is 1, and an AUC of 1 is taken as if
-    half a pair were in the wrong order.
+    They are those of ``fit_binormal`` (Dorfman and Alf 1969). A case lies where the
+    mixture of both reaches its mid-rank; the hidden scale is interpolated between
+    scores, and constant beyond them. Unless alpha = 1, the probability is not
+    monotone. Where no curve is best, alpha is 1, and an AUC of 1 is treated as if half
+    a pair were in the wrong order.
 
     >>> t = Tally([1, 2, 3, 4], neg=[40, 30, 20, 10], pos=[10, 20, 30, 40])
     >>> c = binormal(t)
@@ -410,13 +413,14 @@ def binormal(t: Tally) -> BinormalMap:
 
 
 def _normal_of_positives(t: Tally) -> tuple[float, float]:
-    """Return mean and standard deviation of positives, negatives being standard."""
+    """Return the mean and standard deviation of positives; negatives are N(0, 1)."""
     try:
         with warnings.catch_warnings():
-            # the best curve so far will do
+            # a curve that has nearly converged is good enough
             warnings.simplefilter("ignore", NotConvergedWarning)
             curve = fit_binormal(t).curve
-    except NotEnoughCases:  # no best curve: that of equal variances with this AUC
+    except NotEnoughCases:
+        # no curve is best: take equal variances and this AUC
         return separation(_softened_auc(t)), 1.0
 
     return curve.b / curve.alpha, 1 / curve.alpha
@@ -425,13 +429,13 @@ def _normal_of_positives(t: Tally) -> tuple[float, float]:
 def _mixture_quantiles(
     rank: Floats, mean: float, sd: float, prevalence: float
 ) -> Floats:
-    """Return where the mixture of both normals reaches these ranks, by Newton steps.
+    """Return the quantiles of a mixture of two normals at these ranks, by Newton steps.
 
-    Negatives are standard normal, positives have this ``mean`` and ``sd``. Of the value
-    sought, z and x are the standardized scores among negatives and among positives.
+    Negatives are standard normal, positives have this ``mean`` and ``sd``. A quantile
+    is z, and x is its standardized value among positives.
     """
     rho = prevalence
-    # nine standard deviations: beyond them a float does not tell the rank from 0 or 1
+    # beyond nine standard deviations, ranks round to 0 or 1
     lowest = min(-9.0, mean - 9 * sd)
     highest = max(9.0, mean + 9 * sd)
     grid = np.linspace(lowest, highest, _GRID_CELLS + 1)
@@ -447,14 +451,14 @@ def _mixture_quantiles(
         # the density times the square root of 2 pi
         density = (1 - rho) * np.exp(-z * z / 2) + rho / sd * np.exp(-x * x / 2)
         step = excess * math.sqrt(2 * math.pi) / np.maximum(density, 1e-300)
-        # in the gap between well separated classes the density is nil: stay in the cell
+        # between well separated classes the density may be 0: stay in the cell
         z = np.clip(z - step, cell_start, cell_end)
 
     return z
 
 
 def _softened_auc(t: Tally) -> float:
-    """Return the AUC, never 1 or 0: half a pair is turned round where all agree."""
+    """Return the AUC, but at least half a pair away from 0 and 1."""
     pairs = t.n_pos * t.n_neg
     area = twice_wins(t) / (2 * pairs)
     half_pair = 0.5 / pairs if pairs > 1 else 0.25

@@ -53,7 +53,7 @@ from trueness.inference.sample import Measure, MeasuredValue, blockwise_values
 from trueness.inference.variance import Influence
 from trueness.inference.verification import unlabelled_notes
 
-# the loss of saying the prevalence is taken no nearer to 0 and 1
+# the prevalence is kept this far from 0 and 1 for the loss of predicting it
 _SMALLEST_PREVALENCE = 2.0**-52
 Losses = tuple[Floats, Floats]  # of a negative and of a positive case at each row
 
@@ -103,7 +103,7 @@ class ProperScore(Answer):
 
     @cached_property
     def parts(self) -> ScoreParts:
-        """Decompose the loss (CORP)."""
+        """Return the parts of the loss (CORP)."""
         if self._parts is not None:
             return self._parts()
         if self._data is not None:
@@ -151,7 +151,7 @@ class ProperScore(Answer):
 
 
 def _loss_measure(name: str, t: Tally) -> MeasuredValue:
-    """Return the mean loss of a name, and the influence of each case."""
+    """Return the mean loss with this name, and the influence of each case."""
     check_probabilities(t, name)
     loss = LOSSES[name]
     return mean_measure(_losses_of_rows(loss, t.score), 0.0, loss.largest)(t)
@@ -160,8 +160,7 @@ def _loss_measure(name: str, t: Tally) -> MeasuredValue:
 def _losses_of_rows(loss: LossFunction, score: Floats) -> Losses:
     """Return the losses of a negative and of a positive of each row.
 
-    Those of long columns are computed when they are read: that takes less time than to
-    write them into memory and to read them again.
+    For long columns they are computed when read, which is faster than storing them.
     """
     return (
         blockwise_values(score.size, lambda block: loss.of_negative(score[block])),
@@ -237,14 +236,14 @@ _CLIP_OF_SCIKIT_LEARN = float(np.finfo(np.float64).eps)
 
 
 def note_on_clipping(distance: float) -> str:
-    """Return what a reader of a clipped log loss must know."""
+    """Return the note on a clipped log loss."""
     return (
         f"Probabilities within {distance:.3g} of 0 or 1 were clipped to that distance."
     )
 
 
 def clip_distance(clip: float | str) -> float:
-    """Return how near to 0 and 1 a probability may be."""
+    """Return the smallest distance of a probability from 0 and 1."""
     if isinstance(clip, str):
         _options.choice(clip, ("scikit-learn",), "clip")
         return _CLIP_OF_SCIKIT_LEARN
@@ -261,7 +260,7 @@ def clip_distance(clip: float | str) -> float:
 
 
 def _clip_scores(data: Tally, distance: float) -> Tally:
-    """Return the cases with probabilities that keep a distance from 0 and 1."""
+    """Return the cases with probabilities clipped at a distance from 0 and 1."""
     return data.map(lambda score: np.clip(score, distance, 1 - distance))
 
 
@@ -289,12 +288,12 @@ def _logarithm_of_positive(p: Floats) -> Floats:
 
 
 def _brier_gain_by_noise(p: Floats) -> Floats:
-    """Return by how much the total falls when a block takes its own proportion."""
+    """Return the expected fall of the total loss if a block has its own proportion."""
     return p * (1 - p)
 
 
 def _log_gain_by_noise(p: Floats) -> Floats:
-    """Return by how much the total falls when a block takes its own proportion.
+    """Return the expected fall of the total loss if a block has its own proportion.
 
     Twice the log-likelihood ratio has one degree of freedom (Wilks 1938).
     """
@@ -302,7 +301,7 @@ def _log_gain_by_noise(p: Floats) -> Floats:
 
 
 class LossFunction(NamedTuple):
-    """A loss, its largest value, and what the noise of a fitted block gains of it.
+    """A loss, its largest value, and its expected gain by the noise of fitted blocks.
 
     The losses of a negative and of a positive are functions of the probability.
     """
@@ -330,7 +329,7 @@ LOSSES: Mapping[str, LossFunction] = MappingProxyType(
 
 
 def mean_measure(losses: Losses, smallest: float, largest: float) -> Measure:
-    r"""Return a mean over cases of what they lose, row by row, as a measure.
+    r"""Return the measure "mean loss of the cases", from the losses of each row.
 
     The influence of a case is :math:`(l_i - S) / n`.
     """
@@ -341,11 +340,11 @@ def mean_measure(losses: Losses, smallest: float, largest: float) -> Measure:
 
         def influence(loss: Floats, count: Array) -> Floats:
             def influence_of_block(block: slice) -> Floats:
-                # sums backwards through memory would round otherwise
+                # contiguous, since sums over reversed arrays round differently
                 loss_of_block = np.ascontiguousarray(loss[block])
                 with np.errstate(invalid="ignore"):
                     excess = (loss_of_block - value) / cases
-                return _where_suffered(excess, count[block])
+                return _zero_without_cases(excess, count[block])
 
             return blockwise_values(loss.size, influence_of_block)
 
@@ -362,7 +361,7 @@ def _mean_loss(losses: Losses, pos: Array, neg: Array) -> float:
 
 
 def _total_loss(losses: Losses, pos: Array, neg: Array) -> float:
-    """Return the sum of what all cases lose."""
+    """Return the total loss of all cases."""
     total = 0.0
     for loss, count in zip(losses, (neg, pos), strict=True):
         for loss_of_block in map_blocks(partial(_block_loss, loss, count), loss.size):
@@ -371,29 +370,29 @@ def _total_loss(losses: Losses, pos: Array, neg: Array) -> float:
 
 
 def _block_loss(loss: Floats, count: Array, block: slice) -> float:
-    """Return the sum of what the cases of a block lose."""
-    # a sum backwards through memory would round otherwise
+    """Return the total loss of the cases of a block."""
+    # contiguous, since sums over reversed arrays round differently
     loss_of_block = np.ascontiguousarray(loss[block])
     count_of_block = count[block]
     if not np.isfinite(loss_of_block).all():
-        loss_of_block = _where_suffered(loss_of_block, count_of_block)
+        loss_of_block = _zero_without_cases(loss_of_block, count_of_block)
     return float(np.einsum("i,i->", loss_of_block, count_of_block))
 
 
-def _where_suffered(values: Floats, count: Array) -> Floats:
-    """Return values of rows, and 0 where a row has no case.
+def _zero_without_cases(values: Floats, count: Array) -> Floats:
+    """Return the values of rows, with 0 for rows without a case.
 
-    A loss that nobody suffers is no loss and moves nothing, even an infinite one.
+    The loss of such a row, even an infinite one, does not count.
     """
     has_cases = count > 0
     if np.isfinite(values).all():
-        # takes half the time of a choice, but an infinite number times 0 is NaN
+        # half the time of np.where, but infinity times 0 would be NaN
         return np.asarray(values * has_cases)
     return np.where(has_cases, values, 0.0)
 
 
 def _proper_score(data: Tally, name: str, level: float) -> ProperScore:
-    """Return the mean loss with its interval; its parts wait."""
+    """Return the mean loss with its interval; its parts are computed later."""
     checked = check_probabilities(data, name)
     estimate = estimate_measure(
         checked, partial(_loss_measure, name), level=level, measure_name=name
@@ -414,9 +413,10 @@ def _proper_score(data: Tally, name: str, level: float) -> ProperScore:
 
 def notes_on_infinity(t: Tally) -> tuple[str, ...]:
     """Return why a log loss is, or may be, infinite."""
-    # scores are probabilities in descending order: only the ends can be certain
+    # scores are in descending order, so only the first and the last can be 1 and 0
     if not t.score.size or (t.score[0] < 1 and t.score[-1] > 0):
         return ()
+
     certain = (t.score == 0) | (t.score == 1)
 
     remedy = (
@@ -463,13 +463,13 @@ def decomposition(t: Tally, name: str) -> Decomposition:
     positives = np.array([forecasts.pos.sum()])
     negatives = np.array([forecasts.neg.sum()])
     prevalence = positives / (positives + negatives)
-    reference = _mean_loss(losses(prevalence), positives, negatives)
+    loss_of_prevalence = _mean_loss(losses(prevalence), positives, negatives)
     return Decomposition(
         loss=value,
-        # isotonic regression minimises the loss: a difference below zero is rounding
+        # isotonic regression minimises the loss, so a negative difference is rounding
         mcb=max(0.0, value - recalibrated),
-        dsc=max(0.0, reference - recalibrated),
-        unc=reference,
+        dsc=max(0.0, loss_of_prevalence - recalibrated),
+        unc=loss_of_prevalence,
     )
 
 
@@ -514,16 +514,17 @@ def _part_estimate(
     largest: float,
     level: float,
 ) -> Estimate:
-    """Return what isotonic recalibration gains over the stated probabilities."""
+    """Return the gain of isotonic recalibration over the stated probabilities."""
     if not math.isfinite(value):
         return estimate_from_interval(value, 0.0, value, level, "student")
 
     recalibrated = loss.losses(isotonic_curve(forecasts.pos, forecasts.neg))
-    of_stated = loss.losses(stated)
+    before = loss.losses(stated)
     with np.errstate(invalid="ignore"):
+        # of a negative and of a positive, highest score first
         gains = (
-            (of_stated[0] - recalibrated[0])[::-1],
-            (of_stated[1] - recalibrated[1])[::-1],
+            (before[0] - recalibrated[0])[::-1],
+            (before[1] - recalibrated[1])[::-1],
         )
 
     evaluated = evaluate_measure(forecasts.sample, mean_measure(gains, 0.0, largest))
@@ -538,10 +539,11 @@ def _part_estimate(
 
 
 def _gain_by_noise(forecasts: Forecasts, loss: LossFunction) -> float:
-    """Return what isotonic regression gains on average by following noise, at most.
+    """Return an upper limit of the mean gain of isotonic regression by fitting noise.
 
-    It has as many degrees of freedom as blocks, and its residuals lack up to twice as
-    many variances (Meyer and Woodroofe 2000, doi:10.1214/aos/1015956708).
+    It has as many degrees of freedom as blocks, and lowers the sum of squared residuals
+    by up to twice as many variances (Meyer and Woodroofe 2000,
+    doi:10.1214/aos/1015956708).
     """
     probability = pool_violators(forecasts.pos, forecasts.neg)[0]
     curve = isotonic_curve(forecasts.pos, forecasts.neg)
@@ -552,13 +554,13 @@ def _gain_by_noise(forecasts: Forecasts, loss: LossFunction) -> float:
 def _uncertainty(
     forecasts: Forecasts, losses: Callable[[Floats], Losses], level: float
 ) -> Estimate:
-    """Return the loss of saying the prevalence, with Wilson's interval of that."""
+    """Return the loss of predicting the prevalence, from Wilson's interval of it."""
 
     def loss_at(prevalence: float) -> float:
         inside = max(prevalence, _SMALLEST_PREVALENCE)
         p = np.array([min(inside, 1 - _SMALLEST_PREVALENCE)])
-        of_negative, of_positive = losses(p)
-        return float((p * of_positive + (1 - p) * of_negative)[0])
+        loss_of_negative, loss_of_positive = losses(p)
+        return float((p * loss_of_positive + (1 - p) * loss_of_negative)[0])
 
     prevalence = forecasts.prevalence
     value = loss_at(prevalence) if 0 < prevalence < 1 else 0.0
@@ -587,7 +589,7 @@ def _uncertainty(
 
 # lines of equal loss in the figure of MCB against DSC
 _GUIDES = 9
-# an axis ends so much beyond its largest value, and is never empty
+# the factor between the end of an axis and its largest value, and its least length
 _AXIS_MARGIN = 1.15
 _SHORTEST_AXIS = 1e-9
 

@@ -1,8 +1,8 @@
-"""What proportion of the cases with a score of p is positive? The diagram.
+"""Reliability diagram: what proportion of the cases with a score of p is positive?
 
 The curve is the isotonic regression of the labels on the scores, without bins. Labels
-that are drawn from the scores show where it would lie if these were calibrated; a
-likelihood ratio among increasing curves shows where the true one may lie.
+that are drawn from the scores show where it would lie if scores were calibrated; a
+likelihood ratio among increasing curves shows where the true curve may lie.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from trueness.inference.estimates import interval_notes
 from trueness.inference.verification import unlabelled_notes
 
 MAX_CURVE_POINTS = 500
-# the confidence band is found row by row
+# the most rows at which the confidence band is computed
 MAX_BAND_ROWS = 200
 # halvings of an interval within [0, 1]: one part in a million
 _BAND_HALVINGS = 20
@@ -115,7 +115,7 @@ def reliability(
 
     # consistency band: where the curves of calibrated scores lie
     effective_cases = effective_sample_size(forecasts, curve)
-    # labels are drawn for whole cases, so that each row needs one
+    # labels are drawn for whole cases, so each row needs at least one
     max_rows = max(min(MAX_POOLED_ROWS, int(effective_cases)), 1)
     score, pos, neg = pooled(forecasts.score, forecasts.pos, forecasts.neg, max_rows)
     drawn_curves = _curves_of_drawn_labels(
@@ -124,7 +124,7 @@ def reliability(
     tails = [(1 - level) / 2, (1 + level) / 2]
     consistency_low, consistency_high = np.quantile(drawn_curves, tails, axis=0)
 
-    # confidence band: counts are scaled to the information that the design left
+    # confidence band: counts are scaled to the effective sample size
     band_score, band_pos, band_neg = pooled(score, pos, neg, MAX_BAND_ROWS)
     scale = effective_cases / float((band_pos + band_neg).sum())
     band_low, band_high = _confidence_band(band_pos * scale, band_neg * scale, level)
@@ -137,7 +137,7 @@ def reliability(
         probability=probability,
         consistency_low=consistency_low,
         consistency_high=consistency_high,
-        # the band has fewer rows than the curve, which must not leave it
+        # the band has fewer rows than the curve, but must contain it
         confidence_low=np.minimum(confidence_low, probability),
         confidence_high=np.maximum(confidence_high, probability),
         level=level,
@@ -148,7 +148,7 @@ def reliability(
 
 
 def _scores_to_show(forecasts: Forecasts) -> Floats:
-    """Return all scores, or the ends of isotonic blocks and quantiles of many."""
+    """Return all scores; of many, the ends of isotonic blocks and quantiles."""
     score = forecasts.score
     if score.size <= MAX_CURVE_POINTS:
         return score
@@ -179,10 +179,10 @@ def _curves_of_drawn_labels(
 
 
 def _confidence_band(pos: Floats, neg: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return between which values the increasing curve is not unlikely, row by row.
+    """Return the smallest and the largest likely value of an increasing curve, by row.
 
-    With a value at a row, the most likely increasing curve is that of the rows below
-    and that of the rows above by themselves, cut off at the value.
+    Given a value at a row, the most likely increasing curve is isotonic regression of
+    the rows below it and of the rows above it, each cut off at the value.
     """
     from scipy.special import chdtri
 
@@ -191,8 +191,8 @@ def _confidence_band(pos: Floats, neg: Floats, level: float) -> tuple[Floats, Fl
     blocks_of_rows = [_blocks_around(row, pos, neg) for row in range(pos.size)]
     blocks = _as_table(blocks_of_rows)
 
-    def likely(value: Floats) -> Array:
-        # (rows, ends, blocks): both ends of a row are looked for at once
+    def is_likely(value: Floats) -> Array:
+        # shape (rows, ends, blocks): both ends of all rows are computed at once
         column = value[:, :, None]
         below = np.minimum(blocks.proportion, column)
         above = np.maximum(blocks.proportion, column)
@@ -200,16 +200,18 @@ def _confidence_band(pos: Floats, neg: Floats, level: float) -> tuple[Floats, Fl
         curve = np.where(blocks.side == 0, column, curve)
         return np.asarray(_log_likelihood(curve, blocks.pos, blocks.neg) >= smallest)
 
-    middle = np.array([_fitted_value(of_row) for of_row in blocks_of_rows])
+    middle = np.array(
+        [_fitted_value(blocks_of_row) for blocks_of_row in blocks_of_rows]
+    )
     start = np.repeat(middle[:, None], 2, axis=1)
-    ends = bisect(likely, start, np.array([0.0, 1.0]), _BAND_HALVINGS)
+    ends = bisect(is_likely, start, np.array([0.0, 1.0]), _BAND_HALVINGS)
     return ends[:, 0], ends[:, 1]
 
 
 class _BlocksAround(NamedTuple):
-    """Isotonic blocks of the rows below a row, the row, and those of the rows above.
+    """The isotonic blocks below a row, the row itself, and the blocks above.
 
-    Of one row, or of all rows in tables (rows, 1, blocks).
+    Arrays are for one row, or tables (rows, 1, blocks) for all rows.
     """
 
     pos: Floats
@@ -219,7 +221,7 @@ class _BlocksAround(NamedTuple):
 
 
 def _blocks_around(row: int, pos: Floats, neg: Floats) -> _BlocksAround:
-    """Return the blocks of either side of a row by itself."""
+    """Return the isotonic blocks of both sides of a row, fitted separately."""
     pos_below, neg_below = _isotonic_blocks(pos[:row], neg[:row])
     pos_above, neg_above = _isotonic_blocks(pos[row + 1 :], neg[row + 1 :])
     block_pos = np.concatenate([pos_below, [pos[row]], pos_above])
@@ -233,8 +235,8 @@ def _blocks_around(row: int, pos: Floats, neg: Floats) -> _BlocksAround:
 
 
 def _as_table(blocks_of_rows: Sequence[_BlocksAround]) -> _BlocksAround:
-    """Return tables with a line for each row; places to spare hold no case."""
-    most_blocks = max((of_row.pos.size for of_row in blocks_of_rows), default=0)
+    """Return the blocks of all rows in tables, padded with blocks without a case."""
+    most_blocks = max((blocks.pos.size for blocks in blocks_of_rows), default=0)
     shape = (len(blocks_of_rows), 1, most_blocks)
     table = _BlocksAround(
         pos=np.zeros(shape),
@@ -246,6 +248,7 @@ def _as_table(blocks_of_rows: Sequence[_BlocksAround]) -> _BlocksAround:
         size = blocks.pos.size
         for column, values in zip(table, blocks, strict=True):
             column[row, 0, :size] = values
+
     return table
 
 
@@ -272,7 +275,7 @@ def _log_likelihood(probability: Floats, pos: Floats, neg: Floats) -> Any:
 
 SCORE_AXIS = Axis("score", "Score")
 PROPORTION_AXIS = Axis("probability", "Proportion of positives")
-# a quarter of a pixel: drawn lines may be off by so much
+# a quarter of a pixel, the largest error of a drawn line
 _INVISIBLE = 5e-4
 BARS = 40
 
@@ -285,17 +288,27 @@ def reliability_figure(
     ``band`` is "confidence", which holds the true curve, or "consistency", in which
     the curve of calibrated scores would lie.
     """
-    lines = tuple(Line(n, _thinned(r, "probability")) for n, r in curves.items())
-    ends = (f"{band}_low", f"{band}_high")
-    bands = tuple(Line(n, _thinned(r, *ends)) for n, r in curves.items())
+    lines = []
+    bands = []
+    for name, curve in curves.items():
+        lines.append(Line(name, _thin_columns(curve, "probability")))
+        band_columns = _thin_columns(curve, f"{band}_low", f"{band}_high")
+        bands.append(Line(name, band_columns))
+
     diagonal = guide(SCORE_AXIS, PROPORTION_AXIS, [0.0, 1.0], [0.0, 1.0])
     return Curves(
-        "Reliability diagram", SCORE_AXIS, PROPORTION_AXIS, lines, bands, (diagonal,)
+        "Reliability diagram",
+        SCORE_AXIS,
+        PROPORTION_AXIS,
+        tuple(lines),
+        tuple(bands),
+        (diagonal,),
     )
 
 
-def _thinned(curve: Reliability, *names: str) -> dict[str, Array]:
-    """Return columns of a curve without the points that nobody would see."""
+def _thin_columns(curve: Reliability, *names: str) -> dict[str, Array]:
+    """Return columns of a curve without points that would not be visible."""
+    # "confidence_low" is the column "low" of a band
     columns = {name.rpartition("_")[2]: getattr(curve, name) for name in names}
     size = curve.score.size
     visible = np.arange(size)
@@ -311,7 +324,7 @@ def _thinned(curve: Reliability, *names: str) -> dict[str, Array]:
 
 
 def probability_bars(name: str, t: Tally) -> Bars:
-    """Return how many negatives and positives have which score between 0 and 1."""
+    """Return the histograms of the scores of negatives and positives from 0 to 1."""
     bar = np.minimum((t.score * BARS).astype(int), BARS - 1)
     neg = np.bincount(bar, t.neg, BARS).astype(np.float64)
     pos = np.bincount(bar, t.pos, BARS).astype(np.float64)
@@ -319,7 +332,7 @@ def probability_bars(name: str, t: Tally) -> Bars:
 
 
 def map_figure(maps: Mapping[str, Callable[[Any], Any]], t: Tally, bins: int) -> Curves:
-    """Return the probability of each map, beside proportions of positives in bins."""
+    """Return the figure of the curve of each map, and proportions of positives."""
     grid = np.linspace(t.score[-1], t.score[0], POINTS)
     cases = t.neg + t.pos
     start = equal_mass_bins(cases, bins)

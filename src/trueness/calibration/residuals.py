@@ -1,4 +1,4 @@
-r"""How far are scores and proportions of positives apart, bin by bin?
+r"""How far is the proportion of positives from the score, bin by bin?
 
 The mean squared residual follows a noncentral chi-square whose scale comes from the
 design (Patnaik 1949; Satterthwaite 1946; Sun et al. 2024, arXiv:2408.08998):
@@ -32,7 +32,7 @@ from trueness.inference.estimates import estimate_from_interval
 from trueness.inference.intervals import student_quantile, wilson_interval
 from trueness.inference.variance import VarianceEstimate
 
-# SciPy does not add up the series of a larger noncentrality
+# above this noncentrality SciPy's series fails
 _MAX_NONCENTRALITY = 1e8
 # E|X| of a standard normal X
 HALF_NORMAL_MEAN = math.sqrt(2 / math.pi)
@@ -95,7 +95,7 @@ class BinnedResiduals:
 
     @property
     def debiased_means(self) -> Floats:
-        """Return the residual of each bin, shrunk by what noise adds to its square."""
+        """Return the residual of each bin, the root of its debiased square."""
         return np.sign(self.mean) * np.sqrt(self.debiased_squares)
 
     @property
@@ -120,7 +120,7 @@ class BinnedResiduals:
         return SquareMoments(noise_mean, noise_variance, variance_along, self.drawing)
 
     def test(self) -> TestResult:
-        """Return S, and how often calibrated scores show as much."""
+        """Return S with the p-value of the hypothesis that scores are calibrated."""
         if not self.varies:
             return TestResult(self.mean_square, math.nan)
         below = _probability_below(self.mean_square, 0.0, self.moments())
@@ -129,7 +129,7 @@ class BinnedResiduals:
     def square_interval(self, level: float) -> tuple[float, float]:
         """Return the confidence interval of the true mean squared residual."""
         observed = self.mean_square
-        if not self.varies:  # what was not seen could be there: Wilson
+        if not self.varies:  # Wilson's interval allows for unseen cases
             quantile = NormalDist().inv_cdf((1 + level) / 2)
             return wilson_interval(min(observed, 1.0), self.units, quantile)
 
@@ -140,7 +140,7 @@ class BinnedResiduals:
         largest = 4 * observed + 50 * (moments.noise_mean + 50 * widest)
 
         def end(square: float, tail: float) -> float:
-            """Return the true square at which so much lies below the observed one."""
+            """Return the true square for which the observed one is at this quantile."""
             if _probability_below(square, 0.0, moments) <= tail:
                 return 0.0
 
@@ -152,7 +152,8 @@ class BinnedResiduals:
             return min(float(true_square), 1.0)
 
         low = end(observed, (1 + level) / 2)
-        # power-constrained (Cowan et al. 2011): below its mean, noise shows nothing
+        # power-constrained (Cowan et al. 2011): the square counts as no less than the
+        # mean of noise
         high = end(max(observed, moments.noise_mean), (1 - level) / 2)
         return low, high
 
@@ -172,8 +173,8 @@ class BinnedResiduals:
         The plain error T has an expectation of at least :math:`E|N(e, s)|`, with the
         true error e and the mean standard deviation s of the bins (by convexity), so
         that the upper end solves :math:`E|N(e, s)| = T + t_{1-\alpha/2}\,\mathrm{se}`.
-        The lower end takes off what noise adds to residuals that are as large as
-        their debiased squares, and is 0 where the squares could be noise.
+        The lower end is less what noise adds to residuals of the debiased size; it is 0
+        where the squares could be noise.
         """
         plain = self.mean_error_plain
         size = np.abs(self.mean)
@@ -181,7 +182,7 @@ class BinnedResiduals:
         value = max(plain - float(bias), 0.0)
 
         standard_error = self.error_variance.standard_error
-        if not self.varies:  # what was not seen could be there: Wilson
+        if not self.varies:  # Wilson's interval allows for unseen cases
             quantile = NormalDist().inv_cdf((1 + level) / 2)
             low, high = wilson_interval(min(plain, 1.0), self.units, quantile)
         elif not math.isfinite(standard_error):  # a single case, or cluster
@@ -199,9 +200,9 @@ class BinnedResiduals:
         )
 
     def _noise_in_error(self) -> float:
-        """Return what noise adds to the plain error, if residuals are debiased ones.
+        """Return what noise adds to the plain error of the debiased residuals.
 
-        The observed residuals would say too little: they are larger by noise.
+        From the observed residuals, which noise enlarges, it would be too small.
         """
         expected = folded_mean(self.debiased_means, np.diag(self.covariance))
         return float(self.weight @ (expected - np.abs(self.debiased_means)))
@@ -218,9 +219,10 @@ class BinnedResiduals:
         return self._largest_error(0.0, (quantile + power_quantile) * standard_error)
 
     def _largest_error(self, plain: float, reach: float) -> float:
-        """Return the true error that would show the plain one and its reach."""
+        """Return the true error whose expected plain error is ``plain + reach``."""
         deviation = self.mean_deviation
-        # power-constrained (Cowan et al. 2011): below its mean, noise shows nothing
+        # power-constrained (Cowan et al. 2011): the error counts as no less than the
+        # mean of noise
         by_noise = HALF_NORMAL_MEAN * deviation
         largest_plain = max(plain, by_noise) + reach
         variance = np.array([deviation**2])
@@ -242,7 +244,7 @@ class BinnedResiduals:
         """
         from scipy.special import chdtrc
 
-        # bins whose cases are certain, and were right, tell nothing
+        # bins whose scores are 0 or 1 have no variance, and their labels agreed
         informative = null_variance > 0
         proportion_free = 1 - parameters / max(int(informative.sum()), 1)
         if not proportion_free > 0:
@@ -279,7 +281,7 @@ def folded_mean(mean: Floats, variance: Floats) -> Floats:
 
 
 def _probability_below(observed: float, true: float, moments: SquareMoments) -> float:
-    """Return how likely a square is no larger than the observed one."""
+    """Return the probability of a square up to the observed one, given the true."""
     from scipy.special import chndtr, ndtr
 
     variance = moments.noise_variance
@@ -297,12 +299,12 @@ def _probability_below(observed: float, true: float, moments: SquareMoments) -> 
 
 
 def residuals_from_scores(forecasts: Forecasts, start: Array) -> BinnedResiduals:
-    """Return how far the proportion of positives is from the score, in each bin."""
+    """Return how far the proportion of positives is from the score, by bin."""
     return _residuals(forecasts, start, forecasts.score, prevalence_estimated=False)
 
 
 def residuals_from_prevalence(forecasts: Forecasts, start: Array) -> BinnedResiduals:
-    """Return how far the proportion of positives is from that of all, in each bin."""
+    """Return how far the proportion of positives is from the prevalence, by bin."""
     stated = np.full(forecasts.score.size, forecasts.prevalence)
     return _residuals(forecasts, start, stated, prevalence_estimated=True)
 
@@ -311,57 +313,56 @@ def _residuals(
     forecasts: Forecasts, start: Array, stated: Floats, *, prevalence_estimated: bool
 ) -> BinnedResiduals:
     """Return mean residuals from the stated probabilities, with their covariance."""
-    rows = stated.size
-    bin_of_row = np.repeat(np.arange(start.size), np.diff(start, append=rows))
+    bin_of_row = np.repeat(np.arange(start.size), np.diff(start, append=stated.size))
     total = np.add.reduceat(forecasts.cases, start)
     positives = np.add.reduceat(forecasts.pos, start)
     mean = np.add.reduceat(forecasts.pos - forecasts.cases * stated, start) / total
+    weight = total / total.sum()
 
-    of_negative = 0 - stated - mean[bin_of_row]
-    of_positive = 1 - stated - mean[bin_of_row]
-    contributions = (of_negative / total[bin_of_row], of_positive / total[bin_of_row])
+    # how far the residual of a negative, and of a positive, is from the mean of its bin
+    deviations = (0 - stated - mean[bin_of_row], 1 - stated - mean[bin_of_row])
     covariance, units = _covariance_of_bins(
         forecasts,
-        contributions,
+        (deviations[0] / total[bin_of_row], deviations[1] / total[bin_of_row]),
         bin_of_row,
         start.size,
         prevalence_estimated=prevalence_estimated,
     )
 
-    # labels that all agree show no variance: then that of calibrated cases
+    # a bin whose labels all agree shows too little variance: it gets at least that of
+    # calibrated cases
+    label_variance = forecasts.cases * stated * (1 - stated)
+    calibrated_variance = np.add.reduceat(label_variance, start) / total**2
     pure = np.flatnonzero((positives <= 0) | (positives >= total))
-    calibrated_variance = (
-        np.add.reduceat(forecasts.cases * stated * (1 - stated), start) / total**2
-    )
     added_variance = np.maximum(calibrated_variance[pure] - covariance[pure, pure], 0.0)
     covariance[pure, pure] += added_variance
 
-    noise_variance = np.diag(covariance).copy()
-    if forecasts.is_simple_sample:
-        proportion = positives / total
-        # a bin of one case has no variance of its own: its proportion says nothing
-        noise_variance = proportion * (1 - proportion) / np.maximum(total - 1, 1)
-
-    weight = total / total.sum()
-    error_variance = _variance_of_error(
-        forecasts, mean, weight, bin_of_row, of_negative, of_positive
-    )
+    error_variance = _variance_of_error(forecasts, mean, weight, bin_of_row, deviations)
+    variance_of_pure_bins = float(weight[pure] ** 2 @ added_variance)
     residuals = BinnedResiduals(
         mean=mean,
         weight=weight,
         covariance=covariance,
-        noise_variance=noise_variance,
+        noise_variance=_noise_variance(forecasts, positives, total, covariance),
         error_variance=replace(
-            error_variance,
-            variance=error_variance.variance
-            + float(weight[pure] ** 2 @ added_variance),
+            error_variance, variance=error_variance.variance + variance_of_pure_bins
         ),
         units=units,
     )
-    drawing = _variance_by_drawing(
-        forecasts, residuals, bin_of_row, of_negative, of_positive
-    )
+    drawing = _variance_by_drawing(forecasts, residuals, bin_of_row, deviations)
     return replace(residuals, drawing=drawing)
+
+
+def _noise_variance(
+    forecasts: Forecasts, positives: Array, total: Array, covariance: Floats
+) -> Floats:
+    """Return the variance of the mean residual of each bin, to take noise off."""
+    if not forecasts.is_simple_sample:
+        return np.diag(covariance).copy()
+
+    proportion = positives / total
+    # unbiased, and 0 for a bin of one case, whose proportion shows no variance
+    return np.asarray(proportion * (1 - proportion) / np.maximum(total - 1, 1))
 
 
 def _variance_of_error(
@@ -369,19 +370,19 @@ def _variance_of_error(
     mean: Floats,
     weight: Floats,
     bin_of_row: Array,
-    of_negative: Floats,
-    of_positive: Floats,
+    deviations: tuple[Floats, Floats],
 ) -> VarianceEstimate:
     r"""Return the variance of the mean absolute residual T by the sampling design.
 
     The influence of a case is :math:`[\pm(u - m_k) + |m_k| - T] / n`, with the sign of
-    the residual of its bin. Folding only makes residuals vary less.
+    the residual of its bin. An absolute value varies less than the residual itself.
     """
+    deviation_of_negative, deviation_of_positive = deviations
     sign = np.where(mean < 0, -1.0, 1.0)[bin_of_row]
     excess = (np.abs(mean) - weight @ np.abs(mean))[bin_of_row]
     return forecasts.variance_of_sum(
-        (sign * of_negative + excess) / forecasts.n,
-        (sign * of_positive + excess) / forecasts.n,
+        (sign * deviation_of_negative + excess) / forecasts.n,
+        (sign * deviation_of_positive + excess) / forecasts.n,
     )
 
 
@@ -389,33 +390,33 @@ def _variance_by_drawing(
     forecasts: Forecasts,
     residuals: BinnedResiduals,
     bin_of_row: Array,
-    of_negative: Floats,
-    of_positive: Floats,
+    deviations: tuple[Floats, Floats],
 ) -> float:
-    r"""Return kappa, what the drawing of the scores adds to the variance of S.
+    r"""Return kappa, the part of the variance of S that is due to the sample of scores.
 
     The influence of a case on S is :math:`[2 \mu_k (u - m_k) + \mu_k^2 - \theta] / n`
-    (Sun et al. 2024); its variance has :math:`4 c_m \theta` without the drawing.
+    (Sun et al. 2024); without that part its variance is :math:`4 c_m \theta`.
     """
     true_square = float(residuals.weight @ residuals.debiased_squares)
     if not true_square > 0 or not residuals.varies:
         return 0.0
 
+    deviation_of_negative, deviation_of_positive = deviations
     slope = 2 * residuals.debiased_means[bin_of_row]
     excess = (residuals.debiased_squares - true_square)[bin_of_row]
     variance = forecasts.variance_of_sum(
-        (slope * of_negative + excess) / forecasts.n,
-        (slope * of_positive + excess) / forecasts.n,
+        (slope * deviation_of_negative + excess) / forecasts.n,
+        (slope * deviation_of_positive + excess) / forecasts.n,
     ).variance
     drawing = variance - 4 * residuals.moments().variance_along * true_square
     return drawing / true_square**2 if drawing > 0 else 0.0
 
 
 class _ClassContribution(NamedTuple):
-    """What a case of one class adds to the means: its own bin's, and to all of them."""
+    """The effect of a case of one class on the mean residuals of bins."""
 
-    to_own_bin: Floats  # of each row
-    from_every_bin: Floats  # of each bin, taken off
+    to_own_bin: Floats  # (m,), added to the mean of its own bin
+    from_every_bin: Floats  # (bins,), subtracted from the mean of every bin
 
 
 def _covariance_of_bins(
@@ -426,7 +427,7 @@ def _covariance_of_bins(
     *,
     prevalence_estimated: bool,
 ) -> tuple[Floats, float]:
-    """Return the covariance of the means of bins, and the number of units drawn.
+    """Return the covariance of the mean residuals, and the number of sampled units.
 
     A negative and a positive case add ``contributions`` to the mean of their own bin.
     """
@@ -454,7 +455,7 @@ def _covariance_of_bins(
         )
         units = float(clusters.number)
 
-    # n / (n - 1) of the units in each bin, as for any variance that is estimated
+    # the correction n / (n - 1), from the units in each bin
     correction = np.sqrt(units_in_bin / np.maximum(units_in_bin - 1, 1))
     return covariance * np.outer(correction, correction), units
 
@@ -468,10 +469,10 @@ def _class_contribution(
     *,
     prevalence_estimated: bool,
 ) -> _ClassContribution:
-    """Return what a case of a class adds to the mean residuals of all bins.
+    """Return the effect of a case of a class on the mean residuals of all bins.
 
-    Where the sizes of both classes are fixed, the mean of the class is taken off; where
-    the prevalence is estimated, what the case adds to that.
+    Where the sizes of both classes are fixed, the mean of the class is subtracted;
+    where the prevalence is estimated, the effect of the case on the prevalence.
     """
     sample = forecasts.sample
     count = (sample.observed.neg, sample.observed.pos)[label]
@@ -495,7 +496,7 @@ def _covariance_of_cases(
     bin_of_row: Array,
     bins: int,
 ) -> tuple[Floats, Floats]:
-    """Return the covariance of independent cases, and Kish's number in each bin."""
+    """Return the covariance for independent cases, and effective numbers by bin."""
     observed = forecasts.sample.observed
     squares_of_neg = observed.squares[0][::-1]
     squares_of_pos = observed.squares[1][::-1]
@@ -504,7 +505,7 @@ def _covariance_of_cases(
     for by_class, squares in ((negatives, squares_of_neg), (positives, squares_of_pos)):
         own_bin = by_class.to_own_bin
         shift = by_class.from_every_bin
-        # the sum over cases of (own - shift)(own - shift)', own being in one bin only
+        # the sum over cases of (own - shift)(own - shift)': own is 0 but in one bin
         cross = np.outer(np.bincount(bin_of_row, squares * own_bin, bins), shift)
         within = np.diag(np.bincount(bin_of_row, squares * own_bin * own_bin, bins))
         covariance += within - cross - cross.T
@@ -522,7 +523,8 @@ def _covariance_of_clusters(
     bin_of_row: Array,
     bins: int,
 ) -> tuple[Floats, Floats]:
-    """Return the covariance of independent clusters, and how many each bin meets."""
+    """Return the covariance for independent clusters, and their number by bin."""
+    # clusters number rows from the highest score, bins from the lowest
     row = bin_of_row.size - 1 - clusters.row
     cell = clusters.code * bins + bin_of_row[row]
     sums = np.zeros((clusters.number, bins))

@@ -1,5 +1,4 @@
-"""Verdict on calibration: whether the scores can be read as probabilities. One answer,
-whoever asks.
+"""Verdict on calibration: can the scores be read as probabilities?
 
 One test looks for an error of any kind (``goodness_of_fit.joint_test``), one error says
 how large it is (``errors.mean_error``). "Calibrated" is not the absence of proof: it is
@@ -31,16 +30,16 @@ from trueness.inference.intervals import WILSON, ProportionSample, proportion_in
 from trueness.inference.verification import unlabelled_notes
 
 DEFAULT_MARGIN = 0.05
-# of rare classes a margin of 0.05 says nothing: then this part of their proportion
+# for rare classes, where 0.05 is too wide: the margin as a part of their proportion
 LARGEST_PART_OF_RARER_CLASS = 0.2
-# with how many cases calibrated scores are called so with this probability
+# the probability with which the planned number of cases shows calibrated scores
 PLANNED_POWER = 0.8
 
 
 @final
 @dataclass(frozen=True, repr=False)
 class CalibrationPlace(Record):
-    """Scores that mean something else than they say.
+    """Scores that differ from the proportion of positives.
 
     Attributes
     ----------
@@ -62,13 +61,13 @@ class CalibrationPlace(Record):
 
     @property
     def sentence(self) -> str:
-        """Return, in numbers of cases, what these scores say and what they mean."""
+        """Return the score and the proportion of positives, in numbers of cases."""
         difference = abs(self.share.value - self.score)
         number = number_of_cases_to_show(difference)
         digits = len(str(number)) - 1
 
         scored = f"scored about {self.score:.{digits}f}"
-        # one score does not stand for a range that is wide beside the difference
+        # one score cannot represent a range that is wide compared to the difference
         if self.high - self.low > difference / 2:
             scored = (
                 f"scored from {self.low:.{digits}f} to {self.high:.{digits}f}, "
@@ -126,7 +125,7 @@ class CalibrationVerdict(Answer):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Say the verdict, the worst place, the error and what would settle it."""
+        """Return the verdict, the worst place, the error, and the cases needed."""
         p_value = "" if math.isnan(self.p_value) else f" ({p_is(self.p_value)})"
         sentences = [_FIRST_SENTENCE[self.code].format(p=p_value)]
         if self.worst is not None:
@@ -140,7 +139,7 @@ class CalibrationVerdict(Answer):
         return tuple(sentences)
 
     def _sentence_on_error(self) -> str:
-        """Say how large the error is, or may be, in cases."""
+        """Return how large the error is, or may be, in numbers of cases."""
         if self.code == "miscalibrated":
             number = number_of_cases_to_show(self.error.high)
             value = cases_in(self.error.value, number)
@@ -219,7 +218,7 @@ def calibration_verdict(
     """
     forecasts = Forecasts(data, "calibration_verdict")
     level = _options.fraction(level, "level")
-    margin = _margin_in_force(margin, forecasts.prevalence)
+    margin = _margin_or_default(margin, forecasts.prevalence)
 
     test = joint_test(forecasts)
     residuals = residuals_from_scores(forecasts, error_bins(forecasts))
@@ -237,7 +236,7 @@ def calibration_verdict(
         error=error,
         bound=bound,
         margin=margin,
-        cases_needed=_cases_needed(forecasts, residuals, margin, level),
+        cases_needed=_number_of_cases_to_confirm(forecasts, residuals, margin, level),
         worst=worst,
         mean=forecasts.mean_score,
         prevalence=forecasts.prevalence,
@@ -245,7 +244,7 @@ def calibration_verdict(
     )
 
 
-def _margin_in_force(margin: float | None, prevalence: float) -> float:
+def _margin_or_default(margin: float | None, prevalence: float) -> float:
     """Return the margin that was set, or the default at this prevalence."""
     if margin is not None:
         return _options.fraction(margin, "margin")
@@ -262,12 +261,13 @@ def _code(*, rejected: bool, within_margin: bool) -> str:
     return "miscalibrated" if rejected else "undecided"
 
 
-def _cases_needed(
+def _number_of_cases_to_confirm(
     forecasts: Forecasts, residuals: BinnedResiduals, margin: float, level: float
 ) -> float:
-    """Return how many such cases would put the bound of no error within the margin.
+    """Return how many such cases would confirm calibrated scores.
 
-    The bound of calibrated scores falls with the root of the number of cases.
+    The bound of their error falls with the root of the number of cases, down to the
+    margin.
     """
     power_quantile = NormalDist().inv_cdf(PLANNED_POWER)
     bound = residuals.bound_without_error(2 * level - 1, power_quantile)
@@ -275,7 +275,7 @@ def _cases_needed(
     if not (math.isfinite(cases) and cases > 0):
         return math.nan
 
-    # two digits are known at best
+    # rounded up to two digits
     unit = 10.0 ** max(math.floor(math.log10(cases)) - 1, 0)
     return math.ceil(cases / unit) * unit
 
@@ -283,13 +283,13 @@ def _cases_needed(
 def _worst_place(
     forecasts: Forecasts, start: Array, level: float
 ) -> CalibrationPlace | None:
-    """Return the bin whose scores are surely off by most."""
+    """Return the bin whose interval is furthest from its mean score, if any is."""
     residuals = residuals_from_scores(forecasts, start)
     total = np.add.reduceat(forecasts.cases, start)
     positives = np.add.reduceat(forecasts.pos, start)
     mean_score = np.add.reduceat(forecasts.cases * forecasts.score, start) / total
     clusters = forecasts.sample.observed.cluster_number
-    # all bins are searched (Bonferroni)
+    # the largest of several gaps: Bonferroni's level
     level_of_bin = 1 - (1 - level) / start.size
 
     worst = None
@@ -319,14 +319,14 @@ def _worst_place(
 
 
 def number_of_cases_to_show(difference: float) -> int:
-    """Return in how many cases, a power of ten, a difference shows."""
+    """Return a power of ten in which a difference is at least one case."""
     if not difference > 0:
         return 100
     return int(10 ** max(2, math.ceil(-math.log10(difference))))
 
 
 def cases_in(proportion: float, number: int) -> str:
-    """Return in words how many of so many cases a proportion is."""
+    """Return a proportion as a number of cases, in text."""
     cases = proportion * number
     if cases < 10 and round(cases) != cases:
         return f"{cases:.1f}"
