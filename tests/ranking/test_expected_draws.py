@@ -8,7 +8,7 @@ import trueness
 from trueness import ExpectedLabels, Tally
 from trueness._core.checks.errors import UnsupportedDesign
 from trueness.counts.values import COUNTS
-from trueness.ranking.expected_draws import ExpectedDraws, _with_few_rows
+from trueness.ranking.expected_draws import ExpectedDraws, _merge_to_few_rows
 
 CHANCES = np.array([0.9, 0.5, 0.2])
 SCORES = [3.0, 2.0, 1.0]
@@ -142,7 +142,7 @@ def test_many_rows_are_merged_at_their_mean_score():
     counts = rng.integers(1, 9, (3, 3000))
     tally = Tally(score, neg=counts[0], pos=counts[1], unknown=counts[2])
 
-    merged = _with_few_rows(tally)
+    merged = _merge_to_few_rows(tally)
 
     cases = counts.sum(axis=0)
     assert 500 < len(merged) <= 1000
@@ -157,7 +157,7 @@ def test_many_rows_are_merged_at_their_mean_score():
 def test_few_rows_stay():
     tally = Tally(np.arange(1000.0), unknown=np.ones(1000, int))
 
-    assert _with_few_rows(tally) is tally
+    assert _merge_to_few_rows(tally) is tally
 
 
 def test_merged_rows_keep_their_clusters():
@@ -166,7 +166,7 @@ def test_merged_rows_keep_their_clusters():
         np.arange(4000) % 2, np.arange(4000.0) // 2, cluster=cluster, positive=1
     )
 
-    merged = _with_few_rows(tally)
+    merged = _merge_to_few_rows(tally)
 
     assert len(merged) <= 1000
     assert merged.clusters.number == 50

@@ -192,8 +192,11 @@ def test_samples_are_drawn_where_the_smaller_class_has_few():
     )
 
     # 249 and 250 positives, far more negatives
-    assert question.reach(2490).half_width == question._by_samples(2490).half_width
-    assert question.reach(2500).half_width == question.by_law(2500).half_width
+    assert question.reach(2490).half_width == question._by_simulation(2490).half_width
+    assert (
+        question.reach(2500).half_width
+        == question.by_normal_approximation(2500).half_width
+    )
 
 
 @pytest.mark.parametrize("kind", ["normal", "heavy tails"])

@@ -1,7 +1,7 @@
 """Confidence band of a curve. Pointwise, or as a whole.
 
-Curves are redrawn as the sampling design says: cases, weights or whole clusters, and
-where labels are missing at random, cases without one too.
+Curves are redrawn by the sampling design: cases, weights or whole clusters, and where
+labels are missing at random, unlabelled cases too.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def roc_band(
         [roc_height(neg, pos, fpr) for neg, pos in redrawn.draws()]
     )
 
-    # redrawn curves that agree by luck still vary as much as a rate of so many cases
+    # redrawn curves may agree by chance: the variance is at least that of a rate
     effective = _effective_sizes(redrawn.sample, level)
     positives_at_cut = redrawn.labelled_positives(fpr, effective.positives)
     variance = np.maximum(
@@ -133,12 +133,12 @@ def roc_band(
     distances = np.abs(replicate_curves - tpr) / standard_error
     half_height = critical(distances, level, band) * effective.widening * standard_error
 
-    # the true curve rises: what holds at one rate holds beside it
+    # the true curve rises, so bounds at one rate hold for its neighbours
     low = np.maximum.accumulate(np.clip(tpr - half_height, 0, 1))
     high = _falling_minimum(np.clip(tpr + half_height, 0, 1))
 
-    # a sample does not resolve a false positive rate below a negative or two, so the
-    # band is wider by two negatives to both sides; it ends at 0 and 1
+    # a sample does not resolve false positive rates below one or two negatives, so the
+    # band is widened by two negatives to both sides
     shift = 2 / effective.negatives
     low = np.where(fpr >= shift, np.interp(fpr - shift, fpr, low), 0.0)
     high = np.interp(fpr + shift, fpr, high)
@@ -219,7 +219,7 @@ def precision_recall_band(
     else:
         alarms = _redrawn_alarms(redrawn, fpr, recall, level, band)
 
-    # precision falls as false alarms rise; the band holds the curve of the sample
+    # precision falls as false alarms rise; the band contains the curve of the sample
     low = np.minimum(recall / (recall + alarms.most), precision)
     high = np.maximum(recall / (recall + alarms.fewest), precision)
     if not redrawn.error_known:
@@ -239,7 +239,7 @@ def precision_recall_band(
 
 
 def _check_options(tally: Tally, kind: str, level: float) -> tuple[Tally, float]:
-    """Check the options of a band; clusters of one case are none."""
+    """Return the tally, without clusters of single cases, and the level, checked."""
     _options.choice(kind, ("simultaneous", "pointwise"), "band")
     if tally.clusters is not None and tally.grouped is None:
         tally = tally.without_clusters()
@@ -261,7 +261,7 @@ def _band_method(tally: Tally, method: str | None) -> str:
 
 
 def _falling_minimum(values: Floats) -> Floats:
-    """Return at each place the least of the values from there on."""
+    """Return at each position the smallest of the values from there on."""
     return np.asarray(np.minimum.accumulate(values[::-1])[::-1])
 
 
@@ -275,7 +275,7 @@ class _Alarms(NamedTuple):
 def _likely_alarms(
     tally: Tally, recall: Floats, is_cohort: bool, level: float, kind: str
 ) -> _Alarms:
-    """Return the fewest and most false alarms for each positive that are likely.
+    """Return the smallest and largest likely numbers of false alarms for each positive.
 
     The empirical likelihood ratio of Claeskens et al. (2003), least over thresholds, is
     P K(TP/P, r) + n K(FP/n, q), with n = N and q = a P / N when both classes have fixed
@@ -285,12 +285,12 @@ def _likely_alarms(
     n_neg = float(tally.n_neg)
     tp, fp = _curve_points(tally, recall)
 
-    # what the likelihood of the recall leaves of the allowed distance
+    # the allowed distance less that of the recall: what remains for the false alarms
     allowed = _likely_distance(n_pos, recall.size, level, kind) ** 2 / 2
     remaining = allowed - n_pos * divergence((tp / n_pos)[:, None], recall)
     point, column = np.nonzero(remaining >= 0)
 
-    # a cohort fixes neither class: the false alarms are a part of all that was flagged
+    # a cohort fixes neither class: false alarms are a proportion of FP + P
     if is_cohort:
         trials = fp[point] + n_pos
     else:
@@ -313,7 +313,7 @@ def _likely_alarms(
         fewest_alarms = least_q * (n_neg / n_pos)
         largest_alarms = largest_q * (n_neg / n_pos)
 
-    # the true number rises with recall: what holds at one recall holds beside it
+    # the true number rises with recall, so bounds at one recall hold for its neighbours
     return _Alarms(
         fewest=np.maximum.accumulate(fewest_alarms),
         most=_falling_minimum(largest_alarms),
@@ -331,22 +331,22 @@ def _curve_points(tally: Tally, recall: Floats) -> tuple[Floats, Floats]:
 
 def _odds(probability: Floats) -> Floats:
     """Return the odds of a probability."""
-    # an end may round to 1, whose odds no number holds
+    # a probability may round to 1, whose odds are infinite
     return np.asarray(probability / np.maximum(1 - probability, np.finfo(float).epsneg))
 
 
-# more than it takes to reach the last digits
+# more steps than the last digits need
 _NEWTON_STEPS = 30
 
 
 def _divergence_end(proportion: Floats, distance: Floats, side: int) -> Floats:
-    """Solve K(proportion, q) = distance for the q above (side 1) or below (side -1).
+    """Return q with K(proportion, q) = distance, above (side 1) or below (side -1).
 
-    In log odds u of q the divergence K is convex: from outside, Newton's steps come
-    closer and do not pass the root. Logarithms are taken of u, since q itself may round
-    to 0 or 1.
+    As a function of the log odds u of q, the divergence K is convex: from outside,
+    Newton's steps approach the root and never pass it. Logarithms are computed from u,
+    since q itself may round to 0 or 1.
     """
-    # a proportion of 1 has nothing above it, and one of 0 nothing below
+    # there is no q above a proportion of 1, and none below 0
     has_room = proportion > 0
     if side > 0:
         has_room = proportion < 1
@@ -358,8 +358,8 @@ def _divergence_end(proportion: Floats, distance: Floats, side: int) -> Floats:
     # terms do not depend on q
     entropy_less_room = xlogy(p, p) + xlogy(1 - p, 1 - p) - room
 
-    # with d = |q - p|, K is at least d^2 / (2 p(1 - p) + 2 d) (Bernstein's inequality):
-    # the root is nearer than this reach
+    # start beyond the root: with d = |q - p|, K is at least d^2 / (2 p(1 - p) + 2 d)
+    # (Bernstein's inequality)
     reach = np.sqrt(2 * room * np.maximum(p * (1 - p), room)) + 2 * room
     u = logit(np.clip(p + side * reach, 1e-15, 1 - 1e-15))
     for _ in range(_NEWTON_STEPS):
@@ -372,13 +372,13 @@ def _divergence_end(proportion: Floats, distance: Floats, side: int) -> Floats:
 
 
 def _likely_distance(n_pos: float, points: int, level: float, kind: str) -> float:
-    """How far, in standard errors, are curves still likely? (Naiman 1986)"""
+    """Return how many standard errors away a curve is still likely (Naiman 1986)."""
     if kind == "pointwise":
         return NormalDist().inv_cdf((1 + level) / 2)
 
     number = max(2, round(min(points, n_pos)))
-    # the angle between neighbours is the arc cosine of their correlation, which of
-    # proportions of the same positives is sqrt(r(1-r') / [r'(1-r)]) for r < r'
+    # the angle between neighbours is the arc cosine of their correlation; that of two
+    # proportions r < r' of the same positives is sqrt(r(1-r') / [r'(1-r)])
     odds = np.arange(1, number) / np.arange(number - 1, 0, -1)
     path_length = float(np.arccos(np.sqrt(odds[:-1] / odds[1:])).sum())
 
@@ -405,7 +405,7 @@ def _redrawn_alarms(
     n_neg = redrawn.counts.n_neg
     n_pos = redrawn.counts.n_pos
     effective = _effective_sizes(redrawn.sample, level)
-    # weights are counted in units of an equal negative, of which half a one is added
+    # weights are divided by that of one effective negative, so that 1/2 is half a case
     unit = n_neg / effective.negatives
 
     def log_alarms(neg: Array, pos: Array) -> Floats:
@@ -426,19 +426,19 @@ def _redrawn_alarms(
     distances = np.abs(replicate_curves - centre) / standard_error
     half_height = critical(distances, level, kind) * standard_error * effective.widening
 
-    # alarms rise with recall: what holds at one recall holds beside it
+    # alarms rise with recall, so bounds at one recall hold for its neighbours
     log_fewest = np.maximum.accumulate(centre - half_height)
     log_most = _falling_minimum(centre + half_height)
 
-    # a sample does not resolve a recall below a positive or two; at the end all
-    # negatives are false alarms
+    # a sample does not resolve recalls below one or two positives, so the band is
+    # widened by two; near a recall of 1 all negatives may be false alarms
     shift = 2 / effective.positives
     fewest_before = np.interp(recall - shift, recall, log_fewest)
-    most_behind = np.interp(recall + shift, recall, log_most)
+    most_after = np.interp(recall + shift, recall, log_most)
     log_fewest = np.where(recall >= shift, fewest_before, -np.inf)
-    log_most = np.where(recall + shift < 1, most_behind, np.inf)
+    log_most = np.where(recall + shift < 1, most_after, np.inf)
 
-    # the half alarm that was added is taken off again
+    # subtract the half alarm that was added
     half_alarm = 0.5 * unit / n_pos
     all_negatives = _all_negatives(redrawn, level)
     return _Alarms(
@@ -448,7 +448,7 @@ def _redrawn_alarms(
 
 
 def _all_negatives(redrawn: _RedrawnCounts | ExpectedDraws, level: float) -> float:
-    """Return how many negatives stand beside each positive; in a cohort at most."""
+    """Return the number of negatives for each positive, in a cohort an upper bound."""
     counts = redrawn.counts
     prevalence = counts.n_pos / (counts.n_pos + counts.n_neg)
     if redrawn.is_cohort:
@@ -472,14 +472,14 @@ def _prevalence_measure(tally: Tally) -> MeasuredValue:
     return MeasuredValue(prevalence, influence)
 
 
-# rows beyond this are joined to neighbours before resampling: a change below 1/1000
+# the most rows that are resampled; merging neighbours changes bands by under 1/1000
 _MAX_ROWS = 1000
 
 
 def _redraw(
     tally: Tally, is_cohort: bool, replicates: int, rng: Seed
 ) -> _RedrawnCounts | ExpectedDraws:
-    """Redraw cases as their sampling design says."""
+    """Return redrawn counts of a tally, by its sampling design."""
     if tally.labels_expected:
         return ExpectedDraws(tally, replicates, rng)
     return _RedrawnCounts(tally, is_cohort, replicates, rng)
@@ -547,9 +547,9 @@ class _RedrawnCounts:
                 yield neg, pos
 
     def labelled_positives(self, fpr: Floats, number: float) -> float | Floats:
-        """Return as how many positives those near each cut count.
+        """Return the effective number of positives near each cut.
 
-        Where labels are missing at random, few with a label stand for many.
+        Where labels are missing at random, a few labelled cases represent many.
         """
         imputation = self.sample.imputation
         if not isinstance(imputation, Imputation):
@@ -564,11 +564,11 @@ class _RedrawnCounts:
         cases_per_label = (cases_in_bin / labels_in_bin)[bins]
 
         fpr_of_rows = running_proportions(self.counts.neg)[1:]
-        at_fpr = np.interp(fpr, fpr_of_rows, cases_per_label)
-        return np.minimum(number, expected.n_pos / at_fpr)
+        cases_per_label_at_fpr = np.interp(fpr, fpr_of_rows, cases_per_label)
+        return np.minimum(number, expected.n_pos / cases_per_label_at_fpr)
 
     def _impute(self, columns: tuple[Array, ...]) -> tuple[Floats, Floats]:
-        """Give each drawn case without a label its chance of being positive."""
+        """Return redrawn counts with unlabelled cases divided by their chances."""
         observed = self.sample.observed
         neg = np.zeros(len(observed))
         pos = np.zeros(len(observed))
@@ -577,7 +577,7 @@ class _RedrawnCounts:
 
         rows = np.flatnonzero(np.add.reduce(columns))
         counts = [column[rows] for column in columns]
-        # a weighted tally has sums of squares behind the sums: of drawn cases the same
+        # a weighted tally also needs sums of squares; drawn cases have weight one
         sums = [*counts, *counts][: len(observed.counts)]
         expected = impute_labels(tally_of_rows(observed.score[rows], *sums)).expected
         neg[rows] = expected.neg
@@ -586,10 +586,10 @@ class _RedrawnCounts:
 
 
 class _EffectiveSizes(NamedTuple):
-    """As how many equal cases a sample counts, and how unsure that is.
+    """Effective sample sizes, and the factor by which few cases widen intervals.
 
     ``positives`` and ``negatives`` are Kish's numbers over the design effect;
-    ``widening`` is by how much few cases make intervals wider.
+    ``widening`` is Student's quantile over the normal one.
     """
 
     positives: float
@@ -598,10 +598,10 @@ class _EffectiveSizes(NamedTuple):
 
 
 def _effective_sizes(sample: Sample[Tally], level: float) -> _EffectiveSizes:
-    """Return as how many equal cases the classes count, by the variance of the AUC."""
+    """Return the effective sizes of the classes, from the variance of the AUC."""
     estimate = evaluate_measure(sample, auc_measure).variance_estimate
-    student = student_quantile(estimate.degrees_of_freedom, level)
-    widening = student / NormalDist().inv_cdf((1 + level) / 2)
+    student_factor = student_quantile(estimate.degrees_of_freedom, level)
+    widening = student_factor / NormalDist().inv_cdf((1 + level) / 2)
 
     if sample.imputation is None:
         independent = apply_design(sample.observed.without_clusters())
@@ -612,12 +612,12 @@ def _effective_sizes(sample: Sample[Tally], level: float) -> _EffectiveSizes:
         negatives = sample.target_counts.n_neg
 
     if not estimate.variance > 0:
-        # nothing varied: no more is known than the units (clusters, cases) tell
+        # nothing varied: each unit (cluster or case) counts as one case
         units = estimate.units
         return _EffectiveSizes(min(positives, units), min(negatives, units), widening)
 
-    of_independent = evaluate_measure(independent, auc_measure).variance_estimate
-    design_effect = max(estimate.variance / of_independent.variance, 1.0)
+    independent_estimate = evaluate_measure(independent, auc_measure).variance_estimate
+    design_effect = max(estimate.variance / independent_estimate.variance, 1.0)
     return _EffectiveSizes(
         max(positives / design_effect, 1.0),
         max(negatives / design_effect, 1.0),
@@ -626,38 +626,37 @@ def _effective_sizes(sample: Sample[Tally], level: float) -> _EffectiveSizes:
 
 
 def running_proportions(count: Array) -> Floats:
-    """Which proportion of the cases is in the first 0, 1, 2, ... rows?"""
+    """Return the proportion of the cases in the first 0, 1, 2, ... rows."""
     total = np.append(0, np.cumsum(count))
     return np.asarray(total / total[-1])
 
 
 def height(x: Floats, y: Floats, places: Floats) -> Floats:
-    """Read a rising curve of corners (x, y); at a jump the upper value."""
-    # interp takes the last of equal corners just to the right of them
+    """Return the height of a rising curve with corners (x, y); at a jump the upper."""
+    # just to the right of equal corners np.interp uses the last, upper one
     return np.asarray(np.interp(np.minimum(places + 1e-12, 1.0), x, y))
 
 
 def roc_height(neg: Array, pos: Array, fpr: Floats) -> Floats:
-    """Which true positive rate do these counts reach at each false positive rate?"""
+    """Return the true positive rate of these counts at each false positive rate."""
     return height(running_proportions(neg), running_proportions(pos), fpr)
 
 
 def _false_positive_rate(neg: Array, pos: Array, recall: Floats) -> Floats:
-    """Which false positive rate does each recall cost? Read from the lowest score."""
+    """Return the false positive rate at each recall, read from the lowest score."""
     return 1 - roc_height(pos[::-1], neg[::-1], 1 - recall)
 
 
 def rate_variance(rate: Floats, n: float | Floats) -> Floats:
-    """How uncertain is a rate, also at 0 and 1? Two successes and failures added."""
-    middle = (n * rate + 2) / (n + 4)
-    return np.asarray(middle * (1 - middle) / (n + 4))
+    """Return the variance of a rate, with two successes and two failures added."""
+    adjusted_rate = (n * rate + 2) / (n + 4)
+    return np.asarray(adjusted_rate * (1 - adjusted_rate) / (n + 4))
 
 
 def critical(distances: Floats, level: float, kind: str) -> float:
-    """How many standard errors high must each side of the band be?"""
+    """Return the height of each side of the band in standard errors."""
     pointwise = NormalDist().inv_cdf((1 + level) / 2)
     if kind == "pointwise":
         return pointwise
-    # where no error was seen no redrawn curve varies: a band by their quantile alone
-    # would have no height
+    # where redrawn curves do not vary, a band from their quantile would have no height
     return max(pointwise, float(np.quantile(distances.max(axis=1), level)))

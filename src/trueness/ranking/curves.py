@@ -1,7 +1,7 @@
 """Which trade-offs does a threshold offer, and how good is a part of them?
 
-A ``Curve`` has one entry a threshold, highest threshold first, ties never broken: a row
-of the tally is a step of the curve.
+A ``Curve`` has one entry for each threshold, the highest first. A row of the tally is a
+step of the curve, so ties are never broken.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Curve(TwoAxes):
     notes: tuple[str, ...] = field(default=(), kw_only=True)
 
 
-# of positives and negatives flagged, of all of them, and of the prevalence
+# rates, from tp and fp, the class sizes, and the prevalence
 _RATES: dict[str, Callable[[Any, Any, Any, Any, float], Any]] = {
     "fpr": lambda tp, fp, n_pos, n_neg, prevalence: fp / n_neg,
     "tpr": lambda tp, fp, n_pos, n_neg, prevalence: tp / n_pos,
@@ -74,7 +74,7 @@ _RATES: dict[str, Callable[[Any, Any, Any, Any, float], Any]] = {
 
 
 def _curve(tally: Tally, name: str, across: str, up: str) -> Curve:
-    """Cut at every score, and take two rates of what is flagged."""
+    """Return the curve of two rates at every score, from ``_RATES``."""
     _cases.both_classes(tally, name)
     check_headline(tally)
     notes = unlabelled_notes(tally)
@@ -88,20 +88,20 @@ def _curve(tally: Tally, name: str, across: str, up: str) -> Curve:
     if prevalence is None:
         prevalence = n_pos / (n_pos + n_neg)
 
-    # where nothing is flagged these rates are 0 / 0: their curve begins one cut later
+    # where nothing is flagged these rates are 0 / 0, so the curve begins one cut later
     first_cut = int(up in ("precision", "lift"))
     tp = cuts.tp[first_cut:]
     fp = cuts.fp[first_cut:]
     rate_across = _RATES[across]
     rate_up = _RATES[up]
-    # in the place of the counts: new memory costs more than the division
+    # rates replace the counts in memory: new arrays would cost more than the division
     x = fp.view(np.float64)
     y = tp.view(np.float64)
     with np.errstate(over="ignore"):  # lift at a prevalence of 1e-320
         for block in blocks(tp.size):
             tp_block = tp[block]
             fp_block = fp[block]
-            # both rates before either is written, since they replace their counts
+            # compute both before writing either, since they replace the counts
             across_rate = rate_across(tp_block, fp_block, n_pos, n_neg, prevalence)
             up_rate = rate_up(tp_block, fp_block, n_pos, n_neg, prevalence)
             x[block] = across_rate
@@ -228,14 +228,14 @@ def hull(curve: Curve) -> Curve:
     fpr = curve.x[corners]
     tpr = curve.y[corners]
 
-    # blocks of equal slope meet in a point that is no corner: there the cross product
-    # of the two steps is zero
+    # points between blocks of equal slope are not corners: there the cross product of
+    # both steps is zero
     fpr_steps = np.diff(fpr)
     tpr_steps = np.diff(tpr)
-    turn = fpr_steps[:-1] * tpr_steps[1:] - tpr_steps[:-1] * fpr_steps[1:]
-    turns = np.concatenate([[True], turn < 0, [True]])
+    cross_product = fpr_steps[:-1] * tpr_steps[1:] - tpr_steps[:-1] * fpr_steps[1:]
+    is_corner = np.concatenate([[True], cross_product < 0, [True]])
     threshold = curve.threshold[corners]
-    return Curve(curve.axes, fpr[turns], tpr[turns], threshold[turns])
+    return Curve(curve.axes, fpr[is_corner], tpr[is_corner], threshold[is_corner])
 
 
 def simplify(
@@ -268,7 +268,7 @@ def simplify(
             example=200,
         )
 
-    max_points = 2**62
+    max_points = 2**62  # no limit
     if points is not None:
         max_points = _options.whole_number(points, "points", at_least=2)
     allowed = 0.0
@@ -277,11 +277,11 @@ def simplify(
 
     height = curve.y / curve.y.max() if curve.axes[1] == "lift" else curve.y
     kept_points = few_points(curve.x, height, max_points, allowed)
-    moved = largest_distance(curve.x, height, kept_points)
-    if tolerance is not None and moved > allowed:
+    shift = largest_distance(curve.x, height, kept_points)
+    if tolerance is not None and shift > allowed:
         raise InputError(
             f"{max_points:,} points cannot keep the curve within the tolerance "
-            f"{tolerance:g}; they move it by {moved:.2g}. Allow more points or a "
+            f"{tolerance:g}; they move it by {shift:.2g}. Allow more points or a "
             "larger tolerance.",
             option="points",
         )
@@ -291,14 +291,14 @@ def simplify(
         x=curve.x[kept_points],
         y=curve.y[kept_points],
         threshold=curve.threshold[kept_points],
-        largest_shift=max(moved, curve.largest_shift),
+        largest_shift=max(shift, curve.largest_shift),
     )
 
 
 def _check_curve(
     curve: Curve, function: str, example: str, axes: tuple[str, str] | None = None
 ) -> None:
-    """Stop when something else than a curve, or one of other axes, was passed."""
+    """Stop at anything but a curve, or at a curve with other axes."""
     if isinstance(curve, Curve) and axes in (None, curve.axes):
         return
     passed = getattr(curve, "axes", type(curve).__name__)
@@ -447,7 +447,7 @@ def partial_area_measure(
 def _read_part(
     fpr: Range | None, tpr: Range | None, max_fpr: float | None, *, corrected: bool
 ) -> _PartOfPlane:
-    """Read the part of the ROC plane that was asked for, and its scale."""
+    """Return the part of the ROC plane that the options describe, with its scale."""
     if max_fpr is not None:
         if fpr is not None:
             raise InputError(
@@ -465,11 +465,11 @@ def _read_part(
         )
 
     plain = _PartOfPlane(_range(fpr, "fpr"), _range(tpr, "tpr"), shift=0.0, factor=1.0)
-    return _on_mcclish_scale(plain) if corrected else plain
+    return _scale_by_mcclish(plain) if corrected else plain
 
 
-def _on_mcclish_scale(part_of_curve: _PartOfPlane) -> _PartOfPlane:
-    """Scale a part so that chance becomes 1/2 and an ideal classifier 1."""
+def _scale_by_mcclish(part_of_curve: _PartOfPlane) -> _PartOfPlane:
+    """Return a part scaled so that chance becomes 1/2 and an ideal classifier 1."""
     diagonal = np.array([[0.0, 1.0]])
     chance = float(
         _area_inside(diagonal, diagonal, part_of_curve.fpr, part_of_curve.tpr).area[0]
@@ -486,12 +486,15 @@ def _on_mcclish_scale(part_of_curve: _PartOfPlane) -> _PartOfPlane:
 
 
 def _pull_on_curve(rates: Floats, other_steps: Floats, inside: _Inside) -> Floats:
-    """Return by how much a case of each row moves the area, times its class size."""
-    at_end = (inside.leaves * inside.leaves - inside.enters * inside.enters) / 2
-    at_start = (inside.leaves - inside.enters) - at_end
+    """Return how far a case of each row moves the area, times its class size."""
+    # the two ends of a segment move the part inside by these weights
+    end_weight = (inside.leaves * inside.leaves - inside.enters * inside.enters) / 2
+    start_weight = (inside.leaves - inside.enters) - end_weight
     pull = np.zeros(rates.shape[1])
-    pull[:-1] += (other_steps * at_start)[0]
-    pull[1:] += (other_steps * at_end)[0]
+    pull[:-1] += (other_steps * start_weight)[0]
+    pull[1:] += (other_steps * end_weight)[0]
+
+    # a case moves all points of the curve from its own row on
     return reverse_cumsum(pull)[1:] - float(pull @ rates[0])
 
 
@@ -500,7 +503,7 @@ _MIN_WIDTH = 1e-9
 
 
 def _range(value: Range | None, rate: str) -> Range:
-    """Return the range of a rate that was requested; without one, 0 to 1."""
+    """Return the range of a rate, checked; 0 to 1 by default."""
     if value is None:
         return 0.0, 1.0
 
@@ -559,7 +562,7 @@ def _crossings(rates: Floats, low: float, high: float) -> tuple[Floats, Floats]:
     start = rates[:, :-1]
     step = np.diff(rates)
     is_flat = step <= 0
-    # at the very top a case more below it still takes the curve down
+    # at the very top, one more case below still lowers the curve
     is_over = (start >= high) & (high < 1)
     length = np.where(is_flat, 1.0, step)
     enters = np.where(is_flat, start < low, (low - start) / length)

@@ -1,7 +1,8 @@
 """Redrawn curves of expected labels: other cases, other errors of the map.
 
-Of the process, cases are drawn anew and the log odds of the map are moved by an error
-of its own size. Of these very cases the labels are drawn, and the cases stay.
+For an answer about the process, cases are redrawn, and the log odds of the map are
+changed by random errors of its own size. For an answer about these very cases, the
+cases stay and their labels are drawn.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from trueness.counts.values import Tally, tally_of_rows
 from trueness.inference.expected_counts import ExpectedCounts, expect_labels
 from trueness.inference.sample import apply_design
 
-# rows beyond this are joined to neighbours before resampling: a change below 1/1000
+# the most rows that are resampled; merging neighbours changes bands by under 1/1000
 _ROWS = 1000
 
 
@@ -48,7 +49,7 @@ class ExpectedDraws:
             )
 
         number = _options.whole_number(replicates, "replicates", at_least=100)
-        few_rows = _with_few_rows(tally)
+        few_rows = _merge_to_few_rows(tally)
         self.sample = apply_design(few_rows)
         self.counts = self.sample.target_counts
         self._expected: ExpectedCounts = expect_labels(few_rows)
@@ -69,16 +70,16 @@ class ExpectedDraws:
         columns = self._redrawn_cases()
         for error, cases in zip(self._errors, columns, strict=True):
             chances = np.asarray(expit(log_odds + error))
-            negatives, positives = self._complete(cases, chances)
+            negatives, positives = self._label_cases(cases, chances)
             if negatives.sum() and positives.sum():
                 yield negatives, positives
 
     def labelled_positives(self, fpr: Floats, number: float) -> float | Floats:
-        """Return how many positives are like those at the cut."""
+        """Return the effective number of positives, the same at each cut."""
         return number
 
     def _redrawn_cases(self) -> Iterator[tuple[Array, ...]]:
-        """Return negatives, positives and unlabelled cases of one sample each."""
+        """Yield negatives, positives and unlabelled cases, one sample after another."""
         observed = self._expected.observed
         number = len(self._errors)
         if self._expected.about_these_cases:
@@ -91,10 +92,10 @@ class ExpectedDraws:
         ):
             yield from zip(*block, strict=True)
 
-    def _complete(
+    def _label_cases(
         self, cases: tuple[Array, ...], chances: Floats
     ) -> tuple[Floats, Floats]:
-        """Return counts in which unlabelled cases are divided, or labels drawn."""
+        """Return negatives and positives, with unlabelled cases divided or drawn."""
         negatives, positives, unknown = cases
         new_positives = unknown * chances
         if self._expected.about_these_cases and not self._expected.observed.weighted:
@@ -102,7 +103,7 @@ class ExpectedDraws:
         return negatives + (unknown - new_positives), positives + new_positives
 
 
-def _with_few_rows(tally: Tally) -> Tally:
+def _merge_to_few_rows(tally: Tally) -> Tally:
     """Return a tally whose neighbouring rows are merged at their mean score."""
     if len(tally) <= _ROWS:
         return tally

@@ -97,8 +97,8 @@ def curve_figure(
 ) -> Curves:
     """Return a curve of rates for each classifier, with chance as a guide.
 
-    ``kind`` is a name of ``_CURVES``. ``band`` is that of :func:`trueness.roc_band`, as
-    are ``level``, ``rng`` and ``replicates``; None draws no band.
+    ``kind`` is a name of ``_CURVES``. ``band``, ``level``, ``rng`` and ``replicates``
+    are options of :func:`trueness.roc_band`; no band is drawn if ``band`` is None.
     """
     max_points = _options.whole_number(points, "points", at_least=2)
     curve_kind = _CURVES[kind]
@@ -117,10 +117,14 @@ def curve_figure(
     bands = []
     if band is not None and curve_kind.band is not None:
         for name, tally in tallies.items():
-            around = curve_kind.band(
+            band_of_curve = curve_kind.band(
                 tally, band=band, level=level, rng=rng, replicates=replicates
             )
-            columns = {x.name: around.x, "low": around.low, "high": around.high}
+            columns = {
+                x.name: band_of_curve.x,
+                "low": band_of_curve.low,
+                "high": band_of_curve.high,
+            }
             bands.append(Line(name, columns))
 
     return Curves(
@@ -191,12 +195,12 @@ def det_figure(tallies: Tallies, *, points: int = POINTS) -> Curves:
 
 
 def _probit(rate: Floats) -> Floats:
-    """Return the normal quantile of rates, which are kept off 0 and 1."""
+    """Return the normal quantiles of rates, which are clipped near 0 and 1."""
     return np.asarray(ndtri(np.clip(rate, _LOWEST_RATE, 1 - _LOWEST_RATE)))
 
 
 def risk_coverage_figure(curve: RiskCoverage) -> Curves:
-    """Return the error rate of the surest cases by their proportion, with its band."""
+    """Return the error rate of the most confident cases by their proportion."""
     shown = few_points(curve.coverage, curve.risk, POINTS, 0.0)
     line = {"coverage": curve.coverage[shown], "risk": curve.risk[shown]}
     band = {
@@ -290,13 +294,13 @@ def binormal_figure(t: Tally, fit: BinormalFit) -> Curves:
 def score_figure(tallies: Tallies, bins: int = 40) -> Bars:
     """Return histograms of the scores of both classes, over bins of equal width."""
     bins = _options.whole_number(bins, "bins", at_least=1)
-    with_cases = [tally for tally in tallies.values() if len(tally)]
-    if not with_cases:
+    not_empty = [tally for tally in tallies.values() if len(tally)]
+    if not not_empty:
         raise NotEnoughCases("A figure of scores needs at least one case; found none.")
 
     # scores are sorted, highest first
-    lowest_score = min(tally.score[-1] for tally in with_cases)
-    highest_score = max(tally.score[0] for tally in with_cases)
+    lowest_score = min(tally.score[-1] for tally in not_empty)
+    highest_score = max(tally.score[0] for tally in not_empty)
     edges = _equal_edges(lowest_score, highest_score, bins)
     return Bars(
         "Scores",
@@ -310,19 +314,19 @@ def _equal_edges(low: float, high: float, bins: int) -> Floats:
     """Return the edges of bins of equal width between two scores."""
     largest_float = np.finfo(float).max
     if low == high:
-        # a bin must have a width that floats of this size can show
+        # bins must be wide enough for floats of this size
         half_width = max(0.5, abs(low) * 1e-9)
         low = max(low - half_width, -largest_float)
         high = min(high + half_width, largest_float)
 
-    # the distance between scores near the largest float overflows, a quarter does not
+    # the distance of scores near the largest float overflows; of a quarter it does not
     unit = 4.0 if max(abs(low), abs(high)) > largest_float / 4 else 1.0
     edges = np.linspace(low / unit, high / unit, bins + 1) * unit
     return np.asarray(np.clip(edges, low, high))
 
 
 def _histogram(score: Floats, count: Array, edges: Floats) -> Floats:
-    """Return how many cases, or which sum of weights, each bin holds."""
+    """Return the number of cases, or the sum of weights, in each bin."""
     heights, _ = np.histogram(score, edges, weights=count + 0.0)
     return np.asarray(heights, dtype=np.float64)
 
@@ -373,22 +377,22 @@ def _edges_around(threshold: float, low: float, high: float, bins: int) -> Float
 
 
 def _decision_area(
-    name: str, score: Floats, class_count: Array, decided_so: Array, edges: Floats
+    name: str, score: Floats, class_count: Array, has_decision: Array, edges: Floats
 ) -> Line:
-    """Return the area of one decision: the cases of a class that are decided so.
+    """Return the histogram of the cases of a class that have one decision.
 
-    ``class_count`` is how many cases of the class have each score.
+    ``class_count`` is the number of cases of the class at each score.
     """
     class_size = class_count.sum()
-    count = class_count[decided_so]
-    heights = _histogram(score[decided_so], count / class_size, edges)
+    count = class_count[has_decision]
+    heights = _histogram(score[has_decision], count / class_size, edges)
     proportion = float(count.sum() / class_size)
     label = f"{name}: {percent(proportion)} of the class"
     return histogram_area(label, edges, heights)
 
 
 def auc_figure(tallies: Tallies, *, level: float = 0.95) -> Intervals:
-    """Return the AUC of each classifier with its interval, under one another."""
+    """Return the AUC of each classifier with its interval, one below the other."""
     areas = {name: auc(tally, level=level) for name, tally in tallies.items()}
     return intervals("AUC", "AUC", areas)
 

@@ -2,8 +2,8 @@ r"""What do ROC, precision, accuracy and F-beta have in common? The leakage func
 
 .. math:: G(u) = F_p(F_n^{-1}(u)), \qquad 0 \le u \le 1, \qquad (10)
 
-the proportion of positives that is missed where a share u of the negatives is left
-alone. Sameni (2025), "On the geometry of receiver operating characteristic and
+the proportion of positives that is missed where a proportion u of the negatives is not
+flagged. Sameni (2025), "On the geometry of receiver operating characteristic and
 precision-recall curves"; equation numbers are its own. Where a score is tied between
 classes G is straight; where positives stand alone it jumps, and takes the lower value.
 """
@@ -37,7 +37,7 @@ from trueness.inference.variance import Influence
 from trueness.metrics.confusion import sweep
 from trueness.ranking.models import Through, fit_binormal
 
-# 1 - fpr is rounded: a specificity this close to a step is meant to be the step
+# 1 - fpr is rounded: a specificity this close to a step is the step
 _SNAP = 1e-12
 
 
@@ -85,10 +85,10 @@ class Leakage(Answer, Through):
         return np.where(at_corner, specificity[corner], straight)
 
     def density(self, u: ArrayLike, bins: int = 20) -> Any:
-        """What is the density of positives over that of negatives at this quantile?
+        """Return the density of positives over that of negatives at this quantile.
 
-        Eq. (11), as a mean over ``bins`` equal parts of [0, 1], so that it integrates
-        to 1. Positives above all negatives count in the last part.
+        Eq. (11), averaged over ``bins`` equal parts of [0, 1], so that it integrates to
+        1. Positives above all negatives belong to the last part.
         """
         u = _columns.probabilities(u, "u")
         n_bins = _options.whole_number(bins, "bins", at_least=1)
@@ -99,7 +99,7 @@ class Leakage(Answer, Through):
 
 
 def chord(x: Floats, y: Floats, i: Array, j: Array, u: Floats) -> Floats:
-    """Go straight from corner i to corner j; where they are one above the other, i."""
+    """Return the height at u of the line from corner i to j; of a vertical line, i."""
     left_end = x[i]
     low = y[i]
     width = x[j] - left_end
@@ -234,7 +234,7 @@ def _divergences_of_histogram(t: Tally, level: float) -> _Divergences:
             _estimate_from_measure(neg_to_pos, level),
         )
 
-    # one bin: as far as a kind of positive that n cases miss could take it
+    # nothing varies: allow for a kind of positives that a sample of n cases may miss
     farthest = divergence(1 - _smallest_proportion(t.n_pos, level), 0.5 / (t.n_neg + 1))
     return _Divergences(
         _estimate_of_one_bin(pos_to_neg.value, farthest, level),
@@ -243,8 +243,8 @@ def _divergences_of_histogram(t: Tally, level: float) -> _Divergences:
 
 
 def _divergences_if_separated(t: Tally, level: float) -> _Divergences:
-    """Return infinite divergences, with what so many cases prove."""
-    # one cut parts the classes: flagged positives at least, and negatives at most
+    """Return infinite divergences, with a lower bound from the number of cases."""
+    # at the cut between the classes: the smallest recall, and the largest fpr
     recall = _smallest_proportion(t.n_pos, level)
     fpr = max(0.0, 1 - _smallest_proportion(t.n_neg, level))
     proven_pos_to_neg = 0.0
@@ -266,7 +266,7 @@ _INFINITE = (
 
 
 def _infinite_estimate(low: float, level: float) -> Estimate:
-    """Return an infinite divergence that is proven to be above ``low``."""
+    """Return an infinite divergence whose interval begins at ``low``."""
     return estimate_from_interval(
         math.inf, max(0.0, low), math.inf, level, "separated", notes=_INFINITE
     )
@@ -278,9 +278,10 @@ def _estimate_from_measure(measured: EvaluatedMeasure, level: float) -> Estimate
     standard_error = variance_estimate.standard_error
     quantile = student_quantile(variance_estimate.degrees_of_freedom, level)
     half_width = standard_error * quantile
-    value = max(0.0, measured.value)  # no divergence is below zero
+    # without its sampling excess a divergence may come out below zero
+    value = max(0.0, measured.value)
     low = max(0.0, measured.value - half_width)
-    # from the value that is shown, so that the interval always holds it
+    # around the reported value, so that the interval always contains it
     high = value + half_width
     return estimate_from_interval(value, low, high, level, "histogram", standard_error)
 
@@ -298,7 +299,7 @@ def _estimate_of_one_bin(value: float, farthest: float, level: float) -> Estimat
 
 
 def _smallest_proportion(n: int, level: float) -> float:
-    """Return how small a proportion may be of which all of n cases are part."""
+    """Return the smallest likely proportion where all of n cases belong to it."""
     return float(((1 - level) / 2) ** (1 / n))
 
 
@@ -329,7 +330,7 @@ class _MeasuredDivergence(NamedTuple):
 def _measure_divergence(
     from_counts: Array, to_counts: Array, n_from: float, n_to: float
 ) -> _MeasuredDivergence:
-    r"""Return a divergence, sampling excess taken off, and its influence values.
+    r"""Return a divergence, less its sampling excess, and its influence values.
 
     With proportions a of the one class and b of the other in each bin,
     :math:`D = \sum a \ln(a/b)` has the slopes :math:`(\ln(a/b) - D)/N_a` and
@@ -339,7 +340,7 @@ def _measure_divergence(
     b = _smoothed_proportions(to_counts, n_to)
     log_ratio = np.log(a / b)
     value = float(a @ log_ratio)
-    # two samples of one law differ by (k - 1)/2n each on average, as in a G-test
+    # samples of n cases of one distribution differ by (k - 1)/2n each, as in a G-test
     excess = (from_counts.size - 1) / 2 * (1 / n_from + 1 / n_to)
 
     by_from = (log_ratio - value) / float(from_counts.sum())
@@ -349,13 +350,13 @@ def _measure_divergence(
 
 def _smoothed_proportions(counts: Array, n: float) -> Floats:
     """Return proportions by bin, with half a case added to each bin."""
-    # weights count in units of equal cases
+    # n is the effective number of cases, also for weighted ones
     proportions = counts / float(counts.sum())
     return np.asarray((proportions * n + 0.5) / (n + counts.size / 2))
 
 
 def _divergences_of_binormal(t: Tally, level: float) -> _Divergences:
-    """Carry the errors of alpha and b through the closed forms (delta method)."""
+    """Return the divergences of a binormal fit, with errors by the delta method."""
     fit = fit_binormal(t, level=level)
     alpha = fit.curve.alpha
     b = fit.curve.b

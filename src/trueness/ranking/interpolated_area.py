@@ -50,7 +50,7 @@ def interpolated_area_measure(counts: Tally) -> MeasuredValue:
     value = float(segments.new_tp @ mean_precision) / counts.n_pos
 
     by_new_tp, by_new_fp, by_tp, by_fp = _slopes(segments, mean_precision)
-    # the start of a segment moves with every case above it, but not with its own
+    # the start of a segment moves with every case above it, but not with its own cases
     positives_above = reverse_cumsum(by_tp) - by_tp
     negatives_above = reverse_cumsum(by_fp) - by_fp
 
@@ -157,8 +157,8 @@ def _mean_precision(segments: _Segments) -> Floats:
     """Return the mean precision of each segment, over its true positives."""
     size = segments.new_flagged
     by_size = np.divide(1.0, size, out=np.zeros(size.size), where=size > 0)
-    straight = segments.new_tp * by_size
-    return np.asarray(straight + segments.bend * by_size**2 * segments.log_growth)
+    own_precision = segments.new_tp * by_size
+    return np.asarray(own_precision + segments.bend * by_size**2 * segments.log_growth)
 
 
 def _slopes(
@@ -177,21 +177,23 @@ def _slopes(
         1.0, segments.flagged, out=np.zeros(size.size), where=segments.flagged > 0
     )
 
-    # how the mean precision moves with the size of the segment, at constant new tp
-    of_size = (
+    # slope of the mean precision by the size of the segment, at constant new tp
+    slope_by_size = (
         -segments.new_tp * by_size**2
         + (segments.tp * by_size**2 - 2 * bend * by_size**3) * log_growth
         + bend * by_size**2 * by_after
     )
-    # ... and with the number of cases flagged before, at constant tp
-    of_flagged = -segments.new_tp * by_size**2 * log_growth
-    of_flagged += bend * by_size**2 * (by_after - by_flagged)
+    # ... and by the number of cases flagged before, at constant tp
+    slope_by_flagged = -segments.new_tp * by_size**2 * log_growth
+    slope_by_flagged += bend * by_size**2 * (by_after - by_flagged)
 
-    of_new_tp = of_size + by_size - segments.flagged * by_size**2 * log_growth
-    of_tp = of_flagged + by_size * log_growth
+    slope_by_new_tp = (
+        slope_by_size + by_size - segments.flagged * by_size**2 * log_growth
+    )
+    slope_by_tp = slope_by_flagged + by_size * log_growth
     return (
-        mean_precision + segments.new_tp * of_new_tp,
-        segments.new_tp * of_size,
-        segments.new_tp * of_tp,
-        segments.new_tp * of_flagged,
+        mean_precision + segments.new_tp * slope_by_new_tp,
+        segments.new_tp * slope_by_size,
+        segments.new_tp * slope_by_tp,
+        segments.new_tp * slope_by_flagged,
     )

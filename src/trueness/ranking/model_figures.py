@@ -1,7 +1,7 @@
 """Curves of models: a binormal curve, a fitted one, Fermi-Dirac statistics.
 
-They are drawn as curves of data are, alone or over the data, from the functions that
-Sameni (2025) writes with the leakage function G and Kim et al. (2021) with ranks.
+They are drawn as curves of data are, alone or over the data. The formulas are those of
+Sameni (2025), with the leakage function G, and of Kim et al. (2021), with ranks.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ class ModelCurve:
 
 
 def model_name(model: CurveModel) -> str:
-    """Return what a model is called where nobody named it."""
+    """Return the default name of a model."""
     return NAMES[type(model)]
 
 
 def model_curve(model: CurveModel) -> ModelCurve:
     """Return the ROC curve of a model."""
     if isinstance(model, FermiDirac):
-        # a rate belongs to each number of flagged cases; of many, some are enough
+        # one point for each number of flagged cases, or for some of many
         number_of_points = min(model.n + 1, 4 * POINTS)
         flagged = np.unique(np.linspace(0, model.n, number_of_points).astype(int))
         fpr = np.asarray(model.expected("fpr", flagged))
@@ -108,9 +108,9 @@ def precision_recall_lines(
             )
 
         # without a flagged case precision is 0 / 0
-        some_flagged = curve.tpr > 0
-        recall = curve.tpr[some_flagged]
-        fpr = curve.fpr[some_flagged]
+        is_flagging = curve.tpr > 0
+        recall = curve.tpr[is_flagging]
+        fpr = curve.fpr[is_flagging]
         true_positives = proportion * recall
         precision = true_positives / (true_positives + (1 - proportion) * fpr)
         lines[name] = _line(name, "recall", recall, "precision", precision)

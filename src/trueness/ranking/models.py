@@ -1,11 +1,12 @@
 r"""What if the scores of both classes were normal, or followed another model?
 
-Up to a monotone re-scoring a binormal curve has two parameters,
+Up to a monotone function of the scores, a binormal curve has two parameters,
 
 .. math:: \alpha = \sigma_n / \sigma_p, \qquad b = (\mu_p - \mu_n) / \sigma_p,
           \qquad (40)
 
-and everything in closed form. Sameni (2025), section 8.3, with its equation numbers.
+and closed forms for all that follows. Sameni (2025), section 8.3, with its equation
+numbers.
 """
 
 from __future__ import annotations
@@ -46,31 +47,31 @@ class _HasLeakage(Protocol):
 
 
 class Through:
-    """What follows from a leakage function: of the data, or of a binormal model."""
+    """Rates that follow from a leakage function, of data or of a binormal model."""
 
     __slots__ = ()
 
     def miss_rate(self: _HasLeakage, specificity: ArrayLike) -> Any:
-        """Which proportion of the positives is missed at this specificity? Eq. (14)."""
+        """Return the proportion of positives missed at this specificity, eq. (14)."""
         return self(specificity)
 
     def tpr(self: _HasLeakage, fpr: ArrayLike) -> Any:
-        """Which true positive rate is reached at this false positive rate? Eq. (13)."""
+        """Return the true positive rate at this false positive rate, eq. (13)."""
         return 1 - self(1 - _columns.probabilities(fpr, "fpr"))
 
     def fpr(self: _HasLeakage, tpr: ArrayLike) -> Any:
-        """Which false positive rate does this true positive rate cost? Eq. (15)."""
+        """Return the false positive rate at this true positive rate, eq. (15)."""
         return 1 - self.inverse(1 - _columns.probabilities(tpr, "tpr"))
 
     def precision(self: _HasLeakage, recall: ArrayLike, prevalence: float) -> Any:
-        """Which precision is left at this recall (NaN: none flagged)? Eq. (21)."""
+        """Return the precision at this recall, eq. (21); NaN if none are flagged."""
         recall = _columns.probabilities(recall, "recall")
         prevalence = _options.fraction(prevalence, "prevalence")
         fpr = 1 - self.inverse(1 - recall)
         return precision_at(fpr, recall, prevalence)
 
     def accuracy(self: _HasLeakage, specificity: ArrayLike, prevalence: float) -> Any:
-        """Which proportion of all cases is right at this specificity?"""
+        """Return the proportion of cases classified correctly at this specificity."""
         # Differs from the text after eq. (22), which says that accuracy is not a
         # function of G: at a given specificity it is.
         specificity = _columns.probabilities(specificity, "specificity")
@@ -81,7 +82,7 @@ class Through:
     def f_beta(
         self: _HasLeakage, specificity: ArrayLike, prevalence: float, beta: float = 1.0
     ) -> Any:
-        """How good are precision and recall together at this specificity?"""
+        """Return F-beta, of precision and recall, at this specificity."""
         # Differs from eqs. (25) and (26): there the last term has a factor
         # beta^2 / tpr that does not follow from eq. (23).
         specificity = _columns.probabilities(specificity, "specificity")
@@ -132,13 +133,13 @@ class Binormal(Record, Through):
 
     def density(self, u: ArrayLike) -> Any:
         """Return g(u): the ratio of densities at the u-quantile of the negatives."""
-        # the u-quantile in standard deviations of the negatives, and of the positives
-        of_negatives = special.ndtri(_columns.probabilities(u, "u"))
+        # the u-quantile, standardized among negatives and among positives
+        z_negative = special.ndtri(_columns.probabilities(u, "u"))
         with np.errstate(invalid="ignore", over="ignore"):
-            of_positives = self.alpha * of_negatives - self.b
-            difference = of_negatives - of_positives
+            z_positive = self.alpha * z_negative - self.b
+            difference = z_negative - z_positive
             # as a product: the difference of two large squares would lose digits
-            exponent = difference * (of_negatives + of_positives) / 2
+            exponent = difference * (z_negative + z_positive) / 2
             return self.alpha * np.exp(exponent)
 
 
@@ -290,7 +291,7 @@ def fit_binormal(data: Tally, *, level: float = 0.95) -> BinormalFit:
 
 
 def _bins_of_scores(t: Tally) -> tuple[Floats, Floats]:
-    """Return negatives and positives by bin of scores, from the lowest score up."""
+    """Return negatives and positives in bins of scores, the lowest score first."""
     neg_runs, pos_runs = runs(t)
     neg, pos = grouped(neg_runs[::-1], pos_runs[::-1], _MAX_BINS)
     return neg.astype(np.float64), pos.astype(np.float64)
@@ -323,7 +324,7 @@ def _auc_of_fit(curve: Binormal, covariance: Floats, level: float) -> Estimate:
 
 
 def separation(auc: float) -> float:
-    """How far apart are two unit normals with this AUC?"""
+    """Return the distance of two standard normal distributions with this AUC."""
     return math.sqrt(2) * NormalDist().inv_cdf(auc)
 
 
@@ -345,37 +346,39 @@ class _BinormalMaximum(NamedTuple):
     steps: int
 
 
-# beyond this the likelihood has no maximum: one class is a point in the other's tail
+# beyond this value of alpha or b the likelihood has no maximum
 _LARGEST_PARAMETER = 1e6
 
 
 def _maximize_likelihood(neg: Floats, pos: Floats) -> _BinormalMaximum:
     """Return the maximum of the likelihood, by Fisher scoring.
 
-    Raises LinAlgError where the likelihood has none: the information becomes singular,
-    or alpha or b leave all bounds.
+    Raises LinAlgError if there is no maximum: the information becomes singular, or
+    alpha or b grow without bound.
     """
     parameters = _start(neg, pos)
     log_likelihood = _log_likelihood(parameters, neg, pos)
     converged = False
-    steps = 0
-    while steps < _MAX_STEPS and not converged:
-        steps += 1
-        move, _ = _scoring_step(parameters, neg, pos)
+    number_of_steps = 0
+    while number_of_steps < _MAX_STEPS and not converged:
+        number_of_steps += 1
+        step, _ = _scoring_step(parameters, neg, pos)
         parameters, new_log_likelihood = _move_upwards(
-            parameters, move, log_likelihood, neg, pos
+            parameters, step, log_likelihood, neg, pos
         )
         gain = new_log_likelihood - log_likelihood
         log_likelihood = new_log_likelihood
-        _check_bounded(parameters)
+        _check_bounds(parameters)
 
         negligible_gain = 0 <= gain < 1e-13 * (1 + abs(log_likelihood))
-        converged = _is_small(move, parameters) or negligible_gain
+        converged = _is_small(step, parameters) or negligible_gain
 
     _, covariance = _scoring_step(parameters, neg, pos)
     if not (np.linalg.eigvalsh(covariance) > 0).all():
         raise np.linalg.LinAlgError("no maximum")
-    return _BinormalMaximum(parameters, covariance, log_likelihood, converged, steps)
+    return _BinormalMaximum(
+        parameters, covariance, log_likelihood, converged, number_of_steps
+    )
 
 
 def _move_upwards(
@@ -385,7 +388,10 @@ def _move_upwards(
     neg: Floats,
     pos: Floats,
 ) -> tuple[_BinormalParameters, float]:
-    """Move, halving a step that goes down or disorders the cuts."""
+    """Return parameters after a step, halved until the likelihood does not fall.
+
+    Cuts that are out of order have a likelihood of zero.
+    """
     alpha, b, cuts = parameters
     # no step changes alpha by more than a factor e
     relative_step = max(1.0, abs(move[0]) / alpha)
@@ -396,32 +402,32 @@ def _move_upwards(
             b=b + factor * move[1],
             cuts=cuts + factor * move[2:],
         )
-        reached = _log_likelihood(moved, neg, pos)
-        if reached >= log_likelihood - 1e-12 * abs(log_likelihood):
+        new_log_likelihood = _log_likelihood(moved, neg, pos)
+        if new_log_likelihood >= log_likelihood - 1e-12 * abs(log_likelihood):
             break
 
-    return moved, reached
+    return moved, new_log_likelihood
 
 
-def _check_bounded(parameters: _BinormalParameters) -> None:
-    """Stop a climb without end."""
+def _check_bounds(parameters: _BinormalParameters) -> None:
+    """Stop where alpha or b grow without bound."""
     alpha_bounded = 1 / _LARGEST_PARAMETER < parameters.alpha < _LARGEST_PARAMETER
     if not (alpha_bounded and abs(parameters.b) < _LARGEST_PARAMETER):
         raise np.linalg.LinAlgError("out of all bounds")
 
 
 def _is_small(move: Floats, parameters: _BinormalParameters) -> bool:
-    """Does a step no longer change alpha and b?"""
+    """Is a step too small to change alpha and b?"""
     small_in_alpha = abs(move[0]) / parameters.alpha < 1e-9
     small_in_b = abs(move[1]) < 1e-9 * (1 + abs(parameters.b))
     return bool(small_in_alpha and small_in_b)
 
 
 def _start(neg: Floats, pos: Floats) -> _BinormalParameters:
-    """Begin with a line through the probits of the two cumulative proportions."""
-    # half a case and a trace of rank keep the cuts finite and in order
-    order = 1e-6 * np.arange(1, neg.size) / neg.size
-    below_neg = (np.cumsum(neg)[:-1] + 0.5 + order) / (neg.sum() + 1 + 1e-6)
+    """Return starting values, by a line through the probits of both distributions."""
+    # half a case keeps the cuts finite, a tiny trend keeps them in order
+    trend = 1e-6 * np.arange(1, neg.size) / neg.size
+    below_neg = (np.cumsum(neg)[:-1] + 0.5 + trend) / (neg.sum() + 1 + 1e-6)
     below_pos = (np.cumsum(pos)[:-1] + 0.5) / (pos.sum() + 1)
     probit_neg = _finite_probit(below_neg)
     probit_pos = _finite_probit(below_pos)
@@ -435,21 +441,21 @@ def _start(neg: Floats, pos: Floats) -> _BinormalParameters:
 
     alpha = min(max(slope, 0.2), 5.0)
     b = alpha * float(probit_neg.mean()) - float(probit_pos.mean())
-    # a cut between the place that negatives and the place that positives give it
+    # the mean of the cuts from the negatives and of those from the positives
     cuts = (probit_neg + (probit_pos + b) / alpha) / 2
     return _BinormalParameters(alpha, b, cuts)
 
 
 def _finite_probit(proportion: Floats) -> Floats:
-    """Return normal quantiles; among 10^16 cases half a case is lost to rounding."""
+    """Return normal quantiles, finite even where proportions round to 0 or 1."""
     return np.asarray(special.ndtri(np.clip(proportion, 1e-16, 1 - 1e-16)))
 
 
 def _edges(parameters: _BinormalParameters) -> tuple[Floats, Floats]:
-    """Return the edges of the bins, in standard deviations of either class."""
-    of_negatives = np.concatenate([[-np.inf], parameters.cuts, [np.inf]])
-    of_positives = parameters.alpha * of_negatives - parameters.b
-    return of_negatives, of_positives
+    """Return the edges of the bins, standardized among negatives and positives."""
+    edges_neg = np.concatenate([[-np.inf], parameters.cuts, [np.inf]])
+    edges_pos = parameters.alpha * edges_neg - parameters.b
+    return edges_neg, edges_pos
 
 
 def _log_likelihood(parameters: _BinormalParameters, neg: Floats, pos: Floats) -> float:
@@ -462,26 +468,28 @@ def _log_likelihood(parameters: _BinormalParameters, neg: Floats, pos: Floats) -
     prob_neg = _interval_probabilities(edges_neg)
     prob_pos = _interval_probabilities(edges_pos)
     with np.errstate(divide="ignore", invalid="ignore"):
-        of_negatives = np.where(neg > 0, neg * np.log(prob_neg), 0.0)
-        of_positives = np.where(pos > 0, pos * np.log(prob_pos), 0.0)
+        terms_neg = np.where(neg > 0, neg * np.log(prob_neg), 0.0)
+        terms_pos = np.where(pos > 0, pos * np.log(prob_pos), 0.0)
 
-    return float((of_negatives + of_positives).sum())
+    return float((terms_neg + terms_pos).sum())
 
 
 def _interval_probabilities(edges: Floats) -> Floats:
-    """Return normal probabilities between neighbours, exact in both tails."""
+    """Return normal probabilities between neighbouring edges, exact in both tails."""
     low = edges[:-1]
     high = edges[1:]
     # in the upper tail both values of Phi are near 1, and their difference is lost
-    from_above = special.ndtr(-low) - special.ndtr(-high)
-    from_below = special.ndtr(high) - special.ndtr(low)
-    return np.asarray(np.where(low > 0, from_above, from_below))
+    upper_tails = special.ndtr(-low) - special.ndtr(-high)
+    lower_tails = special.ndtr(high) - special.ndtr(low)
+    return np.asarray(np.where(low > 0, upper_tails, lower_tails))
 
 
 def _scoring_step(
     parameters: _BinormalParameters, neg: Floats, pos: Floats
 ) -> tuple[Floats, Floats]:
-    """Solve information * step = score; also return the covariance of (alpha, b).
+    """Return the step of Fisher scoring, and the covariance of (alpha, b).
+
+    The step solves information * step = score.
 
     The information of the cuts is tridiagonal, so they are eliminated first.
     """
@@ -495,8 +503,8 @@ def _scoring_step(
     prob_neg = np.maximum(_interval_probabilities(edges_neg), 1e-300)
     prob_pos = np.maximum(_interval_probabilities(edges_pos), 1e-300)
 
-    # derivatives of the probabilities of the bins: by a cut, and by alpha and b as
-    # differences at the two edges of a bin
+    # derivatives of the probabilities of the bins: by each cut, and by alpha and b, as
+    # differences between both edges of a bin
     density_neg = _normal_density(cuts)
     density_pos = _normal_density(edges_pos[1:-1])
     slope_pos = alpha * density_pos
@@ -508,12 +516,12 @@ def _scoring_step(
         cut_information = _cut_information(density_neg, prob_neg, n_neg)
         cut_information += _cut_information(slope_pos, prob_pos, n_pos)
         cross_information = n_pos * np.stack(
-            [_by_cut(slope_pos, row / prob_pos) for row in by_curve]
+            [_sum_by_cut(slope_pos, row / prob_pos) for row in by_curve]
         )
         curve_information = n_pos * (by_curve / prob_pos) @ by_curve.T
         curve_score = by_curve @ (pos / prob_pos)
-        cut_score = _by_cut(density_neg, neg / prob_neg)
-        cut_score = cut_score + _by_cut(slope_pos, pos / prob_pos)
+        cut_score = _sum_by_cut(density_neg, neg / prob_neg)
+        cut_score = cut_score + _sum_by_cut(slope_pos, pos / prob_pos)
 
     parts = (
         cut_information,
@@ -530,7 +538,7 @@ def _scoring_step(
     )
     cuts_by_curve = solved[:, :2]
     cuts_alone = solved[:, 2]
-    # Schur complement: what is left of the information of (alpha, b) without the cuts
+    # Schur complement: the information of (alpha, b) with the cuts eliminated
     schur = curve_information - cross_information @ cuts_by_curve
     covariance = np.linalg.inv(schur)
     curve_step = covariance @ (curve_score - cross_information @ cuts_alone)
@@ -554,8 +562,11 @@ def _normal_density(z: Floats) -> Floats:
     return np.asarray(np.exp(-z * z / 2) / math.sqrt(2 * math.pi))
 
 
-def _by_cut(slope: Floats, weight: Floats) -> Floats:
-    """Differentiate sum(weight * bin) by each cut: it raises one bin, lowers one."""
+def _sum_by_cut(slope: Floats, weight: Floats) -> Floats:
+    """Return the derivative of sum(weight * probability of bin) by each cut.
+
+    A cut that rises enlarges the bin below it, and shrinks the one above.
+    """
     return np.asarray(slope * (weight[:-1] - weight[1:]))
 
 
@@ -568,10 +579,10 @@ class _FitTest(NamedTuple):
 
 
 def _test_fit(t: Tally) -> _FitTest:
-    """Compare the fit of a few groups of scores with free proportions."""
+    """Return the likelihood ratio test of the fit, on a few groups of scores."""
     from scipy.special import chdtrc
 
-    # ten groups, fewer where a group would hold under five cases of a class
+    # ten groups, or fewer, so that each has about five cases of a class
     n_groups = min(10, max(4, min(t.n_pos, t.n_neg) // 5))
     neg, pos = grouped(t.neg[::-1], t.pos[::-1], n_groups)
     undefined = _FitTest(math.nan, 0, math.nan)
@@ -586,8 +597,8 @@ def _test_fit(t: Tally) -> _FitTest:
     except np.linalg.LinAlgError:
         return undefined
 
-    free = _multinomial_log_likelihood(neg) + _multinomial_log_likelihood(pos)
-    statistic = max(0.0, 2 * (free - fitted))
+    saturated = _multinomial_log_likelihood(neg) + _multinomial_log_likelihood(pos)
+    statistic = max(0.0, 2 * (saturated - fitted))
     return _FitTest(statistic, df, float(chdtrc(df, statistic)))
 
 
@@ -598,10 +609,10 @@ def _multinomial_log_likelihood(counts: Floats) -> float:
 
 
 class ScoreModel(NamedTuple):
-    """How scores are distributed, for an AUC.
+    """A distribution of scores with a given AUC.
 
-    ``placement_variances`` are of the AUC and the numbers of positives and negatives;
-    ``draw`` returns scores for labels.
+    ``placement_variances`` is a function of the AUC and the numbers of positives and
+    negatives; ``draw`` returns scores for labels.
     """
 
     placement_variances: Callable[[float, int, int], tuple[float, float]]
@@ -644,7 +655,10 @@ def _fermi_variances(area: float, pos: int, neg: int) -> tuple[float, float]:
 
 
 def _draw_fermi(rng: np.random.Generator, label: Array, area: float) -> Floats:
-    """Put each case at a rank by its class; cases at one rank are in random order."""
+    """Return scores from ranks that are drawn for each class.
+
+    Cases at the same rank are in random order.
+    """
     n = label.shape[-1]
     n_pos = min(max(round(n * float(label.mean())), 1), n - 1)
     probability = _fermi(n, n_pos, area).probability(np.arange(1, n + 1))
@@ -668,10 +682,14 @@ MODELS: dict[str, ScoreModel] = {
 
 
 def model_variance(model: str, area: float, pos: int, neg: int) -> float:
-    """Return the variance of the AUC between samples. Kim et al., eq. 18."""
-    of_positives, of_negatives = MODELS[model].placement_variances(area, pos, neg)
+    """Return the variance of the AUC between samples (Kim et al. 2021, eq. 18)."""
+    variance_of_positives, variance_of_negatives = MODELS[model].placement_variances(
+        area, pos, neg
+    )
     return float(
-        auc_variance_from_placements(area, of_positives, of_negatives, pos, neg)
+        auc_variance_from_placements(
+            area, variance_of_positives, variance_of_negatives, pos, neg
+        )
     )
 
 
@@ -684,7 +702,7 @@ def joint_excess(a: float, b: float, rho: float) -> float:
     h = float(special.ndtri(a))
     k = float(special.ndtri(b))
     nodes, weights = np.polynomial.legendre.leggauss(40)
-    # d Phi_2 / d rho is the density; rho = sin(angle) takes away its pole at 1
+    # d Phi_2 / d rho is the density; with rho = sin(angle) it has no pole at 1
     angle = math.asin(rho) * (nodes + 1) / 2
     sine = np.sin(angle)
     density = np.exp(-(h * h - 2 * h * k * sine + k * k) / (2 * np.cos(angle) ** 2))

@@ -1,7 +1,7 @@
-"""How many cases are needed to know an AUC, a difference of two, or a rate well enough?
+"""How many cases are needed to estimate an AUC, a difference of AUCs, or a rate?
 
-A plan is for the interval that will be reported: its width, and the chance that it
-excludes what is to be excluded, in samples of a model of the scores.
+A plan is for the interval that will be reported: its width, or the probability that it
+excludes a null value, in samples from a model of the scores.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from trueness.inference.variance import ClassSizes
 from trueness.ranking.models import MODELS, joint_excess, model_variance, separation
 
 _SAMPLING = ("case-control", "cohort")
-# from this many cases of the smaller class on the AUC is normal enough
+# with this many cases of the smaller class the AUC is nearly normal
 _MIN_NORMAL = 250
 _N_SAMPLES = 4000
-# of a class that is more times larger no more cases are drawn
+# the largest ratio of class sizes in drawn samples
 _MAX_CLASS_RATIO = 4
 
 
 class Reach(NamedTuple):
-    """What a number of cases reaches: power (NaN without a null), mean half width."""
+    """Power (NaN without a null) and mean half width for a number of cases."""
 
     power: float
     half_width: float
@@ -269,7 +269,8 @@ def plan_rate(
         return _rate_reach(expected, null_rate, sizes, weights, level)
 
     n = smallest(lambda k: enough(reach(k)), start=4, analysis="plan_rate")
-    if null is not None:  # the power climbs in steps: it must hold from here on
+    if null is not None:
+        # the power of a binomial test rises and falls: it must hold for larger n, too
         while not all(enough(reach(k)) for k in range(n, n + 4)):
             n += 1
 
@@ -297,20 +298,23 @@ def plan_rate(
 def _rate_reach(
     rate: float, null: float, sizes: Floats, weights: Floats, level: float
 ) -> Reach:
-    """Return the chance to exclude the null, and the half width, over denominators."""
+    """Return the power and the half width for a rate, averaged over denominators."""
     half_width = 0.0
     power = 0.0
     for size, weight in zip(sizes.tolist(), weights.tolist(), strict=True):
         half_width += weight * _wilson_half_width(rate, size, level)
         if not math.isnan(null):
             power += weight * _wilson_power(rate, null, size, level)
-    return Reach(math.nan if math.isnan(null) else power, half_width)
+
+    if math.isnan(null):
+        power = math.nan
+    return Reach(power, half_width)
 
 
 def _denominators(
     n: int, class_fraction: float, *, random: bool
 ) -> tuple[Floats, Floats]:
-    """Return denominators that the rate may have among n cases, and their weights.
+    """Return possible denominators of the rate among n cases, and their probabilities.
 
     ``class_fraction`` is the expected proportion of the cases in the denominator.
     """
@@ -318,11 +322,11 @@ def _denominators(
     if not random:
         return np.array([max(1.0, round(expected))]), np.ones(1)
 
-    # beyond nine standard deviations a binomial number is never seen
+    # binomial numbers beyond nine standard deviations do not occur
     reach = 9 * math.sqrt(n * class_fraction * (1 - class_fraction)) + 9
     fewest = max(0, int(expected - reach))
     largest = min(n, int(expected + reach) + 1)
-    # many sizes differ little: forty of them carry the mean
+    # forty of many sizes are enough for the mean
     number_of_sizes = min(largest - fewest + 1, 41)
     sizes = np.unique(np.linspace(fewest, largest, number_of_sizes).round())
     weights = binomial_pmf(sizes, n, class_fraction)
@@ -330,13 +334,13 @@ def _denominators(
 
 
 def _wilson_half_width(rate: float, size: float, level: float) -> float:
-    """Return half the width of Wilson's interval of a rate that is as expected."""
+    """Return half the width of Wilson's interval of the expected rate."""
     low, high = wilson(np.array(rate * size), size, level)
     return float(high - low) / 2
 
 
 def _wilson_power(rate: float, null: float, size: float, level: float) -> float:
-    """Return how often Wilson's interval excludes the null: an exact binomial sum."""
+    """Return the probability that Wilson's interval excludes the null, exactly."""
     (first_count,), (last_count,) = bulk(int(size), np.array([rate]))
     counts = np.arange(int(first_count), int(last_count) + 1)
     low, high = wilson(counts, size, level)
@@ -345,13 +349,13 @@ def _wilson_power(rate: float, null: float, size: float, level: float) -> float:
 
 
 def _narrow_enough(half_width: float) -> Enough:
-    """Ask for a half width."""
+    """Return the goal of at most this half width."""
     widest = _options.fraction(half_width, "half_width")
     return lambda reach: reach.half_width <= widest
 
 
 def _powerful_enough(power: float) -> Enough:
-    """Ask for a power."""
+    """Return the goal of at least this power."""
     least_power = _options.fraction(power, "power")
     return lambda reach: reach.power >= least_power
 
@@ -364,7 +368,7 @@ def _read_goal(
     power: float | None,
     level: float,
 ) -> tuple[float, Enough]:
-    """Which half width, or which power against which null, is wanted?"""
+    """Return the null value (NaN if there is none) and the goal of a plan."""
     one_goal = (half_width is None) != (null is None)
     if not one_goal or (power is not None and null is None):
         raise InputError(
@@ -382,14 +386,14 @@ def _read_goal(
             f"{value:g}. No number of cases can show a difference."
         )
 
-    wanted_power = 0.9 if power is None else _options.fraction(power, "power")
-    if wanted_power <= 1 - level:
+    required_power = 0.9 if power is None else _options.fraction(power, "power")
+    if required_power <= 1 - level:
         raise InputError(
-            f"The power {wanted_power:g} is below the level of the test. Choose a "
+            f"The power {required_power:g} is below the level of the test. Choose a "
             "larger power.",
             option="power",
         )
-    return null_value, _powerful_enough(wanted_power)
+    return null_value, _powerful_enough(required_power)
 
 
 def _part_of_cases(
@@ -425,10 +429,18 @@ def _make_plan(
     measure: str,
     model: str = "binormal",
 ) -> Plan:
-    """Search from a third of what the normal law asks for, which is too few."""
-    by_law = smallest(lambda n: enough(question.by_law(n)), start=4, analysis=function)
-    step = max(1, by_law // 100)
-    start = max(4, by_law // 3) // step
+    """Return the smallest plan that meets the goal.
+
+    The search starts from a third of the number by the normal approximation.
+    """
+    approximate_n = smallest(
+        lambda n: enough(question.by_normal_approximation(n)),
+        start=4,
+        analysis=function,
+    )
+    # in steps of one per cent
+    step = max(1, approximate_n // 100)
+    start = max(4, approximate_n // 3) // step
     n_steps = smallest(
         lambda k: enough(question.reach(k * step)), start=start, analysis=function
     )
@@ -455,7 +467,7 @@ def _make_plan(
 
 
 def outlook(plan: Plan, sizes: Sequence[int]) -> Floats:
-    """Which power, or which half width, would other numbers of cases reach?"""
+    """Return the power, or the half width, for other numbers of cases."""
     question = _auc_question(
         plan.value,
         null=plan.null,
@@ -471,13 +483,13 @@ def outlook(plan: Plan, sizes: Sequence[int]) -> Floats:
 
 
 def _split(n: int, prevalence: float) -> tuple[int, int]:
-    """How many of n cases are positive and negative? At least two of each."""
+    """Return the numbers of positives and negatives of n cases, at least two each."""
     n_pos = min(max(2, round(n * prevalence)), n - 2)
     return n_pos, n - n_pos
 
 
 class _Question(NamedTuple):
-    """What is planned: a value, how it is drawn, and which interval answers."""
+    """The value that is planned for, how samples are drawn, and their interval."""
 
     value: float
     null: float
@@ -489,29 +501,29 @@ class _Question(NamedTuple):
     is_cohort: bool = False
 
     def reach(self, n: int) -> Reach:
-        """Return what n cases reach: by a normal law, or by samples of few cases."""
+        """Return the power and half width of n cases, simulated where they are few."""
         if min(_split(n, self.prevalence)) >= _MIN_NORMAL:
-            reached = self.by_law(n)
+            reached = self.by_normal_approximation(n)
         else:
-            reached = self._by_samples(n)
+            reached = self._by_simulation(n)
         if math.isnan(self.null):
             # without a null there is nothing to exclude
             return reached._replace(power=math.nan)
         return reached
 
     def _judge(self, areas: _Areas) -> tuple[Array, Floats]:
-        """Which samples exclude the null, and how wide is half of each interval?"""
+        """Return which samples exclude the null, and the half widths of intervals."""
         low, high = _intervals(areas, self.level, is_difference=self.is_difference)
         return (self.null < low) | (self.null > high), (high - low) / 2
 
-    def by_law(self, n: int) -> Reach:
-        """Take the mean over 999 quantiles of a normal law with the exact variance."""
+    def by_normal_approximation(self, n: int) -> Reach:
+        """Return the mean over 999 quantiles of a normal distribution of the value."""
         n_pos, n_neg = _split(n, self.prevalence)
         quantiles = np.array([NormalDist().inv_cdf(k / 1000) for k in range(1, 1000)])
         variance = np.full(quantiles.size, self.variance(n_pos, n_neg))
         value = self.value + quantiles * np.sqrt(variance)
         if not self.is_difference:
-            # the variance of an AUC goes with a(1 - a), which must not be zero
+            # the variance of an AUC is proportional to a(1 - a), which must not be 0
             area = np.clip(value, 1e-9, 1 - 1e-9)
             expected = np.clip(self.value, 1e-9, 1 - 1e-9)
             variance = variance * area * (1 - area) / (expected * (1 - expected))
@@ -521,8 +533,11 @@ class _Question(NamedTuple):
         excludes, half_widths = self._judge(areas)
         return Reach(float(np.mean(excludes)), float(np.mean(half_widths)))
 
-    def _by_samples(self, n: int) -> Reach:
-        """Draw samples; one without both classes excludes nothing."""
+    def _by_simulation(self, n: int) -> Reach:
+        """Return the power and half width in simulated samples.
+
+        A sample without both classes excludes nothing.
+        """
         rng = np.random.default_rng(0)
         n_pos = np.full(_N_SAMPLES, _split(n, self.prevalence)[0])
         if self.is_cohort:
@@ -532,7 +547,7 @@ class _Question(NamedTuple):
         excluded = 0.0
         half_widths = 0.5 * float(np.sum((n_pos == 0) | (n_pos == n)))
 
-        # samples with as many positives are drawn together
+        # samples with the same number of positives are drawn together
         distinct_n_pos, n_samples = np.unique(n_pos, return_counts=True)
         for positives, number in zip(distinct_n_pos, n_samples, strict=True):
             sizes = (int(positives), n - int(positives))
@@ -548,30 +563,33 @@ class _Question(NamedTuple):
     def _draw_areas(
         self, sizes: tuple[int, int], n_samples: int, rng: np.random.Generator
     ) -> _Areas:
-        """Draw values and their variances; more of a much larger class add little."""
+        """Return drawn values and their variances.
+
+        Fewer cases of a much larger class are drawn, since more of them add little.
+        """
         most_of_class = max(_MAX_CLASS_RATIO * min(sizes), 20)
         n_pos = min(sizes[0], most_of_class)
         n_neg = min(sizes[1], most_of_class)
         labels = np.tile(np.arange(n_pos + n_neg) < n_pos, (n_samples, 1))
         placements = [_placements(scores, n_pos) for scores in self.draw(rng, labels)]
-        of_positives, of_negatives = placements[0]
+        positives, negatives = placements[0]
         if self.is_difference:
             second_positives, second_negatives = placements[1]
-            of_positives = of_positives - second_positives
-            of_negatives = of_negatives - second_negatives
+            positives = positives - second_positives
+            negatives = negatives - second_negatives
 
-        areas = _areas_of_placements(of_positives, of_negatives)
+        areas = _areas_of_placements(positives, negatives)
         if (n_pos, n_neg) == sizes:
             return areas
 
-        # as the exact variances of the larger and of the smaller number of cases say
+        # rescale by the exact variances for the full and for the drawn class sizes
         ratio = self.variance(*sizes) / self.variance(n_pos, n_neg)
         value = self.value + (areas.value - self.value) * math.sqrt(ratio)
         return areas._replace(value=value, variance=areas.variance * ratio, sizes=sizes)
 
 
 def _batches(n_samples: int, n: int, sizes: tuple[int, int]) -> list[int]:
-    """Split a number of samples so that about a million scores are drawn at once."""
+    """Return sizes of batches in which about a million scores are drawn at once."""
     scores_per_sample = min(n, (1 + _MAX_CLASS_RATIO) * min(sizes) + 1)
     step = max(1, (1 << 20) // scores_per_sample)
     return [min(step, n_samples - start) for start in range(0, n_samples, step)]
@@ -580,7 +598,7 @@ def _batches(n_samples: int, n: int, sizes: tuple[int, int]) -> list[int]:
 def _intervals(
     areas: _Areas, level: float, *, is_difference: bool
 ) -> tuple[Floats, Floats]:
-    """Return intervals as ``inference`` does; of a difference on the plain scale."""
+    """Return the intervals of areas, or of differences, as ``inference`` does."""
     from scipy.special import stdtrit
 
     if not is_difference:
@@ -595,7 +613,7 @@ def _intervals(
 def _newcombe_intervals(
     value: Floats, variance: Floats, sizes: tuple[int, int], level: float
 ) -> tuple[Floats, Floats]:
-    """Return the intervals of many AUCs, as ``inference.intervals`` has them."""
+    """Return the intervals of many AUCs, as ``inference.intervals`` does."""
     positives, negatives = sizes
     class_sizes = ClassSizes(positives, negatives, positives, negatives)
     area = np.clip(value, 0.0, 1.0)
@@ -603,39 +621,40 @@ def _newcombe_intervals(
     quantile = np.where(
         varies, student_quantile(min(sizes) - 1, level), normal_quantile(level)
     )
-    # one half stands for areas that did not vary, whose effect is not used
+    # areas that do not vary are replaced by 1/2, since their design effect is not used
     inside = np.where(varies, area, 0.5)
     effect = np.where(varies, design_effect(inside, variance, class_sizes), 1.0)
     return newcombe_intervals(area, effect, class_sizes, quantile)
 
 
 def _placements(scores: Floats, n_pos: int) -> tuple[Floats, Floats]:
-    """Return the proportion of the other class on the right side of each case.
+    """Return the placements of positives and of negatives in each sample.
 
-    Of positives and of negatives; the first columns of the scores are positive.
+    A placement is the proportion of the other class that is ranked correctly beside the
+    case. The first columns of the scores are positive.
     """
     n = scores.shape[1]
     order = np.argsort(scores, axis=1)  # lowest score first
     is_pos = order < n_pos
     negatives_below = np.cumsum(~is_pos, axis=1)
     positives_below = np.arange(1, n + 1) - negatives_below
-    # a positive is right above negatives, a negative is right below positives
-    in_order = np.where(
+    # a positive is correct above negatives, a negative below positives
+    sorted_placements = np.where(
         is_pos, negatives_below / (n - n_pos), 1 - positives_below / n_pos
     )
 
-    # back from the order of the scores to that of the cases
+    # from the order of the scores to the order of the cases
     placements = np.empty_like(scores)
-    np.put_along_axis(placements, order, in_order, axis=1)
+    np.put_along_axis(placements, order, sorted_placements, axis=1)
     return placements[:, :n_pos], placements[:, n_pos:]
 
 
-def _areas_of_placements(of_positives: Floats, of_negatives: Floats) -> _Areas:
-    """Return AUCs, variances, degrees of freedom, as ``inference.variance`` does."""
-    value = of_positives.mean(axis=1)
+def _areas_of_placements(positives: Floats, negatives: Floats) -> _Areas:
+    """Return AUCs with variances and degrees of freedom, as ``inference.variance``."""
+    value = positives.mean(axis=1)
     variance = np.zeros(value.size)
     variance_of_variance = np.zeros(value.size)
-    for placements in (of_positives, of_negatives):
+    for placements in (positives, negatives):
         n = placements.shape[1]
         squares = (placements - value[:, None]) ** 2
         # sums of powers of the influence values, which are (placement - AUC) / n
@@ -645,20 +664,20 @@ def _areas_of_placements(of_positives: Floats, of_negatives: Floats) -> _Areas:
         correction = n / n_less_one
         variance = variance + squared * n / n_less_one
 
-        # at least as of normal values: a few may by chance show too small fourth powers
+        # at least that of normal values: few may by chance have small fourth powers
         by_fourth_powers = fourth_powers - squared**2 / n
-        of_normal_values = 2 * squared**2 / n_less_one
-        of_class = np.maximum(by_fourth_powers, of_normal_values)
-        variance_of_variance = variance_of_variance + of_class * correction**2
+        for_normal_values = 2 * squared**2 / n_less_one
+        class_variance = np.maximum(by_fourth_powers, for_normal_values)
+        variance_of_variance = variance_of_variance + class_variance * correction**2
 
     # Satterthwaite (1946); infinite where the variance itself does not vary
-    is_unsure = variance_of_variance > 0
+    varies = variance_of_variance > 0
     degrees_of_freedom = np.where(
-        is_unsure,
-        2 * variance**2 / np.where(is_unsure, variance_of_variance, 1.0),
+        varies,
+        2 * variance**2 / np.where(varies, variance_of_variance, 1.0),
         np.inf,
     )
-    sizes = (of_positives.shape[1], of_negatives.shape[1])
+    sizes = (positives.shape[1], negatives.shape[1])
     return _Areas(value, variance, degrees_of_freedom, sizes)
 
 
@@ -698,20 +717,23 @@ def _difference_question(
 
     def draw(rng: np.random.Generator, labels: Array) -> Floats:
         scores = rng.normal(size=(2, *labels.shape))
-        own_part = math.sqrt(1 - correlation**2) * scores[1]
-        scores[1] = correlation * scores[0] + own_part
+        independent_part = math.sqrt(1 - correlation**2) * scores[1]
+        scores[1] = correlation * scores[0] + independent_part
         return np.asarray(scores + shifts[:, None, None] * labels)
 
     def variance(n_pos: int, n_neg: int) -> float:
-        """Two areas covary over one pair, and over pairs that share a case (DeLong)."""
-        of_first = model_variance("binormal", first, n_pos, n_neg)
-        of_second = model_variance("binormal", second, n_pos, n_neg)
+        """Return DeLong's variance of the difference.
+
+        Two areas covary over the same pair, and over pairs that share a case.
+        """
+        first_variance = model_variance("binormal", first, n_pos, n_neg)
+        second_variance = model_variance("binormal", second, n_pos, n_neg)
         same_pair = joint_excess(first, second, correlation)
         shared_case = joint_excess(first, second, correlation / 2)
         products = same_pair + (n_pos + n_neg - 2) * shared_case
         covariance = products / n_pos / n_neg
-        # rounding may take the variance of equal scores below zero, which has no root
-        return max(of_first + of_second - 2 * covariance, 1e-300)
+        # rounding may make the variance for equal scores negative
+        return max(first_variance + second_variance - 2 * covariance, 1e-300)
 
     return _Question(
         value=first - second,

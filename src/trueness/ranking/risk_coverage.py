@@ -101,13 +101,13 @@ def risk_coverage(
     level = _options.fraction(level, "level")
     if coverage is None:
         coverage = np.arange(1, 21) / 20
-    wanted = _options.grid(coverage, "coverage")
+    requested = _options.grid(coverage, "coverage")
 
     counts = apply_design(data, "risk_coverage").target_counts
-    ordered = _by_confidence(counts, cut)
+    ordered = _order_by_confidence(counts, cut)
     decided = np.cumsum(ordered.cases) / ordered.cases.sum()
     # the first row at which enough cases are decided; the sum may round to below 1
-    rows = np.minimum(np.searchsorted(decided, wanted - 1e-12), decided.size - 1)
+    rows = np.minimum(np.searchsorted(decided, requested - 1e-12), decided.size - 1)
     risks = [
         estimate_measure(
             data,
@@ -143,8 +143,7 @@ def risk_coverage(
 class _Ordered(NamedTuple):
     """Cases by confidence, highest first.
 
-    ``position`` is the place that each row of the tally has among the distinct
-    confidences.
+    ``position`` is the index of the confidence of each row of the tally.
     """
 
     confidence: Floats
@@ -153,8 +152,8 @@ class _Ordered(NamedTuple):
     position: Ints
 
 
-def _by_confidence(counts: Tally, threshold: float) -> _Ordered:
-    """Count cases and errors of each distinct confidence."""
+def _order_by_confidence(counts: Tally, threshold: float) -> _Ordered:
+    """Return the numbers of cases and errors at each distinct confidence."""
     distance = np.abs(counts.score - threshold)
     ascending, inverse = np.unique(distance, return_inverse=True)
     position = np.asarray(ascending.size - 1 - inverse.ravel())
@@ -203,27 +202,27 @@ def aurc_measure(counts: Tally, *, threshold: float = 0.5) -> MeasuredValue:
         u_i = \frac1N \Big(\frac{E_i}{A_i} - \mathrm{AURC} +
         \sum_{k \ge i} a_k \frac{e_i - E_k / A_k}{A_k}\Big)
     """
-    ordered = _by_confidence(counts, threshold)
+    ordered = _order_by_confidence(counts, threshold)
     total = float(ordered.cases.sum())
     accepted = np.cumsum(ordered.cases)
-    # rows at the top may hold cases without a label only
+    # rows at the top may hold unlabelled cases only
     by_accepted = np.divide(
         1.0, accepted, out=np.zeros(accepted.size), where=accepted > 0
     )
     risk = np.cumsum(ordered.errors) * by_accepted
     value = float(ordered.cases @ risk) / total
 
-    # what an error adds, and any case takes, at its own and at all lower confidences
+    # what an error adds, and any case subtracts, at its own and all lower confidences
     added = np.cumsum((ordered.cases * by_accepted)[::-1])[::-1]
     diluted = np.cumsum((ordered.cases * risk * by_accepted)[::-1])[::-1]
-    of_right = ((risk - value - diluted) / total)[ordered.position]
-    of_error = of_right + (added / total)[ordered.position]
+    by_correct = ((risk - value - diluted) / total)[ordered.position]
+    by_error = by_correct + (added / total)[ordered.position]
 
     is_flagged = counts.score >= threshold
     return MeasuredValue(
         value=value,
         influence=Influence(
-            by_negative=np.where(is_flagged, of_error, of_right),
-            by_positive=np.where(is_flagged, of_right, of_error),
+            by_negative=np.where(is_flagged, by_error, by_correct),
+            by_positive=np.where(is_flagged, by_correct, by_error),
         ),
     )

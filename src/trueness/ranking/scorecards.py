@@ -109,10 +109,10 @@ class KolmogorovSmirnov(Answer):
 
 
 def ks_measure(counts: Tally) -> MeasuredValue:
-    r"""Return the KS statistic and its influence values, at its place.
+    r"""Return the KS statistic and its influence values at its threshold.
 
-    The place moves as well, but at a maximum this changes the value by less than any
-    multiple of the change in counts (Raghavachari 1973).
+    The threshold moves as well, but at a maximum this changes the value only to
+    second order (Raghavachari 1973).
 
     .. math:: u^+_i = \pm\frac{[i \le k] - \mathrm{tpr}_k}{N_1}, \qquad
               u^-_i = \mp\frac{[i \le k] - \mathrm{fpr}_k}{N_0}
@@ -129,8 +129,8 @@ def ks_measure(counts: Tally) -> MeasuredValue:
             by_negative=-sign * (flagged - fpr) / counts.n_neg,
             by_positive=sign * (flagged - tpr) / counts.n_pos,
         ),
-        # of the signed distance at a place: Wilson's interval between 0 and 1 is
-        # too short near 0
+        # ends of the signed distance: Wilson's interval between 0 and 1 would be too
+        # short near 0
         ends=_SIGNED_ENDS,
         within_class=True,
     )
@@ -179,12 +179,12 @@ def ks(data: Tally, *, level: float = 0.95) -> KolmogorovSmirnov:
 
 
 def _row_of_largest_distance(counts: Tally) -> int:
-    """Return the row down to which positives and negatives are apart the most."""
+    """Return the row at whose score the distance between both classes is largest."""
     cuts = sweep_counts(counts.pos, counts.neg)
-    # products of counts, so that distances that are equal stay equal
-    above_negatives = cuts.tp[1:] * float(counts.n_neg)
-    above_positives = cuts.fp[1:] * float(counts.n_pos)
-    distance = np.abs(above_negatives - above_positives)
+    # products of counts, so that equal distances stay exactly equal
+    scaled_tp = cuts.tp[1:] * float(counts.n_neg)
+    scaled_fp = cuts.fp[1:] * float(counts.n_pos)
+    distance = np.abs(scaled_tp - scaled_fp)
     return int(np.argmax(distance))
 
 
@@ -309,7 +309,7 @@ def rank_groups(cases: Array, number: int) -> Ints:
     """Return the group of each row of cases, from 0 for the highest scores."""
     cases_above = np.cumsum(cases) - cases
     middle_rank = (cases_above + cases / 2) / cases.sum()
-    # a middle rank at the border belongs below it, whatever weights are rounded to
+    # a tolerance, so that rounding of weights does not matter at the border of groups
     group = np.floor(number * middle_rank + 1e-9)
     return np.asarray(np.minimum(group, number - 1), np.int64)
 
