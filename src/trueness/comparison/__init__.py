@@ -11,11 +11,11 @@ Does a number differ between groups of cases?          ``compare_groups``
 How many cases does a paired difference need?          ``plan_auc_difference``
 =====================================================  ==========================
 
-Of a panel (the same cases) influence values are subtracted case by case, of a mapping
-of tallies (different cases) the intervals of both sides are combined; ``inference``
-makes intervals and p-values of both, by the sampling design. Read ``results.py``,
-``paired.py`` (AUCs), ``at_threshold.py``, ``any_number.py``, then ``dominance.py`` with
-``curve_ranges.py`` (how two curves of the sample lie), ``redrawing.py`` and
-``curve_tests.py`` (what holds in the population). The maths and the measured error
-rates: ``docs/maths/comparison.md``.
+For a panel (the same cases), influence values are subtracted case by case. For a
+mapping of tallies (different cases), the intervals of both sides are combined.
+``inference`` makes intervals and p-values of both, by the sampling design. Read
+``results.py``, ``paired.py`` (AUCs), ``at_threshold.py``, ``any_number.py``, then
+``dominance.py`` with ``curve_ranges.py`` (where curves of the sample cross),
+``redrawing.py`` and ``curve_tests.py`` (what holds in the population). The maths and
+the measured error rates: ``docs/maths/comparison.md``.
 """

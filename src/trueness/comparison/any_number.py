@@ -93,21 +93,24 @@ def compare(
     """
     level = _options.fraction(level, "level")
     _options.choice(method, METHODS, "method")
-    tests = holds_tests(data)
+    are_verdicts = holds_tests(data)
     statistic_was_named = statistic is not None
     if statistic is None:
-        statistic = "accuracy" if tests else auc
+        statistic = "accuracy" if are_verdicts else auc
+
     measure = statistic_or_metric(statistic)
     if isinstance(measure, Metric):
-        if not tests:
+        if not are_verdicts:
             raise InputError(
                 f"{measure.name} of scores depends on a threshold.",
                 example=PythonCode(
                     f'trueness.compare_metric(data, "{measure.name}", thresholds=0.5)'
                 ),
             )
-        compared = compare_metric(data, measure, margin=margin, level=level)
-        return compared if statistic_was_named else _with_other_rates(compared)
+        comparison = compare_metric(data, measure, margin=margin, level=level)
+        if statistic_was_named:
+            return comparison
+        return _add_note_on_accuracy(comparison)
 
     _options.statistic(measure, "compare")
     name = name_of(measure)
@@ -127,17 +130,17 @@ def compare(
     return compare_outputs(panel, columns, margin, name)
 
 
-def _with_other_rates(compared: Comparison) -> Comparison:
-    """Say how the two rates that accuracy mixes are compared."""
+def _add_note_on_accuracy(comparison: Comparison) -> Comparison:
+    """Return a comparison with a note on the two rates that accuracy mixes."""
     advice = (
         'Accuracy mixes sensitivity and specificity. Type compare(data, "sensitivity") '
         'or compare(data, "specificity") for each.'
     )
-    return replace(compared, notes=(*compared.notes, advice))
+    return replace(comparison, notes=(*comparison.notes, advice))
 
 
 def statistic_or_metric(statistic: Statistic | Metric | str) -> Any:
-    """Return what a name stands for: an analysis, or a metric; others as they are."""
+    """Return the analysis or metric of this name; anything else unchanged."""
     if isinstance(statistic, str):
         return STATISTIC_BY_NAME.load()(statistic)
     return statistic
@@ -153,9 +156,9 @@ def _compare_by_bootstrap(
     rng: Seed,
     replicates: int,
 ) -> Comparison:
-    """Return the comparison of any statistic on the same redrawn cases."""
+    """Return the comparison of classifiers on the same redrawn cases."""
     name = name_of(statistic)
-    # each classifier has the estimate that it has alone
+    # the estimate of each classifier is the same as without the others
     estimates_by_name = {
         classifier: bootstrap_statistic(
             panel[classifier],
@@ -169,20 +172,22 @@ def _compare_by_bootstrap(
         for classifier in panel.names
     }
 
-    def numbers(cases: Panel) -> list[float]:
+    def statistics_of(cases: Panel) -> list[float]:
         return [
             number_from(statistic, cases[classifier], may_be_undefined=True)
             for classifier in panel.names
         ]
 
     sample = apply_design(panel)
-    values = bootstrap_values(sample, numbers, replicates, _options.generator(rng))
-    points = [estimated.value for estimated in estimates_by_name.values()]
+    replicates_by_classifier = bootstrap_values(
+        sample, statistics_of, replicates, _options.generator(rng)
+    )
+    values_of_sample = [estimated.value for estimated in estimates_by_name.values()]
 
     def difference(i: int, j: int) -> NamedDifference:
         return _bootstrap_difference(
-            points[i] - points[j],
-            values[:, i] - values[:, j],
+            values_of_sample[i] - values_of_sample[j],
+            replicates_by_classifier[:, i] - replicates_by_classifier[:, j],
             constant_variance(sample.observed),
             largest_possible=ends[1] - ends[0],
         )
@@ -205,7 +210,7 @@ def _bootstrap_difference(
     *,
     largest_possible: float,
 ) -> NamedDifference:
-    """Return a difference by its replicates; if none varies, by what was not seen."""
+    """Return a difference from replicates; if these are constant, from a variance."""
     if varies(replicates):
         return BootstrapDifference(value, replicates[np.isfinite(replicates)])
     return Difference(value, constant, largest_possible)
@@ -292,7 +297,9 @@ def compare_groups(
         )
 
     _options.statistic(measure, "compare_groups")
-    _check_only_metrics_have(threshold, effect)
+    _check_no_metric_options(threshold, effect)
+
+    # all pairs, or each other group against the reference
     pairs = None
     if reference is not None:
         if not is_one(reference) or reference not in names:
@@ -339,8 +346,8 @@ def _reference_of_metric(reference: LabelValue, names: list[Any]) -> str | None:
     )
 
 
-def _check_only_metrics_have(threshold: float | None, effect: str) -> None:
-    """Refuse a threshold and a ratio of what is no metric at a threshold."""
+def _check_no_metric_options(threshold: float | None, effect: str) -> None:
+    """Stop at a threshold or a ratio, which only metrics at a threshold have."""
     if threshold is not None:
         raise InputError(
             "A threshold is for metrics at a threshold, such as recall; found another "
@@ -365,7 +372,7 @@ def _compare_groups_by_bootstrap(
     rng: Seed,
     replicates: int,
 ) -> Comparison:
-    """Return the comparison of any statistic, each group redrawn by itself."""
+    """Return the comparison of groups, each redrawn independently."""
     name = name_of(statistic)
     bootstrapped = [
         bootstrap_statistic(
@@ -379,13 +386,14 @@ def _compare_groups_by_bootstrap(
         )
         for tally in tallies.values()
     ]
-    # the same seed draws similar groups alike: their replicates are put out of order
+    # groups are drawn with the same seed: shuffle their replicates, so that similar
+    # groups are independent
     generator = np.random.default_rng(0)
     values = [generator.permutation(group.replicates) for group in bootstrapped]
     labelled = [tally.labelled() for tally in tallies.values()]
 
     def difference(i: int, j: int) -> NamedDifference:
-        # for groups in which nothing varied
+        # used if the statistic varies in neither group
         variance_of_constants = variance_of_independent_difference(
             constant_variance(labelled[i]), constant_variance(labelled[j])
         )

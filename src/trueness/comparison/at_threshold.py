@@ -124,7 +124,7 @@ def compare_metric(
     votes = complete_panel(data, "compare_metric").vote(thresholds)
     verification_notes = _notes_on_verification(data.vote(thresholds))
     sample = apply_design(votes)
-    same_cases = _same_cases(chosen, sample)
+    same_cases = _has_fixed_denominator(chosen, sample)
 
     if method == "mcnemar":
         _check_mcnemar(chosen, votes, same_cases=same_cases)
@@ -135,6 +135,7 @@ def compare_metric(
         name: estimates(votes[name], 1.0, [chosen], level=level)[chosen.name]
         for name in votes.names
     }
+
     columns = []
     if effect == "ratio" or not same_cases:
         columns = _metric_columns(sample, chosen, list(values.values()))
@@ -142,8 +143,8 @@ def compare_metric(
     if not same_cases:
         comparison = compare_columns(votes, columns, margin, chosen.name)
         if method in PREDICTIVE_VALUE_TESTS:
-            comparison = _by_score_test(comparison, votes, chosen, method)
-        comparison = _with_ratios(comparison, sample, columns, effect, level)
+            comparison = _replace_by_score_test(comparison, votes, chosen, method)
+        comparison = _add_ratios(comparison, sample, columns, effect, level)
         return replace(comparison, notes=(*verification_notes, *comparison.notes))
 
     def difference(i: int, j: int) -> PairedProportionDifference:
@@ -159,13 +160,13 @@ def compare_metric(
         notes=verification_notes,
     )
     if method == "mcnemar":
-        comparison = _by_mcnemar(comparison, difference)
+        comparison = _replace_by_mcnemar_test(comparison, difference)
 
-    return _with_ratios(comparison, sample, columns, effect, level)
+    return _add_ratios(comparison, sample, columns, effect, level)
 
 
 def _check_mcnemar(metric: Metric, votes: Panel, *, same_cases: bool) -> None:
-    """Refuse what McNemar's test does not compare."""
+    """Stop at metrics and designs for which McNemar's test is not valid."""
     if not same_cases:
         raise InputError(
             "McNemar's test compares proportions on the same cases (accuracy, "
@@ -179,7 +180,7 @@ def _check_mcnemar(metric: Metric, votes: Panel, *, same_cases: bool) -> None:
 
 
 def _notes_on_verification(votes: Panel) -> tuple[str, ...]:
-    """Say what holds where only cases that some classifier flags were verified."""
+    """Return a note if only cases that some classifier flags were verified."""
     flagged_by_none = ~(votes.rows == 1).any(axis=1)
     verified = float((votes.pos + votes.neg)[flagged_by_none].sum())
     unverified = float(votes.unknown[flagged_by_none].sum())
@@ -195,7 +196,7 @@ def _notes_on_verification(votes: Panel) -> tuple[str, ...]:
 def _check_predictive_value(
     metric: Metric, sample: Sample[Panel], votes: Panel, method: str
 ) -> None:
-    """Refuse what Leisenring's and Kosinski's tests are not for."""
+    """Stop at metrics and designs for which a score test is not valid."""
     if metric.name not in PREDICTIVE_VALUES:
         raise InputError(
             f"{method.capitalize()}'s test compares predictive values (precision or "
@@ -215,10 +216,10 @@ def _check_predictive_value(
         )
 
 
-def _by_score_test(
+def _replace_by_score_test(
     comparison: Comparison, votes: Panel, metric: Metric, method: str
 ) -> Comparison:
-    """Return pairs with the p-values of a score test; intervals stay as they are."""
+    """Return a comparison with the p-values of a score test; intervals stay."""
     from scipy.special import ndtr
 
     positions = {name: k for k, name in enumerate(comparison.names)}
@@ -236,27 +237,25 @@ def _by_score_test(
     )
 
 
-def _with_ratios(
+def _add_ratios(
     comparison: Comparison,
     sample: Sample[Panel],
     columns: Sequence[EvaluatedMeasure],
     effect: str,
     level: float,
 ) -> Comparison:
-    """Return a comparison whose pairs have their ratio, where it was requested."""
+    """Return a comparison with the ratio of each pair, if ratios are requested."""
     if effect != "ratio":
         return comparison
 
     by_name = dict(zip(comparison.names, columns, strict=True))
-    pairs = [
-        replace(
-            pair,
-            ratio=_paired_ratio(
-                sample, by_name[pair.first], by_name[pair.second], level
-            ),
-        )
-        for pair in comparison.pairs
-    ]
+    pairs = []
+    for pair in comparison.pairs:
+        first = by_name[pair.first]
+        second = by_name[pair.second]
+        ratio = _paired_ratio(sample, first, second, level)
+        pairs.append(replace(pair, ratio=ratio))
+
     return replace(comparison, pairs=tuple(pairs))
 
 
@@ -305,13 +304,14 @@ def _metric_columns(
     return columns
 
 
-def _same_cases(m: Metric, sample: Sample[Panel]) -> bool:
-    """Is it a proportion of cases that do not depend on who is flagged?"""
-    if not m.is_proportion or m.ratio is None or m.ratio.under is None:
+def _has_fixed_denominator(metric: Metric, sample: Sample[Panel]) -> bool:
+    """Is it a proportion of the same cases for every classifier, as recall is?"""
+    if not metric.is_proportion or metric.ratio is None or metric.ratio.under is None:
         return False
-    if sample.reweighted and depends_on_prevalence(m):
+    if sample.reweighted and depends_on_prevalence(metric):
         return False
-    tp, fp, fn, tn = m.ratio.under
+
+    tp, fp, fn, tn = metric.ratio.under
     return tp == fn and fp == tn
 
 
@@ -320,7 +320,7 @@ def _paired_proportion_difference(
 ) -> PairedProportionDifference:
     """Return the difference of two proportions of the same cases.
 
-    Weighted or clustered cases count as so many independent ones as vary as much.
+    Weighted or clustered cases count by their effective sample size.
     """
     ratio: Any = metric.ratio
     counts_positives, counts_negatives = ratio.under[:2]
@@ -329,7 +329,7 @@ def _paired_proportion_difference(
     if not total > 0:
         return PairedProportionDifference(math.nan, 0.0, 0.0, math.nan)
 
-    # by how much more does the first count a negative, and a positive, of each row?
+    # how much more the first classifier counts a negative, or a positive, of each row
     tp, fp, fn, tn = ratio.over
     gap_of_negative = _gap_by_row(panel, i, j, flagged=fp, not_flagged=tn)
     gap_of_positive = _gap_by_row(panel, i, j, flagged=tp, not_flagged=fn)
@@ -352,11 +352,11 @@ def _paired_proportion_difference(
         variance_estimate.uncorrected_variance,
         varies=variance_of_case > 0,
     )
-    number = effective_sample_size(variance_of_case, sample, level)
+    effective_size = effective_sample_size(variance_of_case, sample, level)
     return PairedProportionDifference(
-        sample_size=number,
-        only_first=number * only_first / total,
-        only_second=number * only_second / total,
+        sample_size=effective_size,
+        only_first=effective_size * only_first / total,
+        only_second=effective_size * only_second / total,
         standard_error=variance_estimate.standard_error,
     )
 
@@ -365,21 +365,29 @@ def _gap_by_row(
     panel: Panel, i: int, j: int, *, flagged: float, not_flagged: float
 ) -> Floats:
     """Return how much more the first of two classifiers counts a case of each row."""
-    first = np.where(panel.rows[:, i] == 1, flagged, not_flagged).astype(np.float64)
-    second = np.where(panel.rows[:, j] == 1, flagged, not_flagged).astype(np.float64)
-    return np.asarray(first - second)
+    first_count = np.where(panel.rows[:, i] == 1, flagged, not_flagged).astype(
+        np.float64
+    )
+    second_count = np.where(panel.rows[:, j] == 1, flagged, not_flagged).astype(
+        np.float64
+    )
+    return np.asarray(first_count - second_count)
 
 
-def _cases_where(panel: Panel, of_negatives: Array, of_positives: Array) -> float:
-    """Return the number of negatives, and of positives, of the chosen rows."""
-    return float(panel.neg[of_negatives].sum()) + float(panel.pos[of_positives].sum())
+def _cases_where(
+    panel: Panel, negatives_chosen: Array, positives_chosen: Array
+) -> float:
+    """Return the number of negatives and positives in the chosen rows of each."""
+    return float(panel.neg[negatives_chosen].sum()) + float(
+        panel.pos[positives_chosen].sum()
+    )
 
 
-def _by_mcnemar(
+def _replace_by_mcnemar_test(
     comparison: Comparison,
     contrast: Callable[[int, int], PairedProportionDifference],
 ) -> Comparison:
-    """Return pairs with McNemar's exact p-values; intervals agree with them."""
+    """Return a comparison with McNemar's exact p-values, and intervals that agree."""
     positions = {name: k for k, name in enumerate(comparison.names)}
     pairs = []
     for pair in comparison.pairs:
@@ -387,7 +395,7 @@ def _by_mcnemar(
         p_value = _exact_mcnemar_p_value(discordant)
         difference = pair.difference
         if p_value > 1 - difference.level:
-            # zero is possible by the test
+            # the test does not reject zero, so the interval must contain it
             difference = replace(
                 difference,
                 low=min(difference.low, 0.0),

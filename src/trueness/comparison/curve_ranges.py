@@ -22,7 +22,7 @@ ROUNDING = 1e-12
 
 
 def roc_corners(tally: Tally) -> RocCorners:
-    """Return the ROC curve, from (0, 0), one corner a row."""
+    """Return the ROC curve from (0, 0), with one corner for each row."""
     return running_proportions(tally.neg), running_proportions(tally.pos)
 
 
@@ -37,7 +37,7 @@ def ranges_by_recall(first: Tally, second: Tally) -> tuple[Ranges, Ranges]:
     Precision is higher where the false positive rate at a recall is lower.
     """
     better, worse = _ranges(_specificity_curve(first), _specificity_curve(second))
-    return _as_recalls(better), _as_recalls(worse)
+    return _recall_ranges(better), _recall_ranges(worse)
 
 
 def _specificity_curve(tally: Tally) -> RocCorners:
@@ -46,22 +46,22 @@ def _specificity_curve(tally: Tally) -> RocCorners:
     return 1 - recall[::-1], 1 - fpr[::-1]
 
 
-def _as_recalls(miss_rates: Ranges) -> Ranges:
-    """Return ranges of miss rates as those of recalls."""
+def _recall_ranges(miss_rates: Ranges) -> Ranges:
+    """Return the ranges of recall of ranges of miss rates."""
     return tuple((1 - high, 1 - low) for low, high in reversed(miss_rates))
 
 
 def _ranges(first: RocCorners, second: RocCorners) -> tuple[Ranges, Ranges]:
     """Return where the first of two rising curves is higher, and lower; exact."""
-    # a stable sort merges what is in order already
+    # a stable sort is fast on two parts that are in order
     knots = np.sort(np.concatenate([first[0], second[0]]), kind="stable")
-    # 1 - x rounds: knots that differ by less are one
+    # knots that differ by rounding are merged
     knots = knots[np.concatenate([[True], np.diff(knots) > ROUNDING])]
 
     starts = knots[:-1]
-    ends = knots[1:]
+    stops = knots[1:]
     after_start = _limit(first, starts, "right") - _limit(second, starts, "right")
-    before_end = _limit(first, ends, "left") - _limit(second, ends, "left")
+    before_end = _limit(first, stops, "left") - _limit(second, stops, "left")
     return (
         _positive_ranges(knots, after_start, before_end),
         _positive_ranges(knots, -after_start, -before_end),
@@ -69,7 +69,7 @@ def _ranges(first: RocCorners, second: RocCorners) -> tuple[Ranges, Ranges]:
 
 
 def _limit(curve: RocCorners, positions: Floats, side: str) -> Floats:
-    """Return the limit of a curve from the left or from the right."""
+    """Return the limits of a curve at positions, from the left or from the right."""
     x, y = curve
     if side == "right":
         left_knot = np.searchsorted(x, positions + ROUNDING, side="right") - 1
@@ -92,13 +92,13 @@ def _positive_ranges(knots: Floats, after_start: Floats, before_end: Floats) -> 
     at_low = after_start[is_positive]
     at_high = before_end[is_positive]
 
-    # a straight line crosses zero within the piece
+    # where the sign changes within a piece, its range ends at the crossing
     fall = np.where(at_low == at_high, 1.0, at_low - at_high)
     crossing = low + (high - low) * at_low / fall
     low = np.where(at_low < -ROUNDING, crossing, low)
     high = np.where(at_high < -ROUNDING, crossing, high)
 
-    # neighbours are joined
+    # merge neighbouring pieces
     last_of_range = np.flatnonzero(low[1:] > high[:-1] + ROUNDING)
     range_starts = low[np.append(0, last_of_range + 1)]
     range_ends = high[np.append(last_of_range, low.size - 1)]

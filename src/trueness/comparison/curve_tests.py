@@ -1,8 +1,8 @@
 """Is one ROC curve of the population above another, somewhere or everywhere?
 
-``uncertain_difference`` is the difference of two curves with its bootstrap errors. Of
-it are made the simultaneous band, the tests whether one curve is higher somewhere, and
-the test of a margin. Band and tests use the same drawn errors, so they agree.
+``uncertain_difference`` is the difference of two curves with its bootstrap errors. From
+it follow the simultaneous band, the tests whether one curve is higher somewhere, and
+the test of a margin. Band and tests use the same random errors, so they agree.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from trueness.ranking.bands import height, rate_variance
 
 
 class _CurveSampleSizes(NamedTuple):
-    """Cases of each class, or clusters with such cases, as equal ones (Kish 1965)."""
+    """Effective numbers of cases, or clusters, of each class (Kish 1965)."""
 
     negatives: float
     positives: float
 
 
 def _class_sizes(tally: Tally) -> _CurveSampleSizes:
+    """Return the effective class sizes; clusters are the units if there are any."""
     clusters = tally.grouped
     if clusters is None:
         return _CurveSampleSizes(*tally.equal_cases)
@@ -83,10 +84,10 @@ def uncertain_difference(
         rate_variance(first_curve, first_sizes.positives),
         rate_variance(second_curve, second_sizes.positives),
     )
-    # where hardly any redrawn curve varies, half the standard error of a rate
+    # where redrawn curves hardly vary, at least half the standard error of a rate
     standard_error = np.sqrt(np.maximum(redrawn.var(axis=0), smallest_variance / 4))
 
-    # few cases, large weights or clusters: Student's quantile, as a wider error
+    # a factor on errors, so that normal quantiles become Student's
     sample_size = max(min(*first_sizes, *second_sizes), 2.0)
     normal_quantile = NormalDist().inv_cdf((1 + request.level) / 2)
     quantile_ratio = student_quantile(sample_size - 1, request.level) / normal_quantile
@@ -103,15 +104,15 @@ def uncertain_difference(
     )
 
 
-# p-values are no smaller than one over this number
+# the number of random curves, whose inverse is the smallest p-value
 _NORMAL_DRAWS = 4_000
 
 
 def _normal_errors(redrawn: Floats, rng: np.random.Generator) -> Floats:
-    """Return normal errors that covary as redrawn curves do, (draws, grid).
+    """Return normal errors with the covariance of redrawn curves: (draws, grid).
 
-    Gaussian multipliers of the redrawn curves (Chernozhukov, Chetverikov, Kato 2013).
-    At the steep start of a curve redrawn ones take a few values only, with long tails.
+    Gaussian multiplier bootstrap (Chernozhukov, Chetverikov, Kato 2013). At the steep
+    start of a curve, redrawn curves have only a few values, with long tails.
     """
     centered = redrawn - redrawn.mean(axis=0)
     number = len(centered)
@@ -127,13 +128,13 @@ class _DifferenceBand(NamedTuple):
 
 
 def simultaneous_band(uncertain: UncertainDifference, level: float) -> _DifferenceBand:
-    """Return the band; each side has half of the error.
+    """Return the simultaneous band, with half of the error probability on each side.
 
-    So a side that excludes zero somewhere has a p-value of at most half of the error
-    by single rates, and of at most all of it together with that of ranges.
+    Where a side excludes zero, the p-value by single rates is at most half of that
+    probability, and the p-value together with ranges at most all of it.
     """
     above, below = _largest_standardized_errors(uncertain)
-    # the sample may be too high by as much as drawn curves are, or too low
+    # the sample may be as much too high, or too low, as random curves are
     low = uncertain.value - _critical_value(above, level) * uncertain.standard_error
     high = uncertain.value + _critical_value(below, level) * uncertain.standard_error
     return _DifferenceBand(np.clip(low, -1, 1), np.clip(high, -1, 1))
@@ -142,26 +143,25 @@ def simultaneous_band(uncertain: UncertainDifference, level: float) -> _Differen
 def _largest_standardized_errors(
     uncertain: UncertainDifference,
 ) -> tuple[Floats, Floats]:
-    """Return how far each drawn curve is too high, and too low, at its worst rate."""
+    """Return the largest error upwards, and downwards, of each random curve."""
     standard_error = uncertain.standard_error / uncertain.quantile_ratio
     standardized = uncertain.errors / standard_error
     return standardized.max(axis=1), -standardized.min(axis=1)
 
 
 def _critical_value(largest_errors: Floats, level: float) -> float:
-    """Return the number of standard errors that few drawn curves exceed.
+    """Return the number of standard errors that few random curves exceed.
 
-    The order statistic beyond which a p-value is at most half of 1 - level.
+    It is the order statistic beyond which a p-value is at most half of 1 - level.
     """
     number = largest_errors.size
     rank = math.ceil((1 + level) / 2 * (number + 1))
     if rank > number:
         return math.inf
 
-    # where no error was seen no redrawn curve varies: a band by their quantile alone
-    # would have no height
-    at_one_rate = NormalDist().inv_cdf((1 + level) / 2)
-    return max(at_one_rate, float(np.sort(largest_errors)[rank - 1]))
+    # where curves do not vary, a band from their quantile alone would have no height
+    pointwise = NormalDist().inv_cdf((1 + level) / 2)
+    return max(pointwise, float(np.sort(largest_errors)[rank - 1]))
 
 
 class _RangeTest(NamedTuple):
@@ -172,7 +172,7 @@ class _RangeTest(NamedTuple):
 
 
 class _Statistics(NamedTuple):
-    """How clearly a difference is above zero, in the sample and by chance alone."""
+    """A test statistic of "above zero": of the sample, and of random curves."""
 
     observed: float
     by_chance: Floats
@@ -198,9 +198,9 @@ def _test_of_one_side(
 ) -> _RangeTest:
     """Return the test whether the difference is above zero somewhere.
 
-    By means over ranges and by single rates, each of which finds what the other
-    misses. Both p-values are joined by the minP method of Westfall and Young (1993):
-    how often has a curve by chance a smaller p-value, by either?
+    It combines means over ranges and single rates, each of which finds what the other
+    misses, by the minP method of Westfall and Young (1993): how often is the smaller of
+    both p-values of a random curve as small as the observed one?
     """
     by_ranges = _statistics_of_ranges(uncertain, ranges)
     by_rates = _statistics_of_single_rates(uncertain, grid)
@@ -220,20 +220,20 @@ def _test_of_one_side(
 
 
 def _p_value(observed: float, statistics: _Statistics) -> float:
-    """Return how often a statistic by chance is at least as large."""
+    """Return how often the statistic of a random curve is at least as large."""
     return _proportion_of_draws(statistics.by_chance >= observed)
 
 
 def _p_values_by_chance(statistics: _Statistics) -> Floats:
-    """Return the p-value of each drawn curve among all of them."""
+    """Return the p-value of each random curve among all of them."""
     number = statistics.by_chance.size
-    in_order = np.sort(statistics.by_chance)
-    smaller = np.searchsorted(in_order, statistics.by_chance, side="left")
+    ascending = np.sort(statistics.by_chance)
+    smaller = np.searchsorted(ascending, statistics.by_chance, side="left")
     return np.asarray((number - smaller + 1) / (number + 1))
 
 
 def _proportion_of_draws(is_counted: Array) -> float:
-    """Return a proportion of drawn curves; the sample itself counts as one."""
+    """Return a proportion of random curves; the sample itself counts as one."""
     return (int(is_counted.sum()) + 1) / (is_counted.size + 1)
 
 
@@ -253,7 +253,7 @@ class _FprRanges:
     weights: Floats
 
 
-# a range that contains fewer negatives has no steady error
+# with fewer negatives in a range its standard error is unreliable
 _MIN_NEGATIVES = 5
 
 
@@ -288,10 +288,10 @@ def _statistics_of_ranges(
     varies = variance > ROUNDING
     standardized = mean_errors / np.sqrt(np.where(varies, variance, 1.0))
 
-    # a bootstrap's variance is short by (n - 1) / n; where no draw varies, a rate's is
+    # a bootstrap variance is too small by (n - 1) / n; if it is 0, take that of rates
     corrected = variance * uncertain.sample_size / (uncertain.sample_size - 1)
-    of_rates = uncertain.smallest_variance @ ranges.weights
-    standard_error = np.sqrt(np.where(varies, corrected, of_rates))
+    variance_of_rates = uncertain.smallest_variance @ ranges.weights
+    standard_error = np.sqrt(np.where(varies, corrected, variance_of_rates))
     mean_difference = (uncertain.value / uncertain.quantile_ratio) @ ranges.weights
     observed = mean_difference / standard_error
 
@@ -323,7 +323,7 @@ def _statistics_of_single_rates(
 
 
 def p_value_of_margin(uncertain: UncertainDifference, margin: float) -> float:
-    """Return the p-value of "the second is better by more than it somewhere"."""
+    """Return the p-value of "the second is better by more than a margin somewhere"."""
     if math.isnan(margin):
         return math.nan
     clearance = (uncertain.value + margin) / uncertain.standard_error

@@ -1,8 +1,8 @@
 """Is one classifier better somewhere, and nowhere worse?
 
-How two curves of a sample lie is exact (Sameni 2025, section 5); of the population:
-is there a range where the first is better, and by how much could the second be
-better anywhere?
+The curves of a sample are compared exactly (Sameni 2025, section 5). For the curves of
+the population: is there a range where the first is better, and by how much could the
+second be better anywhere?
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def dominance_of_pairs(
     rng: Seed = 0,
     replicates: int = 1000,
 ) -> dict[tuple[str, str], Dominance]:
-    """Return what :func:`dominates` does, of many pairs on the same redrawn cases."""
+    """Return the answers of :func:`dominates` for several pairs on the same cases."""
     if not pairs:
         return {}
     request = _request(
@@ -184,7 +184,7 @@ def dominance_of_pairs(
 def _request(
     *, margin: float | None, level: float, points: int, rng: Seed, replicates: int
 ) -> CurveRequest:
-    """Return a request whose options were checked."""
+    """Return the options of a comparison of curves, checked."""
     points = _options.whole_number(points, "points", at_least=3, at_most=10**6)
     return CurveRequest(
         grid=np.linspace(0, 1, points + 1)[:-1],
@@ -198,7 +198,7 @@ def _request(
 def _dominance_on_different_cases(
     first: Tally, second: Tally, request: CurveRequest
 ) -> Dominance:
-    """Return how two classifiers compare that were seen on different cases."""
+    """Return how the curves of two classifiers on different cases compare."""
     for tally in (first, second):
         _cases.both_classes(tally, "dominates")
 
@@ -211,7 +211,7 @@ def _dominance_on_different_cases(
 def _dominance_on_same_cases(
     panel: Panel, pairs: Sequence[tuple[str, str]], request: CurveRequest
 ) -> dict[tuple[str, str], Dominance]:
-    """Return how pairs compare, all on the same redrawn cases."""
+    """Return how the curves of pairs compare, all on the same redrawn cases."""
     names = list(dict.fromkeys(chain.from_iterable(pairs)))
     panel = panel[names].labelled()
     _cases.complete_outputs(panel, "dominates")
@@ -257,7 +257,7 @@ def _dominance(
         range_better=better.clearest_range,
         range_worse=worse.clearest_range,
         p_value=min(1.0, 2 * min(better.p_value, worse.p_value)),
-        # each rate has a one-sided bound, and the worst of them holds (Berger 1982)
+        # the largest of the one-sided bounds at all rates (Berger 1982)
         margin=float(np.clip(one_sided - uncertain.value, 0.0, 1.0).max()),
         margin_first=float(np.clip(one_sided + uncertain.value, 0.0, 1.0).max()),
         tested_margin=request.margin,
@@ -273,7 +273,7 @@ def _dominance(
     )
 
 
-# is the first better somewhere, is it worse somewhere?
+# by whether the first is better somewhere, and whether it is worse somewhere
 _VERDICTS = {
     (False, False): "equal",
     (False, True): "is dominated",
@@ -283,8 +283,8 @@ _VERDICTS = {
 
 
 def _ranges_where(grid: Floats, is_inside: Array) -> Ranges:
-    """Return the ranges of neighbouring grid points that are all inside."""
-    # a change from outside to inside starts a range, the next change ends it
+    """Return the ranges of consecutive grid points for which a condition holds."""
+    # one change starts a range, and the next change ends it
     edges = np.flatnonzero(np.diff(np.concatenate([[False], is_inside, [False]])))
     starts = edges[::2]
     stops = edges[1::2]

@@ -1,8 +1,8 @@
 r"""Metrics of groups at a threshold: gaps and ratios, with intervals.
 
-Groups have different cases, so both are made of the interval of each side: the gap by
-Zou and Donner (2008), the ratio by Donner and Zou (2012). Of two proportions with
-Wilson's intervals the gap is Newcombe's method 10 (1998). The selection rate over that
+Groups have different cases, so intervals come from the interval of each side: of a gap
+by Zou and Donner (2008), of a ratio by Donner and Zou (2012). For two proportions with
+Wilson's intervals, the gap is Newcombe's method 10 (1998). The selection rate over that
 of the most selected group is the impact ratio (four-fifths rule of the US Uniform
 Guidelines, 29 CFR 1607.4 D; Local Law 144 of New York City).
 """
@@ -86,15 +86,14 @@ class GroupMetric:
 def evaluate_group(
     tally: Tally, metric: Metric, threshold: float, level: float
 ) -> GroupMetric:
-    """Return a metric of one group, with what intervals of its gaps are made of."""
+    """Return a metric of one group, as one side of gaps and ratios."""
     if depends_on_prevalence(metric):
         check_prevalence_known(tally, f"compare_groups of {metric.name}")
     cut = Cut.of(tally, threshold)
     estimate = estimate_at(cut, metric, level)
     evaluated = evaluate_measure(cut.sample, partial(metric_measure, metric, cut.flags))
 
-    # Wilson's interval needs cases that were counted: imputed labels, or rates carried
-    # to another prevalence, are no such counts
+    # Wilson's interval needs counted cases, not imputed labels or reweighted classes
     proportion = None
     at_other_prevalence = cut.sample.reweighted and depends_on_prevalence(metric)
     is_counted = cut.sample.imputation is None and not at_other_prevalence
@@ -118,11 +117,13 @@ def compare_group_metrics(
     """Return the gaps of a metric between groups, and its ratios where requested."""
     if not _depends_on_labels(metric):
         tallies = {name: _count_unlabelled(tally) for name, tally in tallies.items()}
+
     cut = _threshold_of(tallies, metric, threshold)
     group_metrics = {
         name: evaluate_group(tally, metric, cut, level)
         for name, tally in tallies.items()
     }
+
     small_groups = _small_groups(tallies)
     names = list(group_metrics)
     pairs = _pairs_with_reference(group_metrics, reference, small_groups)
@@ -131,7 +132,7 @@ def compare_group_metrics(
         return IndependentDifference(group_metrics[names[i]], group_metrics[names[j]])
 
     comparison = compare_pairs(
-        {name: of_group.estimate for name, of_group in group_metrics.items()},
+        {name: group.estimate for name, group in group_metrics.items()},
         difference,
         pairs=pairs,
         paired=False,
@@ -154,7 +155,7 @@ def _pairs_with_reference(
     reference: str | None,
     small_groups: Mapping[str, float],
 ) -> list[tuple[int, int]] | None:
-    """Return every other group beside the reference; None (all pairs) without one."""
+    """Return the pairs of other groups and the reference; None without a reference."""
     if reference is None:
         return None
     if reference == HIGHEST:
@@ -167,7 +168,7 @@ def _pairs_with_reference(
 def _add_ratios(
     comparison: Comparison, group_metrics: Mapping[str, GroupMetric], level: float
 ) -> Comparison:
-    """Return a comparison whose pairs have the ratio of both groups too."""
+    """Return a comparison with the ratio of both groups in each pair."""
     pairs_with_ratio = []
     for pair in comparison.pairs:
         ratio = ratio_of_groups(
@@ -177,12 +178,12 @@ def _add_ratios(
     return replace(comparison, pairs=tuple(pairs_with_ratio))
 
 
-# of all cases, those that are flagged: the selection rate
+# coefficients of the selection rate: flagged cases over all cases
 _SELECTED = ((1, 1, 0, 0), (1, 1, 1, 1))
 
 
 def _depends_on_labels(metric: Metric) -> bool:
-    """Does the metric tell positives from negatives, as a selection rate does not?"""
+    """Does the metric depend on labels, unlike a selection rate?"""
     if metric.ratio is None or metric.ratio.under is None:
         return True
     for coefficients in (metric.ratio.over, metric.ratio.under):
@@ -193,19 +194,19 @@ def _depends_on_labels(metric: Metric) -> bool:
 
 
 def _count_unlabelled(tally: Tally) -> Tally:
-    """Return all cases as labelled: where no label matters, those without one count."""
+    """Return counts with unlabelled cases among the negatives; labels do not matter."""
     if not tally.n_unknown:
         return tally
 
-    def with_unknown(columns: Sequence[Array]) -> list[Array]:
-        counted: list[Array] = []
-        # sums, and of weighted cases sums of squares: negative, positive, unknown
+    def label_unknown(columns: Sequence[Array]) -> list[Array]:
+        labelled: list[Array] = []
+        # negative, positive, unknown: counts, or sums of weights and then of squares
         for k in range(0, len(columns), 3):
             neg, pos, unknown = columns[k : k + 3]
-            counted += [neg + unknown, pos, np.zeros_like(unknown)]
-        return counted
+            labelled += [neg + unknown, pos, np.zeros_like(unknown)]
+        return labelled
 
-    return change_counts(tally, with_unknown)
+    return change_counts(tally, label_unknown)
 
 
 def _threshold_of(
@@ -232,9 +233,9 @@ def _highest(
 ) -> str:
     """Return the group with the highest value, of those that are not small."""
     defined = {
-        name: of_group.value
-        for name, of_group in group_metrics.items()
-        if name not in small_groups and not math.isnan(of_group.value)
+        name: group.value
+        for name, group in group_metrics.items()
+        if name not in small_groups and not math.isnan(group.value)
     }
     if not defined:
         raise InputError(
@@ -267,7 +268,7 @@ def ratio_of_groups(first: GroupMetric, second: GroupMetric, level: float) -> Es
     low = _lower_end(a, b, a_low=a - a_below, b_high=b + b_above)
     high = _upper_end(a, b, a_high=a + a_above, b_low=b - b_below)
 
-    # the delta method, on the logarithmic scale; a of 0 adds no variance to it
+    # delta method on the logarithmic scale; an a of 0 adds no variance
     relative_variance = second.variance_estimate.variance / b**2
     if a > 0:
         relative_variance += first.variance_estimate.variance / a**2
@@ -284,8 +285,8 @@ def _lower_end(a: float, b: float, a_low: float, b_high: float) -> float:
     """Return the lower end of the interval of a/b."""
     if not a > 0:
         return 0.0
-    # multiplied by (ab + root), the quotient has no difference above and no factor
-    # 2b - b_high below, which may be zero
+    # the formula extended by (ab + root): no difference in the numerator, and no factor
+    # 2b - b_high, which may be zero, in the denominator
     root = _root(a, b, a_low, b_high)
     return max(a_low * (2 * a - a_low) / (a * b + root), 0.0)
 
@@ -293,7 +294,7 @@ def _lower_end(a: float, b: float, a_low: float, b_high: float) -> float:
 def _upper_end(a: float, b: float, a_high: float, b_low: float) -> float:
     """Return the upper end of the interval of a/b."""
     if not b_low > 0:
-        # nothing bounds the ratio where b may be 0
+        # the ratio is unbounded where b may be 0
         return math.inf
     return (a * b + _root(a, b, a_high, b_low)) / (b_low * (2 * b - b_low))
 
@@ -313,7 +314,7 @@ def _small_groups(tallies: Mapping[str, Tally]) -> dict[str, float]:
 
 
 def _notes_on_small_groups(small: Mapping[str, float]) -> list[str]:
-    """Name the small groups with their numbers of cases."""
+    """Return a note with the names and sizes of small groups."""
     if not small:
         return []
     named = "; ".join(f"{name}: {number_of(size)}" for name, size in small.items())
@@ -324,7 +325,10 @@ def _notes_on_small_groups(small: Mapping[str, float]) -> list[str]:
 
 
 def _notes_on_four_fifths(pairs: Sequence[Pair]) -> list[str]:
-    """Name the groups below four fifths of the highest rate, surely or perhaps."""
+    """Return notes on groups below four fifths of the highest rate.
+
+    One on groups whose interval lies below, one on groups whose interval does not.
+    """
     ratios = {pair.first: pair.ratio for pair in pairs if pair.ratio is not None}
     surely = [name for name, ratio in ratios.items() if ratio.high < _FOUR_FIFTHS]
     perhaps = [

@@ -1,7 +1,7 @@
 """Which classifier has the larger AUC, and could the difference be chance?
 
-Also what all comparisons share: on the same cases the influence values of two
-classifiers are subtracted case by case; of different cases the intervals are combined.
+Also the common part of all comparisons: on the same cases the influence values of two
+classifiers are subtracted case by case; for different cases, intervals are combined.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def _delong_difference_of_different_cases(
     first_cases: float,
     second_cases: float,
 ) -> DeLongDifference:
-    """Return a difference of two AUCs of different cases, tested as pROC does."""
+    """Return a difference of two AUCs of different cases, tested as in R's pROC."""
     first_variance = first.variance_estimate.variance
     second_variance = second.variance_estimate.variance
     variance = first_variance + second_variance
@@ -202,7 +202,7 @@ def _delong_difference_of_different_cases(
 
 
 def complete_panel(panel: Panel, analysis: str) -> Panel:
-    """Pass on labelled cases with an output of at least two classifiers each."""
+    """Return the labelled cases of two or more classifiers, with all their outputs."""
     _cases.some_labels(panel, analysis)
     panel = panel.labelled()
     _cases.at_least_two(panel.names, analysis)
@@ -223,7 +223,7 @@ def measured_columns(
         evaluated = evaluate_statistic(
             panel[classifier], statistic, ends=ends, level=level, name=name
         )
-        # rows of the panel move it as the row of the tally that has their output
+        # a row of the panel has the influence of the tally row with the same output
         influence = influence_at_rows(evaluated.influence, _tally_rows(output))
         columns.append(replace(evaluated, influence=influence))
 
@@ -231,7 +231,7 @@ def measured_columns(
 
 
 def _tally_rows(output: Floats) -> Ints:
-    """Return the row of a tally, highest first, that each output of a panel has."""
+    """Return the row of a tally, highest score first, for each output of a panel."""
     order = np.argsort(-output)
     rows = np.empty(output.size, dtype=np.intp)
     rows[order] = np.cumsum(begins_run(output[order])) - 1
@@ -246,11 +246,11 @@ def compare_outputs(
 
 
 def name_copies(comparison: Comparison, panel: Panel) -> Comparison:
-    """Return the comparison with the pairs marked that have the same output."""
+    """Return the comparison with pairs of identical outputs marked as such."""
     outputs = dict(zip(panel.names, panel.rows.T, strict=True))
     pairs = []
     for pair in comparison.pairs:
-        # before every case is looked at
+        # only equal values need a comparison of all outputs
         may_be_copies = pair.difference.value == 0
         if may_be_copies and np.array_equal(outputs[pair.first], outputs[pair.second]):
             pair = replace(pair, difference=replace(pair.difference, method=SAME))
@@ -301,26 +301,24 @@ def _notes_on_constant_classes(
     notes = []
     for i, j in combinations(range(len(columns)), 2):
         gap = influence_difference(columns[i].influence, columns[j].influence)
-        constant = [
-            word
-            for word, counts, influence in (
-                ("negative", panel.neg, gap.by_negative),
-                ("positive", panel.pos, gap.by_positive),
-            )
-            if _is_constant(counts, influence)
-        ]
-        # two that agree on all cases are copies, or as good as that
-        if len(constant) == 1:
+        constant_classes = []
+        if _is_constant(panel.neg, gap.by_negative):
+            constant_classes.append("negative")
+        if _is_constant(panel.pos, gap.by_positive):
+            constant_classes.append("positive")
+
+        # classifiers with two constant classes are copies, or nearly so
+        if len(constant_classes) == 1:
             notes.append(
                 f"{panel.names[i]} and {panel.names[j]} differ by the same amount on "
-                f"every {constant[0]} case, so the variance within that class is "
-                "unknown. The interval is wide on purpose; collect more cases."
+                f"every {constant_classes[0]} case, so the variance within that class "
+                "is unknown. The interval is wide on purpose; collect more cases."
             )
 
     return notes
 
 
-# differences of equal numbers leave rounding: less variance of one case is none
+# a smaller variance per case is rounding
 _ROUNDING = 1e-24
 
 
@@ -331,7 +329,7 @@ def _is_constant(counts: Array, influence: Floats) -> bool:
 
 
 def name_of(statistic: Callable[..., Any]) -> str:
-    """Name a statistic as its author did."""
+    """Return the name of a function, or "statistic" if it has none."""
     name = getattr(statistic, "__name__", "statistic")
     return "statistic" if name == "<lambda>" else str(name)
 
@@ -344,7 +342,7 @@ def compare_independent(
     margin: float | None = None,
     pairs: list[tuple[int, int]] | None = None,
 ) -> Comparison:
-    """Compare the values of different cases."""
+    """Return the comparison of measures of different cases."""
 
     def difference(i: int, j: int) -> IndependentDifference:
         return IndependentDifference(sides[i], sides[j])

@@ -24,7 +24,7 @@ PREDICTIVE_VALUE_TESTS = ("leisenring", "kosinski")
 
 @dataclass(frozen=True)
 class _PairedResults:
-    """Results of two tests that a predictive value is of, by row of the panel.
+    """The results of two tests in a predictive value, by row of the panel.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ def score_statistic(
 ) -> float:
     """Return the signed root of a score statistic of equal predictive values.
 
-    NaN where a test has no such result, 0 where no case tells them apart.
+    NaN where a test has no such result, 0 where no case distinguishes the tests.
     """
     results = _paired_results(panel, metric_name, first, second)
     if not (results.first_results > 0 and results.second_results > 0):
@@ -120,7 +120,8 @@ def _kosinski_score(results: _PairedResults) -> tuple[float, float]:
               \Big(\frac{1}{n_1} + \frac{1}{n_2}\Big), \qquad
               C = \frac{r_{12} (1 - \bar p)^2 + w_{12}\,\bar p^2}{n_1 + n_2}
 
-    with the cases that have the result by both tests: right ones and wrong ones.
+    with the numbers r and w of right and wrong cases that have this result by both
+    tests.
     """
     n_first = results.first_results
     n_second = results.second_results

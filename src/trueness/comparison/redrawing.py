@@ -1,7 +1,7 @@
 """ROC curves of redrawn cases.
 
-The cases are drawn anew with all their outputs, in the way that they came: single
-cases, weights, or whole clusters. Of very many rows the outputs are joined into levels.
+Cases are redrawn with all their outputs, by the sampling design: single cases, weights,
+or whole clusters. Outputs of very many rows are merged into levels.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class CurveRequest:
     rng: np.random.Generator
 
 
-# with more rows than these, outputs are joined into levels, which are finer than the
-# usual grid of the band
+# with more rows than these, outputs are merged into levels, still finer than the usual
+# grid of the band
 _MAX_ROWS_OF_ONE = 1_000
 _MAX_ROWS_OF_SEVERAL = 20_000
 _LEVELS_OF_ONE = 1_000
@@ -45,11 +45,11 @@ def redrawn_curves(
     """Return curves of redrawn cases, with all their outputs: (K, replicates, grid)."""
     levels = _output_levels(cases, tallies)
     cells, first_rows = _combinations_of_levels(levels)
-    counted_cells = _with_scores(cases, -cells)
+    counted_cells = _replace_scores(cases, -cells)
     sides = [_cumulative_proportions_by(level[first_rows]) for level in levels]
 
     curves = np.empty((len(sides), request.replicates, request.grid.size))
-    drawn = 0
+    n_drawn = 0
     with progress("Bootstrap", request.replicates, "samples") as advance:
         blocks = redraws(
             counted_cells, request.replicates, request.rng, small_counts=True
@@ -57,13 +57,13 @@ def redrawn_curves(
         for neg, pos in blocks:
             for k, proportions in enumerate(sides):
                 corners = zip(proportions(neg), proportions(pos), strict=True)
-                for replicate, (fpr, tpr) in enumerate(corners, drawn):
+                for replicate, (fpr, tpr) in enumerate(corners, n_drawn):
                     curves[k, replicate] = height(fpr, tpr, request.grid)
-            drawn += len(neg)
+            n_drawn += len(neg)
             advance(len(neg))
 
-    # What rows that were joined take from a curve, redrawn curves get back: else the
-    # band would be as wide as that loss at its worst, at the steep start.
+    # merging rows lowers the curves: add what the curve of the sample lost, or the band
+    # would be as wide as the largest loss, at the steep start of the curve
     for k, (tally, proportions) in enumerate(zip(tallies, sides, strict=True)):
         fpr = proportions(counted_cells.neg[None])[0]
         tpr = proportions(counted_cells.pos[None])[0]
@@ -73,15 +73,15 @@ def redrawn_curves(
     return curves
 
 
-def _with_scores(cases: Tally | Panel, scores: Array) -> Tally:
-    """Return the cases with one score a row."""
+def _replace_scores(cases: Tally | Panel, scores: Array) -> Tally:
+    """Return a tally of the cases with a new score for each row."""
     if isinstance(cases, Tally):
         return cases.map(lambda _: scores)
     return cases.combine(lambda _: scores)
 
 
 def _output_levels(cases: Tally | Panel, tallies: Sequence[Tally]) -> list[Array]:
-    """Return the level of each row by each classifier, the highest output first."""
+    """Return the level of each row for each classifier, 0 for the highest outputs."""
     outputs = [cases.score] if isinstance(cases, Tally) else list(cases.rows.T)
 
     several = len(outputs) > 1
@@ -96,7 +96,7 @@ def _output_levels(cases: Tally | Panel, tallies: Sequence[Tally]) -> list[Array
 
 
 def _levels(output: Floats, tally: Tally, max_levels: int | None) -> Array:
-    """Return outputs as numbers, the highest first; neighbours are joined if many."""
+    """Return the level of each output, 0 for the highest; neighbours may be merged."""
     starts = np.arange(len(tally))
     if max_levels is not None:
         proportions = tally.neg / tally.n_neg + tally.pos / tally.n_pos
@@ -105,7 +105,7 @@ def _levels(output: Floats, tally: Tally, max_levels: int | None) -> Array:
 
 
 def _combinations_of_levels(levels: Sequence[Array]) -> tuple[Array, Array]:
-    """Return a number for each combination that occurs, by row, and a row of each."""
+    """Return the number of the combination of levels in each row, and a row of each."""
     cells = _consecutive_numbers(levels[0])
     for level in levels[1:]:
         cells = _consecutive_numbers(cells * (int(level.max()) + 1) + level)
@@ -145,9 +145,9 @@ def _cumulative_proportions_by(level: Array) -> Callable[[Array], Floats]:
 
 
 def _sums_up_to_level(counts: Array, starts: Array) -> Array:
-    """Return running sums of cells in the order of their levels, at each level's end.
+    """Return running sums of cells, in the order of their levels, after each level.
 
-    Of integers all running sums are exact, and faster than the sum of each level.
+    For integers, running sums over all cells are exact, and faster than sums by level.
     """
     if counts.dtype.kind == "f":
         return np.cumsum(np.add.reduceat(counts, starts, axis=1), axis=1)
@@ -155,5 +155,8 @@ def _sums_up_to_level(counts: Array, starts: Array) -> Array:
     most_cases = int(counts.sum(axis=1, dtype=np.int64).max())
     exact = np.int32 if most_cases < 2**31 else np.int64
     running = np.cumsum(counts, axis=1, dtype=exact)
-    ends = np.append(starts[1:], counts.shape[1]) - 1
-    return running if starts.size == ends[-1] + 1 else np.take(running, ends, axis=1)
+    last_cells = np.append(starts[1:], counts.shape[1]) - 1
+    if starts.size == last_cells[-1] + 1:
+        # each level is one cell
+        return running
+    return np.take(running, last_cells, axis=1)

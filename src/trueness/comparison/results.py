@@ -1,4 +1,4 @@
-"""What does a comparison say, and what are its p-values worth together?"""
+"""Results of comparisons, with p-values adjusted for the number of pairs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from trueness.inference.differences import (
 )
 from trueness.inference.estimates import estimate_from_interval, interval_notes
 
-SAME = "the same output in every case"  # of a pair, in place of its limits
+SAME = "the same output in every case"  # the method of a pair, in place of an interval
 
 
 @final
@@ -87,7 +87,7 @@ class Pair(Record):
 
     @property
     def shown(self) -> Estimate | str:
-        """Give the difference, or say that there is none: of two copies."""
+        """Return the difference, or for two copies the text that they are the same."""
         return SAME if self.difference.method == SAME else self.difference
 
 
@@ -131,17 +131,23 @@ class Comparison(Record):
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a table with one row per pair."""
         tests = ["p_value", "p_adjusted"]
-        if any(p.margin > 0 for p in self.pairs):
+        if any(pair.margin > 0 for pair in self.pairs):
             tests += ["p_noninferior", "p_equivalent"]
-        columns = {k: [getattr(p, k) for p in self.pairs] for k in ("first", "second")}
-        for name, end in (("difference", "value"), ("low", "low"), ("high", "high")):
-            columns[name] = [getattr(p.difference, end) for p in self.pairs]
-        columns |= {k: [getattr(p, k) for p in self.pairs] for k in tests}
+
+        columns: dict[str, list[Any]] = {
+            "first": [pair.first for pair in self.pairs],
+            "second": [pair.second for pair in self.pairs],
+            "difference": [pair.difference.value for pair in self.pairs],
+            "low": [pair.difference.low for pair in self.pairs],
+            "high": [pair.difference.high for pair in self.pairs],
+        }
+        for test in tests:
+            columns[test] = [getattr(pair, test) for pair in self.pairs]
         return native_frame(columns, backend)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """What are p-values worth when several questions are asked at once? (Holm 1979)
+    """Return p-values adjusted for the number of tests (Holm 1979).
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
@@ -155,7 +161,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def adjust_for_pairs(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
-    """Give pairs the p-values that allow for their number."""
+    """Return pairs with p-values adjusted for the number of pairs."""
     adjusted_p_values = holm([pair.p_value for pair in pairs])
     return tuple(
         replace(pair, p_adjusted=p_value)
@@ -164,7 +170,7 @@ def adjust_for_pairs(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
 
 
 def read_margin(margin: float | None) -> float:
-    """Pass on a margin between 0 and 1, or NaN when none was asked for."""
+    """Return a margin between 0 and 1, or NaN if there is none."""
     return math.nan if margin is None else _options.fraction(margin, "margin")
 
 
@@ -210,7 +216,7 @@ def pair_from_difference(
 def _undefined_pair(
     first: str, second: str, value: float, method: str, level: float, margin: float
 ) -> Pair:
-    """Return a pair of which nothing is known: a ratio is undefined."""
+    """Return a pair whose difference is undefined, as of a ratio 0 / 0."""
     return Pair(
         first=first,
         second=second,
@@ -235,8 +241,8 @@ def compare_pairs(
 ) -> Comparison:
     """Return the comparison of all pairs, or of those named.
 
-    Whether all are equal is answered by Holm's method: they are not if any pair differs
-    after the adjustment. So no answer contradicts the pairs.
+    The p-value of "all are equal" is the smallest one after Holm's adjustment, so it
+    never contradicts the pairs.
     """
     names = tuple(values)
     estimates = tuple(values.values())
@@ -274,7 +280,7 @@ _FEW_CASES = 10
 
 
 def _notes(values: Mapping[str, Estimate], cases: Sequence[Cases]) -> tuple[str, ...]:
-    """Return what is undefined, where few cases tell little, what intervals assume."""
+    """Return notes on undefined values, few cases, and the intervals."""
     return (
         *_notes_on_undefined_values(values),
         *_notes_on_few_cases(cases),
@@ -302,6 +308,7 @@ def _notes_on_few_cases(cases: Sequence[Cases]) -> list[str]:
         negatives, positives = counts.equal_cases
         class_sizes += [(negatives, "negative"), (positives, "positive")]
 
+    # the smallest class that has cases at all
     present = [class_size for class_size in class_sizes if class_size[0] > 0]
     number, label = min(present, default=(_FEW_CASES, ""))
     if number >= _FEW_CASES:
@@ -315,7 +322,7 @@ def _notes_on_few_cases(cases: Sequence[Cases]) -> list[str]:
 
 
 def _first_interval_notes(cases: Sequence[Cases]) -> tuple[str, ...]:
-    """Return what intervals assume of the first cases of which there is a note."""
+    """Return the notes on intervals of the first cases that have any."""
     for counts in cases:
         notes = interval_notes(counts)
         if notes:
