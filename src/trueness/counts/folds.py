@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from trueness._core.checks.errors import InputError, NotEnoughCases, PythonCode
+from trueness._core.checks.words import plain
 from trueness._core.numbers import counted
 from trueness._core.records import Record
 from trueness.counts.values import Panel, Tally
@@ -108,9 +109,9 @@ def _check_clusters_apart(parts: tuple[Any, ...]) -> None:
             earlier_fold = fold_of_cluster.setdefault(name, number)
             if earlier_fold != number:
                 raise InputError(
-                    f"Folds {earlier_fold} and {number} share cluster {name!r}, so a "
-                    "model was tested on a cluster that it was trained on. Keep each "
-                    "cluster in one fold.",
+                    f"Folds {earlier_fold} and {number} share cluster {plain(name)!r}, "
+                    "so a model was tested on a cluster that it was trained on. Keep "
+                    "each cluster in one fold.",
                     option="cv",
                     example=PythonCode("StratifiedGroupKFold(5), cluster=..."),
                 )
