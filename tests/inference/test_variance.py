@@ -11,16 +11,21 @@ import pytest
 
 import trueness
 from trueness.counts.cases import kish
-from trueness.inference.estimates import evaluate_measure
+from trueness.counts.folds import Folds
+from trueness.inference.estimates import estimate_over_folds, evaluate_measure
 from trueness.inference.sample import apply_design
 from trueness.inference.variance import (
+    ClassSizes,
     Influence,
     Stratum,
     VarianceEstimate,
     add_variance_of_map,
     combine_strata,
     estimate_variance,
+    jackknife_values,
+    variance_between_units,
 )
+from trueness.inference.variance import variance_of_mean as mean_variance
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.intervals import Cut, estimates, metric_measure
 from trueness.ranking.areas import auc_measure
@@ -267,3 +272,115 @@ def test_weights_are_noted_where_they_differ():
 
     assert "weighted" not in " ".join(trueness.auc(equal).notes)
     assert "Cases are weighted" in " ".join(trueness.auc(unequal).notes)
+
+
+def test_a_mean_of_independent_values_by_hand():
+    """Satterthwaite (1946): nu = (sum V)^2 / sum (V^2 / nu)."""
+    estimates = [
+        VarianceEstimate(2.0, 5.0, units=8.0, uncorrected_variance=1.5),
+        VarianceEstimate(1.0, 3.0, units=6.0, uncorrected_variance=0.8),
+        VarianceEstimate(0.0, 4.0, units=2.0, uncorrected_variance=0.1),
+    ]
+
+    mean = mean_variance(estimates)
+
+    assert mean.variance == pytest.approx(3 / 9)
+    assert mean.degrees_of_freedom == pytest.approx(3**2 / (4 / 5 + 1 / 3))
+    assert mean.units == 16
+    assert mean.uncorrected_variance == pytest.approx(2.4 / 9)
+    assert mean.constant_class_sizes == ()
+    assert mean.roc_sizes is None
+
+
+def test_a_mean_of_equal_values_has_all_their_degrees_of_freedom():
+    estimate = VarianceEstimate(2.0, 5.0, units=8.0, uncorrected_variance=1.5)
+
+    mean = mean_variance([estimate] * 4)
+
+    assert mean.variance == pytest.approx(0.5)
+    assert mean.degrees_of_freedom == pytest.approx(20)
+
+
+def test_a_mean_of_constants_is_constant():
+    constant = VarianceEstimate(0.0, 4.0, units=7.0, uncorrected_variance=0.0)
+
+    mean = mean_variance([constant, constant])
+
+    assert mean.variance == 0
+    assert mean.degrees_of_freedom == math.inf
+    assert mean.constant_class_sizes == (14.0,)
+
+
+def test_a_mean_of_areas_has_the_cases_of_all():
+    sizes = ClassSizes(10.0, 20.0, positive_units=4.0, negative_units=5.0)
+    area = VarianceEstimate(1.0, 4.0, 7.0, 1.0, roc_sizes=sizes)
+    other = VarianceEstimate(1.0, 4.0, 7.0, 1.0)
+
+    mean = mean_variance([area, other, area])
+
+    assert mean.roc_sizes == ClassSizes(20.0, 40.0, 8.0, 10.0)
+
+
+def test_a_part_of_each_class_has_at_most_all_clusters():
+    sizes = ClassSizes(10.0, 20.0, positive_units=4.0, negative_units=5.0)
+
+    assert sizes.scaled(0.5, 0.1) == ClassSizes(5.0, 2.0, 4.0, 2.0)
+    assert sizes.of_units == ClassSizes(4.0, 5.0, 4.0, 5.0)
+
+
+def test_units_have_the_variance_of_their_influence():
+    influence = np.array([0.4, -0.1, -0.5, 0.2])
+
+    estimate = variance_between_units(influence)
+
+    assert estimate.variance == pytest.approx(4 / 3 * influence @ influence)
+    assert estimate.units == 4
+
+
+def test_units_of_a_cluster_are_left_out_together():
+    """A mean of seven units, recomputed without each of three clusters."""
+    values = np.array([3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0])
+    clusters = np.array([0, 0, 1, 1, 1, 2, 2])
+    influence = (values - values.mean()) / values.size
+
+    estimate = variance_between_units(influence, clusters)
+
+    # the jackknife about the value of all
+    without = np.array([values[clusters != cluster].mean() for cluster in range(3)])
+    variance = 2 / 3 * ((without - values.mean()) ** 2).sum()
+    assert estimate.variance == pytest.approx(variance)
+    assert estimate.uncorrected_variance == estimate.variance
+    assert estimate.units == 3
+
+
+def test_a_quotient_moves_by_its_influence_over_what_is_left():
+    influence = np.array([0.2, -0.1, -0.1])
+    weight = np.array([2.0, 1.0, 1.0])
+
+    moves = jackknife_values(influence, weight)
+
+    assert moves == pytest.approx([0.2 / 0.5, -0.1 / 0.75, -0.1 / 0.75])
+
+
+def test_a_unit_that_is_all_of_the_denominator_moves_by_its_influence():
+    moves = jackknife_values(np.array([0.2, 0.1]), np.array([3.0, 0.0]))
+    without_weights = jackknife_values(np.array([0.2, 0.1]), np.zeros(2))
+
+    assert moves == pytest.approx([0.2, 0.1])
+    assert without_weights == pytest.approx([0.2, 0.1])
+
+
+def test_the_mean_over_folds_is_that_of_independent_areas(rng):
+    parts = []
+    for _ in range(3):
+        label = rng.random(60) < 0.4
+        parts.append(trueness.tally(label, rng.normal(size=60) + label))
+
+    estimate = estimate_over_folds(Folds(parts), auc_measure, level=0.9)
+
+    areas = [trueness.auc(part) for part in parts]
+    assert estimate.value == pytest.approx(np.mean([area.value for area in areas]))
+    variance = sum(area.se**2 for area in areas) / 9
+    assert estimate.se == pytest.approx(math.sqrt(variance))
+    assert estimate.low < estimate.value < estimate.high
+    assert estimate.level == 0.9

@@ -12,6 +12,7 @@ from sklearn import metrics as sk
 
 import trueness
 from trueness import Tally
+from trueness._core.checks.errors import UnsupportedDesign
 from trueness.inference.estimates import evaluate_measure
 from trueness.metrics import intervals
 from trueness.metrics.definitions import METRICS
@@ -346,3 +347,211 @@ def test_f1_may_rise_by_negatives_that_are_not_flagged(level):
     f1 = 2 * 15 / (2 * 15 + fp + 5)
     assert above.variance == pytest.approx(widened_variance(evaluated, f1, level))
     assert below.variance == evaluated.variance_estimate.variance
+
+
+EXACT_TABLE = Tally([1, 0], pos=[30, 10], neg=[8, 52])
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+@pytest.mark.parametrize(
+    ("name", "successes", "cases"),
+    [
+        ("recall", 30, 40),
+        ("specificity", 52, 60),
+        ("precision", 30, 38),
+        ("npv", 52, 62),
+        ("accuracy", 82, 100),
+        ("fpr", 8, 60),
+        ("jaccard", 30, 48),
+        ("flagged_rate", 38, 100),
+    ],
+)
+def test_exact_intervals_of_proportions_are_those_of_scipy(
+    name, successes, cases, level
+):
+    found = estimates(EXACT_TABLE, 1, [METRICS[name]], level=level, method="exact")[
+        name
+    ]
+
+    theirs = stats.binomtest(successes, cases).proportion_ci(level, method="exact")
+    assert found.value == successes / cases
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high))
+    assert found.method == "Clopper and Pearson 1934"
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        ("lr_positive", "Simel, Samsa and Matchar 1991"),
+        ("lr_negative", "Simel, Samsa and Matchar 1991"),
+        ("diagnostic_odds_ratio", "Woolf 1955"),
+    ],
+)
+def test_exact_intervals_of_ratios_have_their_value_in_the_middle(name, method):
+    found = estimates(EXACT_TABLE, 1, [METRICS[name]], level=0.9, method="exact")[name]
+
+    assert method in found.method
+    assert found.low * found.high == pytest.approx(found.value**2)
+    usual = estimates(EXACT_TABLE, 1, [METRICS[name]], level=0.9)[name]
+    assert found.value == usual.value
+    assert (found.low, found.high) != (usual.low, usual.high)
+
+
+def test_odds_ratio_has_the_interval_of_scipy():
+    theirs = stats.contingency.odds_ratio([[30, 8], [10, 52]], kind="sample")
+    expected = theirs.confidence_interval(0.9)
+
+    [found] = estimates(
+        EXACT_TABLE, 1, [METRICS["diagnostic_odds_ratio"]], level=0.9, method="exact"
+    ).values()
+
+    assert found.value == pytest.approx(theirs.statistic)
+    assert found.ci == pytest.approx((expected.low, expected.high))
+
+
+def test_metrics_without_an_exact_interval_keep_their_own():
+    names = ["mcc", "f1", "youden"]
+    metrics = [METRICS[name] for name in names]
+
+    exact = estimates(EXACT_TABLE, 1, metrics, method="exact")
+
+    usual = estimates(EXACT_TABLE, 1, metrics)
+    assert [e.ci for e in exact.values()] == [e.ci for e in usual.values()]
+    assert list(exact) == names
+
+
+@pytest.mark.parametrize(
+    ("name", "pos", "neg"),
+    [("lr_positive", [30, 10], [0, 60]), ("lr_negative", [40, 0], [8, 52])],
+)
+def test_a_ratio_without_a_logarithm_keeps_its_usual_interval(name, pos, neg):
+    tally = Tally([1, 0], pos=pos, neg=neg)
+
+    [exact] = estimates(tally, 1, [METRICS[name]], method="exact").values()
+    [usual] = estimates(tally, 1, [METRICS[name]]).values()
+
+    assert exact.ci == usual.ci
+
+
+@pytest.mark.parametrize(
+    "design",
+    [{"prevalence": 0.2}, {"unlabelled": "missing at random"}],
+    ids=["prevalence", "unlabelled"],
+)
+def test_exact_intervals_count_independent_cases(design):
+    tally = Tally([1, 0], pos=[30, 10], neg=[8, 52], unknown=[5, 5])
+
+    with pytest.raises(UnsupportedDesign, match="independent cases"):
+        estimates(tally.with_design(**design), 1, method="exact")
+
+
+def test_estimates_stand_in_the_order_that_was_wanted():
+    names = ["precision", "youden", "specificity", "accuracy", "recall"]
+
+    found = estimates(EXACT_TABLE, 1, [METRICS[name] for name in names])
+
+    assert list(found) == names
+
+
+def test_without_a_prevalence_a_case_control_sample_has_rates_only():
+    tally = EXACT_TABLE.with_design(sampling="case-control")
+
+    of_sample = estimates(tally, 1)
+    at_prevalence = estimates(tally.with_design(prevalence=0.1), 1)
+
+    assert "precision" not in of_sample
+    assert {"recall", "specificity", "youden"} <= set(of_sample)
+    assert set(at_prevalence) == set(METRICS)
+    # Bayes
+    precision = 0.1 * 0.75 / (0.1 * 0.75 + 0.9 * 8 / 60)
+    assert at_prevalence["precision"].value == pytest.approx(precision)
+
+
+@pytest.mark.parametrize(
+    ("name", "coefficients"),
+    [
+        ("youden", (1.0, 1.0)),
+        ("balanced_accuracy", (0.5, 0.5)),
+        ("recall - 2*fpr", (1.0, 2.0)),
+        ("0.3*fnr + 0.2*specificity", (-0.3, 0.2)),
+        ("recall", None),
+        ("g_mean", None),
+        ("accuracy", None),
+        ("lr_positive", None),
+    ],
+)
+def test_multiples_of_both_rates_in_a_metric(name, coefficients):
+    metric = trueness.metric(name)
+
+    assert intervals.rate_coefficients(metric) == coefficients
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "correlation", "length"),
+    [(3, 4, 0, 5), (3, 4, 1, 7), (3, 4, -1, 1), (3, 3, -1, 0), (0, 2, 0.5, 2)],
+)
+def test_correlated_distances_are_added_as_squares(first, second, correlation, length):
+    found = intervals._joint_distance(first, second, correlation)
+
+    assert found == pytest.approx(length)
+
+
+@pytest.mark.parametrize(
+    ("variance", "first", "second", "correlation"),
+    [
+        (25, 3, 4, 0),
+        (49, 3, 4, 1),
+        (1, 3, 4, -1),
+        (37, 3, 4, 0.5),
+        (99, 3, 4, 1),
+        (0, 3, 4, -1),
+        (13, 3, -4, -0.5),
+        (9, 3, 0, 0),
+        (math.nan, 3, 4, 0),
+    ],
+)
+def test_correlation_of_two_parts_of_a_sum(variance, first, second, correlation):
+    """Of 3 and 4 the variance of the sum is 25 + 24 r."""
+    found = intervals._correlation_of_parts(variance, first, second)
+
+    assert found == pytest.approx(correlation)
+
+
+def test_a_measure_looks_at_the_classes_that_change_it():
+    """Cells of two groups, of flagged and other cases, of positives and negatives."""
+    cells = np.array([[[9.0, 2.0], [1.0, 8.0]], [[5.0, 3.0], [5.0, 7.0]]])
+    tally = Tally([1, 0], pos=[9, 1], neg=[2, 18])
+
+    def gap_of_recall(cells):
+        recall = cells[:, 0, 0] / cells[:, :, 0].sum(axis=1)
+        return recall[0] - recall[1]
+
+    def gap_of_accuracy(cells):
+        accuracy = (cells[:, 0, 0] + cells[:, 1, 1]) / cells.sum(axis=(1, 2))
+        return accuracy[0] - accuracy[1]
+
+    assert intervals.units_seen(gap_of_recall, cells, 0, tally) == [10]
+    assert intervals.units_seen(gap_of_accuracy, cells, 0, tally) == [10, 20]
+    assert intervals.units_seen(lambda cells: 3.0, cells, 1, tally) == [10, 20]
+
+
+def test_slopes_of_any_measure_by_differences():
+    cells = np.array([4.0, 0.0, 9.0])
+
+    found = intervals.slopes(lambda c: c[..., 0] * np.sqrt(c[..., 2]), cells)
+
+    # an empty cell has no case to move anything
+    assert found == pytest.approx([3, 0, 4 / (2 * 3)], rel=1e-8)
+
+
+def test_an_infinite_ratio_lies_between_corners_of_both_rates():
+    """No false positive: the ratio is infinite, and what both rates allow is not."""
+    tally = Tally([1, 0], pos=[15, 5], neg=[0, 30])
+
+    [found] = estimates(tally, 1, [METRICS["lr_positive"]]).values()
+
+    recall_low, _ = wilson(0.75, 20)
+    _, fpr_high = wilson(0.0, 30)
+    assert found.value == math.inf
+    assert found.low == pytest.approx(recall_low / fpr_high)
+    assert found.high == math.inf
