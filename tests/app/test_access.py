@@ -187,7 +187,8 @@ def test_a_column_of_structures_is_not_taken_for_scores(served):
     problems = served.json("/check", file=where.rpartition("=")[2])["problems"]
 
     assert problems == {
-        "column": "Which columns hold the scores? Choose one under Scores."
+        "column": "Which columns hold the scores? Column 'p' holds lists or "
+        "objects: extract the part that you need. Choose one under Scores."
     }
 
 

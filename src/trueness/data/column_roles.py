@@ -436,7 +436,10 @@ def _why_no_scores(table: DataTable, taken: set[str | None]) -> str:
         elif kind == TEXT and table.reads_as(column) == "text":
             reasons.append(_why_text_is_no_score(table, column))
         elif kind == OTHER:
-            reasons.append(f" Column {column!r} holds {OTHER}: extract what you need.")
+            reasons.append(
+                f" Column {column!r} holds lists or objects: extract the part that "
+                "you need."
+            )
         elif kind == WHOLE and _numbers_the_rows(table, column):
             reasons.append(f" The numbers of column {column!r} may name the cases.")
 

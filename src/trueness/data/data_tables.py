@@ -13,7 +13,7 @@ from trueness.data.repeated_cases import RepeatedCases
 
 # what a column holds
 WHOLE, REAL, TRUTH, TEXT = "whole numbers", "numbers", "true and false", "text"
-DATE, OTHER = "dates", "parts"
+DATE, OTHER = "dates", "lists or objects"
 
 ROUNDED = 0.02  # two probabilities with two decimals add up to 1 within this
 

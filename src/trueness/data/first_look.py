@@ -330,7 +330,7 @@ def _look_at_column(name: str, values: Array) -> LookedColumn:
     except TypeError:  # lists, or objects with parts
         return LookedColumn(
             name=name,
-            kind="parts",
+            kind="lists or objects",
             distinct=0,
             missing=int(_columns.missing(values).sum()),
             could_be=(),
