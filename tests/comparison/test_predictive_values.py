@@ -66,6 +66,14 @@ def test_the_interval_stays_that_of_the_difference():
     assert tested.difference == plain.difference
 
 
+@pytest.mark.parametrize("name", ["ppv", "precision", "sensitivity"])
+def test_a_comparison_shows_the_name_that_was_typed(name):
+    comparison = trueness.compare_metric(PANEL, name)
+
+    assert repr(comparison).startswith(f"Comparison ({name}, paired)")
+    assert [value.name for value in comparison.values] == [name, name]
+
+
 def test_a_copy_is_not_different():
     panel = Panel(["a", "b"], [[1, 1], [0, 0]], pos=[8, 2], neg=[3, 9])
 

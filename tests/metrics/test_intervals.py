@@ -15,7 +15,8 @@ from trueness import Tally
 from trueness._core.checks.errors import UnsupportedDesign
 from trueness.inference.estimates import evaluate_measure
 from trueness.metrics import intervals
-from trueness.metrics.definitions import METRICS
+from trueness.metrics.definitions import METRICS, SYNONYMS
+from trueness.metrics.grammar import metric_as_typed
 from trueness.metrics.intervals import Cut, estimates, metric_measure
 
 SURVEY = json.loads((Path(__file__).parents[1] / "reference/survey.json").read_text())
@@ -407,6 +408,17 @@ def test_odds_ratio_has_the_interval_of_scipy():
 
     assert found.value == pytest.approx(theirs.statistic)
     assert found.ci == pytest.approx((expected.low, expected.high))
+
+
+@pytest.mark.parametrize("alias", sorted(SYNONYMS.keys() - {"fbeta", "nb"}))
+@pytest.mark.parametrize("method", ["wilson", "exact"])
+def test_an_alias_has_the_interval_of_its_metric(alias, method):
+    own_name = SYNONYMS[alias]
+    by_own_name = estimates(EXACT_TABLE, 1, [METRICS[own_name]], method=method)
+
+    by_alias = estimates(EXACT_TABLE, 1, [metric_as_typed(alias)], method=method)
+
+    assert by_alias[alias].ci == by_own_name[own_name].ci
 
 
 def test_metrics_without_an_exact_interval_keep_their_own():

@@ -55,6 +55,7 @@ from trueness.inference.variance import (
 )
 from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.grammar import metric as read_metric
+from trueness.metrics.grammar import metric_as_typed
 from trueness.metrics.intervals import estimates, metric_measure
 
 
@@ -118,8 +119,9 @@ def compare_metric(
     _options.choice(method, ("auto", "mcnemar", *PREDICTIVE_VALUE_TESTS), "method")
     _options.choice(effect, ("difference", "ratio"), "effect")
     chosen = read_metric(metric)
+    name_as_typed = metric_as_typed(metric).name
     if depends_on_prevalence(chosen):
-        check_prevalence_known(data, f"compare_metric of {chosen.name}")
+        check_prevalence_known(data, f"compare_metric of {name_as_typed}")
 
     votes = complete_panel(data, "compare_metric").vote(thresholds)
     verification_notes = _notes_on_verification(data.vote(thresholds))
@@ -131,17 +133,17 @@ def compare_metric(
     if method in PREDICTIVE_VALUE_TESTS:
         _check_predictive_value(chosen, sample, votes, method)
 
-    values = {
-        name: estimates(votes[name], 1.0, [chosen], level=level)[chosen.name]
-        for name in votes.names
-    }
+    values = {}
+    for name in votes.names:
+        estimate = estimates(votes[name], 1.0, [chosen], level=level)[chosen.name]
+        values[name] = replace(estimate, name=name_as_typed)
 
     columns = []
     if effect == "ratio" or not same_cases:
         columns = _metric_columns(sample, chosen, list(values.values()))
 
     if not same_cases:
-        comparison = compare_columns(votes, columns, margin, chosen.name)
+        comparison = compare_columns(votes, columns, margin, name_as_typed)
         if method in PREDICTIVE_VALUE_TESTS:
             comparison = _replace_by_score_test(comparison, votes, chosen, method)
         comparison = _add_ratios(comparison, sample, columns, effect, level)
@@ -155,7 +157,7 @@ def compare_metric(
         difference,
         margin=margin,
         paired=True,
-        method=chosen.name,
+        method=name_as_typed,
         cases=[votes],
         notes=verification_notes,
     )

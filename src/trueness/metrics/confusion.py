@@ -98,7 +98,10 @@ class Confusion(Record):
         elif name == "tn" and "_n_neg" in fields:
             fields["tn"] = fields["_n_neg"] - self.fp
         else:
-            raise AttributeError(f"A Confusion has tp, fp, fn and tn, no {name}.")
+            raise AttributeError(
+                f"A Confusion has tp, fp, fn and tn, no {name}. Metrics are functions: "
+                "type trueness.recall(confusion)."
+            )
 
         return fields[name]
 

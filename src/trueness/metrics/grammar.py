@@ -16,6 +16,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, NoReturn
 
@@ -66,6 +67,14 @@ def metric(text: str | Metric) -> Metric:
             f"{value:g}. Known metrics: {', '.join(known_names())}."
         )
     return value
+
+
+def metric_as_typed(passed: str | Metric) -> Metric:
+    """Return the metric that is meant; it is shown by the name that was typed."""
+    known_metric = metric(passed)
+    if isinstance(passed, str) and passed.lower() in known_metric.aliases:
+        return replace(known_metric, name=passed)
+    return known_metric
 
 
 def constraint(text: str | Constraint) -> Constraint:

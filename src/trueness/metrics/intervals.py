@@ -46,7 +46,7 @@ from trueness.inference.sample import MeasuredValue, Sample, apply_design
 from trueness.inference.variance import Influence, VarianceEstimate
 from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
-from trueness.metrics.definitions import METRICS
+from trueness.metrics.definitions import METRICS, SYNONYMS
 
 # how intervals of proportions are made
 WILSON_METHOD, EXACT_METHOD = "wilson", "exact"
@@ -277,10 +277,12 @@ def _with_exact_interval(cut: Cut, metric: Metric, usual: Estimate) -> Estimate:
     cells = np.array(_cells(cut.sample.target_counts, cut.flags))
 
     interval = None
+    # a metric may be called by an alias, such as dor
+    own_name = SYNONYMS.get(metric.name, metric.name)
     if metric.is_proportion:
         interval = _clopper_pearson_interval(metric, cells, level)
-    elif metric.function is None and metric.name in _LOG_VARIANCES:
-        interval = _log_interval(metric.name, usual.value, cells, level)
+    elif metric.function is None and own_name in _LOG_VARIANCES:
+        interval = _log_interval(own_name, usual.value, cells, level)
     if interval is None or math.isnan(usual.value):
         return usual
     return replace(usual, low=interval.low, high=interval.high, method=interval.method)

@@ -49,7 +49,7 @@ from trueness.metrics.algebra import Metric, depends_on_prevalence
 from trueness.metrics.confusion import Confusion
 from trueness.metrics.definitions import METRICS
 from trueness.metrics.grammar import metric as read_metric
-from trueness.metrics.grammar import one_or_more
+from trueness.metrics.grammar import metric_as_typed, one_or_more
 from trueness.metrics.intervals import (
     METHODS,
     WILSON_METHOD,
@@ -499,7 +499,7 @@ def at_threshold(
     if metrics is not None:
         needed = "metrics or their names in a list"
         names = one_or_more(metrics, "metrics", needed, ["recall", "f1"])
-        wanted = [_metric_as_typed(name) for name in names]
+        wanted = [metric_as_typed(name) for name in names]
     if is_several(threshold) and not _is_answer(threshold):
         return {
             cut: _at_rule(data, Rule(cut), wanted, level, method) for cut in threshold
@@ -599,14 +599,6 @@ def _notes(tally: Tally, values: dict[str, Estimate]) -> list[str]:
         )
 
     return notes
-
-
-def _metric_as_typed(passed: str | Metric) -> Metric:
-    """Read a metric; it is shown by the name that was typed."""
-    metric = read_metric(passed)
-    if isinstance(passed, str) and passed.lower() in metric.aliases:
-        return replace(metric, name=passed)
-    return metric
 
 
 def metric_at(metric: Metric, *args: Any, **options: Any) -> Any:

@@ -162,7 +162,7 @@ def _missing_arguments(
 def generator(rng: int | np.random.Generator | None) -> np.random.Generator:
     """Pass on a source of random numbers, or make the one that a seed means."""
     try:
-        return np.random.default_rng(rng)  # type: ignore[arg-type]
+        return np.random.default_rng(rng)
     except (TypeError, ValueError):
         raise InputError(
             "rng must be a seed (a whole number, 0 or more), a NumPy generator or "
