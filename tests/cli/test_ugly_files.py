@@ -506,6 +506,14 @@ class TestProbabilitiesOfBothClasses:
 
         assert set(found.numbers["scores"]) == {"score_0", "score_1"}
 
+    def test_a_label_that_is_no_column_is_refused_by_name(self):
+        data = pd.DataFrame({"y": [0, 1], "prob_0": [0.7, 0.2], "prob_1": [0.3, 0.8]})
+
+        with pytest.raises(trueness.InputError, match="no column 'yy'") as caught:
+            trueness.evaluate(data, label="yy")
+
+        assert caught.value.option == "label"
+
 
 def test_a_code_of_missing_values_beyond_a_scale_is_told(tmp_path):
     label, score = rows()

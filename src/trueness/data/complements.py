@@ -28,7 +28,8 @@ def complement_of_positive(
     Both columns have one name but for its last word, which names the class.
     """
     columns = _columns_by_stem(table, label)
-    if label is None or not columns:
+    # a label that is no column is refused where it is read
+    if label is None or label not in table.kinds or not columns:
         return None
 
     classes = table.distinct(label, 2)
