@@ -54,6 +54,7 @@ def pass_rate(level: float = 0.95, cluster: str | None = None) -> Metric:
                  for k, s in enumerate(scores)]  # fmt: skip
         groups = None if cluster is None else [_group(s, cluster) for s in scores]
         found = mean_of_items(values, items, groups, level=level)
+
         return {"pass_rate": found.value, "low": found.low, "high": found.high}
 
     return compute

@@ -83,11 +83,14 @@ def _flat(answers: _Answers, name: str) -> list[tuple[str, Any]]:
     if isinstance(answers, Mapping):
         parts = [(f"{name}/{k}" if name else str(k), v) for k, v in answers.items()]
         return [pair for key, value in parts for pair in _flat(value, key)]
+
     if isinstance(answers, list | tuple):
         return [pair for value in answers for pair in _flat(value, name)]
+
     if isinstance(answers, Record):
         own = getattr(answers, "name", "") or type(answers).__name__
         return [(_ODD.sub("_", name or str(own).lower()), answers)]
+
     if isinstance(answers, str | os.PathLike) and Path(answers).is_file():
         return [(name, answers)]
 
@@ -173,8 +176,10 @@ def _scores(model: Any, dataset: Any, predictions: Any) -> Any:
 def _answers(t: Tally, config: Mapping[str, Any]) -> dict[str, Record]:
     areas = {"auc": auc(t), "average_precision": average_precision(t)}
     found: dict[str, Record] = {**areas}
+
     if len(t) and t.score[-1] >= 0 and t.score[0] <= 1:
         found["brier"] = brier(t)
+
     wanted = {k: config[k] for k in ("maximize", "subject_to") if k in config}
     found["best_threshold"] = best_threshold(t, **{"maximize": "f1", **wanted})
     return found

@@ -33,6 +33,7 @@ def path(name: str) -> Path:
     'west_nile.csv.gz'
     """
     _options.choice(name, list(SAMPLES), "sample")
+
     for folder in _FOLDERS:
         found = folder / SAMPLES[name]
         if found.is_file():

@@ -80,6 +80,7 @@ class Guard:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
+
         if scope["type"] != "http":
             return
 
@@ -117,6 +118,7 @@ class Guard:
             return origin in {f"http://{address}" for address in self.addresses}
         if request.method in ("GET", "HEAD"):
             return True
+
         site = request.headers.get("sec-fetch-site", "none")
         return site in ("same-origin", "none")
 
@@ -153,11 +155,14 @@ async def _secret_in_form(request: Request) -> str:
     is_download = request.method == "POST" and request.url.path.startswith("/take/")
     if not is_download or kind != "application/x-www-form-urlencoded":
         return ""
+
     body = b""
+
     async for chunk in request.stream():
         body += chunk
         if len(body) > MAX_FORM_BYTES:
             return ""
+
     fields = parse_qs(body.decode("latin-1"))
     return fields.get(SESSION_FIELD, [""])[0]
 

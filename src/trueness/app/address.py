@@ -489,6 +489,7 @@ def complete(data: DataChoice) -> CompleteData:
 
     if kind.has_labels:
         guessed = _with_kind_of_scores(guessed, chosen)
+
     if not guessed.is_long:  # in the order of the file: one choice has one address
         in_order = tuple(c for c in data.file.source.types if c in chosen.scores)
         chosen = replace(chosen, scores=in_order)
@@ -525,6 +526,7 @@ def _with_guesses(data: DataChoice) -> DataChoice:
     kind = data.kind or ("systems" if is_log else guess_kind(source))
     if kind == "alone" and data.columns.label:
         kind = "scores"
+
     if kind == "systems":
         verdicts = replace(
             data.verdicts,
@@ -633,6 +635,7 @@ class WideTable:
 def wide_table(data: DataChoice) -> WideTable:
     """Make a table with a row per answer of verdicts, which may have a row each."""
     verdicts = data.verdicts
+
     if data.is_long and len(data.columns.scores) != 1:
         raise InputError(
             "Which column holds the names of the judges?",

@@ -271,6 +271,7 @@ class Files:
         folder = self.folder / word
         folder.mkdir()
         path = folder / safe_name(name)
+
         try:
             with path.open("wb") as file:
                 size = 0
@@ -346,8 +347,10 @@ def _check_header(typed: str, place: Path) -> None:
     """Refuse a text file with very many columns, before its types are guessed."""
     if place.suffix.lower() not in (".csv", ".tsv", ".txt"):
         return
+
     with place.open("rb") as file:
         header = file.readline(PART)
+
     columns = 1 + max(header.count(sign) for sign in (b",", b";", b"\t", b"|"))
     if columns > MAX_COLUMNS:
         raise InputError(too_many_columns(typed, columns))
@@ -375,6 +378,7 @@ def without_unread(source: Source) -> Any:
     """
     if not any(map(is_unread, source.types.values())):
         return source.rows
+
     columns = [
         f"CAST(NULL AS {kind}) AS {quoted(name)}" if is_unread(kind) else quoted(name)
         for name, kind in source.types.items()

@@ -162,6 +162,7 @@ class Jobs:
 
         self._lanes: list[SimpleQueue[Job | None]] = []
         self._threads: list[threading.Thread] = []
+
         for _ in range(lanes):
             lane: SimpleQueue[Job | None] = SimpleQueue()
             thread = threading.Thread(target=self._work, args=(lane,), daemon=True)

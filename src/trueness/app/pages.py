@@ -273,6 +273,7 @@ def operating(section: Finding, slider: dict[str, Any]) -> str:
     texts = moving({"models": [{"start": 0, "columns": columns_now}]})
     # the numbers of now are in the page already
     others = {name: value for name, value in slider.items() if name != "now"}
+
     return _render(
         "operating.html.j2", s=section, slider=slider, data=embedded(others), **texts
     )
@@ -295,6 +296,7 @@ def section(
         waits = (waits[0], _range_around(prevalence or 0.5))
 
     design_columns = address.data.design_columns
+
     return _render(
         "section.html.j2",
         s=finding,
@@ -315,6 +317,7 @@ def _range_around(prevalence: float) -> str:
 def asks(address: Address, key: str) -> bool:
     """Does the address ask the question that a section waits for?"""
     of_all_cases, of_groups = separate_constraints(address.analysis_options.subject_to)
+
     if key == "zones":
         return asks_for_two_cuts([address.goal.objective, *of_all_cases])
     if key == "group-cuts":
@@ -395,6 +398,7 @@ def lines_of(address: Address) -> dict[str, str] | None:
         "calibrate": "",
         "combine": "",
     }
+
     if address.kind == "scores":
         options = {
             **_column_options(address, chosen, (address.score,)),
@@ -569,6 +573,7 @@ def _values_about_scores(address: Address, chosen: Request) -> dict[str, Any]:
     """Return the values of the template that writes lines of Python about scores."""
     request = address.request
     of_all_cases, of_groups = separate_constraints(request.subject_to)
+
     return {
         "score": address.score,
         "combines": combines(address),
@@ -613,6 +618,7 @@ def _goal(goal: TypedGoal) -> dict[str, str]:
     if single is not None:
         deferred = asks_for_two_cuts([goal.objective])
         return {goal.direction: single.name if deferred else goal.objective}
+
     if goal.cost is not None:
         return {"minimize": f"cost(fp={goal.cost_fp!r}, fn={goal.cost_fn!r})"}
     return {"maximize": "youden"}

@@ -85,6 +85,7 @@ class Workbench:
         query = request.query_params
         address = read(query, self.files.get(query.get("file", "")))
         completed = await run_in_threadpool(self._complete, address.data)
+
         return replace(
             address,
             data=completed.data,
@@ -142,7 +143,9 @@ class Workbench:
         size = request.headers.get("content-length", "")
         if size.isdigit() and int(size) > self.files.limit:
             return _problem(too_large(self.files.limit), 413)
+
         name = request.query_params.get("name", "")
+
         try:
             file = await self.files.receive(name, request.stream())
         except ClientDisconnect:
@@ -152,6 +155,7 @@ class Workbench:
             return _problem(page_text(err), code)
         except OSError as err:
             return _problem(f"The file could not be kept: {err.strerror}.", 507)
+
         return JSONResponse({"address": f"/look?file={file.word}"})
 
     # answers
@@ -161,6 +165,7 @@ class Workbench:
         address = await self.address(request)
         if address.chosen is None:
             return JSONResponse({"problems": address.problems})
+
         job = self._ask(request, address, "count", topic="count")
         if not await self._is_over(job, ANSWER_WITHIN_S):
             return JSONResponse(job.progress(), 202)
@@ -176,6 +181,7 @@ class Workbench:
         key = request.path_params["key"]
         if key not in pages.TITLES:
             raise HTTPException(404)
+
         quick = "quick" in request.query_params
         job = self._ask(request, address, key, quick, topic=(key, quick))
         if not await self._is_over(job, ANSWER_WITHIN_S):
@@ -195,6 +201,7 @@ class Workbench:
         """Begin a job, or find it; who waits for little does not wait for much."""
         tab = request.query_params.get("tab", "")
         job_key = _job_key(address, key, quick)
+
         if "again" in request.query_params:
             self.jobs.drop(job_key)
 
@@ -261,6 +268,7 @@ class Workbench:
         if address.kind == "scores" and is_clear and "unmet" in request.query_params:
             counted = await run_in_threadpool(self.counted, address)
             unmet = await run_in_threadpool(answers.unmet, counted, address)
+
         return JSONResponse(
             {
                 "problems": address.problems,
@@ -290,6 +298,7 @@ class Workbench:
             job, ANSWER_WITHIN_S if only_asks_whether_ready else None
         ):
             return JSONResponse(job.progress(), 202)
+
         if job.state != "done":
             return _problem(_why(job), 409)
         if only_asks_whether_ready:
@@ -300,6 +309,7 @@ class Workbench:
             contents = await run_in_threadpool(
                 _figure_contents, job.result, int(figure[2]), figure[3]
             )
+
         return Response(
             contents,
             media_type=TYPES[Path(name).suffix],
@@ -350,11 +360,14 @@ def _files_of(address: Address) -> list[str]:
     """Which files can be taken away of such data?"""
     if address.kind in pages.NO_REPORT:
         return []
+
     files = list(answers.FILES)
+
     if not combines(address):
         files.remove(COMBINER)
     if address.kind == "systems":
         files.remove("report.json")
+
     return files
 
 
@@ -464,10 +477,12 @@ async def _wrong(request: Request, err: Exception) -> Response:
     """Answer whatever went wrong: the server goes on."""
     if isinstance(err, HTTPException):
         return _problem("There is nothing at this address.", err.status_code)
+
     if isinstance(err, InputError):
         sentence = page_text(err)
     else:
         sentence = describe_failure(err)
+
     if request.url.path.startswith("/section/"):
         return HTMLResponse(pages.problem(sentence))
     return _problem(f"This could not be answered: {sentence}", 400)
@@ -567,7 +582,9 @@ def _names(host: str) -> tuple[str, ...]:
     shown = _in_address(host)
     if shown in LOCAL_HOSTS:
         return LOCAL_HOSTS
+
     names = [shown, socket.gethostname(), socket.getfqdn()]
     with suppress(OSError):
         names += socket.gethostbyname_ex(socket.gethostname())[2]
+
     return tuple(dict.fromkeys((*LOCAL_HOSTS, *names)))

@@ -194,6 +194,7 @@ def _unused_count(data: DataChoice, chosen: Request) -> list[str]:
     column = looks_counted(data.file.source, chosen)
     if column is None or not KINDS[data.kind].has_labels:
         return []
+
     return [
         f"Every row counts as one case; if column {column!r} holds numbers of cases, "
         f"choose it under {FIELDS['count']}."
@@ -445,6 +446,7 @@ def summary(counted: Counted, address: Address, quick: bool) -> Page:
             sections[key] = known.once(depends(address, key), work_out)
 
     headline, lead = opening(s, sections)
+
     return Page(
         "",
         facts_of(counted.first, ""),
@@ -611,15 +613,19 @@ def rates(
 def whole_page(counted: Counted, address: Address, source: str = "") -> Page:
     """Answer about judges, systems, tests, or scores without labels."""
     level = address.analysis_options.level
+
     if address.kind == "verified":
         return page_about(
             counted.data, address.request, source=source, groups=counted.groups
         )
+
     if address.kind == "alone":
         return _scores_alone(counted, level)
+
     if address.kind == "judges":
         rate_of, panels, comparison = rates(counted, address)
         return nogold.judged(rate_of, panels, comparison, source=source)
+
     if address.kind == "systems":  # how often each passes, and which rank it can have
         return evals_page(how_often(counted.data, level=level), source)
 
@@ -660,6 +666,7 @@ def combines(address: Address) -> bool:
 def file_contents(counted: Counted, address: Address, name: str) -> bytes:
     """Write a file of ``FILES``: what the command, or its ``--save``, writes."""
     analysis_options = address.analysis_options
+
     if name == MAP:
         tally = tallies_of(counted.data)[address.score]
         fitted = calibrate(tally, method=analysis_options.calibrator)
@@ -676,6 +683,7 @@ def file_contents(counted: Counted, address: Address, name: str) -> bytes:
         return f"{map_to_json(combiner, None)}\n".encode()
 
     page = _report(counted, address)
+
     if name == REPORT:
         return render(page).encode()
     return _json(counted, address, page)
@@ -684,8 +692,10 @@ def file_contents(counted: Counted, address: Address, name: str) -> bytes:
 def _report(counted: Counted, address: Address) -> Page:
     """Make the report that the command makes."""
     source = counted.file_data.source.name
+
     if address.kind in ("judges", "systems"):
         return whole_page(counted, address, source)
+
     if address.kind == "tests":
         request = Request(level=address.analysis_options.level, rng=SEED)
         return page_about(counted.data, request, source=source)
@@ -698,6 +708,7 @@ def _report(counted: Counted, address: Address) -> Page:
 def _json(counted: Counted, address: Address, page: Page) -> bytes:
     """Write what ``trueness report --json``, or ``judge --json``, writes."""
     about_data = about(counted.file_data, counted.first)
+
     if address.kind == "judges":
         rate_of, _, comparison = rates(counted, address)
         finding = nogold.pass_rates(rate_of, comparison)

@@ -248,6 +248,7 @@ def load(name: str) -> Any:
     shell_command = import_module("trueness.cli._command").ShellCommand
     single = typer.Typer(add_completion=False, rich_markup_mode="rich")
     single.command(name=name, cls=shell_command)(function_or_group)
+
     return typer.main.get_command(single)
 
 
@@ -290,11 +291,13 @@ def _start(
 def main() -> None:
     """Run the command line."""
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115 - until the end
+
     if sys.stdout is None:
         sys.stderr.write("Error: standard output is closed.\n")
         raise SystemExit(1)
 
     _signals.listen()
+
     try:
         with stopped_by(_signals.STOP_REQUEST):
             app()

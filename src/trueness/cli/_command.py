@@ -42,6 +42,7 @@ class ShellCommand(TyperCommand):
         """Run the command, show its answer, and end with its exit code."""
         typed: dict[str, Any] = ctx.params
         plot = typed.get("plot")
+
         with shell.ending(
             debug=typed["debug"], quiet=typed["quiet"], options=typed.keys()
         ):

@@ -299,6 +299,7 @@ def _why_not_a_score(source: Source, name: str) -> str:
     if kind == "VARCHAR":
         meanings = {"numbers": "numbers", "missing": "empty"}
         return meanings.get(source.reads_as(name), "words")
+
     if kind.startswith(("DATE", "TIME")):
         return "dates"
     return "whole numbers" if kind in WHOLE_TYPES else "not asked for"

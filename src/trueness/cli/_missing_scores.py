@@ -44,8 +44,10 @@ def _rows_to_name(err: InputError, data: FileData) -> str:
     is_about_scores = err.option == "missing_scores"
     if not is_about_scores or not path.is_file() or path.stat().st_size > MOST_BYTES:
         return ""
+
     with suppress(InputError, OSError, UnicodeError, csv.Error):
         return places_without_score(data.source, data.request.scores)
+
     return ""
 
 
@@ -68,6 +70,7 @@ def _sentence(kind: str, numbers: Sequence[int]) -> str:
     others = ""
     if len(numbers) > SHOWN:
         others = f" and {len(numbers) - SHOWN:,} more"
+
     return f"See {kinds} {named}{others} of the file."
 
 

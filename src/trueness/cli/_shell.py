@@ -195,6 +195,7 @@ def about(data: FileData, counted: Tally | Panel | Leaves) -> dict[str, Any]:
     # leaves have no design
     content["design"] = json_value(getattr(counted, "design", PLAIN))
     content["positive"] = request.positive
+
     return content
 
 
@@ -248,6 +249,7 @@ def _own(warning: warnings.WarningMessage) -> bool:
 def _print(stream: TextIO, part: str | Table) -> None:
     """Print sentences, or a table in as many pieces as fit the width."""
     console = _console(stream)
+
     if isinstance(part, Table):
         for number, piece in enumerate(_fitting(part, console.width)):
             if number > 0:
@@ -464,6 +466,7 @@ def _check_can_be_written(path: Path) -> None:
     if not folder.is_dir():
         message = f"{path} cannot be written: there is no folder {folder}"
         raise OSError(errno.ENOENT, f"{message}. Make the folder first")
+
     if path.is_dir():
         raise OSError(errno.EISDIR, f"{path} cannot be written: it is a folder")
 
@@ -488,6 +491,7 @@ def check_rows(output: Path | None, source: Source, column: str) -> None:
         )
 
     _options.choice(output.suffix.lower(), ROWS, "the ending of --output")
+
     if column in source.types:
         raise InputError(
             "The new column needs a name of its own, but this file already has a "
@@ -553,11 +557,14 @@ def write_report(
     """
     if output is None:
         return 0
+
     from trueness.reports import write_page  # Jinja2 is loaded when needed
 
     written = write_page(page, output, evidence)
+
     if say_so:
         say(f"{written}; open it in a browser.")
+
     return written.size
 
 

@@ -131,6 +131,7 @@ class Source:
         path = Path(self.name)
         if not path.is_file() or not _fits_in_memory(path):
             return rows
+
         with reading():
             return in_memory(rows.to_arrow_table())
 
@@ -226,6 +227,7 @@ def _describe(name: str, rows: duckdb.DuckDBPyRelation) -> Source:
 def _spooled(stream: IO[bytes], name: str, decimal: str | None) -> Any:
     """Copy a stream to a file: the types of a CSV are found by reading it twice."""
     path = temporary_folder() / "input.csv"
+
     try:
         with path.open("wb") as file:
             shutil.copyfileobj(stream, file)
@@ -313,6 +315,7 @@ def known(source: Source, name: str | None, what: str) -> Any:
         return name
 
     option = what.removeprefix("--").replace("-", "_")
+
     if len(names) == 1 and name in re.split("[,;\t|]", names[0]):
         raise InputError(
             f"{option} must name a column, and this file could not be divided into "

@@ -60,6 +60,7 @@ def agree_command(
         --method cohen
     """
     choice(method, METHODS, "--method")
+
     if weights is not None:
         choice(weights, DISTANCES, "--weights")
 
@@ -79,6 +80,7 @@ def agree_command(
         cluster=cluster,
         level=level,
     )
+
     with progress("Counting", unit=""):
         panel = count_panel(data)
 

@@ -58,6 +58,7 @@ def apply_command(
         )
 
     source = open_source(file, ordered=True)
+
     if _is_rule(map):
         return _apply_rule(Rule.load(map), source, score, column, output)
 
@@ -122,6 +123,7 @@ def _apply_rule(
         return decided
 
     rows = shell.write_rows(source, new_column, decisions, output)
+
     return shell.CommandAnswer(
         result={
             "map": "Rule",

@@ -118,6 +118,7 @@ def _calibrate(
     """Fit a map, say what it changes, and write it and the new scores."""
     score = data.request.scores[0]
     by = data.request.by
+
     with progress("Fitting", unit=""):
         tally = count_tally(data, score)
         groups: dict[Any, Tally] = count_tally(data, score, by=True) if by else {}
@@ -135,6 +136,7 @@ def _calibrate(
         )
 
     shell.save_fitted(fitted, save, score)
+
     if output is not None:
         write_scored_rows(data.source, fitted, [score], new_column, output)
     if data.request.margin is not None:

@@ -189,6 +189,7 @@ def evidence_of(
             name: turned(panel(rows, both_scores, by=by, **counting), None)
             for name, (rows, both_scores) in pairs.items()
         }
+
         if by is not None:
             return _evidence_of_groups(tallies, panels, baselines)
 
@@ -339,6 +340,7 @@ def _differing_labels(joined: Any, label: str) -> int:
     """Return the number of cases whose labels are known in both files and differ."""
     new_labels = joined[label].to_pylist()
     old_labels = joined[_LABEL].to_pylist()
+
     return sum(
         new != old
         for new, old in zip(new_labels, old_labels, strict=True)
@@ -489,12 +491,14 @@ def check_command(
     checked, counts_note, about_data = _check_file(
         agreed, predictions, baseline, invert
     )
+
     if junit is not None:
         _write(junit, checked.to_junit())
     if markdown is not None:
         _write(markdown, checked.to_markdown())
 
     finding = requirements(checked, counts_note, undecided or agreed.undecided)
+
     return answered(
         finding,
         chart=lambda: trueness.plots.check_verdicts.figure_data(checked),
@@ -644,6 +648,7 @@ def _check_log(agreed: Contract, file: str, baseline: str | None) -> Checked:
         item=agreed.key, passed=agreed.label, cluster=agreed.cluster
     )
     logs = {"the log": read_evals(file)}
+
     if baseline:
         logs["the baseline"] = read_evals(baseline)
 

@@ -257,6 +257,7 @@ def combine_command(
         level=level,
         seed=seed,
     )
+
     if method is not None:
         choice(method, list(COMBINERS), "--method")
 

@@ -185,6 +185,7 @@ def declare_command(
         level=level,
     )
     claims = claim or []
+
     with progress("Counting", unit=""), naming_rows_without_score(data):
         counts = count_tally(data, data.request.scores[0])
         groups = {
@@ -219,6 +220,7 @@ def declare_command(
         )
 
     say(f"Declaration written to {output}.")
+
     return CommandAnswer(
         declaration.to_dict(),
         # a file that goes to a device such as /dev/stdout goes there alone
@@ -242,6 +244,7 @@ def _count_groups(data: FileData, column: str) -> dict[str, Tally]:
     tallies = count_tally(
         replace(data, request=request, rows=rows), request.scores[0], by=True
     )
+
     return {str(group): tally for group, tally in tallies.items()}
 
 
@@ -261,6 +264,7 @@ def _rows_without_score(data: FileData) -> dict[str, int] | None:
 
     rows = missing.project(", ".join([*others, f"CAST(0 AS DOUBLE) AS {name}"]))
     counts = count_tally(replace(data, rows=rows), score)
+
     return {
         "neg": round(counts.n_neg),
         "pos": round(counts.n_pos),
@@ -364,6 +368,7 @@ def _table_of_numbers(verification: Verification) -> Table:
         for check in verification.checks
         if not check.name.endswith(names)
     ][:numbers]
+
     return table("Numbers", ["number", "stated", "verdict"], rows, most=80)
 
 

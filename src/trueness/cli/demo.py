@@ -47,6 +47,7 @@ def demo_command(
     traps = trueness.panel(
         scan(samples.path("west_nile")), label="virus", scores=list(MODELS)
     )
+
     with progress("Looking at the sample", unit=""):
         page = page_about(
             traps,
@@ -111,4 +112,5 @@ def _write_files(folder: Path, page: Page, traps: Panel) -> dict[Path, str]:
     figure = folder / "roc.svg"
     trueness.plots.save(trueness.plots.roc.figure_data(traps), figure)
     files[figure] = "ROC curves of the five models"
+
     return files

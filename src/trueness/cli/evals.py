@@ -197,6 +197,7 @@ def evals_command(
         threshold=threshold,
         missing_scores=missing_scores,
     )
+
     with progress("Counting", unit=""):
         logs = {place: read_evals(sample_path(place)) for place in log}
         _check_columns_named(logs, columns)
@@ -218,6 +219,7 @@ def evals_command(
         _declare(runs, log, declaration, level)
 
     shell.write_report(evals_page(finding, ", ".join(log)), output)
+
     return shell.answered(
         finding,
         chart=lambda: _chart(runs, finding.numbers["systems"], level),
@@ -381,6 +383,7 @@ def parts_of(
     every_value = dict.fromkeys(
         value for values in values_of_log.values() for value in values.tolist()
     )
+
     return {
         value: {
             place: rows_of_evals(data, values_of_log[place] == value, names)

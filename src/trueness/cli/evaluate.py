@@ -336,10 +336,12 @@ def _count_groups(data: FileData) -> dict[str, dict[str, Tally]]:
     """Count each score in each group: from group to score to counts."""
     if data.request.by is None:
         return {}
+
     groups: dict[str, dict[str, Tally]] = {}
     for score in data.request.scores:
         for group, tally in count_tally(data, score, by=True).items():
             groups.setdefault(str(group), {})[score] = tally
+
     return groups
 
 
@@ -351,6 +353,7 @@ def _curves_of_groups(groups: dict[str, dict[str, Tally]]) -> dict[str, Tally]:
             name = group if len(tallies) == 1 else f"{score}, {group}"
             if tally.n_pos and tally.n_neg:
                 curves[name] = tally
+
     return curves
 
 

@@ -102,6 +102,7 @@ def fermi_command(
         )
 
     law = fermi_dirac(n=n, n_pos=positives, auc=area, prevalence=prevalence)
+
     return shell.CommandAnswer(
         result=_numbers(law, rank),
         parts=[*_sentences(law), _rank_table(law, rank)],
@@ -192,11 +193,13 @@ def _combine_by_known_aucs(
         )
 
     shell.check_rows(output, source, column)
+
     with progress("Counting", unit=""):
         panel = trueness.panel(source.rows.to_arrow_table(), scores=names)
         ensemble = trueness.fidel(panel, aucs=aucs, prevalence=prevalence)
 
     shell.save_fitted(ensemble, save)
+
     if output is not None:
         write_scored_rows(source, ensemble, names, column, output)
 

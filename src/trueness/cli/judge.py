@@ -139,6 +139,7 @@ def data_of_judges(
     """Which columns hold verdicts and labels, and which value means yes?"""
     known(source, label, "--label")
     known(source, cluster, "--cluster")
+
     if system is not None:
         gone = f"count_if({quoted(system)} IS NULL), count(*)"
         ((lost, n),) = source.rows.aggregate(gone).fetchall()
@@ -221,6 +222,7 @@ def widened(
 
     keys = [item] if system is None else [item, system]
     _once(source, [*keys, judge], "verdict")
+
     if label is not None:
         by = ", ".join(map(quoted, keys))
         counts = f"{by}, count(DISTINCT {quoted(label)}) AS trueness_n"
@@ -252,6 +254,7 @@ def wide_sql(
         f"{quoted(verdict)} END) AS {quoted(n)}"
         for n in names
     ]
+
     if label is not None:
         cells.append(f"max({quoted(label)}) AS {quoted(label)}")
 
@@ -287,11 +290,13 @@ def with_labels(
     """Join labels from another file, by item and where it has them by system."""
     labelled = open_source(file)
     keys = [str(known(labelled, item, "--item"))]
+
     if system is not None and system in labelled.types:
         keys.append(system)
 
     known(labelled, label, "--label")
     _once(labelled, keys, "label")
+
     if label in source.types:
         raise InputError(
             f"Both {source.name} and {file} have a column {label!r}. Leave out "
@@ -305,6 +310,7 @@ def with_labels(
     for number, key in enumerate(keys):
         key_names.append(f"k{number}")
         keys_as_text.append(f"CAST({quoted(key)} AS VARCHAR) AS k{number}")
+
     key_columns = ", ".join(keys_as_text)
     joined_by = ", ".join(key_names)
 
@@ -431,13 +437,16 @@ def judge_command(
         sampling=sampling,
         prevalence=prevalence,
     )
+
     if labelled is not None:
         choice(labelled, LABELLED, "--labelled")
 
     with progress("Reading", unit=""):
         source, of_log = open_verdicts(file)
+
         if label is None and labels is None and not judge:
             label = _few_labels(source)
+
         cluster = cluster or repeats_in_log(source, of_log)
         source, named, item, system = as_wide(
             source, of_log, judge, verdict, item, system, label, labels

@@ -95,6 +95,7 @@ def label_command(
         plan = _plan(data, metric, at, next_labels, level)
 
     rows = _draw(data, plan, seed)
+
     if output is not None:
         _write(rows, output)
 

@@ -157,6 +157,7 @@ def leaves_command(
         report = report_on(leaves)
 
     node_column = data.request.scores[0]
+
     if save is not None or output is not None:
         scores = leaves.map(method)
         shell.save_fitted(scores, save, node_column)
@@ -168,6 +169,7 @@ def leaves_command(
         about=shell.about(data, leaves),
         chart=lambda: trueness.plots.leaf_probabilities.figure_data(report),
     )
+
     if splits:
         return _with_splits(answer, data, leaves, splits, method)
     return answer

@@ -291,6 +291,7 @@ def _read_thresholds(
     for name in score:
         text = text_of_score[name] if name in text_of_score else common[0]
         thresholds[name] = _read_threshold(text)
+
     return thresholds
 
 

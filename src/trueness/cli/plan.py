@@ -306,6 +306,7 @@ def plan_leaf_command(
 
     n = plan_leaf(p, confidence=confidence, utility=utility)
     level_drawn = "utility" if confidence is None else "confidence"
+
     return answered(
         planned_leaf(n, p=p, confidence=confidence, utility=utility),
         chart=lambda: trueness.plots.levels_by_sample_size.figure_data(

@@ -143,6 +143,7 @@ def readers_command(
         )
 
     cases = Tally([0.0], neg=[study.n_neg], pos=[study.n_pos])
+
     return shell.answered(
         compared_by_readers(study),
         about=shell.about(data, cases),

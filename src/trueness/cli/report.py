@@ -256,6 +256,7 @@ def report_command(
 
     tell(cleaned)
     page = with_remarks(with_cleaned(page, cleaned), data.request.remarks)
+
     return CommandAnswer(
         result=report_result(page, output, write_report(page, output, published)),
         # a page that goes to a device such as /dev/stdout goes there alone
@@ -292,6 +293,7 @@ def _check_name_of_page(output: Path) -> None:
     pdf = ""
     if ending == ".pdf":
         pdf = " Open it in a browser and print it to a PDF file."
+
     raise InputError(
         f"The report is an HTML page, so the name {output} would be misleading. "
         f"Type -o {output.with_suffix('.html')}.{pdf}",

@@ -112,7 +112,9 @@ def scorecard_command(
         finding = scorecard(tally, level=level, groups=groups, reference=older)
         if by is not None:
             finding = scorecard_of_groups(finding, tallies_by_group, by=by, level=level)
+
         findings = [finding]
+
         if jeffreys:
             findings.append(grades(tally, level=level))
 

@@ -125,6 +125,7 @@ def sites_command(
             summary = trueness.summary_roc(studies.tables, method=method, level=level)
 
     about = _about(file, studies.tables, {"site": site, "label": label, "score": score})
+
     if len(answers) == 1:
         return shell.answered(
             next_site(answers[0]),

@@ -176,6 +176,7 @@ def threshold_command(
         level=level,
         seed=seed,
     )
+
     if guarantee is not None:
         _options.fraction(guarantee, "--guarantee")
 
@@ -261,6 +262,7 @@ def _say_what_flagged_counts(tally: Tally, request: Request) -> None:
 def _chart(tally: Tally, request: Request, choice: Any, finding: Finding) -> Any:
     """Draw the chosen threshold, the pair of them, or what a given one does."""
     plots = trueness.plots
+
     if isinstance(choice, OperatingPoint):
         goal = request.goal_as_stated
         on_new_cases = request.method == SWEEP and finding.numbers["validation"]

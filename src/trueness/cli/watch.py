@@ -91,8 +91,10 @@ class BatchColumns:
             "label": self.label,
             "pivot": self.pivot,
         }
+
         if not self.judges:
             names["score"] = self.scores[0]
+
         plain_types = (str, int, float)
         return {k: v for k, v in names.items() if isinstance(v, plain_types)}
 
@@ -218,6 +220,7 @@ def watch_command(
     )
 
     source = open_source(file)
+
     with alone(state):  # two jobs at once must not lose what the other one counted
         watch = _continue(state, new_watch, restart) if state.exists() else None
         if watch is not None:
@@ -234,6 +237,7 @@ def watch_command(
             judges=tuple(judge or ()),
         )
         columns = _turned(columns, watch, source, invert)
+
         if watch is None:
             watch = _begin(state, new_watch, columns, margin, by)
 
@@ -291,14 +295,17 @@ def _turned(
     All batches are turned alike, whatever the range of their scores.
     """
     pivot = watch.columns.get("pivot") if watch else None
+
     if invert and columns.judges:
         raise InputError("Verdicts of judges are not turned round.", option="invert")
+
     if invert and watch is not None and pivot is None:
         raise InputError(
             "Earlier batches of this watch were counted with scores as they are. Begin "
             "a new watch for scores that are turned round.",
             option="invert",
         )
+
     if invert and pivot is None:
         pivot = pivot_of(columns.count(source.rows).score)
     if pivot is None:

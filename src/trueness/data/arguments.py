@@ -189,6 +189,7 @@ def _of_model(name: str, model: Any, rest: list[Any], words: Words) -> CountedAr
         )
 
     positive_class = classes.index(positive) if classes else 1
+
     if hasattr(model, "predict_proba"):
         scores = np.asarray(model.predict_proba(features))[:, positive_class]
     else:
@@ -314,9 +315,11 @@ def _scores_of_matrix(
         return several_columns(table), ()
     if table.shape[1] == 1:
         return table[:, 0], ()
+
     if table.shape[1] == 2 and np.allclose(table.sum(axis=1), 1):
         # two columns that add up to 1 are what ``predict_proba`` returns
         return _probability_of_positive(labels, table, words.get("positive"))
+
     return several_columns(table), ()
 
 
@@ -357,6 +360,7 @@ def _place_of_class(labels: Array, positive_class: str) -> int:
             f"{len(names)} values. Pass the column of the positive class.",
             example=PythonCode("y_score[:, 1]"),
         )
+
     if positive_class in names:
         return names.index(positive_class)
     return 1
@@ -418,6 +422,7 @@ def _refuse_long_table(
         return
 
     compares = takes == "panel" and len(columns.scores) == 1
+
     try:
         refuse_long_table(
             table_of(data), columns.label, columns.scores, compares=compares

@@ -128,6 +128,7 @@ def one_spelling(values: Sequence[Any]) -> list[Any]:
         if word not in spellings and word not in MISSING | TOTALS:
             kept.append(value)
         spellings.add(word)
+
     return kept
 
 
@@ -488,6 +489,7 @@ def _check_are_numbers(
     for word, text in without_signs.items():
         if not _NUMBER.fullmatch(text):
             no_numbers.append(word)
+
     if not no_numbers:
         return
 

@@ -252,6 +252,7 @@ def is_test(table: DataTable, column: str) -> bool:
         return True
     if kind not in (WHOLE, REAL):
         return False
+
     values = table.distinct(column, 2)
     return bool(values) and all(v in (0, 1) for v in values)
 
@@ -323,6 +324,7 @@ def _are_fractions(table: DataTable, columns: Sequence[str]) -> bool:
         # a column without a value has no extent
         if low is None or low < 0 or high > 1:
             return False
+
     return True
 
 
@@ -383,15 +385,19 @@ def not_found(
 ) -> InputError:
     """Ask for a column that nobody named, and that cannot be found beyond doubt."""
     columns = list(table.kinds)
+
     if option != "score":
         return InputError(question, option=option, choices=columns)
+
     others = set(taken)
     columns = [name for name in columns if name not in others]
+
     if empty := _empty_columns(table, others):
         return InputError(f"{question}{empty}", option=option, choices=columns)
     # beside numbers that could be the score, two words are rather a group
     if could_be_score := numeric_columns(table, others):
         return InputError(question, option=option, choices=could_be_score)
+
     reasons = _two_words(table, others) or _why_no_scores(table, others)
     return InputError(f"{question}{reasons}", option=option, choices=columns)
 
@@ -407,9 +413,11 @@ def _empty_columns(table: DataTable, taken: set[str | None]) -> str:
     for name in empty:
         if name not in taken and _words_of(name) & _SCORE_WORDS:
             return f" Column {name!r} is empty."
+
     for name in empty:
         if name.lower() in SCORE_NAMES:
             return f" Column {name!r} is empty."
+
     return ""
 
 
@@ -455,6 +463,7 @@ def _why_text_is_no_score(table: DataTable, column: str) -> str:
         plain_numbers = [value for value in values if value not in percentages]
         both = names_of([*plain_numbers[:1], *percentages[:1]])
         return f" Column {column!r} writes numbers in several ways: {both}."
+
     if 2 * len(no_numbers) > len(values):
         return f" Column {column!r} holds text, such as {names_of(no_numbers[:2])}."
     return ""
@@ -535,6 +544,7 @@ def _same_scale(table: DataTable, columns: Sequence[str]) -> bool:
     # an end of the scale may be missing among the readings of one column
     same_low_end = max(lowest) - min(lowest) <= 1
     same_high_end = max(highest) - min(highest) <= 1
+
     return bool(same_low_end and same_high_end)
 
 

@@ -108,6 +108,7 @@ def _from_list(values: Sequence[Any], what: str) -> Array:
         mixed = np.empty(len(values), dtype=object)
         mixed[:] = list(values)
         return mixed
+
     return _columns.as_array(values, what)
 
 
@@ -149,6 +150,7 @@ def arrow_numbers(values: Any) -> Array:
     quarter of a second; by DLPack there is no need for it.
     """
     types = required("pyarrow", "files").types
+
     if values.null_count or len(values) == 0:
         return np.asarray(values.to_numpy(zero_copy_only=False))
     if types.is_boolean(values.type):  # eight of them are one byte of Arrow

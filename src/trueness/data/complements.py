@@ -82,6 +82,7 @@ def _class_words(
     if {negative, positive_word} & _POSITIVE_WORDS and positive_word in _NEGATIVE_WORDS:
         # the class that is usually negative was named as the positive one
         return _POSITIVE_WORDS | {negative}, _NEGATIVE_WORDS | {positive_word}
+
     return _NEGATIVE_WORDS | {negative}, _POSITIVE_WORDS | {positive_word}
 
 

@@ -138,6 +138,7 @@ def wanted_columns(
 
     wanted = _named(named, column_names(lazy))
     schema = lazy.collect_schema()
+
     for role, name in wanted.items():
         if (content := unread_content(schema[name])) is not None:
             raise InputError(
@@ -173,9 +174,11 @@ def unread_columns(data: Frame) -> dict[str, str]:
     """Return the columns of a lazy frame that are never read, with what they hold."""
     if isinstance(data, Mapping):
         return {}
+
     opened = open_frame(data)
     if not is_lazy(opened):
         return {}
+
     contents = {c: unread_content(k) for c, k in opened.collect_schema().items()}
     return {c: content for c, content in contents.items() if content is not None}
 
@@ -419,6 +422,7 @@ def label_values(frame: Frame, label: str) -> list[Any]:
     """Which labels does a frame have? Missing ones do not count."""
     opened = frame if is_lazy(frame) else open_frame(frame)
     wanted = _named({"label": label}, column_names(opened))
+
     if is_lazy(opened):
         values = collect(by_role(opened, wanted).unique())["label"]
     else:

@@ -233,6 +233,7 @@ def _number(value: LabelValue, name: str) -> float:
         return float(value)
 
     word = str(value).strip().lower()
+
     try:
         return _PASSED[word] if word in _PASSED else float(word or "nan")
     except ValueError:
@@ -279,6 +280,7 @@ def _counted(items: Array, verdict: Array, cluster: Array | None) -> Attempts:
 
     tried = np.bincount(code, minlength=len(names))
     passed = np.bincount(code, verdict[has_verdict], len(names)).astype(np.int64)
+
     return Attempts(
         np.array(names, object),
         passed,

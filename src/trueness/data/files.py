@@ -189,6 +189,7 @@ def _is_declaration(file: str) -> bool:
         return os.path.isfile(file)
     if ending != ".json" or not os.path.isfile(file):
         return False
+
     beginning = b"".join(_begins(file, 200).split())
     return beginning.startswith(_DECLARATION)
 
@@ -276,10 +277,12 @@ def _opened(
     """Open files of one kind as one relation."""
     files = [file for place in places for file in _files(place)]
     kind = _one_kind(files)
+
     for file in files:
         _check_first_bytes(file, kind)
 
     files = [_literal(_without_bzip2(file)) for file in files]
+
     if types is not None and kind != "csv":
         raise InputError(
             f"Types of columns are for CSV files; {files[0]} has its own types.",

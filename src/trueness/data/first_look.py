@@ -338,6 +338,7 @@ def _look_at_column(name: str, values: Array) -> LookedColumn:
         )
 
     remarks += _remarks(name, known, distinct, meaning)
+
     if meaning == "text":
         few_texts = cleaning.few_words(values.tolist())
         if few_texts:
@@ -431,8 +432,10 @@ def _could_be(
     )
 
     roles = []
+
     if name in LABEL_NAMES or has_two_values:
         roles.append("label")
+
     roles += _roles_by_name(name, kind, values.size, number_distinct)
 
     # what no name tells
@@ -471,6 +474,7 @@ def _roles_by_name(name: str, kind: str, size: int, number_distinct: int) -> lis
     is_number = is_whole or kind in ("numbers", "numbers as text")
 
     roles = []
+
     if is_whole and name in COUNT_NAMES:
         roles.append("count")
     if is_number and name in WEIGHT_NAMES:
@@ -481,6 +485,7 @@ def _roles_by_name(name: str, kind: str, size: int, number_distinct: int) -> lis
         roles.append("item")
     if parts & set(_JUDGE_WORDS) and kind == "words":
         roles.append("judge")
+
     return roles
 
 
@@ -617,6 +622,7 @@ def _questions_of_several_scores(
     questions = [
         LookedQuestion("Which score is better?", "compare_auc", "compare", columns)
     ]
+
     if not {*design} & {*CANNOT["compare_combiners"]}:
         combined = "Would they be better together?"
         questions.append(

@@ -383,6 +383,7 @@ def _columns_of_leaves(
 ) -> tuple[Any, Any, Any]:
     """Read the labels, the leaves and the numbers of cases of a frame."""
     frame = _table(frame, "leaves")
+
     if node is None:
         raise InputError(
             _unnamed("leaves", frame),
@@ -520,6 +521,7 @@ def _count_columns(
         )
         for name, values in columns.items()
     }
+
     if cases_of_rows is not None:
         _check_scores_of_engine(scores, request, cases_of_rows)
 
@@ -593,6 +595,7 @@ def _count_table(
 
     # a panel keeps what is missing, or leaves it out itself
     complete = request.is_panel or request.missing_scores != "drop"
+
     if not isinstance(table, Mapping):
         table = engines.open_frame(table)
         by_itself = not request.is_panel and complete and not group_columns
@@ -602,6 +605,7 @@ def _count_table(
                 return counts
 
     columns = engines.read(table, roles, complete=complete)
+
     return _count_columns_of_table(
         columns,
         score_names,
@@ -651,6 +655,7 @@ def _count_columns_of_table(
         # an engine gives distinct rows, and how many cases each of them is
         cases_of_rows=columns["count"] if is_lazy else None,
     )
+
     if not group_columns:
         return counts
     return {groups[code]: of_group for code, of_group in counts.items()}

@@ -163,6 +163,7 @@ def _unpack(archive: zipfile.ZipFile, name: str, size: int) -> bytes:
 def _unpack_zstandard(archive: zipfile.ZipFile, name: str, size: int) -> bytes:
     arrow = required("pyarrow", "files")
     entry = archive.getinfo(name)
+
     with open(str(archive.filename), "rb") as file:
         file.seek(entry.header_offset)
         header = file.read(_LOCAL_HEADER_BYTES)

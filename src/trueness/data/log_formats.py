@@ -87,6 +87,7 @@ def _read_inspect(file: str) -> Iterator[LoggedAnswer]:
 
     system = str(head.get("model") or "")
     task = head.get("task")
+
     for sample in samples:
         notes = _short_values(sample.get("metadata"), "metadata.")
         yield LoggedAnswer(
@@ -129,12 +130,14 @@ def _read_promptfoo(file: str) -> Iterator[LoggedAnswer]:
     some_unexplained = any(
         not _components(result) and "success" in result for result in results
     )
+
     for result in results:
         system = _provider(result)
         if several_prompts:
             system = f"{system}, {_prompt(result)}"
 
         verdicts: dict[str, Any] = _assertions(_components(result))
+
         if some_unexplained:
             verdicts.setdefault("success", _success(result))
 
@@ -184,6 +187,7 @@ def _assertions(components: Iterable[Any]) -> dict[str, float]:
             continue
         name = _assertion_name(component.get("assertion") or {})
         verdicts[_free_name(name, verdicts)] = float(bool(component["pass"]))
+
     return verdicts
 
 

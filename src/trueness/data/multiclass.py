@@ -115,6 +115,7 @@ def top_label(
     """
     names, code, matrix = _read_cases(y_true, scores, classes, label, "top_label")
     top = np.argmax(matrix, axis=1)
+
     return {
         name: _against_rest(matrix[top == k, k], code[top == k], k, name)
         for k, name in enumerate(names)
@@ -259,6 +260,7 @@ def multiclass_cost(
 def _cost_matrix(costs: _Costs | None, classes: Sequence[Any]) -> Floats:
     """Return the cost of each decision (columns) for each class (rows)."""
     table = _by_class(costs, classes) if isinstance(costs, Mapping) else costs
+
     try:
         matrix = np.asarray(table, dtype=np.float64)
     except (TypeError, ValueError):

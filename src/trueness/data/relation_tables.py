@@ -128,6 +128,7 @@ class RelationTable:
         of_labels = tuple(
             int(n) for value, n in by_label.fetchall() if value is not None
         )
+
         return RepeatedCases(
             rows=rows,
             cases=cases,

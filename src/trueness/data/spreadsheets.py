@@ -36,6 +36,7 @@ def sheet_as_csv(path: str, sheet: str | None) -> str:
     dates, truth values as true and false.
     """
     calamine = required("python_calamine", "files")
+
     try:
         book = calamine.CalamineWorkbook.from_path(path)
     except (calamine.CalamineError, OSError) as error:
@@ -51,6 +52,7 @@ def sheet_as_csv(path: str, sheet: str | None) -> str:
         )
 
     chosen = sheet if sheet is not None else _first_with_data(book, names, path)
+
     if sheet is None and len(names) > 1:
         others = [name for name in names if name != chosen]
         file = os.path.basename(path)

@@ -103,8 +103,10 @@ def counts_in(columns: Mapping[str, Array]) -> list[Array]:
 
     read = _weights if weighted else _whole
     counts = [read(columns[name], name) for name in names]
+
     if weighted:
         _check_squares(counts)
+
     return counts
 
 
@@ -224,6 +226,7 @@ def _write_csv(
     """Write columns, and beside them in every row what the design says."""
     stated = {argument: value for argument, value in design.items() if value}
     lists = [column.tolist() for column in columns.values()]
+
     with (
         replacing(path) as temporary,
         temporary.open("w", encoding="utf-8", newline="") as file,
@@ -451,6 +454,7 @@ def write_columns(
     pq = required("pyarrow.parquet", "files")
 
     metadata = {_KEY: json.dumps({"version": VERSION, **about}).encode()}
+
     with replacing(path) as temporary:
         table = pa.table({k: np.ascontiguousarray(v) for k, v in columns.items()})
         with temporary.open("wb") as file:  # PyArrow cannot open every name itself

@@ -118,6 +118,7 @@ def stream(
 
     zero = no_cases(score.size)
     unknown = piles.pop(None, zero)
+
     if "label" not in wanted:
         return tally_of_rows(score, zero, zero, unknown)
 
@@ -192,6 +193,7 @@ def _coded(labels: pa.Array | None, size: int, codes: dict[Any, int]) -> Array:
             code_of_pile = codes.setdefault(pile, len(codes) - 1)
             # the piles are disjoint: bytes are added, without a mask to assign by
             code += is_in_pile.view(np.uint8) * np.uint8(code_of_pile)
+
     return code
 
 
@@ -203,6 +205,7 @@ def _weights(values: pa.Array, name: str) -> tuple[Floats, float, float]:
     # of a weight that is not a number, the smallest is none
     is_right = not values.null_count and smallest >= 0 and largest < np.inf
     _columns.weighed_rows(name, is_right)
+
     return weight, smallest, largest
 
 
@@ -279,6 +282,7 @@ def _numbers(values: pa.Array, what: str) -> tuple[Array, Array | None]:
 
     number = _columns.numeric_scores(arrow_numbers(values), what)
     is_finite = np.isfinite(number)
+
     if is_null is not None:
         return number, is_null | ~is_finite
     if is_finite.all():
@@ -317,6 +321,7 @@ def _whole_pair(labels: pa.Array) -> tuple[Any, Any, Array] | None:
     whole = types.is_integer(labels.type) or types.is_boolean(labels.type)
     if labels.null_count or len(labels) == 0 or not whole:
         return None
+
     values = arrow_numbers(labels)
     low, high = plain(values.min()), plain(values.max())
     return (low, high, values == high) if high - low <= 1 else None
@@ -378,6 +383,7 @@ class KeyCounter:
         block, used = self._blocks.pop(pile)
         runs = self._runs.setdefault(pile, [])
         runs.append(self._pool.submit(_sorted_run, block[:used]))
+
         if len(runs) % _FOLDED_AT_MOST:
             return
 
@@ -436,6 +442,7 @@ def _sorted_run(block: Array) -> Run:
     # 4 bytes a count: folding pays when a key stands for two cases or more
     if 2 * int(new.sum()) > block.size:
         return block, None
+
     start = np.flatnonzero(new)
     return block[start], np.diff(start, append=block.size).astype(np.uint32)
 
@@ -443,6 +450,7 @@ def _sorted_run(block: Array) -> Run:
 def _merge(runs: Sequence[Run]) -> tuple[Array, Array]:
     """Merge sorted runs into distinct keys and their counts."""
     keys = np.concatenate([keys_of_run for keys_of_run, _ in runs])
+
     if all(counts is None for _, counts in runs):
         keys.sort(kind="stable")  # NumPy's timsort: merges sorted runs in linear time
         start = np.flatnonzero(begins_run(keys))
@@ -492,6 +500,7 @@ def _between(run: Run, low: Any, high: Any) -> Run:
     keys, counts = run
     start = 0
     stop = keys.size
+
     if low is not None:
         start = int(np.searchsorted(keys, low))
     if high is not None:
@@ -499,6 +508,7 @@ def _between(run: Run, low: Any, high: Any) -> Run:
 
     if counts is not None:
         counts = counts[start:stop]
+
     return keys[start:stop], counts
 
 

@@ -65,6 +65,7 @@ def read_csv(
         read = csv_reader(connection, copies, None)
 
     duckdb = required("duckdb", "files")
+
     try:
         rows = _open_rows(read, files, types or {}, decimal)
         rows = _without_empty_rows_and_totals(_with_distinct_names(read, rows), files)
@@ -208,6 +209,7 @@ def _dialect(
     """
     fixed = {name: settings[name] for name in settings if name != "union_by_name"}
     place = f"sniff_csv({text_in_sql(file)}{_in_sql(fixed)})"
+
     try:
         rows = connection.sql(f"FROM {place}")
         (values,) = rows.fetchall()
@@ -339,6 +341,7 @@ def _unpacked(file: str, most: int) -> bytes | None:
     """Give the bytes of a file, unpacked as far as that; None where it is broken."""
     packed = file.endswith((".gz", ".zst"))
     arrow = required("pyarrow", "files") if packed else None
+
     try:
         with arrow.input_stream(file) if arrow else open(file, "rb") as stream:
             return bytes(stream.read(most))

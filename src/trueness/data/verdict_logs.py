@@ -119,6 +119,7 @@ def _with_distinct_items(answers: list[LoggedAnswer]) -> list[LoggedAnswer]:
     tasks = {answer.notes.get(TASK) for answer in answers}
     if len(tasks) < 2:
         return answers
+
     return [
         answer._replace(item=f"{answer.notes.get(TASK)} {answer.item}")
         for answer in answers

@@ -22,6 +22,7 @@ def read_claims(claims: str | Iterable[str]) -> list[tuple[str, Requirement]]:
             f"A declaration has at most {MOST_CLAIMS} claims; found {len(texts)}.",
             option="claims",
         )
+
     return [(text, read_claim(text)) for text in dict.fromkeys(texts)]
 
 

@@ -131,6 +131,7 @@ def declare(
 
     # the flow from rows to cases also has the rows that are left out here
     counts_of_all_rows = counts
+
     if at_least > 1:
         counts, by_column = _labelled(counts, by_column)
 
@@ -169,6 +170,7 @@ def declare(
 
     # return the declaration as a reader of the file reads it, to the last digit
     published_declaration = declaration_from_json(declaration_to_json(stated))
+
     if path is not None:
         published_declaration.write(path)
 
@@ -259,6 +261,7 @@ def _publish(
         return PrivateCounts(counts, {})  # type: ignore[arg-type]
 
     both_classes(counts, "declare")
+
     return private_counts(
         counts,
         groups,
@@ -328,6 +331,7 @@ def _labelled(
     """
     if not isinstance(counts, Tally) or counts.design.unlabelled != LEFT_OUT:
         return counts, groups
+
     labelled = {
         column: {name: tally.labelled() for name, tally in tallies.items()}
         for column, tallies in groups.items()

@@ -133,11 +133,14 @@ def _measurement_to_json(measurement: Measurement) -> dict[str, Any]:
 def _table_to_json(table: CrossTable) -> dict[str, Any]:
     """Return a 2x2 table for JSON; a cell with bounds is a list of two numbers."""
     content: dict[str, Any] = {"threshold": table.threshold}
+
     if table.column:
         content["column"] = table.column
         content["group"] = table.group
+
     for name, (smallest, largest) in table.cells.items():
         content[name] = smallest if smallest == largest else [smallest, largest]
+
     return content
 
 
@@ -357,6 +360,7 @@ def _read_flow(member: _Member) -> Flow:
     rows = member.get("rows")
     counts = member.get("without_score")
     unlabelled = member.get("without_label")
+
     return Flow(
         rows=rows.whole() if rows.is_there else None,
         without_score=counts.members(_Member.whole) if counts.is_there else None,
@@ -388,6 +392,7 @@ def _read_measurement(member: _Member) -> Measurement:
     """Return a number with its interval and bounds."""
     threshold = member.get("threshold")
     bounds = member.get("bounds")
+
     return Measurement(
         measure=member.get("measure").text(100),
         threshold=threshold.number() if threshold.is_there else None,

@@ -66,6 +66,7 @@ def _table(table: ShownTable) -> Iterator[str]:
     yield ""
     yield f"| {' | '.join(_plain(name) or ' ' for name in table.head)} |"
     yield f"|{' --- |' * len(table.head)}"
+
     for row in table.rows:
         yield f"| {' | '.join(_plain(cell) or ' ' for cell in row)} |"
 

@@ -252,6 +252,7 @@ def _safe_places(tables: Sequence[_Rows], places: Iterable[int]) -> list[int]:
         cuts = sorted({0, *safe, place, size})
         if all(_parts_are_safe(rows, cuts) for rows in tables):
             safe.append(place)
+
     return sorted(safe)
 
 
@@ -332,6 +333,7 @@ class _Chain:
         rows = np.minimum(rows_of(self.whole, cases.score), len(self.whole) - 1)
         bins = np.searchsorted(self.starts, rows, side="right") - 1
         size = self.starts.size
+
         return [
             np.bincount(bins, column, minlength=size).astype(column.dtype)
             for column in cases.counts
@@ -504,6 +506,7 @@ def _ends_at_gap(
     keeps its score.
     """
     between = [cut for cut in wanted if below < cut <= above]
+
     if keep_above:
         end_above = above
     elif between:
@@ -524,17 +527,21 @@ def _outer_end(end: float, other: float, wanted: Sequence[float], up: bool) -> f
     thresholds. A probability stays above 0 and below 1, where log odds exist.
     """
     room = abs(end - other) / 10
+
     if up:
         if end <= 1:
             room = min(room, (1 - end) / 2)
+
         farthest = end + room
         within_reach = [cut for cut in wanted if end < cut <= farthest]
         farthest = min(within_reach, default=farthest)
+
         # scores at a wanted number belong to the next bin
         return shortest_decimal(end, farthest, open_above=bool(within_reach))
 
     if end >= 0:
         room = min(room, end / 2)
+
     farthest = end - room
     within_reach = [cut for cut in wanted if farthest < cut <= end]
     return shortest_decimal(max(within_reach, default=farthest), end, down=True)

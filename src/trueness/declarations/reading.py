@@ -48,6 +48,7 @@ def read_declaration(
 
     place = file_path(source, "read_declaration")
     text = read_text(place)
+
     with as_written(place, "a declaration"):
         return declaration_from_json(parse_json(data_of(text, place)))
 
@@ -118,6 +119,7 @@ class _BlockFinder(HTMLParser):
             and attributes.get("id") in (BLOCK, BLOCK_OF_REPORT)
             and attributes.get("type") == "application/json"
         )
+
         if self._inside:
             self.blocks.append("")
             self.names.append(str(attributes["id"]))

@@ -214,6 +214,7 @@ class Declaration(Record):
             )
 
         text = writer()
+
         with replacing(place) as temporary:
             temporary.write_text(text, encoding="utf-8")
 

@@ -183,6 +183,7 @@ def _worst_group(declaration: Declaration) -> str:
 
     worst = min(of_groups, key=lambda measurement: measurement.value)
     name = measurement_name(worst, declaration.agreement)
+
     return (
         f"The worst group: {name} is {number_text(worst.value)} "
         f"({_level(declaration)} CI {interval_text(worst)})."
@@ -260,6 +261,7 @@ def _said(declaration: Declaration) -> Section:
         for key, name in STATEMENTS.items()
     )
     sentences = ["The author states this. The counts cannot confirm it."]
+
     if declaration.agreement:
         sentences.append(
             "The comparator is not a reference standard, so the table measures "
@@ -291,6 +293,7 @@ def _counted(declaration: Declaration) -> Section:
             tables.append(in_groups)
 
     sentences = [_SAMPLING[counts.design.sampling]]
+
     if counts.design.prevalence is not None:
         sentences.append(
             f"Predictive values are for a prevalence of {counts.design.prevalence:g}."
@@ -336,10 +339,12 @@ def _left_out(declaration: Declaration, number: int | None, lacking: str) -> lis
     """
     if number == 0:
         return []
+
     if number is None:
         amount = f"fewer than {declaration.privacy.at_least}"
     else:
         amount = f"{number:,}"
+
     return [(f"left out: {amount} without a {lacking}",)]
 
 
@@ -352,6 +357,7 @@ def _levels_of_classes(declaration: Declaration, counts: Tally) -> list[Row]:
 
     threshold = declaration.thresholds[0]
     tp, fp, fn, tn = _cells(_table_at(declaration, threshold), "tp", "fp", "fn", "tn")
+
     return [
         (f"flagged at {threshold:g}", "not flagged"),
         (f"{tp} positive", f"{fp} negative", f"{fn} positive", f"{tn} negative"),

@@ -94,6 +94,7 @@ def verify(source: Any, *, data: str | os.PathLike[str] | None = None) -> Verifi
     sensitivity at 0.5: 0.9900 does not follow; the counts say 0.9429
     """
     declaration = read_declaration(source)
+
     with warnings.catch_warnings():
         # warnings about the cases are for the author
         warnings.simplefilter("ignore")
@@ -114,6 +115,7 @@ def verify(source: Any, *, data: str | os.PathLike[str] | None = None) -> Verifi
         checks.append(_check_digest(declaration, file_path(data, "verify")))
 
     verdicts = {check.verdict for check in checks}
+
     return Verification(
         verdict=next(word for word in (*_WORST_FIRST, FOLLOWS) if word in verdicts),
         checks=tuple(checks),

@@ -103,6 +103,7 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
         tags.input_tags.sparse = inner.sparse
         tags.input_tags.pairwise = inner.pairwise
         tags.input_tags.allow_nan = inner.allow_nan
+
         return tags
 
 
@@ -390,6 +391,7 @@ class ThresholdClassifier(Wrapper):
     def _choose(self) -> Any:
         """Return the best threshold, or the best that keeps a guarantee."""
         maximize = self.maximize if self.minimize is None else None
+
         if self.guarantee is False:
             return best_threshold(
                 self.tally_,
@@ -399,6 +401,7 @@ class ThresholdClassifier(Wrapper):
             )
 
         level = 0.95 if self.guarantee is True else self.guarantee
+
         return guaranteed_threshold(
             self.tally_,
             self.subject_to,
@@ -438,11 +441,13 @@ class ThresholdClassifier(Wrapper):
     def predict(self, X: Features) -> Any:  # noqa: N803
         """Return the positive class where the score reaches the threshold."""
         check_is_fitted(self, "threshold_")
+
         if np.isnan(self.threshold_):
             raise InputError(
                 f"predict needs one threshold for all cases; found {self.rule_!r}. "
                 "Call decide(X), which leaves deferred cases open, or decide(X, group)."
             )
+
         return self.classes_[(self.decision_function(X) > 0).astype(int)]
 
     def decision_function(self, X: Features) -> Floats:  # noqa: N803

@@ -185,6 +185,7 @@ class CrossValidation(Record):
         columns: dict[str, list[Any]] = {
             name: [] for name in ("about", "model", "metric", "value", "low", "high")
         }
+
         for about, values in (("folds", self.values), ("refitted", self.refitted)):
             if values is None:
                 continue
@@ -215,6 +216,7 @@ def _lines(values: Values) -> list[str]:
         for estimate in estimates.values():
             first_line, _, _ = str(estimate).partition("\n")
             lines.append(f"    {head}{first_line}")
+
     return lines
 
 
@@ -298,6 +300,7 @@ def cross_validate(
 
     if threshold is None:
         threshold = 0.0 if "decision_function" in responses.values() else 0.5
+
     threshold = _options.real_number(threshold, "threshold")
     measures = {}
     for name in one_or_more(metrics, "metrics", "names", ["auc", "recall"]):
@@ -307,6 +310,7 @@ def cross_validate(
     fitted = {}
     for name, model in models.items():
         fitted[name] = _fit_folds(data, model, responses[name], splits, n_jobs)
+
     folds = _count_folds(data, splits, fitted)
     values = {name: _values_of_model(folds, name, measures, level) for name in models}
 
@@ -322,6 +326,7 @@ def cross_validate(
 
     estimators = {name: [fold.model for fold in fitted[name]] for name in models}
     notes = _notes(data, repeats)
+
     if several_models:
         return CrossValidation(
             values, refitted, folds, threshold, notes=notes, _estimators=estimators
@@ -426,10 +431,12 @@ def _notes(data: TrainingData, repeats: int) -> tuple[str, ...]:
     """Say which model the intervals are about, and where they are too short."""
     features = (*np.shape(data.X), 1)[1]
     notes = []
+
     if not repeats:
         notes.append(_NOT_REFITTED)
     if len(data.labels) < _ENOUGH_CASES_PER_FEATURE * features:
         notes.append(_ERRORS_CORRELATE)
+
     return tuple(notes)
 
 

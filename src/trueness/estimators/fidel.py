@@ -138,6 +138,7 @@ class FiDELClassifier(
         for k, part in enumerate(own_parts):
             # a model is never judged on the cases that it was shown
             outputs[part, k] = np.nan
+
         return trained, outputs
 
     def _cross_fit(

@@ -77,6 +77,7 @@ def nested_cross_validation(
             results[name].append(_evaluate_repeat(tallies, len(folds), named.measure))
 
     number_of_folds = len(repeats[0])
+
     return {
         name: _combine_repeats(results[name], number_of_folds, named.title, level)
         for name, named in measures.items()

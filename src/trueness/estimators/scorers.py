@@ -83,6 +83,7 @@ def _best_value(
     tally = tally_of(labels, y_score, larger_label).with_design(prevalence=prevalence)
 
     lower_is_better = metric.direction == "lower"
+
     try:
         if lower_is_better:
             return float(

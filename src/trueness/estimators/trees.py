@@ -188,6 +188,7 @@ def _rules(low: Tree, names: Sequence[str] | None = None) -> Array:
 
         left = int(low.children_left[node])
         right = int(low.children_right[node])
+
         if left < 0:
             continue
 

@@ -90,6 +90,7 @@ class Attempts(Record):
             "passed": _whole_numbers(self.passed, "passed"),
             "tried": _whole_numbers(self.tried, "tried"),
         }
+
         if self.cluster is not None:
             columns["cluster"] = np.array([str(name) for name in self.cluster], object)
 
@@ -104,6 +105,7 @@ class Attempts(Record):
             object.__setattr__(self, name, values)
 
         _check_counts(self)
+
         if self.cluster is not None and len(set(self.cluster)) == self.cluster.size:
             # clusters of one item each are no clusters
             object.__setattr__(self, "cluster", None)
@@ -137,6 +139,7 @@ class Attempts(Record):
         """Return the number of attempts per item as text, in brackets."""
         if not self.tried.size:
             return ""
+
         fewest = int(self.tried.min())
         largest = int(self.tried.max())
         if fewest == largest:
@@ -160,6 +163,7 @@ class Attempts(Record):
         """Return the attempts at the items of these names."""
         kept_names = set(items)
         is_kept = np.array([name in kept_names for name in self.item], bool)
+
         return Attempts(
             item=self.item[is_kept],
             passed=self.passed[is_kept],
@@ -190,6 +194,7 @@ def _whole_numbers(values: ArrayLike, name: str) -> Ints:
     numbers = np.asarray(values)
     if not numbers.size:
         numbers = np.zeros(0, np.int64)  # an empty list has no type of its own
+
     countable = numbers.ndim == 1 and numbers.dtype.kind in "iub"
     if not countable or (numbers < 0).any():
         raise InputError(f"{name} must hold whole numbers, 0 or more, one per item.")
@@ -605,8 +610,10 @@ def _estimate_mean_of_items(
 ) -> Estimate:
     """Return a mean with its interval: Wilson's where each item was tried once."""
     level = _options.fraction(level, "level")
+
     if not is_proportion:
         return estimate_from_variance(mean, variance, (0.0, 1.0), level, name)
+
     n_clusters = variance.units if clustered else math.inf
     return estimate_of_proportion(
         mean, variance, float(n_items), n_clusters, level, name

@@ -297,6 +297,7 @@ def _gwet(ratings: RatedItems) -> AgreementCoefficient:
         value=float((mean * (1 - mean)).sum()) / others,
         influence=influence @ (1 - 2 * mean) / others,
     )
+
     return _correct_for_chance(ratings, expected)
 
 
@@ -351,6 +352,7 @@ def _proportions_of_rater(ratings: RatedItems, rater: int) -> tuple[Floats, Floa
     indicators = ratings.indicators(rater)
     proportions = ratings.items @ indicators / n_rated
     influence = np.where(rated[:, None], indicators - proportions, 0.0) / n_rated
+
     return proportions, influence
 
 

@@ -289,6 +289,7 @@ def plan_items(
     """
     level = _options.fraction(level, "level")
     power = _options.fraction(power, "power")
+
     if (difference is None) == (half_width is None):
         raise InputError(
             "plan_items needs one goal: a difference (of two systems) or a half_width "
@@ -320,6 +321,7 @@ def plan_items(
         )
 
     other_attempts = [k for k in OTHER_ATTEMPTS if k != n_attempts]
+
     return ItemPlan(
         items=_items_for(goal, z, variances, n_attempts),
         attempts=n_attempts,
@@ -572,6 +574,7 @@ def _letters(differs: Array) -> tuple[str, ...]:
     for system in range(len(differs)):
         own = [letters[k] for k, group in enumerate(groups) if system in group]
         letters_of_systems.append(" ".join(own))
+
     return tuple(letters_of_systems)
 
 

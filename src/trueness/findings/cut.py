@@ -90,6 +90,7 @@ def find_cut(
 ) -> CutFinding:
     """Answer what is asked of a threshold; stop at what does not go together."""
     _fits(request)
+
     if has_no_labels(t):
         return _without_labels(t, request)
 
@@ -206,6 +207,7 @@ def _best(t: Tally, request: Request) -> CutFinding:
     if checked is not None:
         # with constraints another one, which is expected to keep them on new cases
         point = checked.choice
+
     if request.prevalences is not None:
         # of a range the numbers are for the prevalence where the threshold is worst
         t = t.with_design(prevalence=point.prevalence)
@@ -245,6 +247,7 @@ def _notes_of_validation(checked: Validation) -> list[Note]:
     """Say what to expect of the threshold on new cases, and where it would lie."""
     corrected = checked.corrected
     threshold = checked.threshold
+
     return [
         note("optimistic"),
         note(
@@ -298,6 +301,7 @@ def _without_labels(t: Tally, request: Request) -> CutFinding:
         auc=request.auc,
     )
     flagged = float(t.unknown[t.score >= point.threshold].sum())
+
     if request.auc is None:
         cut = cut_of(point)
         lines = [
@@ -363,6 +367,7 @@ def _certified(point: OperatingPoint) -> list[str]:
     proof = point.certificate
     if proof is None:
         return []
+
     return [
         f"{proof.solver} solved a 0-1 program with {proof.binaries:,} binary "
         f"variables and proved that no threshold exceeds {proof.bound:.6g}."
@@ -385,10 +390,12 @@ def _validated_choice(t: Tally, request: Request) -> Validation | None:
     that is solved (``method``) is about the cases at hand.
     """
     goal = request.goal_as_stated
+
     if request.method != SWEEP:
         return _validate_if_requested(t, request)
 
     validate = partial(validate_choice, t, goal, request, request.prevalences)
+
     if request.validate:
         return validate()
     if not goal.subject_to or not (t.n_pos and t.n_neg):
@@ -414,6 +421,7 @@ def _validate_if_requested(
         level=request.level,
         rng=request.rng,
     )
+
     return validation
 
 
@@ -434,6 +442,7 @@ def about_point(point: OperatingPoint) -> list[Note]:
 
     more = len(point.score_ranges) - 1
     are = numbers.counted(more, "other threshold is", "other thresholds are")
+
     return [
         *lines,
         note("then is", what=what, value=point.value, share=share),
@@ -520,6 +529,7 @@ def _promised(t: Tally, request: Request, confidence: float) -> CutFinding:
         objective = f"minimize {minimize}"
 
     c = confusion(t, g.threshold)
+
     return _answer_about_cut(
         g,
         t,
@@ -684,6 +694,7 @@ def _row_of_group(name: str, part: Finding | None) -> tuple[Any, ...]:
         cut = numbers.cut_text(values["threshold"], values["score_range"])
 
     metrics = values["metrics"]
+
     return (
         name,
         cut,
@@ -724,6 +735,7 @@ def rows_of(
         elif name == "flagged":
             value = numbers.written(estimate, 0)
         rows.append((text_of(name), value))
+
     return rows
 
 

@@ -222,6 +222,7 @@ def _single_tables(
 
     head = ("", "condition present", "condition absent", "total")
     rows = [(MEASURES[key][1], estimate) for key, estimate in row.items()]
+
     return [
         table("Measures of the test", ("measure", "estimate"), rows),
         table("Cases", head, cells),

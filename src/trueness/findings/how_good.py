@@ -214,6 +214,7 @@ def _scores_and_tests(
             tests[name] = tally
         else:
             scores[name] = tally
+
     return scores, tests
 
 
@@ -248,6 +249,7 @@ def _measures_at_cut(
         return {}
 
     level = s.request.level
+
     return {
         name: at_threshold(tally, threshold, level=level)
         for name, tally in tallies.items()
@@ -324,6 +326,7 @@ def _notes(
     lacks_brier = any(row["brier"] is None for row in measured.values())
     if lacks_brier and not prevalence_unknown and not are_readings:
         notes.append(note("no brier"))
+
     notes += when(are_readings, "readings")
     notes += when(_a_group_lacks_a_class(by_group), "one class")
 
@@ -340,6 +343,7 @@ def _notes(
         notes.append(
             note("for prevalence", wanted=prevalence, share=first_tally.prevalence)
         )
+
     notes += when(prevalence_unknown, "case-control")
     return tuple(notes)
 
@@ -363,6 +367,7 @@ def _notes_of_estimates(measured: Mapping[str, Measured]) -> tuple[Note, ...]:
             scores_of_text.setdefault(text, []).append(shown(name))
 
     scores_of_text.pop(REVERSED, None)  # it has a note of its own
+
     return said(
         text if len(names) == len(measured) else f"{listed(names)}: {text}"
         for text, names in scores_of_text.items()

@@ -49,6 +49,7 @@ def better_by_metric(
     value_by_classifier = dict(zip(compared.names, compared.values, strict=True))
     value_rows = [(shown(name), value) for name, value in value_by_classifier.items()]
     head = ("pair", effect, "p-value", "adjusted (Holm)")
+
     return finding(
         "metric pairs",
         {

@@ -40,6 +40,7 @@ def next_site(answer: AcrossSites) -> Finding:
 
     tables = [_summary_table(answer)] if answer.mean is not None else []
     tables.append(_site_table(answer, name))
+
     if answer.covariate is not None:
         tables.append(_covariate_table(answer))
 
@@ -80,6 +81,7 @@ def at_the_next_site(s: Subject) -> Finding | None:
 
     head = ("", "mean over sites", "next site (prediction interval)")
     at_cut = table(f"At a threshold of {cut_of(best.point)}", head, rows)
+
     return replace(
         of_areas,
         numbers=of_areas.numbers | {"at_threshold": by_metric},
@@ -90,10 +92,12 @@ def at_the_next_site(s: Subject) -> Finding | None:
 def _answer(answer: AcrossSites, name: str) -> tuple[Note, ...]:
     """Say the prediction interval, and how far sites differ."""
     sites = counted(len(answer.sites), "site")
+
     if answer.mean is None or answer.prediction is None or answer.tau is None:
         return (note("sites few", sites=sites, measure=name),)
 
     low, high = f"{answer.prediction.low:.3g}", f"{answer.prediction.high:.3g}"
+
     return (
         note(
             "sites next",
@@ -147,6 +151,7 @@ def _covariate_table(answer: AcrossSites) -> Table:
         for name, coefficient in effect.coefficients.items()
     ]
     head = ("covariate", f"effect ({answer.scale})", "p", "explains")
+
     return table("What explains the differences", head, rows)
 
 

@@ -177,6 +177,7 @@ def _page_about_scores(
         ranking = tuple((model.name, model.auc) for model in models)
 
     headline, lead = opening(s, findings)
+
     return Page(
         title or usual_title,
         facts,
@@ -271,6 +272,7 @@ def _question(s: subjects.Subject) -> str:
     """Write the question that the page answers."""
     request = s.request
     which = "Which classifier is best" if s.several else "How good is this classifier"
+
     if not request.wants_a_threshold:
         return f"{which}, and how certain is that?"
 
@@ -553,6 +555,7 @@ def _advice(s: subjects.Subject, findings: Mapping[str, Finding | None]) -> list
 
     best = s.best
     request = s.request
+
     if np.isposinf(best.point.threshold):
         return [note("flag nothing"), note("nothing flagged")]
 
@@ -563,9 +566,11 @@ def _advice(s: subjects.Subject, findings: Mapping[str, Finding | None]) -> list
         _rates_to_expect(s),
         *said(_expected_constraints(s) or limiting(best.point)),
     ]
+
     # the price of an error chose the threshold, since nothing else was asked
     if request.at is None and not request.stated_goal and not guaranteed:
         notes.append(note("price", fn=request.costs[1]))
+
     return notes
 
 

@@ -355,6 +355,7 @@ def finding(
     """
     values = told or {}
     key = key or code
+
     if method is None:
         method = words("method", code, values) or words("method", key, values)
     if caveat is None:
@@ -386,6 +387,7 @@ def _in_columns(t: Table) -> list[str]:
         for text, width, is_wordy in zip(row, widths, t.wordy, strict=True):
             cells.append(text.ljust(width) if is_wordy else text.rjust(width))
         lines.append("  ".join(cells).rstrip())
+
     return lines
 
 

@@ -112,6 +112,7 @@ def scorecard_of_groups(
     first_tally = next(iter(groups.values()))
     titles = [NAMED_MEASURES[name] for name in MEASURES_OF_GROUPS]
     head = (by, *headings(first_tally), *titles)
+
     return in_groups(whole, numbers, table(f"In each {by}", head, rows))
 
 

@@ -106,6 +106,7 @@ def flagged_rate(tally: Tally, threshold: float, level: float) -> Estimate:
     if tally.single_cases:
         quantile = NormalDist().inv_cdf((1 + level) / 2)
         low, high = wilson_interval(proportion, float(tally.n_unknown), quantile)
+
     return estimate_from_interval(proportion, low, high, level, "wilson")
 
 

@@ -138,6 +138,7 @@ def every_step(t: Tally, name: str) -> Steps:
     """Make every distinct score a step, where numbers are looked up and not sent."""
     shown = counts_to_show(t)
     counts = sweep(shown)
+
     return Steps(
         name=name,
         threshold=thresholds(shown),
@@ -225,6 +226,7 @@ def short(name: str, values: ArrayLike) -> list[Any]:
     JSON has neither NaN nor infinity: both become null.
     """
     exact = np.asarray(values).tolist()
+
     if name in (*COUNTS, "threshold"):
         return [None if value == np.inf else value for value in exact]
 
@@ -237,6 +239,7 @@ def short(name: str, values: ArrayLike) -> list[Any]:
             rounded.append(_as_shown(value))
         else:
             rounded.append(float(f"{value:.4g}"))
+
     return rounded
 
 

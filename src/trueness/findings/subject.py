@@ -142,6 +142,7 @@ class Subject:
         """What remains of the threshold of the best classifier on new cases."""
         request = self.request
         best = self.best
+
         if request.at is not None:
             evaluated: AtThreshold = at_threshold(
                 best.tally, request.at, level=request.level
@@ -468,10 +469,12 @@ def largest(groups: Groups) -> tuple[Groups, str]:
     """Keep the largest groups, and say how many were left out."""
     if groups is None or len(groups) <= MOST_GROUPS:
         return groups, ""
+
     largest_first = sorted(groups, key=lambda group: -groups[group].n)
     chosen = set(largest_first[:MOST_GROUPS])
     kept = {group: counts for group, counts in groups.items() if group in chosen}
     left_out = len(groups) - len(kept)
+
     return kept, f"the {len(kept)} largest of {len(groups)}; {left_out} were left out"
 
 

@@ -57,6 +57,7 @@ def how_often(
             rows_of_groups.append([group, system or "all", rate])
 
     tables = [_rates_table(rates, board)]
+
     if by_group:
         tables.append(table(f"By {by}", [by, "system", "pass rate"], rows_of_groups))
     if board:
@@ -145,6 +146,7 @@ def _counts(runs: Runs) -> str:
     ((number_of_items, number_of_attempts),) = sizes
     items = counted(number_of_items, "item")
     attempts_in_words = counted(number_of_attempts, "attempt")
+
     if len(runs) == 1:
         return f"{items} and {attempts_in_words}."
     return f"{len(runs)} systems, each with {items} and {attempts_in_words}."
@@ -158,6 +160,7 @@ def _differences(board: Leaderboard) -> Table:
         value, low, high = as_precise(d.value, d.low, d.high)
         between = f"{value} ({low} to {high})"
         rows.append([f"{p.first} - {p.second}", between, p_is(p.p_adjusted)])
+
     return table("Differences", ["pair", "difference", "adjusted p-value"], rows)
 
 
@@ -251,6 +254,7 @@ def compared_by_readers(found: ReaderStudy) -> Finding:
 
     means = dict(zip(found.treatments, found.means, strict=True))
     tables = [table("Treatments", ("treatment", f"mean {name}"), means.items())]
+
     if rows:
         tables.append(table("Differences", ("difference", name, "p", "p (Holm)"), rows))
 
@@ -362,6 +366,7 @@ def rate_sentences(rate: Rate, system: str = "") -> list[str]:
         # grades are calibrated by the labels, not cut
         codes = ["mean grade"]
         values["it"] = "the pass rate"
+
     codes.append("corrected" if rate.identified else "not corrected")
 
     if several and np.isfinite(rate.effective_judges.value):

@@ -97,6 +97,7 @@ def lost_in_bins(s: Subject) -> Finding | None:
         "AUC": auc(tally, level=level),
         "average precision": average_precision(tally, level=level),
     }
+
     if model.is_probability:
         bounded["Brier score"] = brier(tally, level=level)
         bounded["log loss"] = log_loss(tally, level=level)
@@ -203,6 +204,7 @@ def planned_leaf(
     goal = {"p": p, "confidence": confidence, "utility": utility}
     numbers = {"n": n, "asked": goal, "reached": reached}
     answer = (note("plan leaf", n=n, **reached),)
+
     return finding("planning", numbers, answer=answer)
 
 
@@ -262,6 +264,7 @@ def still_good(held: Watch, counted: Note, new: bool) -> Finding:
 
     head = ("group", "", "value", "from", "to")
     sentence = held.sentence()
+
     return finding(
         "watch",
         {

@@ -216,6 +216,7 @@ def _figure(
         probability = float(best.probability(np.array(threshold)))
 
     curves = {name: x.curve for name, x in measured.items()}
+
     return [
         figure(
             "Calibration",
@@ -234,6 +235,7 @@ def calibrated(s: Subject) -> Finding | None:
     """Calibrate the classifier that was named by the method that was asked for."""
     request = s.request
     model = s.chosen
+
     if not request.calibrator:
         return None
 
@@ -268,6 +270,7 @@ def gain_numbers(gain: CalibrationGain | None) -> dict[str, Any]:
     """Give the numbers of what calibration changes; None where it is not known."""
     line = None if gain is None else line_after(gain)
     names = ("before", "in_sample", "cross_fitted", "gain")
+
     return {
         "brier": gain and fields_of(gain, *names),
         "slope": line and line.slope,
@@ -332,6 +335,7 @@ def what_a_map_changes(
         rng=rng,
         folds=folds,
     )
+
     try:
         gain = cross_fit(t)
         if groups:
@@ -372,6 +376,7 @@ def _meaning_of_map(t: Tally, fitted: Callable[[Any], Any], method: str) -> Find
 
     rows = [tuple(map(float, row)) for row in zip(*columns, strict=True)]
     how = f"auto, which chose {type(fitted).__name__}" if method == "auto" else method
+
     return finding(
         "calibration",
         {},

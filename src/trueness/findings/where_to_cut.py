@@ -168,6 +168,7 @@ def _surer_threshold(s: Subject) -> tuple[Note, ...]:
     """Say where to cut to be sure of the constraints, not only to expect them."""
     request = s.request
     best = s.best
+
     if not request.constraints or not isinstance(s.checked, Validation):
         return ()
 
@@ -179,6 +180,7 @@ def _surer_threshold(s: Subject) -> tuple[Note, ...]:
         confidence=request.level,
         rng=request.rng,
     )
+
     try:
         surer = possible(find)
     except InputError:
@@ -190,6 +192,7 @@ def _surer_threshold(s: Subject) -> tuple[Note, ...]:
 
     counts = confusion(best.tally, surer.threshold)
     flagged_rate = METRICS["flagged_rate"]
+
     return (
         note(
             "surer",
@@ -486,6 +489,7 @@ def cuts_for_prevalences(s: Subject) -> Finding | None:
 
     point = _best_for_prevalences(s)
     metrics = table("There", ("metric", "value"), point.metrics.items())
+
     return finding(
         "prevalence",
         {"point": point},
@@ -498,6 +502,7 @@ def _best_for_prevalences(s: Subject) -> OperatingPoint:
     """Choose for a range of prevalences; constraints are to hold on new cases."""
     request = s.request
     tally = s.best.tally
+
     if request.constraints:
         validate = partial(
             validate_choice, tally, request.single_goal, request, request.prevalences

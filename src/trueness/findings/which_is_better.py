@@ -56,6 +56,7 @@ def which_is_better(s: Subject, metric: str = "") -> Finding:
     specificity.
     """
     panel = _panel(s)
+
     if are_tests(s.data):
         return which_test_is_better(s, cases_note=cases_note(panel), metric=metric)
 
@@ -81,10 +82,13 @@ def which_is_better(s: Subject, metric: str = "") -> Finding:
     notes = [*s.alike]
     for model in s.models:
         notes += turned(model.name, model.auc)
+
     notes += _curve_notes(shown_names, curves, best)
     notes += when(not curves, "no curves", most=MOST_ROWS)
+
     if curves and drawn:
         notes.append(note("drawn", what="Curves were compared", drawn=drawn))
+
     notes += said(areas.notes)
 
     return finding(
@@ -174,6 +178,7 @@ def _verdict(s: Subject, areas: Comparison) -> tuple[Note, Note]:
     best, second, *_ = s.models
     by_goal = s.request.stated_goal and s.request.at is None
     same_area = [m.name for m in s.models if m.auc.value == best.auc.value]
+
     if by_goal:
         best_note = note("best", name=best.name, what="the objective")
     elif len(same_area) > 1:
@@ -196,6 +201,7 @@ def _verdict(s: Subject, areas: Comparison) -> tuple[Note, Note]:
     adjusted = ""
     if number_of_pairs > 1:
         adjusted = f", allowing for {number_of_pairs} comparisons"
+
     how_sure = note(
         code,
         best=best.name,
@@ -372,6 +378,7 @@ def combined(
         rows.append((name, areas[name], gains[name]))
     for model in s.models:
         rows.append((f"{model.name} alone", model.auc, ""))
+
     head = ("combiner", "AUC", f"gain over {best.name}")
     forest = intervals(
         "Combined", "AUC on new cases", {name: areas[name] for name in best_first}

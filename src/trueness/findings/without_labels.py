@@ -112,11 +112,13 @@ def how_good_tests(
     """Say how good each test is, how common the condition, and which rule is best."""
     texts = told_apart(list(panel.names), NAME)
     tables = [_table_of_tests(panel, found, texts)]
+
     if len(found.populations) > 1:
         rows = [(g, _cell(found.prevalence[g])) for g in found.populations]
         tables.insert(0, table("Prevalence", (by, "prevalence"), rows))
 
     other = found.independent
+
     return finding(
         "nogold",
         {
@@ -192,6 +194,7 @@ def _sentences_on_rule(rule: Combination, is_open: bool) -> list[str]:
         rule=shown(rule.formula, 300),
         **fields_of(rule, *_BOTH),
     )
+
     if rule.criterion not in _CRITERIA:
         return [str(best)]
 
@@ -226,6 +229,7 @@ def _posterior_numbers(found: LatentPosterior) -> dict[str, Any]:
     several = len(found.populations) > 1
     groups = found.populations if several else ()
     tests = {n: {k: getattr(found, k)[n] for k in _BOTH} for n in found.names}
+
     return {
         "prevalence": None if several else found.prevalence,
         "tests": tests,
@@ -269,6 +273,7 @@ def _test_tiles(found: LatentPosterior, rule: Combination) -> list[Tile]:
     alone = found.independent if found.open else None
     if alone is not None and alone.identified:
         tiles.append(_tile("if errors were independent", alone.prevalence))
+
     tiles.append(Tile("best rule", shown(rule.formula, 60), ""))
     return [*tiles, *(_tile(f"its {word}", known[word]) for word in _BOTH)]
 
@@ -301,6 +306,7 @@ def contradicts_independence(agreed: Agreement) -> bool:
 def how_good_scores(panel: Panel, found: Agreement) -> Finding:
     """Say that ranks alone do not tell, and what independent errors would mean."""
     alone = found.independent or found
+
     if contradicts_independence(found):
         # no number is shown that rests on what the scores refute
         return finding(
@@ -417,6 +423,7 @@ def _sentence_on_answers(rates: Mapping[str, Rate]) -> str:
     answers = sum(rate.cases for rate in rates.values())
     labels = sum(rate.labels for rate in rates.values())
     chosen = f", chosen {HOW[first.labelled]}" if labels else ""
+
     return (
         f"{counted(answers, 'answer')}, {counted(len(first.naive), 'judge')}; "
         f"{counted(labels, 'label')}{chosen}."
@@ -576,13 +583,16 @@ def judged(
         ("judges", f"{len(first_rate.naive):,}"),
         ("labels", f"{labels:,} ({first_rate.labelled})"),
     ]
+
     if source:
         facts.append(("file", shown(source, 120)))
 
     sections = []
+
     if several:
         # the first screen has the sentences
         sections.append(replace(finding, answer=(), notes=()))
+
     for system, rate in rates.items():
         whose = name_of[system] if several else ""
         sections.append(_judges(rate, panels[system], whose, len(sections)))

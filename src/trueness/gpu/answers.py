@@ -82,6 +82,7 @@ def auc(
 ) -> Estimate:
     """Return the AUC with its interval; see :func:`trueness.auc`."""
     _options.choice(method, AUC_METHODS, "method")
+
     if method not in ("newcombe", "bootstrap"):
         raise InputError(
             f"The method {method!r} needs the tally on the host. On a device there are "
@@ -89,8 +90,10 @@ def auc(
             option="method",
             example="newcombe",
         )
+
     level = _options.fraction(level, "level")
     sums = placement_sums(data)
+
     if method == "newcombe":
         estimate = auc_from_moments(
             sums.auc, sums.of_negatives, sums.of_positives, level
@@ -104,6 +107,7 @@ def auc(
             notes=("Each case was drawn a Poisson number of times, within its class.",),
             name="AUC",
         )
+
     if estimate.high < 0.5:
         return replace(estimate, notes=(REVERSED, *estimate.notes))
     return estimate
@@ -118,6 +122,7 @@ def replicated_aucs(
     seeds = _options.generator(rng).integers(2**31, size=(replicates, 2)).tolist()
     drawn = []
     counts = data.labelled_counts
+
     for seed_of_negatives, seed_of_positives in seeds:
         negatives = _poisson(library, counts[0], seed_of_negatives)
         positives = _poisson(library, counts[1], seed_of_positives)
@@ -129,6 +134,7 @@ def replicated_aucs(
     # a replicate without a class has no AUC
     both_classes = (sums[:, 1] > 0) & (sums[:, 2] > 0)
     twice_wins_of, n_pos, n_neg = sums[both_classes].T
+
     return np.asarray(twice_wins_of / (2 * n_neg * n_pos))
 
 
@@ -169,8 +175,10 @@ def average_precision(
         name="average precision",
         cases=no_cases,
     )
+
     if data.n_unknown:
         return replace(estimate, notes=from_bins().notes)
+
     few = notes_on_few_negatives(data.n_pos, data.n_neg, data.design.prevalence)
     return replace(estimate, notes=(*estimate.notes, *few))
 
@@ -184,6 +192,7 @@ def _move_to_exact_value(of_bins: Estimate, value: float) -> Estimate:
         "The value is exact; the width of its interval is that of "
         f"{PRECISION_BINS:,} bins."
     )
+
     return replace(
         of_bins,
         value=value,
@@ -232,12 +241,14 @@ def _proper_score(
     some_certain = ends.lowest_score == 0 or ends.highest_score == 1
     if name == "log_loss" and not clip and some_certain:
         infinite_notes = notes_on_infinity(_counts_at_ends(data, ends))
+
     notes_on_labels: tuple[str, ...] = ()
     if data.n_unknown:
         notes_on_labels = unlabelled_notes(data.bin(LOSS_BINS))
 
     host = host_brier if name == "brier" else host_log_loss
     options: dict[str, Any] = {"level": level}
+
     if clip:
         options["clip"] = clip
 
@@ -377,11 +388,14 @@ def answer_on_device(
         return analysis(data.to_host(), *rest, **options)
     if name in METRICS or name in SYNONYMS:
         return at_threshold(data, *rest, metrics=[name], **options)[name]
+
     if name in ON_DEVICE:
         _cases.both_classes(data, name)
         return ON_DEVICE[name](data, *rest, **options)
+
     if name in BOUNDED:
         return answer_with_bounds(analysis, (data.bin(CURVE_BINS), *rest), options)
+
     gigabytes = 8 * data.n / 1e9
     raise InputError(
         f"{name} needs the tally on the host: {data.n:,} cases, up to {gigabytes:.1f} "

@@ -71,6 +71,7 @@ class Library(NamedTuple):
             ends = self.xp.stack(values.aminmax())
         else:
             ends = self.xp.stack([self.xp.min(values), self.xp.max(values)])
+
         smallest, largest = ends.tolist()
         return smallest, largest
 
@@ -95,6 +96,7 @@ def library_of(x: object) -> Library | None:
     name = type(x).__module__.partition(".")[0]
     if name not in ("torch", "cupy"):
         return None
+
     try:
         from array_api_compat import array_namespace
     except ImportError:
@@ -102,6 +104,7 @@ def library_of(x: object) -> Library | None:
             "Arrays on a device need array-api-compat, which is not installed (pip "
             "install 'trueness[gpu]')."
         ) from None
+
     return Library(name, array_namespace(x))
 
 
@@ -142,6 +145,7 @@ def float_type(scores: Tensor) -> str:
             f"{name}.",
             example=PythonCode("scores.float()"),
         )
+
     return name
 
 
@@ -192,7 +196,9 @@ def key_at_least(threshold: float, kind: str) -> int:
 
     with np.errstate(over="ignore"):
         nearest = np.array([threshold], dtype=np.float64).astype(kind)
+
     if float(nearest[0]) < threshold:
         nearest = np.nextafter(nearest, np.array(np.inf, dtype=kind))
+
     without_negative_zero = nearest + np.array(0, dtype=kind)
     return int(order_keys(without_negative_zero.view(KEY_TYPES[kind]))[0])

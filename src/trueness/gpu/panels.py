@@ -115,6 +115,7 @@ def device_panel(
     if known is not None:
         is_positive = is_positive[known]
         columns = [column[known] for column in columns]
+
     return DevicePanel(library, tuple(map(str, scores)), columns, is_positive)
 
 
@@ -158,6 +159,7 @@ def compare_auc(
             strata.append(
                 Stratum(size, squares / twice_pairs**2, fourth_powers / twice_pairs**4)
             )
+
         return Difference.between(
             areas[i], areas[j], combine_strata(strata, min(n_neg, n_pos))
         )
@@ -195,4 +197,5 @@ def _difference_powers(
                 square = (difference - float(mean[i, j])) ** 2
                 total[0, i, j] += float(library.xp.sum(square))
                 total[1, i, j] += float(library.xp.sum(square * square))
+
     return np.asarray(total + total.transpose(0, 2, 1))

@@ -53,6 +53,7 @@ def placement_sums(data: DeviceTally) -> PlacementSums:
         ]
     )
     of_negatives, of_positives = power_sums(data, deviation)
+
     return PlacementSums(
         twice_wins=twice_wins,
         auc=twice_wins / twice_pairs,
@@ -84,6 +85,7 @@ def power_sums(data: DeviceTally, values: Tensor) -> tuple[Stratum, Stratum]:
     weighted = data.labelled_counts * square
     sums = xp.stack([xp.sum(weighted, axis=1), xp.sum(weighted * square, axis=1)])
     squares, fourth_powers = sums.tolist()
+
     return (
         Stratum(float(data.n_neg), squares[0], fourth_powers[0]),
         Stratum(float(data.n_pos), squares[1], fourth_powers[1]),
@@ -122,6 +124,7 @@ def average_precision_variance(data: DeviceTally) -> tuple[float, VarianceEstima
     prevalence = data.design.prevalence
     if prevalence is None:
         prevalence = n_pos / (n_pos + data.n_neg)
+
     variance = variance_of_sum(
         data,
         influence=xp.stack([influence_of_negative, influence_of_positive]),
@@ -188,6 +191,7 @@ def mean_loss_variance(
     probability = scores_on_device(library, data.keys, data.kind)
     if clip:
         probability = xp.clip(probability, clip, 1 - clip)
+
     # a loss that no case has may be infinite
     loss = _losses(library, name, probability)
     loss = xp.where(data.labelled_counts > 0, loss, 0.0)
@@ -203,6 +207,7 @@ def mean_loss_variance(
     else:
         weight_of_negatives = (1 - prevalence) / data.n_neg
         weight_of_positives = prevalence / data.n_pos
+
     value = (
         weight_of_negatives * total_of_negatives
         + weight_of_positives * total_of_positives
@@ -214,4 +219,5 @@ def mean_loss_variance(
             weight_of_positives * influence_of_positive,
         ]
     )
+
     return value, variance_of_sum(data, influence)

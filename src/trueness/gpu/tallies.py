@@ -100,6 +100,7 @@ class DeviceTally:
                     "at_most=100_000 for bins, or tally(y, s).to_host()"
                 ),
             )
+
         return replace(self, design=design)
 
     @cached_property
@@ -166,6 +167,7 @@ class DeviceTally:
         ]
         if len(counts) < 3:
             counts.append(np.zeros_like(counts[0]))
+
         return counts
 
     def to_host_if_few(self) -> Tally | DeviceTally:
@@ -187,6 +189,7 @@ class DeviceTally:
                 "Tallies of the host add to any.",
                 example=PythonCode(".to_host() or .bin(100_000)"),
             )
+
         check_same_device(self.keys, other.keys)
         xp = self.library.xp
         keys, order = self.library.sort_with_order(xp.concat([self.keys, other.keys]))
@@ -195,6 +198,7 @@ class DeviceTally:
         with_unknown = max(len(self.counts), len(other.counts))
         of_both = [_with_rows(part, with_unknown) for part in (self, other)]
         counts = xp.concat(of_both, axis=1)[:, order]
+
         return DeviceTally(
             library=self.library,
             kind=self.kind,
@@ -237,6 +241,7 @@ class DeviceTally:
         )
         below = self.library.xp.searchsorted(self.keys, wanted)
         places: list[int] = self.library.host(below).tolist()
+
         return places
 
     def _count_bins(self, starts: Ints) -> Tally:
@@ -249,6 +254,7 @@ class DeviceTally:
         counts = self._counts_on_host(self.running_counts[:, at_last])
         low = scores_on_host(self.library.host(self.keys[at_start]), self.kind)
         high = scores_on_host(self.library.host(self.keys[at_last]), self.kind)
+
         return self.designed(tally_of_bins(_descending(low), _descending(high), counts))
 
     def between(self, ranges: Sequence[tuple[float, float]]) -> DeviceTally:
@@ -257,11 +263,13 @@ class DeviceTally:
         for low, high in sorted(ranges):
             keys.append(key_at_least(low, self.kind))
             keys.append(key_at_least(float(np.nextafter(high, np.inf)), self.kind))
+
         places = self._places(keys)
         parts = [slice(*pair) for pair in zip(places[::2], places[1::2], strict=True)]
         xp = self.library.xp
 
         counts = xp.concat([self.counts[:, part] for part in parts], axis=1)
+
         return replace(
             self,
             keys=xp.concat([self.keys[part] for part in parts]),
@@ -302,12 +310,15 @@ def device_tally(
             f"Scores on a device must be a PyTorch or CuPy array; found "
             f"{type(y_score).__name__}."
         )
+
     if library.name == "torch":
         y_score = y_score.detach()
+
     float_type(y_score)
     scores = y_score.reshape(-1)
     labels = read_labels(library, y_true, scores, positive)
     counted = count_cases(library, scores, labels)
+
     return counted if at_most is None else counted.bin(at_most)
 
 
@@ -330,8 +341,10 @@ def _count_block(
         known=None if labels.known is None else labels.known[block],
     )
     kind = float_type(scores)
+
     if not library.size(scores):
         raise InputError("y_score must have at least one case; found none.")
+
     runs = _sort_cases(library, scores, labels, kind)
     last = _last_of_equal(library, runs.numbers)
 
@@ -344,6 +357,7 @@ def _count_block(
     keys = runs.numbers[last]
     if runs.offset:
         keys = keys + runs.offset
+
     return DeviceTally(
         library=library,
         kind=kind,
@@ -388,10 +402,12 @@ def _sort_cases(
     if labels.known is not None:
         unlabelled = classes * 0 + 2
         classes = library.xp.where(labels.known, classes, unlabelled)
+
     number_of_classes = 2 if labels.known is None else 3
     class_bits = 1 if labels.known is None else 2
 
     keys = keys_of(library, scores, kind, lowest=lowest)
+
     if kind == "float64":
         # the class does not fit into the key: each case stands alone
         ordered, order = library.sort_with_order(keys)
@@ -403,6 +419,7 @@ def _sort_cases(
     numbers = library.cast(keys - offset if offset else keys, packed_type)
     # this sorts the keys alone, which is three times as fast as a sort with places
     packed, sizes = library.sorted_counts((numbers << class_bits) | classes)
+
     return SortedRuns(
         numbers=packed >> class_bits,
         classes=packed & (2**class_bits - 1),
@@ -438,6 +455,7 @@ def read_labels(
 ) -> DeviceLabels:
     """Return which cases are positive, and which have a label; NaN is none."""
     xp = library.xp
+
     if labels is None:
         nobody = xp.zeros(
             library.size(scores), dtype=library.dtype("bool"), device=scores.device
@@ -451,6 +469,7 @@ def read_labels(
             "y_true and y_score must have the same length; found "
             f"{library.size(labels):,} and {library.size(scores):,}."
         )
+
     if str(labels.dtype).endswith("bool"):
         ones = labels if positive in (None, True, 1) else ~labels
         return DeviceLabels(positive=ones, known=None)
@@ -459,6 +478,7 @@ def read_labels(
     missing = labels != labels  # only NaN differs from itself
     if "float" in str(labels.dtype) and bool(missing.any()):
         known = ~missing
+
     ones = labels == 1
     if positive in (None, 1) and bool(xp.all(ones | (labels == 0) | missing)):
         return DeviceLabels(positive=ones, known=known)
@@ -478,6 +498,7 @@ def _read_other_labels(
     others = (labelled != values[0]) & (labelled != values[-1])
     if bool(others.any()):
         values.append(float(labelled[others][0]))
+
     plain = [int(value) if value == int(value) else value for value in sorted(values)]
     _, chosen = label_pair(plain, positive, "y_true")
     return DeviceLabels(positive=labels == chosen, known=known)

@@ -180,6 +180,7 @@ def pack_counts(counts: Tally | Panel) -> dict[str, list[Any]]:
     packed["neg"] = counts.neg.tolist()
     packed["pos"] = counts.pos.tolist()
     packed["unknown"] = counts.unknown.tolist()
+
     return packed
 
 
@@ -193,7 +194,9 @@ def unpack_counts(packed: Mapping[str, list[Any]], like: Counts) -> Counts:
     neg = packed["neg"]
     pos = packed["pos"]
     unknown = packed["unknown"]
+
     if isinstance(like, Panel):
         rows = np.array(packed["rows"], np.float64).reshape(-1, len(like.names))
         return Panel(like.names, rows, neg, pos, unknown)
+
     return Tally(packed["score"], neg, pos, unknown)

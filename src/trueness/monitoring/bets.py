@@ -116,6 +116,7 @@ def change_point(gains: Floats, stakes: Floats, level: float) -> ChangePoint:
     cumulative = np.cumsum(probability[order])
     n_credible = np.searchsorted(cumulative, level) + 1
     credible = order[:n_credible]
+
     return ChangePoint(int(credible.min()), int(order[0]), int(credible.max()))
 
 

@@ -110,6 +110,7 @@ def check(
         )
 
     evidence_by_column = _read_groups(groups)
+
     if isinstance(data, Mapping) and data and all(map(_is_counted, data.values())):
         baselines = dict(baseline) if isinstance(baseline, Mapping) else {}
         evidence_by_column[""] = _evidence_of_groups(data, baselines)
@@ -126,6 +127,7 @@ def check(
 
     are_tests = isinstance(data, Tally) and holds_tests(data)
     read = requirement_of_test if are_tests else requirement
+
     return check_all(
         Evidence.of(data, baseline),
         [read(source) for source in requirements],
@@ -212,6 +214,7 @@ def check_all(
         *_notes_on_repeats(requirements),
         *_notes_on_thresholds(requirements, whole.tally),
     ]
+
     if isinstance(whole.baseline, Tally):
         notes.append(
             "The baseline was measured on other cases, so the comparison is unpaired."
@@ -309,6 +312,7 @@ def _notes_on_intervals(claims: int, level: float, adjust: str) -> Iterator[str]
     """Yield a note on the confidence intervals behind the verdicts."""
     if not claims:
         return
+
     if adjust == "none" or claims == 1:
         yield f"Confidence intervals are one-sided, at a level of {level_text(level)}."
         return

@@ -155,6 +155,7 @@ def _claims_about_next_site(
 
     counts_by_site = {name: evidence.tally for name, evidence in groups.items()}
     interval_at = next_site_interval(required, counts_by_site)
+
     for text, bound, side in required.bounds():
         yield Claim(text, "", bound, side, interval_at, "prediction interval")
 
@@ -208,6 +209,7 @@ def _claim_against_baseline(
         )
 
     side = -1 if required.lower_is_better else 1
+
     return Claim(
         text=str(required),
         group=group,

@@ -202,6 +202,7 @@ def first_contract(
         f"label = {_toml(label)}",
         f"score = {_toml(score)}",
     ]
+
     if positive is not None:
         lines.append(f"positive = {_toml(positive)}")
 
@@ -212,9 +213,11 @@ def first_contract(
     threshold = float(f"{best.threshold:.6g}")
     if math.isfinite(threshold):
         lines += _tables_at_threshold(tally, threshold)
+
     if tally.score[-1] >= 0 and tally.score[0] <= 1:
         lines += _table("lowest_score", {"at_least": 0})
         lines += _table("highest_score", {"at_most": 1})
+
     if missing:
         rounded_up = math.ceil(missing * 1000) / 1000
         lines += _table("missing_scores", {"at_most": f"{rounded_up:g}"})

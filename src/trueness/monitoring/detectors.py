@@ -352,6 +352,7 @@ def ranks_among(
     n = old_below[-1] + np.arange(new.size) + 1
     ties = new_ties + old_below[right] - old_below[left]
     rank = old_below[left] + new_below + rng.random(new.size) * (ties + 1)
+
     return np.asarray(rank / n, np.float64)
 
 
@@ -421,6 +422,7 @@ def _queue_verdicts(
     Late labels take their own verdicts out of the queue, and use no later batch.
     """
     patterns = _patterns(panel)
+
     if not late:
         waiting = {}
         for pattern, row, n in zip(patterns, panel.rows, panel.unknown, strict=True):
@@ -516,6 +518,7 @@ def _guesses(rows: Floats, patterns: list[str], labels: dict[str, list[int]]) ->
     counts = np.array(label_counts, np.float64)
     positives = counts[:, 0]
     n_labels = counts.sum(axis=1)
+
     return np.asarray((positives + _PRIOR_CASES * prior) / (n_labels + _PRIOR_CASES))
 
 

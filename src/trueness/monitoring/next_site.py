@@ -78,6 +78,7 @@ def _is_inexact(name: str, counts: Tally, threshold: float | None) -> bool:
         return measure.estimate(counts, level=0.95).bounds is not None
     if threshold is None:
         return False  # verdicts of 0 and 1 have only one cut
+
     certain = bounds(metric(name), counts, threshold=threshold)
     return bool(certain.low < certain.high)
 
@@ -91,6 +92,7 @@ def _across(
     """Return the random effects over sites of a measure."""
     measure = measure_of(name)
     answer: AcrossSites
+
     if name in STATISTICS or measure is None:
         answer = across_sites(counts_by_site, name, threshold=threshold, level=level)
         return answer

@@ -163,6 +163,7 @@ def _interval_of_metric(
 
     denominator = _cells_of_denominator(metric)
     kind = _KINDS_OF_CASES.get(denominator, "labelled")
+
     if isnan(estimate.value):
         raise NotEnoughCases(
             f"{name} needs at least one case that is {kind}; found none."
@@ -172,6 +173,7 @@ def _interval_of_metric(
     if tally.single_cases and not interval.undecided:
         cases = int(confusion(tally, threshold).weighted_sum(denominator))
         interval = Interval(estimate.value, estimate.low, estimate.high, cases, kind)
+
     if not tally.binned:
         return interval
 
@@ -210,6 +212,7 @@ def _as_interval(estimate: Estimate, data: Tally | Panel | Attempts) -> Interval
         n=number,
         what=kind,
     )
+
     if isnan(estimate.low) and not isnan(estimate.value):
         reason = "the map of expected labels has no standard error."
         return interval._replace(undecided=reason, low=-inf, high=inf)
@@ -273,6 +276,7 @@ def difference_interval(first: IntervalAt, second: IntervalAt) -> IntervalAt:
         # the difference is low where the minuend is low and the subtrahend high
         below = hypot(minuend.value - minuend.low, subtrahend.high - subtrahend.value)
         above = hypot(minuend.high - minuend.value, subtrahend.value - subtrahend.low)
+
         return Interval(
             value=difference,
             low=difference - below,

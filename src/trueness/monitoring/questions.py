@@ -116,6 +116,7 @@ def watch(
     ('day 34', 'day 30')
     """
     level = _options.fraction(level, "level")
+
     if _is_sentence(metric):
         required = _read_sentence(metric)
         metric = required.metric
@@ -126,6 +127,7 @@ def watch(
 
     kind = kind_of(metric)
     _check_columns(judges, by, groups)
+
     if baseline is not None:
         _cases.one_classifier(baseline, "watch")
     if near is not None:
@@ -147,6 +149,7 @@ def watch(
         "named": None if groups is None else _group_names(groups),
         "columns": {},
     }
+
     if kind.bound:
         margin = _options.real_number(margin, "margin")
         side, bound = _read_bound(about, at_least, at_most, baseline, margin)
@@ -156,6 +159,7 @@ def watch(
         raise InputError(f"A watch on {metric} has no bound; leave it out.")
 
     new_watch = Watch(about)
+
     if metric == "scores" and baseline is not None and baseline.n:
         new_watch.held["state"]["baseline"] = pack_counts(baseline)
 
@@ -170,6 +174,7 @@ def _read_sentence(sentence: str) -> Requirement:
             f"A watch monitors incoming cases, not the next site; found {required}. "
             "Use a check for sites."
         )
+
     return required
 
 
@@ -191,6 +196,7 @@ def _one_threshold(threshold: RuleOrThreshold) -> float:
             f"A watch needs one threshold for all cases; found {rule!r}.",
             option="threshold",
         )
+
     return _options.real_number(rule.cuts()[1], "threshold")
 
 
@@ -209,6 +215,7 @@ def _group_names(groups: Sequence[str] | None) -> list[str]:
         raise InputError(
             f"groups is a list of the names of groups; found {described(groups)}."
         )
+
     return names
 
 
@@ -235,9 +242,11 @@ def _read_promise(text: str) -> float | None:
     match = _PROMISE.fullmatch(" ".join(text.lower().split()))
     if match is None:
         return None
+
     number = float((match["number"] or "1").replace(",", ""))
     looks_a_day = _LOOKS_A_DAY[match["pace"] or "daily"]
     days = _DAYS.get(match["unit"], 1 / looks_a_day)
+
     return number * days * looks_a_day
 
 
@@ -318,6 +327,7 @@ def _read_bound(
 
     metric = about["metric"]
     threshold = about["threshold"]
+
     # the flagged proportion of all cases, with a label or without
     if metric == "flagged_share":
         metric = "flagged_rate"
@@ -329,6 +339,7 @@ def _read_bound(
         )
     )
     interval = one_sided_interval(metric, baseline, threshold)(1 - about["level"])
+
     if as_requirement.lower_is_better:
         return -1, min(interval.high + margin, 1.0)
     return 1, max(interval.low - margin, 0.0)

@@ -91,8 +91,10 @@ class Requirement:
         """Return the requirement as a sentence."""
         quantity = f"{self.metric}{self.at}"
         parts = [bound.text for bound in self.bounds()]
+
         if self.gap_at_most is not None:
             parts.append(f"gap of {quantity} <= {self.gap_at_most:g}")
+
         if self.not_worse_than is not None:
             margin = f" by more than {self.margin:g}" if self.margin else ""
             parts.append(f"{quantity} not worse than {self.not_worse_than}{margin}")
@@ -103,9 +105,11 @@ class Requirement:
     def bounds(self) -> list[Bound]:
         """Return the bounds that are numbers: the lower one, the upper one, or both."""
         bounds = []
+
         if self.at_least is not None:
             text = f"{self.metric} >= {self.at_least:g}{self.at}"
             bounds.append(Bound(text, self.at_least, 1))
+
         if self.at_most is not None:
             text = f"{self.metric} <= {self.at_most:g}{self.at}"
             bounds.append(Bound(text, self.at_most, -1))
@@ -116,9 +120,11 @@ class Requirement:
     def at(self) -> str:
         """Return the threshold or rule, and the next site, as text."""
         site = " at the next site" if self.next_site else ""
+
         if isinstance(self.threshold, Rule):
             rule = repr(self.threshold).removeprefix("Rule: ")
             return f" by the rule ({rule}){site}"
+
         if self.threshold is None:
             return site
         return f" at {self.threshold:g}{site}"
@@ -230,6 +236,7 @@ def _fields_of_sentence(text: str) -> dict[str, Any]:
 
     metric = match["metric"]
     sign = match["sign"]
+
     if metric.endswith("="):
         raise InputError(
             f"Cannot read the requirement {described(text)}: did you mean {sign[0]}=?"
@@ -247,6 +254,7 @@ def _fields_of_sentence(text: str) -> dict[str, Any]:
     if threshold:
         is_file = threshold.endswith(".json")
         fields["threshold"] = threshold if is_file else float(threshold)
+
     if match["next_site"]:
         fields["next_site"] = True
     if match["by"]:
@@ -373,6 +381,7 @@ def _mistakes_about_thresholds(required: Requirement) -> Iterator[_Mistake]:
 def _mistakes_about_bounds(required: Requirement) -> Iterator[_Mistake]:
     """Yield bounds that are outside the metric's range, or exclude each other."""
     low, high, _ = _range(required.metric)
+
     for _, bound, side in required.bounds():
         if not low <= bound <= high:
             yield _Mistake(
@@ -405,6 +414,7 @@ def _mistakes_about_margins(required: Requirement) -> Iterator[_Mistake]:
 
     low, high, _ = _range(required.metric)
     width = high - low
+
     for name, size in (
         ("margin", required.margin),
         ("gap_at_most", required.gap_at_most),
@@ -457,6 +467,7 @@ def _range(name: str) -> tuple[float, float, bool]:
     if measure is not None:
         low, high = measure.range
         return low, high, False
+
     if name in ("unlabelled_share", "missing_scores"):
         return 0.0, 1.0, False
     if name in FACTS:

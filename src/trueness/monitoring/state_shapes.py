@@ -143,9 +143,11 @@ def _is_packed_counts(value: Any) -> bool:
     """Return whether this is in the form of ``batches.pack_counts``."""
     if not isinstance(value, dict) or not _has_counts(value):
         return False
+
     outputs: Any = value.get("score", value.get("rows"))
     if not _are_scores(outputs) and not _are_rows_of_verdicts(outputs):
         return False
+
     columns = (value["neg"], value["pos"], value["unknown"])
     return all(len(column) == len(outputs) for column in columns)
 

@@ -66,12 +66,14 @@ def write_state(
 ) -> None:
     """Write the content of a watch, as a table or as JSON by the ending of the name."""
     stamped = {"trueness": "watch", "version": VERSION, **content}
+
     if Path(path).suffix.lower() in _TABLE_SUFFIXES:
         metadata = {"kind": "watch", "watch": stamped}
         write_columns(_columns_of_looks(looks), metadata, path)
         return
 
     text = json.dumps(stamped)
+
     with replacing(path) as temporary:
         Path(temporary).write_text(text, encoding="utf-8")
 

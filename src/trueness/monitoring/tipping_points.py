@@ -194,6 +194,7 @@ def _first_crossing(excess: Callable[[float], float], steps: Floats) -> float:
         if (after >= 0) != (before >= 0):
             return math.exp(brentq(excess, start, stop, xtol=1e-4))
         before = after
+
     return math.nan
 
 

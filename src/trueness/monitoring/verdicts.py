@@ -162,6 +162,7 @@ class Check(Record):
         ]
 
         tags = {FAILS: "failure", OPEN: "skipped"}
+
         for verdict in self.verdicts:
             name = quoteattr(verdict.name)
             lines.append(f'<testcase classname="trueness.check" name={name}>')

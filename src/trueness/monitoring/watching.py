@@ -294,6 +294,7 @@ class Watch:
             if watch.alarm
         ]
         number = len(self.groups)
+
         if not alarms:
             return f"no alarm in any of the {number} groups."
         return f"{len(alarms)} of {number} groups: {'; '.join(alarms)}"
@@ -483,6 +484,7 @@ class Watch:
     def _verdict(self, group: str) -> Verdict:
         """Return the status of this watch as the verdict of a gate."""
         bound = math.nan if self.bound is None else self.bound
+
         if self._about["side"] > 0:
             is_good = self.low > bound
         else:

@@ -138,6 +138,7 @@ def _draw_dots(
     named_directly = (
         len(names) > 1 and _are_single_points(figure) and fit_beside_points(names)
     )
+
     for dots in figure.dots:
         label = "_" if named_directly else entries.label(dots.name)
         marks = _draw_points(ax, figure, dots, label, colours.get(dots.name))
@@ -163,6 +164,7 @@ def _draw_points(ax: Axes, figure: Curves, dots: Line, label: str, colour: Any) 
     """Draw points with their intervals; many of them are small and see-through."""
     across = dots[figure.x.name]
     many = across.size > _FEW_DOTS
+
     return ax.errorbar(
         across,
         dots[figure.y.name],

@@ -133,6 +133,7 @@ def draw_crosses(ax: Axes, figure: Crosses) -> None:
 
     set_axes(ax, figure.x, figure.y)
     name_points(ax, points)
+
     if not named_directly:
         put_legend_below(ax, handlelength=1)
 

@@ -53,7 +53,9 @@ def draw(figure: TitledFigure, ax: Axes | None = None) -> Axes:
     """Draw a figure on these axes, or on new ones of pyplot, and return the axes."""
     if ax is not None:
         return _draw_on(ax, figure)
+
     pyplot = required("matplotlib.pyplot", "plots")
+
     with theme():
         size = print_size(figure.data)
         new_axes: Axes = pyplot.subplots(figsize=size, layout="constrained")[1]
@@ -74,9 +76,11 @@ def print_size(data: FigureData) -> tuple[float, float]:
     """Return width and height of a figure in inches."""
     if isinstance(data, Intervals):
         return _FOREST_WIDTH, _FOREST_FRAME + _FOREST_ROW * len(data.names)
+
     if isinstance(data, Matrix):
         side = 1.2 + 0.42 * len(data.names)
         return side + 0.8, side
+
     if isinstance(data, Diagram):
         return diagram_size(data)
     if isinstance(data, Bars):

@@ -139,10 +139,12 @@ def _signature_with_style(make: Callable[..., Shown]) -> inspect.Signature:
     """Return the signature with ``title`` and ``ax`` in place of ``**look``."""
     parameters = dict(inspect.signature(make).parameters)
     parameters.pop("look", None)
+
     for name, default in {"title": "", "ax": None}.items():
         parameters[name] = inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY, default=default
         )
+
     return inspect.Signature([*parameters.values()])
 
 
@@ -222,6 +224,7 @@ def _where_from(parameters: Mapping[str, inspect.Parameter]) -> dict[str, str]:
         if makers:
             calls = " or ".join(f":func:`trueness.{maker}`" for maker in makers)
             sentences[name] = f"From {calls}."
+
     return sentences
 
 

@@ -268,6 +268,7 @@ def _history_figure(watch: Watch) -> Curves:
     guides = []
     dots = [line]
     rules = []
+
     # the alarm and the change lie at batches that are drawn
     if watch.change is not None and watch.since in look_by_name:
         alarm = look_by_name[watch.since]
@@ -277,6 +278,7 @@ def _history_figure(watch: Watch) -> Curves:
             earliest = look_by_name[watch.change.first]
             latest = look_by_name.get(watch.change.last, earliest)
             guides.append(_area_of_change(earliest, latest, y))
+
     if bounds:
         guides.append(guide(x, y, [x.low, x.high], bounds * 2, "bound"))
 

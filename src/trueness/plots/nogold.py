@@ -197,6 +197,7 @@ def latent_model(posterior: LatentPosterior, **look: Unpack[Style]) -> Shown:
         Node(3.1, 1.65, below="1 - specificity", inside="\u03b2", shape="circle"),
     ]
     edges = [(0, 1), (1, 2), (3, 2), (4, 2)]
+
     if posterior.dependence not in ("none", "labels"):
         shared = Node(1.6, 0.0, above="shared errors", inside="z", shape="circle")
         nodes.append(shared)
@@ -229,6 +230,7 @@ def combination_plane(
     across = np.array([_ends(1 - spec) for _, spec in rates])
     x = _around("fpr", "1 - specificity", across)
     y = _around("tpr", "sensitivity", up)
+
     return Crosses("Combinations", x, y, tuple(drawn), across, up)
 
 

@@ -68,6 +68,7 @@ def figure_of_answer(answer: object) -> TitledFigure | None:
         figure = make(answer)
     except (InputError, NotEnoughCases):
         return None
+
     if isinstance(figure, TitledFigure):
         return figure
     return TitledFigure(figure, "", described(figure))
@@ -90,6 +91,7 @@ def _rates_at_threshold(answer: OperatingPoint) -> Intervals:
     confusion: Confusion = answer.confusion
     rates = {name: float(METRICS[name](confusion)) for name in RATES}
     values = np.array(list(rates.values()))
+
     return Intervals(
         "Rates at the threshold",
         "proportion, on these cases",
@@ -121,6 +123,7 @@ def _line_of_map(answer: Map) -> Curves:
     line = Line("probability", {"x": score, "y": answer(score)})
     ends = np.array([0.0, 1.0])
     same = Line("", {"x": ends, "y": ends})
+
     return Curves(
         "Calibration map",
         Axis("x", "score"),

@@ -105,6 +105,7 @@ def precision_recall(
         One curve at each of these prevalences, in place of that of the data.
     """
     tallies, models = _data_and_models(data)
+
     if prevalences is not None:
         return _at_prevalences(tallies, models, prevalences, band, points)
 
@@ -315,6 +316,7 @@ def rank_probability(
         if isinstance(distribution, Mapping)
         else {"Fermi-Dirac": distribution}
     )
+
     if observed is None:
         observed = {}
     elif not isinstance(observed, Mapping):
@@ -329,6 +331,7 @@ def rank_probability(
         ranks = np.linspace(1, n, min(n, POINTS))
         curve = {"rank": ranks, "p": distribution.probability(ranks)}
         curves.append(Line(name, curve))
+
         if 1 <= distribution.rank_threshold <= n:
             label = f"r* of {name}" if len(distributions) > 1 else "r*"
             rules.append((label, distribution.rank_threshold))
@@ -338,6 +341,7 @@ def rank_probability(
         for name, proportions in observed.items()
     ]
     ranks_drawn = [curve["rank"] for curve in curves]
+
     return Curves(
         "Probability of being positive by rank",
         span("rank", "Rank (1 is the highest score)", *ranks_drawn),

@@ -106,6 +106,7 @@ def majority_likelihood(y: int, n: int, **look: Unpack[Style]) -> Shown:
         for name, estimate in TOP_METHODS.items()
     }
     values = ", ".join(f"{name} {value:.4f}" for name, value in estimates.items())
+
     return Curves(
         f"Likelihoods of the larger class probability for {y} of {n} ({values})",
         Axis("p", "Larger class probability p", 0.5, 1.0),
@@ -140,6 +141,7 @@ def leaf_tree(
     """
     fitted = getattr(tree, "estimator_", tree)
     nodes_of_tree = fitted.tree_
+
     if names is None:
         names = getattr(tree, "feature_names_in_", None)
 
@@ -203,6 +205,7 @@ _SHAPES = {
 def _leaf_nodes(report: LeafReport, x: Array, depth: Array) -> dict[int, Node]:
     """Return the leaves by their number: colour, shape and size say what to trust."""
     class_names: dict[Any, Any] = {}
+
     if report.classes is not None:
         class_names["negative"] = report.classes[0]
         class_names["positive"] = report.classes[1]

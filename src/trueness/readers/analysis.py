@@ -103,10 +103,13 @@ class ReaderStudy(Record):
             lines.append(f"  {treatment}: {mean}")
         for pair in self.pairs:
             lines.append(f"  {pair}")
+
         if self.pairs:
             lines.append(f"  all equal? {p_is(self.p_value)} ({self._test_in_words})")
+
         for note in self.notes:
             lines.append(f"  Note: {note}")
+
         return "\n".join(lines)
 
     @property
@@ -197,8 +200,10 @@ def reader_study(
     """
     level = _options.fraction(level, "level")
     tested_margin = read_margin(margin)
+
     if fixed is not None:
         _options.choice(fixed, ("readers", "cases"), "fixed")
+
     _options.choice(covariance, COVARIANCES, "covariance")
     _options.choice(pairs, ("own", "pooled"), "pairs")
     own_options = [*signature(reader_study).parameters][1:-1]
@@ -247,6 +252,7 @@ def reader_study(
         test = test._replace(p_value=compared[0].p_value)
 
     n_pos, n_neg = readings.class_sizes
+
     return ReaderStudy(
         treatments=readings.treatments,
         readers=readings.readers,
@@ -278,6 +284,7 @@ def _check_clusters(readings: Readings, covariance: str) -> None:
     """Raise an error where the covariance cannot use clusters, or has too few."""
     if readings.cluster is None:
         return
+
     if covariance not in ("jackknife", "delong"):
         raise InputError(
             f"The covariance {covariance!r} is for independent cases; found clusters.",
@@ -383,12 +390,14 @@ def _variance_of_treatment(
 ) -> ReaderVariance:
     """Return the variance of the mean of a treatment, times its number of readers."""
     shared_by_readers = max(components.cov2, 0.0)
+
     if fixed == "readers":
         return known_variance(components.variance + (n_readers - 1) * shared_by_readers)
 
     value = components.ms_reader
     if fixed is None:
         value = components.ms_reader + n_readers * shared_by_readers
+
     return ReaderVariance(
         value,
         mean_square=components.ms_reader,
@@ -469,6 +478,7 @@ def _variance_of_difference(
     n_readers_of_variance = n_readers
     if pairs == "pooled":
         n_readers_of_variance = model.mean_number_of_readers
+
     variance = treatment_variance(model, fixed, n_readers_of_variance)
 
     standard_error = math.sqrt(max(2 * variance.value / n_readers, 0.0))
@@ -519,6 +529,7 @@ class DifferenceOfMeans(NamedTuple):
         """
         gap = abs(self.value - bound)
         upwards = bound > self.value
+
         if self.standard_error > 0:
             z = gap / self.standard_error
         else:
@@ -585,10 +596,12 @@ def _notes_on_readers(
 def _notes_on_cases(readings: Readings, fixed: str | None, pairs: str) -> list[str]:
     """Return notes on the cases."""
     notes = []
+
     if fixed == "cases":
         notes.append(
             "Cases are treated as fixed: the result applies to these cases only."
         )
+
     if readings.shares_evenly:
         return notes
 

@@ -63,6 +63,7 @@ def jackknife(readings: Readings, endpoint: Endpoint) -> Floats:
     values = values[:, in_sample]
 
     n = values.shape[1]
+
     with np.errstate(invalid="ignore"):  # an infinite ratio: `fit_model` says so
         centered = values - values.mean(axis=1, keepdims=True)
         covariance = (n - 1) / n * centered @ centered.T
@@ -86,6 +87,7 @@ def _jackknife_of_clusters(
             )
 
     n = clusters.size
+
     with np.errstate(invalid="ignore"):  # an undefined ratio: `fit_model` says so
         centered = values - values.mean(axis=1, keepdims=True)
         covariance = (n - 1) / n * centered @ centered.T
@@ -133,6 +135,7 @@ def _obuchowski(readings: Readings, endpoint: Endpoint, cluster: Array) -> Float
     clusters = np.unique(cluster).size
 
     between = of_positives @ of_negatives.T
+
     return np.asarray(
         of_positives @ of_positives.T * (with_positive / (with_positive - 1))
         + of_negatives @ of_negatives.T * (with_negative / (with_negative - 1))
@@ -149,6 +152,7 @@ def _deviations_by_cluster(
     """
     in_class = readings.positive if positives else ~readings.positive
     sums = np.zeros((len(readings.score), int(cluster.max()) + 1))
+
     for row, was_read in enumerate(readings.was_read):
         kernel = endpoint.kernel(*_scores_by_class(readings, row))
         placements = kernel.mean(axis=1 if positives else 0)
@@ -174,6 +178,7 @@ def _placement_covariance(
     n_common = counts @ counts.T
     # the sum of products has n_common - 1 degrees of freedom; a mean divides it by n
     factor = n_common / np.maximum(n_common - 1, 1) / np.outer(n_read, n_read)
+
     return np.asarray(deviations @ deviations.T * factor)
 
 

@@ -78,6 +78,7 @@ class Readings(NamedTuple):
             return "fully crossed"
 
         parts = []
+
         if self.nested_readers:
             parts.append("readers nested within treatments")
         if self._cases_nested_within(self.treatment):
@@ -86,6 +87,7 @@ class Readings(NamedTuple):
             parts.append("cases nested within readers")
         if 1 < self.groups < np.bincount(self.treatment).max():
             parts.append(f"{self.groups} groups of readers with cases of their own")
+
         return ", ".join(parts) or "partly crossed"
 
     def _cases_nested_within(self, factor: Array) -> bool:
@@ -134,6 +136,7 @@ class Readings(NamedTuple):
         rows = np.isin(self.treatment, treatments)
         cases = ~np.isnan(self.score[rows]).all(axis=0)
         readers, reader = np.unique(self.reader[rows], return_inverse=True)
+
         return Readings(
             treatments=tuple(self.treatments[treatment] for treatment in treatments),
             readers=tuple(self.readers[number] for number in readers),
@@ -187,6 +190,7 @@ def collect_readings(data: Frame | None, arguments: Mapping[str, Any]) -> Readin
         cluster=_cluster_of_each_case(cases, case, columns.get(CLUSTER)),
     )
     _check_both_classes_read(readings)
+
     return readings
 
 
@@ -288,6 +292,7 @@ def _read_labels(values: Array, positive: LabelValue) -> Array:
             option="positive",
             choices=labels,
         )
+
     return np.asarray(values == 1)
 
 
@@ -303,6 +308,7 @@ def _label_of_each_case(cases: Array, case: Array, label: Array) -> Array:
             "of cases? If names such as 1.1 and 1.10 were read as numbers, read them "
             "as text."
         )
+
     return positive
 
 
@@ -324,6 +330,7 @@ def _cluster_of_each_case(
             "Use different case names in different clusters.",
             option="cluster",
         )
+
     return of_case
 
 

@@ -44,12 +44,14 @@ def choose_endpoint(metric: Metric | str, threshold: float | None) -> Endpoint:
         return AUC
 
     chosen = read_metric(metric)
+
     if threshold is None:
         raise InputError(
             f"{metric} needs a threshold: from which score on is a reading positive?",
             option="threshold",
             example=3,
         )
+
     return _metric_at_threshold(chosen, _options.real_number(threshold, "threshold"))
 
 
@@ -72,6 +74,7 @@ def _auc_leave_one_out(positives: Floats, negatives: Floats) -> tuple[Floats, Fl
     n_neg = negatives.size
     without_positive = (total - wins.sum(axis=1)) / ((n_pos - 1) * n_neg)
     without_negative = (total - wins.sum(axis=0)) / (n_pos * (n_neg - 1))
+
     return without_positive, without_negative
 
 
@@ -104,6 +107,7 @@ def _metric_at_threshold(metric: Metric, threshold: float) -> Endpoint:
         fp = false_positive.sum()
         n_pos = positives.size
         n_neg = negatives.size
+
         return (
             metric_of(tp - true_positive, fp, n_pos - 1, n_neg),
             metric_of(tp, fp - false_positive, n_pos, n_neg - 1),

@@ -127,6 +127,7 @@ def fit_model(readings: Readings, endpoint: Endpoint, covariance: str) -> Reader
         if nested
         else _crossed_mean_squares(table)
     )
+
     return ReaderModel(
         table=table,
         nested=nested,
@@ -179,6 +180,7 @@ def _error_covariances(readings: Readings, errors: Floats) -> ErrorCovariances:
     """Return the error variance and Cov1 to Cov3: means over all entries of a kind."""
     same_treatment = readings.treatment[:, None] == readings.treatment
     same_reader = readings.reader[:, None] == readings.reader
+
     return ErrorCovariances(
         variance=_mean_or_zero(errors[same_treatment & same_reader]),
         cov1=_mean_or_zero(errors[~same_treatment & same_reader]),
@@ -204,6 +206,7 @@ def _components_of_treatment(
     ms_reader = math.nan
     if n_readers > 1:
         ms_reader = float(results_of_readers.var(ddof=1))
+
     return TreatmentComponents(
         ms_reader=ms_reader,
         variance=float(np.diag(covariance).mean()),
@@ -226,6 +229,7 @@ def _nested_mean_squares(
         if n_readers > 1
     )
     degrees_of_freedom = int(numbers.sum()) - n_treatments
+
     return MeanSquares(
         treatment=ms_treatment,
         reader=_mean_square(within_treatments, degrees_of_freedom),
@@ -246,6 +250,7 @@ def _crossed_mean_squares(table: Floats) -> MeanSquares:
     between_readers = float(np.sum((reader_means - grand_mean) ** 2))
     treatment_df = n_treatments - 1
     reader_df = n_readers - 1
+
     return MeanSquares(
         treatment=_mean_square(n_readers * between_treatments, treatment_df),
         reader=_mean_square(n_treatments * between_readers, reader_df),
@@ -331,6 +336,7 @@ def treatment_variance(
     # Negative estimates of that are chance (Hillis 2007).
     components = model.components
     due_to_cases = components.cov2 - components.cov3
+
     if fixed == "readers":
         # Nested readers have one treatment, so that any other pair has Cov3.
         shared = components.cov3 if model.nested else components.cov1
@@ -340,6 +346,7 @@ def treatment_variance(
 
     numbers = model.readers_per_treatment
     n_treatments = len(model.table)
+
     if model.nested:
         mean_square = components.ms_reader
         mean_square_df = float(numbers.sum() - n_treatments)
@@ -350,6 +357,7 @@ def treatment_variance(
     value = mean_square
     if fixed != "cases":
         value = mean_square + n_readers * max(due_to_cases, 0.0)
+
     return ReaderVariance(value, mean_square, mean_square_df)
 
 

@@ -98,6 +98,7 @@ def plan_readers(
     target = _options.fraction(power, "power")
     level = _options.fraction(level, "level")
     detectable = _detectable_difference(difference, margin)
+
     if not isinstance(data, ReaderStudy):
         raise InputError(
             f"plan_readers needs a study that was analysed; found {described(data)}.",
@@ -117,6 +118,7 @@ def plan_readers(
     assurances = []
     for n_readers, n_groups in zip(reader_numbers, group_numbers, strict=True):
         test = _PlannedTest(pilot, detectable, level, n_readers, n_groups)
+
         if cases is None:
             n_cases = _cases_for_power(test, estimated_variance, target)
         else:
@@ -166,6 +168,7 @@ def _detectable_difference(difference: float | None, margin: float | None) -> fl
     distance = 0.0
     if difference is not None:
         distance = _options.real_number(difference, "difference")
+
     if margin is None:
         distance = abs(distance)
     else:
@@ -240,6 +243,7 @@ def _read_pilot(study: ReaderStudy) -> _Pilot:
             "In this study neither readers nor cases vary, so it does not show "
             "how many of them a new one needs. Plan from another study."
         )
+
     return pilot
 
 
@@ -329,6 +333,7 @@ def _group_number(study: ReaderStudy, groups: int | None, n_readers: int) -> int
     Each group has cases of its own.
     """
     no_common_cases = _readers_per_group(study) == 1
+
     if groups is None:
         return n_readers if no_common_cases else min(study.groups, n_readers)
 
@@ -339,6 +344,7 @@ def _group_number(study: ReaderStudy, groups: int | None, n_readers: int) -> int
             "groups, or more readers.",
             option="groups",
         )
+
     if no_common_cases and number < n_readers:
         raise InputError(
             "No two readers of this study share a case, so the correlation of their "
@@ -346,6 +352,7 @@ def _group_number(study: ReaderStudy, groups: int | None, n_readers: int) -> int
             "separate cases.",
             option="groups",
         )
+
     return number
 
 
@@ -364,6 +371,7 @@ def _notes(
         "for this uncertainty."
     ]
     notes += _notes_on_design(study, reader_numbers, group_numbers)
+
     if study.random_effects != "random readers, random cases":
         notes.append(
             "The plan treats readers and cases as random; that study was analysed "
@@ -384,6 +392,7 @@ def _notes_on_design(
 ) -> list[str]:
     """Return notes on the design of the new study."""
     notes = []
+
     if group_numbers == reader_numbers:
         notes.append(
             "Every reader has cases of their own; the cases are those of all readers "
@@ -397,6 +406,8 @@ def _notes_on_design(
         )
     elif study.design != "fully crossed":
         notes.append(f"The new study is assumed to be {study.design} in the same way.")
+
     if "readers nested" in study.design:
         notes.append("The readers are those of each treatment.")
+
     return notes

@@ -298,6 +298,7 @@ def _rule_names(axes: Axes, data: Curves) -> list[Markup]:
         x = float(axes.px(where)) + (4 if on_the_right else -4)
         kind = "name" if on_the_right else "name end"
         marks.append(text(kind, x, TOP + 12 + TEXT * (k % 4), name))
+
     return marks
 
 
@@ -310,6 +311,7 @@ def _legend_entries(data: Curves, order: Sequence[str]) -> tuple[tuple[str, str]
             kind_of_name.setdefault(guide.name, kind)
 
     line_names = {curve.name for curve in data.lines}
+
     for drawn in (*data.lines, *data.bands, *data.dots):
         hue = colour(place_in(order, drawn.name))
         is_area = "low" in drawn.columns and data.y.name not in drawn.columns
@@ -357,6 +359,7 @@ def _points_to_read(axes: Axes, data: Curves, drawn: Line) -> Any:
     readable = np.flatnonzero(np.isfinite(across) & np.isfinite(up))
     if readable.size <= READOUTS:
         return readable
+
     kept = few_points(across[readable], up[readable], READOUTS, 0.0)
     return readable[kept]
 
@@ -470,6 +473,7 @@ def _paper_of(data: Diagram) -> _Paper:
     down = [node.y for node in data.nodes]
     left = min(across)
     top = min(down)
+
     return _Paper(
         left=left,
         top=top,
@@ -588,6 +592,7 @@ def _node_shape(
         return element(
             "circle", "node", cx=x, cy=y, r=radius, fill=fill, fill_opacity=opacity
         )
+
     path = _SHAPES[node.shape](round(x, 1), round(y, 1), round(radius, 1))
     return element("path", "node", d=path, fill=fill, fill_opacity=opacity)
 

@@ -31,6 +31,7 @@ def draw_lane(lane: Lane) -> Markup:
         element("line", "lane-base", x1="0", x2="100%", y1="11", y2="11"),
         *_interval_marks(lane, y="11"),
     ]
+
     if lane.reference is not None:
         place = _percent(lane.reference, lane.start, lane.end)
         marks.append(element("line", "lane-tick", x1=place, x2=place, y1="4", y2="18"))
@@ -217,6 +218,7 @@ def _path(x: Floats, y: Floats) -> str:
     is_known = np.isfinite(x) & np.isfinite(y)
     x = x[is_known]
     y = y[is_known]
+
     if not x.size:
         return ""
 
@@ -225,6 +227,7 @@ def _path(x: Floats, y: Floats) -> str:
     # pictures count from the top
     down = np.round(1000 - 1000 * y[visible])
     points = [f"{left:.0f} {top:.0f}" for left, top in zip(across, down, strict=True)]
+
     return "M" + "L".join(points)
 
 
@@ -343,6 +346,7 @@ def draw_icons(slider: Mapping[str, Any]) -> DrawnIcons | None:
         path = "".join(_icon_place(place) for place in places)
         first += counts[cell]
         marks.append(element("path", f"icon {cell}", d=path, data_cell=cell))
+
         if cell == "fn":
             # a ring: those who were missed
             marks.append(element("path", "icon hole", d=path, data_cell=cell))

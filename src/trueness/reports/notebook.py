@@ -144,6 +144,7 @@ def _curve(answer: TwoAxes) -> TitledFigure:
     line = Line(y_name, {"x": across, "y": up})
     data = Curves(type(answer).__name__, x_axis, y_axis, (line,))
     description = f"{answer.axes[1]} against {answer.axes[0]}"
+
     return TitledFigure(data, "", description)
 
 
@@ -168,6 +169,7 @@ def _reliability_curve(answer: Any) -> TitledFigure | None:
         (line,),
         guides=(diagonal,),
     )
+
     return TitledFigure(data, "", "Reliability curve")
 
 
@@ -179,6 +181,7 @@ def _sentences(answer: Any) -> list[str]:
         return []
     if isinstance(answer, OperatingPoint):
         return [str(note) for note in about_point(answer)]
+
     first = repr(answer).splitlines()[0]
     own_text = "__repr__" in vars(type(answer))
     return [first] if own_text else []
@@ -206,6 +209,7 @@ def _rows(answer: Any) -> Iterable[tuple[str, str]]:
     rows = []
     for field in fields(answer):
         rows += _rows_of_field(answer, field.name)
+
     return rows
 
 
@@ -391,6 +395,7 @@ def _in_dark_colours(svg: str) -> str:
     light, dark = _colours()
     partner = {light[name]: dark[name] for name in light if name in dark}
     partner |= {"#ffffff": dark["--paper"], "#1b1f24": dark["--ink"]}
+
     return re.sub(
         r"#[0-9a-fA-F]{3,6}\b",
         lambda match: partner.get(_long(match[0]), match[0]),

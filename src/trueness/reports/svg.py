@@ -262,12 +262,15 @@ def curve_table(data: Curves, title: str) -> Table:
 
     head = ["classifier"]
     keys = []
+
     if has_thresholds:
         head.append("threshold")
+
     for axis in (data.x, data.y):
         if axis.name in columns:
             head.append(axis.title)
             keys.append(axis.name)
+
     if "low" in columns:
         head += ["from", "to"]
         keys += ["low", "high"]
@@ -396,6 +399,7 @@ def _class_outlines(
     negatives, positives = data.shares(name)
     top = max(float(negatives.max()), float(positives.max()), 1e-300)
     across = np.repeat(edges, 2)
+
     return [
         (across, np.concatenate([[0], np.repeat(heights / top, 2), [0]]))
         for heights in (-negatives, positives)
@@ -623,6 +627,7 @@ def _forest_words(
     """Write the name before, or above, the interval and the numbers behind it."""
     centre = float(axes.py(middle))
     top_of_row = float(axes.py(middle - 0.5 * ROW))
+
     return [
         *(
             text("name", RIGHT, top_of_row - TEXT * row - 1, name_line)
@@ -724,6 +729,7 @@ def _cell(
     )
     middle_x = left + width / 2
     middle_y = top + height / 2 + 4
+
     return [cell, text("name mid", middle_x, middle_y, f"{value:.2f}")]
 
 
@@ -737,4 +743,5 @@ def _matrix_numbers(size: int, width: float, height: float) -> list[Markup]:
         # the first row is that of the second name
         marks.append(text("tick end", LEFT - 6, middle_of_row, str(index + 2)))
         marks.append(text("tick mid", middle_of_column, below, str(index + 1)))
+
     return marks

@@ -133,6 +133,7 @@ def element(
         if value is not None:
             text = escape(value) if isinstance(value, str) else place(value)
             written += f' {name.replace("_", "-")}="{text}"'
+
     end = "/>" if inside is None else f">{escape(inside)}</{tag}>"
     return Markup(f"<{tag}{written}{end}")  # noqa: S704 - escaped in these lines
 
@@ -229,6 +230,7 @@ def ticks(low: float, high: float, about: int = 5) -> list[Tick]:
     for multiple in np.arange(lowest, highest + 1):
         # -0.0 + 0.0 is 0.0, which has no sign
         marks.append((multiple * step, f"{multiple * step + 0.0:.6g}"))
+
     return marks
 
 
@@ -289,6 +291,7 @@ def clipped(axes: Axes, marks: Sequence[Markup]) -> Markup:
     left = axes.left
     width = axes.right - axes.left
     height = axes.height - TOP - BOTTOM
+
     return element(
         "svg",
         None,
@@ -321,4 +324,5 @@ def _path(axes: Axes, x: ArrayLike, y: ArrayLike) -> str:
     # behind the first point, how far each is from the one before
     places[:, 1:] = np.diff(places)
     start, *steps = [f"{place(dx)} {place(dy)}" for dx, dy in places.T]
+
     return f"M{start}l{' '.join(steps)}"

@@ -94,6 +94,7 @@ def apply(
     if frame.implementation.is_dask():
         # each block is a frame of pandas
         return data.map_partitions(partial(apply, map=map, score=score, name=new_name))
+
     if isinstance(frame, nw.LazyFrame):
         return _with_new_scores(frame, map, inputs, new_name).to_native()
 
@@ -139,6 +140,7 @@ def _with_new_scores(
         rows = rows.with_columns(_expression(formula, inputs[0]).alias("new"))
     else:
         rows = _join_new_scores(rows, map, inputs, "new").select([*numbered, "new"])
+
     return with_names(rows, [*names, new_name])
 
 
@@ -169,12 +171,14 @@ def _inputs(map: Map, score: str | None, names: Sequence[str]) -> list[str]:
             "out.",
             option="score",
         )
+
     if several is None and score is None:
         raise InputError(
             "Which column holds the scores?",
             option="score",
             choices=names,
         )
+
     wanted = [score] if several is None else several
     return [_columns.column(str(column), names, "score") for column in wanted]
 
@@ -188,6 +192,7 @@ def _evaluate(map: Map, columns: Sequence[Array]) -> Floats:
         _columns.numeric_scores(column, "score").astype(np.float64)
         for column in columns
     ]
+
     if inputs_of(map) is None:
         return np.asarray(map(scores[0]))
     return np.asarray(map(np.column_stack(scores)))
@@ -229,6 +234,7 @@ def write_formula(
     below, above)`` is one of two expressions, by whether x is below the edge.
     """
     one = number(1.0)
+
     for step in formula:
         match step:
             case ("logistic", intercept, terms, low, high):
@@ -250,6 +256,7 @@ def write_formula(
                 score = chosen_by(score, x, pieces, choice)
             case (_, pos, neg):
                 score = score * pos / (score * pos + (one - score) * neg)
+
     return score
 
 
@@ -280,6 +287,7 @@ def _join_new_scores(
         np.where(column == _MISSING, np.nan, column) for column in columns.values()
     ]
     table = columns | {new: _evaluate(map, outputs)}
+
     return keyed.join(_table(rows, table), on=keys, how="left").drop(keys)
 
 
@@ -300,6 +308,7 @@ def _table(lazy: nw.LazyFrame[Any], columns: dict[str, Floats]) -> Any:
     kind = lazy.implementation
     if kind is nw.Implementation.POLARS:
         return nw.from_dict(columns, backend="polars").lazy()
+
     if kind is nw.Implementation.DUCKDB:
         # written out: a table of another connection cannot be joined
         lists = ", ".join(
@@ -307,15 +316,18 @@ def _table(lazy: nw.LazyFrame[Any], columns: dict[str, Floats]) -> Any:
             for name, values in columns.items()
         )
         return nw.from_native(native.query("_trueness_rows", f"SELECT {lists}"))
+
     if kind is nw.Implementation.IBIS:
         import ibis
 
         return nw.from_native(ibis.memtable(table))
+
     # SQLFrame writes the table into the query
     if kind.is_sqlframe() and len(table) <= _MOST_ROWS_AS_TEXT:
         return nw.from_native(native.session.createDataFrame(table.to_pandas()))
     if hasattr(type(native), "sparkSession"):
         return nw.from_native(native.sparkSession.createDataFrame(table))
+
     raise InputError(
         f"A map with {len(table):,} steps is too long for {kind.name.title()}. "
         f"Collect the frame first, or use a map with fewer than {_LONGEST_EXPRESSION} "

@@ -52,6 +52,7 @@ def _split(t: Tally, kind_above: int) -> Tally:
         is_above = k % len(COUNTS) == kind_above
         at_ends = [counts, nothing] if is_above else [nothing, counts]
         columns.append(np.concatenate(at_ends))
+
     return tally_of_rows(*merge_counts([(scores, *columns)]))
 
 
@@ -79,6 +80,7 @@ def auc_bounds(t: Tally) -> Ends:
     high = (wins + open_pairs) / pairs
     if not isinstance(pairs, int):
         low, high = widen_by_rounding(low, high)
+
     return max(low, 0.0), min(high, 1.0)
 
 
@@ -113,12 +115,14 @@ def average_precision_bounds(t: Tally, odds: float = 1.0) -> Ends:
     else:
         # where no case is above, fp is zero, so that the logarithm does not matter
         sum_of_reciprocals = np.log1p(p / np.maximum(start, 1e-300))
+
     lowest = highest.copy()
     lowest[is_bin] = p - fp[is_bin] * sum_of_reciprocals
 
     low = float(lowest.sum()) / t.n_pos
     high = float(highest.sum()) / t.n_pos
     low, high = widen_by_rounding(low - ROUNDING, high)
+
     return max(low, 0.0), min(high, 1.0)
 
 
@@ -137,4 +141,5 @@ def reciprocals(start: Floats, terms: Floats) -> Floats:
     total += np.log1p(terms_left / x) + (1 / y - 1 / x) / 2
     for power, number in _BERNOULLI:
         total += (x**-power - y**-power) / number
+
     return total

@@ -76,6 +76,7 @@ def calibration_error_bounds(t: Tally, groups: int) -> dict[str, Ends]:
         ),
         "rms": _ends_of_root_mean_square(gap, ranges.cases, variance, n),
     }
+
     return {
         name: (max(low - _ROUNDING_OF_ERRORS, 0.0), high + _ROUNDING_OF_ERRORS)
         for name, (low, high) in ends.items()
@@ -111,6 +112,7 @@ def _ranges_of_groups(t: Tally, groups: int) -> _GroupRanges:
         more_negatives[reach] += neg[k]
         gap_low[reach] -= neg[k] * high[k]
         gap_high[reach] += pos[k] * (1 - low[k])
+
     return _GroupRanges(
         positives=_Range(positives, positives + more_positives),
         negatives=_Range(negatives, negatives + more_negatives),
@@ -135,6 +137,7 @@ def _groups_of_bins(
     is_bin = high > low
     first = np.where(is_bin, np.floor(of_first_case - 1e-9), of_middle)
     last = np.where(is_bin, np.floor(of_last_case + 1e-9), of_middle)
+
     return (
         np.clip(first, 0, groups - 1).astype(np.int64),
         np.clip(last, 0, groups - 1).astype(np.int64),
@@ -145,6 +148,7 @@ def _variance_of_proportion(ranges: _GroupRanges) -> _Range:
     """Return the range of the variance of the proportion of positives in each group."""
     positives = ranges.positives
     negatives = ranges.negatives
+
     with np.errstate(divide="ignore", invalid="ignore"):
         low = np.nan_to_num(positives.low / (positives.low + negatives.high))
         high = np.nan_to_num(positives.high / (positives.high + negatives.low))
@@ -154,6 +158,7 @@ def _variance_of_proportion(ranges: _GroupRanges) -> _Range:
     at_high = high * (1 - high)
     holds_one_half = (low <= 0.5) & (high >= 0.5)
     largest = np.where(holds_one_half, 0.25, np.maximum(at_low, at_high))
+
     return _Range(
         low=np.minimum(at_low, at_high) / np.maximum(ranges.cases.high - 1, 1),
         high=largest / np.maximum(ranges.cases.low - 1, 1),
@@ -171,6 +176,7 @@ def _ends_of_excess(gap: _Range, cases: _Range, variance: _Range, n: float) -> E
     largest_addition = folded_mean(smallest_gap, variance.high) - smallest_gap
     low = float((cases.low * np.maximum(smallest_addition, 0.0)).sum()) / n
     high = float((cases.high * largest_addition).sum()) / n
+
     return low, high
 
 
@@ -193,6 +199,7 @@ def intercept_bounds(t: Tally) -> Ends:
     t = t.bin(_BINS_OF_INTERCEPT)
     of_high_scores = _intercept(t, log_odds(t.high), 1.0)
     of_low_scores = _intercept(t, log_odds(t.score), 1.0)
+
     return (
         min(of_high_scores, of_low_scores) - _ERROR_OF_INTERCEPT,
         max(of_high_scores, of_low_scores) + _ERROR_OF_INTERCEPT,
@@ -242,6 +249,7 @@ def _derivative_ends(t: Tally, slope: float) -> Ends:
     of_negatives = _product(distance, _Range(probability_low, probability_high))
     low = t.pos * of_positives.low - t.neg * of_negatives.high
     high = t.pos * of_positives.high - t.neg * of_negatives.low
+
     return float(low.sum()), float(high.sum())
 
 

@@ -191,6 +191,7 @@ def _attach_to_score(
     best = _BoundedDecomposition(*decomposition(best_arrangement(in_use), name))
     worst = _BoundedDecomposition(*decomposition(worst_arrangement(in_use), name))
     ends = widen_by_rounding(best.loss, worst.loss)
+
     return replace(
         answer,
         bounds=_widen_to_hold(answer.value, ends),
@@ -225,6 +226,7 @@ def _parts_with_bounds(
         part = getattr(parts, name)
         part_ends = _widen_to_hold(part.value, widen_by_rounding(low, high))
         bounded[name] = replace(part, bounds=part_ends)
+
     return replace(parts, **bounded)
 
 
@@ -242,6 +244,7 @@ def _attach_to_errors(answer: Any, t: Tally, options: Options) -> Any:
     is_weighted = "weight" in words_of(_at_prevalence_of_use(t))
     if not is_weighted:
         ends |= calibration_error_bounds(t, options.get("bins", DEFAULT_BINS))
+
     errors = {
         name: replace(getattr(answer, name), bounds=ends_of_error)
         for name, ends_of_error in ends.items()
@@ -256,6 +259,7 @@ def _attach_to_line(answer: Any, t: Tally, options: Options) -> Any:
     intercept = answer.intercept
     ends_of_slope = slope_bounds(in_use, slope.value)
     ends_of_intercept = intercept_bounds(in_use)
+
     return replace(
         answer,
         slope=replace(slope, bounds=_widen_to_hold(slope.value, ends_of_slope)),
@@ -324,6 +328,7 @@ def bounds(statistic: Any, data: Tally, **options: Any) -> Any:
         return _metric_bounds(data, read_metric(statistic), **options)
     if not is_bounded:
         _stop_unbounded(name)
+
     refuse(data, name)
     return _bounds_of_analysis(name, data, options)
 
@@ -366,6 +371,7 @@ def _bounds_of_analysis(name: str, data: Tally, options: Options) -> Any:
     if not data.binned and hasattr(estimate, "value"):
         value = float(estimate.value)
         return Bounds(value, value, value, name)
+
     if isinstance(answer.bounds, str):
         raise InputError(
             f"Bins do not bound {name} here. Count every score, without bins.",
@@ -399,6 +405,7 @@ def _metric_bounds(t: Tally, metric: Metric, *, threshold: float) -> Bounds:
         values = metric_range(labelled, metric, prevalence)
         low = float(values.low[rows_flagged])
         high = float(values.high[rows_flagged])
+
     return Bounds(value, low, high, metric.name, _bins(labelled))
 
 

@@ -76,12 +76,15 @@ def counting_query(
     columns = {aliases.score: as_double(names["score"], to), aliases.kind: kind}
     # CLUSTER and GROUP are words of SQL, which some engines refuse as column names
     keys = {}
+
     if "cluster" in names:
         columns[aliases.cluster] = names["cluster"]
         keys[aliases.cluster] = "cluster"
+
     if "by" in names:
         columns[aliases.group] = names["by"]
         keys[aliases.group] = names["by"]
+
     if "count" in names:
         columns[aliases.count] = names["count"]
     if "weight" in names:
@@ -92,12 +95,14 @@ def counting_query(
         f"(SELECT {_select_list(columns)} FROM {aliases.source})"
     )
     sums = _sums(names, aliases, is_case_refused)
+
     if bins is None:
         select = (
             f"SELECT {_key_columns(keys)}{aliases.score} AS score, "  # noqa: S608
             f"{_select_list(sums)} FROM {aliases.cases}"
         )
         return f"{cases} {select} GROUP BY {', '.join([aliases.score, *keys])}"
+
     bins = _options.whole_number(bins, "bins", at_least=1)
     return f"{cases}, {_binned_query(sums, keys, aliases, bins)}"
 
@@ -147,6 +152,7 @@ def _kind(names: Names, positive: LabelValue, to: str) -> _ColumnKind:
     is_missing = f"{label} IS NULL"
     if not isinstance(positive, (bool, str)) and to not in WITHOUT_NAN:
         is_missing += f" OR {is_nan(as_double(label, to), to)}"
+
     if positive is None:
         kinds = [
             f"WHEN {label} = 1 THEN 'pos'",
@@ -158,6 +164,7 @@ def _kind(names: Names, positive: LabelValue, to: str) -> _ColumnKind:
             f"WHEN {label} = {_value(positive)} THEN 'pos'",
             f"WHEN {is_missing} THEN 'unknown' ELSE 'neg'",
         ]
+
     return _ColumnKind(
         is_case_refused=positive is None or bool(refusals),
         expression=" ".join(["CASE", *refusals, *kinds, "END"]),
@@ -167,11 +174,14 @@ def _kind(names: Names, positive: LabelValue, to: str) -> _ColumnKind:
 def _unusable(names: Names, to: str) -> list[str]:
     """Return the conditions in which a case has no usable weight or count."""
     conditions = []
+
     if "weight" in names:
         weight = as_double(names["weight"], to)
         conditions.append(f"{weight} IS NULL OR NOT {weight} BETWEEN 0 AND {_LARGEST}")
+
     if "count" in names:
         conditions.append(f"{names['count']} IS NULL OR {names['count']} < 0")
+
     return conditions
 
 
@@ -197,6 +207,7 @@ def _sums(names: Names, aliases: Aliases, refuses: bool) -> dict[str, str]:
     weight = aliases.weight
     times_count = f" * {aliases.count}" if "count" in names else ""
     sums = {}
+
     if "weight" in names:
         square = f"{weight} * {weight}"
         for kind in kinds:
@@ -209,8 +220,10 @@ def _sums(names: Names, aliases: Aliases, refuses: bool) -> dict[str, str]:
     else:
         for kind in kinds:
             sums[kind] = number(kind)
+
     if refuses:
         sums["refused"] = number("refused")
+
     return sums
 
 
@@ -231,6 +244,7 @@ def _binned_query(sums: Names, keys: Names, aliases: Aliases, bins: int) -> str:
     width = f"NULLIF({a.highest} - {a.lowest}, 0)"
     number_of_cells = bins * _CELLS_PER_BIN
     cell = f"({a.score} - {a.lowest}) / {width} * {number_of_cells}"
+
     # every piece is a name that was quoted above, or a number
     return f"""
     {a.score_range} AS (
@@ -270,6 +284,7 @@ def _sums_of_cells(sums: Names, prefix: str) -> dict[str, str]:
         total = f"SUM({prefix}_{name})"
         is_count = name == "refused" or not are_weights
         expressions[name] = f"CAST({total} AS BIGINT)" if is_count else total
+
     return expressions
 
 

@@ -63,6 +63,7 @@ def roc_bounds(t: Tally) -> CurveBounds:
     # a row with one score is a straight line, whose ends are exact
     lowest_behind = np.where(r.is_bin, r.tp_before, r.tp_behind)
     highest_before = np.where(r.is_bin, r.tp_behind, r.tp_before)
+
     return CurveBounds(
         x=_alternate(r.fp_before, r.fp_behind) / t.n_neg,
         low=_alternate(r.tp_before, lowest_behind) / t.n_pos,
@@ -96,6 +97,7 @@ def gain_bounds(t: Tally) -> CurveBounds:
 
     tp_before = r.tp_before[:, None]
     flagged_before = (r.tp_before + r.fp_before)[:, None]
+
     return CurveBounds(
         x=((flagged_before + flagged) / (t.n_pos + t.n_neg)).ravel(),
         low=((tp_before + fewest_positives) / t.n_pos).ravel(),
@@ -150,6 +152,7 @@ def precision_bounds(t: Tally) -> CurveBounds:
     low = precisions.low.copy()
     low[1::2] = precisions.behind
     r = rectangles_of(t)
+
     return CurveBounds(
         x=_alternate(r.tp_before, r.tp_behind) / t.n_pos,
         low=low * (1 - ROUNDING),
@@ -164,6 +167,7 @@ def lift_bounds(t: Tally) -> CurveBounds:
     r = rectangles_of(t)
     tp = _alternate(r.tp_before, r.tp_behind)
     fp = _alternate(r.fp_before, r.fp_behind)
+
     return CurveBounds(
         x=(tp + fp) / (t.n_pos + t.n_neg),
         low=precisions.low / t.prevalence * (1 - ROUNDING),
@@ -187,6 +191,7 @@ def decision_bounds(t: Tally, curve: DecisionCurve) -> CurveBounds:
     price = (1 - prevalence) * p / (1 - p) / t.n_neg
     low = prevalence * tp[rows_flagged] / t.n_pos - price * fp[rows_perhaps]
     high = prevalence * tp[rows_perhaps] / t.n_pos - price * fp[rows_flagged]
+
     return CurveBounds(
         x=p,
         low=low - ROUNDING * (1 + abs(low)),
@@ -200,6 +205,7 @@ def reliability_bounds(t: Tally) -> CurveBounds:
     bins = isotonic_bounds(t)
     low = np.repeat(bins.low, 2) - ROUNDING
     high = np.repeat(bins.high, 2) + ROUNDING
+
     return CurveBounds(
         x=_alternate(bins.score, bins.score_high),
         low=np.maximum(low, 0),

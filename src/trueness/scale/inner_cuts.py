@@ -39,6 +39,7 @@ def rectangles_of(t: Tally) -> Rectangles:
     """Return the ranges of tp and fp of the cuts inside each row."""
     tp = np.cumsum(t.pos)
     fp = np.cumsum(t.neg)
+
     return Rectangles(
         tp_before=tp - t.pos,
         tp_behind=tp,
@@ -76,6 +77,7 @@ def metric_range(t: Tally, metric: Metric, prevalence: float | None) -> MetricRa
             else:
                 low = low + weight * extremes.high
                 high = high + weight * extremes.low
+
     # inf - inf: the range is unknown, so it has no bound
     return MetricRange(
         low=np.where(np.isnan(low), -np.inf, low),
@@ -87,10 +89,12 @@ def has_extremes_at_corners(metric: Metric) -> bool:
     """Return whether every term of a metric has its extremes at the corners."""
     if metric.terms is not None:
         return all(has_extremes_at_corners(part) for _, part in metric.terms)
+
     if metric.ratio is not None:
         under = metric.ratio.under
         # a denominator that changes its sign inside the rectangle has a pole there
         return under is None or min(under) >= 0 or max(under) <= 0
+
     return metric.shape != "unknown"
 
 
@@ -117,6 +121,7 @@ def _extremes(metric: Metric, corners: Sequence[Confusion]) -> MetricRange:
         in_part = undefined.any(axis=0) & ~undefined.all(axis=0)
         low = np.where(in_part, metric.range[0], low)
         high = np.where(in_part, metric.range[1], high)
+
     return MetricRange(low, high)
 
 
@@ -166,4 +171,5 @@ def search(
     rounding = rounding_of(cuts, objective) if np.isfinite(reached) else 0.0
     open_bins = may_be_allowed & (high >= reached - rounding)
     possible = float(high[open_bins].max(initial=reached))
+
     return CutSearch(reached, possible, open_bins)

@@ -35,6 +35,7 @@ def isotonic_bounds(t: Tally) -> IsotonicBounds:
     high = _largest_values(t.pos[::-1], t.neg[::-1], is_bin[::-1])
     # for the smallest values, exchange the classes and reverse the order
     mirrored = _largest_values(t.neg, t.pos, is_bin)
+
     return IsotonicBounds(
         score=t.score[::-1],
         score_high=t.high[::-1],

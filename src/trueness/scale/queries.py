@@ -133,6 +133,7 @@ def sql(
                 "Save the result as CSV or Parquet, then type: trueness evaluate FILE",
             ),
         )
+
     comments = [f"-- {line}" for line in query.comments]
     return "\n".join([*comments, _translate(query.text, source, aliases, to)])
 
@@ -151,8 +152,10 @@ def _translate(query: str, source: Any, aliases: Aliases, to: str) -> str:
     _insert_table(tree, source, aliases)
     # no ordered value can be missing: the dialect's own order of nulls needs no clause
     nulls_are_small = glot.Dialect.get_or_raise(to).NULL_ORDERING == "nulls_are_small"
+
     for ordered in tree.find_all(glot.exp.Ordered):
         ordered.set("nulls_first", nulls_are_small)
+
     return str(tree.sql(to, pretty=True))
 
 
@@ -174,11 +177,14 @@ def _column(name: object, what: str, to: str) -> str:
     Snowflake and others distinguish p from "p": a quoted name keeps its capitals.
     """
     glot = required("sqlglot", "sql")
+
     if not isinstance(name, str) or not name:
         raise InputError(f"{what} must name a column; found {described(name)}.")
+
     is_reserved = name.lower() in _RESERVED_WORDS
     is_read = all(_is_column(name, dialect) for dialect in (to, "duckdb"))
     simple = name.isidentifier() and is_read and not is_reserved
+
     return str(glot.exp.to_identifier(name, quoted=not simple).sql("duckdb"))
 
 
@@ -199,8 +205,10 @@ def _table(table: object, to: str) -> Any:
         f"table must be the name of a table, as preds or mart.public.preds; found "
         f"{described(table)}."
     )
+
     if not isinstance(table, str):
         raise refusal
+
     try:
         query = glot.parse_one(f"SELECT * FROM {table}", read=to)  # noqa: S608
     except (glot.errors.SqlglotError, ValueError):
@@ -211,6 +219,7 @@ def _table(table: object, to: str) -> Any:
         isinstance(part, glot.exp.Identifier) for part in named.parts
     ):
         raise refusal
+
     # the parser reads samples, partitions, hints and versions, and silently drops some
     # of them: the name alone, written again, must be the text that was passed
     names_alone = glot.exp.Table(
@@ -222,9 +231,11 @@ def _table(table: object, to: str) -> Any:
     same_text = _without_quotes(written_again) == _without_quotes(table)
     if query != glot.select("*").from_(names_alone) or not same_text:
         raise refusal
+
     # BigQuery accepts my-project without quotes
     for part in named.parts:
         part.set("quoted", part.quoted or not part.name.isidentifier())
+
     return named
 
 
@@ -249,6 +260,7 @@ def _query_that_applies(
 ) -> _Query:
     """Return the query that adds the new score, or the decision, to every row."""
     score = as_double(names["score"], to)
+
     if isinstance(what, Rule):
         new_column = "decision"
         expression = _rule(what, score, names.get("by"))
@@ -262,6 +274,7 @@ def _query_that_applies(
             f"A query applies a fitted map or a rule; found {described(what)}.",
             option="apply",
         )
+
     for role, name in names.items():
         if name.strip('"').lower() == new_column:
             raise InputError(
@@ -273,6 +286,7 @@ def _query_that_applies(
     # some engines treat NaN as the largest number
     if to not in WITHOUT_NAN:
         expression = f"CASE WHEN NOT {is_nan(score, to)} THEN {expression} END"
+
     rows = aliases.cases
     query = (
         f"SELECT {rows}.*, {expression} AS {new_column} "  # noqa: S608
@@ -289,11 +303,13 @@ def _rule(rule: Rule, score: str, group: str | None) -> str:
             option="by",
             example="COLUMN",
         )
+
     glot = required("sqlglot", "sql")
     columns = {"score": score, "group": group or "group"}
     expression = glot.parse_one(rule.to_sql("score", "group"), read="duckdb")
     for column in list(expression.find_all(glot.exp.Column)):
         column.replace(glot.parse_one(columns[column.name], read="duckdb"))
+
     return str(expression.sql("duckdb"))
 
 

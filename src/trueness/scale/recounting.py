@@ -79,6 +79,7 @@ def open_rows(
         "An exact answer",
         dict.fromkeys(("weight", "cluster", "unlabelled"), reason),
     )
+
     if isinstance(data, Tally):
         if data.binned:
             raise InputError(
@@ -89,18 +90,21 @@ def open_rows(
         known = data.labelled()
         # the counts as they are, without a design
         return tally_of_rows(known.score, *known.counts)
+
     if _stays_on_device(data):
         return data
 
     frame = engines.open_frame(data)
     if not isinstance(frame, nw.LazyFrame):
         return tally(frame, label=label, score=score, positive=positive).labelled()
+
     if score is None or label is None:
         raise InputError(
             "Which columns hold the labels and the scores?",
             option="label",
             choices=frame.collect_schema().names(),
         )
+
     names = engines.wanted_columns(frame, {"label": label, "score": score})
     return LazyRows(frame, names, positive)
 
@@ -196,21 +200,25 @@ def _runs_of_bins(open_bins: Flags, cases: Ints) -> list[_Run]:
         widest = np.sort(by_width[: _MOST_RANGES - 1])
         first = np.concatenate([first[:1], first[1:][widest]])
         stop = np.concatenate([stop[:-1][widest], stop[-1:]])
+
     return [_Run(*ends) for ends in zip(first.tolist(), stop.tolist(), strict=True)]
 
 
 def _count_runs(rows: Any, t: Tally, runs: list[_Run], bins: int | None) -> Tally:
     """Return the counts of these runs: of each score, or in so many bins."""
     ranges = [(float(t.score[run.stop - 1]), float(t.high[run.first])) for run in runs]
+
     if isinstance(rows, LazyRows):
         return _count_in_engine(rows, ranges, bins)
     if isinstance(rows, Tally):
         return _rows_between(rows, ranges)
 
     on_device = rows.between(ranges)
+
     if bins is None:
         each_score: Tally = on_device.to_host()
         return each_score
+
     lowest_scores = [low for low, _ in ranges]
     binned: Tally = on_device.bin(bins, lowest_scores)
     return binned
@@ -224,6 +232,7 @@ def _rows_between(t: Tally, ranges: list[tuple[float, float]]) -> Tally:
         first = bisect_left(t.score, -high, key=neg)
         stop = bisect_right(t.score, -low, key=neg)
         inside[first:stop] = True
+
     return keep_rows(t, inside)
 
 
@@ -236,6 +245,7 @@ def _count_in_engine(
         *((score >= low) & (score <= high) for low, high in ranges), ignore_nulls=True
     )
     chosen = rows.by_role.filter(in_a_range)
+
     if bins is None:
         return tally(chosen, label="label", score="score", positive=rows.positive)
 
@@ -243,4 +253,5 @@ def _count_in_engine(
     bins_between_edges = max(bins // max(edges.size - 1, 1), 2)
     columns = engine_bins.count_bins(chosen, rows.names, edges, bins_between_edges)
     labels = read_labels(columns["label"], rows.positive, "y_true")
+
     return engine_bins.bins_to_tally(columns, labels)

@@ -165,6 +165,7 @@ def exact_threshold(
     rows = open_rows(data, label=label, score=score, positive=positive)
     counts = count_into_bins(rows, at_most)
     _cases.some_labels(counts.tally, "exact_threshold")
+
     for _ in range(_MOST_PASSES):
         result = search(counts.tally, objective, constraints, design.prevalence)
         open_bins = result.open_bins
@@ -172,12 +173,15 @@ def exact_threshold(
             open_bins = open_bins | _bins_that_may_bind(
                 counts.tally, objective, constraints, design.prevalence, result.possible
             )
+
         is_known_well = result.possible - result.reached <= tolerance > 0
         if not open_bins.any() or is_known_well:
             break
+
         counts = recount(rows, counts, open_bins, at_most=at_most, batch=batch)
 
     in_use = counts.tally.with_design(**design.words)
+
     try:
         point = _best_threshold(in_use, maximize, constraints, minimize=minimize)
     except Infeasible as err:
@@ -187,12 +191,14 @@ def exact_threshold(
             "A threshold inside a bin may come nearer; none meets the constraint."
         )
         raise err.rephrased(message=f"{err.message} {sentence}") from None
+
     if not open_bins.any():
         return _report(point, (point.value, point.value), counts, start)
 
     bounds = (result.reached, result.possible)
     if minimize is not None:
         bounds = (-result.possible, -result.reached)
+
     return _report(replace(point, bounds=bounds), bounds, counts, start)
 
 
@@ -250,6 +256,7 @@ def exact_auc(
     counts = count_into_bins(rows, at_most)
     _cases.both_classes(counts.tally, "exact_auc")
     pairs_allowed = 2 * tolerance * counts.tally.n_pos * counts.tally.n_neg
+
     for _ in range(_MOST_PASSES):
         open_pairs = _open_pairs(counts.tally)
         if open_pairs.sum() <= pairs_allowed:
@@ -267,6 +274,7 @@ def exact_auc(
             high=min(1.0, area.high + (high - area.value)),
             bounds=(low, high),
         )
+
     return _report(area, (low, high), counts, start)
 
 
@@ -315,6 +323,7 @@ def _bins_that_may_bind(
     without_one = [
         constraints[:k] + constraints[k + 1 :] for k in range(len(constraints))
     ]
+
     if len(constraints) > 1:
         without_one.append(())
 
@@ -324,4 +333,5 @@ def _bins_that_may_bind(
         # otherwise a real cut shows already that it binds
         if result.reached <= best:
             may_bind |= result.open_bins
+
     return may_bind

@@ -108,10 +108,12 @@ class Stream:
         counted elsewhere.
         """
         name = _fingerprint(batch)
+
         with alone(self.path):
             state = self._read()
             if name in state.batches:
                 return False
+
             labels = self._labels_with(state.labels, rows)
             windows = state.windows
             for window, t in self._windows_of(rows).items():
@@ -119,7 +121,9 @@ class Stream:
                 if self.at_most is not None:
                     total = total.bin(self.at_most)
                 windows[window] = total
+
             self._write(_StreamState(windows, {*state.batches, name}, labels))
+
         return True
 
     def add_files(self, pattern: str) -> StreamUpdate:
@@ -142,6 +146,7 @@ class Stream:
                 counted.append(file)
             except InputError as err:
                 failed[file] = str(err)
+
         return StreamUpdate(tuple(counted), already_counted, failed)
 
     def follow(
@@ -159,6 +164,7 @@ class Stream:
                     break
                 time.sleep(every if number else 0)
                 last_round = self.add_files(pattern)
+
         return last_round
 
     def tally(self) -> Tally:
@@ -206,8 +212,10 @@ class Stream:
             return {"": rows}
         if isinstance(rows, dict):
             return {str(name): t for name, t in rows.items()}
+
         roles = ("label", "score", "positive", "weight", "cluster", "by", *WORDS)
         counts = tally(rows, **{role: getattr(self, role) for role in roles})
+
         if self.by is None:
             return {"": counts}
         return {str(name): t for name, t in counts.items()}
@@ -216,6 +224,7 @@ class Stream:
         """Return the labels seen so far; raise an error if there are three."""
         if self.label is None or isinstance(rows, (Tally, dict)):
             return known
+
         values = label_values(rows, self.label)
         # as JSON holds them: a date and the like as text
         as_stored = [v if isinstance(v, (int, float, str)) else str(v) for v in values]
@@ -226,12 +235,14 @@ class Stream:
                 f"earlier ones had {listing(known)}, this one has {listing(values)}. "
                 "This batch was not counted."
             )
+
         return labels
 
     def _read(self) -> _StreamState:
         """Return the state in the file; an empty one if there is no file."""
         if not Path(self.path).exists():
             return _StreamState({}, set(), [])
+
         windows = {}
         with as_written(self.path, "a stream"):
             columns, about = read_columns(self.path, "stream")
@@ -282,8 +293,10 @@ def _join_tables(tables: list[dict[str, Array]]) -> dict[str, Array]:
             "All batches of a stream must have clusters, or none. This batch was not "
             "counted."
         )
+
     # a window without a row may lack the columns of the others
     common_names = set(tables[0]).intersection(*names_with_rows)
+
     return {
         name: np.concatenate([table[name] for table in tables if name in table])
         for name in tables[0]
@@ -308,6 +321,7 @@ def _files(pattern: str) -> list[tuple[str, str]]:
     matches = glob(pattern, recursive=True)
     for folder in [match for match in matches if os.path.isdir(match)]:
         matches += glob(os.path.join(folder, "**", "*"), recursive=True)
+
     files = sorted({os.path.normpath(f) for f in matches if os.path.isfile(f)})
     return [(os.path.relpath(file, root), file) for file in files]
 

@@ -373,6 +373,7 @@ def _mean_estimate(
     """Return the mean over sites with its interval, on the scale of the measure."""
     low, high = model.mean_interval(level)
     value = scale.value(model.mean)
+
     return estimate_from_interval(
         value,
         scale.value(low),
@@ -391,6 +392,7 @@ def predicted_estimate(
     # for the true value of the new site, which has no sampling error
     sampling_variance = 0.0
     low, high = PREDICTION_INTERVALS[method](model, level, sampling_variance)
+
     return estimate_from_interval(
         scale.value(model.mean),
         scale.value(low),

@@ -101,6 +101,7 @@ def _design_columns(name: str, entries: Sequence[object]) -> dict[str, Floats]:
 
     group_of_site = [str(entry) for entry in entries]
     reference, *others = sorted(set(group_of_site))
+
     return {
         f"{group} (against {reference})": np.array(
             [float(own_group == group) for own_group in group_of_site]
@@ -117,6 +118,7 @@ def _is_number(entry: object) -> bool:
 def _check_estimable(name: str, design: Floats) -> None:
     """Raise an error if a covariate is constant, missing, or has too many groups."""
     sites, columns = design.shape
+
     if not np.isfinite(design).all():
         missing = int((~np.isfinite(design)).any(axis=1).sum())
         raise InputError(
@@ -254,6 +256,7 @@ def _deleted_residual(
     variance += float(without.fit.covariance[0, 0])
     statistic = (float(model.values[site]) - without.mean) / math.sqrt(variance)
     p_value = 2 * float(stdtr(without.degrees_of_freedom, -abs(statistic)))
+
     return DeletedResidual(statistic, p_value, without.mean)
 
 

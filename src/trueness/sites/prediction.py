@@ -117,6 +117,7 @@ def higgins_interval(
     quantile = student_quantile(model.degrees_of_freedom - 1, level)
     variance = between_variance + mean_variance + sampling_variance
     half_width = quantile * math.sqrt(variance)
+
     return mean - half_width, mean + half_width
 
 

@@ -171,6 +171,7 @@ def q_profile_interval(model: RandomEffects, level: float) -> Interval:
     tail = (1 - level) / 2
     largest_squares = float(chdtri(model.degrees_of_freedom, tail))
     smallest_squares = float(chdtri(model.degrees_of_freedom, 1 - tail))
+
     return (
         _variance_with_squares(model, largest_squares),
         _variance_with_squares(model, smallest_squares),

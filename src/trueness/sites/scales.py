@@ -59,6 +59,7 @@ class OpenScale:
         from scipy.special import expit
 
         lowest, highest = self.ends
+
         if self.name == "identity":
             return positions
         if self.name == "log odds":

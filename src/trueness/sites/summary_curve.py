@@ -113,6 +113,7 @@ class SummaryROC(Record):
             columns[name] = [estimate.value for estimate in estimates]
             columns[f"{name}_low"] = [estimate.low for estimate in estimates]
             columns[f"{name}_high"] = [estimate.high for estimate in estimates]
+
         return native_frame(columns, backend)
 
 
@@ -188,6 +189,7 @@ def summary_roc(
 
     fit = FITS[method](counts)
     curve_fpr, curve_tpr = _summary_curve(fit, counts)
+
     return SummaryROC(
         sensitivity=_proportion(fit, 0, "sensitivity", level),
         specificity=_proportion(fit, 1, "specificity", level),
@@ -335,6 +337,7 @@ def _region(centre: Floats, covariance: Floats, studies: int, level: float) -> F
     eigenvalues, eigenvectors = np.linalg.eigh(covariance)
     root = eigenvectors * np.sqrt(np.maximum(eigenvalues, 0.0))
     outline = _LOG_ODDS.values(centre + radius * circle @ root.T)
+
     return np.column_stack([1 - outline[:, 1], outline[:, 0]])
 
 

@@ -177,6 +177,7 @@ def read_measure(
         known_statistic, known_ends = STATISTICS.get(name, (None, PROPORTION))
         # another function of the same name has no known ends
         default_ends = known_ends if known_statistic is measure else PROPORTION
+
         return SiteMeasure(name, ends or default_ends, statistic=measure)
 
     raise InputError(
@@ -307,6 +308,7 @@ def _value_of_difference(panel: Panel, measure: SiteMeasure, level: float) -> Si
 
     compared = _compared(panel, measure, level)
     difference = compared.pairs[0].difference
+
     return _on_open_scale(
         difference,
         difference.se**2,
@@ -335,6 +337,7 @@ def _value_of_attempts(
     """Return the pass rate of one site."""
     analysis: Callable[..., Any] = measure.statistic or pass_rate
     estimate: Estimate = analysis(attempts, level=level)
+
     return _on_open_scale(
         estimate,
         estimate.se**2,

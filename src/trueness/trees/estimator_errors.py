@@ -107,6 +107,7 @@ def estimator_error(
     p = _options.fraction(p, "p", ends="[]")
     _options.choice(method, TOP_METHODS, "method")
     _options.choice(quantity, QUANTITIES, "quantity")
+
     if n < 2:
         raise NotEnoughCases(
             f"Bias and error need a leaf with at least two cases; found {n}. A single "

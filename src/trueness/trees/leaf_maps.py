@@ -42,6 +42,7 @@ class LeafMap(Map):
 
     def __post_init__(self) -> None:
         freeze(self, "score", "confidence")
+
         if not len(self.node) == self.score.size == self.confidence.size:
             raise InputError(
                 "A map of leaves needs a score and a level for each; found "

@@ -162,6 +162,7 @@ def report_on_leaves(
     more_cases = _more_cases(neg, pos, estimates[method], confidence, significant)
     more_cases = np.where(passes & ~is_coin, 0.0, np.maximum(more_cases, 1.0))
     passed = "trust" if fresh else "untested"
+
     return LeafReport(
         node=node,
         n=n,
@@ -201,6 +202,7 @@ def probability_for_levels(neg: Ints, pos: Ints, estimate: Floats) -> Floats:
     # Laplace's rule of succession, where the cases cannot show that others exist
     all_agree = (pos == n) | (neg == n)
     probability = np.where(all_agree, (n + 1) / (n + 2), estimate)
+
     # 1/2 where there is no estimate: a leaf without a case, or with a single one, which
     # is a majority of 1 whatever the truth is
     return np.where(np.isnan(estimate) | (n == 1), 0.5, probability)
@@ -229,6 +231,7 @@ def benjamini_hochberg(p_value: Floats) -> Floats:
     scaled = p_value[ascending] * tested.size / np.arange(1, tested.size + 1)
     # a p-value is rejected wherever a larger one is
     adjusted[ascending] = np.minimum.accumulate(scaled[::-1])[::-1]
+
     return adjusted
 
 
@@ -245,6 +248,7 @@ def _more_cases(
     for_level = np.array([_cases_for_level(p, wanted) for p in distinct])
     for_test = _cases_for_sign_test(distinct, significance_level)
     needed = np.maximum(for_level, for_test)[place]
+
     return np.where(n == 0, np.nan, np.maximum(needed - n, 0.0))
 
 
@@ -276,6 +280,7 @@ def _cases_for_sign_test(probability: Floats, significance_level: float) -> Floa
     upper_end = np.where(countable, surely_enough, 1.0)
     cases = np.ceil(bisect(too_few, 1.0, upper_end, BISECTIONS) - 1e-6)
     cases = np.where(countable, cases, surely_enough)
+
     return np.where(majority > 0.5, cases, np.inf)
 
 
@@ -317,6 +322,7 @@ def text_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     for row in table:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
         lines.append("  ".join(cells).rstrip())
+
     return "\n".join(lines)
 
 
@@ -340,8 +346,10 @@ LEAF_NUMBERS = (
 def leaf_numbers(report: LeafReport) -> list[dict[str, Any]]:
     """Return the numbers of each leaf, for programs."""
     names = [*LEAF_NUMBERS]
+
     if report.rule is not None:
         names.append("rule")
+
     # the probability is that of the chosen method
     column_names = [report.method if name == "probability" else name for name in names]
     columns = [np.asarray(getattr(report, name)).tolist() for name in column_names]
@@ -368,6 +376,7 @@ def leaf_table(
     The last column is the rule of the path, where the report has rules.
     """
     head = [*LEAF_HEAD]
+
     if report.rule is not None:
         head.append("rule")
 
@@ -403,8 +412,10 @@ def _leaf_row(report: LeafReport, leaf: int, numbers: dict[str, Any]) -> list[An
         verdict,
         _cases_needed(numbers["cases_needed"]),
     ]
+
     if "rule" in numbers:
         row.append(numbers["rule"])
+
     return row
 
 
@@ -424,8 +435,10 @@ def _foot(report: LeafReport) -> list[str]:
         f"{report.node.size} leaves trusted at {report.wanted:g}"
     )
     lines = [line, *_few_cases(report)]
+
     if report.note:
         lines.append(report.note)
+
     return lines
 
 
@@ -443,6 +456,7 @@ def _few_cases(report: LeafReport) -> list[str]:
 
     have = "has" if small == 1 else "have"
     leaves = counted(report.node.size, "leaf", "leaves")
+
     return [
         f"{small} of {leaves} {have} fewer than {recommended} cases, which Zhang "
         f"(2024) recommends as the least for the {report.method} estimate."
@@ -460,6 +474,7 @@ def leaf_sentences(report: LeafReport) -> list[str]:
         "expected to have no true majority (Benjamini and Hochberg 1995).",
         "P(U) is the probability that a new case has the label of the majority.",
     ]
+
     if _number_trusted(report):
         sentences.append(
             "Intervals of trusted leaves are adjusted for the selection (Benjamini "

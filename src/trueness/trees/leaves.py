@@ -103,6 +103,7 @@ class Leaves(Cases):
             return other
         if not len(other):
             return self
+
         if (self.node.dtype.kind == "U") != (other.node.dtype.kind == "U"):
             raise InputError(
                 f"Leaves can be added when their nodes are of one kind; found "
@@ -150,6 +151,7 @@ class Leaves(Cases):
         labelled cases.
         """
         labelled = self.neg + self.pos
+
         if default is None:
             if not labelled.sum():
                 raise NotEnoughCases(
@@ -164,6 +166,7 @@ class Leaves(Cases):
         score = self.scores(method=method)
         estimate = TOP_METHODS[method](self.pos, labelled)
         of_levels = probability_for_levels(self.neg, self.pos, estimate)
+
         return LeafMap(
             node=tuple(leaf_texts(self.node)),
             score=score,
@@ -195,6 +198,7 @@ class Leaves(Cases):
         confidence = _options.fraction(confidence, "confidence")
         level = _options.fraction(level, "level")
         _options.choice(method, TOP_METHODS, "method")
+
         if not (self.neg + self.pos).sum():
             raise NotEnoughCases(
                 f"A report on leaves needs labelled cases; found none among "
@@ -238,6 +242,7 @@ def _leaf_names(values: Array) -> Array:
             f"node must name a leaf for every case; missing at {places(is_missing)}. "
             "Give these cases a leaf of their own."
         )
+
     if names.dtype.kind != "O":
         return names
 
@@ -247,4 +252,5 @@ def _leaf_names(values: Array) -> Array:
             f"node must hold names of one kind; found {listing(kinds)}. "
             f"Turn them all into text."
         )
+
     return np.array(names.tolist()) if names.size else names.astype(str)

@@ -167,6 +167,7 @@ def tree_levels(
     probability = _columns.probabilities(p, "p")
     if probability.ndim == 0:
         probability = np.full(weights.shape, probability)
+
     _columns.same_length(weights=weights, p=_columns.one_dimensional(probability, "p"))
     right_if_empty = _probability_right_if_empty(empty)
 
@@ -176,6 +177,7 @@ def tree_levels(
     empty_leaf = binomial_pmf(0, n, weights)
     node_confidence = 0.5 + 0.5 * excess + (right_if_empty - 0.5) * empty_leaf
     node_utility = 0.5 + d * (node_confidence - 0.5)
+
     return TreeLevels(
         confidence=float(weights @ node_confidence),
         utility=float(weights @ node_utility),
@@ -282,14 +284,17 @@ def _excess_for_utility(p: float, utility: float, rounding: float) -> float:
     """Return the 2 P(C) - 1 of a utility: P(U) - 1/2 = (2p - 1) (P(C) - 1/2)."""
     gain = 2 * (_options.fraction(utility, "utility", ends="(]") - rounding) - 1
     d = abs(2 * p - 1)
+
     if gain <= _DIGITS:
         return 0.0
+
     if gain >= d and d < 1:
         top = max(p, 1 - p)
         raise NotEnoughCases(
             f"No number of cases reaches a utility of {utility:g}: it stays below the "
             f"larger class probability, {top:g}. Choose less than {top:g}."
         )
+
     return gain / d
 
 
@@ -300,6 +305,7 @@ def _cases_for_excess(d: float, excess: float) -> int:
             "With p = 1/2 there is no majority to find. Choose a p that differs from "
             "1/2."
         )
+
     if betainc(0.5, MAX_PAIRS, d * d) < excess:
         raise NotEnoughCases(
             f"More than {2 * MAX_PAIRS:,} cases would be needed: p is within "
@@ -337,6 +343,7 @@ class EntropicBinomial(Record):
         """Return the mean size of the majority."""
         if self.n == 0:
             return 0.0
+
         # n [P(U; n-1) + P(tie) / 2], with the tie of n - 1 or of n cases, whichever is
         # even
         even = self.n - self.n % 2
@@ -423,6 +430,7 @@ class EntropicTree(Record):
             possible_cases = np.arange(lowest[0], highest[0] + 1)
             means = [EntropicBinomial(int(m), float(p)).mean() for m in possible_cases]
             majority[j] = binomial_pmf(possible_cases, self.n, weight) @ means
+
         return self.n * self.weights, majority
 
     def rvs(self, size: int | None = None, *, rng: Seed = 0) -> tuple[Ints, Ints]:
@@ -537,6 +545,7 @@ def top_probability(
     _options.choice(method, TOP_METHODS, "method")
     level = _options.fraction(level, "level")
     _options.part_of(y, n)
+
     if n == 0:
         raise NotEnoughCases(
             "top_probability needs at least one case; found none. Leave this leaf out."
@@ -547,6 +556,7 @@ def top_probability(
     # fmin and fmax pass over the NaN of a single case
     lower_end = float(np.fmin(low, value))
     upper_end = float(np.fmax(high, value))
+
     return estimate_from_interval(float(value), lower_end, upper_end, level, method)
 
 

@@ -118,6 +118,7 @@ def compare_splits(
     gini = np.array([judged_split.gini for judged_split in judged])
     # equal impurities share the better place
     gini_rank = 1 + (gini[:, None] > gini[None, :] + 1e-12).sum(axis=1)
+
     return SplitComparison(
         name=np.array([judged_split.name for judged_split in judged]),
         leaves=np.array([judged_split.leaves for judged_split in judged]),
@@ -145,6 +146,7 @@ def _judge_split(
 ) -> _JudgedSplit:
     """Return the levels and the impurity of one split at a number of cases."""
     weights, observed, estimated = split_parameters(split, method)
+
     if n is None and not isinstance(split, Leaves):
         raise InputError(
             "compare_splits needs the number of cases with pairs (weights, p).",
@@ -156,6 +158,7 @@ def _judge_split(
     cases = _options.whole_number(number, "n")
     levels = tree_levels(cases, weights, estimated, empty)
     gini = float(levels.weights @ (2 * observed * (1 - observed)))
+
     return _JudgedSplit(
         name=name,
         leaves=weights.size,
@@ -200,6 +203,7 @@ def _with_no_split(splits: Mapping[str, Any]) -> dict[str, Any]:
     }
     if not totals:
         return dict(splits)
+
     if len(set(totals.values())) > 1:
         numbers = "; ".join(
             f"{name}: {neg:,} and {pos:,}" for name, (neg, pos) in totals.items()
@@ -279,12 +283,14 @@ def merge_splits(
     for node in range(left.size - 1, -1, -1):
         if left[node] < 0:
             continue
+
         leaves = leaves_below[left[node]] + leaves_below[right[node]]
         cases = int(n[node])
         # no case came here: every leaf is as good as a coin, and the split is merged
         weights = np.full(len(leaves), 1 / len(leaves))
         if cases:
             weights = n[leaves] / cases
+
         split = tree_levels(cases, weights, probability[leaves], empty)
         useful = split.utility > utility_level(cases, probability[node]) + 1e-12
         thin = len(leaves) == 2 and split.confidence < least_confidence
