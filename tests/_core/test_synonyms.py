@@ -5,7 +5,7 @@ import pytest
 import trueness
 from trueness._core.synonyms import CALLS, WORDS
 
-MODULES = {"calibration", "estimators", "plots", "ranking"}
+MODULES = {"calibration", "estimators", "plots", "ranking", "samples"}
 SYNONYMS = [(name, call) for call, names in CALLS.items() for name in names]
 
 
@@ -40,3 +40,37 @@ def test_a_word_of_others_is_answered(name, call):
 
 def test_words_of_parameters_are_not_words_of_trueness_for_another():
     assert all(word not in synonyms for word, synonyms in WORDS.items())
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("sensitivity_score", "recall(y_true, y_pred)"),
+        ("compute_gini_coefficient", "gini(y_true, y_score)"),
+        ("somersd", "gini(y_true, y_score)"),
+        ("Krippendorffs_Alpha", "rater_agreement(panel)"),
+        (
+            "hosmer_lemshow",
+            'calibration_test(y_true, y_score, method="hosmer-lemeshow")',
+        ),
+        ("fleiss", "rater_agreement(panel)"),
+        ("ovo_auc_macro", None),
+    ],
+)
+def test_a_word_is_answered_however_it_is_written(name, call):
+    with pytest.raises(AttributeError) as refusal:
+        getattr(trueness, name)
+
+    assert (f"Type trueness.{call}." in str(refusal.value)) == (call is not None)
+
+
+def test_a_misspelt_name_of_trueness_is_suggested():
+    with pytest.raises(AttributeError, match="Did you mean 'best_threshold'"):
+        _ = trueness.best_treshold
+
+
+def test_a_word_without_an_answer_leads_to_the_table_of_contents():
+    with pytest.raises(AttributeError, match="lists all names, by question"):
+        _ = trueness.permutation_importance
+
+    assert "How good is the ranking" in trueness.__doc__

@@ -46,6 +46,20 @@ def test_a_misspelt_command_is_still_suggested():
     assert "'evaluate'" in run("evaluat", "cases.csv").stderr
 
 
+def test_a_word_without_an_answer_leads_to_the_list_of_commands(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+
+    assert "type: trueness --help" in run("permutation_importance").stderr
+
+
+def test_a_file_in_place_of_a_command_is_looked_at(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cases.csv").write_text("y,p\n0,0.1\n1,0.9\n")
+
+    assert "type: trueness look cases.csv" in run("cases.csv").stderr
+
+
 def test_no_word_of_the_table_hides_a_command():
     for name in COMMANDS:
         assert run(name, "--help").exit_code == 0

@@ -10,15 +10,17 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from inspect import cleandoc
 from typing import NamedTuple
 
 from trueness._core.checks.errors import InputError, PythonCode
 from trueness._core.checks.words import nearest
 from trueness._core.records import shown
-from trueness._core.synonyms import CALLS
+from trueness._core.synonyms import CALLS, calls_for
 
 NAMELESS = "(no name)"
+CONTENTS = " help(trueness) lists all names, by question."
 
 
 def told_apart(names: Sequence[str], max_length: int = 40) -> list[str]:
@@ -101,7 +103,8 @@ def not_here(
     sentence = f"module 'trueness' has no attribute {name!r}."
     if inside and name in inside:
         return f"{sentence} Type trueness.{inside[name]}.{name}."
-    return sentence + (_typed_here(name) or nearest(name, names))
+    advice = _typed_here(name, names) or nearest(name, names, cutoff=0.8)
+    return sentence + (advice or CONTENTS)
 
 
 def not_a_function(name: str) -> InputError:
@@ -116,20 +119,26 @@ def not_a_function(name: str) -> InputError:
     )
 
 
-def _typed_here(name: str) -> str:
-    """Say what to type for a name of another library or profession, or nothing."""
+def _typed_here(name: str, names: Collection[str]) -> str:
+    """Say what to type for a name of another library or profession, or nothing.
+
+    A misspelt name is answered too, unless a name of Trueness is nearer.
+
+    >>> _typed_here("krippendorf_alpha", [])
+    ' Type trueness.rater_agreement(panel).'
+    """
     call = _call_here(name)
     if call is None:
-        return ""
-    return f" Type {call}."
+        known = [synonym for synonyms in CALLS.values() for synonym in synonyms]
+        for match in get_close_matches(name, [*names, *known], n=1, cutoff=0.85):
+            call = None if match in names else _call_here(match)
+    return f" Type {call}." if call else ""
 
 
 def _call_here(name: str) -> PythonCode | None:
     """Which call of Trueness answers a name of another library or profession?"""
-    calls = [f"trueness.{call}" for call, names in CALLS.items() if name in names]
-    if not calls:
-        return None
-    return PythonCode(" or ".join(calls))
+    calls = [f"trueness.{call}" for call in calls_for(name)]
+    return PythonCode(" or ".join(calls)) if calls else None
 
 
 WORDS: dict[str, str] = {

@@ -11,8 +11,11 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
+from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any, final
 
 import typer
@@ -231,10 +234,18 @@ class LazyGroup(ShellGroup):
 
 
 def _name_command_for(word: str, ctx: Any) -> None:
-    """Raise the error of a word of another library or profession, if it is one."""
+    """Raise the error of a word that is no command, unless it is a misspelt one."""
+    no_command = f"There is no command '{word}'."
+    if Path(word).exists():
+        ctx.fail(f"{no_command} It is a file; type: trueness look {quote(word)}")
+
     command = command_for(word)
     if command is not None:
-        ctx.fail(f"There is no command '{word}'. Type: {command}")
+        ctx.fail(f"{no_command} Type: {command}")
+
+    # Typer names a command that is written nearly so
+    if word and not word.startswith("-") and not get_close_matches(word, COMMANDS):
+        ctx.fail(f"{no_command} For the list of commands type: trueness --help")
 
 
 @cache

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from trueness._core.synonyms import CALLS
+from trueness._core.synonyms import calls_for
 
 ONE_SCORE = "FILE --label COLUMN --score COLUMN"
 TWO_SCORES = "FILE --label COLUMN --score COLUMN --score COLUMN"
@@ -144,6 +144,29 @@ COMMAND_OF_CALL: Mapping[str, str] = {
     "plan_auc": "plan auc --auc 0.8 --half-width 0.05",
     "plan_rate": "plan rate --rate recall --value 0.9 --half-width 0.05",
     "tally": "look FILE",
+    "look": "look FILE",
+    "declare": f"declare {ONE_SCORE} -o declaration.html",
+    "npv": AT_THRESHOLD,
+    "roc_band": f"{EVALUATE} --plot roc.svg",
+    "plots.reliability": f"calibrate {ONE_SCORE} --plot reliability.svg",
+    "at_threshold(y_true, y_score, threshold=0.5, prevalence=0.1)": (
+        f"{AT_THRESHOLD} --prevalence 0.1"
+    ),
+    "compare_metric(y_true, {'a': a, 'b': b}, \"recall\")": (
+        f"compare {TWO_SCORES} --metric recall --at 0.5"
+    ),
+    'best_threshold(y_true, y_score, minimize="cost(fp=1, fn=5)")': (
+        f'{THRESHOLD} --minimize "cost(fp=1, fn=5)"'
+    ),
+    "best_thresholds": f'{THRESHOLD} --minimize "cost(fp=1, fn=10, defer=0.3)"',
+    "validate_threshold": f"{THRESHOLD} --validate",
+    "milp_program": f"{THRESHOLD} --method milp",
+    "group_thresholds": f'{THRESHOLD} --by COLUMN --subject-to "recall_gap <= 0.02"',
+    "compare_runs": "evals LOG LOG",
+    "pass_hat_k": "evals LOG --pass-hat 3",
+    "plan_labels": "plan labels --half-width 0.05",
+    "summary_roc": "sites FILE",
+    "confidence_level": "leaves FILE --label COLUMN --node COLUMN",
     "report": "report FILE --label COLUMN -o report.html",
     "fermi_dirac": "fermi --n 100 --positives 50 --auc 0.9",
 }
@@ -157,15 +180,13 @@ def command_for(word: str) -> str | None:
     >>> command_for("Weighted-Kappa").partition("COLUMN ")[2]
     '--rater COLUMN --method cohen --weights quadratic'
     """
-    written = word.replace("-", "_").casefold()
-    for call, synonyms in CALLS.items():
-        own_name = call.partition("(")[0].rpartition(".")[2]
-        if written in {name.casefold() for name in (own_name, *synonyms)}:
-            return command_of_call(call)
+    for call in calls_for(word):
+        return command_of_call(call)
 
     # the metrics are loaded here: every command would wait for them at the head
     from trueness.metrics.definitions import METRICS
 
+    written = word.replace("-", "_").casefold()
     is_metric = any(
         written in (metric.name, *metric.aliases) for metric in METRICS.values()
     )

@@ -76,7 +76,7 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def nearest(name: object, names: Collection[str]) -> str:
+def nearest(name: object, names: Collection[str], cutoff: float = 0.6) -> str:
     """Name the known words that a wrong one can mean, as a sentence, or nothing.
 
     >>> nearest("acuracy", ["accuracy", "recall"]), nearest("conf", ["count", "level"])
@@ -94,7 +94,7 @@ def nearest(name: object, names: Collection[str]) -> str:
         return f" Several columns are called {name!r}; here they are numbered."
 
     by_lower_case = {word.lower(): word for word in names if isinstance(word, str)}
-    matches = get_close_matches(name.lower(), list(by_lower_case), n=1, cutoff=0.6)
+    matches = get_close_matches(name.lower(), list(by_lower_case), n=1, cutoff=cutoff)
     if not matches:
         return ""
     return f" Did you mean {by_lower_case[matches[0]]!r}?"
